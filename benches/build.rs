@@ -50,8 +50,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             let bin = format!("{name}.bin");
             let (model, _) = openvino::read_bytes(&name, text.as_bytes(), Some((&bin, weights)))?;
             // a busy core is no other code
-            let trades = traded(workload).filter(|_| variant == Variant::Itself).map_or(&[][..], |(_, trades)| trades);
-            let trades = trades.iter().copied().filter(|trade| *trade != Trade::ThreadsBusy).map(Some);
+            let trades = traded(workload)
+                .filter(|_| variant == Variant::Itself)
+                .map_or(&[][..], |(_, trades)| trades);
+            let trades =
+                trades.iter().copied().filter(|trade| *trade != Trade::ThreadsBusy).map(Some);
             for trade in [None].into_iter().chain(trades) {
                 let name = match trade {
                     None => name.clone(),
@@ -120,10 +123,14 @@ fn convolution_file(convolution: &Convolution) -> ModelFile {
     let list = |values: &[usize]| values.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
     let (ones, (front, behind)) = (list(&vec![1; convolution.size.len()]), convolution.pads);
     let (front, behind) = (list(front), list(behind));
-    let data = format!("strides=\"{ones}\" dilations=\"{ones}\" pads_begin=\"{front}\" pads_end=\"{behind}\"");
+    let data = format!(
+        "strides=\"{ones}\" dilations=\"{ones}\" pads_begin=\"{front}\" pads_end=\"{behind}\""
+    );
     let operation = if depthwise { "GroupConvolution" } else { "Convolution" };
     let sums = file.named(operation, "opset1", &data, &[&x, &w], &[("sums", &to)]).remove(0);
-    let y = file.named("Add", "opset1", "auto_broadcast=\"numpy\"", &[&sums, &b], &[("y", &to)]).remove(0);
+    let y = file
+        .named("Add", "opset1", "auto_broadcast=\"numpy\"", &[&sums, &b], &[("y", &to)])
+        .remove(0);
     file.result(&y);
     file
 }
@@ -134,11 +141,15 @@ fn cell_file(cell: &Cell, variant: Variant) -> ModelFile {
     let CellWeights { w, r, b, head } = cell.weights(variant);
     let mut file = ModelFile::default();
     let rows = kind.gates() * hidden_size;
-    let constant =
-        |file: &mut ModelFile, shape: &[usize], values: Vec<f32>| file.constant(shape, Stored::F32, values.into_iter());
+    let constant = |file: &mut ModelFile, shape: &[usize], values: Vec<f32>| {
+        file.constant(shape, Stored::F32, values.into_iter())
+    };
     if variant == Variant::Product {
         let x = file.parameter("x", &[batch, input_size + hidden_size]);
-        let both = w.chunks_exact(input_size).zip(r.chunks_exact(hidden_size)).flat_map(|(w, r)| [w, r].concat());
+        let both = w
+            .chunks_exact(input_size)
+            .zip(r.chunks_exact(hidden_size))
+            .flat_map(|(w, r)| [w, r].concat());
         let matrix = constant(&mut file, &[rows, input_size + hidden_size], both.collect());
         let bias = constant(&mut file, &[1, rows], b[..rows].to_vec());
         dense(&mut file, &x, &matrix, &bias);
@@ -148,7 +159,8 @@ fn cell_file(cell: &Cell, variant: Variant) -> ModelFile {
     let sequence = steps > 1;
     let direction: &[usize] = if sequence { &[1] } else { &[] };
     let shaped = |shape: &[usize]| [direction, shape].concat();
-    let state: Vec<usize> = if sequence { vec![batch, 1, hidden_size] } else { vec![batch, hidden_size] };
+    let state: Vec<usize> =
+        if sequence { vec![batch, 1, hidden_size] } else { vec![batch, hidden_size] };
     let x = if sequence {
         file.parameter("x", &[batch, steps, input_size])
     } else {
@@ -165,7 +177,8 @@ fn cell_file(cell: &Cell, variant: Variant) -> ModelFile {
     inputs.push(constant(&mut file, &shaped(&[rows, hidden_size]), r));
     inputs.push(constant(&mut file, &shaped(&[b.len()]), b));
     let activations: Vec<_> = cell.activations(variant).iter().map(|a| a.name()).collect();
-    let mut attributes = format!("hidden_size=\"{hidden_size}\" activations=\"{}\"", activations.join(","));
+    let mut attributes =
+        format!("hidden_size=\"{hidden_size}\" activations=\"{}\"", activations.join(","));
     let (name, set) = match kind {
         CellKind::Rnn => ("RNN", "opset3"),
         CellKind::Lstm => ("LSTM", "opset4"),
@@ -202,17 +215,29 @@ fn cell_file(cell: &Cell, variant: Variant) -> ModelFile {
 fn dense(file: &mut ModelFile, x: &Port, matrix: &Port, bias: &Port) {
     let shape = [x.shape[0], matrix.shape[0]];
     let transposed = "transpose_a=\"false\" transpose_b=\"true\"";
-    let product = file.named("MatMul", "opset1", transposed, &[x, matrix], &[("product", &shape)]).remove(0);
-    let sum = file.named("Add", "opset1", "auto_broadcast=\"numpy\"", &[&product, bias], &[("y", &shape)]).remove(0);
+    let product =
+        file.named("MatMul", "opset1", transposed, &[x, matrix], &[("product", &shape)]).remove(0);
+    let sum = file
+        .named("Add", "opset1", "auto_broadcast=\"numpy\"", &[&product, bias], &[("y", &shape)])
+        .remove(0);
     file.result(&sum);
 }
 
 /// An entry of the macro `kernels!` of `contender/rust.rs`.
-fn rust_entry(workload: &Workload, variant: Variant, trade: Option<Trade>, interface: &Interface) -> String {
-    let (module, ty, input) = (&interface.function, &interface.type_name, rust_array(&interface.inputs[0]));
+fn rust_entry(
+    workload: &Workload,
+    variant: Variant,
+    trade: Option<Trade>,
+    interface: &Interface,
+) -> String {
+    let (module, ty, input) =
+        (&interface.function, &interface.type_name, rust_array(&interface.inputs[0]));
     let outputs = match &interface.outputs[..] {
         [_] => "o.flat()".to_owned(),
-        _ => in_order(interface).map(|output| format!("o.{}.flat()", output.name)).collect::<Vec<_>>().join(", "),
+        _ => in_order(interface)
+            .map(|output| format!("o.{}.flat()", output.name))
+            .collect::<Vec<_>>()
+            .join(", "),
     };
     let start = if interface.pool { "|c| c.pair().start()" } else { "|_| true" };
     format!(
@@ -224,7 +249,8 @@ fn rust_entry(workload: &Workload, variant: Variant, trade: Option<Trade>, inter
 
 /// The outputs in the order of the model.
 fn in_order(interface: &Interface) -> impl Iterator<Item = &Field> {
-    (0..interface.outputs.len()).filter_map(|i| interface.outputs.iter().find(|output| output.index == i))
+    (0..interface.outputs.len())
+        .filter_map(|i| interface.outputs.iter().find(|output| output.index == i))
 }
 
 /// The trade in an entry.
@@ -261,10 +287,13 @@ fn c_driver(interface: &Interface) -> String {
     let Interface { function: name, inputs, outputs, .. } = interface;
     let upper = name.to_uppercase();
     let size = |field: &Field| format!("{upper}_{}_SIZE", field.name.to_uppercase());
-    let members: String = outputs.iter().map(|o| format!("    float {}[{}];\n", o.name, size(o))).collect();
+    let members: String =
+        outputs.iter().map(|o| format!("    float {}[{}];\n", o.name, size(o))).collect();
     let arguments: String = outputs.iter().map(|o| format!(", self->{}", o.name)).collect();
     let cases: String = in_order(interface)
-        .map(|o| format!("    if (output-- == 0) {{ *len = {}; return self->{}; }}\n", size(o), o.name))
+        .map(|o| {
+            format!("    if (output-- == 0) {{ *len = {}; return self->{}; }}\n", size(o), o.name)
+        })
         .collect();
     let x_size = size(&inputs[0]);
     let (pool, start, stop) = match interface.pool {
@@ -277,7 +306,9 @@ fn c_driver(interface: &Interface) -> String {
             format!("    {name}_pair_stop(&self->pair);"),
         ),
     };
-    let start = start.replace("POOL", &format!("{name}_pair_pool")).replace("START", &format!("{name}_pair_start"));
+    let start = start
+        .replace("POOL", &format!("{name}_pair_pool"))
+        .replace("START", &format!("{name}_pair_start"));
     format!(
         "#include \"{name}.h\"
 

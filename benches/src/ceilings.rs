@@ -37,9 +37,13 @@ impl Ceilings {
     /// # Errors
     /// None that this machine is known to have.
     pub(crate) fn measure(floor: &Floor) -> Result<Self, String> {
-        let halves = [cache(1), cache(2)].into_iter().zip(USUAL).map(|(size, usual)| size.unwrap_or(usual) / 2);
+        let halves = [cache(1), cache(2)]
+            .into_iter()
+            .zip(USUAL)
+            .map(|(size, usual)| size.unwrap_or(usual) / 2);
         let sizes: Vec<usize> = halves.chain(LARGE).collect();
-        let work: Vec<Work> = sizes.iter().map(|bytes| Work::new(bytes / 4, MULTIPLY_ADDS)).collect();
+        let work: Vec<Work> =
+            sizes.iter().map(|bytes| Work::new(bytes / 4, MULTIPLY_ADDS)).collect();
         let mut turns: Vec<Turn<'_>> = Vec::new();
         for (i, work) in work.iter().enumerate() {
             let [stream, arithmetic] = floor.turns(work);
@@ -76,7 +80,11 @@ fn gflops(ns: f64) -> f64 {
 impl fmt::Display for Ceilings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { isa, reads, arithmetic } = self;
-        writeln!(f, "ceilings of a core, {isa}, best (median): {}", Both(arithmetic, &gflops, "GFLOP/s"))?;
+        writeln!(
+            f,
+            "ceilings of a core, {isa}, best (median): {}",
+            Both(arithmetic, &gflops, "GFLOP/s")
+        )?;
         for (bytes, samples) in reads {
             let rate = |ns: f64| *bytes as f64 / ns;
             writeln!(
@@ -104,9 +112,12 @@ impl fmt::Display for Both<'_> {
 fn cache(level: u32) -> Option<usize> {
     let folders = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
     let folders: Vec<PathBuf> = folders.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    let read = |folder: &Path, name| fs::read_to_string(folder.join(name)).unwrap_or_default().trim().to_owned();
+    let read = |folder: &Path, name| {
+        fs::read_to_string(folder.join(name)).unwrap_or_default().trim().to_owned()
+    };
     let is_data = |folder: &&PathBuf| {
-        read(folder, "level") == level.to_string() && ["Data", "Unified"].contains(&&*read(folder, "type"))
+        read(folder, "level") == level.to_string()
+            && ["Data", "Unified"].contains(&&*read(folder, "type"))
     };
     bytes(&read(folders.iter().find(is_data)?, "size"))
 }
@@ -126,7 +137,10 @@ mod tests {
 
     #[test]
     fn sizes_are_read_as_the_system_writes_them() {
-        assert_eq!([bytes("32K"), bytes("1M"), bytes("big"), bytes("")], [Some(32_768), Some(1 << 20), None, None]);
+        assert_eq!(
+            [bytes("32K"), bytes("1M"), bytes("big"), bytes("")],
+            [Some(32_768), Some(1 << 20), None, None]
+        );
     }
 
     #[test]
@@ -136,7 +150,10 @@ mod tests {
         let json = ceilings.json();
         let reads = json["reads"].as_array().expect("a list");
         assert_eq!(reads.len(), 5);
-        assert!(reads.iter().all(|read| read["bytes_per_ns"].as_f64() >= read["median"].as_f64()), "{json}");
+        assert!(
+            reads.iter().all(|read| read["bytes_per_ns"].as_f64() >= read["median"].as_f64()),
+            "{json}"
+        );
         assert!(json["gflops"].as_f64() > Some(0.0), "{json}");
         assert!(ceilings.to_string().contains("25000 kB read again and again: "), "{ceilings}");
     }

@@ -37,7 +37,9 @@ impl Expected {
     /// If a model cannot be read.
     pub(crate) fn new(workload: &Workload) -> Result<Self, String> {
         let one = |variant| Ok((variant, outputs(workload, variant)?));
-        Ok(Self { variants: workload.variants().into_iter().map(one).collect::<Result<_, String>>()? })
+        Ok(Self {
+            variants: workload.variants().into_iter().map(one).collect::<Result<_, String>>()?,
+        })
     }
 
     fn of(&self, variant: Variant) -> &[Vec<f64>] {
@@ -81,8 +83,9 @@ pub(crate) fn check(
         let outputs = contender.call()?;
         if let Some(j) = agreement.see(&outputs, expected, tolerance) {
             let (name, isa) = (contender.name(), contender.isa().unwrap_or(""));
-            let [got, expected] = [outputs.get(j).map(f32::to_string), expected.get(j).map(f64::to_string)]
-                .map(|value| value.unwrap_or_else(|| "missing".to_owned()));
+            let [got, expected] =
+                [outputs.get(j).map(f32::to_string), expected.get(j).map(f64::to_string)]
+                    .map(|value| value.unwrap_or_else(|| "missing".to_owned()));
             return Err(format!(
                 "{} {name} {isa}: element {j} of call {call} is {got}, the reference says {expected}",
                 workload.name
@@ -129,13 +132,23 @@ impl Bounds {
 
     /// # Errors
     /// If a bound is broken, or the kernel fails.
-    pub(crate) fn hold(&mut self, workload: &Workload, kernel: &mut dyn Contender) -> Result<Held, String> {
+    pub(crate) fn hold(
+        &mut self,
+        workload: &Workload,
+        kernel: &mut dyn Contender,
+    ) -> Result<Held, String> {
         let isa = kernel.isa().unwrap_or("");
         let fused = Isa::from_name(isa).is_some_and(|isa| isa.fma);
         let numerics = kernel.trade().map(Trade::options).unwrap_or_default().numerics;
         let profile = Profile::new(fused, &numerics, &Precisions::new(&self.model, &numerics));
-        let label = format!("{} {} {} {isa}", workload.name, kernel.name(), kernel.trade().map_or("", Trade::name));
-        let inputs: Vec<f64> = workload.inputs(Variant::Itself).into_iter().map(f64::from).collect();
+        let label = format!(
+            "{} {} {} {isa}",
+            workload.name,
+            kernel.name(),
+            kernel.trade().map_or("", Trade::name)
+        );
+        let inputs: Vec<f64> =
+            workload.inputs(Variant::Itself).into_iter().map(f64::from).collect();
         let zero = |p: &Parameter| vec![0.0; p.shape.iter().product()];
         let mut parameters: Vec<Vec<f64>> = self.model.parameters.iter().map(zero).collect();
         let mut held = Held::default();
@@ -147,8 +160,12 @@ impl Bounds {
             kernel.call()?;
             let outputs = kernel.outputs();
             let (expected, bounds) = self.step(&profile, &parameters);
-            for (r, (got, (expected, bounds))) in outputs.iter().zip(expected.iter().zip(bounds)).enumerate() {
-                for (j, (got, (expected, bound))) in got.iter().zip(expected.iter().zip(bounds)).enumerate() {
+            for (r, (got, (expected, bounds))) in
+                outputs.iter().zip(expected.iter().zip(bounds)).enumerate()
+            {
+                for (j, (got, (expected, bound))) in
+                    got.iter().zip(expected.iter().zip(bounds)).enumerate()
+                {
                     let error = (f64::from(*got) - expected).abs();
                     // a NaN is wrong too, and so is a bound that says nothing
                     if !(error <= *bound && bound.is_finite()) {
@@ -165,7 +182,8 @@ impl Bounds {
                 }
             }
             for pair in &self.model.states {
-                parameters[pair.parameter] = outputs[pair.result].iter().copied().map(f64::from).collect();
+                parameters[pair.parameter] =
+                    outputs[pair.result].iter().copied().map(f64::from).collect();
             }
         }
         Ok(held)
@@ -177,7 +195,12 @@ impl Bounds {
         let at = self.known.iter().position(same).unwrap_or_else(|| {
             let expected = reference(&self.model, parameters, &[]);
             let bounds = bound(&self.model, profile, parameters, &[]);
-            self.known.push(Known { profile: profile.clone(), parameters: parameters.to_vec(), expected, bounds });
+            self.known.push(Known {
+                profile: profile.clone(),
+                parameters: parameters.to_vec(),
+                expected,
+                bounds,
+            });
             self.known.len() - 1
         });
         let known = &self.known[at];
@@ -203,7 +226,8 @@ mod tests {
         for workload in WORKLOADS.iter().filter(|workload| workload.multiply_adds() < 10_000_000) {
             let expected = Expected::new(workload).expect("a reference");
             for mut contender in contenders(workload) {
-                check(workload, &expected, &mut *contender, TOLERANCE).unwrap_or_else(|problem| panic!("{problem}"));
+                check(workload, &expected, &mut *contender, TOLERANCE)
+                    .unwrap_or_else(|problem| panic!("{problem}"));
             }
         }
     }
@@ -211,24 +235,39 @@ mod tests {
     #[test]
     fn every_trade_is_within_its_bound_and_none_is_without_effect() {
         let cores = Cores::pin(None).expect("a core");
-        for (workload, trades) in trades().filter(|(workload, _)| workload.multiply_adds() < 1_000_000) {
-            let (expected, mut bounds) =
-                (Expected::new(workload).expect("a reference"), Bounds::new(workload).expect("a model"));
+        for (workload, trades) in
+            trades().filter(|(workload, _)| workload.multiply_adds() < 1_000_000)
+        {
+            let (expected, mut bounds) = (
+                Expected::new(workload).expect("a reference"),
+                Bounds::new(workload).expect("a model"),
+            );
             let mut kernels = traded(workload, trades, &cores);
             let mut seen = Vec::new();
             for kernel in &mut kernels {
                 bounds.hold(workload, &mut **kernel).unwrap_or_else(|problem| panic!("{problem}"));
-                let bits = check(workload, &expected, &mut **kernel, f64::INFINITY).expect("it runs").bits;
-                seen.push((kernel.name().to_owned(), kernel.isa().map(str::to_owned), kernel.trade(), bits));
+                let bits =
+                    check(workload, &expected, &mut **kernel, f64::INFINITY).expect("it runs").bits;
+                seen.push((
+                    kernel.name().to_owned(),
+                    kernel.isa().map(str::to_owned),
+                    kernel.trade(),
+                    bits,
+                ));
             }
             for (name, isa, trade, bits) in &seen {
-                let on =
-                    |on: Option<&str>| seen.iter().find(|(n, i, t, _)| t.is_none() && n == name && i.as_deref() == on);
-                let mut extended = isa.as_deref().and_then(Isa::from_name).into_iter().flat_map(Isa::extended);
-                let default = on(isa.as_deref()).or_else(|| extended.find_map(|isa| on(Some(isa.name))));
+                let on = |on: Option<&str>| {
+                    seen.iter().find(|(n, i, t, _)| t.is_none() && n == name && i.as_deref() == on)
+                };
+                let mut extended =
+                    isa.as_deref().and_then(Isa::from_name).into_iter().flat_map(Isa::extended);
                 let default =
-                    default.unwrap_or_else(|| panic!("{name} {isa:?} {trade:?} has none with default options"));
-                let same = matches!(trade, None | Some(Trade::Threads | Trade::ThreadsBusy | Trade::Keep));
+                    on(isa.as_deref()).or_else(|| extended.find_map(|isa| on(Some(isa.name))));
+                let default = default.unwrap_or_else(|| {
+                    panic!("{name} {isa:?} {trade:?} has none with default options")
+                });
+                let same =
+                    matches!(trade, None | Some(Trade::Threads | Trade::ThreadsBusy | Trade::Keep));
                 assert_eq!(*bits == default.3, same, "{} {name} {isa:?} {trade:?}", workload.name);
             }
         }
@@ -238,8 +277,11 @@ mod tests {
     fn a_broken_bound_is_refused() {
         let (workload, _) = trades().next().expect("a workload");
         let right = contenders(workload).remove(0);
-        let problem =
-            Bounds::new(workload).expect("a model").hold(workload, &mut Off(right)).map(drop).expect_err("it is wrong");
+        let problem = Bounds::new(workload)
+            .expect("a model")
+            .hold(workload, &mut Off(right))
+            .map(drop)
+            .expect_err("it is wrong");
         assert!(problem.contains("of result 0 of call 0"), "{problem}");
     }
 
@@ -253,9 +295,14 @@ mod tests {
             ("GRU 512 -> 512, 100 steps", 6_299_648),
             ("LSTM 1 -> 40, dense", 27_044),
         ] {
-            let workload = WORKLOADS.iter().find(|workload| workload.name == name).expect("a workload");
+            let workload =
+                WORKLOADS.iter().find(|workload| workload.name == name).expect("a workload");
             let work = Work::of(&model(workload, Variant::Itself).expect("a model"));
-            assert_eq!((work.weight_bytes(), work.multiply_adds()), (bytes, workload.multiply_adds()), "{name}");
+            assert_eq!(
+                (work.weight_bytes(), work.multiply_adds()),
+                (bytes, workload.multiply_adds()),
+                "{name}"
+            );
         }
     }
 
@@ -295,7 +342,8 @@ mod tests {
         let workload = &WORKLOADS[0];
         let expected = Expected::new(workload).expect("a reference");
         let right = contenders(workload).remove(0);
-        let problem = check(workload, &expected, &mut Off(right), TOLERANCE).expect_err("it is wrong");
+        let problem =
+            check(workload, &expected, &mut Off(right), TOLERANCE).expect_err("it is wrong");
         assert!(problem.contains("element 127 of call 0"), "{problem}");
     }
 }

@@ -81,13 +81,20 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         true => trades().collect(),
         false => WORKLOADS.iter().map(|workload| (workload, [].as_slice())).collect(),
     };
-    let is = |workload: &Workload, name: &String| workload.file(Variant::Itself).eq_ignore_ascii_case(name);
-    if let Some(name) = arguments.only.iter().find(|name| !all.iter().any(|(workload, _)| is(workload, name))) {
-        let names: Vec<_> = all.iter().map(|(workload, _)| workload.file(Variant::Itself)).collect();
+    let is = |workload: &Workload, name: &String| {
+        workload.file(Variant::Itself).eq_ignore_ascii_case(name)
+    };
+    if let Some(name) =
+        arguments.only.iter().find(|name| !all.iter().any(|(workload, _)| is(workload, name)))
+    {
+        let names: Vec<_> =
+            all.iter().map(|(workload, _)| workload.file(Variant::Itself)).collect();
         return Err(format!("there is no workload {name:?}; there are {}", names.join(", ")).into());
     }
     if cfg!(debug_assertions) {
-        eprintln!("note: not optimised, the times mean nothing: cargo run --release -p cellc-bench");
+        eprintln!(
+            "note: not optimised, the times mean nothing: cargo run --release -p cellc-bench"
+        );
     }
     if !contender::HAS_C {
         eprintln!("note: the build found no C compiler that works; the C kernels are left out");
@@ -101,19 +108,22 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Some(second) => format!(", helpers on core {second}"),
         None => String::new(),
     };
-    let pinned = cores.map_or("not pinned to a core".to_owned(), |cores| format!("core {}{helper}", cores.first));
+    let pinned = cores
+        .map_or("not pinned to a core".to_owned(), |cores| format!("core {}{helper}", cores.first));
     println!("{pinned}, up to {} rounds or {} s{runs}\n", arguments.rounds, arguments.seconds);
     // default options have no code for what only integers need
-    let is_of_all = |floor: &Floor| Isa::from_name(floor.isa).is_some_and(|isa| isa.words.is_empty());
+    let is_of_all =
+        |floor: &Floor| Isa::from_name(floor.isa).is_some_and(|isa| isa.words.is_empty());
     let (of_all, of_integers): (Vec<_>, Vec<_>) = floors().into_iter().partition(is_of_all);
-    let floors: Vec<_> = of_integers.into_iter().filter(|_| arguments.trades).chain(of_all).collect();
+    let floors: Vec<_> =
+        of_integers.into_iter().filter(|_| arguments.trades).chain(of_all).collect();
     let ceilings = floors.last().map(Ceilings::measure).transpose()?;
     if let Some(ceilings) = &ceilings {
         println!("{ceilings}");
     }
-    let chosen = all
-        .into_iter()
-        .filter(|(workload, _)| arguments.only.is_empty() || arguments.only.iter().any(|name| is(workload, name)));
+    let chosen = all.into_iter().filter(|(workload, _)| {
+        arguments.only.is_empty() || arguments.only.iter().any(|name| is(workload, name))
+    });
     let (mut reports, mut with_trades) = (Vec::new(), Vec::new());
     for (workload, trades) in chosen {
         if arguments.trades {
@@ -136,8 +146,11 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         std::fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
     };
     if let Some(file) = &arguments.json {
-        let workloads: Vec<_> =
-            reports.iter().map(|(_, report)| report.json()).chain(with_trades.iter().map(Traded::json)).collect();
+        let workloads: Vec<_> = reports
+            .iter()
+            .map(|(_, report)| report.json())
+            .chain(with_trades.iter().map(Traded::json))
+            .collect();
         let all = json!({
             "core": cores.map(|cores| cores.first),
             "helpers_core": cores.and_then(|cores| cores.second).filter(|_| arguments.trades),
@@ -198,9 +211,16 @@ fn bench_trades(
         let agreement = check(workload, &expected, &mut **kernel, f64::INFINITY)?;
         let this = row(&**kernel, agreement);
         let threads = matches!(kernel.trade(), Some(Trade::Threads | Trade::ThreadsBusy));
-        let alone = |other: &&Row| other.trade.is_none() && other.name == this.name && other.isa == this.isa;
-        if threads && rows.iter().find(alone).is_none_or(|alone| alone.agreement.bits != agreement.bits) {
-            return Err(format!("{} {}: two threads do not give the bits of one", workload.name, this.name));
+        let alone = |other: &&Row| {
+            other.trade.is_none() && other.name == this.name && other.isa == this.isa
+        };
+        if threads
+            && rows.iter().find(alone).is_none_or(|alone| alone.agreement.bits != agreement.bits)
+        {
+            return Err(format!(
+                "{} {}: two threads do not give the bits of one",
+                workload.name, this.name
+            ));
         }
         if workload.fades() {
             kernel.run(FADED)?;
@@ -209,15 +229,24 @@ fn bench_trades(
         found.push((kernel.trade(), held));
     }
     let asked = |trade: &&Trade| !kernels.iter().any(|kernel| kernel.trade() == Some(**trade));
-    let absent =
-        trades.iter().filter(asked).map(|trade| (trade.name().to_owned(), "there is no second core".to_owned()));
+    let absent = trades
+        .iter()
+        .filter(asked)
+        .map(|trade| (trade.name().to_owned(), "there is no second core".to_owned()));
     let absent = absent.collect();
     let report = measure(workload, floors, arguments, &mut kernels, rows, absent)?;
     let remark = |kernel: &dyn Contender| {
-        let denormal = || kernel.outputs().iter().flatten().filter(|value| value.is_subnormal()).count();
-        kernel.remark().or_else(|| workload.fades().then(|| format!("{} denormal at the end", denormal())))
+        let denormal =
+            || kernel.outputs().iter().flatten().filter(|value| value.is_subnormal()).count();
+        kernel
+            .remark()
+            .or_else(|| workload.fades().then(|| format!("{} denormal at the end", denormal())))
     };
-    let rows = kernels.iter().zip(found).map(|(kernel, (trade, held))| (trade, held, remark(&**kernel))).collect();
+    let rows = kernels
+        .iter()
+        .zip(found)
+        .map(|(kernel, (trade, held))| (trade, held, remark(&**kernel)))
+        .collect();
     Ok(Traded { report, rows })
 }
 
@@ -232,8 +261,10 @@ fn measure(
     let work = Work::of(&model(workload, Variant::Itself)?);
     let mut runs = Vec::new();
     for _ in 0..arguments.best_of {
-        let mut turns: Vec<Turn<'_>> =
-            contenders.iter_mut().map(|c| -> Turn<'_> { Box::new(move |calls| c.run(calls)) }).collect();
+        let mut turns: Vec<Turn<'_>> = contenders
+            .iter_mut()
+            .map(|c| -> Turn<'_> { Box::new(move |calls| c.run(calls)) })
+            .collect();
         let (rounds, time) = (arguments.rounds, Duration::from_secs_f64(arguments.seconds));
         runs.push(Run::measure(floors, &work, &mut turns, workload.steps(), rounds, time)?);
     }

@@ -7,8 +7,8 @@ use cellc::internals::timing::report::{Report, Row};
 
 /// Colours of contenders in the order in which they first appear; cellc's are the first.
 const COLOURS: [&str; 14] = [
-    "#0b3d91", "#3f7fd1", "#8fb8ea", "#c45a00", "#2e7d32", "#7b1fa2", "#b71c1c", "#00838f", "#f9a825", "#6d4c41",
-    "#ad1457", "#558b2f", "#5c6bc0", "#37474f",
+    "#0b3d91", "#3f7fd1", "#8fb8ea", "#c45a00", "#2e7d32", "#7b1fa2", "#b71c1c", "#00838f",
+    "#f9a825", "#6d4c41", "#ad1457", "#558b2f", "#5c6bc0", "#37474f",
 ];
 
 const LEFT: f64 = 190.0;
@@ -43,7 +43,8 @@ pub(crate) fn plot<'a>(reports: impl Iterator<Item = &'a Report>) -> String {
     }
     // AVX2 beside the other of cellc's
     names.sort_by_key(|name| !name.starts_with("cellc"));
-    let colour = |name: &String| COLOURS[names.iter().position(|n| *n == name).unwrap_or(0) % COLOURS.len()];
+    let colour =
+        |name: &String| COLOURS[names.iter().position(|n| *n == name).unwrap_or(0) % COLOURS.len()];
     let all = || groups.iter().flat_map(|(_, bars)| bars).map(|(_, ratio)| *ratio);
     let (low, high) = (all().fold(1.0, f64::min), all().fold(2.0, f64::max));
     let (low, high) = (low.log10() - 0.05, high.log10() + 0.15);
@@ -60,7 +61,10 @@ pub(crate) fn plot<'a>(reports: impl Iterator<Item = &'a Report>) -> String {
 "
     );
     for (i, name) in names.iter().enumerate() {
-        let (x, y) = (LEFT + (i % COLUMNS) as f64 * WIDTH / COLUMNS as f64, 38.0 + LEGEND * (i / COLUMNS) as f64);
+        let (x, y) = (
+            LEFT + (i % COLUMNS) as f64 * WIDTH / COLUMNS as f64,
+            38.0 + LEGEND * (i / COLUMNS) as f64,
+        );
         let _ = writeln!(
             svg,
             "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"10\" height=\"10\" fill=\"{}\"/>",
@@ -73,13 +77,21 @@ pub(crate) fn plot<'a>(reports: impl Iterator<Item = &'a Report>) -> String {
         if (low..=high).contains(&tick.log10()) {
             let (x, stroke) = (x(tick), if tick == 1.0 { "#333" } else { "#ddd" });
             let _ = writeln!(svg, "<path d=\"M{x:.1} {top:.1}V{bottom:.1}\" stroke=\"{stroke}\"/>");
-            let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{tick}</text>", bottom + 16.0);
+            let _ = writeln!(
+                svg,
+                "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{tick}</text>",
+                bottom + 16.0
+            );
         }
     }
     let mut y = top + GAP / 2.0;
     for (workload, bars) in &groups {
         let middle = y + BAR * bars.len() as f64 / 2.0 + 4.0;
-        let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{middle:.1}\" text-anchor=\"end\">{workload}</text>", LEFT - 8.0);
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{middle:.1}\" text-anchor=\"end\">{workload}</text>",
+            LEFT - 8.0
+        );
         for (name, ratio) in bars {
             let (from, to) = (x(ratio.min(1.0)), x(ratio.max(1.0)));
             let _ = writeln!(

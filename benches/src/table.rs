@@ -23,7 +23,9 @@ impl Traded {
     /// Everything that was measured.
     pub(crate) fn json(&self) -> Value {
         let mut all = self.report.json();
-        for ((_, held, remark), row) in self.rows.iter().zip(all["contenders"].as_array_mut().into_iter().flatten()) {
+        for ((_, held, remark), row) in
+            self.rows.iter().zip(all["contenders"].as_array_mut().into_iter().flatten())
+        {
             row["call_error"] = json!(held.error);
             row["call_bound"] = json!(held.bound);
             row["largest_share_of_a_bound"] = json!(held.share);
@@ -41,8 +43,9 @@ impl Traded {
 
     /// The rows of a language and instruction set, with default options or a trade.
     fn row(&self, name: &str, isa: &str, trade: Option<Trade>) -> Option<usize> {
-        let found =
-            |(row, (t, _, _)): (&Row, &Found)| row.name == name && row.isa.as_deref() == Some(isa) && *t == trade;
+        let found = |(row, (t, _, _)): (&Row, &Found)| {
+            row.name == name && row.isa.as_deref() == Some(isa) && *t == trade
+        };
         self.report.rows.iter().zip(&self.rows).position(found)
     }
 }
@@ -52,7 +55,11 @@ impl fmt::Display for Traded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.report)?;
         let label = |row: &Row| {
-            [Some(&row.name[..]), row.trade, row.isa.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ")
+            [Some(&row.name[..]), row.trade, row.isa.as_deref()]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         let labels: Vec<String> = self.report.rows.iter().map(label).collect();
         let width = labels.iter().map(String::len).max().unwrap_or(0);
@@ -79,7 +86,9 @@ pub(crate) fn overview(all: &[(&Workload, Report)]) -> String {
     for row in all.iter().flat_map(|(_, report)| &report.rows) {
         match &row.isa {
             // the baseline is for machines that hardly anyone measures on
-            Some(isa) if isa != "generic" && !kernels.contains(&(&row.name, isa)) => kernels.push((&row.name, isa)),
+            Some(isa) if isa != "generic" && !kernels.contains(&(&row.name, isa)) => {
+                kernels.push((&row.name, isa))
+            }
             None if row.name.starts_with("naive") => {}
             None if !peers.contains(&&*row.name) => peers.push(&row.name),
             _ => {}
@@ -96,7 +105,9 @@ pub(crate) fn overview(all: &[(&Workload, Report)]) -> String {
     for (workload, report) in all {
         let _ = write!(text, "| {} |", workload.name);
         for (name, isa) in &kernels {
-            let is = |row: &Row| row.name == *name && row.isa.as_deref() == Some(isa) && row.other_function.is_none();
+            let is = |row: &Row| {
+                row.name == *name && row.isa.as_deref() == Some(isa) && row.other_function.is_none()
+            };
             let ratio = report.rows.iter().position(is).and_then(|row| report.over_own_floor(row));
             let _ = match ratio.map(|ratio| [ratio.best, ratio.worst].map(short)) {
                 Some([best, worst]) if best == worst => write!(text, " {best} |"),
@@ -151,7 +162,13 @@ pub(crate) fn trades(all: &[Traded]) -> String {
     text
 }
 
-fn line(text: &mut String, traded: &Traded, trade: Option<Trade>, columns: &[(&str, &str)], widest: &str) {
+fn line(
+    text: &mut String,
+    traded: &Traded,
+    trade: Option<Trade>,
+    columns: &[(&str, &str)],
+    widest: &str,
+) {
     let Traded { report, rows } = traded;
     let by_median = trade == Some(Trade::ThreadsBusy);
     let _ = write!(text, "| {} | {} |", report.name, trade.map_or("default", Trade::name));

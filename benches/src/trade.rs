@@ -52,7 +52,8 @@ pub(crate) const ALL_TRADES: bool = cfg!(feature = "trades");
 /// The workloads that are compiled with options too, and the trades of each.
 pub(crate) fn trades() -> impl Iterator<Item = (&'static Workload, &'static [Trade])> {
     let list: &[(&str, &[Trade])] = if ALL_TRADES { &TRADES } else { &FEW };
-    let workload = |name| WORKLOADS.iter().chain([&FADING]).find(move |workload| workload.name == name);
+    let workload =
+        |name| WORKLOADS.iter().chain([&FADING]).find(move |workload| workload.name == name);
     list.iter().filter_map(move |(name, trades)| Some((workload(*name)?, *trades)))
 }
 

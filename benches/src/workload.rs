@@ -86,32 +86,58 @@ pub(crate) const WORKLOADS: [Workload; 19] = [
     workload("GRU 512 -> 512", cell(AFTER, 512, 512, &[Sigmoid, Tanh])),
     workload("GRU 1024 -> 1024", cell(AFTER, 1024, 1024, &[Sigmoid, Tanh])),
     workload("GRU 16 -> 128, batch 8", Cell { batch: 8, ..cell(AFTER, 16, 128, &[Sigmoid, Tanh]) }),
-    workload("GRU 16 -> 128, batch 32", Cell { batch: 32, ..cell(AFTER, 16, 128, &[Sigmoid, Tanh]) }),
+    workload(
+        "GRU 16 -> 128, batch 32",
+        Cell { batch: 32, ..cell(AFTER, 16, 128, &[Sigmoid, Tanh]) },
+    ),
     workload("RNN 16 -> 128", cell(CellKind::Rnn, 16, 128, &[Tanh])),
     workload("LSTM 16 -> 128", cell(CellKind::Lstm, 16, 128, &[Sigmoid, Tanh, Tanh])),
     workload("LSTM 256 -> 256", cell(CellKind::Lstm, 256, 256, &[Sigmoid, Tanh, Tanh])),
-    workload("GRU 16 -> 128, 100 steps", Cell { steps: T, ..cell(AFTER, 16, 128, &[Sigmoid, Tanh]) }),
-    workload("GRU 512 -> 512, 100 steps", Cell { steps: T, ..cell(AFTER, 512, 512, &[Sigmoid, Tanh]) }),
+    workload(
+        "GRU 16 -> 128, 100 steps",
+        Cell { steps: T, ..cell(AFTER, 16, 128, &[Sigmoid, Tanh]) },
+    ),
+    workload(
+        "GRU 512 -> 512, 100 steps",
+        Cell { steps: T, ..cell(AFTER, 512, 512, &[Sigmoid, Tanh]) },
+    ),
     workload("GRU 1 -> 8", cell(AFTER, 1, 8, &[Sigmoid, Tanh])),
-    workload("LSTM 1 -> 40, dense", Cell { head: true, ..cell(CellKind::Lstm, 1, 40, &[Sigmoid, Tanh, Tanh]) }),
+    workload(
+        "LSTM 1 -> 40, dense",
+        Cell { head: true, ..cell(CellKind::Lstm, 1, 40, &[Sigmoid, Tanh, Tanh]) },
+    ),
     convolution(
         "Convolution 64 -> 64, 3 taps",
         Convolution { channels: (64, 64), groups: 1, size: &[T], taps: &[3], pads: (&[2], &[0]) },
     ),
     convolution(
         "Convolution 16 -> 32, 3 x 3 taps",
-        Convolution { channels: (16, 32), groups: 1, size: &[40, 20], taps: &[3, 3], pads: (&[1, 1], &[1, 1]) },
+        Convolution {
+            channels: (16, 32),
+            groups: 1,
+            size: &[40, 20],
+            taps: &[3, 3],
+            pads: (&[1, 1], &[1, 1]),
+        },
     ),
     convolution(
         "Convolution of 128 channels each, 9 taps",
-        Convolution { channels: (128, 128), groups: 128, size: &[T], taps: &[9], pads: (&[8], &[0]) },
+        Convolution {
+            channels: (128, 128),
+            groups: 128,
+            size: &[T],
+            taps: &[9],
+            pads: (&[8], &[0]),
+        },
     ),
 ];
 
 /// The largest cell of RNNoise with a state that fades and ends at denormal numbers: z is near 1,
 /// and `z h` of so small an h is rounded to h again.
-pub(crate) const FADING: Workload =
-    workload("GRU 114 -> 96, fading", Cell { fades: true, ..cell(BEFORE, 114, 96, &[Sigmoid, Relu]) });
+pub(crate) const FADING: Workload = workload(
+    "GRU 114 -> 96, fading",
+    Cell { fades: true, ..cell(BEFORE, 114, 96, &[Sigmoid, Relu]) },
+);
 
 /// The update gate's bias where h fades: z is about 0.98.
 const HOLDING: f32 = 4.0;
@@ -126,8 +152,22 @@ const fn workload(name: &'static str, cell: Cell) -> Workload {
     Workload { name, network: Network::Cell(cell) }
 }
 
-const fn cell(kind: CellKind, input_size: usize, hidden_size: usize, activations: &'static [Activation]) -> Cell {
-    Cell { kind, input_size, hidden_size, activations, batch: 1, steps: 1, head: false, fades: false }
+const fn cell(
+    kind: CellKind,
+    input_size: usize,
+    hidden_size: usize,
+    activations: &'static [Activation],
+) -> Cell {
+    Cell {
+        kind,
+        input_size,
+        hidden_size,
+        activations,
+        batch: 1,
+        steps: 1,
+        head: false,
+        fades: false,
+    }
 }
 
 const fn convolution(name: &'static str, convolution: Convolution) -> Workload {
@@ -148,7 +188,8 @@ impl Cell {
     /// grows nor dies away.
     pub(crate) fn weights(&self, variant: Variant) -> CellWeights {
         let range = 1.0 / (self.hidden_size as f32).sqrt();
-        let stored = |v: f32| if variant == Variant::Rounded { (v * 256.0).round() / 256.0 } else { v };
+        let stored =
+            |v: f32| if variant == Variant::Rounded { (v * 256.0).round() / 256.0 } else { v };
         let mut numbers = Numbers(1).map(|v| stored(v * range));
         let mut draw = |len| numbers.by_ref().take(len).collect::<Vec<f32>>();
         let rows = self.kind.gates() * self.hidden_size;
@@ -186,8 +227,12 @@ impl Cell {
         };
         let mut activations: Vec<_> = self.activations.iter().map(|a| a.name()).collect();
         activations.dedup();
-        let mut text =
-            format!("{cell}, {}, {} inputs, {} units", activations.join(" and "), self.input_size, self.hidden_size);
+        let mut text = format!(
+            "{cell}, {}, {} inputs, {} units",
+            activations.join(" and "),
+            self.input_size,
+            self.hidden_size
+        );
         if self.head {
             text += ", a dense layer with 1 output";
         }
@@ -231,11 +276,14 @@ impl Convolution {
     }
 
     fn describe(&self) -> String {
-        let by = |sizes: &[usize]| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
+        let by =
+            |sizes: &[usize]| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
         let (dimensions, taps, size) = (self.size.len(), by(self.taps), by(self.size));
         let groups = if self.groups > 1 { " each by itself" } else { "" };
         let (channels, outputs) = self.channels;
-        format!("{dimensions}-D convolution, {channels} to {outputs} channels{groups}, {taps} taps, {size} elements")
+        format!(
+            "{dimensions}-D convolution, {channels} to {outputs} channels{groups}, {taps} taps, {size} elements"
+        )
     }
 }
 
@@ -323,16 +371,20 @@ impl Workload {
         match &self.network {
             Network::Cell(cell) => {
                 let head = if cell.head { cell.hidden_size } else { 0 };
-                let products = cell.kind.gates() * cell.hidden_size * (cell.input_size + cell.hidden_size);
+                let products =
+                    cell.kind.gates() * cell.hidden_size * (cell.input_size + cell.hidden_size);
                 cell.batch * cell.steps * (products + head)
             }
-            Network::Convolution(of) => of.channels.1 * of.terms() * of.size.iter().product::<usize>(),
+            Network::Convolution(of) => {
+                of.channels.1 * of.terms() * of.size.iter().product::<usize>()
+            }
         }
     }
 
     /// The name of the files of a variant: `gru_16_128_batch_8`.
     pub(crate) fn file(&self, variant: Variant) -> String {
-        let words = self.name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let words =
+            self.name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         let name = words.collect::<Vec<_>>().join("_").to_lowercase();
         match variant {
             Variant::Itself => name,
@@ -386,7 +438,8 @@ impl Iterator for Numbers {
     type Item = f32;
 
     fn next(&mut self) -> Option<f32> {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         Some((self.0 >> 40) as f32 / (1 << 23) as f32 - 1.0)
     }
 }

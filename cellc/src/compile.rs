@@ -54,8 +54,11 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
 /// Compiles a model that has been judged under the same options; the warnings of that are the
 /// caller's.
 pub(crate) fn compile_validated(model: CoreModel, options: &Options) -> Compilation {
-    let arch =
-        if fills_no_vector(&model, options) { options.machine.target.in_scalars() } else { options.machine.target };
+    let arch = if fills_no_vector(&model, options) {
+        options.machine.target.in_scalars()
+    } else {
+        options.machine.target
+    };
     let options = &options.clone().with_target(arch);
     let precisions = Precisions::new(&model, &options.numerics);
     let plan = plan(&model, options, &precisions);
@@ -71,7 +74,12 @@ pub(crate) fn compile_validated(model: CoreModel, options: &Options) -> Compilat
     Compilation {
         options: options.clone(),
         #[cfg(feature = "builder")]
-        description: Description::new(&model, &precisions, options, (&plan, &program, &packed, &interface)),
+        description: Description::new(
+            &model,
+            &precisions,
+            options,
+            (&plan, &program, &packed, &interface),
+        ),
         summary: summary::lines(&model, options),
         model,
         precisions,
@@ -94,7 +102,9 @@ fn fills_no_vector(model: &CoreModel, options: &Options) -> bool {
     let known: usize = model.constants.iter().map(|constant| constant.len()).sum();
     let elements = |shape: &[usize]| shape.iter().product::<usize>();
     let longest = model.values.iter().map(|value| elements(&value.shape)).max().unwrap_or(0);
-    options.machine.isas.is_none() && given + known < MOST_SCALAR_WEIGHTS && longest <= MOST_SCALAR_ELEMENTS
+    options.machine.isas.is_none()
+        && given + known < MOST_SCALAR_WEIGHTS
+        && longest <= MOST_SCALAR_ELEMENTS
 }
 
 /// The kernels, after all passes.
@@ -111,7 +121,9 @@ pub(crate) fn program(model: &CoreModel, plan: &Plan) -> Program {
     check(&program, "unroll");
     pass::single(&mut program.bodies);
     check(&program, "single");
-    for (body, _) in program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (isa, _))| isa.calls_each) {
+    for (body, _) in
+        program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (isa, _))| isa.calls_each)
+    {
         pass::gather(body);
     }
     check(&program, "gather");
@@ -142,11 +154,22 @@ impl Compilation {
             packed: &self.packed,
             has_passes: self.plan.values == Values::OneText,
             interface: &self.interface,
-            longest: self.model.values.iter().map(|value| value.shape.iter().product()).max().unwrap_or(0),
+            longest: self
+                .model
+                .values
+                .iter()
+                .map(|value| value.shape.iter().product())
+                .max()
+                .unwrap_or(0),
             header: &[],
             estimate: Vec::new(),
             summary: &self.summary,
-            sha256: self.model.files.first().map(|file| &file.sha256[..]).filter(|sha256| !sha256.is_empty()),
+            sha256: self
+                .model
+                .files
+                .first()
+                .map(|file| &file.sha256[..])
+                .filter(|sha256| !sha256.is_empty()),
         }
     }
 }
@@ -179,7 +202,12 @@ impl Compilation {
     /// tells which bounds are of use: a tenth of a second at most.
     pub fn measure(&mut self) {
         let best = self.program.body(self.program.bodies.len() - 1);
-        let found = crate::free_run::measure(&self.model, best, &self.precisions, self.options.numerics.range);
+        let found = crate::free_run::measure(
+            &self.model,
+            best,
+            &self.precisions,
+            self.options.numerics.range,
+        );
         // what was seen says which bounds are of use
         let known = crate::header::bounds(&self.description.bounds, &self.interface, None).len();
         let Description { header, bounds, .. } = &mut self.description;

@@ -1,4 +1,5 @@
-//! What generated files and the command say about a compiled model: header, bounds and costs. Macros
+//! What generated files and the command say about a compiled model: header, bounds and costs.
+//! Macros
 //! print none of it.
 
 use crate::core::CoreModel;

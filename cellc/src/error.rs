@@ -70,7 +70,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Reason::Refused(diagnostics) => f.write_str(diagnostics.to_string().trim_end()),
-            Reason::Write(path, error) => write!(f, "{} cannot be written: {error}", path.display()),
+            Reason::Write(path, error) => {
+                write!(f, "{} cannot be written: {error}", path.display())
+            }
         }
     }
 }

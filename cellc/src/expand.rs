@@ -46,7 +46,9 @@ const WORDING: Wording = Wording(|setting| match setting {
 /// for each thing that is wrong, at the key that it is about.
 pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     let Parsed { declaration, tokens, mut problems } = declaration::parse(called, input);
-    let Some(declaration) = declaration else { return errors(&problems, &tokens, &Origin::Token(0)) };
+    let Some(declaration) = declaration else {
+        return errors(&problems, &tokens, &Origin::Token(0));
+    };
     let place = declaration.model_file().or(declaration.tensor_file());
     let place = place.map_or(Origin::Token(0), |file| file.origin);
     let judged = judge(&declaration, &mut problems);
@@ -134,10 +136,16 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(CoreM
     }
 }
 
-fn read(model: &str, weights: Option<&str>, given: &Options, problems: &mut Diagnostics) -> Option<Model> {
+fn read(
+    model: &str,
+    weights: Option<&str>,
+    given: &Options,
+    problems: &mut Diagnostics,
+) -> Option<Model> {
     let (path, weights) = (shown(model), weights.map(shown));
     let (dims, constants) = (given.bindings.dims.clone(), given.bindings.constants.clone());
-    let options = ReadOptions { dims, constants, ..ReadOptions::with_weights(weights.as_deref(), WORDING) };
+    let options =
+        ReadOptions { dims, constants, ..ReadOptions::with_weights(weights.as_deref(), WORDING) };
     let read = formats::read(&path, &options);
     let (model, mut found) = match read {
         Ok((model, warnings)) => (Some(model), warnings),
@@ -145,10 +153,9 @@ fn read(model: &str, weights: Option<&str>, given: &Options, problems: &mut Diag
     };
     for problem in &mut found.0 {
         // the other formats are of no declaration
-        problem.valid = problem
-            .valid
-            .take()
-            .map(|valid| valid.replace(&formats::are_read(), "a model of OpenVINO (.xml) or ONNX (.onnx)"));
+        problem.valid = problem.valid.take().map(|valid| {
+            valid.replace(&formats::are_read(), "a model of OpenVINO (.xml) or ONNX (.onnx)")
+        });
         if !path.exists() {
             problem.help = Some("check the path: it starts at the folder of Cargo.toml".to_owned());
         }
@@ -158,25 +165,30 @@ fn read(model: &str, weights: Option<&str>, given: &Options, problems: &mut Diag
 }
 
 /// What is declared, with the weights that a file of tensors has for it.
-fn with_tensors(declaration: &Declaration, file: &Spanned<String>, problems: &mut Diagnostics) -> Option<Declared> {
+fn with_tensors(
+    declaration: &Declaration,
+    file: &Spanned<String>,
+    problems: &mut Diagnostics,
+) -> Option<Declared> {
     use crate::front::weights_file;
 
     let path = shown(&file.value);
-    let declared = safetensors::read(&path).and_then(|tensors| match declaration.called.is_apple() {
-        true => of_apple(declaration, file, &tensors),
-        false => {
-            // what is missing has been reported
-            let keys = declaration.keys_of_file().ok_or_else(Diagnostics::default)?;
-            let base = |_, hidden: Spanned<usize>, input: Spanned<usize>| {
-                declaration.declared(Some((hidden.value, input.value)))
-            };
-            let (declared, _) = weights_file::declare(&tensors, keys, WORDING, base)?;
-            match declaration.sequence_of_file(file, &declared) {
-                Some(problem) => Err(Diagnostics(vec![problem])),
-                None => Ok(declared),
+    let declared =
+        safetensors::read(&path).and_then(|tensors| match declaration.called.is_apple() {
+            true => of_apple(declaration, file, &tensors),
+            false => {
+                // what is missing has been reported
+                let keys = declaration.keys_of_file().ok_or_else(Diagnostics::default)?;
+                let base = |_, hidden: Spanned<usize>, input: Spanned<usize>| {
+                    declaration.declared(Some((hidden.value, input.value)))
+                };
+                let (declared, _) = weights_file::declare(&tensors, keys, WORDING, base)?;
+                match declaration.sequence_of_file(file, &declared) {
+                    Some(problem) => Err(Diagnostics(vec![problem])),
+                    None => Ok(declared),
+                }
             }
-        }
-    });
+        });
     let mut declared = match declared {
         Ok(declared) => declared,
         Err(mut refused) => {
@@ -185,7 +197,8 @@ fn with_tensors(declaration: &Declaration, file: &Spanned<String>, problems: &mu
                     problem.origin = file.origin.clone();
                 }
                 if !path.exists() {
-                    problem.help = Some("check the path: it starts at the folder of Cargo.toml".to_owned());
+                    problem.help =
+                        Some("check the path: it starts at the folder of Cargo.toml".to_owned());
                 }
             }
             problems.extend(refused);
@@ -195,7 +208,9 @@ fn with_tensors(declaration: &Declaration, file: &Spanned<String>, problems: &mu
     if let Some(weights) = declared.weights.as_mut().filter(|said| said.origin == Origin::Unknown) {
         weights.origin = file.origin.clone();
     }
-    if let Some(layers) = declared.keys.get::<usize>(Key::Layers).filter(|said| said.origin == Origin::Unknown) {
+    if let Some(layers) =
+        declared.keys.get::<usize>(Key::Layers).filter(|said| said.origin == Origin::Unknown)
+    {
         declared.keys.set(Key::Layers, file.with(layers.value));
     }
     let bytes = declared.weights.as_ref().map_or(0, |said| said.value.len()).saturating_mul(4);
@@ -213,14 +228,24 @@ fn of_apple(
     tensors: &safetensors::TensorFile,
 ) -> Result<Declared, Diagnostics> {
     let prefix = declaration.keys.value::<String>(Key::Prefix);
-    let selection =
-        safetensors::Selection { prefix: prefix.as_deref(), wording: WORDING, ..safetensors::Selection::default() };
+    let selection = safetensors::Selection {
+        prefix: prefix.as_deref(),
+        wording: WORDING,
+        ..safetensors::Selection::default()
+    };
     let found = safetensors::apple(tensors, reset_gate(&declaration.keys), &selection)?;
-    let mut problems = declaration.disagreements_with_tensors(file, found.hidden_size, found.input_size);
+    let mut problems =
+        declaration.disagreements_with_tensors(file, found.hidden_size, found.input_size);
     let declared = declaration.declared(Some((found.hidden_size, found.input_size)));
-    let Some(mut declared) = declared.filter(|_| !problems.has_errors()) else { return Err(problems) };
+    let Some(mut declared) = declared.filter(|_| !problems.has_errors()) else {
+        return Err(problems);
+    };
     declared.weights = Some(file.with(found.baked));
-    problems.extend(declared.computed_as_by(crate::front::layout::Framework::Apple, &file.origin, WORDING));
+    problems.extend(declared.computed_as_by(
+        crate::front::layout::Framework::Apple,
+        &file.origin,
+        WORDING,
+    ));
     if problems.has_errors() { Err(problems) } else { Ok(declared) }
 }
 
@@ -236,7 +261,8 @@ fn shown(file: &str) -> PathBuf {
 fn with_attributes(module: TokenStream, type_name: &str, attributes: &TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = module.into_iter().collect();
     let is = |i: usize, text: &str| matches!(tokens.get(i), Some(TokenTree::Ident(ident)) if ident == text);
-    let at = (0..tokens.len()).find(|&i| is(i, "pub") && is(i + 1, "struct") && is(i + 2, type_name));
+    let at =
+        (0..tokens.len()).find(|&i| is(i, "pub") && is(i + 1, "struct") && is(i + 2, type_name));
     let mut at = at.expect("the generated module declares its type");
     // in front of the attributes that it has: what the user says comes first
     while at >= 2
@@ -254,7 +280,12 @@ fn with_attributes(module: TokenStream, type_name: &str, attributes: &TokenStrea
 
 /// The module, the type's own name outside it, and what makes the compiler look at the files again.
 /// `read`: the model's file and those that it names.
-fn item(declaration: &Declaration, read: &[&str], (module, type_name): (&str, &str), body: TokenStream) -> TokenStream {
+fn item(
+    declaration: &Declaration,
+    read: &[&str],
+    (module, type_name): (&str, &str),
+    body: TokenStream,
+) -> TokenStream {
     let (visibility, name) = (&declaration.visibility, &declaration.name);
     let module = Ident::new(module, Span::call_site());
     let generated = Ident::new(type_name, Span::call_site());
@@ -267,7 +298,8 @@ fn item(declaration: &Declaration, read: &[&str], (module, type_name): (&str, &s
             const _: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/", #file));
         )
     });
-    let unused = quote!(#[allow(unused_imports, reason = "a user can name the module's items by the module")]);
+    let unused = quote!(#[allow(unused_imports, reason = "a user can name the module's items by \
+        the module")]);
     quote! {
         #[doc = #doc]
         #visibility mod #module {
@@ -290,7 +322,8 @@ fn tracked(declaration: &Declaration, read: &[&str]) -> Vec<String> {
     };
     // a model whose weights are all given at run time has no such file
     let there = shown(&weights).exists();
-    let mut files: Vec<_> = std::iter::once(model.value.clone()).chain(there.then_some(weights)).collect();
+    let mut files: Vec<_> =
+        std::iter::once(model.value.clone()).chain(there.then_some(weights)).collect();
     let beside = read.iter().skip(1).map(|name| Path::new(&model.value).with_file_name(name));
     for file in beside.map(|path| path.to_string_lossy().into_owned()) {
         if !files.contains(&file) && shown(&file).exists() {
@@ -310,13 +343,16 @@ const MOST_ERRORS: usize = 50;
 /// One `compile_error!` for each error; `place` is where those are shown that are about no token.
 fn errors(problems: &Diagnostics, tokens: &TokenTable, place: &Origin) -> TokenStream {
     let error = |problem: &Diagnostic| {
-        let at = tokens.get(&problem.origin).or_else(|| tokens.get(place)).cloned().unwrap_or_default();
+        let at =
+            tokens.get(&problem.origin).or_else(|| tokens.get(place)).cloned().unwrap_or_default();
         syn::Error::new_spanned(at, message(problem)).into_compile_error()
     };
-    let mut errors: TokenStream = of_severity(problems, Severity::Error).take(MOST_ERRORS).map(error).collect();
+    let mut errors: TokenStream =
+        of_severity(problems, Severity::Error).take(MOST_ERRORS).map(error).collect();
     let more = of_severity(problems, Severity::Error).count().saturating_sub(MOST_ERRORS);
     if more > 0 {
-        errors.extend(error(&Diagnostic::error(place.clone(), format!("and {more} more problems"))));
+        errors
+            .extend(error(&Diagnostic::error(place.clone(), format!("and {more} more problems"))));
     }
     errors
 }
@@ -324,7 +360,8 @@ fn errors(problems: &Diagnostics, tokens: &TokenTable, place: &Origin) -> TokenS
 /// The compiler gives macros no other way to warn than the use of something deprecated.
 fn warnings(problems: &Diagnostics, tokens: &TokenTable, place: &Origin) -> TokenStream {
     let warning = |problem: &Diagnostic| {
-        let at = tokens.get(&problem.origin).or_else(|| tokens.get(place)).cloned().unwrap_or_default();
+        let at =
+            tokens.get(&problem.origin).or_else(|| tokens.get(place)).cloned().unwrap_or_default();
         let span = at.into_iter().next().map_or(Span::call_site(), |token| token.span());
         let note = message(problem);
         quote_spanned! {span=>
@@ -342,7 +379,10 @@ fn message(problem: &Diagnostic) -> String {
     if let Origin::Text { .. } = problem.origin {
         // the compiler says itself which it is
         let text = problem.render();
-        let text = text.strip_prefix("error: ").or_else(|| text.strip_prefix("warning: ")).unwrap_or(&text);
+        let text = text
+            .strip_prefix("error: ")
+            .or_else(|| text.strip_prefix("warning: "))
+            .unwrap_or(&text);
         return text.trim_end().to_owned();
     }
     let mut message = problem.found.clone();
@@ -372,7 +412,10 @@ mod tests {
     fn metadata_of_a_file_say_what_a_macro_need_not() {
         assert_eq!(
             expanded(Macro::GRU_CELL, ""),
-            expanded(Macro::GRU_CELL, ", prefix = \"gru\", head = \"fc\", head_activation = sigmoid, input_size = 4")
+            expanded(
+                Macro::GRU_CELL,
+                ", prefix = \"gru\", head = \"fc\", head_activation = sigmoid, input_size = 4"
+            )
         );
         for (called, keys, found) in [
             (Macro::GRU_CELL, ", head = \"out\"", "`head` is out here and fc in the metadata of"),
@@ -383,7 +426,10 @@ mod tests {
             (Macro::APPLE_GRU, ", steps = 3", "have the key"),
         ] {
             let text = expanded(called, keys);
-            assert!(text.contains("compile_error") && text.contains(found), "{keys}: {found} is not in {text}");
+            assert!(
+                text.contains("compile_error") && text.contains(found),
+                "{keys}: {found} is not in {text}"
+            );
         }
     }
 }

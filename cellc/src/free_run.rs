@@ -91,7 +91,9 @@ impl Gathered {
 pub(crate) fn layers_in_integers(model: &CoreModel, products: &Precisions) -> Vec<String> {
     let mut layers = Vec::new();
     for node in model.all_nodes().into_iter().filter(|node| node.op.has_precision()) {
-        if products.of(node.op.first_value()).arithmetic() != Arithmetic::F32 && !layers.contains(&node.name) {
+        if products.of(node.op.first_value()).arithmetic() != Arithmetic::F32
+            && !layers.contains(&node.name)
+        {
             layers.push(node.name.clone());
         }
     }
@@ -140,7 +142,13 @@ impl IntegerRuns {
 
     /// A step of each, with all Parameters of the exact one and what that leaves. A fresh step has
     /// no state of the one before.
-    pub(crate) fn step(&mut self, model: &CoreModel, parameters: &[Vec<f64>], exact: &Outcome<f64>, fresh: bool) {
+    pub(crate) fn step(
+        &mut self,
+        model: &CoreModel,
+        parameters: &[Vec<f64>],
+        exact: &Outcome<f64>,
+        fresh: bool,
+    ) {
         for run in &mut self.runs {
             if fresh {
                 run.states.clear();
@@ -152,10 +160,16 @@ impl IntegerRuns {
             }
             let arithmetic = Float64 { products: run.products.clone(), memory: Some(&self.memory) };
             let found = arithmetic.outcome(model, &given, &run.variables);
-            for (gathered, (found, exact)) in run.gathered.iter_mut().zip(found.parts().zip(exact.parts())) {
-                found.iter().zip(exact).for_each(|(found, exact)| gathered.add(*exact, (found - exact).abs()));
+            for (gathered, (found, exact)) in
+                run.gathered.iter_mut().zip(found.parts().zip(exact.parts()))
+            {
+                found
+                    .iter()
+                    .zip(exact)
+                    .for_each(|(found, exact)| gathered.add(*exact, (found - exact).abs()));
             }
-            run.states = model.states.iter().map(|pair| found.results[pair.result].clone()).collect();
+            run.states =
+                model.states.iter().map(|pair| found.results[pair.result].clone()).collect();
             run.variables = found.variables;
         }
     }
@@ -187,9 +201,18 @@ struct Drawn<'a> {
 
 impl<'a> Drawn<'a> {
     fn new(model: &'a CoreModel, range: Range) -> Self {
-        let parameters = model.parameters.iter().map(|p| vec![0.0; p.shape.iter().product()]).collect();
+        let parameters =
+            model.parameters.iter().map(|p| vec![0.0; p.shape.iter().product()]).collect();
         let (random, variables) = (Random::new(SEED), initial_variables(model));
-        Self { model, range, random, memory: RefCell::default(), parameters, variables, next: Vec::new() }
+        Self {
+            model,
+            range,
+            random,
+            memory: RefCell::default(),
+            parameters,
+            variables,
+            next: Vec::new(),
+        }
     }
 
     /// The next step: what it leaves. Rows of matrices stay in memory for the steps after it.
@@ -197,7 +220,8 @@ impl<'a> Drawn<'a> {
         self.draw();
         let arithmetic = Float64 { products: Precisions::F32, memory: Some(&self.memory) };
         let left = arithmetic.outcome(self.model, &self.parameters, &self.variables);
-        self.next = self.model.states.iter().map(|pair| left.results[pair.result].clone()).collect();
+        self.next =
+            self.model.states.iter().map(|pair| left.results[pair.result].clone()).collect();
         self.variables.clone_from(&left.variables);
         left
     }
@@ -221,7 +245,9 @@ impl<'a> Drawn<'a> {
             }
             let len = self.parameters[i].len();
             self.parameters[i] = match parameter.largest_drawn() {
-                Some(most) => self.random.lengths(len, most).into_iter().map(|length| length as f64).collect(),
+                Some(most) => {
+                    self.random.lengths(len, most).into_iter().map(|length| length as f64).collect()
+                }
                 None => {
                     let most = if held.contains(&i) { range.h } else { range.x };
                     self.random.varied(len, most).into_iter().map(f64::from).collect()
@@ -235,7 +261,12 @@ impl<'a> Drawn<'a> {
 /// the interpreter, or, where matrices are multiplied as integers, of the reference of these. Where
 /// that is too much work, the reference alone takes one step. `None` where that is too much work,
 /// or weights are given at run time.
-pub(crate) fn measure(model: &CoreModel, body: BodyRef<'_>, products: &Precisions, range: Range) -> Option<FreeRun> {
+pub(crate) fn measure(
+    model: &CoreModel,
+    body: BodyRef<'_>,
+    products: &Precisions,
+    range: Range,
+) -> Option<FreeRun> {
     if model.parameters.iter().any(|parameter| parameter.weight) {
         return None;
     }
@@ -274,7 +305,12 @@ fn of_integers(runs: &mut IntegerRuns, steps: usize, mut drawn: Drawn<'_>) {
     }
 }
 
-fn of_program(model: &CoreModel, body: BodyRef<'_>, steps: usize, mut drawn: Drawn<'_>) -> Vec<Gathered> {
+fn of_program(
+    model: &CoreModel,
+    body: BodyRef<'_>,
+    steps: usize,
+    mut drawn: Drawn<'_>,
+) -> Vec<Gathered> {
     let mut memory = memory(model, body.program);
     let buffer = |role: Role| body.program.find(role).map(|id| id.0);
     let mut results = vec![Gathered::default(); model.results.len()];
@@ -283,11 +319,18 @@ fn of_program(model: &CoreModel, body: BodyRef<'_>, steps: usize, mut drawn: Dra
         let expected = drawn.step();
         for (i, values) in drawn.parameters.iter().enumerate() {
             let Some(at) = buffer(Role::Parameter(i)) else { continue };
-            let state = model.states.iter().position(|pair| pair.parameter == i).and_then(|pair| own.get(pair));
-            memory[at] = state.cloned().unwrap_or_else(|| values.iter().map(|value| *value as f32).collect());
+            let state = model
+                .states
+                .iter()
+                .position(|pair| pair.parameter == i)
+                .and_then(|pair| own.get(pair));
+            memory[at] = state
+                .cloned()
+                .unwrap_or_else(|| values.iter().map(|value| *value as f32).collect());
         }
         interpret(body, &mut memory);
-        let at = |result: usize| buffer(Role::Result(result)).expect("verify: every result is written");
+        let at =
+            |result: usize| buffer(Role::Result(result)).expect("verify: every result is written");
         for (i, (gathered, exact)) in results.iter_mut().zip(&expected.results).enumerate() {
             for (exact, got) in exact.iter().zip(&memory[at(i)]) {
                 gathered.add(*exact, (exact - f64::from(*got)).abs());
@@ -306,27 +349,40 @@ fn memory(model: &CoreModel, program: &Program) -> Vec<Vec<f32>> {
         Role::Variable(i) => initial[i].iter().map(|value| *value as f32).collect(),
         _ => vec![0.0; len],
     };
-    let mut memory: Vec<Vec<f32>> = program.buffers.iter().map(|b| contents(b.role, b.len)).collect();
+    let mut memory: Vec<Vec<f32>> =
+        program.buffers.iter().map(|b| contents(b.role, b.len)).collect();
     pack::pack_memory(program, &mut memory);
     memory
 }
 
 /// How many values the interpreter makes in a step.
 fn work(body: BodyRef<'_>) -> usize {
-    let functions: Vec<usize> = body.functions.iter().map(|f| of_statements(&f.body, &[])).collect();
-    body.kernels.iter().map(|kernel| of_statements(&kernel.body, &functions)).fold(0, usize::saturating_add)
+    let functions: Vec<usize> =
+        body.functions.iter().map(|f| of_statements(&f.body, &[])).collect();
+    body.kernels
+        .iter()
+        .map(|kernel| of_statements(&kernel.body, &functions))
+        .fold(0, usize::saturating_add)
 }
 
 /// `functions`: of the body of each that may be called.
 fn of_statements(body: &[Stmt], functions: &[usize]) -> usize {
     let of = |stmt: &Stmt| match stmt {
-        Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => of_expr(value, functions),
+        Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => {
+            of_expr(value, functions)
+        }
         Stmt::For { count, body, walks, .. } => {
             count.saturating_mul(of_statements(body, functions).saturating_add(walks.len()))
         }
-        Stmt::Pick { at, body, .. } => of_expr(at, functions).saturating_add(of_statements(body, functions)),
-        Stmt::If { then, otherwise, .. } => of_statements(then, functions).max(of_statements(otherwise, functions)),
-        Stmt::Copy(copied) => copied.dims.iter().map(|dim| dim.extent).fold(1, usize::saturating_mul),
+        Stmt::Pick { at, body, .. } => {
+            of_expr(at, functions).saturating_add(of_statements(body, functions))
+        }
+        Stmt::If { then, otherwise, .. } => {
+            of_statements(then, functions).max(of_statements(otherwise, functions))
+        }
+        Stmt::Copy(copied) => {
+            copied.dims.iter().map(|dim| dim.extent).fold(1, usize::saturating_mul)
+        }
         Stmt::Tiles(tiles) => tiles.products(),
         Stmt::LeaveUnless { .. } | Stmt::Comment(_) => 0,
     };

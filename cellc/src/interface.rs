@@ -2,7 +2,9 @@
 
 use crate::core::{CoreCell, CoreModel, Parameter, ResultValue, Steps, Variable};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
-use crate::emit::names::{Field, InPlace, Interface, Scope, StateField, StepFlags, pascal_case, prefix};
+use crate::emit::names::{
+    Field, InPlace, Interface, Scope, StateField, StepFlags, pascal_case, prefix,
+};
 use crate::kernel::{BodyRef, Element, Program, Role};
 use crate::lower::element_of;
 use crate::model::{ElementType, lasting};
@@ -12,7 +14,8 @@ impl Interface {
     /// what it is compiled to; `pool`: see [`Interface::pool`].
     pub fn new(model: &CoreModel, program: &Program, name: &str, pool: bool) -> Self {
         let function = prefix(name, pool);
-        let parameters = model.parameters.iter().map(|parameter| (&parameter.names[..], parameter.element));
+        let parameters =
+            model.parameters.iter().map(|parameter| (&parameter.names[..], parameter.element));
         let (mut scope, names) = of_parameters(&function, pool, model.steps.is_some(), parameters);
         let mut inputs = Vec::new();
         let mut weights = Vec::new();
@@ -36,7 +39,10 @@ impl Interface {
             .states
             .iter()
             .map(|pair| StateField {
-                input: inputs.iter().position(|f: &Field| f.index == pair.parameter).expect("a state is an input"),
+                input: inputs
+                    .iter()
+                    .position(|f: &Field| f.index == pair.parameter)
+                    .expect("a state is an input"),
                 output: pair.result,
             })
             .collect::<Vec<_>>();
@@ -54,11 +60,14 @@ impl Interface {
         let mut in_place = in_place(&inputs, &outputs, &states);
         if let Some(pair) = &mut in_place {
             let (input, output) = (inputs[pair.input].index, outputs[pair.output].index);
-            let copies = |body: BodyRef<'_>| body.reads_when_written(Role::Parameter(input), Role::Result(output));
+            let copies = |body: BodyRef<'_>| {
+                body.reads_when_written(Role::Parameter(input), Role::Result(output))
+            };
             pair.copies = program.bodies().any(copies);
         }
         let type_name = pascal_case(&function);
-        let flags = |s: &Steps| StepFlags { inputs: s.parameters.clone(), outputs: s.results.clone() };
+        let flags =
+            |s: &Steps| StepFlags { inputs: s.parameters.clone(), outputs: s.results.clone() };
         let steps = model.steps.as_ref().map(flags);
         Self {
             type_name,
@@ -84,7 +93,9 @@ impl Interface {
 /// sequence needs little.
 fn takes_state(model: &CoreModel) -> bool {
     let is_sequence = |cell: &&CoreCell| cell.sequence.is_some();
-    !model.variables.is_empty() || model.all_nodes().len() > 1 || model.cells().iter().any(is_sequence)
+    !model.variables.is_empty()
+        || model.all_nodes().len() > 1
+        || model.cells().iter().any(is_sequence)
 }
 
 /// The keys by which models of amplifiers say their rate: Neural Amp Modeler's, and the other
@@ -103,8 +114,10 @@ fn sample_rate(model: &CoreModel) -> Option<String> {
 /// The one input and the one output beside states, where they are of one type; a cell's own output
 /// may be its state.
 fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Option<InPlace> {
-    let input = (0..inputs.len()).filter(|i| states.iter().all(|s| s.input != *i)).collect::<Vec<_>>();
-    let mut output = (0..outputs.len()).filter(|i| states.iter().all(|s| s.output != *i)).collect::<Vec<_>>();
+    let input =
+        (0..inputs.len()).filter(|i| states.iter().all(|s| s.input != *i)).collect::<Vec<_>>();
+    let mut output =
+        (0..outputs.len()).filter(|i| states.iter().all(|s| s.output != *i)).collect::<Vec<_>>();
     if output.is_empty() {
         output = (0..outputs.len()).collect();
     }
@@ -113,7 +126,10 @@ fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Optio
     let sizes = |field: &Field| field.shape.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
     // what Rust has as an array of rows
     let rows = |field: &Field| matches!(*field.shape, [n, _] if n != 1);
-    let same = x.element == Element::F32 && y.element == Element::F32 && sizes(x) == sizes(y) && rows(x) == rows(y);
+    let same = x.element == Element::F32
+        && y.element == Element::F32
+        && sizes(x) == sizes(y)
+        && rows(x) == rows(y);
     same.then_some(InPlace { input: *input, output: *output, copies: false })
 }
 
@@ -127,7 +143,10 @@ fn of_parameters<'a>(
 ) -> (Scope, Vec<String>) {
     let elements = parameters.clone().map(|(_, element)| element_of(element));
     let mut scope = Scope::members(function, pool, steps, elements);
-    let fields = parameters.enumerate().map(|(index, (names, _))| scope.field(&lasting(names), "in", index)).collect();
+    let fields = parameters
+        .enumerate()
+        .map(|(index, (names, _))| scope.field(&lasting(names), "in", index))
+        .collect();
     (scope, fields)
 }
 
@@ -157,10 +176,15 @@ impl Interface {
         let (asked, function, type_name) = (quoted(asked), &self.function, &self.type_name);
         let (what, help) = match by_option {
             true => (format!("--name {asked} cannot be kept"), "choose another name"),
-            false => (format!("the code cannot have the name of the file, {asked}"), "choose a name with --name"),
+            false => (
+                format!("the code cannot have the name of the file, {asked}"),
+                "choose a name with --name",
+            ),
         };
         let found = format!("{what}: the code is called `{function}`, its type `{type_name}`");
-        let valid = "letters of ASCII, digits and _, a letter first; no word of Rust, C or C++, and nothing that the generated file declares or includes; what is longer than 40 characters is cut";
+        let valid = "letters of ASCII, digits and _, a letter first; no word of Rust, C or C++, \
+            and nothing that the generated file declares or includes; what is longer than 40 \
+            characters is cut";
         Some(Diagnostic::notice(Origin::Unknown, found).valid(valid).help(help))
     }
 }

@@ -1,7 +1,12 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(
     not(feature = "internals"),
-    allow(dead_code, unused_imports, unreachable_pub, reason = "tests and benches use all of it, by `internals`")
+    allow(
+        dead_code,
+        unused_imports,
+        unreachable_pub,
+        reason = "tests and benches use all of it, by `internals`"
+    )
 )]
 
 mod activation;
@@ -71,7 +76,8 @@ pub use front::apple::AppleResetGate;
 pub use front::layout::{Framework, GateOrder};
 pub use model::{Activation, ActivationError, Direction, LstmGateOrder, Model};
 pub use request::{
-    Accuracy, Fma, Language, NamedSize, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs,
+    Accuracy, Fma, Language, NamedSize, Options, Precision, Range, State, Threads, Tuning, Unroll,
+    WeightsAs,
 };
 
 /// What the macro crate calls.

@@ -81,7 +81,9 @@ mod tests {
         }
         assert!(values.iter().any(|v| *v != 0.0 && v.abs() < 1e-12));
         let lengths = random.lengths(200, 3);
-        assert!((0..=3).all(|n| lengths.contains(&n)) && lengths.iter().all(|n| (0..=3).contains(n)));
+        assert!(
+            (0..=3).all(|n| lengths.contains(&n)) && lengths.iter().all(|n| (0..=3).contains(n))
+        );
         let mean = random.even(100_000, 1.0).iter().sum::<f32>() / 1e5;
         assert!(mean.abs() < 0.01, "{mean}");
     }

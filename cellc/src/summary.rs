@@ -65,11 +65,16 @@ pub(crate) fn title(cell: &CoreCell, open: bool) -> String {
                 Lengths::Parameter(_) => ", lengths given at every call",
                 Lengths::Computed(_) => ", lengths computed at every call",
             };
-            (cell.kind.sequence_name(), format!(", {}{direction}{lengths}", counted(sequence.steps, "step")))
+            (
+                cell.kind.sequence_name(),
+                format!(", {}{direction}{lengths}", counted(sequence.steps, "step")),
+            )
         }
     };
     // escaped already
-    format!("{op} \"{name}\"{steps}, batch {batch}, input_size {input_size}, hidden_size {hidden_size}")
+    format!(
+        "{op} \"{name}\"{steps}, batch {batch}, input_size {input_size}, hidden_size {hidden_size}"
+    )
 }
 
 /// Text of the input as it may stand in a comment: printable ASCII, not long, without comment
@@ -86,7 +91,9 @@ pub(crate) fn escape(text: &str) -> String {
             '\\' => out.push_str("\\\\"),
             // no star or question mark: neither the sign that ends a comment nor a trigraph can
             // come to stand
-            c if c.is_ascii_alphanumeric() || " _-/.,:;=()[]{}+<>#%&@!'|~^$".contains(c) => out.push(c),
+            c if c.is_ascii_alphanumeric() || " _-/.,:;=()[]{}+<>#%&@!'|~^$".contains(c) => {
+                out.push(c)
+            }
             c => {
                 let _ = write!(out, "{}", c.escape_unicode());
             }

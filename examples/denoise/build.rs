@@ -2,7 +2,8 @@
 //! generated struct.
 
 fn main() -> Result<(), cellc::Error> {
-    let pairs = ["conv_cache", "tra_cache", "inter_cache"].map(|cache| (cache.into(), format!("{cache}_out")));
+    let pairs = ["conv_cache", "tra_cache", "inter_cache"]
+        .map(|cache| (cache.into(), format!("{cache}_out")));
     cellc::Builder::new("model/gtcrn_simple.onnx")
         .state(cellc::State::Pairs(pairs.to_vec()))
         .name("gtcrn")

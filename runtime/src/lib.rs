@@ -5,7 +5,8 @@ use core::ops::{Deref, DerefMut};
 
 #[cfg(feature = "macros")]
 pub use cellc_macros::{
-    augru_cell, augru_sequence, gru, gru_cell, gru_sequence, lstm_cell, lstm_sequence, rnn_cell, rnn_sequence,
+    augru_cell, augru_sequence, gru, gru_cell, gru_sequence, lstm_cell, lstm_sequence, rnn_cell,
+    rnn_sequence,
 };
 
 /// A compiled model that holds its state between steps.

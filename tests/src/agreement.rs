@@ -24,14 +24,23 @@ pub struct Compared {
 impl Compared {
     /// Interprets one step by the program of an instruction set. The variables become what it
     /// leaves.
-    pub fn step(subject: &Subject, isa: usize, parameters: &[Vec<f32>], variables: &mut [Vec<f32>]) -> Self {
+    pub fn step(
+        subject: &Subject,
+        isa: usize,
+        parameters: &[Vec<f32>],
+        variables: &mut [Vec<f32>],
+    ) -> Self {
         let (_, fused) = subject.isas().nth(isa).expect("an instruction set");
         let (given, before) = (exact(parameters), exact(variables));
         let results = subject.interpret_from(isa, parameters, variables);
         let right = reference(subject.model(), &given, &before);
         let profile = &subject.compilation.profile(fused);
         let limits = bound(subject.model(), profile, &given, &before);
-        Self { found: Outcome { results: exact(&results), variables: exact(variables) }, right, limits }
+        Self {
+            found: Outcome { results: exact(&results), variables: exact(variables) },
+            right,
+            limits,
+        }
     }
 
     /// Every element with its part and place: what was computed, what it should be, how far it may
@@ -41,7 +50,9 @@ impl Compared {
         all.flat_map(|(part, ((found, right), limits))| {
             assert_eq!((found.len(), right.len()), (right.len(), limits.len()));
             let elements = found.iter().zip(right).zip(limits).enumerate();
-            elements.map(move |(place, ((found, right), limit))| ((part, place), *found, *right, *limit))
+            elements.map(move |(place, ((found, right), limit))| {
+                ((part, place), *found, *right, *limit)
+            })
         })
     }
 }
@@ -71,7 +82,8 @@ pub fn on_all_isas(
         }
         let compared = Compared::step(subject, isa, parameters, own);
         judge(name, &compared);
-        let singles = compared.found.results.iter().map(|values| values.iter().map(|v| *v as f32).collect());
+        let singles =
+            compared.found.results.iter().map(|values| values.iter().map(|v| *v as f32).collect());
         first[usize::from(fused)] = Some(bits(&singles.collect::<Vec<Vec<f32>>>()));
     }
 }

@@ -21,7 +21,12 @@ fn values(len: usize, seed: usize) -> impl Iterator<Item = f32> {
 ///
 /// # Panics
 /// If it is refused.
-pub fn subject(name: &str, options: &Options, linear_before_reset: bool, bias_at_run_time: bool) -> Subject {
+pub fn subject(
+    name: &str,
+    options: &Options,
+    linear_before_reset: bool,
+    bias_at_run_time: bool,
+) -> Subject {
     let (mut file, mut inputs) = (ModelFile::default(), Vec::new());
     let mut tensor = |file: &mut ModelFile, shape: &[usize], seed: usize, constant: bool| {
         let values = values(shape.iter().product(), seed);
@@ -44,9 +49,14 @@ pub fn subject(name: &str, options: &Options, linear_before_reset: bool, bias_at
         x = file.cell("", "GRUCell", &attributes, &[&x, &h, &w, &r, &b]);
         file.result(&x);
     }
-    let (model, _) = openvino::read_bytes("chain.xml", file.text().as_bytes(), Some(("chain.bin", file.weights)))
-        .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
+    let (model, _) = openvino::read_bytes(
+        "chain.xml",
+        file.text().as_bytes(),
+        Some(("chain.bin", file.weights)),
+    )
+    .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
     let options = options.clone().with_name(Some(name.to_string()));
-    let compilation = compile(&model, &options).unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
+    let compilation = compile(&model, &options)
+        .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
     Subject { name: name.to_string(), compilation, calls: vec![inputs] }
 }

@@ -21,7 +21,8 @@ pub fn program() -> &'static Path {
 /// If it cannot be built.
 pub fn built(name: &str) -> PathBuf {
     let program = |artifact: &Value| {
-        let path = artifact["executable"].as_str().filter(|_| artifact["target"]["name"] == name)?;
+        let path =
+            artifact["executable"].as_str().filter(|_| artifact["target"]["name"] == name)?;
         Some(PathBuf::from(path))
     };
     artifacts(&parts(name), program).pop().expect("cargo says where the program is")
@@ -55,8 +56,14 @@ fn parts(name: &str) -> [&str; 5] {
 /// If it cannot be built.
 pub fn runtime() -> PathBuf {
     let of_library = |artifact: &Value| {
-        let files = artifact["filenames"].as_array().filter(|_| artifact["target"]["name"] == "cellc_runtime")?;
-        files.iter().filter_map(Value::as_str).find(|file| file.ends_with(".rlib")).map(PathBuf::from)
+        let files = artifact["filenames"]
+            .as_array()
+            .filter(|_| artifact["target"]["name"] == "cellc_runtime")?;
+        files
+            .iter()
+            .filter_map(Value::as_str)
+            .find(|file| file.ends_with(".rlib"))
+            .map(PathBuf::from)
     };
     // beside the package of the tests, which decides on features
     let parts = ["--package", "cellc-tests", "--package", "cellc-runtime", "--lib"];
@@ -73,6 +80,7 @@ fn artifacts<T>(parts: &[&str], found: impl Fn(&Value) -> Option<T>) -> Vec<T> {
         .output()
         .expect("cargo starts");
     let messages = String::from_utf8(built.stdout).expect("cargo writes UTF-8");
-    let messages = messages.lines().map(|line| serde_json::from_str(line).expect("a message is JSON"));
+    let messages =
+        messages.lines().map(|line| serde_json::from_str(line).expect("a message is JSON"));
     messages.filter_map(|message: Value| found(&message)).collect()
 }

@@ -68,7 +68,8 @@ pub fn cases() -> Vec<Case> {
 /// If it cannot be read.
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("the folder is there");
-    let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name().into_string();
+    let name =
+        |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name().into_string();
     let mut names: Vec<_> = entries.map(|entry| name(entry).expect("names are UTF-8")).collect();
     names.sort();
     names
@@ -79,7 +80,8 @@ pub fn names(folder: &Path) -> Vec<String> {
 /// # Panics
 /// If it cannot be read.
 pub fn case(name: &str) -> Case {
-    case_in(&folder().join(name)).unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"))
+    case_in(&folder().join(name))
+        .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"))
 }
 
 /// The case in a folder.
@@ -92,7 +94,8 @@ pub fn case(name: &str) -> Case {
 pub fn case_in(folder: &Path) -> Result<Case, Diagnostics> {
     let name = folder.file_name().expect("a name").to_string_lossy();
     let text = fs::read_to_string(folder.join("case.json")).expect("case.json is there");
-    let described: Described = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: case.json: {error}"));
+    let described: Described =
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: case.json: {error}"));
     let (model, _) = formats::read(&folder.join(&described.model), &ReadOptions::default())?;
     let runs = described.runs.iter().map(|run| run.read(folder)).collect();
     let tolerance = described.tolerance.iter().map(|tolerance| tolerance.abs).collect();
@@ -105,7 +108,8 @@ impl Case {
         let mut model = self.model.clone();
         for (&node, shape) in self.model.parameters.iter().zip(shapes) {
             let value = model.nodes[node].outputs[0];
-            model.values[value.0].shape = Some(shape.iter().map(|&size| Dim::Fixed(size)).collect());
+            model.values[value.0].shape =
+                Some(shape.iter().map(|&size| Dim::Fixed(size)).collect());
         }
         model
     }
@@ -117,21 +121,27 @@ impl Case {
     /// # Panics
     /// If it is refused.
     pub fn subjects(&self, options: &Options, ending: &str) -> Vec<(Subject, Vec<usize>)> {
-        self.compiled(options, ending).unwrap_or_else(|problems| panic!("{} is refused: {problems:?}", self.name))
+        self.compiled(options, ending)
+            .unwrap_or_else(|problems| panic!("{} is refused: {problems:?}", self.name))
     }
 
     /// [`Self::subjects`].
     ///
     /// # Errors
     /// What is wrong with the model.
-    pub fn compiled(&self, options: &Options, ending: &str) -> Result<Vec<(Subject, Vec<usize>)>, Diagnostics> {
+    pub fn compiled(
+        &self,
+        options: &Options,
+        ending: &str,
+    ) -> Result<Vec<(Subject, Vec<usize>)>, Diagnostics> {
         let mut shapes: Vec<&Vec<Vec<usize>>> = self.runs.iter().map(|run| &run.shapes).collect();
         shapes.dedup();
         let subject = |shapes: &Vec<Vec<usize>>| {
             let mut name = self.name.clone();
             // the sizes of the first input that the model leaves open
             if let (Some(&node), Some(shape)) = (self.model.parameters.first(), shapes.first()) {
-                let stated = self.model.values[self.model.nodes[node].outputs[0].0].shape.iter().flatten();
+                let stated =
+                    self.model.values[self.model.nodes[node].outputs[0].0].shape.iter().flatten();
                 let open = stated.zip(shape).filter(|(dim, _)| matches!(dim, Dim::Dynamic { .. }));
                 open.for_each(|(_, size)| name += &format!("_{size}"));
             }
@@ -139,7 +149,8 @@ impl Case {
             let model = self.fixed(shapes);
             let options = options.clone().with_name(Some(name.clone()));
             let compilation = compile(&model, &options)?;
-            let runs: Vec<usize> = (0..self.runs.len()).filter(|run| self.runs[*run].shapes == *shapes).collect();
+            let runs: Vec<usize> =
+                (0..self.runs.len()).filter(|run| self.runs[*run].shapes == *shapes).collect();
             let calls = runs.iter().map(|run| self.runs[*run].inputs.clone()).collect();
             Ok((Subject { name, compilation, calls }, runs))
         };
@@ -196,10 +207,15 @@ enum Rule {
 
 impl DescribedRun {
     fn read(&self, folder: &Path) -> Run {
-        let doubles = |tensors: &[Tensor]| -> Vec<Vec<f64>> { tensors.iter().map(|t| t.numbers(folder)).collect() };
+        let doubles = |tensors: &[Tensor]| -> Vec<Vec<f64>> {
+            tensors.iter().map(|t| t.numbers(folder)).collect()
+        };
         // kernels take f32; lengths are small enough to be exact
         let singles = |tensors: &[Tensor]| {
-            doubles(tensors).iter().map(|tensor| tensor.iter().map(|v| *v as f32).collect()).collect()
+            doubles(tensors)
+                .iter()
+                .map(|tensor| tensor.iter().map(|v| *v as f32).collect())
+                .collect()
         };
         Run {
             shapes: self.inputs.iter().map(|tensor| tensor.shape.clone()).collect(),
@@ -212,13 +228,22 @@ impl DescribedRun {
 
 impl Tensor {
     fn numbers(&self, folder: &Path) -> Vec<f64> {
-        let bytes = fs::read(folder.join(&self.file)).unwrap_or_else(|error| panic!("{}: {error}", self.file));
+        let bytes = fs::read(folder.join(&self.file))
+            .unwrap_or_else(|error| panic!("{}: {error}", self.file));
         let numbers: Vec<f64> = match self.dtype {
-            ElementType::F32 => bytes.as_chunks().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect(),
-            ElementType::F64 => bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
-            ElementType::I32 => bytes.as_chunks().0.iter().map(|b| f64::from(i32::from_le_bytes(*b))).collect(),
+            ElementType::F32 => {
+                bytes.as_chunks().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect()
+            }
+            ElementType::F64 => {
+                bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect()
+            }
+            ElementType::I32 => {
+                bytes.as_chunks().0.iter().map(|b| f64::from(i32::from_le_bytes(*b))).collect()
+            }
             ElementType::Boolean => bytes.iter().map(|b| f64::from(*b)).collect(),
-            ElementType::I64 => bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b) as f64).collect(),
+            ElementType::I64 => {
+                bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b) as f64).collect()
+            }
         };
         assert_eq!(numbers.len(), self.shape.iter().product::<usize>(), "{}", self.file);
         numbers

@@ -154,10 +154,15 @@ pub const PLAIN: [&str; 2] = ["-fno-stack-protector", "-U_FORTIFY_SOURCE"];
 /// If it does not compile, with warnings refused, or does not run.
 pub fn c(folder: &Path, subjects: &[Subject], compiler: &str, flags: &[&str]) -> Values {
     let strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"].into_iter().chain(PLAIN);
-    let (sanitizers, flags): (Vec<&str>, Vec<_>) = flags.iter().partition(|flag| flag.starts_with("-fsanitize="));
+    let (sanitizers, flags): (Vec<&str>, Vec<_>) =
+        flags.iter().partition(|flag| flag.starts_with("-fsanitize="));
     let flags = strict.chain(flags).map(str::to_owned).collect();
     let compiler = [compiler].into_iter().chain(sanitizers).map(Into::into).collect();
-    call_all(folder, subjects, &Toolchain { language: Language::C, compiler, flags, around: Vec::new() })
+    call_all(
+        folder,
+        subjects,
+        &Toolchain { language: Language::C, compiler, flags, around: Vec::new() },
+    )
 }
 
 /// Every call of every subject on every instruction set of this machine, by the function and by the
@@ -168,8 +173,10 @@ fn call_all(folder: &Path, subjects: &[Subject], toolchain: &Toolchain) -> Value
         true => &emulated_amx::serve(subjects, folder, toolchain),
         false => toolchain,
     };
-    let called: Vec<_> = subjects.iter().map(|s| harness::Subject::new(&s.name, &s.compilation)).collect();
-    let program = Executable::build(folder, &called, toolchain).unwrap_or_else(|failed| panic!("{failed}"));
+    let called: Vec<_> =
+        subjects.iter().map(|s| harness::Subject::new(&s.name, &s.compilation)).collect();
+    let program =
+        Executable::build(folder, &called, toolchain).unwrap_or_else(|failed| panic!("{failed}"));
     let values = values(&program, subjects);
     // the library and the program are large where there are many subjects
     for large in ["libsubjects.rlib", "harness"] {
@@ -187,15 +194,22 @@ pub fn values(program: &Executable, subjects: &[Subject]) -> Values {
     let mut values = Values::new();
     for (at, subject) in subjects.iter().enumerate() {
         for (isa, _) in subject.isas() {
-            let wrong = |problem: Diagnostic| -> ! { panic!("{} on {isa}: {}", subject.name, problem.found) };
+            let wrong = |problem: Diagnostic| -> ! {
+                panic!("{} on {isa}: {}", subject.name, problem.found)
+            };
             let started = program.start_on(at, Some(isa)).unwrap_or_else(|problem| wrong(problem));
             let Some(mut harness) = started else { continue };
             assert_eq!(harness.isa(), isa, "{}", subject.name);
             for (call, parameters) in subject.calls.iter().enumerate() {
                 let given = numbers(subject, parameters);
-                let function = harness.call(&given, true, Variables::Initial).unwrap_or_else(|problem| wrong(problem));
-                let [step, second, reset] = harness.structure().unwrap_or_else(|problem| wrong(problem));
-                for (way, results) in Way::ALL.into_iter().zip([function.results, step, second, reset]) {
+                let function = harness
+                    .call(&given, true, Variables::Initial)
+                    .unwrap_or_else(|problem| wrong(problem));
+                let [step, second, reset] =
+                    harness.structure().unwrap_or_else(|problem| wrong(problem));
+                for (way, results) in
+                    Way::ALL.into_iter().zip([function.results, step, second, reset])
+                {
                     for (result, lanes) in results.into_iter().enumerate() {
                         let key = (subject.name.clone(), isa.to_string(), call, way, result);
                         values.insert(key, lanes.into_iter().map(bits).collect());
@@ -210,7 +224,8 @@ pub fn values(program: &Executable, subjects: &[Subject]) -> Values {
 /// Parameters as generated code takes them.
 fn numbers(subject: &Subject, parameters: &[Vec<f32>]) -> Vec<Numbers> {
     let inputs = &subject.compilation.interface.inputs;
-    let is_float = |i: usize| inputs.iter().all(|field| field.index != i || field.element == Element::F32);
+    let is_float =
+        |i: usize| inputs.iter().all(|field| field.index != i || field.element == Element::F32);
     let one = |(i, values): (usize, &Vec<f32>)| match is_float(i) {
         true => Numbers::Floats(values.clone()),
         false => Numbers::Integers(values.iter().map(|value| *value as i64).collect()),
@@ -226,7 +241,8 @@ pub fn undefined(folder: &Path, object: &str) -> Option<Vec<String>> {
     if !has("nm") {
         return None;
     }
-    let output = Command::new("nm").args(["-u", object]).current_dir(folder).output().expect("nm starts");
+    let output =
+        Command::new("nm").args(["-u", object]).current_dir(folder).output().expect("nm starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let listing = String::from_utf8(output.stdout).expect("nm prints ASCII");
     Some(listing.split_whitespace().filter(|word| *word != "U").map(str::to_owned).collect())

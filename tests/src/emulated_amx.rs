@@ -17,8 +17,11 @@ use crate::subject::Subject;
 
 /// What generated C asks of the processor, of the operating system and of Linux, and what is asked
 /// instead.
-const IN_C: &[[&str; 2]] =
-    &[["0x600e6u", "0xe6u"], ["0x3000000u", "0u"], ["return result == 0;", "return (void)result, 1;"]];
+const IN_C: &[[&str; 2]] = &[
+    ["0x600e6u", "0xe6u"],
+    ["0x3000000u", "0u"],
+    ["return result == 0;", "return (void)result, 1;"],
+];
 
 /// The same in Rust.
 const IN_RUST: &[[&str; 2]] = &[
@@ -48,7 +51,8 @@ pub fn serve(subjects: &[Subject], folder: &Path, toolchain: &Toolchain) -> Tool
         Language::C => ("c", IN_C, toolchain.compiler.clone()),
         Language::Rust => ("rs", IN_RUST, vec![OsString::from("cc")]),
     };
-    for subject in subjects.iter().filter(|subject| subject.isas().any(|(isa, _)| isa == AMX.name)) {
+    for subject in subjects.iter().filter(|subject| subject.isas().any(|(isa, _)| isa == AMX.name))
+    {
         let path = folder.join(&subject.name).with_extension(extension);
         let mut text = fs::read_to_string(&path).expect("a generated file");
         for [asked, answered] in answers {
@@ -61,12 +65,20 @@ pub fn serve(subjects: &[Subject], folder: &Path, toolchain: &Toolchain) -> Tool
     // not the name of a subject's object
     let object = folder.join("machines-amx.o");
     let flags = ["-std=gnu11", "-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", "-c"];
-    run(Command::new(&compiler[0]).args(&compiler[1..]).args(flags).arg(source).arg("-o").arg(&object));
+    run(Command::new(&compiler[0])
+        .args(&compiler[1..])
+        .args(flags)
+        .arg(source)
+        .arg("-o")
+        .arg(&object));
     let (mut toolchain, object) = (toolchain.clone(), object.display());
     match toolchain.language {
         // where nothing is linked, gcc leaves it out, and clang would warn
         Language::C => {
-            toolchain.compiler.extend(["-Wno-unused-command-line-argument".into(), format!("-Wl,{object}").into()]);
+            toolchain.compiler.extend([
+                "-Wno-unused-command-line-argument".into(),
+                format!("-Wl,{object}").into(),
+            ]);
         }
         Language::Rust => toolchain.around.push(format!("-Clink-arg={object}")),
     }

@@ -51,15 +51,22 @@ fn rows(random: &mut Random, count: usize, len: usize) -> Vec<f32> {
 ///
 /// # Panics
 /// If it is refused.
-pub fn subject(name: &str, options: &Options, weights: Weights, linear_before_reset: bool, batch: usize) -> Subject {
+pub fn subject(
+    name: &str,
+    options: &Options,
+    weights: Weights,
+    linear_before_reset: bool,
+    batch: usize,
+) -> Subject {
     let (mut file, mut call, mut random) = (ModelFile::default(), Vec::new(), Random::new(7));
-    let mut tensor = |file: &mut ModelFile, shape: &[usize], given: bool, values: Vec<f32>| match given {
-        true => {
-            call.push(values);
-            file.parameter("", shape)
-        }
-        false => file.constant(shape, Stored::F32, values.into_iter()),
-    };
+    let mut tensor =
+        |file: &mut ModelFile, shape: &[usize], given: bool, values: Vec<f32>| match given {
+            true => {
+                call.push(values);
+                file.parameter("", shape)
+            }
+            false => file.constant(shape, Stored::F32, values.into_iter()),
+        };
     let drawn = |random: &mut Random, shape: &[usize]| match shape {
         [rows_, len] => rows(random, *rows_, *len),
         _ => (0..shape.iter().product()).map(|_| unit(random) * 0.1).collect(),
@@ -68,22 +75,28 @@ pub fn subject(name: &str, options: &Options, weights: Weights, linear_before_re
     let mut x = tensor(&mut file, &[batch, 7], true, x);
     let given = weights != Weights::Constant;
     let of_gru = if linear_before_reset { 4 } else { 3 };
-    for (kind, set, units, gates, biases) in
-        [("GRUCell", "opset3", 70, 3, of_gru), ("LSTMCell", "opset4", 5, 4, 4), ("RNNCell", "opset3", 33, 1, 1)]
-    {
+    for (kind, set, units, gates, biases) in [
+        ("GRUCell", "opset3", 70, 3, of_gru),
+        ("LSTMCell", "opset4", 5, 4, 4),
+        ("RNNCell", "opset3", 33, 1, 1),
+    ] {
         let mut ports: Vec<Port> = vec![x.clone()];
         for _ in 0..if kind == "LSTMCell" { 2 } else { 1 } {
             let state = (0..batch * units).map(|_| unit(&mut random)).collect();
             ports.push(tensor(&mut file, &[batch, units], false, state));
         }
-        let shapes = [vec![gates * units, x.shape[1]], vec![gates * units, units], vec![biases * units]];
+        let shapes =
+            [vec![gates * units, x.shape[1]], vec![gates * units, units], vec![biases * units]];
         for (i, shape) in shapes.iter().enumerate() {
             let given = given && (i != 1 || weights != Weights::GivenButR);
             let values = drawn(&mut random, shape);
             ports.push(tensor(&mut file, shape, given, values));
         }
-        let reset =
-            if kind == "GRUCell" { format!(" linear_before_reset=\"{linear_before_reset}\"") } else { String::new() };
+        let reset = if kind == "GRUCell" {
+            format!(" linear_before_reset=\"{linear_before_reset}\"")
+        } else {
+            String::new()
+        };
         let data = format!("hidden_size=\"{units}\"{reset}");
         let states = vec![vec![batch, units]; if kind == "LSTMCell" { 2 } else { 1 }];
         x = file.operations(kind, set, &data, &ports.iter().collect::<Vec<_>>(), &states).remove(0);
@@ -95,7 +108,8 @@ pub fn subject(name: &str, options: &Options, weights: Weights, linear_before_re
         let inputs = x.shape[1];
         let mut values = drawn(&mut random, &[outputs, inputs]);
         if !transposed {
-            values = (0..inputs * outputs).map(|k| values[k % outputs * inputs + k / outputs]).collect();
+            values =
+                (0..inputs * outputs).map(|k| values[k % outputs * inputs + k / outputs]).collect();
         }
         let shape = if transposed { [outputs, inputs] } else { [inputs, outputs] };
         let matrix = tensor(&mut file, &shape, false, values);
@@ -103,9 +117,14 @@ pub fn subject(name: &str, options: &Options, weights: Weights, linear_before_re
         x = file.operation("MatMul", "opset1", &data, &[&x, &matrix], &[batch, outputs]);
         file.result(&x);
     }
-    let (model, _) = openvino::read_bytes("given.xml", file.text().as_bytes(), Some(("given.bin", file.weights)))
-        .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
+    let (model, _) = openvino::read_bytes(
+        "given.xml",
+        file.text().as_bytes(),
+        Some(("given.bin", file.weights)),
+    )
+    .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
     let options = options.clone().with_name(Some(name.to_owned()));
-    let compilation = compile(&model, &options).unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
+    let compilation = compile(&model, &options)
+        .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
     Subject { name: name.to_owned(), compilation, calls: vec![call] }
 }

@@ -54,7 +54,8 @@ impl Kept {
     /// compiler.
     pub fn check(&self, compiler: &str, found: &[(String, u64)]) {
         if env::var_os("CELLC_BLESS").is_some() {
-            fs::write(self.path(), self.blessed(&self.text(), compiler, found)).expect("the numbers can be written");
+            fs::write(self.path(), self.blessed(&self.text(), compiler, found))
+                .expect("the numbers can be written");
         }
         self.check_some(compiler, found);
     }
@@ -83,10 +84,20 @@ impl Kept {
     }
 
     /// `required`: whether a compiler of which no numbers are kept is refused.
-    fn verdict(&self, text: &str, compiler: &str, found: &[(String, u64)], required: bool) -> Verdict {
+    fn verdict(
+        &self,
+        text: &str,
+        compiler: &str,
+        found: &[(String, u64)],
+        required: bool,
+    ) -> Verdict {
         let update = self.update;
-        let kept: Vec<_> =
-            text.lines().filter(|line| !line.starts_with('#')).map(read).filter(|l| l.0 == compiler).collect();
+        let kept: Vec<_> = text
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(read)
+            .filter(|l| l.0 == compiler)
+            .collect();
         let mut verdict = Verdict::default();
         if kept.is_empty() {
             let line = format!("no numbers are kept for {compiler}; add them: {update}");
@@ -100,9 +111,13 @@ impl Kept {
             };
             let change = format!("{name}: {now}, {was} are kept");
             if now * 100 > was * (100 + LIMIT) {
-                verdict.refused.push(format!("{change}: more than {LIMIT} % more; if it has to be: {update}"));
+                verdict
+                    .refused
+                    .push(format!("{change}: more than {LIMIT} % more; if it has to be: {update}"));
             } else if now * 100 < was * (100 - LIMIT) {
-                verdict.said.push(format!("{change}: more than {LIMIT} % fewer; keep it so: {update}"));
+                verdict
+                    .said
+                    .push(format!("{change}: more than {LIMIT} % fewer; keep it so: {update}"));
             }
         }
         verdict
@@ -112,7 +127,9 @@ impl Kept {
 /// A line of a file.
 fn read(line: &str) -> (&str, &str, u64) {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let [compiler, name, count] = words[..] else { panic!("not a compiler, a name and a count: {line}") };
+    let [compiler, name, count] = words[..] else {
+        panic!("not a compiler, a name and a count: {line}")
+    };
     (compiler, name, count.parse().expect("a count"))
 }
 
@@ -123,7 +140,9 @@ mod tests {
     #[test]
     fn growth_is_refused_and_the_rest_is_said() {
         let file = Kept { file: "none", about: "compiler, what, count", update: "a command" };
-        let named = |counts: &[(&str, u64)]| counts.iter().map(|(name, k)| (name.to_string(), *k)).collect::<Vec<_>>();
+        let named = |counts: &[(&str, u64)]| {
+            counts.iter().map(|(name, k)| (name.to_string(), *k)).collect::<Vec<_>>()
+        };
         let kept = file.blessed("", "1.95.0", &named(&[("one", 1000), ("two", 100)]));
         let of = |compiler: &str, one, two| {
             let found = named(&[("one", one), ("two", two)]);
@@ -142,6 +161,9 @@ mod tests {
         let both = file.blessed(&kept, "1.96.0", &named(&[("one", 7)]));
         assert_eq!(both, format!("{kept}1.96.0 one 7\n"));
         let lines = |text: &str| text.lines().skip(1).map(str::to_string).collect::<Vec<_>>();
-        assert_eq!(lines(&file.blessed(&both, "1.95.0", &named(&[("one", 8)]))), ["1.96.0 one 7", "1.95.0 one 8"]);
+        assert_eq!(
+            lines(&file.blessed(&both, "1.95.0", &named(&[("one", 8)]))),
+            ["1.96.0 one 7", "1.95.0 one 8"]
+        );
     }
 }

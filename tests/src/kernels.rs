@@ -10,8 +10,8 @@ use cellc::internals::emit::names::Interface;
 use cellc::internals::estimate::Estimate;
 use cellc::internals::header::Bounds;
 use cellc::internals::kernel::{
-    Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Kernel, LaneOp, Place, Program, Role, Scalar, Stmt,
-    Tiles, Type, Var, Walk, WindowId, verify,
+    Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Kernel, LaneOp, Place, Program, Role,
+    Scalar, Stmt, Tiles, Type, Var, Walk, WindowId, verify,
 };
 use cellc::internals::model::{ElementType, Tensor};
 use cellc::internals::numerics::Precisions;
@@ -73,7 +73,15 @@ fn copy(from: impl Into<Place>, to: impl Into<Place>, dims: &[(usize, isize, usi
 
 fn window(id: usize, name: &str, of: impl Into<Place>, len: usize) -> Walk {
     let name = name.to_owned();
-    Walk { window: WindowId(id), name, of: of.into(), len, step: len, written: false, reverse: false }
+    Walk {
+        window: WindowId(id),
+        name,
+        of: of.into(),
+        len,
+        step: len,
+        written: false,
+        reverse: false,
+    }
 }
 
 fn kernel(name: &str, params: &[(BufferId, bool)]) -> Kernel {
@@ -113,7 +121,10 @@ fn copies() -> Kernel {
             count: 3,
             turn: None,
             backwards: None,
-            walks: vec![window(0, "row", at(OWN, 4), 4), Walk { written: true, ..window(1, "to", at(A, 65), 5) }],
+            walks: vec![
+                window(0, "row", at(OWN, 4), 4),
+                Walk { written: true, ..window(1, "to", at(A, 65), 5) },
+            ],
             body: vec![
                 copy(at(WindowId(0), 3), WindowId(1), &[(4, -1, 1)]),
                 copy(at(WindowId(0), 1), at(WindowId(1), 4), &[]),
@@ -125,9 +136,17 @@ fn copies() -> Kernel {
 
 /// Two rows of three steps, each as far as its length, from the last step to the first.
 fn steps() -> Kernel {
-    let params = [(X, false), (LENGTHS, false), (LENGTH, false), (LIMITS, false), (SECOND, true), (B, true)];
+    let params =
+        [(X, false), (LENGTHS, false), (LENGTH, false), (LIMITS, false), (SECOND, true), (B, true)];
     let mut kernel = kernel("steps", &params);
-    let locals = [("row", COUNT), ("n", COUNT), ("most", COUNT), ("limit", COUNT), ("t", COUNT), ("steps", COUNT)];
+    let locals = [
+        ("row", COUNT),
+        ("n", COUNT),
+        ("most", COUNT),
+        ("limit", COUNT),
+        ("t", COUNT),
+        ("steps", COUNT),
+    ];
     let [row, n, most, limit, t, steps] = locals.map(|(name, ty)| kernel.local(name, ty));
     let sum = kernel.local("sum", Type::f32(4));
     let next = op(LaneOp::Add, [Expr::Var(sum), load(WindowId(3), 4)]);
@@ -139,7 +158,10 @@ fn steps() -> Kernel {
             store(WindowId(4), Expr::f32(-0.0, 4)),
             Stmt::If {
                 less: (op(LaneOp::WrappingAdd, [Expr::Var(t), Expr::Var(row)]), Expr::Var(limit)),
-                then: vec![set(steps, op(LaneOp::WrappingAdd, [Expr::Var(steps), Expr::Var(most)]))],
+                then: vec![set(
+                    steps,
+                    op(LaneOp::WrappingAdd, [Expr::Var(steps), Expr::Var(most)]),
+                )],
                 otherwise: Vec::new(),
             },
         ],
@@ -181,7 +203,10 @@ fn steps() -> Kernel {
             turn: None,
             backwards: None,
             walks: Vec::new(),
-            body: vec![store(at(SECOND, 1), op(LaneOp::Add, [load(at(SECOND, 1), 2), load(at(B, 5), 2)]))],
+            body: vec![store(
+                at(SECOND, 1),
+                op(LaneOp::Add, [load(at(SECOND, 1), 2), load(at(B, 5), 2)]),
+            )],
         },
     ];
     kernel
@@ -192,7 +217,8 @@ fn keep() -> Kernel {
     let mut kernel = kernel("keep", &[(A, false), (B, false), (FIRST, true), (C, true)]);
     let t = kernel.local("t", COUNT);
     let scaled = op(LaneOp::Mul, [load(FIRST, 4), Expr::f32(0.5, 4)]);
-    let magnitude = op(LaneOp::And, [op(LaneOp::ToBits, [load(at(A, 1), 1)]), Expr::u32(0x7fff_ffff, 1)]);
+    let magnitude =
+        op(LaneOp::And, [op(LaneOp::ToBits, [load(at(A, 1), 1)]), Expr::u32(0x7fff_ffff, 1)]);
     kernel.body = vec![
         store(FIRST, op(LaneOp::Add, [scaled, load(at(B, 1), 4)])),
         copy(FIRST, C, &[(4, 1, 1)]),
@@ -236,7 +262,8 @@ fn integers(isa: &Isa) -> Kernel {
             (_, true) => &[LaneOp::DotQuads, LaneOp::DotEvenBytes, LaneOp::DotOddBytes],
             _ => &[LaneOp::DotQuads],
         };
-        let add = |var, operation| set(var, op(operation, [Expr::Var(a), Expr::Var(b), Expr::Var(var)]));
+        let add =
+            |var, operation| set(var, op(operation, [Expr::Var(a), Expr::Var(b), Expr::Var(var)]));
         kernel.body.extend([
             define(a, signed),
             define(b, element),
@@ -256,31 +283,37 @@ fn integers(isa: &Isa) -> Kernel {
             store(at(INTEGERS, at_lane + lanes), op(LaneOp::FromSigned, [Expr::Var(quads)])),
         ]);
         if isa.across && lanes == isa.lanes {
-            let tiles = |to: usize, columns: usize, words: usize, step: usize, in_word: usize| Tiles {
-                elements: at(X, 24 - words),
-                weights: X.into(),
-                to: at(INTEGERS, to),
-                rows: 1,
-                words,
-                in_word,
-                abreast: lanes,
-                step,
-                columns,
-                panels: 1,
-                stride: 24,
-                pitch: columns,
-            };
+            let tiles =
+                |to: usize, columns: usize, words: usize, step: usize, in_word: usize| Tiles {
+                    elements: at(X, 24 - words),
+                    weights: X.into(),
+                    to: at(INTEGERS, to),
+                    rows: 1,
+                    words,
+                    in_word,
+                    abreast: lanes,
+                    step,
+                    columns,
+                    panels: 1,
+                    stride: 24,
+                    pitch: columns,
+                };
             let all = [tiles(54, 4, 4, 16, 4), tiles(58, 2, 8, 12, 2), tiles(60, 1, 24, 4, 2)];
             kernel.body.extend(all.map(Stmt::Tiles));
             let sum = |at_sum| op(LaneOp::ToBits, [load(at(INTEGERS, at_sum), 1)]);
-            kernel.body.extend((54..61).map(|to| store(at(INTEGERS, to), op(LaneOp::FromSigned, [sum(to)]))));
+            kernel.body.extend(
+                (54..61).map(|to| store(at(INTEGERS, to), op(LaneOp::FromSigned, [sum(to)]))),
+            );
         }
         if lanes == isa.lanes {
             for (at_sum, own) in (32..).step_by(lanes).zip(isa.by_lane) {
                 let of = if own.in_word == 2 { LaneOp::DotApart } else { LaneOp::DotQuadsOf };
                 let sum = kernel.local("of_lanes", ty);
                 // elements are what the weights are, in another order of lanes
-                let elements = op(LaneOp::Xor, [Expr::Var(a), op(LaneOp::And, [Expr::Var(b), number(0x7f00_7f00)])]);
+                let elements = op(
+                    LaneOp::Xor,
+                    [Expr::Var(a), op(LaneOp::And, [Expr::Var(b), number(0x7f00_7f00)])],
+                );
                 let elements = op(LaneOp::And, [elements, number(0x7f7f_7f7f)]);
                 let b = kernel.local("elements", ty);
                 kernel.body.extend([
@@ -292,7 +325,9 @@ fn integers(isa: &Isa) -> Kernel {
                         backwards: None,
                         walks: Vec::new(),
                         body: (0..lanes)
-                            .map(|lane| set(sum, op(of(lane), [Expr::Var(a), Expr::Var(b), Expr::Var(sum)])))
+                            .map(|lane| {
+                                set(sum, op(of(lane), [Expr::Var(a), Expr::Var(b), Expr::Var(sum)]))
+                            })
                             .collect(),
                     },
                     store(at(INTEGERS, at_sum), op(LaneOp::FromSigned, [Expr::Var(sum)])),
@@ -305,8 +340,10 @@ fn integers(isa: &Isa) -> Kernel {
 }
 
 fn results() -> Kernel {
-    let mut kernel =
-        kernel("results", &[(A, false), (B, false), (C, false), (SECOND, false), (STEPS, true), (MIXED, true)]);
+    let mut kernel = kernel(
+        "results",
+        &[(A, false), (B, false), (C, false), (SECOND, false), (STEPS, true), (MIXED, true)],
+    );
     kernel.body = vec![
         copy(at(B, 1), STEPS, &[(24, 1, 1)]),
         copy(A, MIXED, &[(80, 1, 1)]),
@@ -319,8 +356,13 @@ fn results() -> Kernel {
 
 /// The same for each of these instruction sets.
 fn program<'a>(isas: impl Iterator<Item = &'a Isa>) -> Program {
-    let buffer =
-        |name: &str, role, element, len| Buffer { name: name.to_owned(), role, element, len, layout: Vec::new() };
+    let buffer = |name: &str, role, element, len| Buffer {
+        name: name.to_owned(),
+        role,
+        element,
+        len,
+        layout: Vec::new(),
+    };
     let f32 = |name: &str, role, len| buffer(name, role, Element::F32, len);
     let body = |isa| Body {
         scratch: vec![
@@ -363,8 +405,11 @@ fn program<'a>(isas: impl Iterator<Item = &'a Isa>) -> Program {
 /// # Panics
 /// If the program is wrong.
 pub fn subject(name: &str) -> Subject {
-    let options = Options::default().with_name(Some(name.to_owned())).with_isas(Some(arch::ALL.to_vec()));
-    let numbers = |len: usize, seed: usize| (0..len).map(move |i| ((i * 29 + seed * 17 + 5) % 61) as f32 / 16.0 - 1.75);
+    let options =
+        Options::default().with_name(Some(name.to_owned())).with_isas(Some(arch::ALL.to_vec()));
+    let numbers = |len: usize, seed: usize| {
+        (0..len).map(move |i| ((i * 29 + seed * 17 + 5) % 61) as f32 / 16.0 - 1.75)
+    };
     let tensor = |shape: &[usize], seed| {
         let values: Vec<f32> = numbers(shape.iter().product(), seed).collect();
         Tensor::from_f32(shape.to_vec(), &values).expect("as many numbers as the shape wants")
@@ -412,7 +457,8 @@ pub fn subject(name: &str) -> Subject {
         .enumerate()
         .map(|(call, [a, b, c])| vec![numbers(24, call + 2).collect(), vec![*a, *b], vec![*c]]);
     let calls = calls.collect();
-    let (header, summary, warnings) = (vec![name.to_owned()], vec![name.to_owned()], Diagnostics::default());
+    let (header, summary, warnings) =
+        (vec![name.to_owned()], vec![name.to_owned()], Diagnostics::default());
     let estimate = Estimate::of(&model, &plan, &program, &packed, &interface);
     let compilation = Compilation {
         options,
@@ -422,7 +468,12 @@ pub fn subject(name: &str) -> Subject {
         program,
         packed,
         interface,
-        description: Description { header, bounds: Bounds::default(), activations: Vec::new(), estimate },
+        description: Description {
+            header,
+            bounds: Bounds::default(),
+            activations: Vec::new(),
+            estimate,
+        },
         summary,
         warnings,
     };

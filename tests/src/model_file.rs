@@ -140,8 +140,11 @@ impl ModelFile {
             port(&mut self.layers, inputs.len() + i, output);
         }
         let _ = writeln!(self.layers, "</output>{body}</layer>");
-        let port =
-            |(i, output): (usize, &Output<'_>)| Port { layer, port: inputs.len() + i, shape: output.shape.to_vec() };
+        let port = |(i, output): (usize, &Output<'_>)| Port {
+            layer,
+            port: inputs.len() + i,
+            shape: output.shape.to_vec(),
+        };
         outputs.iter().enumerate().map(port).collect()
     }
 
@@ -159,7 +162,14 @@ impl ModelFile {
     }
 
     /// An operation with one output.
-    pub fn operation(&mut self, kind: &str, set: &str, data: &str, inputs: &[&Port], shape: &[usize]) -> Port {
+    pub fn operation(
+        &mut self,
+        kind: &str,
+        set: &str,
+        data: &str,
+        inputs: &[&Port],
+        shape: &[usize],
+    ) -> Port {
         self.layer("", kind, set, data, inputs, &[Output { shape, ..Output::default() }]).remove(0)
     }
 
@@ -189,26 +199,41 @@ impl ModelFile {
     /// An input of the model, of that element type.
     pub fn parameter_of(&mut self, name: &str, element: &str, shape: &[usize]) -> Port {
         let data = format!("shape=\"{}\" element_type=\"{element}\"", list(shape));
-        self.layer(name, "Parameter", "opset1", &data, &[], &[Output { name, element, shape }]).remove(0)
+        self.layer(name, "Parameter", "opset1", &data, &[], &[Output { name, element, shape }])
+            .remove(0)
     }
 
     fn stored(&mut self, element: &str, shape: &[usize], offset: usize) -> Port {
         let size = self.weights.len() - offset;
-        let data = format!("element_type=\"{element}\" shape=\"{}\" offset=\"{offset}\" size=\"{size}\"", list(shape));
-        self.layer("", "Const", "opset1", &data, &[], &[Output { name: "", element, shape }]).remove(0)
+        let data = format!(
+            "element_type=\"{element}\" shape=\"{}\" offset=\"{offset}\" size=\"{size}\"",
+            list(shape)
+        );
+        self.layer("", "Const", "opset1", &data, &[], &[Output { name: "", element, shape }])
+            .remove(0)
     }
 
     /// Weights.
-    pub fn constant(&mut self, shape: &[usize], stored: Stored, values: impl Iterator<Item = f32>) -> Port {
+    pub fn constant(
+        &mut self,
+        shape: &[usize],
+        stored: Stored,
+        values: impl Iterator<Item = f32>,
+    ) -> Port {
         let offset = self.weights.len();
         match stored {
             Stored::F32 => self.weights.extend(values.flat_map(f32::to_le_bytes)),
-            Stored::F16 => self.weights.extend(values.flat_map(|v| half::f16::from_f32(v).to_le_bytes())),
+            Stored::F16 => {
+                self.weights.extend(values.flat_map(|v| half::f16::from_f32(v).to_le_bytes()))
+            }
         }
-        let constant = self.stored(if stored == Stored::F32 { "f32" } else { "f16" }, shape, offset);
+        let constant =
+            self.stored(if stored == Stored::F32 { "f32" } else { "f16" }, shape, offset);
         match stored {
             Stored::F32 => constant,
-            Stored::F16 => self.operation("Convert", "opset1", "destination_type=\"f32\"", &[&constant], shape),
+            Stored::F16 => {
+                self.operation("Convert", "opset1", "destination_type=\"f32\"", &[&constant], shape)
+            }
         }
     }
 
@@ -223,9 +248,18 @@ impl ModelFile {
     /// attributes.
     pub fn cell(&mut self, name: &str, kind: &str, attributes: &str, inputs: &[&Port]) -> Port {
         let shape = inputs[1].shape.clone();
-        self.work += inputs[2..].iter().map(|w| shape[0] * w.shape.iter().product::<usize>()).sum::<usize>();
+        self.work +=
+            inputs[2..].iter().map(|w| shape[0] * w.shape.iter().product::<usize>()).sum::<usize>();
         let data = format!("hidden_size=\"{}\" {attributes}", shape[1]);
-        self.layer(name, kind, "opset3", &data, inputs, &[Output { name, element: "f32", shape: &shape }]).remove(0)
+        self.layer(
+            name,
+            kind,
+            "opset3",
+            &data,
+            inputs,
+            &[Output { name, element: "f32", shape: &shape }],
+        )
+        .remove(0)
     }
 
     /// A TensorIterator, or a Loop.
@@ -236,28 +270,41 @@ impl ModelFile {
         let mut text = String::from("<port_map>");
         let along = |axis: Option<(usize, bool)>| match axis {
             None => String::new(),
-            Some((axis, false)) => format!(" axis=\"{axis}\" start=\"0\" end=\"-1\" stride=\"1\" part_size=\"1\""),
-            Some((axis, true)) => format!(" axis=\"{axis}\" start=\"-1\" end=\"0\" stride=\"-1\" part_size=\"1\""),
+            Some((axis, false)) => {
+                format!(" axis=\"{axis}\" start=\"0\" end=\"-1\" stride=\"1\" part_size=\"1\"")
+            }
+            Some((axis, true)) => {
+                format!(" axis=\"{axis}\" start=\"-1\" end=\"0\" stride=\"-1\" part_size=\"1\"")
+            }
         };
         for (i, IteratedInput { parameter, slice, .. }) in inputs.iter().enumerate() {
             let (port, layer, slice) = (first + i, parameter.layer, along(*slice));
-            let _ = write!(text, "<input external_port_id=\"{port}\" internal_layer_id=\"{layer}\"{slice}/>");
+            let _ = write!(
+                text,
+                "<input external_port_id=\"{port}\" internal_layer_id=\"{layer}\"{slice}/>"
+            );
         }
         let mut edges = String::new();
         for IteratedInput { parameter, next, .. } in &inputs {
             if let Some(next) = next {
                 let from = body.result(next);
-                let _ = write!(edges, "<edge from-layer=\"{from}\" to-layer=\"{}\"/>", parameter.layer);
+                let _ =
+                    write!(edges, "<edge from-layer=\"{from}\" to-layer=\"{}\"/>", parameter.layer);
             }
         }
         for (i, IteratedOutput { of, pieces, .. }) in outputs.iter().enumerate() {
             let (port, layer, pieces) = (first + inputs.len() + i, body.result(of), along(*pieces));
-            let _ = write!(text, "<output external_port_id=\"{port}\" internal_layer_id=\"{layer}\"{pieces}/>");
+            let _ = write!(
+                text,
+                "<output external_port_id=\"{port}\" internal_layer_id=\"{layer}\"{pieces}/>"
+            );
         }
         if let Some((_, _, condition)) = &until {
             let (layer, purpose) = (body.result(condition), "execution_condition");
-            let _ =
-                write!(text, "<output external_port_id=\"-1\" internal_layer_id=\"{layer}\" purpose=\"{purpose}\"/>");
+            let _ = write!(
+                text,
+                "<output external_port_id=\"-1\" internal_layer_id=\"{layer}\" purpose=\"{purpose}\"/>"
+            );
         }
         let Self { layers, edges: inner, weights, work, .. } = body;
         let _ = write!(
@@ -268,24 +315,40 @@ impl ModelFile {
         self.work += work;
         let count = until.as_ref().map(|(most, ..)| self.integers(&[], &[*most as i64]));
         let go = until.as_ref().map(|(_, go, _)| go);
-        let from: Vec<&Port> = count.iter().chain(go).chain(inputs.iter().map(|input| &input.of)).collect();
+        let from: Vec<&Port> =
+            count.iter().chain(go).chain(inputs.iter().map(|input| &input.of)).collect();
         let shapes: Vec<Vec<usize>> = outputs.into_iter().map(|output| output.shape).collect();
-        let (kind, set) = if until.is_some() { ("Loop", "opset5") } else { ("TensorIterator", "opset1") };
+        let (kind, set) =
+            if until.is_some() { ("Loop", "opset5") } else { ("TensorIterator", "opset1") };
         self.layer_with("", kind, set, "", &from, &nameless(&shapes), &text)
     }
 
     /// An If of a condition and of values: where it holds, the first branch.
-    pub fn either(&mut self, condition: &Port, values: &[&Port], branches: [Branch; 2]) -> Vec<Port> {
-        let shapes: Vec<Vec<usize>> = branches[0].results.iter().map(|result| result.shape.clone()).collect();
+    pub fn either(
+        &mut self,
+        condition: &Port,
+        values: &[&Port],
+        branches: [Branch; 2],
+    ) -> Vec<Port> {
+        let shapes: Vec<Vec<usize>> =
+            branches[0].results.iter().map(|result| result.shape.clone()).collect();
         let mut text = String::new();
-        for (name, Branch { mut body, inputs, results }) in ["then", "else"].into_iter().zip(branches) {
+        for (name, Branch { mut body, inputs, results }) in
+            ["then", "else"].into_iter().zip(branches)
+        {
             let _ = write!(text, "<{name}_port_map>");
             for (port, Port { layer, .. }) in inputs {
-                let _ = write!(text, "<input external_port_id=\"{port}\" internal_layer_id=\"{layer}\"/>");
+                let _ = write!(
+                    text,
+                    "<input external_port_id=\"{port}\" internal_layer_id=\"{layer}\"/>"
+                );
             }
             for (i, of) in results.iter().enumerate() {
                 let (port, layer) = (1 + values.len() + i, body.result(of));
-                let _ = write!(text, "<output external_port_id=\"{port}\" internal_layer_id=\"{layer}\"/>");
+                let _ = write!(
+                    text,
+                    "<output external_port_id=\"{port}\" internal_layer_id=\"{layer}\"/>"
+                );
             }
             let Self { layers, edges, work, .. } = body;
             let _ = write!(
@@ -306,13 +369,21 @@ impl ModelFile {
 
     /// What is not read by any other layer: Assign has an output that nothing needs.
     pub fn assign(&mut self, variable: &str, value: &Port) {
-        self.operation("Assign", "opset6", &format!("variable_id=\"{variable}\""), &[value], &value.shape.clone());
+        self.operation(
+            "Assign",
+            "opset6",
+            &format!("variable_id=\"{variable}\""),
+            &[value],
+            &value.shape.clone(),
+        );
     }
 
     /// The `.xml`.
     pub fn text(&self) -> String {
         let Self { layers, edges, .. } = self;
-        format!("<net name=\"net\" version=\"11\"><layers>\n{layers}</layers><edges>{edges}</edges></net>\n")
+        format!(
+            "<net name=\"net\" version=\"11\"><layers>\n{layers}</layers><edges>{edges}</edges></net>\n"
+        )
     }
 }
 

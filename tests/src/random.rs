@@ -67,8 +67,12 @@ pub fn on(name: &str, recipe: &Recipe, mut options: Options) -> Subject {
 
 /// A precision for one of the layers.
 fn layers(model: &CoreModel, seed: u32) -> Vec<(String, Precision)> {
-    let all: BTreeSet<_> =
-        model.all_nodes().into_iter().filter(|node| node.op.has_precision()).map(|node| node.name.clone()).collect();
+    let all: BTreeSet<_> = model
+        .all_nodes()
+        .into_iter()
+        .filter(|node| node.op.has_precision())
+        .map(|node| node.name.clone())
+        .collect();
     let precision = Precision::ALL[seed as usize / 8 % Precision::ALL.len()];
     let at = seed as usize / 2 % all.len().max(1);
     all.into_iter().nth(at).map(|name| (name, precision)).into_iter().collect()
@@ -77,7 +81,9 @@ fn layers(model: &CoreModel, seed: u32) -> Vec<(String, Precision)> {
 /// Whether cellc takes the model with two threads.
 fn two_threads_can_share(model: &CoreModel) -> bool {
     let can = |op: &CoreOp| match op {
-        CoreOp::Cell(cell) => cell.sequence.is_none() && cell.kind.reset_gate() != Some(ResetGate::BeforeMatMul),
+        CoreOp::Cell(cell) => {
+            cell.sequence.is_none() && cell.kind.reset_gate() != Some(ResetGate::BeforeMatMul)
+        }
         CoreOp::Loop(_) => false,
         _ => true,
     };
@@ -105,7 +111,9 @@ fn tuning(seed: u32) -> Tuning {
 pub fn compiled(name: &str, file: ModelFile, options: Options, seed: u64) -> Subject {
     let (subject, warnings) = accepted(name, file.text().as_bytes(), file.weights, options, seed)
         .unwrap_or_else(|problems| panic!("{name} is refused: {problems}"));
-    let contradicted = |line: &str| line.contains("said to have the shape") || line.contains("the attribute counts");
+    let contradicted = |line: &str| {
+        line.contains("said to have the shape") || line.contains("the attribute counts")
+    };
     assert!(!warnings.lines().any(contradicted), "{name}: {warnings}");
     subject
 }

@@ -14,7 +14,11 @@ const TIMES: usize = 2;
 /// operations and statements in them.
 fn forms(subject: &Subject) -> BTreeSet<String> {
     let bodies = subject.isas().zip(&subject.compilation.program.bodies);
-    bodies.flat_map(|((isa, _), body)| words(body).into_iter().map(move |word| format!("{isa} {word}"))).collect()
+    bodies
+        .flat_map(|((isa, _), body)| {
+            words(body).into_iter().map(move |word| format!("{isa} {word}"))
+        })
+        .collect()
 }
 
 /// The names of kernels without their numbers, and those of the variants of enums.
@@ -24,7 +28,10 @@ fn words(body: &Body) -> BTreeSet<String> {
         words.insert(kernel.name.replace(|c: char| c.is_ascii_digit(), ""));
         let text = format!("{:?}", kernel.body);
         let all = text.split(|c: char| !c.is_ascii_alphanumeric());
-        words.extend(all.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase())).map(str::to_owned));
+        words.extend(
+            all.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase()))
+                .map(str::to_owned),
+        );
     }
     words
 }
@@ -46,7 +53,10 @@ fn chosen(forms: &[BTreeSet<String>]) -> BTreeSet<usize> {
     loop {
         let adds = |at: &usize| forms[*at].iter().filter(|form| missing.contains_key(form)).count();
         let left = (0..forms.len()).filter(|at| !taken.contains(at));
-        let Some((_, at)) = left.map(|at| (adds(&at), at)).max().filter(|(most, _)| *most > 0) else { return taken };
+        let Some((_, at)) = left.map(|at| (adds(&at), at)).max().filter(|(most, _)| *most > 0)
+        else {
+            return taken;
+        };
         taken.insert(at);
         for form in &forms[at] {
             if let Some(times) = missing.get_mut(form) {
@@ -65,7 +75,8 @@ mod tests {
 
     #[test]
     fn every_form_is_taken_twice_or_as_often_as_it_is_there() {
-        let all = ["ab", "a", "ac", "abc", "ad", "a"].map(|forms| forms.chars().map(String::from).collect());
+        let all = ["ab", "a", "ac", "abc", "ad", "a"]
+            .map(|forms| forms.chars().map(String::from).collect());
         // of what has a alone nothing is needed; the fifth alone has d
         assert_eq!(chosen(&all), BTreeSet::from([0, 2, 3, 4]));
     }

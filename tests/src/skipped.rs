@@ -29,7 +29,8 @@ pub const INSTALLED_BY_CI: [&str; 10] = [
 pub const LIST: &str = "CELLC_SKIPPED";
 
 /// A program that needs the headers and the library of its language, and nothing else.
-pub const ONE_LINE: &str = "#include <string.h>\nint main(void) { char a[2] = \"a\"; return (int)strlen(a) - 1; }\n";
+pub const ONE_LINE: &str =
+    "#include <string.h>\nint main(void) { char a[2] = \"a\"; return (int)strlen(a) - 1; }\n";
 
 /// A program that needs neither headers nor a library.
 const NO_HEADERS: &str = "int main(void) { return 0; }\n";
@@ -49,7 +50,8 @@ pub enum Far {
 /// says that.
 pub fn compiler_works(compiler: &str, flags: &[&str], program: &str, far: Far) -> bool {
     let folder = folder();
-    let built = fs::create_dir_all(&folder).is_ok() && build(&folder, compiler, flags, program, far);
+    let built =
+        fs::create_dir_all(&folder).is_ok() && build(&folder, compiler, flags, program, far);
     _ = fs::remove_dir_all(&folder);
     built
 }
@@ -65,7 +67,12 @@ fn build(folder: &Path, compiler: &str, flags: &[&str], program: &str, far: Far)
     let source = folder.join(if compiler.contains("++") { "one.cpp" } else { "one.c" });
     let made: PathBuf = folder.join("one.exe");
     let mut command = Command::new(compiler);
-    command.args(flags).args((far == Far::Compiled).then_some("-c")).arg(&source).arg("-o").arg(&made);
+    command
+        .args(flags)
+        .args((far == Far::Compiled).then_some("-c"))
+        .arg(&source)
+        .arg("-o")
+        .arg(&made);
     fs::write(&source, program).is_ok()
         && succeeds(&mut command)
         && (far != Far::Run || succeeds(&mut Command::new(&made)))
@@ -73,7 +80,12 @@ fn build(folder: &Path, compiler: &str, flags: &[&str], program: &str, far: Far)
 
 /// True if a command starts and succeeds.
 fn succeeds(command: &mut Command) -> bool {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|s| s.success())
 }
 
 /// True if a tool does its work: a compiler's program runs or, where it is for another machine,
@@ -89,7 +101,9 @@ fn probe(tool: &str) -> bool {
     let name = tool.rsplit('/').next().unwrap_or(tool);
     match name {
         "gcc" | "cc" | "g++" | "c++" => compiler_works(tool, &[], ONE_LINE, Far::Run),
-        "arm-none-eabi-gcc" => compiler_works(tool, &["-mcpu=cortex-m4", "--specs=nosys.specs"], ONE_LINE, Far::Linked),
+        "arm-none-eabi-gcc" => {
+            compiler_works(tool, &["-mcpu=cortex-m4", "--specs=nosys.specs"], ONE_LINE, Far::Linked)
+        }
         _ if name.starts_with("clang") => compiler_works(tool, &[], ONE_LINE, Far::Run),
         // these find headers by the specs of a machine and link with its script: `Machine::is_here`
         // tries all of it
@@ -104,7 +118,9 @@ fn probe(tool: &str) -> bool {
         "cmake" => with(&["-E", "true"]),
         "node" => with(&["-e", "0"]),
         "python3" => with(&["-c", "0"]),
-        "cbmc" => with_file("one.c", ONE_LINE.as_bytes(), |file| succeeds(Command::new(tool).arg(file))),
+        "cbmc" => {
+            with_file("one.c", ONE_LINE.as_bytes(), |file| succeeds(Command::new(tool).arg(file)))
+        }
         "nm" | "objdump" | "size" => reads_objects(tool),
         _ if name.ends_with("-size") => reads_objects_of(tool),
         _ if name.starts_with("llvm-size") => reads_objects(tool),
@@ -140,7 +156,10 @@ fn reads_objects(tool: &str) -> bool {
 fn is_target_of_rustc(target: &str) -> bool {
     with_file("one.rs", b"pub fn one() {}\n", |source| {
         let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-        rustc.args(["--crate-type=cdylib", "--target", target, "-o"]).arg(source.with_extension("made")).arg(source);
+        rustc
+            .args(["--crate-type=cdylib", "--target", target, "-o"])
+            .arg(source.with_extension("made"))
+            .arg(source);
         succeeds(&mut rustc)
     })
 }
@@ -205,7 +224,11 @@ pub fn skip(lacking: &str) {
     // not by `print!`, which a test that passes keeps to itself
     stderr().write_all(line.as_bytes()).expect("standard error");
     if let Some(list) = env::var_os(LIST) {
-        let mut list = OpenOptions::new().create(true).append(true).open(list).expect("the list can be written");
+        let mut list = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(list)
+            .expect("the list can be written");
         list.write_all(line.as_bytes()).expect("the list can be written");
     }
 }
@@ -255,10 +278,18 @@ mod tests {
                 let is_rust = path.extension().is_some_and(|extension| extension == "rs");
                 for started in text.split("Command::new(\"").skip(1).filter(|_| is_rust) {
                     let tool = started.split('"').next().unwrap();
-                    let asked = ["has", "works"].iter().any(|ask| text.contains(&format!("{ask}(\"{tool}\")")));
-                    let listed = text.contains("all(has)") && text.matches(&format!("\"{tool}\"")).count() > 1;
-                    let own = text.contains(&format!("fn has_{tool}")) || text.contains("has_numpy(\"python3\")");
-                    assert!(known.contains(&tool) || asked || listed || own, "{}: {tool}", path.display());
+                    let asked = ["has", "works"]
+                        .iter()
+                        .any(|ask| text.contains(&format!("{ask}(\"{tool}\")")));
+                    let listed = text.contains("all(has)")
+                        && text.matches(&format!("\"{tool}\"")).count() > 1;
+                    let own = text.contains(&format!("fn has_{tool}"))
+                        || text.contains("has_numpy(\"python3\")");
+                    assert!(
+                        known.contains(&tool) || asked || listed || own,
+                        "{}: {tool}",
+                        path.display()
+                    );
                     asked_for += usize::from(!known.contains(&tool));
                 }
             }

@@ -67,9 +67,12 @@ impl Subject {
     /// profiles: of the others the interpreter makes the same.
     pub fn distinct(&self) -> Vec<(usize, &'static str, bool)> {
         let bodies = &self.compilation.program.bodies;
-        let all: Vec<_> = self.isas().enumerate().map(|(at, (name, fused))| (at, name, fused)).collect();
+        let all: Vec<_> =
+            self.isas().enumerate().map(|(at, (name, fused))| (at, name, fused)).collect();
         let is_new = |(at, _, fused): &(usize, &str, bool)| {
-            !all[..*at].iter().any(|(before, _, other)| other == fused && bodies[*before] == bodies[*at])
+            !all[..*at]
+                .iter()
+                .any(|(before, _, other)| other == fused && bodies[*before] == bodies[*at])
         };
         all.iter().copied().filter(is_new).collect()
     }
@@ -102,7 +105,12 @@ impl Subject {
     }
 
     /// The results of one step from what the model's variables are, which become what it leaves.
-    pub fn interpret_from(&self, isa: usize, parameters: &[Vec<f32>], variables: &mut [Vec<f32>]) -> Vec<Vec<f32>> {
+    pub fn interpret_from(
+        &self,
+        isa: usize,
+        parameters: &[Vec<f32>],
+        variables: &mut [Vec<f32>],
+    ) -> Vec<Vec<f32>> {
         let program = &self.compilation.program;
         let mut memory: Vec<Vec<f32>> = program
             .buffers
@@ -124,13 +132,15 @@ impl Subject {
                 variables[i].clone_from(contents);
             }
         }
-        let result = |i| memory[program.find(Role::Result(i)).expect("a buffer for every result").0].clone();
+        let result =
+            |i| memory[program.find(Role::Result(i)).expect("a buffer for every result").0].clone();
         (0..self.model().results.len()).map(result).collect()
     }
 
     /// The results of one step in float64, from the variables' initial values.
     pub fn reference(&self, parameters: &[Vec<f32>]) -> Vec<Vec<f64>> {
-        let parameters: Vec<Vec<f64>> = parameters.iter().map(|p| p.iter().map(|v| f64::from(*v)).collect()).collect();
+        let parameters: Vec<Vec<f64>> =
+            parameters.iter().map(|p| p.iter().map(|v| f64::from(*v)).collect()).collect();
         reference(self.model(), &parameters, &initial_variables(self.model())).results
     }
 
@@ -141,7 +151,8 @@ impl Subject {
         let mut values = Values::new();
         let mut interpreted = [None, None];
         for (index, isa, fused) in self.bodies_on(on) {
-            let all: &mut Values = interpreted[usize::from(fused)].get_or_insert_with(|| self.every_call(index));
+            let all: &mut Values =
+                interpreted[usize::from(fused)].get_or_insert_with(|| self.every_call(index));
             for ((name, _, call, way, result), bits) in &*all {
                 values.insert((name.clone(), isa.to_owned(), *call, *way, *result), bits.clone());
             }
@@ -191,7 +202,11 @@ impl Subject {
 /// The values of these subjects.
 pub fn of_subjects(values: &Values, subjects: &[Subject]) -> Values {
     let is_one = |name: &str| subjects.iter().any(|subject| subject.name == name);
-    values.iter().filter(|((name, ..), _)| is_one(name)).map(|(key, bits)| (key.clone(), bits.clone())).collect()
+    values
+        .iter()
+        .filter(|((name, ..), _)| is_one(name))
+        .map(|(key, bits)| (key.clone(), bits.clone()))
+        .collect()
 }
 
 /// Fails with the first difference between what was expected and what generated code gave.
@@ -204,7 +219,10 @@ pub fn assert_same(what: &str, expected: &Values, found: &Values) {
         assert_eq!(bits.len(), other.len(), "{what}: elements of {key:?}");
         if let Some(at) = (0..bits.len()).find(|i| bits[*i] != other[*i]) {
             let (a, b) = (f32::from_bits(bits[at]), f32::from_bits(other[at]));
-            panic!("{what}: {key:?} element {at} is {b:e} ({:08x}), not {a:e} ({:08x})", other[at], bits[at]);
+            panic!(
+                "{what}: {key:?} element {at} is {b:e} ({:08x}), not {a:e} ({:08x})",
+                other[at], bits[at]
+            );
         }
     }
     let more: Vec<_> = found.keys().filter(|key| !expected.contains_key(*key)).collect();

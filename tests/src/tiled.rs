@@ -46,13 +46,17 @@ impl Layer {
     pub fn subject(self, name: &str, options: Options, is_given: bool) -> Subject {
         let Self { kind, attributes, rows, inputs, units } = self;
         let mut file = ModelFile::default();
-        let mut ports: Vec<Port> = vec![file.parameter("x", &[rows, inputs]), file.parameter("h", &[rows, units])];
+        let mut ports: Vec<Port> =
+            vec![file.parameter("x", &[rows, inputs]), file.parameter("h", &[rows, units])];
         let of_lstm = kind == "LSTMCell";
         if of_lstm {
             ports.push(file.parameter("c", &[rows, units]));
         }
         let gates = self.gates() * units;
-        for (seed, shape) in [vec![gates, inputs], vec![gates, units], vec![self.biases() * units]].iter().enumerate() {
+        for (seed, shape) in [vec![gates, inputs], vec![gates, units], vec![self.biases() * units]]
+            .iter()
+            .enumerate()
+        {
             ports.push(match is_given {
                 true => file.parameter("", shape),
                 false => file.constant(shape, Stored::F32, values(shape.iter().product(), seed)),

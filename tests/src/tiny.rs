@@ -17,7 +17,10 @@ pub fn cell(kind: &str, gates: usize, attributes: &str) -> ModelFile {
     }
     let states = vec![vec![1, 3]; inputs.len() - 1];
     let biases = if attributes.is_empty() { gates } else { gates + 1 };
-    inputs.extend([&[3 * gates, 2][..], &[3 * gates, 3], &[3 * biases]].map(|shape| numbers(&mut file, shape)));
+    inputs.extend(
+        [&[3 * gates, 2][..], &[3 * gates, 3], &[3 * biases]]
+            .map(|shape| numbers(&mut file, shape)),
+    );
     let set = if kind == "LSTMCell" { "opset4" } else { "opset3" };
     let data = format!("hidden_size=\"3\" {attributes}");
     let outputs = file.operations(kind, set, &data, &inputs.iter().collect::<Vec<_>>(), &states);
@@ -35,7 +38,8 @@ pub fn sequence() -> ModelFile {
     let [w, r, b] = [&[1, 3, 2][..], &[1, 3, 3], &[1, 3]].map(|shape| numbers(&mut file, shape));
     let data = "hidden_size=\"3\" direction=\"forward\"";
     let shapes = [vec![1, 1, 3, 3], vec![1, 1, 3]];
-    let outputs = file.operations("RNNSequence", "opset5", data, &[&x, &h, &lengths, &w, &r, &b], &shapes);
+    let outputs =
+        file.operations("RNNSequence", "opset5", data, &[&x, &h, &lengths, &w, &r, &b], &shapes);
     for output in &outputs {
         file.result(output);
     }
@@ -47,7 +51,13 @@ pub fn head() -> ModelFile {
     let mut file = ModelFile::default();
     let x = file.parameter("x", &[1, 4]);
     let (w, b) = (numbers(&mut file, &[3, 4]), numbers(&mut file, &[1, 3]));
-    let product = file.operation("MatMul", "opset1", "transpose_a=\"false\" transpose_b=\"true\"", &[&x, &w], &[1, 3]);
+    let product = file.operation(
+        "MatMul",
+        "opset1",
+        "transpose_a=\"false\" transpose_b=\"true\"",
+        &[&x, &w],
+        &[1, 3],
+    );
     let sum = file.operation("Add", "opset1", "", &[&product, &b], &[1, 3]);
     let end = file.operation("ReLU", "opset1", "", &[&sum], &[1, 3]);
     file.result(&end);

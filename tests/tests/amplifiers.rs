@@ -35,14 +35,16 @@ fn cases() -> Vec<Case> {
 fn case(expected: &Path) -> Case {
     let model = expected.with_extension("");
     let name = model.file_stem().expect("a name").to_string_lossy().into_owned();
-    let (model, warnings) =
-        formats::read(&model, &ReadOptions::default()).unwrap_or_else(|problems| panic!("{name}: {problems}"));
+    let (model, warnings) = formats::read(&model, &ReadOptions::default())
+        .unwrap_or_else(|problems| panic!("{name}: {problems}"));
     assert_eq!(warnings.to_string(), "", "{name}");
     let text = fs::read_to_string(expected).expect("what is expected");
     let numbers: Value = serde_json::from_str(&text).expect("JSON");
     let rows = |key: &str| -> Vec<Vec<f64>> {
         let list = |value: &Value| value.as_array().expect("a list").clone();
-        let row = |row: &Value| list(row).iter().map(|number| number.as_f64().expect("a number")).collect();
+        let row = |row: &Value| {
+            list(row).iter().map(|number| number.as_f64().expect("a number")).collect()
+        };
         list(&numbers[key]).iter().map(row).collect()
     };
     let x = rows("x").iter().map(|row| row.iter().map(|v| *v as f32).collect()).collect();
@@ -56,7 +58,8 @@ fn options(case: &Case) -> Options {
 #[test]
 fn samples_are_those_of_numpy() {
     for case in cases() {
-        let (model, _) = validate(&case.model, &options(&case)).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        let (model, _) =
+            validate(&case.model, &options(&case)).unwrap_or_else(|e| panic!("{}: {e}", case.name));
         let mut variables = initial_variables(&model);
         for (t, (x, y)) in case.x.iter().zip(&case.y).enumerate() {
             let x: Vec<f64> = x.iter().map(|v| f64::from(*v)).collect();
@@ -77,8 +80,8 @@ fn generated_code_starts_from_the_initial_states_and_returns_to_them() {
     let subjects: Vec<Subject> = cases()
         .into_iter()
         .map(|case| {
-            let compilation =
-                compile(&case.model, &options(&case)).unwrap_or_else(|problems| panic!("{}: {problems}", case.name));
+            let compilation = compile(&case.model, &options(&case))
+                .unwrap_or_else(|problems| panic!("{}: {problems}", case.name));
             let calls = case.x.iter().take(2).map(|x| vec![x.clone()]).collect();
             Subject { name: case.name, compilation, calls }
         })
@@ -86,7 +89,11 @@ fn generated_code_starts_from_the_initial_states_and_returns_to_them() {
     let isas = driver::isas();
     let expected = subjects.iter().flat_map(|subject| subject.expected(&isas)).collect();
     let folder = |name: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    assert_same("rust", &expected, &driver::rust(&folder("amplifiers-rust"), &subjects, &["-Copt-level=1"]));
+    assert_same(
+        "rust",
+        &expected,
+        &driver::rust(&folder("amplifiers-rust"), &subjects, &["-Copt-level=1"]),
+    );
     for compiler in driver::c_compilers() {
         let found = driver::c(&folder("amplifiers-c"), &subjects, compiler, &["-std=gnu11", "-O1"]);
         assert_same(compiler, &expected, &found);

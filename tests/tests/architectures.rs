@@ -23,8 +23,11 @@ static SCALAR: Isa = Isa {
 static WITH_SCALAR: Arch = Arch { isas: &[&SCALAR], ..X86_64 };
 
 fn subjects() -> Vec<Subject> {
-    let all =
-        [("gru_cell_min", Precision::F32), ("gru_cell_lbr0", Precision::F16), ("gru_cell_params", Precision::F32)];
+    let all = [
+        ("gru_cell_min", Precision::F32),
+        ("gru_cell_lbr0", Precision::F16),
+        ("gru_cell_params", Precision::F32),
+    ];
     let subjects = |(name, precision)| {
         let options = Options::default().with_target(&WITH_SCALAR).with_precision(Some(precision));
         Case::subjects(&corpus::case(name), &options, "").into_iter().map(|(subject, _)| subject)
@@ -45,7 +48,8 @@ fn folder(name: &str) -> PathBuf {
 fn lanes_change_no_bit() {
     let subjects = subjects();
     let [generic, scalar] = [GENERIC.name, SCALAR.name].map(|isa| {
-        let without_isa = |((subject, _, call, way, result), bits)| ((subject, call, way, result), bits);
+        let without_isa =
+            |((subject, _, call, way, result), bits)| ((subject, call, way, result), bits);
         expected(&subjects, isa).into_iter().map(without_isa).collect::<Vec<_>>()
     });
     assert!(!generic.is_empty());
@@ -55,12 +59,18 @@ fn lanes_change_no_bit() {
 #[test]
 fn the_compiler_chooses_the_body() {
     let subjects = subjects();
-    for (isa, rust, c) in [(&GENERIC, "--cfg=other", "-DOTHER"), (&SCALAR, "--cfg=scalar", "-DSCALAR")] {
+    for (isa, rust, c) in
+        [(&GENERIC, "--cfg=other", "-DOTHER"), (&SCALAR, "--cfg=scalar", "-DSCALAR")]
+    {
         let expected = expected(&subjects, isa.name);
         assert_same(
             rust,
             &expected,
-            &driver::rust(&folder(&format!("architectures-rust-{}", isa.name)), &subjects, &[rust, "-Copt-level=1"]),
+            &driver::rust(
+                &folder(&format!("architectures-rust-{}", isa.name)),
+                &subjects,
+                &[rust, "-Copt-level=1"],
+            ),
         );
         for compiler in driver::c_compilers() {
             let folder = folder(&format!("architectures-{compiler}-{}", isa.name));
@@ -86,12 +96,19 @@ fn extreme_products() -> Subject {
     // each column has a magnitude of its own, and few bits in half of them, so that some sums lie
     // between two numbers
     let weight = |at: usize| {
-        let value = f64::from(1.0 + (at * 40_503 % 65_536) as f32 / 65_536.0) * f64::from(at as i32 % 5 - 2);
+        let value = f64::from(1.0 + (at * 40_503 % 65_536) as f32 / 65_536.0)
+            * f64::from(at as i32 % 5 - 2);
         let few = if at.is_multiple_of(2) { value } else { value.round() };
         (few * f64::exp2(f64::from((at as i32 * 37) % 200 - 100))) as f32
     };
     let w = file.constant(&[3, 16], Stored::F32, (0..48).map(weight));
-    let y = file.operation("MatMul", "opset1", "transpose_a=\"false\" transpose_b=\"false\"", &[&x, &w], &[ROWS, 16]);
+    let y = file.operation(
+        "MatMul",
+        "opset1",
+        "transpose_a=\"false\" transpose_b=\"false\"",
+        &[&x, &w],
+        &[ROWS, 16],
+    );
     file.result(&y);
     let options = Options::default().with_target(&RISCV64).with_keep_denormals(true);
     let subject = random::compiled("extreme_products", file, options, 1);
@@ -105,19 +122,28 @@ fn rust_has_the_bits_of_a_fused_multiply_add_where_the_instruction_is_not() {
         return;
     }
     let options = Options::default().with_target(&RISCV64);
-    let cell = Case::subjects(&corpus::case("gru_cell_lbr0"), &options, "").into_iter().map(|(subject, _)| subject);
+    let cell = Case::subjects(&corpus::case("gru_cell_lbr0"), &options, "")
+        .into_iter()
+        .map(|(subject, _)| subject);
     let subjects: Vec<_> = cell.chain([extreme_products()]).collect();
     let expected = expected(&subjects, "scalar_fma");
-    assert_same("software", &expected, &driver::rust(&folder("architectures-software"), &subjects, &["-Copt-level=1"]));
+    assert_same(
+        "software",
+        &expected,
+        &driver::rust(&folder("architectures-software"), &subjects, &["-Copt-level=1"]),
+    );
 }
 
 /// A file that is made for one architecture says so where it is compiled for another.
 #[test]
 fn files_for_one_architecture_are_refused_by_the_compilers_of_others() {
-    let here = |arch: &Arch| arch.triples.iter().any(|start| start.starts_with(std::env::consts::ARCH));
+    let here =
+        |arch: &Arch| arch.triples.iter().any(|start| start.starts_with(std::env::consts::ARCH));
     let mut tried = Vec::new();
     for arch in TARGETS.into_iter().filter(|arch| !arch.rust_refused.0.is_empty() && !here(arch)) {
-        for (language, (_, help)) in [(Language::Rust, arch.rust_refused), (Language::C, arch.c_refused)] {
+        for (language, (_, help)) in
+            [(Language::Rust, arch.rust_refused), (Language::C, arch.c_refused)]
+        {
             let options = Options::default().with_target(arch);
             let subjects = Case::subjects(&corpus::case("gru_cell_lbr0"), &options, "");
             let subjects: Vec<Subject> = subjects.into_iter().map(|(subject, _)| subject).collect();
@@ -130,14 +156,23 @@ fn files_for_one_architecture_are_refused_by_the_compilers_of_others() {
                 Language::C => Command::new(driver::c_compilers()[0]),
             };
             match language {
-                Language::Rust => compiler.args(["--crate-type=lib", "--emit=metadata", "--out-dir"]).arg(&folder),
+                Language::Rust => {
+                    compiler.args(["--crate-type=lib", "--emit=metadata", "--out-dir"]).arg(&folder)
+                }
                 Language::C => compiler.args(["-std=gnu11", "-fsyntax-only"]),
             };
             let output = compiler.arg(&file).output().expect("the compiler starts");
             let said = String::from_utf8_lossy(&output.stderr);
-            assert!(!output.status.success() && said.contains(help), "{} in {language:?}: {said}", arch.name);
+            assert!(
+                !output.status.success() && said.contains(help),
+                "{} in {language:?}: {said}",
+                arch.name
+            );
             tried.push((arch.name, language));
         }
     }
-    assert!(cfg!(target_arch = "aarch64") || tried.contains(&("aarch64", Language::Rust)), "{tried:?}");
+    assert!(
+        cfg!(target_arch = "aarch64") || tried.contains(&("aarch64", Language::Rust)),
+        "{tried:?}"
+    );
 }

@@ -51,8 +51,17 @@ struct Program {
 fn programs(page: &str) -> Vec<Program> {
     let blocks = blocks(page);
     let programs = blocks.iter().enumerate().filter_map(|(at, (language, text))| {
-        let arguments = text.lines().next()?.strip_prefix("// ")?.split_once(" written by: cellc ")?.1.to_owned();
-        let promised = blocks.get(at + 1).filter(|(language, _)| language == "text").map(|(_, text)| text.clone());
+        let arguments = text
+            .lines()
+            .next()?
+            .strip_prefix("// ")?
+            .split_once(" written by: cellc ")?
+            .1
+            .to_owned();
+        let promised = blocks
+            .get(at + 1)
+            .filter(|(language, _)| language == "text")
+            .map(|(_, text)| text.clone());
         Some(Program { language: language.clone(), text: text.clone(), arguments, promised })
     });
     programs.collect()
@@ -71,7 +80,10 @@ fn run(program: &Program) -> String {
     match program.language.as_str() {
         "c" => {
             fs::write(at.join("main.c"), &program.text).expect("written");
-            compile(Command::new("cc").args(warnings), &["-std=c11", "main.c", module, "-o", "main"]);
+            compile(
+                Command::new("cc").args(warnings),
+                &["-std=c11", "main.c", module, "-o", "main"],
+            );
         }
         "cpp" => {
             fs::write(at.join("main.cpp"), &program.text).expect("written");
@@ -80,7 +92,10 @@ fn run(program: &Program) -> String {
         }
         _ => {
             fs::write(at.join("main.rs"), &program.text).expect("written");
-            compile(&mut driver::rustc(), &["--edition=2024", "-Dwarnings", "main.rs", "-o", "main"]);
+            compile(
+                &mut driver::rustc(),
+                &["--edition=2024", "-Dwarnings", "main.rs", "-o", "main"],
+            );
         }
     }
     printed(&mut Command::new(at.join("main")))
@@ -99,7 +114,9 @@ fn programs_print(page: &str, count: usize) {
         if let Some(promised) = &program.promised {
             assert_eq!(&printed, promised, "{page}");
         } else {
-            let [one, other] = printed.lines().collect::<Vec<_>>()[..] else { panic!("{page}: {printed}") };
+            let [one, other] = printed.lines().collect::<Vec<_>>()[..] else {
+                panic!("{page}: {printed}")
+            };
             assert_eq!(one, other, "{page}: {}", program.arguments);
             assert!(one.parse::<f32>().is_ok_and(|number| number != 0.0), "{page}: {one}");
         }
@@ -136,20 +153,27 @@ fn commands_run() {
     let mut count = 0;
     for page in of_users() {
         let blocks = blocks(&page);
-        for (at, (_, text)) in blocks.iter().enumerate().filter(|(_, (language, _))| language == "sh") {
+        for (at, (_, text)) in
+            blocks.iter().enumerate().filter(|(_, (language, _))| language == "sh")
+        {
             let folder = TempDir::new().expect("a folder");
             let mut found = String::new();
             let commands = text.lines().filter_map(|line| line.strip_prefix("cellc "));
             let slow = ["check ", "run ", "bench "];
             let is_here = |line: &&str| line.contains("tests/") || line.contains("examples/");
-            let is_run =
-                |line: &&str| is_here(line) && !line.contains("../") && !slow.iter().any(|s| line.starts_with(s));
+            let is_run = |line: &&str| {
+                is_here(line) && !line.contains("../") && !slow.iter().any(|s| line.starts_with(s))
+            };
             for line in commands.filter(is_run) {
                 found += &cellc(folder.path(), line);
                 count += 1;
             }
             let written = fs::read_dir(folder.path()).expect("a folder");
-            found.extend(written.map(|file| fs::read_to_string(file.expect("a file").path()).unwrap_or_default()));
+            found.extend(
+                written.map(|file| {
+                    fs::read_to_string(file.expect("a file").path()).unwrap_or_default()
+                }),
+            );
             let promised = blocks.get(at + 1).filter(|(language, _)| language == "text");
             let (Some((_, promised)), false) = (promised, found.is_empty()) else { continue };
             // code and stack are estimates where the compiler is missing
@@ -180,7 +204,8 @@ fn the_tutorial_of_a_service_shows_the_example() {
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn the_service_answers() {
     let mut service = Command::new(command::built("example-service"));
-    let mut service = service.arg("127.0.0.1:0").stdout(Stdio::piped()).spawn().expect("the service starts");
+    let mut service =
+        service.arg("127.0.0.1:0").stdout(Stdio::piped()).spawn().expect("the service starts");
     let mut line = String::new();
     let mut output = BufReader::new(service.stdout.take().expect("a pipe"));
     output.read_line(&mut line).expect("a line");
@@ -197,7 +222,10 @@ fn the_service_answers() {
     }
     service.kill().expect("the service ends");
     service.wait().expect("the service ended");
-    assert!(blocks("docs/tutorial-service.md").iter().any(|(_, block)| *block == answers), "{answers}");
+    assert!(
+        blocks("docs/tutorial-service.md").iter().any(|(_, block)| *block == answers),
+        "{answers}"
+    );
 }
 
 /// The program in the tutorial of a plug-in prints what the page says, except for the instruction
@@ -218,11 +246,23 @@ fn the_tutorial_of_a_plugin_prints_what_it_promises() {
     let blocks = blocks("docs/tutorial-plugin.md");
     let program = blocks.iter().position(|(language, _)| language == "cpp").expect("a program");
     fs::write(at.join("main.cpp"), &blocks[program].1).expect("written");
-    let arguments = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "main.cpp", "clean.o", "lead.o", "-o", "main"];
+    let arguments = [
+        "-std=c++17",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "main.cpp",
+        "clean.o",
+        "lead.o",
+        "-o",
+        "main",
+    ];
     printed(Command::new("c++").args(arguments).current_dir(at));
     let numbers = |text: &str| -> Vec<String> {
         text.lines().filter_map(|line| line.rsplit(' ').next()).map(str::to_owned).collect()
     };
-    let promised = blocks[program..].iter().find(|(language, _)| language == "text").expect("its output");
+    let promised =
+        blocks[program..].iter().find(|(language, _)| language == "text").expect("its output");
     assert_eq!(numbers(&printed(&mut Command::new(at.join("main")))), numbers(&promised.1));
 }

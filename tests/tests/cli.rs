@@ -35,7 +35,11 @@ impl Place {
     fn command(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
         let mut command = Command::new(program());
         // Diagnostics are the same with and without a terminal's settings.
-        command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null()).env_remove("CLICOLOR_FORCE");
+        command
+            .args(arguments)
+            .current_dir(self.0.path())
+            .stdin(Stdio::null())
+            .env_remove("CLICOLOR_FORCE");
         command
     }
 
@@ -45,8 +49,10 @@ impl Place {
 
     /// What is there, sorted.
     fn files(&self) -> Vec<String> {
-        let mut files: Vec<_> =
-            fs::read_dir(self.0.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        let mut files: Vec<_> = fs::read_dir(self.0.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
         files.sort();
         files
     }
@@ -120,7 +126,16 @@ fn help_says_what_can_be_asked() {
     for (at, _) in all.match_indices(":\n  ") {
         groups.extend(all[..at].lines().last().filter(|line| !line.starts_with(' ')));
     }
-    let first = ["Commands", "Arguments", "Options", "Output", "State", "Model and shapes", "Machine", "Precision"];
+    let first = [
+        "Commands",
+        "Arguments",
+        "Options",
+        "Output",
+        "State",
+        "Model and shapes",
+        "Machine",
+        "Precision",
+    ];
     assert_eq!(groups[..8], first, "{all}");
     assert_eq!(groups[8], "For developers of cellc", "{all}");
     let at = all.find("\nMachine:").expect("a group");
@@ -130,7 +145,8 @@ fn help_says_what_can_be_asked() {
     let version = version.trim_end().strip_prefix(concat!("cellc ", env!("CARGO_PKG_VERSION")));
     let commit = version.expect("the name and the version");
     let hash = commit.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
-    let is_hash = |hash: &str| hash.len() >= 12 && hash.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let is_hash =
+        |hash: &str| hash.len() >= 12 && hash.bytes().all(|digit| digit.is_ascii_hexdigit());
     assert!(commit.is_empty() || hash.is_some_and(is_hash), "{commit}");
 }
 
@@ -185,16 +201,28 @@ fn messages_name_a_piped_model_as_the_user_did() {
         let stdin = Stdio::from(fs::File::open(path).unwrap());
         let done = done(place.command(arguments).env("TMPDIR", place.path("")).stdin(stdin));
         let folder = place.path("").display().to_string();
-        assert!(![&done.stdout, &done.stderr].into_iter().any(|said| said.contains(&folder)), "{}", done.stderr);
+        assert!(
+            ![&done.stdout, &done.stderr].into_iter().any(|said| said.contains(&folder)),
+            "{}",
+            done.stderr
+        );
         done
     };
     let gru = model("gru_cell_min");
     let alone = from(&gru, &["-", "-o", "net.c"]);
-    alone.failed(1, &["--> standard input:", "came through a pipe without its file of weights", "--weights FILE.bin"]);
+    alone.failed(
+        1,
+        &[
+            "--> standard input:",
+            "came through a pipe without its file of weights",
+            "--weights FILE.bin",
+        ],
+    );
     let weights = gru.with_extension("bin");
     let weights = weights.to_str().unwrap();
     from(&gru, &["-", "--weights", weights, "-o", "net.c"]).succeeded();
-    let checked = from(&gru, &["check", "-", "--weights", weights, "--steps=2", "--emit=c", "--isa=generic"]);
+    let checked =
+        from(&gru, &["check", "-", "--weights", weights, "--steps=2", "--emit=c", "--isa=generic"]);
     assert!(checked.succeeded().stdout.starts_with("standard input: 2 steps"));
     fs::write(place.path("bad.json"), "{\"layers\": 1}").unwrap();
     from(&place.path("bad.json"), &["-", "-o", "net.c"]).failed(1, &["\"standard input\""]);
@@ -204,7 +232,14 @@ fn messages_name_a_piped_model_as_the_user_did() {
 
     // a pipe that the command would write into itself
     if cfg!(unix) {
-        assert!(Command::new("sh").args(["-c", "mkfifo pipe"]).current_dir(place.path("")).status().unwrap().success());
+        assert!(
+            Command::new("sh")
+                .args(["-c", "mkfifo pipe"])
+                .current_dir(place.path(""))
+                .status()
+                .unwrap()
+                .success()
+        );
         let said = "the model comes out of the pipe pipe, and -o ./pipe writes into it";
         place.cellc(["pipe", "-o", "./pipe"]).failed(2, &[said]);
         place.cellc(["inspect", "pipe", "--svg", "pipe"]).failed(2, &["choose another output"]);
@@ -215,17 +250,26 @@ fn messages_name_a_piped_model_as_the_user_did() {
 #[test]
 fn words_of_other_tools_are_understood() {
     let place = Place::new();
-    for (word, meant) in
-        [("hlep", "help"), ("verify", "check"), ("test", "check"), ("info", "inspect"), ("inspct", "inspect")]
-    {
+    for (word, meant) in [
+        ("hlep", "help"),
+        ("verify", "check"),
+        ("test", "check"),
+        ("info", "inspect"),
+        ("inspct", "inspect"),
+    ] {
         place
             .cellc([word, "net.onnx"])
             .failed(2, &[&format!("there is no command '{word}': a similar one is cellc {meant}")]);
-        let said = format!("there is no file and no command '{word}': a similar command is cellc {meant}");
+        let said =
+            format!("there is no file and no command '{word}': a similar command is cellc {meant}");
         place.cellc([word]).failed(2, &[&said]);
     }
     // a model of such a name is read
-    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_lstm.nam"), place.path("info")).unwrap();
+    fs::copy(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_lstm.nam"),
+        place.path("info"),
+    )
+    .unwrap();
     place.cellc(["info", "-o", "amp.c"]).succeeded();
     for (old, new) in [
         (&["--weight-format", "bf16-pair"][..], "--precision bf16"),
@@ -240,7 +284,9 @@ fn words_of_other_tools_are_understood() {
         place.cellc([&["info", "-o", "amp.c"], old].concat()).failed(2, &[new]);
     }
     for limit in ["-1", "-1e-4", "nan", "much"] {
-        place.cellc(["check", "info", "--max-error", limit]).failed(2, &["a number from 0 is needed"]);
+        place
+            .cellc(["check", "info", "--max-error", limit])
+            .failed(2, &["a number from 0 is needed"]);
     }
 }
 
@@ -253,7 +299,13 @@ fn one_input_for_h_and_c_is_no_state() {
     let [x, state] = [file.parameter("x", &[1, 2]), file.parameter("c", &[1, 3])];
     let [w, r, b] = [&[12, 2][..], &[12, 3], &[12]].map(|shape| filled(&mut file, shape));
     let inputs = [&x, &state, &state, &w, &r, &b];
-    let next = file.operations("LSTMCell", "opset4", "hidden_size=\"3\"", &inputs, &[vec![1, 3], vec![1, 3]]);
+    let next = file.operations(
+        "LSTMCell",
+        "opset4",
+        "hidden_size=\"3\"",
+        &inputs,
+        &[vec![1, 3], vec![1, 3]],
+    );
     for port in &next {
         file.result(port);
     }
@@ -268,7 +320,9 @@ fn one_input_for_h_and_c_is_no_state() {
 #[test]
 fn headers_say_what_the_model_has() {
     let place = Place::new();
-    let onnx = |case: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases").join(case).join("model.onnx");
+    let onnx = |case: &str| {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases").join(case).join("model.onnx")
+    };
     let header = |case: &str, more: &[&str]| {
         let mut all = arguments![onnx(case), "--emit=c"];
         all.extend(more.iter().map(OsString::from));
@@ -289,7 +343,10 @@ fn headers_say_what_the_model_has() {
     let said = "x becomes f32: an integer below -4194304 is read as -4194304, one above 4194303 as 4194303.";
     assert!(integers.contains(said), "{integers}");
     let shown = place.cellc(arguments!["inspect", onnx("few_integers")]).succeeded().stdout.clone();
-    assert!(shown.contains("i64 [3]") && shown.contains("boolean [3]") && shown.contains("i64 [1]"), "{shown}");
+    assert!(
+        shown.contains("i64 [3]") && shown.contains("boolean [3]") && shown.contains("i64 [1]"),
+        "{shown}"
+    );
     assert!(!shown.contains("output  sum      f32"), "{shown}");
 }
 
@@ -323,7 +380,11 @@ fn a_signal_removes_temporary_folders() {
     fs::create_dir(place.path("tmp")).unwrap();
     let compiler = place.script("cc", "touch ../../started\nexec sleep 5\n");
     let mut check = place.command(arguments!["check", model("gru_cell_min"), "--emit", "c"]);
-    check.env("CC", compiler).env("TMPDIR", place.path("tmp")).stdout(Stdio::null()).stderr(Stdio::null());
+    check
+        .env("CC", compiler)
+        .env("TMPDIR", place.path("tmp"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let mut check = check.spawn().unwrap();
     while !place.path("started").exists() {
         assert_eq!(check.try_wait().unwrap(), None);
@@ -354,7 +415,9 @@ fn mixed_files_do_not_compile() {
     compile(&one, "net.rs", &["--weights-as=file"]);
     let rustc = || {
         let mut rustc = Command::new("rustc");
-        rustc.args(["--edition=2021", "--crate-type=lib", "--emit=metadata", "net.rs"]).current_dir(place.path(""));
+        rustc
+            .args(["--edition=2021", "--crate-type=lib", "--emit=metadata", "net.rs"])
+            .current_dir(place.path(""));
         done(&mut rustc)
     };
     rustc().succeeded();
@@ -370,7 +433,13 @@ fn mixed_files_do_not_compile() {
     compile(&one, "net.c", &[]);
     let header = fs::read(place.path("net.h")).unwrap();
     compile(&other, "net.c", &[]);
-    let cc = || done(Command::new("cc").args(["-std=c11", "-fsyntax-only", "net.c"]).current_dir(place.path("")));
+    let cc = || {
+        done(
+            Command::new("cc")
+                .args(["-std=c11", "-fsyntax-only", "net.c"])
+                .current_dir(place.path("")),
+        )
+    };
     cc().succeeded();
     fs::write(place.path("net.h"), header).unwrap();
     cc().failed(1, &["the header belongs to another version of this file"]);
@@ -383,11 +452,17 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
     let gru = model("gru_cell_min");
     let gru = gru.to_str().unwrap();
     for (arguments, words) in [
-        (&[][..], &["Usage: cellc [OPTIONS] <MODEL>", "Compile the generated source and run it"][..]),
+        (
+            &[][..],
+            &["Usage: cellc [OPTIONS] <MODEL>", "Compile the generated source and run it"][..],
+        ),
         (&[gru], &["no output file: pass -o FILE", "-o gru.rs", "-o -"]),
         (&[gru, "-o"], &["--output"]),
         (&[gru, "-o", ""], &["--output <FILE>"]),
-        (&[gru, "-o", "folder"], &["-o folder is a folder: name a file in it, such as folder/net.rs"]),
+        (
+            &[gru, "-o", "folder"],
+            &["-o folder is a folder: name a file in it, such as folder/net.rs"],
+        ),
         (&[gru, "-o", "gru"], &["which language", "--emit"]),
         (&[gru, "-o", "gru.cpp"], &["cellc writes C, and a header that C++ includes: -o gru.c"]),
         (&[gru, "-o", "a b.cc"], &["-o 'a b.c'"]),
@@ -406,7 +481,10 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&[gru, "-o", "gru.rs", "--emit=c"], &["asks for rust, --emit for c"]),
         (&[gru, "-o", "gru.c", "--emit=plan"], &["asks for c, --emit for plan"]),
         (&[gru, "-o", "gru.c", "--runtime"], &["--runtime is for Rust"]),
-        (&[gru, "-o", "-", "--emit=c", "--interface=i.h"], &["--interface needs a file that includes it: -o FILE.c"]),
+        (
+            &[gru, "-o", "-", "--emit=c", "--interface=i.h"],
+            &["--interface needs a file that includes it: -o FILE.c"],
+        ),
         (&[gru, "-o", "-", "--weights-as=file"], &["--weights-as file needs an output file"]),
         (&[gru, "-o", "gru.rs", "--isa=sse2"], &["generic", "avx2", "avx512"]),
         (&[gru, "-o", "gru.rs", "--batch=0"], &["at least 1"]),
@@ -416,16 +494,25 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&[gru, "-o", "gru.rs", "--range", "-1"], &["a magnitude from 0 that f32 holds"]),
         (&[gru, "gru.rs"], &["'gru.rs'", "-o gru.rs"]),
         (&[gru, gru], &["one model is compiled"]),
-        (&[gru, "-o", "gru.rs", "--clock=80MHz"], &["'--clock'", "it is an option of cellc inspect"]),
+        (
+            &[gru, "-o", "gru.rs", "--clock=80MHz"],
+            &["'--clock'", "it is an option of cellc inspect"],
+        ),
         (&["chek", gru], &["no command 'chek'", "cellc check"]),
         (&["-o", "gru.rs", "check", gru], &["run, check, inspect and bench, come first"]),
         (&["run", gru], &["<--inputs <PATH>|--input <NAME=FILE>>"]),
         (&["run", gru, "--inputs=in"], &["<--outputs <FOLDER>|--output <NAME=FILE>>"]),
-        (&["run", gru, "--inputs=a", "--outputs=b", "--emit=plan"], &["[possible values: rust, c]"]),
+        (
+            &["run", gru, "--inputs=a", "--outputs=b", "--emit=plan"],
+            &["[possible values: rust, c]"],
+        ),
         (&["check", gru, "--steps=0"], &["at least 1"]),
         (&["check", gru, "--threshold=0.1"], &["decisions that differ from a recording"]),
         (&["check", gru, "--inputs=a", "--seed=2"], &["cannot be used with"]),
-        (&["inspect", gru, "--svg=folder"], &["--svg folder is a folder: name a file in it, such as folder/net.svg"]),
+        (
+            &["inspect", gru, "--svg=folder"],
+            &["--svg folder is a folder: name a file in it, such as folder/net.svg"],
+        ),
         (&["inspect", gru, "--svg=-", "--json"], &["both want standard output"]),
         (&["inspect", gru, "--svg", gru], &["would be overwritten", "--svg"]),
         (&["inspect", gru, "--isa=sse2"], &["generic", "avx2", "avx512"]),
@@ -440,7 +527,8 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
     let done = place.cellc([gru, "-o", "gru.rs", "--lan", "c"]).failed(2, &[]);
     assert!(!done.stderr.contains("--tune"), "{}", done.stderr);
     for (target, is_similar) in [("esp32", false), ("riscv23", true)] {
-        let done = place.cellc([gru, "-o", "gru.rs", "--target", target]).failed(2, &["possible values"]);
+        let done =
+            place.cellc([gru, "-o", "gru.rs", "--target", target]).failed(2, &["possible values"]);
         assert_eq!(done.stderr.contains("similar"), is_similar, "{}", done.stderr);
     }
 }
@@ -450,7 +538,9 @@ fn a_refused_input_is_status_1_and_leaves_what_was_there() {
     let place = Place::new();
     fs::write(place.path("gru.rs"), "before").unwrap();
     fs::write(place.path("cut.xml"), &fs::read(model("gru_cell_min")).unwrap()[..700]).unwrap();
-    let unknown = fs::read_to_string(model("gru_cell_min")).unwrap().replace("type=\"GRUCell\"", "type=\"Einsum\"");
+    let unknown = fs::read_to_string(model("gru_cell_min"))
+        .unwrap()
+        .replace("type=\"GRUCell\"", "type=\"Einsum\"");
     fs::write(place.path("unknown.xml"), unknown).unwrap();
     for (arguments, words) in [
         (arguments!["missing.xml"], &["missing.xml"][..]),
@@ -462,11 +552,15 @@ fn a_refused_input_is_status_1_and_leaves_what_was_there() {
     // before where to write is asked
     place.cellc(["missing.xml"]).failed(1, &["cannot read \"missing.xml\"", "check the path"]);
     let batch = model("gru_cell_batchdyn");
-    place.cellc(arguments![batch, "-o", "gru.rs"]).failed(1, &["error: ", "model.xml:5:", "--batch", "--shape"]);
+    place
+        .cellc(arguments![batch, "-o", "gru.rs"])
+        .failed(1, &["error: ", "model.xml:5:", "--batch", "--shape"]);
     let weights = arguments![model("gru_cell_min"), "--weights", "missing.bin", "-o", "gru.rs"];
     place.cellc(weights).failed(1, &["missing.bin", "--weights"]);
     place.cellc(arguments![model("gru_cell_min"), "-o", "no/gru.rs"]).failed(1, &["no folder no"]);
-    place.cellc(arguments![model("gru_cell_min"), "-o", "no/gru.c"]).failed(1, &["no/gru.c cannot be written"]);
+    place
+        .cellc(arguments![model("gru_cell_min"), "-o", "no/gru.c"])
+        .failed(1, &["no/gru.c cannot be written"]);
     assert_eq!(place.files(), ["cut.xml", "gru.rs", "unknown.xml"]);
     assert_eq!(fs::read(place.path("gru.rs")).unwrap(), b"before");
 }
@@ -476,7 +570,11 @@ fn files_that_are_no_models_are_named_before_anything_else_is_asked() {
     let place = Place::new();
     fs::write(place.path("amp.tflite"), b"\x1c\0\0\0TFL3\x14\0\x20\0").unwrap();
     fs::write(place.path("empty.pt"), "").unwrap();
-    let tflite = ["\"amp.tflite\" is a TensorFlow Lite model", "\novc amp.tflite ", "\ncellc amp.xml -o amp.rs\n"];
+    let tflite = [
+        "\"amp.tflite\" is a TensorFlow Lite model",
+        "\novc amp.tflite ",
+        "\ncellc amp.xml -o amp.rs\n",
+    ];
     for arguments in [
         &["amp.tflite"][..],
         &["amp.tflite", "-o", "amp"],
@@ -498,10 +596,15 @@ fn files_that_are_no_models_are_named_before_anything_else_is_asked() {
 #[test]
 fn models_of_amplifiers_go_through_every_command() {
     let place = Place::new();
-    let amplifier = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers").join(name);
+    let amplifier =
+        |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers").join(name);
     let (nam, aida) = (amplifier("nam_lstm.nam"), amplifier("aida_gru_skip.json"));
     let printed = place.cellc(arguments![nam, "-o", "-"]).succeeded().stdout;
-    for line in ["// nam_lstm.nam: SHA-256 ", "//   sample_rate \"48000\": ", "//   metadata.loudness \"-21.5\": "] {
+    for line in [
+        "// nam_lstm.nam: SHA-256 ",
+        "//   sample_rate \"48000\": ",
+        "//   metadata.loudness \"-21.5\": ",
+    ] {
         assert!(printed.contains(line), "no {line} in\n{printed}");
     }
     place.cellc(arguments![nam, "-o", "amp.c"]).succeeded();
@@ -516,16 +619,21 @@ fn models_of_amplifiers_go_through_every_command() {
         .cellc(arguments![nam, "--weights", "w.bin", "-o", "-"])
         .failed(1, &["has its own weights", "remove --weights"]);
     place.cellc(arguments!["inspect", aida]).succeeded();
-    let checked = place.cellc(arguments!["check", nam, "--steps=20", "--emit=c"]).succeeded().stdout;
+    let checked =
+        place.cellc(arguments!["check", nam, "--steps=20", "--emit=c"]).succeeded().stdout;
     assert!(checked.contains("every error is within its bound"), "{checked}");
     let inputs = place.path("in");
     fs::create_dir(&inputs).unwrap();
     fs::write(inputs.join("r0_in0.bin"), 0.5f32.to_le_bytes()).unwrap();
-    place.cellc(arguments!["run", nam, "--inputs", inputs, "--outputs", "out", "--emit=c"]).succeeded();
+    place
+        .cellc(arguments!["run", nam, "--inputs", inputs, "--outputs", "out", "--emit=c"])
+        .succeeded();
     assert!(place.path("out/r0_out0.npy").exists());
     let text = fs::read_to_string(nam).unwrap().replacen("\"LSTM\"", "\"WaveNet\"", 1);
     fs::write(place.path("wavenet.nam"), text).unwrap();
-    place.cellc(["wavenet.nam", "-o", "-"]).failed(1, &["the architecture is \"WaveNet\"", "valid: LSTM"]);
+    place
+        .cellc(["wavenet.nam", "-o", "-"])
+        .failed(1, &["the architecture is \"WaveNet\"", "valid: LSTM"]);
 }
 
 #[test]
@@ -544,12 +652,22 @@ fn source_goes_to_files_and_nothing_else_is_said() {
     assert_eq!(place.files(), ["gru.c", "gru.h", "gru.rs", "kept.rs", "kept.rs.weights.bin"]);
     // that of the other language, written with other options, leaves this one's weights alone
     let weights = fs::read(place.path("kept.rs.weights.bin")).unwrap();
-    quiet(place.cellc(arguments![gru, "-o", "kept.c", "--weights-as", "file", "--precision", "f16"]));
+    quiet(place.cellc(arguments![
+        gru,
+        "-o",
+        "kept.c",
+        "--weights-as",
+        "file",
+        "--precision",
+        "f16"
+    ]));
     assert_eq!(fs::read(place.path("kept.rs.weights.bin")).unwrap(), weights);
     assert_ne!(fs::read(place.path("kept.c.weights.bin")).unwrap(), weights);
     // Replaced, and the same bytes whatever of cellc stood there.
     let before = fs::read(place.path("gru.rs")).unwrap();
-    for stood in ["", "//! Generated by cellc 0.0.1. Do not edit: change the model and compile it again.\n"] {
+    for stood in
+        ["", "//! Generated by cellc 0.0.1. Do not edit: change the model and compile it again.\n"]
+    {
         fs::write(place.path("gru.rs"), stood).unwrap();
         quiet(place.cellc(arguments![gru, "-o", "gru.rs"]));
         assert_eq!(fs::read(place.path("gru.rs")).unwrap(), before);
@@ -585,7 +703,8 @@ fn a_file_that_cellc_did_not_write_stays() {
     assert_eq!(place.files(), ["net.c.weights.bin"]);
     // all that was written together is replaced together
     for format in ["f32", "f16"] {
-        let arguments = arguments![gru, "-o", "net.c", "--weights-as", "file", "--precision", format];
+        let arguments =
+            arguments![gru, "-o", "net.c", "--weights-as", "file", "--precision", format];
         place.cellc(arguments).succeeded();
     }
     place.cellc(arguments![gru, "--emit=c", "-o", "/dev/null"]).succeeded();
@@ -601,7 +720,11 @@ fn names_come_from_the_option_or_the_file() {
         (arguments![gru, "-o", "my-net.rs", "--name", "other net"], "OtherNet"),
     ] {
         let printed = place.cellc(arguments).succeeded().stdout;
-        let text = if printed.is_empty() { fs::read_to_string(place.path("my-net.rs")).unwrap() } else { printed };
+        let text = if printed.is_empty() {
+            fs::read_to_string(place.path("my-net.rs")).unwrap()
+        } else {
+            printed
+        };
         assert!(text.contains(&format!("pub struct {name} ")), "no {name} in\n{text}");
     }
 }
@@ -610,24 +733,40 @@ fn names_come_from_the_option_or_the_file() {
 fn a_name_that_cannot_be_kept_is_said() {
     let place = Place::new();
     let gru = model("gru_cell_min");
-    for (name, kept) in
-        [("MyGru", true), ("my_gru", true), ("GRU", true), ("my-gru", false), ("uint8_t", false), ("9", false)]
-    {
+    for (name, kept) in [
+        ("MyGru", true),
+        ("my_gru", true),
+        ("GRU", true),
+        ("my-gru", false),
+        ("uint8_t", false),
+        ("9", false),
+    ] {
         let said = place.cellc(arguments![gru, "-o", "gru.rs", "--name", name]).succeeded().stderr;
         assert_eq!(said.is_empty(), kept, "{name}: {said}");
-        assert!(kept || said.contains(&format!("notice: --name {name:?} cannot be kept")), "{said}");
+        assert!(
+            kept || said.contains(&format!("notice: --name {name:?} cannot be kept")),
+            "{said}"
+        );
     }
-    for (file, kept) in
-        [("my-gru.v2.rs", true), ("MyGru.rs", true), ("exp.rs", false), ("fn.c", false), ("gr\u{fc}.c", false)]
-    {
+    for (file, kept) in [
+        ("my-gru.v2.rs", true),
+        ("MyGru.rs", true),
+        ("exp.rs", false),
+        ("fn.c", false),
+        ("gr\u{fc}.c", false),
+    ] {
         let said = place.cellc(arguments![gru, "-o", file]).succeeded().stderr;
         assert_eq!(said.is_empty(), kept, "{file}: {said}");
         assert!(kept || said.contains("the name of the file") && said.contains("--name"), "{said}");
     }
-    let said = place.cellc(arguments![gru, "-o", "gru.rs", "--name", "n".repeat(60)]).succeeded().stderr;
+    let said =
+        place.cellc(arguments![gru, "-o", "gru.rs", "--name", "n".repeat(60)]).succeeded().stderr;
     assert!(said.contains("longer than 40 characters is cut"), "{said}");
     let said = place.cellc(arguments![gru, "-o", "uint8_t.c"]).succeeded().stderr;
-    assert!(said.contains("the code cannot have the name of the file, \"uint8_t\": the code is called"), "{said}");
+    assert!(
+        said.contains("the code cannot have the name of the file, \"uint8_t\": the code is called"),
+        "{said}"
+    );
     assert!(said.contains("the code is called `uint8_t_cell`, its type `Uint8TCell`"), "{said}");
     assert!(fs::read_to_string(place.path("uint8_t.h")).unwrap().contains("} uint8_t_cell;"));
     assert_eq!(place.cellc(arguments![gru, "--emit=plan", "--name=fn"]).succeeded().stderr, "");
@@ -645,7 +784,10 @@ fn help_completions_and_manual() {
         assert!(place.cellc(["help"]).succeeded().stdout.contains(&format!("\n  {command} ")));
     }
     let page = place.cellc(["man"]).succeeded().stdout;
-    assert!(page.contains(".TH cellc 1") && page.contains("weight") && page.contains("Exit status"), "{page}");
+    assert!(
+        page.contains(".TH cellc 1") && page.contains("weight") && page.contains("Exit status"),
+        "{page}"
+    );
     for (shell, word) in [
         ("bash", "complete -F"),
         ("zsh", "#compdef cellc"),
@@ -654,7 +796,10 @@ fn help_completions_and_manual() {
         ("elvish", "edit:completion"),
     ] {
         let script = place.cellc(["completions", shell]).succeeded().stdout;
-        assert!(script.contains(word) && script.contains("precision-of") && script.contains("inspect"), "{script}");
+        assert!(
+            script.contains(word) && script.contains("precision-of") && script.contains("inspect"),
+            "{script}"
+        );
     }
     place.cellc(["completions", "ksh"]).failed(2, &["bash", "zsh"]);
     place.cellc(["completions"]).failed(2, &["<SHELL>"]);
@@ -667,7 +812,10 @@ fn standard_output_holds_one_file() {
     let gru = model("gru_cell_lbr1");
     place.cellc(arguments![gru, "-o", "gru.rs"]).succeeded();
     let rust = place.cellc(arguments![gru, "-o", "-", "--name=gru"]).succeeded();
-    assert_eq!((rust.stdout, rust.stderr), (fs::read_to_string(place.path("gru.rs")).unwrap(), String::new()));
+    assert_eq!(
+        (rust.stdout, rust.stderr),
+        (fs::read_to_string(place.path("gru.rs")).unwrap(), String::new())
+    );
     let without = place.cellc(arguments![gru, "--emit=rust", "--name=gru"]).succeeded();
     assert_eq!(without.stdout, fs::read_to_string(place.path("gru.rs")).unwrap());
     // The C source and its header as one translation unit.
@@ -677,7 +825,11 @@ fn standard_output_holds_one_file() {
         return;
     }
     let mut cc = Command::new("cc");
-    done(cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-c", "all.c"]).current_dir(place.0.path())).succeeded();
+    done(
+        cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-c", "all.c"])
+            .current_dir(place.0.path()),
+    )
+    .succeeded();
 }
 
 /// The file of the common interface appears with the first model, and is left alone by the next.
@@ -687,10 +839,17 @@ fn models_share_the_file_of_their_interface() {
     fs::create_dir(place.path("include")).unwrap();
     let shared = place.path("include/cellc_model.h");
     let compile = |case: &str, output: &str| {
-        place.cellc(arguments![model(case), "-o", output, "--isa=generic", "--interface=include/cellc_model.h"])
+        place.cellc(arguments![
+            model(case),
+            "-o",
+            output,
+            "--isa=generic",
+            "--interface=include/cellc_model.h"
+        ])
     };
     compile("gru_cell_min", "one.c").succeeded();
-    let (text, time) = (fs::read_to_string(&shared).unwrap(), fs::metadata(&shared).unwrap().modified().unwrap());
+    let (text, time) =
+        (fs::read_to_string(&shared).unwrap(), fs::metadata(&shared).unwrap().modified().unwrap());
     compile("gru_cell_lbr1", "other.c").succeeded();
     assert_eq!(fs::metadata(&shared).unwrap().modified().unwrap(), time);
     assert_eq!(place.files(), ["include", "one.c", "one.h", "other.c", "other.h"]);
@@ -705,7 +864,8 @@ fn models_share_the_file_of_their_interface() {
 
     // whatever else is there stays there
     fs::write(&shared, text + "\n").unwrap();
-    compile("gru_cell_min", "third.c").failed(1, &["include/cellc_model.h", "not the common interface", "= help: "]);
+    compile("gru_cell_min", "third.c")
+        .failed(1, &["include/cellc_model.h", "not the common interface", "= help: "]);
     place
         .cellc(arguments![model("gru_cell_min"), "-o", "net.rs", "--interface=i.h"])
         .failed(1, &["generate C, or use the trait"]);
@@ -722,20 +882,25 @@ fn a_device_is_written_to_and_not_replaced() {
     let text = place.cellc(arguments![gru, "-o", "/dev/stdout", "--emit=model"]).succeeded().stdout;
     assert!(text.contains("GRUCell"), "{text}");
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    done(place.command(arguments![gru, "-o", "-"]).stdout(full)).failed(1, &["standard output cannot be written"]);
+    done(place.command(arguments![gru, "-o", "-"]).stdout(full))
+        .failed(1, &["standard output cannot be written"]);
 }
 
 #[test]
 fn a_reader_that_has_enough_is_no_failure() {
     let place = Place::new();
-    let mut child =
-        place.command(arguments![model("gru_cell_128_f32"), "-o", "-"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = place
+        .command(arguments![model("gru_cell_128_f32"), "-o", "-"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
     // what is said beside a file that is written, to nobody
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    done(place.command(arguments![model("fake_quantized_ti_gru"), "-o", "gru.rs"]).stderr(writer)).succeeded();
+    done(place.command(arguments![model("fake_quantized_ti_gru"), "-o", "gru.rs"]).stderr(writer))
+        .succeeded();
     assert!(place.path("gru.rs").exists());
 }
 
@@ -747,15 +912,24 @@ fn every_stage_can_be_printed() {
         ("plan", &["generic", "avx512", "fused"]),
         ("kernel", &["# generic", "# avx2", "sigmoid"]),
     ] {
-        let text = place.cellc(arguments![model("gru_cell_lbr1"), "--emit", stage]).succeeded().stdout;
+        let text =
+            place.cellc(arguments![model("gru_cell_lbr1"), "--emit", stage]).succeeded().stdout;
         for word in words {
             assert!(text.contains(word), "{stage} does not say {word}:\n{text}");
         }
-        place.cellc(arguments![model("gru_cell_lbr1"), "--emit", stage, "-o", "stage.txt"]).succeeded();
+        place
+            .cellc(arguments![model("gru_cell_lbr1"), "--emit", stage, "-o", "stage.txt"])
+            .succeeded();
         assert_eq!(fs::read_to_string(place.path("stage.txt")).unwrap(), text);
     }
-    let narrow = place.cellc(arguments![model("gru_cell_lbr1"), "--emit=plan", "--isa=avx2"]).succeeded().stdout;
-    assert!(narrow.contains("generic") && narrow.contains("avx2") && !narrow.contains("avx512"), "{narrow}");
+    let narrow = place
+        .cellc(arguments![model("gru_cell_lbr1"), "--emit=plan", "--isa=avx2"])
+        .succeeded()
+        .stdout;
+    assert!(
+        narrow.contains("generic") && narrow.contains("avx2") && !narrow.contains("avx512"),
+        "{narrow}"
+    );
     // the plan names its language: that of C for a chip, where only C has a fused multiply-add
     assert!(narrow.starts_with("plan of the generated Rust\n"), "{narrow}");
     let chip = arguments![model("gru_cell_lbr1"), "--emit=plan", "--target=cortex-m4f"];
@@ -774,7 +948,9 @@ fn the_model_is_never_overwritten() {
     place.cellc(["model.xml", "-o", "model.bin", "--emit=rust"]).failed(2, &words);
     let own = ["model.xml", "--weights=model.bin", "-o", "./model.bin", "--emit=plan"];
     place.cellc(own).failed(2, &words);
-    place.cellc(["model.xml", "-o", "model.xml", "--emit=c"]).failed(2, &["model.xml would be overwritten"]);
+    place
+        .cellc(["model.xml", "-o", "model.xml", "--emit=c"])
+        .failed(2, &["model.xml would be overwritten"]);
     assert_eq!(place.files(), ["model.bin", "model.xml"]);
     assert_eq!(fs::read(place.path("model.bin")).unwrap(), before);
     // The packed weights have a name of their own, unless the model's have it.
@@ -782,7 +958,13 @@ fn the_model_is_never_overwritten() {
     assert_eq!(fs::read(place.path("model.bin")).unwrap(), before);
     fs::copy(place.path("model.bin"), place.path("model.rs.weights.bin")).unwrap();
     place
-        .cellc(["model.xml", "--weights=model.rs.weights.bin", "-o", "model.rs", "--weights-as=file"])
+        .cellc([
+            "model.xml",
+            "--weights=model.rs.weights.bin",
+            "-o",
+            "model.rs",
+            "--weights-as=file",
+        ])
         .failed(2, &["model.rs.weights.bin would be overwritten"]);
 }
 
@@ -802,10 +984,15 @@ fn any_file_name_will_do() {
     // Names that would end a string or a line of the source that includes the weights.
     let odd = "two words\n\"quoted\" \\ \u{202e}ünï";
     named(odd);
-    for (compiler, extension) in [("rustc", "rs"), ("cc", "c")].into_iter().filter(|(compiler, _)| has(compiler)) {
+    for (compiler, extension) in
+        [("rustc", "rs"), ("cc", "c")].into_iter().filter(|(compiler, _)| has(compiler))
+    {
         let source = format!("{odd}.{extension}");
-        place.cellc([&format!("{odd}.xml"), "-o", &source, "--weights-as=file", "--name=odd"]).succeeded();
-        let flags: &[_] = if compiler == "cc" { &["-c"] } else { &["--crate-type=lib", "--crate-name=odd"] };
+        place
+            .cellc([&format!("{odd}.xml"), "-o", &source, "--weights-as=file", "--name=odd"])
+            .succeeded();
+        let flags: &[_] =
+            if compiler == "cc" { &["-c"] } else { &["--crate-type=lib", "--crate-name=odd"] };
         let mut compile = Command::new(compiler);
         done(compile.args(flags).arg(&source).current_dir(place.0.path())).succeeded();
     }
@@ -829,14 +1016,18 @@ fn large_weights_stand_beside_the_source() {
     for (name, hidden) in [("some", 304), ("much", 2368)] {
         let mut file = ModelFile::default();
         let [x, h] = [1, hidden].map(|size| file.parameter("", &[1, size]));
-        let [w, r, b] = [&[3 * hidden, 1][..], &[3 * hidden, hidden], &[3 * hidden]].map(|s| filled(&mut file, s));
+        let [w, r, b] = [&[3 * hidden, 1][..], &[3 * hidden, hidden], &[3 * hidden]]
+            .map(|s| filled(&mut file, s));
         let cell = file.cell("", "GRUCell", "", &[&x, &h, &w, &r, &b]);
         file.result(&cell);
         write(&file, &place, name);
     }
     place.cellc(["much.xml", "-o", "-"]).failed(1, &["64 MiB", "-o FILE.rs"]);
     place.cellc(["some.xml", "-o", "some.rs"]).succeeded();
-    assert_eq!(place.files(), ["much.bin", "much.xml", "some.bin", "some.rs", "some.rs.weights.bin", "some.xml"]);
+    assert_eq!(
+        place.files(),
+        ["much.bin", "much.xml", "some.bin", "some.rs", "some.rs.weights.bin", "some.xml"]
+    );
     let inline = place.cellc(["some.xml", "-o", "-"]).succeeded().stdout;
     assert!(inline.len() > 1 << 20 && !inline.contains("include_bytes"));
 }
@@ -847,7 +1038,10 @@ fn read_npy(path: &Path) -> (String, Vec<f32>) {
     let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
     let header = String::from_utf8(bytes[10..start].to_vec()).unwrap();
     let shape = header.split(['(', ')']).nth(1).unwrap().to_owned();
-    (shape, bytes[start..].chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect())
+    (
+        shape,
+        bytes[start..].chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect(),
+    )
 }
 
 fn assert_results(place: &Place, outputs: &str, case: &str, shapes: &[&str]) {
@@ -860,7 +1054,10 @@ fn assert_results(place: &Place, outputs: &str, case: &str, shapes: &[&str]) {
         assert_eq!(got_shape, *shape, "{case}");
         assert_eq!(got.len(), exact.len());
         for (got, exact) in got.into_iter().zip(exact) {
-            assert!((f64::from(got) - exact).abs() <= 2e-6, "{case}, call {k}: {got} is not {exact}");
+            assert!(
+                (f64::from(got) - exact).abs() <= 2e-6,
+                "{case}, call {k}: {got} is not {exact}"
+            );
         }
     }
 }
@@ -887,7 +1084,10 @@ fn run_takes_open_sizes_from_each_call() {
     }
     // The same bits from both languages.
     for file in ["r0_out0.npy", "r1_out0.npy"] {
-        assert_eq!(fs::read(place.path("r").join(file)).unwrap(), fs::read(place.path("c/deeper").join(file)).unwrap());
+        assert_eq!(
+            fs::read(place.path("r").join(file)).unwrap(),
+            fs::read(place.path("c/deeper").join(file)).unwrap()
+        );
     }
 }
 
@@ -913,16 +1113,29 @@ fn what_is_for_another_machine_runs_here() {
             ])
             .succeeded();
     }
-    assert_eq!(fs::read(place.path("r/r0_out0.npy")).unwrap(), fs::read(place.path("c/r0_out0.npy")).unwrap());
-    let checked = place.cellc(arguments!["check", model(case), "--target=cortex-m4f", "--steps=4", "--emit=c"]);
+    assert_eq!(
+        fs::read(place.path("r/r0_out0.npy")).unwrap(),
+        fs::read(place.path("c/r0_out0.npy")).unwrap()
+    );
+    let checked = place.cellc(arguments![
+        "check",
+        model(case),
+        "--target=cortex-m4f",
+        "--steps=4",
+        "--emit=c"
+    ]);
     let checked = checked.succeeded().stdout;
-    assert!(checked.contains("4 steps of the generated C for cortex-m4f, run on this machine on"), "{checked}");
+    assert!(
+        checked.contains("4 steps of the generated C for cortex-m4f, run on this machine on"),
+        "{checked}"
+    );
 }
 
 /// `numpy.save`, version 1, of raw elements.
 fn npy(descr: &str, shape: &[usize], raw: &[u8]) -> Vec<u8> {
     let sizes: String = shape.iter().map(|n| format!("{n},")).collect();
-    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
+    let mut header =
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
     header += &" ".repeat(117 - header.len());
     header.push('\n');
     [b"\x93NUMPY\x01\x00\x76\x00", header.as_bytes(), raw].concat()
@@ -972,23 +1185,39 @@ fn run_takes_inputs_and_outputs_by_name() {
     let expected = fs::read(place.path("out/r0_out0.npy")).unwrap();
     assert_eq!(fs::read(place.path("out/r0_h_out.npy")).unwrap(), expected);
     // by option: by the model's names, by place, of raw elements
-    run(&["--input=x=x.bin", "--input", "h=in/r0_h.npy", "--output=h_out=one.npy", "--output=out0=two.npy"])
-        .succeeded();
+    run(&[
+        "--input=x=x.bin",
+        "--input",
+        "h=in/r0_h.npy",
+        "--output=h_out=one.npy",
+        "--output=out0=two.npy",
+    ])
+    .succeeded();
     run(&["--input=in0=x.bin", "--input=h=h.bin", "--outputs=three", "--emit=c"]).succeeded();
     for file in ["one.npy", "two.npy", "three/r0_out0.npy", "three/r0_h_out.npy"] {
         assert_eq!(fs::read(place.path(file)).unwrap(), expected, "{file}");
     }
     // by place in a folder: so are the results
     for (i, name) in ["x", "h"].iter().enumerate() {
-        fs::copy(place.path(format!("in/r0_{name}.npy")), place.path(format!("in/r1_in{i}.npy"))).unwrap();
+        fs::copy(place.path(format!("in/r0_{name}.npy")), place.path(format!("in/r1_in{i}.npy")))
+            .unwrap();
     }
     run(&["--inputs=in", "--output=h_out=one.npy"]).failed(2, &["one call", "holds 2"]);
     fs::copy(place.path("in/r0_x.npy"), place.path("in/r0_in0.npy")).unwrap();
     run(&["--inputs=in", "--outputs=out"]).failed(1, &["is the same input of call 0 as"]);
     for (arguments, words) in [
-        (&["--input=h=h.bin", "--output=out0=o.npy"][..], &["no file is given for", "--input x=FILE"][..]),
-        (&["--input=x=x.bin", "--input=x=x.bin", "--output=out0=o.npy"], &["two files are given for the input \"x\""]),
-        (&["--input=y=x.bin", "--output=out0=o.npy"], &["the model has no input \"y\"", "valid: x, h"]),
+        (
+            &["--input=h=h.bin", "--output=out0=o.npy"][..],
+            &["no file is given for", "--input x=FILE"][..],
+        ),
+        (
+            &["--input=x=x.bin", "--input=x=x.bin", "--output=out0=o.npy"],
+            &["two files are given for the input \"x\""],
+        ),
+        (
+            &["--input=y=x.bin", "--output=out0=o.npy"],
+            &["the model has no input \"y\"", "valid: x, h"],
+        ),
         (
             &["--input=x=x.bin", "--input=h=h.bin", "--output=x=o.npy"],
             &["the model has no output \"x\"", "valid: h_out"],
@@ -1000,7 +1229,10 @@ fn run_takes_inputs_and_outputs_by_name() {
         (&["--input=x=x.bin", "--inputs=in", "--outputs=out"][..], &["cannot be used with"][..]),
         (&["--input=x", "--outputs=out"], &["x=x.npy"]),
         (&["--input=x=x.bin"], &["--outputs"]),
-        (&["--input=x=x.bin", "--input=h=h.bin", "--output=h_out=o", "--output=out0=o"], &["two outputs"]),
+        (
+            &["--input=x=x.bin", "--input=h=h.bin", "--output=h_out=o", "--output=out0=o"],
+            &["two outputs"],
+        ),
     ] {
         run(arguments).failed(2, words);
     }
@@ -1013,22 +1245,40 @@ fn run_takes_inputs_and_outputs_by_name() {
 fn run_keeps_states_that_no_file_gives() {
     let place = Place::new();
     let run = |inputs: &str, outputs: &str| {
-        place.cellc(arguments!["run", model("gru_cell_min"), "--isa=generic", "--inputs", inputs, "--outputs", outputs])
+        place.cellc(arguments![
+            "run",
+            model("gru_cell_min"),
+            "--isa=generic",
+            "--inputs",
+            inputs,
+            "--outputs",
+            outputs
+        ])
     };
-    let file = |name: &str, value: f32| fs::write(place.path(name), npy("<f4", &[1, 1], &value.to_le_bytes())).unwrap();
+    let file = |name: &str, value: f32| {
+        fs::write(place.path(name), npy("<f4", &[1, 1], &value.to_le_bytes())).unwrap()
+    };
     fs::create_dir(place.path("kept")).unwrap();
     fs::create_dir(place.path("given")).unwrap();
     for (call, x) in [0.5, -0.25, 1.5].into_iter().enumerate() {
         file(&format!("kept/r{call}_x.npy"), x);
         file(&format!("given/r{call}_x.npy"), x);
-        let before = call.checked_sub(1).map(|before| read_npy(&place.path(format!("out/r{before}_h_out.npy"))).1[0]);
+        let before = call
+            .checked_sub(1)
+            .map(|before| read_npy(&place.path(format!("out/r{before}_h_out.npy"))).1[0]);
         file(&format!("given/r{call}_h.npy"), before.unwrap_or(0.0));
         // the calls after this one are written in the next rounds
         run("given", "out").succeeded();
     }
     let done = run("kept", "kept_out").succeeded();
-    assert!(done.stderr.contains("no file is given for the state \"h\": the first call starts from zero"), "{done:?}");
-    let results = |folder: &str| [0, 1, 2].map(|k| fs::read(place.path(format!("{folder}/r{k}_h_out.npy"))).unwrap());
+    assert!(
+        done.stderr
+            .contains("no file is given for the state \"h\": the first call starts from zero"),
+        "{done:?}"
+    );
+    let results = |folder: &str| {
+        [0, 1, 2].map(|k| fs::read(place.path(format!("{folder}/r{k}_h_out.npy"))).unwrap())
+    };
     assert_eq!(results("kept_out"), results("out"));
     file("kept/r1_h.npy", 0.125);
     run("kept", "started").succeeded();
@@ -1045,16 +1295,22 @@ fn run_keeps_all_of_a_model_of_any_number_of_steps() {
     let raw = fs::read(case.join("r0_in0.bin")).unwrap();
     let steps = raw.len() / 12;
     let exact = fs::read(case.join("r0_ref0.bin")).unwrap();
-    let exact: Vec<f64> = exact.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
+    let exact: Vec<f64> =
+        exact.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
     let run = |parts: &[usize], more: &[&str], gives_states: bool| {
         _ = fs::remove_dir_all(place.path("in"));
         fs::create_dir(place.path("in")).unwrap();
         let mut at = 0;
         for (k, part) in parts.iter().enumerate() {
             let bytes = &raw[at * 12..(at + part) * 12];
-            fs::write(place.path(format!("in/r{k}_x.npy")), npy("<f4", &[1, *part, 3], bytes)).unwrap();
+            fs::write(place.path(format!("in/r{k}_x.npy")), npy("<f4", &[1, *part, 3], bytes))
+                .unwrap();
             for name in ["h", "c"].into_iter().filter(|_| gives_states) {
-                fs::write(place.path(format!("in/r{k}_{name}.npy")), npy("<f4", &[1, 1, 5], &[0; 20])).unwrap();
+                fs::write(
+                    place.path(format!("in/r{k}_{name}.npy")),
+                    npy("<f4", &[1, 1, 5], &[0; 20]),
+                )
+                .unwrap();
             }
             at += part;
         }
@@ -1062,7 +1318,8 @@ fn run_keeps_all_of_a_model_of_any_number_of_steps() {
         let arguments = arguments!["run", &model, "--isa=generic", "--inputs=in", "--outputs=out"];
         let done = place.cellc(arguments.into_iter().chain(more.iter().map(|more| more.into())));
         let text = done.succeeded().stderr.clone();
-        let results = (0..parts.len()).flat_map(|k| read_npy(&place.path(format!("out/r{k}_y.npy"))).1);
+        let results =
+            (0..parts.len()).flat_map(|k| read_npy(&place.path(format!("out/r{k}_y.npy"))).1);
         (results.collect::<Vec<f32>>(), text)
     };
     let differ = |found: &[f32]| {
@@ -1080,7 +1337,10 @@ fn run_keeps_all_of_a_model_of_any_number_of_steps() {
     assert!(differ(&found) > 1e-3, "the second call is a sequence of its own");
     // one step per call loses the inputs of the convolution, and each command says so
     let (found, text) = run(&vec![1; steps], &["--shape=x=1,1,3"], false);
-    assert!(differ(&found) > 1e-3 && text.contains("\"conv\" sees the steps of one call only"), "{text}");
+    assert!(
+        differ(&found) > 1e-3 && text.contains("\"conv\" sees the steps of one call only"),
+        "{text}"
+    );
     let model = case.join("model.onnx");
     for command in [
         arguments![&model, "--shape=x=1,1,3", "-o", "net.c"],
@@ -1100,7 +1360,8 @@ fn run_keeps_the_states_that_are_named() {
     let place = Place::new();
     let mut file = ModelFile::default();
     let [x, level, h] = ["x", "level", "h"].map(|name| file.parameter_of(name, "f32", &[1, 2]));
-    let [sum, next] = [level, h].map(|state| file.operation("Add", "opset1", "", &[&x, &state], &[1, 2]));
+    let [sum, next] =
+        [level, h].map(|state| file.operation("Add", "opset1", "", &[&x, &state], &[1, 2]));
     [sum, next].iter().for_each(|out| _ = file.result(out));
     write(&file, &place, "net");
     fs::create_dir(place.path("in")).unwrap();
@@ -1130,7 +1391,8 @@ fn run_says_which_integers_count_as_others() {
     file.result(&y);
     write(&file, &place, "net");
     fs::create_dir(place.path("in")).unwrap();
-    for (call, numbers) in [[1, 2, -4_194_304], [4_194_305, -5_000_000, 7]].into_iter().enumerate() {
+    for (call, numbers) in [[1, 2, -4_194_304], [4_194_305, -5_000_000, 7]].into_iter().enumerate()
+    {
         let raw: Vec<u8> = numbers.iter().flat_map(|n: &i32| n.to_le_bytes()).collect();
         fs::write(place.path(format!("in/r{call}_n.npy")), npy("<i4", &[3], &raw)).unwrap();
     }
@@ -1154,14 +1416,27 @@ fn a_recording_for_a_model_of_one_step_is_made_into_calls() {
     };
     let done = run(&["--input=x=x.npy"]);
     let said = done.stderr.clone();
-    done.failed(1, &["one call takes one of its 3 steps", "numpy.take(x, k, 0).reshape([1, 1])", "--inputs steps"]);
-    let script = said.split("<<'END'\n").nth(1).and_then(|rest| rest.split("END\n").next()).unwrap();
-    let has_numpy =
-        |python: &str| Command::new(python).args(["-c", "import numpy"]).output().is_ok_and(|o| o.status.success());
+    done.failed(
+        1,
+        &[
+            "one call takes one of its 3 steps",
+            "numpy.take(x, k, 0).reshape([1, 1])",
+            "--inputs steps",
+        ],
+    );
+    let script =
+        said.split("<<'END'\n").nth(1).and_then(|rest| rest.split("END\n").next()).unwrap();
+    let has_numpy = |python: &str| {
+        Command::new(python).args(["-c", "import numpy"]).output().is_ok_and(|o| o.status.success())
+    };
     if !has_numpy("python3") {
         skip("no python3 with numpy");
     } else {
-        let status = Command::new("python3").args(["-c", script]).current_dir(place.path("")).status().unwrap();
+        let status = Command::new("python3")
+            .args(["-c", script])
+            .current_dir(place.path(""))
+            .status()
+            .unwrap();
         assert!(status.success());
         run(&["--inputs=steps"]).succeeded();
         assert!(place.path("out/r2_h_out.npy").exists());
@@ -1179,7 +1454,8 @@ fn calls_of_one_step_are_no_sequence() {
     fs::create_dir(place.path("steps")).unwrap();
     for call in 0..2 {
         let raw: Vec<u8> = (0..10).flat_map(|i| (i as f32 / 8.0 - 0.5).to_le_bytes()).collect();
-        fs::write(place.path(format!("steps/r{call}_in0.npy")), npy("<f4", &[1, 1, 10], &raw)).unwrap();
+        fs::write(place.path(format!("steps/r{call}_in0.npy")), npy("<f4", &[1, 1, 10], &raw))
+            .unwrap();
     }
     let gru = model("torch_gru2_head");
     let shape = "--shape=x=1,?,10";
@@ -1188,7 +1464,11 @@ fn calls_of_one_step_are_no_sequence() {
         arguments!["check", &gru, shape, "--isa=generic", "--inputs=steps"],
     ] {
         let done = place.cellc(arguments).succeeded();
-        assert!(done.stderr.contains("each of the 2 calls is a sequence of one step"), "{}", done.stderr);
+        assert!(
+            done.stderr.contains("each of the 2 calls is a sequence of one step"),
+            "{}",
+            done.stderr
+        );
         assert!(!done.stderr.contains("leave the number of steps open"), "{}", done.stderr);
     }
 }
@@ -1205,10 +1485,13 @@ fn no_name_leaves_the_folder_of_the_results() {
     fs::create_dir(place.path("in")).unwrap();
     fs::write(place.path("in/r0_x.npy"), npy("<f4", &[1, 2], &[0; 8])).unwrap();
     place.cellc(["run", "net.xml", "--inputs=in", "--outputs=out/deep"]).succeeded();
-    let mut found: Vec<_> = fs::read_dir(place.path("out/deep")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let mut found: Vec<_> =
+        fs::read_dir(place.path("out/deep")).unwrap().map(|e| e.unwrap().file_name()).collect();
     found.sort();
     assert_eq!(found, ["r0_away_y.npy", "r0_out0.npy"]);
-    place.cellc(["run", "net.xml", "--input=../../x=in/r0_x.npy", "--output=/away/../../y=y.npy"]).succeeded();
+    place
+        .cellc(["run", "net.xml", "--input=../../x=in/r0_x.npy", "--output=/away/../../y=y.npy"])
+        .succeeded();
     assert!(place.path("y.npy").exists());
 }
 
@@ -1250,7 +1533,11 @@ fn run_keeps_variables_from_shape_to_shape() {
     let calls: [&[f32]; 4] = [&[10.0], &[10.0, 20.0], &[30.0], &[40.0]];
     for (k, values) in calls.iter().enumerate() {
         let raw: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        fs::write(place.path("in").join(format!("r{k}_in0.npy")), npy("<f4", &[values.len(), 1], &raw)).unwrap();
+        fs::write(
+            place.path("in").join(format!("r{k}_in0.npy")),
+            npy("<f4", &[values.len(), 1], &raw),
+        )
+        .unwrap();
     }
     let outputs = run_both(&place, &place.path("counter.xml"), &place.path("in"));
     for (k, values) in calls.iter().enumerate() {
@@ -1267,7 +1554,8 @@ fn run_takes_lengths_of_every_integer_type() {
     let case = "gru_seq_bi_lens_param";
     // raw i64, as the model has them; the second call's lengths as .npy of i32
     fs::create_dir(place.path("in")).unwrap();
-    for file in ["r0_in0", "r0_in1", "r0_in2", "r1_in0", "r1_in1"].map(|name| format!("{name}.bin")) {
+    for file in ["r0_in0", "r0_in1", "r0_in2", "r1_in0", "r1_in1"].map(|name| format!("{name}.bin"))
+    {
         fs::copy(corpus(case).join(&file), place.path("in").join(&file)).unwrap();
     }
     let lengths = fs::read(corpus(case).join("r1_in2.bin")).unwrap();
@@ -1277,9 +1565,13 @@ fn run_takes_lengths_of_every_integer_type() {
     for (k, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
         let (_, found) = read_npy(&place.path(outputs).join(format!("r{k}_out{j}.npy")));
         let exact = fs::read(corpus(case).join(format!("r{k}_ref{j}.bin"))).unwrap();
-        let exact: Vec<_> = exact.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
+        let exact: Vec<_> =
+            exact.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
         assert_eq!(found.len(), exact.len());
-        assert!(found.iter().zip(&exact).all(|(a, b)| (f64::from(*a) - b).abs() <= 2e-6), "r{k}_out{j}");
+        assert!(
+            found.iter().zip(&exact).all(|(a, b)| (f64::from(*a) - b).abs() <= 2e-6),
+            "r{k}_out{j}"
+        );
     }
     // a length that is no integer is refused
     fs::write(place.path("in/r1_in2.npy"), npy("<f4", &[3], &narrow)).unwrap();
@@ -1299,8 +1591,16 @@ fn run_takes_the_number_of_steps_from_each_call() {
     let outputs = run_both(&place, &model(case), &place.path("in"));
     assert_results(&place, outputs, case, &["2, 5, 4", "1, 8, 4"]);
     // a model of which nothing but the number of steps is open
-    let done =
-        place.cellc(arguments!["run", model(case), "--shape=x=1,?,10", "--inputs", "in", "--outputs", "o", "--emit=c"]);
+    let done = place.cellc(arguments![
+        "run",
+        model(case),
+        "--shape=x=1,?,10",
+        "--inputs",
+        "in",
+        "--outputs",
+        "o",
+        "--emit=c"
+    ]);
     done.failed(1, &["r0_in0.npy: its shape is [2, 5, 10]; [1, ?, 10] is needed"]);
     fs::rename(place.path("in/r1_in0.npy"), place.path("in/r0_in0.npy")).unwrap();
     // another call of fewer steps gives the start of the same
@@ -1320,18 +1620,24 @@ fn run_takes_the_number_of_steps_from_each_call() {
             "--isa=generic"
         ])
         .succeeded();
-    assert_eq!(fs::read(place.path("o/r0_out0.npy")).unwrap(), fs::read(place.path("c/r1_out0.npy")).unwrap());
+    assert_eq!(
+        fs::read(place.path("o/r0_out0.npy")).unwrap(),
+        fs::read(place.path("c/r1_out0.npy")).unwrap()
+    );
     let [(_, all), (_, start)] = [0, 1].map(|k| read_npy(&place.path(format!("o/r{k}_out0.npy"))));
     assert_eq!(start, all[..12]);
 }
 
 #[test]
 fn a_sequence_of_which_one_step_is_made_keeps_its_type() {
-    let printed =
-        Place::new().cellc(arguments![model("torch_gru2_head"), "--shape=x=1,?,10", "-o", "-"]).succeeded().stdout;
+    let printed = Place::new()
+        .cellc(arguments![model("torch_gru2_head"), "--shape=x=1,?,10", "-o", "-"])
+        .succeeded()
+        .stdout;
     let titles: Vec<&str> = printed.lines().filter(|line| line.contains("\"__module")).collect();
     assert_eq!(titles.len(), 4, "{titles:?}");
-    let kept = |title: &&str| title.contains("GRUSequence \"") && title.contains("one step at a time");
+    let kept =
+        |title: &&str| title.contains("GRUSequence \"") && title.contains("one step at a time");
     assert!(titles.iter().all(kept), "{titles:?}");
 }
 
@@ -1340,9 +1646,15 @@ fn what_every_call_starts_anew_is_warned_about_by_every_command() {
     let place = Place::new();
     let case = "torch_gru2_head";
     let done = place.cellc(arguments![model(case), "-o", "net.rs"]);
-    done.failed(1, &["help: leave the number of steps open, --shape 'x=1,?,10', and the state goes on"]);
+    done.failed(
+        1,
+        &["help: leave the number of steps open, --shape 'x=1,?,10', and the state goes on"],
+    );
     let done = place.cellc(arguments![model(case), "--shape=x=1,?,11", "-o", "net.rs"]);
-    done.failed(1, &["[1, ?, 11] is given for the input, but the weights take 10", "help: correct --shape"]);
+    done.failed(
+        1,
+        &["[1, ?, 11] is given for the input, but the weights take 10", "help: correct --shape"],
+    );
     fs::create_dir(place.path("in")).unwrap();
     let raw = fs::read(corpus(case).join("r1_in0.bin")).unwrap();
     fs::write(place.path("in/r0_in0.npy"), npy("<f4", &[1, 1, 10], &raw[..40])).unwrap();
@@ -1351,7 +1663,16 @@ fn what_every_call_starts_anew_is_warned_about_by_every_command() {
         arguments![model(case), "--shape=x=1,1,10", "-o", "net.rs"],
         arguments!["check", model(case), "--shape=x=1,1,10", "--emit=c", "--steps=2"],
         arguments!["inspect", model(case), "--shape=x=1,1,10"],
-        arguments!["run", model(case), "--shape=x=1,1,10", "--inputs", "in", "--outputs", "o", "--emit=c"],
+        arguments![
+            "run",
+            model(case),
+            "--shape=x=1,1,10",
+            "--inputs",
+            "in",
+            "--outputs",
+            "o",
+            "--emit=c"
+        ],
     ];
     for command in commands {
         let said = place.cellc(command.clone()).succeeded().stderr.clone();
@@ -1366,8 +1687,10 @@ fn what_every_call_starts_anew_is_warned_about_by_every_command() {
         let source = fs::read_to_string(place.path("net.rs")).unwrap();
         assert_eq!(source.matches("// State: not kept for GRUSequence").count(), 2);
     }
-    for (shape, said) in [("--shape=x=1,?,10", &[][..]), ("--shape=x=1,2,10", &["each call of 2 steps", "'x=1,?,10'"])]
-    {
+    for (shape, said) in [
+        ("--shape=x=1,?,10", &[][..]),
+        ("--shape=x=1,2,10", &["each call of 2 steps", "'x=1,?,10'"]),
+    ] {
         let done = place.cellc(arguments![model(case), shape, "-o", "net.rs"]).succeeded();
         assert_eq!(done.stderr.is_empty(), said.is_empty(), "{shape}: {}", done.stderr);
         assert!(said.iter().all(|words| done.stderr.contains(words)), "{shape}: {}", done.stderr);
@@ -1383,7 +1706,9 @@ fn states_that_are_never_kept_are_refused() {
     let both = "notice: the inputs \"h0\" and \"c0\" and the outputs \"Ho\" and \"Co\" are not treated as states";
     assert!(said.contains(both) && said.matches("notice:").count() == 1, "{said}");
     assert!(
-        said.contains("runs in reverse, and the last state of the reverse direction belongs to the first step"),
+        said.contains(
+            "runs in reverse, and the last state of the reverse direction belongs to the first step"
+        ),
         "{said}"
     );
     let done = place.cellc(arguments![model("lstm_seq_rev"), "-o", "net.rs", "--state", "h0=Ho"]);
@@ -1403,7 +1728,11 @@ fn check_takes_variables_lengths_and_loops() {
         let done = place.cellc(arguments!["check", model(case), "--emit=c", "--steps=20"]);
         let out = &done.succeeded().stdout;
         assert!(out.contains(says) && out.contains("every error is within its bound"), "{out}");
-        assert_eq!(out.contains("all steps, from the code's state"), case == "stateful_gru", "{out}");
+        assert_eq!(
+            out.contains("all steps, from the code's state"),
+            case == "stateful_gru",
+            "{out}"
+        );
     }
 }
 
@@ -1432,7 +1761,8 @@ fn inspect_compares_precisions() {
         for (at, name) in ["f32", "int16", "int8x16", "int8"].into_iter().enumerate() {
             assert_eq!(compared["names"][at], name);
             let own = inspect(target, name);
-            let (rows, kernels) = (compared["rows"].as_array().unwrap(), own["kernels"].as_array().unwrap());
+            let (rows, kernels) =
+                (compared["rows"].as_array().unwrap(), own["kernels"].as_array().unwrap());
             let of_products = kernels.iter().filter(|kernel| kernel["multiply_adds"] != 0);
             let mut count = 0;
             for (row, kernel) in rows.iter().zip(of_products) {
@@ -1440,7 +1770,10 @@ fn inspect_compares_precisions() {
                 assert_eq!(row["costs"][at]["cycles"], kernel["cycles"], "{target} {name}");
                 // the product is a kernel's first layer
                 let layer = kernel["layers"][0].as_u64().unwrap() as usize;
-                assert_eq!(row["costs"][at]["weight_bytes"], own["layers"][layer]["weight_bytes"], "{target} {name}");
+                assert_eq!(
+                    row["costs"][at]["weight_bytes"], own["layers"][layer]["weight_bytes"],
+                    "{target} {name}"
+                );
             }
             assert_eq!(count, 3, "{compared}");
         }
@@ -1449,11 +1782,15 @@ fn inspect_compares_precisions() {
             .succeeded()
             .stdout
             .clone();
-        assert!(table.contains(&format!("{what}: f32")) && table.contains("is the fastest on"), "{table}");
+        assert!(
+            table.contains(&format!("{what}: f32")) && table.contains("is the fastest on"),
+            "{table}"
+        );
     }
     // f32 has no body for an instruction set that multiplies integers
     for precision in ["int16", "int8"] {
-        let done = place.cellc(arguments!["inspect", model("gru_cell_128_f32"), "--precision", precision]);
+        let done =
+            place.cellc(arguments!["inspect", model("gru_cell_128_f32"), "--precision", precision]);
         let table = done.succeeded().stdout.clone();
         assert!(
             table.contains("estimated cycles of one step for each --precision on avx512_vnni")
@@ -1464,7 +1801,8 @@ fn inspect_compares_precisions() {
         assert!(table.contains("state          516 bytes"), "{table}");
     }
     // of weights that are not known nothing is said
-    let table = place.cellc(arguments!["inspect", model("gru_cell_params")]).succeeded().stdout.clone();
+    let table =
+        place.cellc(arguments!["inspect", model("gru_cell_params")]).succeeded().stdout.clone();
     assert!(!table.contains("for each --precision"), "{table}");
 }
 
@@ -1473,10 +1811,14 @@ fn inspect_compares_precisions() {
 #[test]
 fn check_says_what_integers_lose() {
     let place = Place::new();
-    let numbers =
-        |line: &str| -> Vec<f64> { line.split([' ', ',', ';']).filter_map(|word| word.parse().ok()).collect() };
+    let numbers = |line: &str| -> Vec<f64> {
+        line.split([' ', ',', ';']).filter_map(|word| word.parse().ok()).collect()
+    };
     let line = |text: &str, part: &str| {
-        let line = text.lines().find(|line| line.contains(part)).unwrap_or_else(|| panic!("no {part:?} in {text}"));
+        let line = text
+            .lines()
+            .find(|line| line.contains(part))
+            .unwrap_or_else(|| panic!("no {part:?} in {text}"));
         numbers(line)
     };
     for precision in ["--precision=int8", "--precision=int16"] {
@@ -1484,13 +1826,20 @@ fn check_says_what_integers_lose() {
         let arguments = arguments!["check", &gru, "--emit=c", "--steps=50", precision];
         let checked = place.cellc(arguments).succeeded().stdout.clone();
         let rms = line(&checked, "rms error")[0];
-        let alone = ["GRUSequence\"", "GRUSequence_1", "MatMul"].map(|layer| line(&checked, layer)[1]);
+        let alone =
+            ["GRUSequence\"", "GRUSequence_1", "MatMul"].map(|layer| line(&checked, layer)[1]);
         let of_layers = f64::sqrt(alone.iter().map(|rms| rms * rms).sum());
         assert!((0.5..2.0).contains(&(rms / of_layers)), "{rms} {of_layers}: {checked}");
     }
     let folder = corpus("gru_cell_lbr1");
-    let files =
-        place.cellc(arguments!["check", model("gru_cell_lbr1"), "--emit=c", "--precision=int8", "--inputs", folder]);
+    let files = place.cellc(arguments![
+        "check",
+        model("gru_cell_lbr1"),
+        "--emit=c",
+        "--precision=int8",
+        "--inputs",
+        folder
+    ]);
     let files = &files.succeeded().stdout;
     assert!(files.contains("inputs from") && line(files, "rms error")[0] > 1e-4, "{files}");
 }
@@ -1509,7 +1858,8 @@ fn run_reads_weights_and_npy_files() {
     // One of them as .npy, with twice the precision; its .bin is then not read.
     let raw = fs::read(place.path("in/r1_in1.bin")).unwrap();
     fs::write(place.path("in/r1_in1.bin"), "junk").unwrap();
-    let values: Vec<f64> = raw.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap()).into()).collect();
+    let values: Vec<f64> =
+        raw.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap()).into()).collect();
     let mut header = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }".to_owned();
     header += &" ".repeat(117 - header.len());
     header.push('\n');
@@ -1535,19 +1885,25 @@ fn run_says_what_is_wrong_and_writes_nothing() {
     fs::create_dir(place.path("wrong")).unwrap();
     fs::write(place.path("wrong/r0_in0.bin"), [0; 4]).unwrap();
     fs::write(place.path("wrong/r0_in1.bin"), [0; 5]).unwrap();
-    let run = |inputs: &Path| place.command(arguments!["run", min, "--inputs", inputs, "--outputs", "out"]);
+    let run = |inputs: &Path| {
+        place.command(arguments!["run", min, "--inputs", inputs, "--outputs", "out"])
+    };
     done(&mut run(Path::new("gone"))).failed(1, &["gone"]);
     done(&mut run(&place.path(""))).failed(1, &["holds no inputs", "r<k>_in<i>.npy"]);
     done(&mut run(Path::new("some"))).failed(1, &["no r0_in0.npy or .bin"]);
     done(&mut run(Path::new("wrong"))).failed(1, &["r0_in1.bin", "5 bytes", "needs 4"]);
-    done(run(&inputs).env("RUSTC", "no-such-rustc")).failed(1, &["no-such-rustc cannot be started", "--emit c"]);
-    done(run(&inputs).arg("--emit=c").env("CC", "no-such-cc")).failed(1, &["no-such-cc cannot", "--emit rust"]);
+    done(run(&inputs).env("RUSTC", "no-such-rustc"))
+        .failed(1, &["no-such-rustc cannot be started", "--emit c"]);
+    done(run(&inputs).arg("--emit=c").env("CC", "no-such-cc"))
+        .failed(1, &["no-such-cc cannot", "--emit rust"]);
     let broken = place.script("broken", "echo it hurts >&2; exit 1");
     done(run(&inputs).env("RUSTC", &broken)).failed(1, &["it hurts", "could not compile"]);
     // A program that says that it has no such instruction set, and one that dies.
-    let lacking = "for last; do :; done; printf '#!/bin/sh\\nexit 3\\n' > \"$last\"; chmod +x \"$last\"";
+    let lacking =
+        "for last; do :; done; printf '#!/bin/sh\\nexit 3\\n' > \"$last\"; chmod +x \"$last\"";
     let lacking = place.script("lacking", lacking);
-    done(run(&inputs).arg("--isa=avx512").env("RUSTC", &lacking)).failed(1, &["lacks the instruction set avx512"]);
+    done(run(&inputs).arg("--isa=avx512").env("RUSTC", &lacking))
+        .failed(1, &["lacks the instruction set avx512"]);
     done(run(&inputs).env("RUSTC", &lacking)).failed(1, &["ended early"]);
     assert_eq!(place.files(), ["broken", "lacking", "some", "wrong"]);
 }
@@ -1556,7 +1912,8 @@ fn run_says_what_is_wrong_and_writes_nothing() {
 fn the_c_compiler_may_have_arguments() {
     let place = Place::new();
     let case = "rnn_cell_tanh";
-    let arguments = arguments!["run", model(case), "--inputs", corpus(case), "--outputs", "out", "--emit", "c"];
+    let arguments =
+        arguments!["run", model(case), "--inputs", corpus(case), "--outputs", "out", "--emit", "c"];
     done(place.command(arguments).env("CC", "cc -Wall -Wextra -Werror")).succeeded();
     assert_results(&place, "out", case, &["2, 7", "2, 7"]);
 }
@@ -1567,19 +1924,28 @@ fn check_holds_the_generated_code_to_its_bound() {
     let gru = model("gru_cell_lbr1");
     let done = place.cellc(arguments!["check", gru, "--steps=20", "--isa=generic"]).succeeded();
     assert_eq!(done.stderr, "");
-    for words in ["20 steps", "Rust on generic (unfused", "seed 1", "h_out [2, 7], the next h", "is within its bound"] {
+    for words in [
+        "20 steps",
+        "Rust on generic (unfused",
+        "seed 1",
+        "h_out [2, 7], the next h",
+        "is within its bound",
+    ] {
         assert!(done.stdout.contains(words), "{words:?} is not said:\n{}", done.stdout);
     }
     // The same seed, the same report; another seed, another.
     let seed = |seed: &str| {
-        let arguments = arguments!["check", gru, "--steps=20", "--isa=generic", "--emit=c", "--seed", seed];
+        let arguments =
+            arguments!["check", gru, "--steps=20", "--isa=generic", "--emit=c", "--seed", seed];
         place.cellc(arguments).succeeded().stdout
     };
     let (one, two) = (seed("1"), seed("2"));
     assert_eq!(one, done.stdout.replace("generated Rust", "generated C"));
     assert_ne!(one.lines().nth(4), two.lines().nth(4), "the largest reference value");
     // Activations that are further off have bounds of their own.
-    for (level, words) in [("fast", "tanh: at most 1.300e-6 |y|"), ("audio", "tanh: at most 1.750e-5 |y|")] {
+    for (level, words) in
+        [("fast", "tanh: at most 1.300e-6 |y|"), ("audio", "tanh: at most 1.750e-5 |y|")]
+    {
         let arguments = arguments!["check", gru, "--steps=20", "--emit=c", "--accuracy", level];
         let said = place.cellc(arguments).succeeded().stdout;
         for words in [&format!("Activations: {level}"), words, "is within its bound"] {
@@ -1603,13 +1969,26 @@ fn check_compares_recordings_step_by_step() {
     for name in ["case.json", "r0_in0.bin", "r0_in1.bin", "r1_in0.bin", "r1_in1.bin"] {
         fs::copy(corpus("stacked_gru_open").join(name), place.path("in").join(name)).unwrap();
     }
-    place.cellc(arguments!["run", gru, "--inputs", "in", "--outputs", "in", "--emit=c", "--isa=generic"]).succeeded();
+    place
+        .cellc(arguments![
+            "run",
+            gru,
+            "--inputs",
+            "in",
+            "--outputs",
+            "in",
+            "--emit=c",
+            "--isa=generic"
+        ])
+        .succeeded();
     let check = |more: &[&str]| {
         let arguments = ["check", gru.to_str().unwrap(), "--emit=c", "--isa=generic"];
         place.cellc([&arguments[..], more].concat())
     };
     let steps = |folder: &str, calls: &[usize]| -> usize {
-        let len = |call: &usize| fs::metadata(place.path(format!("{folder}/r{call}_in0.bin"))).unwrap().len();
+        let len = |call: &usize| {
+            fs::metadata(place.path(format!("{folder}/r{call}_in0.bin"))).unwrap().len()
+        };
         calls.iter().map(|call| len(call) as usize / 16).sum()
     };
     let (all, first) = (steps("in", &[0, 1]), steps("in", &[0]));
@@ -1632,14 +2011,23 @@ fn check_compares_recordings_step_by_step() {
     assert!(said.contains(" 0 of 4\n"), "{said}");
 
     // one file, without the state; a recording that is not of it
-    let one =
-        check(&["--inputs", "in/r0_in0.bin", "--output", "y=in/r0_out0.npy", "--json"]).succeeded().stdout.clone();
+    let one = check(&["--inputs", "in/r0_in0.bin", "--output", "y=in/r0_out0.npy", "--json"])
+        .succeeded()
+        .stdout
+        .clone();
     let found: serde_json::Value = serde_json::from_str(&one).unwrap();
-    assert_eq!((found["steps"].as_u64(), found["passed"].as_bool()), (Some(first as u64), Some(true)));
+    assert_eq!(
+        (found["steps"].as_u64(), found["passed"].as_bool()),
+        (Some(first as u64), Some(true))
+    );
     let recording = &found["precisions"][0]["outputs"][0]["recording"];
     assert_eq!(recording["rows"].as_u64(), Some(first as u64));
-    assert!(recording["error"].as_f64().unwrap() >= 0.0 && recording["cosine"].as_f64().unwrap() > 0.5, "{one}");
-    check(&["--input", "x=in/r0_in0.bin", "--output", "y=in/r0_out1.npy"]).failed(1, &["its shape is", "for each of"]);
+    assert!(
+        recording["error"].as_f64().unwrap() >= 0.0 && recording["cosine"].as_f64().unwrap() > 0.5,
+        "{one}"
+    );
+    check(&["--input", "x=in/r0_in0.bin", "--output", "y=in/r0_out1.npy"])
+        .failed(1, &["its shape is", "for each of"]);
     check(&["--output", "y=in/r0_out0.npy"]).failed(2, &["add --input"]);
     // a recorded output is read up to a limit
     fs::File::create(place.path("long.npy")).unwrap().set_len(200 << 30).unwrap();
@@ -1653,33 +2041,49 @@ fn check_compares_recordings_step_by_step() {
     let odd = "\u{202e}odd.xml";
     fs::copy(model("gru_cell_min"), place.path(odd)).unwrap();
     let weights = corpus("gru_cell_min").join("model.bin");
-    let json =
-        place.cellc(arguments!["check", odd, "--weights", weights, "--steps=2", "--emit=c", "--json"]).succeeded();
+    let json = place
+        .cellc(arguments!["check", odd, "--weights", weights, "--steps=2", "--emit=c", "--json"])
+        .succeeded();
     assert!(json.stdout.contains("\\u202eodd.xml"), "{}", json.stdout);
     // what is too far fails, with its name
     let far = check(&["--inputs", "in", "--max-error=1e-9"]);
     assert_eq!(far.status, Some(1), "{}", far.stderr);
-    assert!(far.stdout.contains("the largest error of y, ") && far.stdout.contains("is above --max-error 1e-9"));
+    assert!(
+        far.stdout.contains("the largest error of y, ")
+            && far.stdout.contains("is above --max-error 1e-9")
+    );
     // inputs beyond the range of the stated bound
     let far: Vec<u8> = [5f32; 12].iter().flat_map(|value| value.to_le_bytes()).collect();
     fs::write(place.path("far.bin"), far).unwrap();
     let said = check(&["--input", "x=far.bin"]).succeeded().stdout.clone();
-    assert!(said.contains("|x| up to 5.00") && said.contains("compile with --range 5,1\n"), "{said}");
+    assert!(
+        said.contains("|x| up to 5.00") && said.contains("compile with --range 5,1\n"),
+        "{said}"
+    );
     assert!(!check(&["--steps=3"]).succeeded().stdout.contains("--range"));
     // an output has a limit of its own, and the others the limit without a name
     let own = ["--inputs", "in", "--max-error=hn=1e-9", "--max-error=0.1"];
     let own = check(&own);
     assert_eq!(own.status, Some(1), "{}", own.stderr);
     let own = own.stdout.clone();
-    assert!(own.contains("the largest error of hn, ") && own.contains("above --max-error hn=1e-9"), "{own}");
+    assert!(
+        own.contains("the largest error of hn, ") && own.contains("above --max-error hn=1e-9"),
+        "{own}"
+    );
     assert!(!own.contains("the largest error of y"), "{own}");
     check(&["--inputs", "in", "--max-error=y=0.1"]).succeeded();
     check(&["--max-error=z=0.1"]).failed(2, &["the output \"z\"; the model has: y, hn"]);
     check(&["--max-error=1", "--max-error=2"]).failed(2, &["two limits of all outputs"]);
-    let all = check(&["--inputs", "in", "--precision=all", "--max-error=0.1"]).succeeded().stdout.clone();
-    for words in
-        ["from the recording", "int16", "int8x16", "int8 ", "flash, bytes", "no error is above --max-error 1e-1"]
-    {
+    let all =
+        check(&["--inputs", "in", "--precision=all", "--max-error=0.1"]).succeeded().stdout.clone();
+    for words in [
+        "from the recording",
+        "int16",
+        "int8x16",
+        "int8 ",
+        "flash, bytes",
+        "no error is above --max-error 1e-1",
+    ] {
         assert!(all.contains(words), "no {words:?} in\n{all}");
     }
     place.cellc(arguments![gru, "--precision=all"]).failed(2, &["cellc check"]);
@@ -1704,7 +2108,8 @@ fn check_takes_models_of_every_form() {
     for (name, open) in [("one", true), ("none", false)] {
         let mut file = ModelFile::default();
         let x = if open { file.parameter("", &[1, 3]) } else { filled(&mut file, &[1, 3]) };
-        let [h, w, r, b] = [&[1, 4][..], &[12, 3], &[12, 4], &[12]].map(|shape| filled(&mut file, shape));
+        let [h, w, r, b] =
+            [&[1, 4][..], &[12, 3], &[12, 4], &[12]].map(|shape| filled(&mut file, shape));
         let cell = file.cell("", "GRUCell", "", &[&x, &h, &w, &r, &b]);
         file.result(&cell);
         write(&file, &place, name);
@@ -1712,7 +2117,9 @@ fn check_takes_models_of_every_form() {
     for (name, tables) in [("two", 3), ("one", 1), ("none", 1)] {
         for language in ["rust", "c"] {
             let model = format!("{name}.xml");
-            let done = place.cellc(["check", &model, "--steps=4", "--emit", language, "--isa=generic"]).succeeded();
+            let done = place
+                .cellc(["check", &model, "--steps=4", "--emit", language, "--isa=generic"])
+                .succeeded();
             assert_eq!(done.stdout.matches("one step").count(), tables, "{}", done.stdout);
         }
     }
@@ -1755,7 +2162,11 @@ fn bench_says_whom_it_cannot_compare_with_and_that_a_debug_build_misleads() {
     let nam = Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_lstm.nam");
     let done = place.cellc(arguments!["bench", nam, "--rounds=1", "--seconds=0", "--emit=c"]);
     let done = done.succeeded();
-    assert!(done.stdout.contains("it reads OpenVINO IR (.xml) and ONNX (.onnx)"), "{}", done.stdout);
+    assert!(
+        done.stdout.contains("it reads OpenVINO IR (.xml) and ONNX (.onnx)"),
+        "{}",
+        done.stdout
+    );
     // what is tested may be a release build
     assert_eq!(done.stderr.contains("debug build"), cfg!(debug_assertions), "{}", done.stderr);
 }
@@ -1770,18 +2181,29 @@ fn bench_checks_and_times_both_languages_and_openvino() {
                   done";
     place.script("python3", python);
     let bench = |more: &[&str]| {
-        let mut command = place.command(arguments!["bench", model("gru_cell_lbr1"), "--rounds=2", "--seconds=0"]);
-        command.args(more).env("PATH", format!("{}:{}", place.path("").display(), std::env::var("PATH").unwrap()));
+        let mut command =
+            place.command(arguments!["bench", model("gru_cell_lbr1"), "--rounds=2", "--seconds=0"]);
+        command.args(more).env(
+            "PATH",
+            format!("{}:{}", place.path("").display(), std::env::var("PATH").unwrap()),
+        );
         done(&mut command).succeeded().stdout
     };
     let report: serde_json::Value = serde_json::from_str(&bench(&["--json"])).expect("JSON");
     let model = &report["model"];
     // 21 rows of 5 and 7, and 28 biases; two rows of x
-    assert_eq!((&model["weight_bytes"], &model["multiply_adds"]), (&(280 * 4).into(), &(252 * 2).into()));
-    let (floors, rows) = (model["floors"].as_array().unwrap(), model["contenders"].as_array().unwrap());
+    assert_eq!(
+        (&model["weight_bytes"], &model["multiply_adds"]),
+        (&(280 * 4).into(), &(252 * 2).into())
+    );
+    let (floors, rows) =
+        (model["floors"].as_array().unwrap(), model["contenders"].as_array().unwrap());
     assert_eq!(rows.len(), 2 * floors.len() + 1);
     let own = |row: &&serde_json::Value| row["name"] != "OpenVINO Python";
-    assert!(rows.iter().filter(own).all(|row| row["error_ulp_of_1"].as_f64().unwrap() < 8.0), "{model:#}");
+    assert!(
+        rows.iter().filter(own).all(|row| row["error_ulp_of_1"].as_f64().unwrap() < 8.0),
+        "{model:#}"
+    );
     assert!(rows.iter().all(|row| row["ns"]["best"].as_f64().unwrap() > 0.0), "{model:#}");
     let openvino = rows.last().unwrap();
     assert_eq!((&openvino["version"], &openvino["ns"]["median"]), (&"1.2-3".into(), &1e6.into()));
@@ -1798,7 +2220,11 @@ fn bench_checks_and_times_both_languages_and_openvino() {
 fn without_source_size(inspection: &str) -> String {
     let line = |line: &str| match line.strip_prefix("source ") {
         Some(size) => {
-            let size = size.trim().strip_suffix(" kB").expect("the source's size is in kB").replace(',', "");
+            let size = size
+                .trim()
+                .strip_suffix(" kB")
+                .expect("the source's size is in kB")
+                .replace(',', "");
             assert!(size.parse::<usize>().is_ok_and(|size| size > 0), "{line}");
             "source         (kB)\n".to_owned()
         }
@@ -1808,7 +2234,8 @@ fn without_source_size(inspection: &str) -> String {
 }
 
 /// Models with folded shape arithmetic, loops, variables and concatenations.
-const INSPECTED: [&str; 4] = ["gru_cell_params", "rnnoise_stream_f32", "ti_gru", "torch_gru2_head_static"];
+const INSPECTED: [&str; 4] =
+    ["gru_cell_params", "rnnoise_stream_f32", "ti_gru", "torch_gru2_head_static"];
 
 #[test]
 fn inspect_says_what_a_model_consists_of() {
@@ -1816,8 +2243,18 @@ fn inspect_says_what_a_model_consists_of() {
     for case in INSPECTED {
         let done = place.cellc(arguments!["inspect", model(case)]).succeeded();
         let begins_anew = case == "torch_gru2_head_static";
-        assert_eq!(done.stderr.contains("begin anew at each call of 6 steps"), begins_anew, "{}", done.stderr);
-        assert_eq!(done.stderr.matches("notice: ").count(), usize::from(begins_anew), "{}", done.stderr);
+        assert_eq!(
+            done.stderr.contains("begin anew at each call of 6 steps"),
+            begins_anew,
+            "{}",
+            done.stderr
+        );
+        assert_eq!(
+            done.stderr.matches("notice: ").count(),
+            usize::from(begins_anew),
+            "{}",
+            done.stderr
+        );
         insta::assert_snapshot!(format!("inspect_{case}"), without_source_size(&done.stdout));
     }
     assert_eq!(place.files(), [""; 0]);
@@ -1826,14 +2263,19 @@ fn inspect_says_what_a_model_consists_of() {
 #[test]
 fn inspect_says_the_same_to_tools() {
     let place = Place::new();
-    for (case, isa) in INSPECTED.into_iter().flat_map(|case| ["generic", "avx2", "avx512"].map(|isa| (case, isa))) {
-        let asked = |more: &str| place.cellc(arguments!["inspect", model(case), "--isa", isa, more]).succeeded().stdout;
+    for (case, isa) in
+        INSPECTED.into_iter().flat_map(|case| ["generic", "avx2", "avx512"].map(|isa| (case, isa)))
+    {
+        let asked = |more: &str| {
+            place.cellc(arguments!["inspect", model(case), "--isa", isa, more]).succeeded().stdout
+        };
         let report: serde_json::Value = serde_json::from_str(&asked("--json")).expect("JSON");
         let table = asked("--unroll=auto");
         let (kernels, totals) = (report["kernels"].as_array().unwrap(), &report["totals"]);
         let layers = report["layers"].as_array().unwrap();
-        let sum =
-            |list: &[serde_json::Value], key: &str| list.iter().map(|one| one[key].as_f64().unwrap()).sum::<f64>();
+        let sum = |list: &[serde_json::Value], key: &str| {
+            list.iter().map(|one| one[key].as_f64().unwrap()).sum::<f64>()
+        };
         for key in ["multiply_adds", "weight_bytes", "operations", "cycles"] {
             assert_eq!(sum(kernels, key), totals[key].as_f64().unwrap(), "{case}: {key}");
         }
@@ -1843,20 +2285,27 @@ fn inspect_says_the_same_to_tools() {
         assert!((sum(kernels, "share") - 1.0).abs() < 1e-9, "{case}");
         // every layer that is not free belongs to one kernel, which says so too
         for (i, layer) in layers.iter().enumerate() {
-            let own = kernels.iter().filter(|kernel| kernel["layers"].as_array().unwrap().contains(&i.into()));
+            let own = kernels
+                .iter()
+                .filter(|kernel| kernel["layers"].as_array().unwrap().contains(&i.into()));
             assert_eq!(own.count(), usize::from(!layer["kernel"].is_null()), "{case}: layer {i}");
         }
         // the table's lines of kernels, number by number
         for kernel in kernels {
             let name = kernel["name"].as_str().unwrap();
-            let line = table.lines().find(|line| line.starts_with(&format!("{name} "))).expect(name);
-            let numbers: Vec<String> = line.split_whitespace().map(|word| word.replace(',', "")).collect();
+            let line =
+                table.lines().find(|line| line.starts_with(&format!("{name} "))).expect(name);
+            let numbers: Vec<String> =
+                line.split_whitespace().map(|word| word.replace(',', "")).collect();
             for key in ["multiply_adds", "weight_bytes", "weight_bytes_read", "operations"] {
                 let number = kernel[key].as_u64().unwrap();
                 let text = if number == 0 { "-".to_owned() } else { number.to_string() };
                 assert!(numbers.contains(&text), "{case}: {key} {text} is not in {line}");
             }
-            assert!(line.contains(&format!("{:.1} %", kernel["share"].as_f64().unwrap() * 100.0)), "{case}: {line}");
+            assert!(
+                line.contains(&format!("{:.1} %", kernel["share"].as_f64().unwrap() * 100.0)),
+                "{case}: {line}"
+            );
         }
     }
 }
@@ -1877,7 +2326,8 @@ fn inspect_says_what_a_step_costs_on_the_target() {
     assert_eq!(cost["multiply_adds"], 3 * 128 * (16 + 128));
     assert_eq!(cost["flash"]["weights"], 4 * (3 * 128 * (16 + 128) + 4 * 128));
     assert_eq!(cost["ram"]["state"], 4 * 128);
-    let parts = ["state", "isa", "scratch", "packed_weights", "stack"].map(|part| number(&cost["ram"][part]));
+    let parts = ["state", "isa", "scratch", "packed_weights", "stack"]
+        .map(|part| number(&cost["ram"][part]));
     // a file with one body keeps no instruction set
     assert_eq!((parts[1], number(&cost["ram"]["total"])), (0, parts.iter().sum()));
     assert_eq!(cost["ram"]["scratch"], 4 * (16 + 128));
@@ -1889,19 +2339,29 @@ fn inspect_says_what_a_step_costs_on_the_target() {
     assert!((cost["clock"]["least_seconds"].as_f64().unwrap() - least).abs() < 1e-9, "{cost}");
     assert!(report(&[])["on_target"]["clock"].is_null());
     // the same numbers in the table and in the header
-    let table = done(place.command(of_target()).args(["--clock", "80 MHz"]).env("PATH", "")).succeeded().stdout;
+    let table = done(place.command(of_target()).args(["--clock", "80 MHz"]).env("PATH", ""))
+        .succeeded()
+        .stdout;
     let grouped = |n: u64| format!("{},{:03}", n / 1000, n % 1000);
     for words in [
-        format!("about {} instructions (an estimate)", grouped(number(&cost["instructions_estimate"]))),
+        format!(
+            "about {} instructions (an estimate)",
+            grouped(number(&cost["instructions_estimate"]))
+        ),
         format!("about {} of code", grouped(number(&cost["flash"]["code"]))),
         "estimates: arm-none-eabi-gcc is not installed".to_owned(),
         "at 80 MHz, if an instruction began in every cycle; wait states".to_owned(),
     ] {
         assert!(table.contains(&words), "{words}: {table}");
     }
-    place.cellc(arguments![model("gru_cell_128_fp16"), "--target", "cortex-m4f", "-o", "gru.c"]).succeeded();
+    place
+        .cellc(arguments![model("gru_cell_128_fp16"), "--target", "cortex-m4f", "-o", "gru.c"])
+        .succeeded();
     let header = fs::read_to_string(place.path("gru.h")).unwrap();
-    assert!(header.contains(&format!("about {} instructions", cost["instructions_estimate"])), "{header}");
+    assert!(
+        header.contains(&format!("about {} instructions", cost["instructions_estimate"])),
+        "{header}"
+    );
     assert!(header.contains(&format!("about {} of code", cost["flash"]["code"])), "{header}");
     let [state, _, scratch, _, stack] = parts;
     let ram = format!(
@@ -1911,7 +2371,8 @@ fn inspect_says_what_a_step_costs_on_the_target() {
     // of two bodies, that which the target's compiler makes if it is told nothing else, and the
     // other one by its name
     let of_armv7 = |isa: &[&str]| -> serde_json::Value {
-        let mut arguments = arguments!["inspect", model("gru_cell_128_fp16"), "--target", "armv7", "--json"];
+        let mut arguments =
+            arguments!["inspect", model("gru_cell_128_fp16"), "--target", "armv7", "--json"];
         arguments.extend(isa.iter().map(Into::into));
         let done = done(place.command(arguments).env("PATH", "")).succeeded();
         serde_json::from_str(&done.stdout).expect("JSON")
@@ -1919,16 +2380,26 @@ fn inspect_says_what_a_step_costs_on_the_target() {
     let (vfp, neon) = (of_armv7(&[]), of_armv7(&["--isa=neon"]));
     assert_eq!((&vfp["isa"], &neon["isa"]), (&"scalar".into(), &"neon".into()));
     assert_eq!(vfp["on_target"]["name"], "armv7 (scalar)");
-    let [vfp, neon] = [vfp, neon].map(|report| number(&report["on_target"]["instructions_estimate"]));
+    let [vfp, neon] =
+        [vfp, neon].map(|report| number(&report["on_target"]["instructions_estimate"]));
     assert!(neon * 3 < vfp * 2, "{neon} {vfp}");
-    place.cellc(arguments![model("gru_cell_128_fp16"), "--target", "armv7", "-o", "gru.c"]).succeeded();
+    place
+        .cellc(arguments![model("gru_cell_128_fp16"), "--target", "armv7", "-o", "gru.c"])
+        .succeeded();
     let header = fs::read_to_string(place.path("gru.h")).unwrap();
     assert!(header.contains(&format!("about {vfp} instructions, {neon} with neon.")), "{header}");
     // floats are computed by calls
-    let soft =
-        done(place.command(arguments!["inspect", model("gru_cell_128_fp16"), "--target", "cortex-m0"]).arg("--json"));
+    let soft = done(
+        place
+            .command(arguments!["inspect", model("gru_cell_128_fp16"), "--target", "cortex-m0"])
+            .arg("--json"),
+    );
     let soft: serde_json::Value = serde_json::from_str(&soft.succeeded().stdout).expect("JSON");
-    assert!(number(&soft["on_target"]["instructions_estimate"]) > 50 * vfp, "{}", soft["on_target"]);
+    assert!(
+        number(&soft["on_target"]["instructions_estimate"]) > 50 * vfp,
+        "{}",
+        soft["on_target"]
+    );
     // what is not known is not said
     let other = arguments!["inspect", model("gru_cell_128_fp16"), "--clock", "80MHz"];
     place.cellc(other).failed(2, &["--clock", "--target any", "cortex-m4f"]);
@@ -1962,20 +2433,33 @@ fn inspect_counts_what_the_model_asks_for() {
     assert_eq!(looped["layers"][2]["within"], 0);
     // the shape arithmetic is gone, by name
     let torch = report("torch_gru2_head_static", &[]);
-    let shape_of = torch["folded"].as_array().unwrap().iter().find(|folded| folded["kind"] == "ShapeOf");
+    let shape_of =
+        torch["folded"].as_array().unwrap().iter().find(|folded| folded["kind"] == "ShapeOf");
     assert_eq!(shape_of.expect("ShapeOf is folded")["count"], 1);
     // an operator of ONNX that becomes several operations is one layer, and none that is folded
-    let onnx = Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases/gru_reset_after_17/model.onnx");
-    let printed = place.cellc(arguments!["inspect", onnx, "--shape=x=1,5,6", "--json"]).succeeded().stdout;
+    let onnx =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases/gru_reset_after_17/model.onnx");
+    let printed =
+        place.cellc(arguments!["inspect", onnx, "--shape=x=1,5,6", "--json"]).succeeded().stdout;
     let onnx: serde_json::Value = serde_json::from_str(&printed).expect("it is JSON");
     let kinds: Vec<&serde_json::Value> =
         onnx["folded"].as_array().unwrap().iter().map(|folded| &folded["kind"]).collect();
-    assert!(!kinds.is_empty() && kinds.iter().all(|kind| **kind != "GRU" && !kind.to_string().contains(',')), "{onnx}");
-    assert_eq!(torch["layers"].as_array().unwrap().iter().filter(|layer| layer["done"] == "view").count(), 2);
-    assert_eq!(torch["layers"].as_array().unwrap().iter().filter(|layer| layer["done"] == "fused").count(), 1);
+    assert!(
+        !kinds.is_empty()
+            && kinds.iter().all(|kind| **kind != "GRU" && !kind.to_string().contains(',')),
+        "{onnx}"
+    );
+    assert_eq!(
+        torch["layers"].as_array().unwrap().iter().filter(|layer| layer["done"] == "view").count(),
+        2
+    );
+    assert_eq!(
+        torch["layers"].as_array().unwrap().iter().filter(|layer| layer["done"] == "fused").count(),
+        1
+    );
     // the batch of the command line
-    let [one, four] =
-        ["1", "4"].map(|n| report("gru_cell_batchdyn", &["--batch", n])["totals"]["multiply_adds"].as_u64());
+    let [one, four] = ["1", "4"]
+        .map(|n| report("gru_cell_batchdyn", &["--batch", n])["totals"]["multiply_adds"].as_u64());
     assert_eq!(one.map(|n| 4 * n), four);
     assert_eq!(report("gru_cell_min", &["--no-state"])["totals"]["state_bytes"], 0);
 }
@@ -1988,7 +2472,8 @@ fn inspect_divides_weights_between_two_threads() {
     let (inputs, units) = (7, 80);
     let mut file = ModelFile::default();
     let [x, h] = [("x", inputs), ("h", units)].map(|(name, len)| file.parameter(name, &[1, len]));
-    let [w, r, b] = [&[3 * units, inputs][..], &[3 * units, units], &[4 * units]].map(|shape| filled(&mut file, shape));
+    let [w, r, b] = [&[3 * units, inputs][..], &[3 * units, units], &[4 * units]]
+        .map(|shape| filled(&mut file, shape));
     let new = file.cell("cell", "GRUCell", "linear_before_reset=\"true\"", &[&x, &h, &w, &r, &b]);
     file.result(&new);
     write(&file, &place, "net");
@@ -2001,8 +2486,12 @@ fn inspect_divides_weights_between_two_threads() {
     let alone = report(&["panel-columns=16"]);
     let shared = report(&["panel-columns=16,halves=on", "--threads", "2"]);
     assert_eq!(alone["totals"]["weight_bytes"], shared["totals"]["weight_bytes"]);
-    let halves: Vec<_> =
-        shared["kernels"].as_array().unwrap().iter().filter(|k| bytes(k, "weight_bytes") > 0).collect();
+    let halves: Vec<_> = shared["kernels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|k| bytes(k, "weight_bytes") > 0)
+        .collect();
     // 5 panels are 3 and 2
     assert_eq!(halves.len(), 2, "{shared:#}");
     for half in &halves {
@@ -2016,8 +2505,10 @@ fn inspect_divides_weights_between_two_threads() {
 fn inspect_draws_a_picture_that_is_well_formed() {
     let place = Place::new();
     for case in INSPECTED {
-        let with_file = place.cellc(arguments!["inspect", model(case), "--svg", "graph.svg"]).succeeded();
-        let alone = place.cellc(arguments!["inspect", model(case), "--svg", "-"]).succeeded().stdout;
+        let with_file =
+            place.cellc(arguments!["inspect", model(case), "--svg", "graph.svg"]).succeeded();
+        let alone =
+            place.cellc(arguments!["inspect", model(case), "--svg", "-"]).succeeded().stdout;
         assert_eq!(place.files(), ["graph.svg"]);
         let svg = fs::read_to_string(place.path("graph.svg")).unwrap();
         assert_eq!(svg, alone);
@@ -2044,6 +2535,8 @@ fn inspect_draws_a_picture_that_is_well_formed() {
         }
         fs::remove_file(place.path("graph.svg")).unwrap();
     }
-    place.cellc(arguments!["inspect", place.path("none.xml"), "--svg", "graph.svg"]).failed(1, &["none.xml"]);
+    place
+        .cellc(arguments!["inspect", place.path("none.xml"), "--svg", "graph.svg"])
+        .failed(1, &["none.xml"]);
     assert_eq!(place.files(), [""; 0]);
 }

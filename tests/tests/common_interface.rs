@@ -64,7 +64,11 @@ fn folder(name: &str) -> PathBuf {
 fn builder(model: &Model) -> Builder {
     let builder = Builder::new(corpus::folder().join(model.file)).name(model.name);
     let builder = builder.language(Language::C).runtime(false).isa([]).interface(SHARED);
-    if model.name == "frames" { builder.open_shape("x", [Some(1), None, Some(10)]) } else { builder }
+    if model.name == "frames" {
+        builder.open_shape("x", [Some(1), None, Some(10)])
+    } else {
+        builder
+    }
 }
 
 /// The generated files, and functions that call each model's own.
@@ -295,7 +299,8 @@ fn says_what_it_should(folder: &Path, compiler: &str, arguments: &[&str]) {
     compile(folder, compiler, arguments);
     let output = Command::new(folder.join("host")).output().expect("it starts");
     let printed = String::from_utf8(output.stdout).expect("ASCII");
-    let expected: String = MODELS.iter().map(|model| format!("{}: {}\n", model.name, model.says)).collect();
+    let expected: String =
+        MODELS.iter().map(|model| format!("{}: {}\n", model.name, model.says)).collect();
     assert_eq!((printed, output.status.code()), (expected, Some(0)), "{compiler} {arguments:?}");
 }
 
@@ -309,10 +314,18 @@ fn one_program_runs_every_model_with_the_bits_of_its_own_functions() {
     for compiler in c_compilers() {
         let sources: Vec<&str> = sources.iter().map(String::as_str).chain(["direct.c"]).collect();
         compile(&folder, compiler, &[&["-std=c11", "-O2", "-c"], &sources[..]].concat());
-        says_what_it_should(&folder, compiler, &[&["-std=c11", "host.c", "-o", "host"], &objects[..]].concat());
+        says_what_it_should(
+            &folder,
+            compiler,
+            &[&["-std=c11", "host.c", "-o", "host"], &objects[..]].concat(),
+        );
         for cpp in cpp_compilers() {
             for standard in ["-std=c++98", "-std=c++17"] {
-                says_what_it_should(&folder, cpp, &[&[standard, "host.cpp", "-o", "host"], &objects[..]].concat());
+                says_what_it_should(
+                    &folder,
+                    cpp,
+                    &[&[standard, "host.cpp", "-o", "host"], &objects[..]].concat(),
+                );
             }
         }
     }
@@ -324,8 +337,14 @@ fn the_shared_file_is_the_same_for_all_models_and_all_0_1_versions() {
     let folder = written("shared");
     let text = fs::read(folder.join(SHARED)).expect("written");
     let digest: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
-    assert!(env!("CARGO_PKG_VERSION").starts_with("0.1."), "a version that may change the file, and its number");
-    assert_eq!(digest, DIGEST, "the file must not change within 0.1: models that were compiled before include it");
+    assert!(
+        env!("CARGO_PKG_VERSION").starts_with("0.1."),
+        "a version that may change the file, and its number"
+    );
+    assert_eq!(
+        digest, DIGEST,
+        "the file must not change within 0.1: models that were compiled before include it"
+    );
 }
 
 const DIGEST: &str = "2c08c8215b0b45dd84deb80348df1d34fa8e5214b5d2be8073e956899a363ead";
@@ -337,7 +356,8 @@ fn two_files_that_differ_are_seen() {
     let folder = written("differ");
     let shared = folder.join(SHARED);
     let text = fs::read_to_string(&shared).expect("written");
-    let written_at = || fs::metadata(&shared).and_then(|metadata| metadata.modified()).expect("a time");
+    let written_at =
+        || fs::metadata(&shared).and_then(|metadata| metadata.modified()).expect("a time");
     for kept in [text.clone(), text.replace('\n', "\r\n")] {
         fs::write(&shared, &kept).expect("written");
         let before = written_at();
@@ -347,24 +367,43 @@ fn two_files_that_differ_are_seen() {
     let other = text.replace("#define CELLC_INTERFACE 1", "#define CELLC_INTERFACE 2");
     assert_ne!(other, text);
     fs::write(&shared, other).expect("written");
-    let refused = builder(&MODELS[0]).out_dir(&folder).compile().expect_err("it would be written over").to_string();
+    let refused = builder(&MODELS[0])
+        .out_dir(&folder)
+        .compile()
+        .expect_err("it would be written over")
+        .to_string();
     assert!(refused.contains("is not the common interface of this version of cellc"), "{refused}");
-    let output =
-        Command::new(c_compilers()[0]).current_dir(&folder).args(["-c", "nam_amp.c"]).output().expect("it starts");
+    let output = Command::new(c_compilers()[0])
+        .current_dir(&folder)
+        .args(["-c", "nam_amp.c"])
+        .output()
+        .expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && said.contains("cellc_model.h is of another version of cellc"), "{said}");
+    assert!(
+        !output.status.success() && said.contains("cellc_model.h is of another version of cellc"),
+        "{said}"
+    );
 }
 
 #[test]
 fn what_the_table_cannot_do_is_refused_by_name() {
     let folder = folder("refused");
-    let case =
-        |name: &str| Builder::new(corpus::folder().join(name).join("model.xml")).language(Language::C).name("net");
+    let case = |name: &str| {
+        Builder::new(corpus::folder().join(name).join("model.xml"))
+            .language(Language::C)
+            .name("net")
+    };
     let common = |builder: Builder| builder.interface(SHARED);
     for (builder, said) in [
         (common(case("gru_cell_params")), "cannot give weights at run time, as \"W\" is given"),
-        (common(case("gru_cell_128_fp16")).threads(Threads::Two), "cannot give a step the pool of a second thread"),
-        (common(case("gru_cell_min")).language(Language::Rust), "the trait `Cell` of cellc-runtime"),
+        (
+            common(case("gru_cell_128_fp16")).threads(Threads::Two),
+            "cannot give a step the pool of a second thread",
+        ),
+        (
+            common(case("gru_cell_min")).language(Language::Rust),
+            "the trait `Cell` of cellc-runtime",
+        ),
         (case("gru_cell_min").interface("net.h"), "a file that belongs to the model has this name"),
         (case("gru_cell_min").interface("NET.h"), "a file that belongs to the model has this name"),
         (case("gru_cell_min").interface("a b.h"), "cannot be called \"a b.h\""),
@@ -385,11 +424,18 @@ fn a_table_is_constant_data() {
         return;
     }
     for Model { name, .. } in MODELS {
-        compile(&folder, c_compilers()[0], &["-std=c11", "-fno-pic", "-c", &format!("{name}.c"), "-o", "model.o"]);
-        let output = Command::new("nm").current_dir(&folder).arg("model.o").output().expect("nm starts");
+        compile(
+            &folder,
+            c_compilers()[0],
+            &["-std=c11", "-fno-pic", "-c", &format!("{name}.c"), "-o", "model.o"],
+        );
+        let output =
+            Command::new("nm").current_dir(&folder).arg("model.o").output().expect("nm starts");
         let symbols = String::from_utf8(output.stdout).expect("ASCII");
         let of = |letters: &str| {
-            let symbol = |line: &&str| letters.contains(line.split_whitespace().rev().nth(1).unwrap_or_default());
+            let symbol = |line: &&str| {
+                letters.contains(line.split_whitespace().rev().nth(1).unwrap_or_default())
+            };
             symbols
                 .lines()
                 .filter(symbol)
@@ -400,7 +446,8 @@ fn a_table_is_constant_data() {
         // what remembers the processor's answer
         let kept = of("BbDd");
         assert!(
-            kept.iter().all(|symbol| symbol.starts_with(&format!("{name}_machine")) || symbol.starts_with("known")),
+            kept.iter().all(|symbol| symbol.starts_with(&format!("{name}_machine"))
+                || symbol.starts_with("known")),
             "{kept:?}"
         );
     }

@@ -27,23 +27,40 @@ fn compiled(cases: &[Case], fma: Fma) -> Vec<(&Case, Subject, Vec<usize>)> {
     with_options(cases, &Options::default().with_fma(fma), ending)
 }
 
-fn with_options<'a>(cases: &'a [Case], options: &Options, ending: &str) -> Vec<(&'a Case, Subject, Vec<usize>)> {
-    let subjects = |case| Case::subjects(case, options, ending).into_iter().map(move |(s, runs)| (case, s, runs));
+fn with_options<'a>(
+    cases: &'a [Case],
+    options: &Options,
+    ending: &str,
+) -> Vec<(&'a Case, Subject, Vec<usize>)> {
+    let subjects = |case| {
+        Case::subjects(case, options, ending).into_iter().map(move |(s, runs)| (case, s, runs))
+    };
     cases.iter().flat_map(subjects).collect()
 }
 
 /// Cells one after another: both places of the reset gate, weights baked in and given at run time.
 fn chains() -> Vec<Subject> {
-    let all = [("chain_lbr0", false, false), ("chain_lbr1", true, false), ("chain_params", false, true)];
-    all.map(|(name, after, at_run_time)| chain::subject(name, &Options::default(), after, at_run_time)).into()
+    let all =
+        [("chain_lbr0", false, false), ("chain_lbr1", true, false), ("chain_params", false, true)];
+    all.map(|(name, after, at_run_time)| {
+        chain::subject(name, &Options::default(), after, at_run_time)
+    })
+    .into()
 }
 
 /// A dense layer whose weights are every finite number of 16 bits, one for each output, and one
 /// with every number of 8 bits in each row, whose scale is 1.
 fn every_number() -> [Subject; 2] {
-    let halves = (0..=u16::MAX).map(f16::from_bits).filter(|half| half.is_finite()).map(f16::to_f32).collect();
+    let halves = (0..=u16::MAX)
+        .map(f16::from_bits)
+        .filter(|half| half.is_finite())
+        .map(f16::to_f32)
+        .collect();
     let bytes: Vec<f32> = (0..255).map(|k| k as f32 - 127.0).collect();
-    let rows = (0..7).flat_map(|row| bytes[row * 31..].iter().chain(&bytes[..row * 31])).copied().collect();
+    let rows = (0..7)
+        .flat_map(|row| bytes[row * 31..].iter().chain(&bytes[..row * 31]))
+        .copied()
+        .collect();
     let all: [(&str, Vec<f32>, usize, Option<Precision>); 2] =
         [("every_half", halves, 1, Some(Precision::F16)), ("every_byte", rows, bytes.len(), None)];
     all.map(|(name, weights, inputs, precision)| {
@@ -70,31 +87,52 @@ fn every_number() -> [Subject; 2] {
 /// Cells of every kind and dense layers with their matrices in every format; some with a file of
 /// weights.
 fn formats() -> Vec<Subject> {
-    let cases =
-        ["gru_cell_128_fp16", "gru_cell_lbr0", "lstm_cell_fp16", "rnn_cell_relu_clip", "torch_gru2_head_static"];
+    let cases = [
+        "gru_cell_128_fp16",
+        "gru_cell_lbr0",
+        "lstm_cell_fp16",
+        "rnn_cell_relu_clip",
+        "torch_gru2_head_static",
+    ];
     let mut all = Vec::new();
     for (k, name) in cases.iter().enumerate() {
         let case = corpus::case(name);
         for precision in [Precision::F16, Precision::Bf16] {
             let weights_as = if k == 0 { WeightsAs::File } else { WeightsAs::Auto };
-            let options = Options::default().with_precision(Some(precision)).with_weights_as(weights_as);
+            let options =
+                Options::default().with_precision(Some(precision)).with_weights_as(weights_as);
             let ending = format!("_{}", precision.name());
-            all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));
+            all.extend(
+                Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject),
+            );
         }
         // a late product; rows that are computed together. Random models have the rest
         let integers = [Precision::Int8, Precision::Int8x16, Precision::Int16];
-        for precision in integers.into_iter().filter(|_| matches!(*name, "gru_cell_lbr0" | "torch_gru2_head_static")) {
+        for precision in integers
+            .into_iter()
+            .filter(|_| matches!(*name, "gru_cell_lbr0" | "torch_gru2_head_static"))
+        {
             let options = Options::default().with_precision(Some(precision));
             let ending = format!("_in_{}", precision.name());
-            all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));
+            all.extend(
+                Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject),
+            );
         }
     }
     // weights that are packed at run time, in rows of every kind
     for precision in [Precision::Int8, Precision::Int8x16, Precision::Int16] {
-        for (ending, weights, after) in [("", Weights::Given, true), ("_but_r", Weights::GivenButR, false)] {
+        for (ending, weights, after) in
+            [("", Weights::Given, true), ("_but_r", Weights::GivenButR, false)]
+        {
             let options = Options::default().with_precision(Some(precision));
             let name = format!("given{ending}_in_{}", precision.name());
-            all.push(given_weights::subject(&name, &options, weights, after, if after { 1 } else { 3 }));
+            all.push(given_weights::subject(
+                &name,
+                &options,
+                weights,
+                after,
+                if after { 1 } else { 3 },
+            ));
         }
     }
     all
@@ -122,13 +160,20 @@ const QUICK_TOO: [(Accuracy, [&str; 3]); 2] = [
 /// chains: two tests are compiled at a time.
 fn subjects(half: usize) -> Vec<Subject> {
     let cases = corpus::cases();
-    let named = |names: &[&str]| -> Vec<Case> { names.iter().map(|name| corpus::case(name)).collect() };
-    let only = |all: Vec<(&Case, Subject, Vec<usize>)>| all.into_iter().map(|(_, subject, _)| subject).collect();
+    let named =
+        |names: &[&str]| -> Vec<Case> { names.iter().map(|name| corpus::case(name)).collect() };
+    let only = |all: Vec<(&Case, Subject, Vec<usize>)>| {
+        all.into_iter().map(|(_, subject, _)| subject).collect()
+    };
     let mut all: Vec<Subject> = only(compiled(&cases, Fma::Auto));
     all.extend::<Vec<_>>(only(compiled(&named(&UNFUSED_TOO), Fma::Off)));
     for (accuracy, names) in QUICK_TOO {
         let options = Options::default().with_accuracy(accuracy);
-        all.extend::<Vec<_>>(only(with_options(&named(&names), &options, &format!("_{}", accuracy.name()))));
+        all.extend::<Vec<_>>(only(with_options(
+            &named(&names),
+            &options,
+            &format!("_{}", accuracy.name()),
+        )));
     }
     let all = all.into_iter().chain(chains()).enumerate();
     all.filter(|(nth, _)| nth % 2 == half).map(|(_, subject)| subject).collect()
@@ -139,7 +184,8 @@ fn cells_in_a_chain_are_exact_on_every_instruction_set() {
     for subject in chains() {
         let reference = subject.reference(&subject.calls[0]);
         for (isa, (name, _)) in subject.isas().enumerate() {
-            for (result, exact) in subject.interpret(isa, &subject.calls[0]).iter().zip(&reference) {
+            for (result, exact) in subject.interpret(isa, &subject.calls[0]).iter().zip(&reference)
+            {
                 let error = largest_error(result.iter().map(|v| f64::from(*v)), exact);
                 assert!(error <= 1e-6, "{} on {name}: {error:e}", subject.name);
             }
@@ -153,33 +199,51 @@ fn every_element_is_within_its_bound_and_the_case_s_tolerance() {
     let mut narrower = 0;
     for fma in [Fma::Auto, Fma::Off] {
         for (case, subject, runs) in compiled(&corpus::cases(), fma) {
-            assert!(fma == Fma::Auto || subject.isas().all(|(_, fused)| !fused), "{}", subject.name);
+            assert!(
+                fma == Fma::Auto || subject.isas().all(|(_, fused)| !fused),
+                "{}",
+                subject.name
+            );
             // by instruction set: what goes from call to call
             let mut variables: Vec<_> = subject.isas().map(|_| subject.variables()).collect();
             for (call, run) in runs.iter().enumerate() {
-                agreement::on_all_isas(&subject, &subject.calls[call], &mut variables, |name, compared| {
-                    for ((i, place), found, right, limit) in
-                        compared.elements().filter(|e| e.0.0 < case.tolerance.len())
-                    {
-                        // the oracle goes on from its own variables, the bound is that of a step
-                        // from the program's
-                        let tolerance = case.tolerance[i];
-                        let errors = [(found - case.runs[*run].oracle[i][place]).abs(), (found - right).abs()];
-                        let allowed = [tolerance, tolerance.min(if limit.is_nan() { f64::INFINITY } else { limit })];
+                agreement::on_all_isas(
+                    &subject,
+                    &subject.calls[call],
+                    &mut variables,
+                    |name, compared| {
+                        for ((i, place), found, right, limit) in
+                            compared.elements().filter(|e| e.0.0 < case.tolerance.len())
+                        {
+                            // the oracle goes on from its own variables, the bound is that of a step
+                            // from the program's
+                            let tolerance = case.tolerance[i];
+                            let errors = [
+                                (found - case.runs[*run].oracle[i][place]).abs(),
+                                (found - right).abs(),
+                            ];
+                            let allowed = [
+                                tolerance,
+                                tolerance.min(if limit.is_nan() { f64::INFINITY } else { limit }),
+                            ];
+                            assert!(
+                                errors[0] <= allowed[0] && errors[1] <= allowed[1],
+                                "{} run {run} on {name}, result {i} element {place}: off by {errors:?}, allowed {allowed:?}",
+                                subject.name
+                            );
+                            narrower += usize::from(allowed[1] < tolerance);
+                        }
+                        let results = &compared.found.results;
                         assert!(
-                            errors[0] <= allowed[0] && errors[1] <= allowed[1],
-                            "{} run {run} on {name}, result {i} element {place}: off by {errors:?}, allowed {allowed:?}",
+                            results
+                                .iter()
+                                .map(Vec::len)
+                                .eq(case.runs[*run].oracle.iter().map(Vec::len)),
+                            "{}",
                             subject.name
                         );
-                        narrower += usize::from(allowed[1] < tolerance);
-                    }
-                    let results = &compared.found.results;
-                    assert!(
-                        results.iter().map(Vec::len).eq(case.runs[*run].oracle.iter().map(Vec::len)),
-                        "{}",
-                        subject.name
-                    );
-                });
+                    },
+                );
             }
         }
     }
@@ -195,12 +259,18 @@ fn what_a_format_of_weights_costs_is_within_the_bound() {
             let given = exact(call);
             let right = subject.reference(call);
             for (isa, name, fused) in subject.distinct() {
-                let limits = bound(subject.model(), &subject.compilation.profile(fused), &given, &variables);
+                let limits =
+                    bound(subject.model(), &subject.compilation.profile(fused), &given, &variables);
                 let found = subject.interpret(isa, call);
                 let values = found.iter().zip(&right).zip(&limits.results);
-                for ((found, right), limit) in values.flat_map(|((f, r), l)| f.iter().zip(r).zip(l)) {
+                for ((found, right), limit) in values.flat_map(|((f, r), l)| f.iter().zip(r).zip(l))
+                {
                     let error = (f64::from(*found) - right).abs();
-                    assert!(error <= *limit, "{} on {name}: {found:e}, not {right:e}, bound {limit:e}", subject.name);
+                    assert!(
+                        error <= *limit,
+                        "{} on {name}: {found:e}, not {right:e}, bound {limit:e}",
+                        subject.name
+                    );
                     worst = worst.max(error / limit);
                 }
             }
@@ -226,9 +296,17 @@ fn half_the_bits_lose_nothing_of_a_model_of_half_precision() {
         for (whole, half) in subjects(Precision::F32).zip(subjects(Precision::F16)) {
             let losses = Loss::of(half.model(), &half.compilation.precisions);
             let [loss] = &losses[..] else { panic!("{name}: {losses:?}") };
-            assert!(loss.exact == loss.weights && loss.weights > 0 && loss.largest == 0.0, "{name}: {loss}");
+            assert!(
+                loss.exact == loss.weights && loss.weights > 0 && loss.largest == 0.0,
+                "{name}: {loss}"
+            );
             let bytes = |subject: &Subject| subject.compilation.packed.bytes.len();
-            assert!(bytes(&half) * 10 < bytes(&whole) * 7, "{name}: {} of {} bytes", bytes(&half), bytes(&whole));
+            assert!(
+                bytes(&half) * 10 < bytes(&whole) * 7,
+                "{name}: {} of {} bytes",
+                bytes(&half),
+                bytes(&whole)
+            );
             for isa in 0..whole.isas().count() {
                 for call in &whole.calls {
                     assert_eq!(all_bits(&whole, isa, call), all_bits(&half, isa, call), "{name}");
@@ -240,7 +318,8 @@ fn half_the_bits_lose_nothing_of_a_model_of_half_precision() {
 
 #[test]
 fn whole_numbers_are_stored_in_8_bits_unless_a_precision_is_given() {
-    let case = corpus::case_in(&corpus::onnx_folder().join("emb_bilstm_dyn")).unwrap_or_else(|e| panic!("{e}"));
+    let case = corpus::case_in(&corpus::onnx_folder().join("emb_bilstm_dyn"))
+        .unwrap_or_else(|e| panic!("{e}"));
     let subjects = |precision_is_given: bool| {
         let precision = precision_is_given.then_some(Precision::F32);
         let options = Options::default().with_precision(precision);
@@ -251,13 +330,24 @@ fn whole_numbers_are_stored_in_8_bits_unless_a_precision_is_given() {
         assert!(losses(&as_f32).is_empty());
         let losses = losses(&in_8_bits);
         let [loss] = &losses[..] else { panic!("{losses:?}") };
-        assert!(loss.format.name() == "int8" && loss.exact == loss.weights && loss.weights > 256, "{loss}");
+        assert!(
+            loss.format.name() == "int8" && loss.exact == loss.weights && loss.weights > 256,
+            "{loss}"
+        );
         let bytes = |subject: &Subject| subject.compilation.packed.bytes.len();
-        assert!(bytes(&as_f32) - bytes(&in_8_bits) > 2 * loss.weights, "{} bytes", bytes(&in_8_bits));
+        assert!(
+            bytes(&as_f32) - bytes(&in_8_bits) > 2 * loss.weights,
+            "{} bytes",
+            bytes(&in_8_bits)
+        );
         // what is multiplied is whole numbers too, but for the embedding's own product
         let plans = &in_8_bits.compilation.plan.products;
         assert!(
-            plans.iter().filter(|product| product.own_x.is_some_and(|x| x.magnitude() == 255)).count() >= 2,
+            plans
+                .iter()
+                .filter(|product| product.own_x.is_some_and(|x| x.magnitude() == 255))
+                .count()
+                >= 2,
             "{}",
             in_8_bits.compilation.plan
         );
@@ -269,7 +359,10 @@ fn whole_numbers_are_stored_in_8_bits_unless_a_precision_is_given() {
                 assert_eq!(all_bits(&as_f32, isa, call), all_bits(&in_8_bits, at, call));
             }
         }
-        let vnni = in_8_bits.isas().position(|(name, _)| name == "avx512_vnni").expect("integers are multiplied");
+        let vnni = in_8_bits
+            .isas()
+            .position(|(name, _)| name == "avx512_vnni")
+            .expect("integers are multiplied");
         for call in &as_f32.calls {
             // both fuse
             assert_eq!(all_bits(&in_8_bits, vnni - 1, call), all_bits(&in_8_bits, vnni, call));
@@ -280,11 +373,13 @@ fn whole_numbers_are_stored_in_8_bits_unless_a_precision_is_given() {
 /// Weights that DequantizeLinear makes stay in 8 bits, each of them what it is as f32.
 #[test]
 fn dequantised_weights_are_stored_in_8_bits_unless_a_precision_is_given() {
-    let case = corpus::case_in(&corpus::onnx_folder().join("dequantized_gru")).unwrap_or_else(|e| panic!("{e}"));
+    let case = corpus::case_in(&corpus::onnx_folder().join("dequantized_gru"))
+        .unwrap_or_else(|e| panic!("{e}"));
     let stored = |precision_is_given: bool| {
         let precision = precision_is_given.then_some(Precision::F32);
         let options = Options::default().with_precision(precision);
-        let compilation = cellc::internals::compile::compile(&case.model, &options).expect("it compiles");
+        let compilation =
+            cellc::internals::compile::compile(&case.model, &options).expect("it compiles");
         let losses = Loss::of(&compilation.model, &compilation.precisions);
         (losses, compilation.packed.bytes.len(), compilation.description.header.join(" "))
     };
@@ -300,7 +395,8 @@ fn dequantised_weights_are_stored_in_8_bits_unless_a_precision_is_given() {
 /// Whole numbers that are multiplied as integers: the bits of f32, NaN and infinities included.
 #[test]
 fn whole_numbers_multiply_as_integers() {
-    let case = corpus::case_in(&corpus::onnx_folder().join("lstm_dyn_s8_channel")).unwrap_or_else(|e| panic!("{e}"));
+    let case = corpus::case_in(&corpus::onnx_folder().join("lstm_dyn_s8_channel"))
+        .unwrap_or_else(|e| panic!("{e}"));
     let subjects = |precision_is_given: bool| {
         let precision = precision_is_given.then_some(Precision::F32);
         let options = Options::default().with_precision(precision);
@@ -310,11 +406,16 @@ fn whole_numbers_multiply_as_integers() {
         let plans = &as_integers.compilation.plan;
         assert!(plans.products.iter().all(|product| product.own_x.is_some()), "{plans}");
         for (isa, (name, _)) in as_f32.isas().enumerate() {
-            let at = as_integers.isas().position(|(other, _)| other == name).expect("all are there");
+            let at =
+                as_integers.isas().position(|(other, _)| other == name).expect("all are there");
             for bad in [0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
                 let mut call = as_f32.calls[0].clone();
                 call[0][1] = bad;
-                assert_eq!(all_bits(&as_f32, isa, &call), all_bits(&as_integers, at, &call), "{name} {bad}");
+                assert_eq!(
+                    all_bits(&as_f32, isa, &call),
+                    all_bits(&as_integers, at, &call),
+                    "{name} {bad}"
+                );
             }
         }
     }
@@ -390,8 +491,10 @@ fn weights_in_every_format_are_the_interpreter_s_bit_for_bit() {
     }
     // rustc takes long: every number of 16 and of 8 bits, and some that have every form of kernels
     let forms = covering(&subjects);
-    let is_taken = |(k, subject): &(usize, Subject)| forms.contains(k) || subject.name.starts_with("every_");
-    let subjects: Vec<_> = subjects.into_iter().enumerate().filter(is_taken).map(|(_, subject)| subject).collect();
+    let is_taken =
+        |(k, subject): &(usize, Subject)| forms.contains(k) || subject.name.starts_with("every_");
+    let subjects: Vec<_> =
+        subjects.into_iter().enumerate().filter(is_taken).map(|(_, subject)| subject).collect();
     let found = driver::rust(&folder("formats-rust"), &subjects, &["-Copt-level=3"]);
     assert_same("rust", &of_subjects(&expected, &subjects), &found);
 }
@@ -404,7 +507,10 @@ fn the_median_error_is_at_most_openvinos_and_19_of_20_are_near_it() {
         let mut ratios = Vec::new();
         for (case, subject, runs) in compiled(&corpus::cases(), fma) {
             // the scalar body of a small network fuses nothing
-            let Some(isa) = subject.isas().position(|(_, fused)| fused == (fma == Fma::Auto)) else { continue };
+            let Some(isa) = subject.isas().position(|(_, fused)| fused == (fma == Fma::Auto))
+            else {
+                continue;
+            };
             let mut variables = subject.variables();
             for (call, run) in runs.iter().enumerate() {
                 let Run { oracle, openvino, .. } = &case.runs[*run];
@@ -412,9 +518,11 @@ fn the_median_error_is_at_most_openvinos_and_19_of_20_are_near_it() {
                 // the worst of a call's results, each by its own largest value
                 let (mut ours, mut theirs) = (0.0f64, 0.0f64);
                 for (i, result) in results.iter().enumerate() {
-                    let largest = oracle[i].iter().copied().map(f64::abs).fold(f64::MIN_POSITIVE, f64::max);
-                    let error =
-                        |values: &[f32]| largest_error(values.iter().map(|v| f64::from(*v)), &oracle[i]) / largest;
+                    let largest =
+                        oracle[i].iter().copied().map(f64::abs).fold(f64::MIN_POSITIVE, f64::max);
+                    let error = |values: &[f32]| {
+                        largest_error(values.iter().map(|v| f64::from(*v)), &oracle[i]) / largest
+                    };
                     (ours, theirs) = (ours.max(error(result)), theirs.max(error(&openvino[i])));
                 }
                 if theirs > 0.0 {
@@ -433,13 +541,19 @@ fn the_median_error_is_at_most_openvinos_and_19_of_20_are_near_it() {
         for (ratio, name) in ratios.iter().rev().take(3) {
             println!("  {ratio:.3} {name}");
         }
-        assert!(median <= 1.0 && high <= most, "{profile}: median {median}, 95th percentile {high}");
+        assert!(
+            median <= 1.0 && high <= most,
+            "{profile}: median {median}, 95th percentile {high}"
+        );
     }
 }
 
 /// The largest distance, NaN if there is one.
 fn largest_error(values: impl Iterator<Item = f64>, oracle: &[f64]) -> f64 {
-    values.zip(oracle).map(|(a, b)| (a - b).abs()).fold(0.0, |a, b| if b.is_nan() || b > a { b } else { a })
+    values
+        .zip(oracle)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, |a, b| if b.is_nan() || b > a { b } else { a })
 }
 
 /// Of sorted values, interpolated linearly.

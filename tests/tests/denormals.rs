@@ -17,7 +17,12 @@ const LIMIT: f32 = f32::from_bits(27 << 23);
 /// Just below.
 const BELOW: f32 = f32::from_bits((27 << 23) - 1);
 
-fn subject(name: &str, file: ModelFile, keep_denormals: bool, calls: Vec<Vec<Vec<f32>>>) -> Subject {
+fn subject(
+    name: &str,
+    file: ModelFile,
+    keep_denormals: bool,
+    calls: Vec<Vec<Vec<f32>>>,
+) -> Subject {
     let options = Options::default().with_keep_denormals(keep_denormals);
     Subject { calls, ..compiled(name, file, options, 0) }
 }
@@ -35,7 +40,8 @@ fn scaled() -> ModelFile {
     file
 }
 
-const X: [f32; 10] = [1e-40, -1e-40, BELOW, -BELOW, LIMIT, -LIMIT, -0.0, 1.0, f32::NAN, f32::NEG_INFINITY];
+const X: [f32; 10] =
+    [1e-40, -1e-40, BELOW, -BELOW, LIMIT, -LIMIT, -0.0, 1.0, f32::NAN, f32::NEG_INFINITY];
 
 /// A GRU of 4 units with relu whose x is 0 and whose update gate is about 0.98: h fades.
 fn fading() -> ModelFile {
@@ -69,7 +75,18 @@ fn amplifying() -> ModelFile {
 #[test]
 fn small_inputs_states_and_outputs_are_zero() {
     let subject = subject("scaled", scaled(), false, vec![vec![X.to_vec()]]);
-    let up = [0.0, 0.0, 0.0, 0.0, LIMIT * 2f32.powi(60), -LIMIT * 2f32.powi(60), 0.0, 2f32.powi(60), X[8], X[9]];
+    let up = [
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+        LIMIT * 2f32.powi(60),
+        -LIMIT * 2f32.powi(60),
+        0.0,
+        2f32.powi(60),
+        X[8],
+        X[9],
+    ];
     let down = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2f32.powi(-60), X[8], X[9]];
     let same = [0.0, 0.0, 0.0, 0.0, LIMIT, -LIMIT, 0.0, 1.0, X[8], X[9]];
     for isa in 0..subject.isas().count() {
@@ -86,7 +103,10 @@ fn small_inputs_states_and_outputs_are_kept_where_that_is_asked_for() {
     for isa in 0..subject.isas().count() {
         let found = subject.interpret(isa, &subject.calls[0]);
         for (found, factor) in found.iter().zip([2f32.powi(60), 2f32.powi(-60), 1.0]) {
-            assert_eq!(found.iter().copied().map(bits).collect::<Vec<_>>(), X.map(|x| bits(x * factor)));
+            assert_eq!(
+                found.iter().copied().map(bits).collect::<Vec<_>>(),
+                X.map(|x| bits(x * factor))
+            );
         }
     }
 }
@@ -94,7 +114,8 @@ fn small_inputs_states_and_outputs_are_kept_where_that_is_asked_for() {
 #[test]
 fn a_small_state_is_read_as_zero() {
     let tiny = vec![vec![1e-40; 3], vec![1e-40; 3]];
-    let found = |keep| subject("amplifying", amplifying(), keep, Vec::new()).interpret(0, &tiny).concat();
+    let found =
+        |keep| subject("amplifying", amplifying(), keep, Vec::new()).interpret(0, &tiny).concat();
     assert_eq!(found(false).into_iter().map(bits).collect::<Vec<_>>(), [0; 3]);
     assert!(found(true).into_iter().all(|v| v > 0.05), "{:?}", found(true));
 }
@@ -106,7 +127,10 @@ fn a_state_that_fades_leaves_no_denormal() {
         let mut h = vec![vec![1.0; 4]];
         for step in 0..7000 {
             h = subject.interpret(0, &[vec![0.0; 2], h.concat()]);
-            assert!(keep || h.concat().iter().all(|v| *v == 0.0 || *v >= LIMIT), "step {step}: {h:?}");
+            assert!(
+                keep || h.concat().iter().all(|v| *v == 0.0 || *v >= LIMIT),
+                "step {step}: {h:?}"
+            );
         }
         h.concat()
     };
@@ -126,9 +150,17 @@ fn both_languages_agree_on_small_values() {
     }
     let expected = subjects.iter().flat_map(|s| s.expected(&driver::isas())).collect();
     let folder = |name: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    assert_same("rust", &expected, &driver::rust(&folder("denormals-rust"), &subjects, &["-Copt-level=2"]));
+    assert_same(
+        "rust",
+        &expected,
+        &driver::rust(&folder("denormals-rust"), &subjects, &["-Copt-level=2"]),
+    );
     let compiler = driver::c_compilers()[0];
-    assert_same("c", &expected, &driver::c(&folder("denormals-c"), &subjects, compiler, &["-std=gnu11", "-O2"]));
+    assert_same(
+        "c",
+        &expected,
+        &driver::c(&folder("denormals-c"), &subjects, compiler, &["-std=gnu11", "-O2"]),
+    );
 }
 
 /// A delay line: `d` and `x` side by side; `y`, the two oldest elements, and `next`, the others.
@@ -159,7 +191,8 @@ fn growing() -> ModelFile {
 
 /// The state of `amplifying`, read by a cell, and of two models that read each element once.
 fn with_states() -> Vec<Subject> {
-    let pair = |input: &str, output: &str| State::Pairs(vec![(input.to_owned(), output.to_owned())]);
+    let pair =
+        |input: &str, output: &str| State::Pairs(vec![(input.to_owned(), output.to_owned())]);
     let cell = Options::default().with_state(State::Auto);
     let moved = Options::default().with_state(pair("d", "next"));
     vec![
@@ -171,8 +204,11 @@ fn with_states() -> Vec<Subject> {
 
 /// What the program sets as a state of each model in C: name, field, elements of the state and of
 /// the other input, outputs.
-const STATES: [(&str, &str, usize, usize, &[usize]); 3] =
-    [("delayed", "d", 40, 2, &[2, 40]), ("growing", "d", 20, 20, &[20, 20]), ("amplifying", "h", 3, 3, &[3])];
+const STATES: [(&str, &str, usize, usize, &[usize]); 3] = [
+    ("delayed", "d", 40, 2, &[2, 40]),
+    ("growing", "d", 20, 20, &[20, 20]),
+    ("amplifying", "h", 3, 3, &[3]),
+];
 
 /// A program in C: whatever of a state is set to small numbers gives what 0 gives.
 fn program_in_c() -> String {
@@ -185,7 +221,8 @@ fn program_in_c() -> String {
             let array = |(at, len): (usize, &usize)| format!("float {of}{at}[{len}];\n");
             outputs.iter().enumerate().map(array).collect::<String>()
         };
-        let given = |of: &str| (0..outputs.len()).map(|at| format!(", {of}{at}")).collect::<String>();
+        let given =
+            |of: &str| (0..outputs.len()).map(|at| format!(", {of}{at}")).collect::<String>();
         let same: String = (0..outputs.len())
             .map(|at| format!("if (memcmp(a{at}, b{at}, sizeof a{at}) != 0) {{ puts(\"{name}\"); return 1; }}\n"))
             .collect();
@@ -222,7 +259,14 @@ fn a_small_state_that_is_set_is_read_as_zero_in_c() {
     driver::write_files(&folder, &with_states(), Language::C);
     fs::write(folder.join("main.c"), program_in_c()).expect("a file");
     let mut compiler = Command::new(driver::c_compilers()[0]);
-    compiler.current_dir(&folder).args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "main.c"]);
+    compiler.current_dir(&folder).args([
+        "-std=gnu11",
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "main.c",
+    ]);
     driver::run(compiler.args(STATES.map(|(name, ..)| format!("{name}.c"))).args(["-o", "main"]));
     driver::run(&mut Command::new(folder.join("main")));
 }
@@ -235,9 +279,17 @@ fn no_step_in_c_copies_a_state_to_flush_it() {
         let files = subject.files(Language::C);
         let source = files.iter().find(|file| file.name.ends_with(".c")).expect("a source file");
         let text = String::from_utf8_lossy(source.bytes.as_slice()).into_owned();
-        let step = text.split_once("_step(").expect("a step").1.split_once("\n}\n").expect("its end").0;
-        let is_copied = |line: &&str| line.contains("self->") && (line.contains("memcpy(") || line.contains("_copy_"));
-        assert_eq!(step.lines().filter(is_copied).count(), 1, "{}: only the new state: {step}", subject.name);
+        let step =
+            text.split_once("_step(").expect("a step").1.split_once("\n}\n").expect("its end").0;
+        let is_copied = |line: &&str| {
+            line.contains("self->") && (line.contains("memcpy(") || line.contains("_copy_"))
+        };
+        assert_eq!(
+            step.lines().filter(is_copied).count(),
+            1,
+            "{}: only the new state: {step}",
+            subject.name
+        );
         let is_cell = subject.name == "amplifying";
         assert_eq!(text.contains("_flush(float *values, "), is_cell, "{}", subject.name);
         assert_eq!(step.contains("_flush(self->h, "), is_cell, "{}: {step}", subject.name);

@@ -19,11 +19,20 @@ const TOO_DEEP: usize = 100_000;
 
 /// What is run in a thread of 2 MiB: what std gives a thread where nothing else is asked for.
 fn in_small_thread<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
-    thread::Builder::new().stack_size(2 << 20).spawn(run).expect("a thread starts").join().expect("nothing panics")
+    thread::Builder::new()
+        .stack_size(2 << 20)
+        .spawn(run)
+        .expect("a thread starts")
+        .join()
+        .expect("nothing panics")
 }
 
 /// An input of that shape, `depth` times what `layer` makes of it, an output.
-fn chain(shape: &[usize], depth: usize, mut layer: impl FnMut(&mut ModelFile, &Port, usize) -> Port) -> ModelFile {
+fn chain(
+    shape: &[usize],
+    depth: usize,
+    mut layer: impl FnMut(&mut ModelFile, &Port, usize) -> Port,
+) -> ModelFile {
     let mut file = ModelFile::default();
     let mut x = file.parameter("x", shape);
     for i in 0..depth {
@@ -42,7 +51,8 @@ fn binary(file: &mut ModelFile, kind: &str, a: &Port, b: &Port) -> Port {
 }
 
 fn compiled(file: ModelFile) -> Result<Subject, Diagnostics> {
-    let (model, _) = openvino::read_bytes("deep.xml", file.text().as_bytes(), Some(("deep.bin", file.weights)))?;
+    let (model, _) =
+        openvino::read_bytes("deep.xml", file.text().as_bytes(), Some(("deep.bin", file.weights)))?;
     let compilation = compile(&model, &Options::default().with_name(Some("deep".into())))?;
     Ok(Subject { name: "deep".into(), compilation, calls: Vec::new() })
 }
@@ -52,16 +62,29 @@ fn compiled(file: ModelFile) -> Result<Subject, Diagnostics> {
 fn every_stage(file: ModelFile) {
     let subject = compiled(file).unwrap_or_else(|problems| panic!("it is refused: {problems:?}"));
     let (model, compilation) = (subject.model(), &subject.compilation);
-    let inputs: Vec<Vec<f32>> = model.parameters.iter().map(|p| vec![0.25; p.shape.iter().product()]).collect();
-    let exact: Vec<Vec<f64>> = inputs.iter().map(|values| values.iter().map(|v| f64::from(*v)).collect()).collect();
+    let inputs: Vec<Vec<f32>> =
+        model.parameters.iter().map(|p| vec![0.25; p.shape.iter().product()]).collect();
+    let exact: Vec<Vec<f64>> =
+        inputs.iter().map(|values| values.iter().map(|v| f64::from(*v)).collect()).collect();
     let wanted = reference(model, &exact, &[]).results;
-    let errors = bound(model, &compilation.profile(subject.isas().next().expect("generic").1), &exact, &[]);
-    for ((given, wanted), most) in subject.interpret(0, &inputs).iter().zip(&wanted).zip(&errors.results) {
+    let errors =
+        bound(model, &compilation.profile(subject.isas().next().expect("generic").1), &exact, &[]);
+    for ((given, wanted), most) in
+        subject.interpret(0, &inputs).iter().zip(&wanted).zip(&errors.results)
+    {
         for ((given, wanted), most) in given.iter().zip(wanted).zip(most) {
-            assert!((f64::from(*given) - wanted).abs() <= *most, "{given} for {wanted}, at most {most} off");
+            assert!(
+                (f64::from(*given) - wanted).abs() <= *most,
+                "{given} for {wanted}, at most {most} off"
+            );
         }
     }
-    let printed = format!("{model}{}{}{}", compilation.plan, compilation.program, compilation.program.body(0));
+    let printed = format!(
+        "{model}{}{}{}",
+        compilation.plan,
+        compilation.program,
+        compilation.program.body(0)
+    );
     assert!(!printed.is_empty());
     for language in [Language::Rust, Language::C] {
         assert!(!subject.files(language).is_empty());
@@ -71,7 +94,9 @@ fn every_stage(file: ModelFile) {
 #[test]
 fn elementwise_operations() {
     in_small_thread(|| {
-        every_stage(chain(&[1, 2], DEEP, |file, x, i| unary(file, ["Sigmoid", "ReLU", "Tanh"][i % 3], x)));
+        every_stage(chain(&[1, 2], DEEP, |file, x, i| {
+            unary(file, ["Sigmoid", "ReLU", "Tanh"][i % 3], x)
+        }));
     });
 }
 
@@ -79,7 +104,9 @@ fn elementwise_operations() {
 fn operations_with_both_operands_the_same() {
     // a walk over paths instead of operations would take 2^10,000 steps
     in_small_thread(|| {
-        every_stage(chain(&[1, 2], DEEP, |file, x, i| binary(file, ["Add", "Multiply"][i % 2], x, x)));
+        every_stage(chain(&[1, 2], DEEP, |file, x, i| {
+            binary(file, ["Add", "Multiply"][i % 2], x, x)
+        }));
     });
 }
 
@@ -125,7 +152,8 @@ fn parts_that_change_places() {
         every_stage(chain(&[1, 4], DEEP / 2, |file, x, _| {
             let axis = file.integers(&[], &[1]);
             let data = "num_splits=\"2\"";
-            let parts = file.operations("Split", "opset1", data, &[x, &axis], &[vec![1, 2], vec![1, 2]]);
+            let parts =
+                file.operations("Split", "opset1", data, &[x, &axis], &[vec![1, 2], vec![1, 2]]);
             file.operation("Concat", "opset1", "axis=\"1\"", &[&parts[1], &parts[0]], &[1, 4])
         }));
     });
@@ -147,7 +175,8 @@ fn constants_that_are_folded() {
         let (even, odd) = (shape.clone(), binary(&mut file, "Add", &shape, &one));
         let sum = binary(&mut file, "Add", &x, &constant);
         let to = binary(&mut file, "Maximum", &even, &odd);
-        let y = file.operation("Reshape", "opset1", "special_zero=\"false\"", &[&sum, &to], &[1, 2]);
+        let y =
+            file.operation("Reshape", "opset1", "special_zero=\"false\"", &[&sum, &to], &[1, 2]);
         file.result(&y);
         every_stage(file);
     });
@@ -201,7 +230,11 @@ fn compilers_take_what_is_written_for_thousands_of_layers() {
             1 => binary(file, "Add", x, x),
             2 => unary(file, "Tanh", x),
             _ => {
-                let slope = file.constant(&[1, 20], Stored::F32, (0..20).map(|k| ((i + k) % 9) as f32 / 4.0 - 1.0));
+                let slope = file.constant(
+                    &[1, 20],
+                    Stored::F32,
+                    (0..20).map(|k| ((i + k) % 9) as f32 / 4.0 - 1.0),
+                );
                 binary(file, "Multiply", x, &slope)
             }
         });
@@ -236,7 +269,8 @@ fn nested_in(file: &mut ModelFile, x: &Port, depth: usize) -> Port {
     let trips = body.parameter("trips", &[1, 1]);
     let trip = IteratedInput { of: one, parameter: trips, slice: Some((0, false)), next: None };
     let result = IteratedOutput { of: y, pieces: None, shape: vec![2, 2] };
-    file.iterator(Iterated { body, inputs: vec![pieces, trip], outputs: vec![result], until: None }).remove(0)
+    file.iterator(Iterated { body, inputs: vec![pieces, trip], outputs: vec![result], until: None })
+        .remove(0)
 }
 
 #[test]
@@ -257,14 +291,17 @@ fn elements_inside_each_other() {
         let inside = chain(&[1, 2], 1, |file, x, _| unary(file, "ReLU", x))
             .text()
             .replace("</net>", &format!("{open}{close}</net>"));
-        let (_, warnings) = openvino::read_bytes("deep.xml", inside.as_bytes(), None).expect("it is read");
+        let (_, warnings) =
+            openvino::read_bytes("deep.xml", inside.as_bytes(), None).expect("it is read");
         assert!(warnings.to_string().contains("is ignored"), "{warnings}");
-        let problems = openvino::read_bytes("deep.xml", format!("{open}{close}").as_bytes(), None).err();
+        let problems =
+            openvino::read_bytes("deep.xml", format!("{open}{close}").as_bytes(), None).err();
         assert!(problems.expect("it is no model").to_string().contains("root element"));
         assert!(openvino::read_bytes("deep.xml", open.as_bytes(), None).is_err());
         // bodies upon bodies, of which nothing else is right
         let bodies =
-            "<layers><layer id=\"0\" name=\"\" type=\"TensorIterator\" version=\"opset1\"><body>".repeat(TOO_DEEP);
+            "<layers><layer id=\"0\" name=\"\" type=\"TensorIterator\" version=\"opset1\"><body>"
+                .repeat(TOO_DEEP);
         let ends = "</body></layer></layers>".repeat(TOO_DEEP);
         let text = format!("<net version=\"11\">{bodies}{ends}</net>");
         assert!(openvino::read_bytes("deep.xml", text.as_bytes(), None).is_err());

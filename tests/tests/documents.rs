@@ -56,8 +56,12 @@ fn documents_speak_of_options_that_exist() {
     for name in of_users() {
         let document = read(&name);
         for word in document.split(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c)) {
-            let option = word.strip_prefix("--").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
-            let is_known = || known.iter().any(|entry| entry.option.split([' ', '[']).any(|part| part == word));
+            let option = word
+                .strip_prefix("--")
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
+            let is_known = || {
+                known.iter().any(|entry| entry.option.split([' ', '[']).any(|part| part == word))
+            };
             assert!(!option || others.contains(&word) || is_known(), "{name} speaks of {word}");
         }
     }
@@ -81,13 +85,17 @@ fn the_documents_are_short() {
 }
 
 /// Words that point to a thing that is named elsewhere.
-const POINTERS: [&str; 12] =
-    ["what", "that", "those", "which", "where", "it", "these", "they", "them", "such", "whose", "there"];
+const POINTERS: [&str; 12] = [
+    "what", "that", "those", "which", "where", "it", "these", "they", "them", "such", "whose",
+    "there",
+];
 
 /// The words of the paragraphs and lists of a document, without code, links and tables.
 fn prose(text: &str) -> Vec<String> {
     let text = text.split("```").step_by(2).collect::<String>();
-    let lines = text.lines().filter(|line| !line.trim_start().starts_with('|') && !line.starts_with("    "));
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('|') && !line.starts_with("    "));
     let text = lines.collect::<Vec<_>>().join("\n");
     let text = text.split('`').step_by(2).collect::<Vec<_>>().join(" ");
     // the targets of links
@@ -101,9 +109,16 @@ fn prose(text: &str) -> Vec<String> {
 #[test]
 fn the_documents_name_things() {
     let words: Vec<String> = documents().iter().flat_map(|name| prose(&read(name))).collect();
-    let pairs = words.windows(2).filter(|pair| [["the", "same"], ["so", "many"]].contains(&[&*pair[0], &*pair[1]]));
-    let pointers = words.iter().filter(|word| POINTERS.contains(&word.as_str())).count() + pairs.count();
-    assert!(words.len() > 5_000 && pointers * 100 <= 3 * words.len(), "{pointers} of {} words point", words.len());
+    let pairs = words
+        .windows(2)
+        .filter(|pair| [["the", "same"], ["so", "many"]].contains(&[&*pair[0], &*pair[1]]));
+    let pointers =
+        words.iter().filter(|word| POINTERS.contains(&word.as_str())).count() + pairs.count();
+    assert!(
+        words.len() > 5_000 && pointers * 100 <= 3 * words.len(),
+        "{pointers} of {} words point",
+        words.len()
+    );
 }
 
 /// Every Markdown file of the repository, sorted.
@@ -115,7 +130,9 @@ fn documents() -> Vec<String> {
             let entry = entry.expect("an entry");
             let name = format!("{folder}{}", entry.file_name().to_str().expect("UTF-8"));
             let is_folder = entry.file_type().expect("a type").is_dir();
-            if is_folder && !["target", "corpus"].contains(&name.rsplit('/').next().unwrap()) && !name.starts_with('.')
+            if is_folder
+                && !["target", "corpus"].contains(&name.rsplit('/').next().unwrap())
+                && !name.starts_with('.')
             {
                 folders.push(name + "/");
             } else if !is_folder && name.ends_with(".md") {
@@ -129,8 +146,9 @@ fn documents() -> Vec<String> {
 
 /// README.md and the pages of the book, without the notebook.
 pub(crate) fn of_users() -> Vec<String> {
-    let is_page =
-        |name: &String| name == "README.md" || name.starts_with("docs/") && !name.starts_with("docs/notebook/");
+    let is_page = |name: &String| {
+        name == "README.md" || name.starts_with("docs/") && !name.starts_with("docs/notebook/")
+    };
     documents().into_iter().filter(is_page).collect()
 }
 
@@ -149,7 +167,8 @@ fn the_summary_lists_every_page() {
 fn links(text: &str) -> Vec<String> {
     // code has brackets of its own
     let prose = text.split("```").step_by(2).collect::<String>();
-    let links = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(link, _)| link));
+    let links =
+        prose.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(link, _)| link));
     links.filter(|link| !link.contains("://")).map(str::to_owned).collect()
 }
 
@@ -167,9 +186,14 @@ fn links_of_the_book_stay_in_the_book() {
                 continue;
             }
             let target = fs::canonicalize(folder.join(path)).expect(&link);
-            let is_built = target.extension().is_some_and(|ending| ["md", "svg"].iter().any(|built| ending == *built));
+            let is_built = target
+                .extension()
+                .is_some_and(|ending| ["md", "svg"].iter().any(|built| ending == *built));
             let is_renamed = target.ends_with("README.md");
-            assert!(target.starts_with(&book) && is_built && !is_renamed, "{name}: {link} is not in the book");
+            assert!(
+                target.starts_with(&book) && is_built && !is_renamed,
+                "{name}: {link} is not in the book"
+            );
         }
     }
 }
@@ -182,7 +206,11 @@ fn links_lead_somewhere() {
         headings
             .map(|heading| {
                 let heading = heading.trim_start_matches('#').trim().to_lowercase();
-                heading.replace(' ', "-").chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
+                heading
+                    .replace(' ', "-")
+                    .chars()
+                    .filter(|c| c.is_alphanumeric() || "-_".contains(*c))
+                    .collect()
             })
             .collect()
     };
@@ -208,11 +236,21 @@ fn documents_name_files_that_exist() {
         let text = read(&name);
         let prose = text.split("```").step_by(2).collect::<String>();
         let folder = file(&name).parent().expect("a folder").to_owned();
-        let is_source = |span: &&str| span.contains('/') && (span.ends_with(".rs") || span.ends_with(".py"));
-        for span in prose.split('`').skip(1).step_by(2).filter(is_source).filter(|span| !span.contains([' ', '*'])) {
+        let is_source =
+            |span: &&str| span.contains('/') && (span.ends_with(".rs") || span.ends_with(".py"));
+        for span in prose
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter(is_source)
+            .filter(|span| !span.contains([' ', '*']))
+        {
             // as named from the document, the root or the crate; NAME and the like are anybody's
-            let is_pattern = span.split(['/', '.']).any(|part| part.len() > 1 && part.chars().all(char::is_uppercase));
-            let from = ["", "cellc/src", "tests/tests", "examples/service"].map(|start| file(start).join(span));
+            let is_pattern = span
+                .split(['/', '.'])
+                .any(|part| part.len() > 1 && part.chars().all(char::is_uppercase));
+            let from = ["", "cellc/src", "tests/tests", "examples/service"]
+                .map(|start| file(start).join(span));
             let places = from.into_iter().chain([folder.join(span)]);
             assert!(is_pattern || places.into_iter().any(|place| place.exists()), "{name}: {span}");
         }
@@ -224,31 +262,45 @@ fn documents_name_files_that_exist() {
 fn the_quick_start_shows_generated_code() {
     let lines = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
     let page = read("docs/quick-start.md");
-    let mut shown = page.split("```rust,ignore\n").skip(1).filter_map(|block| block.split("```").next());
+    let mut shown =
+        page.split("```rust,ignore\n").skip(1).filter_map(|block| block.split("```").next());
     let shown = shown.find(|block| block.starts_with("let [z0_x")).expect("generated code");
     let model = file("tests/corpus/gru_cell_128_fp16/model.xml");
-    let output = Command::new(command::program()).arg(model).args(["-o", "-"]).output().expect("cellc starts");
-    assert!(lines(&String::from_utf8(output.stdout).expect("UTF-8")).contains(&lines(shown)), "{shown}");
+    let output = Command::new(command::program())
+        .arg(model)
+        .args(["-o", "-"])
+        .output()
+        .expect("cellc starts");
+    assert!(
+        lines(&String::from_utf8(output.stdout).expect("UTF-8")).contains(&lines(shown)),
+        "{shown}"
+    );
 }
 
 /// The picture of the README, and the text that stands in for it, have the ratios of the run that
 /// the notebook shows; the bars are as long as the ratios say.
 #[test]
 fn the_picture_shows_what_was_measured() {
-    let (picture, benches) = (read("benches/step-of-a-gru.svg"), read("docs/notebook/2026-11-22-zen4.md"));
-    let (_, run) =
-        benches.split_once("GRU, linear_before_reset, sigmoid and tanh, 16 inputs, 128 units;").expect("a run");
+    let (picture, benches) =
+        (read("benches/step-of-a-gru.svg"), read("docs/notebook/2026-11-22-zen4.md"));
+    let (_, run) = benches
+        .split_once("GRU, linear_before_reset, sigmoid and tanh, 16 inputs, 128 units;")
+        .expect("a run");
     let (run, _) = run.split_once("\n\n").expect("more than one run");
     let least = |library: &str| {
         let times = run.lines().filter(|line| line.trim_start().starts_with(library));
-        let times = times.filter_map(|line| line.split_whitespace().find_map(|word| word.parse::<f64>().ok()));
+        let times = times
+            .filter_map(|line| line.split_whitespace().find_map(|word| word.parse::<f64>().ok()));
         times.fold(f64::INFINITY, f64::min)
     };
     // the first is the title
     let texts = picture.split("<text ").skip(2).filter_map(|part| part.split(['>', '<']).nth(1));
     let texts: Vec<&str> = texts.collect();
     // the first is the background
-    let widths = picture.split("<rect ").skip(2).filter_map(|part| part.split("width=\"").nth(1)?.split('"').next());
+    let widths = picture
+        .split("<rect ")
+        .skip(2)
+        .filter_map(|part| part.split("width=\"").nth(1)?.split('"').next());
     let widths: Vec<f64> = widths.map(|width| width.parse().expect("a number")).collect();
     assert_eq!((texts.len(), widths.len()), (16, 8));
     for (pair, width) in texts.chunks(2).zip(&widths) {
@@ -257,7 +309,10 @@ fn the_picture_shows_what_was_measured() {
         assert!((width - ratio * widths[0]).abs() < 1.0, "{}: a bar of {width}", pair[0]);
     }
     let shown: Vec<String> = texts.chunks(2).map(|pair| pair.join(" ")).collect();
-    let shown = format!("![Time of one step, relative to cellc: {}](benches/step-of-a-gru.svg)", shown.join(", "));
+    let shown = format!(
+        "![Time of one step, relative to cellc: {}](benches/step-of-a-gru.svg)",
+        shown.join(", ")
+    );
     assert!(read("README.md").contains(&shown), "{shown}");
 }
 
@@ -265,8 +320,9 @@ fn the_picture_shows_what_was_measured() {
 #[test]
 fn corpus_cases_say_where_they_come_from() {
     for Case { name, origin, .. } in corpus::cases() {
-        let says =
-            ["tests/models/", "by hand", "; the program is not kept here"].iter().any(|part| origin.contains(part));
+        let says = ["tests/models/", "by hand", "; the program is not kept here"]
+            .iter()
+            .any(|part| origin.contains(part));
         assert!(says, "{name}: {origin}");
     }
 }
@@ -274,7 +330,8 @@ fn corpus_cases_say_where_they_come_from() {
 /// The pages of the macros say what the comment at the top of generated code says.
 #[test]
 fn the_pages_of_the_macros_have_the_equations() {
-    let squeezed = |text: &str| text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let squeezed =
+        |text: &str| text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     let [before, after] = [ResetGate::BeforeMatMul, ResetGate::AfterMatMul];
     for (page, kind) in [
         ("rnn", CellKind::Rnn),
@@ -288,13 +345,17 @@ fn the_pages_of_the_macros_have_the_equations() {
         }
     }
     let gate = &general_equations(CellKind::Augru(before), None, false)[0];
-    assert!(squeezed(&read("cellc-macros/src/augru_cell.md")).contains(gate), "augru_cell.md lacks {gate}");
+    assert!(
+        squeezed(&read("cellc-macros/src/augru_cell.md")).contains(gate),
+        "augru_cell.md lacks {gate}"
+    );
 }
 
 /// The first cells of the rows of a document's tables, those that begin with `start`.
 fn listed(text: &str, start: &str) -> Vec<String> {
     let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
-    let names = rows.flat_map(|cell| cell.split(", ")).map(|name| name.trim_matches('`').to_owned());
+    let names =
+        rows.flat_map(|cell| cell.split(", ")).map(|name| name.trim_matches('`').to_owned());
     names.filter(|name| name.starts_with(start)).collect()
 }
 
@@ -309,10 +370,18 @@ fn keys_are_listed() {
         let own = own_page.clone().unwrap_or_else(|| read("cellc-macros/src/gru_sequence.md"));
         for key in called.keys() {
             let name = format!("`{}`", key.name());
-            assert!(own.contains(&name) || general.contains(&name), "{}: {name} is not documented", called.name());
+            assert!(
+                own.contains(&name) || general.contains(&name),
+                "{}: {name} is not documented",
+                called.name()
+            );
         }
         for name in listed(&own_page.unwrap_or_default(), "") {
-            assert!(called.keys().any(|key| key.name() == name), "{} has no key {name}", called.name());
+            assert!(
+                called.keys().any(|key| key.name() == name),
+                "{} has no key {name}",
+                called.name()
+            );
         }
     }
 }

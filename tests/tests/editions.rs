@@ -18,14 +18,16 @@ const EDITIONS: [&str; 4] = ["2015", "2018", "2021", "2024"];
 fn subjects() -> Vec<Subject> {
     let options = |weights_as| Options::default().with_weights_as(weights_as);
     let compiled = |case: corpus::Case| {
-        let file = case.name.contains("clip").then(|| case.subjects(&options(WeightsAs::File), "_file"));
+        let file =
+            case.name.contains("clip").then(|| case.subjects(&options(WeightsAs::File), "_file"));
         case.subjects(&options(WeightsAs::Auto), "").into_iter().chain(file.into_iter().flatten())
     };
     let corpus = corpus::cases().into_iter().flat_map(compiled).map(|(subject, _)| subject);
     let random = recipe::drawn(12, 0).into_iter().enumerate();
     let random = random.map(|(k, recipe)| random::subject(&format!("random_{k}"), &recipe));
     let cell = Layer { kind: "GRUCell", attributes: "", rows: 16, inputs: 16, units: 48 };
-    let tiled = cell.subject("tiled", Options::default().with_precision(Some(Precision::Int8)), false);
+    let tiled =
+        cell.subject("tiled", Options::default().with_precision(Some(Precision::Int8)), false);
     corpus.chain(random).chain([kernels::subject("made_by_hand"), tiled]).collect()
 }
 
@@ -34,7 +36,11 @@ fn check(folder: &Path, edition: &str, root: &str) -> Command {
     let mut command = driver::rustc();
     command.current_dir(folder).args(["--crate-type=lib", "--emit=metadata", "-Dwarnings"]);
     let stem = root.trim_end_matches(".rs");
-    command.arg(format!("--edition={edition}")).arg(root).arg("-o").arg(format!("{stem}-{edition}.rmeta"));
+    command
+        .arg(format!("--edition={edition}"))
+        .arg(root)
+        .arg("-o")
+        .arg(format!("{stem}-{edition}.rmeta"));
     command
 }
 
@@ -70,10 +76,12 @@ fn editions_and_ways_to_hold_a_file() {
             }
             let (crates, own) = if newest { (4, nth) } else { (6, at * 2 + nth / 2) };
             let taken = |(k, name): &(usize, &str)| k % crates == own || *name == "made_by_hand";
-            let names = subjects.iter().map(|subject| subject.name.as_str()).enumerate().filter(taken);
+            let names =
+                subjects.iter().map(|subject| subject.name.as_str()).enumerate().filter(taken);
             let items: String = names.map(|(_, name)| item(name)).collect();
             let root = format!("{way}_{edition}.rs");
-            fs::write(folder.join(&root), format!("{head}{items}")).expect("the folder can be written to");
+            fs::write(folder.join(&root), format!("{head}{items}"))
+                .expect("the folder can be written to");
             commands.push(check(&folder, edition, &root));
         }
     }
@@ -97,7 +105,8 @@ fn editions_and_ways_to_hold_a_file() {
 #[test]
 fn a_warning_would_be_noticed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    fs::write(folder.path().join("planted.rs"), "pub fn f() { let planted = 1; }\n").expect("a file");
+    fs::write(folder.path().join("planted.rs"), "pub fn f() { let planted = 1; }\n")
+        .expect("a file");
     for edition in EDITIONS {
         let output = check(folder.path(), edition, "planted.rs").output().expect("rustc starts");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -132,12 +141,15 @@ fn unsafe_stands_only_where_the_processor_is_asked_and_says_why() {
     for subject in subjects() {
         let text = subject.files(Language::Rust).pop().expect("the source comes last").bytes;
         let text = String::from_utf8(text.to_vec()).expect("source is UTF-8");
-        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.starts_with("#[")).collect();
+        let lines: Vec<&str> =
+            text.lines().map(str::trim).filter(|line| !line.starts_with("#[")).collect();
         // the operations of vectors are expressions of intrinsics, whose macro gives the reason
         // once
         let of_vectors = |line: &str| line.contains("unsafe { $");
         // what such a function asks of its caller stands in its documentation
-        let is_block = |line: &str| line.contains("unsafe") && !of_vectors(line) && !line.starts_with("unsafe fn ");
+        let is_block = |line: &str| {
+            line.contains("unsafe") && !of_vectors(line) && !line.starts_with("unsafe fn ")
+        };
         let all: Vec<usize> = (0..lines.len()).filter(|i| is_block(lines[*i])).collect();
         // parts of arrays are taken by functions that assert the sizes when compiling
         let function = |place: &usize| {
@@ -148,25 +160,45 @@ fn unsafe_stands_only_where_the_processor_is_asked_and_says_why() {
                 .find_map(|line| line.strip_prefix("unsafe ").unwrap_or(line).strip_prefix("fn "))
         };
         let of_arrays = |place: &usize| {
-            function(place).and_then(|line| line.split_once('<')).is_some_and(|(name, _)| OF_ARRAYS.contains(&name))
+            function(place)
+                .and_then(|line| line.split_once('<'))
+                .is_some_and(|(name, _)| OF_ARRAYS.contains(&name))
         };
         let (asserted, places): (Vec<usize>, Vec<usize>) = all.into_iter().partition(of_arrays);
         let macros = text.matches("macro_rules! register {").count();
-        assert_eq!(text.matches("// SAFETY, of every expression: ").count(), macros, "{}", subject.name);
+        assert_eq!(
+            text.matches("// SAFETY, of every expression: ").count(),
+            macros,
+            "{}",
+            subject.name
+        );
         // the question and the calls of all bodies but the baseline's where there are several, the
         // weights, the question for tiles and what they do, and what another thread is handed where
         // there is one
         let bodies = &subject.compilation.program.bodies;
         let two_threads = bodies.iter().any(Body::has_halves);
         // those of small networks are decimal numbers
-        let weights = usize::from(text.contains("static WEIGHTS: ") && text.contains("transmute::<"));
-        let of_tiles = ["fn has_tiles(", "fn tiles<"].into_iter().filter(|text_of| text.contains(text_of)).count();
+        let weights =
+            usize::from(text.contains("static WEIGHTS: ") && text.contains("transmute::<"));
+        let of_tiles = ["fn has_tiles(", "fn tiles<"]
+            .into_iter()
+            .filter(|text_of| text.contains(text_of))
+            .count();
         let of_isas = if bodies.len() > 1 { bodies.len() } else { 0 };
-        assert_eq!(places.len(), of_isas + weights + of_tiles + usize::from(two_threads), "{}", subject.name);
+        assert_eq!(
+            places.len(),
+            of_isas + weights + of_tiles + usize::from(two_threads),
+            "{}",
+            subject.name
+        );
         for place in asserted.into_iter().chain(places) {
             assert!(lines[place].contains("unsafe {"), "{}: {}", subject.name, lines[place]);
             let said = lines[..place].iter().rev().take_while(|line| line.starts_with("//")).last();
-            assert!(said.is_some_and(|line| line.starts_with("// SAFETY: ")), "{}: {said:?}", subject.name);
+            assert!(
+                said.is_some_and(|line| line.starts_with("// SAFETY: ")),
+                "{}: {said:?}",
+                subject.name
+            );
         }
         assert!(two_threads || !text.contains("std::"), "{}", subject.name);
         assert!(!text.contains("#![") && !text.contains("cellc_comment"), "{}", subject.name);

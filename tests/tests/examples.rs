@@ -39,14 +39,19 @@ fn build_script() {
     let moves: Vec<f32> = text.lines().skip(2).map(|line| numbers(line)[1]).collect();
     assert_eq!(moves.len(), 24, "{text}");
     // the state settles while a tone lasts, and starts again with the next
-    assert!(moves[11] < moves[0] / 10.0 && moves[12] > 10.0 * moves[11] && moves[23] < moves[12] / 10.0, "{text}");
+    assert!(
+        moves[11] < moves[0] / 10.0 && moves[12] > 10.0 * moves[11] && moves[23] < moves[12] / 10.0,
+        "{text}"
+    );
 }
 
 /// The same frames as the corpus case of the same network, whose oracle says how likely speech is.
 fn first_twelve_frames(text: &str) {
     let speech: Vec<f32> = text.lines().skip(1).take(12).map(|line| numbers(line)[1]).collect();
-    let oracle =
-        [0.14709, 0.14420, 0.22395, 0.28500, 0.55840, 0.43441, 0.29197, 0.39823, 0.53768, 0.30375, 0.49208, 0.49580];
+    let oracle = [
+        0.14709, 0.14420, 0.22395, 0.28500, 0.55840, 0.43441, 0.29197, 0.39823, 0.53768, 0.30375,
+        0.49208, 0.49580,
+    ];
     assert_eq!(speech.len(), oracle.len(), "{text}");
     for (speech, oracle) in speech.iter().zip(oracle) {
         assert!((speech - oracle).abs() < 2e-5, "{text}");
@@ -66,8 +71,9 @@ fn pytorch() {
     let text = output_of("example-pytorch");
     let speech: Vec<f32> = text.lines().skip(1).map(|line| numbers(line)[2]).collect();
     let pytorch = [
-        0.00348, 7e-05, 8e-05, 0.02831, 0.99953, 0.99996, 0.99981, 0.9999, 0.99702, 0.00046, 1e-05, 1e-05, 2e-05,
-        1e-05, 1e-05, 1e-05, 1e-05, 1e-05, 2e-05, 0.00161, 0.99811, 0.99855, 0.00059, 1e-05,
+        0.00348, 7e-05, 8e-05, 0.02831, 0.99953, 0.99996, 0.99981, 0.9999, 0.99702, 0.00046, 1e-05,
+        1e-05, 2e-05, 1e-05, 1e-05, 1e-05, 1e-05, 1e-05, 2e-05, 0.00161, 0.99811, 0.99855, 0.00059,
+        1e-05,
     ];
     assert_eq!(speech.len(), pytorch.len(), "{text}");
     for (speech, pytorch) in speech.iter().zip(pytorch) {
@@ -101,9 +107,11 @@ fn make_run(folder: &Path, arguments: &[&str]) -> (String, String) {
 }
 
 fn make(folder: &Path, goal: &str, arguments: &[&str]) -> (String, String) {
-    let make = Command::new("make").current_dir(folder).args(["--silent", goal]).args(arguments).output();
+    let make =
+        Command::new("make").current_dir(folder).args(["--silent", goal]).args(arguments).output();
     let output = make.expect("make is installed");
-    let [printed, said] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let [printed, said] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     assert!(output.status.success(), "{printed}{said}");
     (printed, said)
 }
@@ -120,19 +128,26 @@ fn c_project() {
     assert!(said.contains("instruction set: "), "{said}");
 
     let path = folder.join("model/gru.xml");
-    let (model, _) = cellc::internals::front::formats::read(&path, &Default::default()).expect("the example's model");
-    let model =
-        cellc::internals::compile::compile(&model, &cellc::Options::default()).expect("the example's model").model;
+    let (model, _) = cellc::internals::front::formats::read(&path, &Default::default())
+        .expect("the example's model");
+    let model = cellc::internals::compile::compile(&model, &cellc::Options::default())
+        .expect("the example's model")
+        .model;
     assert_eq!(text.lines().count(), 12, "{text}");
     let mut h = vec![0.0; 17];
     for (frame, line) in text.lines().enumerate() {
-        let wave = |channel: usize| [0, 1, 2, 3, 4, 5, 6, 7, 8, 7, 6, 5, 4, 3, 2, 1][(3 * frame + 2 * channel) % 16];
+        let wave = |channel: usize| {
+            [0, 1, 2, 3, 4, 5, 6, 7, 8, 7, 6, 5, 4, 3, 2, 1][(3 * frame + 2 * channel) % 16]
+        };
         let x = (0..16).map(|channel| f64::from(wave(channel)) / 4.0 - 1.0).collect();
         h = cellc::internals::reference::reference(&model, &[x, h], &[]).results.remove(0);
         let printed = numbers(line);
         assert_eq!(printed.len(), h.len(), "{line}");
         for (printed, exact) in printed.iter().zip(&h) {
-            assert!((f64::from(*printed) - exact).abs() < 2e-6, "frame {frame}: {printed}, not {exact}");
+            assert!(
+                (f64::from(*printed) - exact).abs() < 2e-6,
+                "frame {frame}: {printed}, not {exact}"
+            );
         }
     }
 }
@@ -149,11 +164,15 @@ fn plugin() {
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/plugin/run.sh");
     let mut run = Command::new("sh");
-    run.arg(script).env("CELLC", command::program()).env("BUILD", &build).env("WINEPREFIX", build.join("wine"));
+    run.arg(script)
+        .env("CELLC", command::program())
+        .env("BUILD", &build)
+        .env("WINEPREFIX", build.join("wine"));
     let output = run.output().expect("sh starts");
     let text = String::from_utf8_lossy(&output.stdout).replace('\r', "");
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    let lacking: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("skipped: ")).collect();
+    let lacking: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("skipped: ")).collect();
     lacking.iter().for_each(|lacking| skip(lacking));
     let runs = 3 - lacking.len();
     assert!(runs > 0, "{text}");
@@ -163,7 +182,11 @@ fn plugin() {
         ("both channels, before and after, have the bits of the models alone: yes", 1),
         ("the callback allocated and freed nothing: yes", 1),
     ] {
-        assert_eq!(text.lines().filter(|line| *line == promise).count(), times * runs, "{promise}: {text}");
+        assert_eq!(
+            text.lines().filter(|line| *line == promise).count(),
+            times * runs,
+            "{promise}: {text}"
+        );
     }
 }
 
@@ -178,15 +201,24 @@ fn plugin_with_models_of_other_programs() {
     if !["cmake", "make", "cc", "c++"].into_iter().all(has) {
         return;
     }
-    let names = ["CMakeLists.txt", "host.cpp", "amplifier.cpp", "amplifier.hpp", "models/clean.nam"];
+    let names =
+        ["CMakeLists.txt", "host.cpp", "amplifier.cpp", "amplifier.hpp", "models/clean.nam"];
     let folder = copy_to("example-plugin-json", "plugin", &names);
     fs::copy(amplifier(), folder.join("models/lead.json")).expect("a model");
     let lists = fs::read_to_string(folder.join("CMakeLists.txt")).expect("the lists");
-    fs::write(folder.join("CMakeLists.txt"), lists.replace("lead.nam", "lead.json")).expect("the lists");
+    fs::write(folder.join("CMakeLists.txt"), lists.replace("lead.nam", "lead.json"))
+        .expect("the lists");
     let cellc = format!("-DCELLC={}", command::program().display());
-    for arguments in [&["-S", ".", "-B", "build", &cellc][..], &["--build", "build", "--target", "models"]] {
-        let output = Command::new("cmake").args(arguments).current_dir(&folder).output().expect("cmake starts");
-        let texts = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    for arguments in
+        [&["-S", ".", "-B", "build", &cellc][..], &["--build", "build", "--target", "models"]]
+    {
+        let output = Command::new("cmake")
+            .args(arguments)
+            .current_dir(&folder)
+            .output()
+            .expect("cmake starts");
+        let texts =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
         assert!(output.status.success(), "{}", texts.concat());
     }
     assert!(folder.join("build/lead.c").exists());
@@ -194,11 +226,15 @@ fn plugin_with_models_of_other_programs() {
     fs::copy(amplifier(), folder.join("models/lead.json")).expect("a model");
     let build = || {
         let mut build = Command::new("cmake");
-        let output = build.args(["--build", "build", "--target", "models"]).current_dir(&folder).output();
+        let output =
+            build.args(["--build", "build", "--target", "models"]).current_dir(&folder).output();
         String::from_utf8_lossy(&output.expect("cmake starts").stdout).into_owned()
     };
     let (first, second) = (build(), build());
-    assert!(first.contains("Generating lead.c") && !second.contains("Generating"), "{first}{second}");
+    assert!(
+        first.contains("Generating lead.c") && !second.contains("Generating"),
+        "{first}{second}"
+    );
 }
 
 /// An amplifier in WebAssembly, made from C or Rust: in node, and in Chromium where it is
@@ -207,8 +243,17 @@ fn wasm(from: &str, tools: &[&str], refused: &str) {
     if !["node", "make", "cc"].iter().chain(tools).all(|tool| has(tool)) {
         return;
     }
-    let names = ["Makefile", "amplifier.c", "amplifier.rs", "native.c", "libc/string.h", "network.mjs", "worklet.mjs"];
-    let names = [&names[..], &["page.mjs", "index.html", "wav.mjs", "serve.mjs", "check.mjs"]].concat();
+    let names = [
+        "Makefile",
+        "amplifier.c",
+        "amplifier.rs",
+        "native.c",
+        "libc/string.h",
+        "network.mjs",
+        "worklet.mjs",
+    ];
+    let names =
+        [&names[..], &["page.mjs", "index.html", "wav.mjs", "serve.mjs", "check.mjs"]].concat();
     let folder = copy_to(&format!("example-wasm-{from}"), "wasm", &names);
     let lead = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/plugin/models/lead.nam");
     // the later model is older than the code of the first
@@ -217,8 +262,10 @@ fn wasm(from: &str, tools: &[&str], refused: &str) {
     // one sample is not two
     let mut make = Command::new("make");
     let two = Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_lstm_two_inputs.nam");
-    make.args(["amplifier.wasm", &format!("MODEL={}", two.display()), &format!("FROM={from}")]).current_dir(&folder);
-    let output = make.arg(format!("CELLC={}", command::program().display())).output().expect("make starts");
+    make.args(["amplifier.wasm", &format!("MODEL={}", two.display()), &format!("FROM={from}")])
+        .current_dir(&folder);
+    let output =
+        make.arg(format!("CELLC={}", command::program().display())).output().expect("make starts");
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains(refused), "{text}");
 }
@@ -232,7 +279,8 @@ fn wasm_of(from: &str, folder: &Path, model: &Path) -> String {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     let same = text.lines().filter(|line| line.ends_with(", the bits of this machine")).count();
-    let lacking: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("skipped: ")).collect();
+    let lacking: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("skipped: ")).collect();
     lacking.iter().for_each(|lacking| skip(lacking));
     assert_eq!(same, 2 - lacking.len(), "{text}");
     text.into_owned()
@@ -254,32 +302,46 @@ fn cortex_m() {
     if !has("make") || !CORTEX_M4F.is_here() {
         return;
     }
-    let folder = copy("cortex-m", &["Makefile", "board.c", "board.h", "board.ld", "main.c", "compare.c"]);
+    let folder =
+        copy("cortex-m", &["Makefile", "board.c", "board.h", "board.ld", "main.c", "compare.c"]);
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     let denoiser = format!("DENOISER={}", examples.join("denoiser").display());
     let (text, _) = make_run(&folder, &[&denoiser]);
     first_twelve_frames(&text);
     let cost = |begin: &str, at: usize| {
-        let line = text.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{text}"));
+        let line =
+            text.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{text}"));
         numbers(line)[at]
     };
     // of the order of what is known
     assert!((86_952.0..1e6).contains(&cost("a step:", 0)), "{text}");
-    assert!((340_000.0..400_000.0).contains(&cost("flash:", 0)) && cost("flash:", 1) > 1000.0, "{text}");
-    assert!((1000.0..4000.0).contains(&cost("RAM:", 0)) && (100.0..16_000.0).contains(&cost("RAM:", 1)), "{text}");
-    let (text, _) = make(&folder, "compare", &[&format!("CELLC={}", command::program().display()), &denoiser]);
+    assert!(
+        (340_000.0..400_000.0).contains(&cost("flash:", 0)) && cost("flash:", 1) > 1000.0,
+        "{text}"
+    );
+    assert!(
+        (1000.0..4000.0).contains(&cost("RAM:", 0)) && (100.0..16_000.0).contains(&cost("RAM:", 1)),
+        "{text}"
+    );
+    let (text, _) =
+        make(&folder, "compare", &[&format!("CELLC={}", command::program().display()), &denoiser]);
     let row = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         let cells = line.unwrap_or_else(|| panic!("no {name}: {text}")).split_whitespace();
         cells.map(|cell| cell.parse().expect("a number")).collect::<Vec<f64>>()
     };
     let rows = ["f32", "int16", "int8x16", "int8"].map(row);
-    for (row, (flash, error)) in rows.iter().zip([(350e3, 0.0), (188e3, 1e-3), (104e3, 2e-2), (108e3, 2e-2)]) {
+    for (row, (flash, error)) in
+        rows.iter().zip([(350e3, 0.0), (188e3, 1e-3), (104e3, 2e-2), (108e3, 2e-2)])
+    {
         let [bytes, ram, stack, instructions, largest, rms] = row[..] else { panic!("{text}") };
         assert!((flash..1.06 * flash).contains(&bytes), "{text}");
         assert!((1000.0..5000.0).contains(&ram) && (100.0..16_000.0).contains(&stack), "{text}");
         assert!((86_952.0..1e6).contains(&instructions), "{text}");
-        assert!(rms <= largest && largest <= error && (error == 0.0 || rms > error / 100.0), "{text}");
+        assert!(
+            rms <= largest && largest <= error && (error == 0.0 || rms > error / 100.0),
+            "{text}"
+        );
     }
     cortex_m_in_rust(&folder);
 }
@@ -287,24 +349,32 @@ fn cortex_m() {
 /// The same in Rust without std, where a compiler for that machine is installed: rustup's, or
 /// Debian's, which compiles core itself.
 fn cortex_m_in_rust(folder: &Path) {
-    let rustc = Command::new("rustc").args(["--print", "target-libdir", "--target", "thumbv7em-none-eabihf"]).output();
+    let rustc = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", "thumbv7em-none-eabihf"])
+        .output();
     let libraries = rustc.expect("rustc starts").stdout;
     let of_rustup = Path::new(String::from_utf8_lossy(&libraries).trim()).is_dir();
-    let of_debian = Path::new("/usr/bin/rustc").exists() && Path::new("/usr/lib/rustlib/src/rust/library").exists();
+    let of_debian = Path::new("/usr/bin/rustc").exists()
+        && Path::new("/usr/lib/rustlib/src/rust/library").exists();
     let mut arguments = match (of_rustup, of_debian) {
         (true, _) => Vec::new(),
         (false, true) => vec![
-            "CARGO=env -u RUSTUP_TOOLCHAIN RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 /usr/bin/cargo".to_owned(),
+            "CARGO=env -u RUSTUP_TOOLCHAIN RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 /usr/bin/cargo"
+                .to_owned(),
             "CARGO_FLAGS=-Zbuild-std=core".to_owned(),
         ],
         (false, false) => return skip("no Rust for thumbv7em-none-eabihf"),
     };
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     arguments.push(format!("CRATE={}", examples.join("cortex-m/rust").display()));
-    arguments.push(format!("BUILD={}", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cortex-m-rust").display()));
+    arguments.push(format!(
+        "BUILD={}",
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("cortex-m-rust").display()
+    ));
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let (text, _) = make(folder, "run-rust", &arguments);
     first_twelve_frames(&text);
-    let line = text.lines().find(|line| line.starts_with("a step:")).unwrap_or_else(|| panic!("{text}"));
+    let line =
+        text.lines().find(|line| line.starts_with("a step:")).unwrap_or_else(|| panic!("{text}"));
     assert!((86_952.0..1e6).contains(&numbers(line)[0]), "{text}");
 }

@@ -81,17 +81,20 @@ fn values(len: usize) -> Vec<f32> {
 
 /// The generated files, in a folder that is made anew.
 fn written(language: Language, keep_denormals: bool) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("in-place-{language:?}-{keep_denormals}"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("in-place-{language:?}-{keep_denormals}"));
     if folder.exists() {
         fs::remove_dir_all(&folder).expect("the old folder goes");
     }
     fs::create_dir_all(&folder).expect("a folder");
     let write = |builder: Builder, name: &str| {
-        let builder = builder.name(name).language(language).keep_denormals(keep_denormals).runtime(false);
+        let builder =
+            builder.name(name).language(language).keep_denormals(keep_denormals).runtime(false);
         builder.out_dir(&folder).compile().expect("it is compiled");
     };
-    let gru =
-        |hidden: usize, inputs: usize| [values(3 * hidden * inputs), values(3 * hidden * hidden), values(4 * hidden)];
+    let gru = |hidden: usize, inputs: usize| {
+        [values(3 * hidden * inputs), values(3 * hidden * hidden), values(4 * hidden)]
+    };
     // the reset gate after the product: a panel is done before the next one reads the input
     let gru_of = |units| Builder::gru(units, units).linear_before_reset(true);
     let [w, r, b] = gru(24, 24);
@@ -105,8 +108,14 @@ fn written(language: Language, keep_denormals: bool) -> PathBuf {
     let case = corpus::folder().join("torch_gru2_head");
     let mut xml = fs::read_to_string(case.join("model.xml")).expect("the model");
     for (from, to) in [
-        ("shape=\"4, 12\" offset=\"3562\" size=\"96\"", "shape=\"10, 12\" offset=\"2602\" size=\"240\""),
-        ("shape=\"1, 1, 4\" offset=\"3658\" size=\"8\"", "shape=\"1, 1, 10\" offset=\"3466\" size=\"20\""),
+        (
+            "shape=\"4, 12\" offset=\"3562\" size=\"96\"",
+            "shape=\"10, 12\" offset=\"2602\" size=\"240\"",
+        ),
+        (
+            "shape=\"1, 1, 4\" offset=\"3658\" size=\"8\"",
+            "shape=\"1, 1, 10\" offset=\"3466\" size=\"20\"",
+        ),
         ("<dim>4</dim>", "<dim>10</dim>"),
     ] {
         assert!(xml.contains(from), "{from}");
@@ -134,7 +143,11 @@ fn one_array_gives_the_bits_of_two_in_rust() {
             false => format!("let mut y = [0.0; {len}]; apart.step(x, &mut y);"),
             true => format!("apart.step(x, &mut outputs); let y = outputs.{output};"),
         };
-        let outputs = if several { format!("let mut outputs = {name}::Outputs::new();") } else { String::new() };
+        let outputs = if several {
+            format!("let mut outputs = {name}::Outputs::new();")
+        } else {
+            String::new()
+        };
         calls += &format!(
             "{{
                 let x: [f32; {}] = [{}];
@@ -249,7 +262,9 @@ fn one_array_in_c(keep_denormals: bool) -> (PathBuf, impl Fn(&str, &[&str]) -> S
     let place = folder.clone();
     let wrong = move |compiler: &str, flags: &[&str]| {
         let mut command = Command::new(compiler);
-        command.current_dir(&place).args(["-std=c11", "-Wall", "-Wextra", "-Werror", "main.c", "-o", "main"]);
+        command
+            .current_dir(&place)
+            .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "main.c", "-o", "main"]);
         run(command.args(flags).args(&sources));
         let output = Command::new(place.join("main")).output().expect("it starts");
         String::from_utf8(output.stdout).expect("names")

@@ -18,7 +18,8 @@ use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver::{c_compilers, isas, run_all, rustc};
 use cellc_tests::kept::Kept;
 use cellc_tests::machines::{
-    AARCH64, AARCH64_DOTPROD, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, Cost, Machine, Trial, cases,
+    AARCH64, AARCH64_DOTPROD, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, Cost, Machine, Trial,
+    cases,
 };
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::random::compiled;
@@ -41,7 +42,9 @@ type Workload = (&'static str, Builder, &'static str, &'static str);
 
 /// One of the files of `onnx/cases`.
 fn of_case(name: &str) -> Builder {
-    Builder::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases").join(name).join("model.onnx"))
+    Builder::new(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases").join(name).join("model.onnx"),
+    )
 }
 
 /// A convolution of 16 channels of 24 elements to some others, windows of 3: see [`convolution_of`].
@@ -55,19 +58,25 @@ fn convolution_of(channels: usize, taps: usize) -> Builder {
     let mut random = Random::new(1);
     let mut file = ModelFile::default();
     let x = file.parameter("x", &[1, 16, 21 + taps]);
-    let w = file.constant(&[channels, 16, taps], Stored::F32, random.even(channels * 16 * taps, 0.2).into_iter());
+    let w = file.constant(
+        &[channels, 16, taps],
+        Stored::F32,
+        random.even(channels * 16 * taps, 0.2).into_iter(),
+    );
     let data = "strides=\"1\" dilations=\"1\" pads_begin=\"0\" pads_end=\"0\"";
     let y = file.operation("Convolution", "opset1", data, &[&x, &w], &[1, channels, 22]);
     file.result(&y);
-    let stem = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("convolution_to_{channels}_{taps}_taps"));
+    let stem = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("convolution_to_{channels}_{taps}_taps"));
     fs::write(stem.with_extension("xml"), file.text()).expect("a file");
     fs::write(stem.with_extension("bin"), &file.weights).expect("a file");
     Builder::new(stem.with_extension("xml"))
 }
 
 fn workloads() -> [Workload; 18] {
-    let gru =
-        |hidden_size, input_size| with_weights(Builder::gru(hidden_size, input_size), hidden_size, input_size, 3, 4);
+    let gru = |hidden_size, input_size| {
+        with_weights(Builder::gru(hidden_size, input_size), hidden_size, input_size, 3, 4)
+    };
     let w2 = with_weights(Builder::gru(24, 24), 24, 24, 3, 3).activations([Sigmoid, Relu]);
     let w3 = with_weights(Builder::gru(48, 90), 48, 90, 3, 3).activations([Sigmoid, Relu]);
     let w9 = with_weights(Builder::rnn(128, 16), 128, 16, 1, 1);
@@ -76,7 +85,12 @@ fn workloads() -> [Workload; 18] {
     [
         ("gru_16_128", gru(128, 16).linear_before_reset(true), "[0.25; 16]", "[0.0; 128]"),
         ("gru_24_24_reset_before", w2, "[0.25; 24]", "[0.0; 24]"),
-        ("gru_16_128_batch_8", gru(128, 16).linear_before_reset(true).batch(8), "[[0.25; 16]; 8]", "[[0.0; 128]; 8]"),
+        (
+            "gru_16_128_batch_8",
+            gru(128, 16).linear_before_reset(true).batch(8),
+            "[[0.25; 16]; 8]",
+            "[[0.0; 128]; 8]",
+        ),
         // LLVM took the vectors of sums of these two apart
         ("gru_90_48_reset_before", w3, "[0.25; 90]", "[0.0; 48]"),
         ("rnn_16_48", rnn_48, "[0.25; 16]", "[0.0; 48]"),
@@ -130,17 +144,28 @@ fn workloads() -> [Workload; 18] {
 
 /// Gives a cell of so many gates and parts of B weights for which its state neither grows nor dies
 /// away.
-fn with_weights(builder: Builder, hidden_size: usize, input_size: usize, gates: usize, bias_parts: usize) -> Builder {
+fn with_weights(
+    builder: Builder,
+    hidden_size: usize,
+    input_size: usize,
+    gates: usize,
+    bias_parts: usize,
+) -> Builder {
     let mut random = Random::new(1);
     let range = 1.0 / (hidden_size as f32).sqrt();
     let mut tensor = |len: usize| -> Vec<f32> { random.even(len, range) };
     let rows = gates * hidden_size;
-    builder.weight_values(&tensor(rows * input_size), &tensor(rows * hidden_size), &tensor(bias_parts * hidden_size))
+    builder.weight_values(
+        &tensor(rows * input_size),
+        &tensor(rows * hidden_size),
+        &tensor(bias_parts * hidden_size),
+    )
 }
 
 /// What cargo compiles a program with unless a profile says otherwise: levels of optimisation,
 /// codegen units, and how many times the instructions of level 3 and one unit a step may take.
-const PROFILES: [(&str, &str, f64); 4] = [("3", "16", 1.03), ("2", "1", 1.2), ("s", "1", 4.0), ("0", "256", 400.0)];
+const PROFILES: [(&str, &str, f64); 4] =
+    [("3", "16", 1.03), ("2", "1", 1.2), ("s", "1", 4.0), ("0", "256", 400.0)];
 
 /// Writes a program to `folder` that makes as many steps as its argument says; gives what compiles
 /// it.
@@ -150,9 +175,20 @@ fn program(folder: &Path, workload: &Workload) -> Command {
 }
 
 /// The same at a level of optimisation, in so many codegen units.
-fn program_with(folder: &Path, (_, builder, x, outputs): &Workload, (level, units): (&str, &str)) -> Command {
+fn program_with(
+    folder: &Path,
+    (_, builder, x, outputs): &Workload,
+    (level, units): (&str, &str),
+) -> Command {
     fs::create_dir_all(folder).expect("a folder");
-    builder.clone().isa([&arch::AVX2]).runtime(false).name("counted").out_dir(folder).compile().expect("a kernel");
+    builder
+        .clone()
+        .isa([&arch::AVX2])
+        .runtime(false)
+        .name("counted")
+        .out_dir(folder)
+        .compile()
+        .expect("a kernel");
     let main = format!(
         "mod counted;\n\n\
          fn main() {{\n    \
@@ -182,10 +218,20 @@ fn instructions(folder: &Path) -> u64 {
 /// does not take.
 fn events(folder: &Path, event: &str) -> u64 {
     let count = |steps: u64| {
-        let text = fs::read_to_string(callgrind_file(folder, steps)).expect("callgrind writes its counts");
-        let line = |start: &str| text.lines().find_map(|line| line.strip_prefix(start)).expect("callgrind sums up");
-        let at = line("events: ").split(' ').position(|name| name == event).expect("callgrind counts that");
-        line("summary: ").split(' ').nth(at).and_then(|total| total.parse::<u64>().ok()).expect("a number")
+        let text =
+            fs::read_to_string(callgrind_file(folder, steps)).expect("callgrind writes its counts");
+        let line = |start: &str| {
+            text.lines().find_map(|line| line.strip_prefix(start)).expect("callgrind sums up")
+        };
+        let at = line("events: ")
+            .split(' ')
+            .position(|name| name == event)
+            .expect("callgrind counts that");
+        line("summary: ")
+            .split(' ')
+            .nth(at)
+            .and_then(|total| total.parse::<u64>().ok())
+            .expect("a number")
     };
     (count(2 * STEPS) - count(STEPS)) / STEPS
 }
@@ -208,9 +254,21 @@ fn callgrind_file(folder: &Path, steps: u64) -> PathBuf {
 fn count() -> Vec<(String, u64)> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let workloads = workloads();
-    let folders: Vec<PathBuf> = workloads.iter().map(|(name, ..)| folder.path().join(name)).collect();
-    run_all(folders.iter().zip(&workloads).map(|(folder, workload)| program(folder, workload)).collect());
-    run_all(folders.iter().flat_map(|folder| [STEPS, 2 * STEPS].map(|steps| callgrind(folder, steps))).collect());
+    let folders: Vec<PathBuf> =
+        workloads.iter().map(|(name, ..)| folder.path().join(name)).collect();
+    run_all(
+        folders
+            .iter()
+            .zip(&workloads)
+            .map(|(folder, workload)| program(folder, workload))
+            .collect(),
+    );
+    run_all(
+        folders
+            .iter()
+            .flat_map(|folder| [STEPS, 2 * STEPS].map(|steps| callgrind(folder, steps)))
+            .collect(),
+    );
     let mut counts = Vec::new();
     for ((name, ..), folder) in workloads.iter().zip(&folders) {
         counts.push((name.to_string(), instructions(folder)));
@@ -245,16 +303,24 @@ fn every_profile_takes_few_more_instructions() {
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let wanted = ["gru_16_128", "gru_24_24_reset_before", "gru_16_128_batch_8", "lstm_16_128"];
-    let workloads: Vec<_> = workloads().into_iter().filter(|(name, ..)| wanted.contains(name)).collect();
+    let workloads: Vec<_> =
+        workloads().into_iter().filter(|(name, ..)| wanted.contains(name)).collect();
     let profiles = || [("3", "1", 1.0)].into_iter().chain(PROFILES);
-    let place = |name: &str, level: &str, units: &str| folder.path().join(format!("{name}-{level}-{units}"));
-    let all = || workloads.iter().flat_map(|workload| profiles().map(move |profile| (workload, profile)));
+    let place = |name: &str, level: &str, units: &str| {
+        folder.path().join(format!("{name}-{level}-{units}"))
+    };
+    let all =
+        || workloads.iter().flat_map(|workload| profiles().map(move |profile| (workload, profile)));
     let compile = |(workload, (level, units, _)): (&Workload, (&str, &str, f64))| {
         program_with(&place(workload.0, level, units), workload, (level, units))
     };
     run_all(all().map(compile).collect());
     let folders = || all().map(|(workload, (level, units, _))| place(workload.0, level, units));
-    run_all(folders().flat_map(|folder| [STEPS, 2 * STEPS].map(|steps| callgrind(&folder, steps))).collect());
+    run_all(
+        folders()
+            .flat_map(|folder| [STEPS, 2 * STEPS].map(|steps| callgrind(&folder, steps)))
+            .collect(),
+    );
     for (workload, (level, units, most)) in all() {
         let counted = instructions(&place(workload.0, level, units)) as f64;
         let best = instructions(&place(workload.0, "3", "1")) as f64;
@@ -277,7 +343,8 @@ fn delay_lines() -> Builder {
         let all = file.operation("Concat", "opset1", "axis=\"1\"", &[&d, &x], &[1, 502]);
         let (axis, lengths) = (file.integers(&[1], &[1]), file.integers(&[2], &[1, 501]));
         let outputs: [(&str, &[usize]); 2] = [("", &[1, 1]), (&names[1], &[1, 501])];
-        let mut parts = file.named("VariadicSplit", "opset1", "", &[&all, &axis, &lengths], &outputs);
+        let mut parts =
+            file.named("VariadicSplit", "opset1", "", &[&all, &axis, &lengths], &outputs);
         let next = parts.remove(1);
         file.result(&next);
         oldest.extend(parts);
@@ -328,7 +395,12 @@ fn states_cross_memory_as_often_in_c_as_in_rust() {
         program(&rust, &("lines", lines.clone(), "[0.25; 1]", "counted::Outputs::new()")),
         program_in_c(&c, &lines),
     ]);
-    run_all([&rust, &c].into_iter().flat_map(|folder| [STEPS, 2 * STEPS].map(|n| callgrind(folder, n))).collect());
+    run_all(
+        [&rust, &c]
+            .into_iter()
+            .flat_map(|folder| [STEPS, 2 * STEPS].map(|n| callgrind(folder, n)))
+            .collect(),
+    );
     let [rust, c] = [rust, c].map(|folder| instructions(&folder));
     assert!(c * 10 <= rust * 11, "{c} instructions in C, {rust} in Rust");
 }
@@ -360,10 +432,13 @@ const INTEGERS: [Precision; 3] = [Precision::Int8, Precision::Int8x16, Precision
 
 /// Models that are multiplied in integers.
 fn in_integers(machine: &Machine) -> Vec<Trial> {
-    let trials = IN_INTEGERS.iter().flat_map(|name| INTEGERS.map(|precision| (corpus::case(name), precision)));
+    let trials = IN_INTEGERS
+        .iter()
+        .flat_map(|name| INTEGERS.map(|precision| (corpus::case(name), precision)));
     let trial = |(case, precision): (Case, Precision)| {
         let options = (machine.options)().with_precision(Some(precision));
-        let (subject, _) = Case::subjects(&case, &options, &format!("_in_{}", precision.name())).remove(0);
+        let (subject, _) =
+            Case::subjects(&case, &options, &format!("_in_{}", precision.name())).remove(0);
         Trial { subject, rounds: 1 }
     };
     trials.map(trial).collect()
@@ -383,16 +458,24 @@ fn cells_of_64(machine: &Machine) -> [Trial; 3] {
     cells.map(|((name, kind, opset, inputs, gates), precision)| {
         let (mut file, mut random) = (ModelFile::default(), Random::new(1));
         let size = |input: &&str| if *input == "x" { 32 } else { 64 };
-        let mut ports: Vec<_> = inputs.iter().map(|input| file.parameter(input, &[1, size(input)])).collect();
+        let mut ports: Vec<_> =
+            inputs.iter().map(|input| file.parameter(input, &[1, size(input)])).collect();
         let rows = gates * 64;
-        ports.extend([&[rows, 32][..], &[rows, 64], &[rows]].map(|shape| drawn(&mut file, &mut random, shape)));
+        ports.extend(
+            [&[rows, 32][..], &[rows, 64], &[rows]]
+                .map(|shape| drawn(&mut file, &mut random, shape)),
+        );
         let ports: Vec<_> = ports.iter().collect();
         let states = vec![vec![1, 64]; inputs.len() - 1];
         for state in &file.operations(kind, opset, "hidden_size=\"64\"", &ports, &states) {
             file.result(state);
         }
         let options = (machine.options)().with_precision(Some(precision));
-        let name = if precision == Precision::F32 { name.to_owned() } else { format!("{name}_{}", precision.name()) };
+        let name = if precision == Precision::F32 {
+            name.to_owned()
+        } else {
+            format!("{name}_{}", precision.name())
+        };
         let mut subject = compiled(&name, file, options, 1);
         subject.calls.truncate(1);
         Trial { subject, rounds: 1 }
@@ -404,13 +487,15 @@ fn depthwise(machine: &Machine) -> Vec<Trial> {
     let trial = |precision: Precision| {
         let (mut file, mut random) = (ModelFile::default(), Random::new(1));
         let (x, out) = (file.parameter("x", &[1, 32, 100]), [1, 32, 100]);
-        let [w, bias] = [&[32, 1, 1, 9][..], &[1, 32, 1]].map(|shape| drawn(&mut file, &mut random, shape));
+        let [w, bias] =
+            [&[32, 1, 1, 9][..], &[1, 32, 1]].map(|shape| drawn(&mut file, &mut random, shape));
         let data = "strides=\"1\" dilations=\"1\" pads_begin=\"8\" pads_end=\"0\"";
         let y = file.operation("GroupConvolution", "opset1", data, &[&x, &w], &out);
         let y = file.operation("Add", "opset1", "", &[&y, &bias], &out);
         file.result(&y);
         let options = (machine.options)().with_precision(Some(precision));
-        let mut subject = compiled(&format!("depthwise_9_taps_{}", precision.name()), file, options, 1);
+        let mut subject =
+            compiled(&format!("depthwise_9_taps_{}", precision.name()), file, options, 1);
         subject.calls.truncate(1);
         Trial { subject, rounds: 1 }
     };
@@ -421,24 +506,32 @@ fn depthwise(machine: &Machine) -> Vec<Trial> {
 fn costs(machine: &Machine) -> Vec<(String, u64)> {
     let of_machine = |machine: &Machine| -> Vec<Trial> {
         let cases = cases(machine, &MODELS).into_iter();
-        cases.chain(in_integers(machine)).chain(depthwise(machine)).chain(cells_of_64(machine)).collect()
+        cases
+            .chain(in_integers(machine))
+            .chain(depthwise(machine))
+            .chain(cells_of_64(machine))
+            .collect()
     };
     let trials = match machine.name {
         // what has a body of its own there
         name if name == AARCH64_DOTPROD.name => {
             let mut trials = in_integers(machine);
-            trials.retain(|trial| trial.subject.compilation.options.numerics.precision == Some(Precision::Int8));
+            trials.retain(|trial| {
+                trial.subject.compilation.options.numerics.precision == Some(Precision::Int8)
+            });
             trials
         }
         // where f32 is computed by calls
         name if name == CORTEX_M3.name => depthwise(machine),
         _ => of_machine(machine),
     };
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("instructions-{}", machine.name));
+    let folder =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("instructions-{}", machine.name));
     let costs = machine.costs(&folder, &trials, &["-std=gnu11", "-O2"]);
     let numbers = |(trial, cost): (&Trial, &Cost)| {
         let name = format!("{}/{}", machine.name, trial.subject.name);
-        cost.numbers().map(|(what, count)| (format!("{name}/{what}"), count.expect("gcc and QEMU give all")))
+        cost.numbers()
+            .map(|(what, count)| (format!("{name}/{what}"), count.expect("gcc and QEMU give all")))
     };
     trials.iter().zip(&costs).flat_map(numbers).collect()
 }
@@ -446,7 +539,11 @@ fn costs(machine: &Machine) -> Vec<(String, u64)> {
 #[test]
 fn no_machine_takes_more_than_is_kept() {
     let mut found: BTreeMap<String, Vec<(String, u64)>> = BTreeMap::new();
-    for machine in COUNTED.into_iter().chain([&AARCH64_DOTPROD, &CORTEX_M3]).filter(|machine| machine.counts_here()) {
+    for machine in COUNTED
+        .into_iter()
+        .chain([&AARCH64_DOTPROD, &CORTEX_M3])
+        .filter(|machine| machine.counts_here())
+    {
         found.entry(machine.compiler_version()).or_default().extend(costs(machine));
     }
     found.iter().for_each(|(compiler, found)| KEPT_OF_MACHINES.check(compiler, found));
@@ -468,7 +565,9 @@ const ESTIMATED: [(&str, &str); 8] = [
 /// All machines of which there are estimates.
 fn estimated_machines() -> impl Iterator<Item = &'static Machine> {
     let others = [&CORTEX_M3].into_iter().chain(&BY_HAND);
-    COUNTED.into_iter().chain(others.filter(|machine| ESTIMATED.iter().any(|(name, _)| *name == machine.name)))
+    COUNTED
+        .into_iter()
+        .chain(others.filter(|machine| ESTIMATED.iter().any(|(name, _)| *name == machine.name)))
 }
 
 /// By the version of gcc.
@@ -499,7 +598,8 @@ const OF_POWERS: [&str; 1] = ["neighbours_and_rows"];
 /// The cases of the corpus that have 1,000 multiply-adds, every sequence at its full length.
 fn corpus_of(machine: &Machine) -> Vec<Trial> {
     let subjects = corpus::cases().into_iter().filter_map(|case| {
-        let (mut subject, _) = Case::subjects(&case, &(machine.options)(), "").into_iter().next()?;
+        let (mut subject, _) =
+            Case::subjects(&case, &(machine.options)(), "").into_iter().next()?;
         for (k, parameter) in subject.model().parameters.clone().iter().enumerate() {
             if let Some(most) = parameter.length {
                 subject.calls.iter_mut().for_each(|call| call[k].fill(most as f32));
@@ -554,19 +654,29 @@ fn is_counted(machine: &Machine) -> bool {
 #[test]
 fn estimates_are_near_what_is_counted() {
     let mut wrong = Vec::new();
-    let kept: BTreeMap<_, _> = KEPT_OF_CORPUS.all().into_iter().chain(KEPT_OF_MACHINES.all()).collect();
+    let kept: BTreeMap<_, _> =
+        KEPT_OF_CORPUS.all().into_iter().chain(KEPT_OF_MACHINES.all()).collect();
     for machine in estimated_machines() {
         let trials = corpus_of(machine);
         let others = other_formats(machine);
-        let named = |trial| (kept_as(machine, trial) + if is_counted(machine) { "/instructions" } else { "" }, trial);
-        let all = trials.iter().map(|trial| (kept_as(machine, trial), trial)).chain(others.iter().map(named));
+        let named = |trial| {
+            (
+                kept_as(machine, trial) + if is_counted(machine) { "/instructions" } else { "" },
+                trial,
+            )
+        };
+        let all = trials
+            .iter()
+            .map(|trial| (kept_as(machine, trial), trial))
+            .chain(others.iter().map(named));
         for (name, trial) in all {
             let estimate = estimated(machine, trial).instructions;
             match kept.get(&name) {
                 None if !machine.counts_here() => {
                     skip(&format!("no number of {name} is kept, and nothing counts it here"))
                 }
-                None => wrong.push(format!("{name}: no number is kept; add it: {}", KEPT_OF_CORPUS.update)),
+                None => wrong
+                    .push(format!("{name}: no number is kept; add it: {}", KEPT_OF_CORPUS.update)),
                 Some(count) if estimate.abs_diff(*count) * 100 > count * limit(machine) => {
                     wrong.push(format!("{name}: an estimate of {estimate}, {count} were counted"));
                 }
@@ -574,10 +684,13 @@ fn estimates_are_near_what_is_counted() {
             }
         }
         if machine.counts_here() {
-            let again: Vec<_> =
-                trials.into_iter().filter(|trial| AGAIN.contains(&trial.subject.name.as_str())).collect();
+            let again: Vec<_> = trials
+                .into_iter()
+                .filter(|trial| AGAIN.contains(&trial.subject.name.as_str()))
+                .collect();
             assert_eq!(again.len(), AGAIN.len());
-            KEPT_OF_CORPUS.check_some(&machine.compiler_version(), &counted(machine, &again, "again"));
+            KEPT_OF_CORPUS
+                .check_some(&machine.compiler_version(), &counted(machine, &again, "again"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -597,9 +710,12 @@ fn the_corpus_on_machines() {
         Work::ALL.iter().for_each(|work| table += &format!(" {work:?}"));
         for (trial, (name, count)) in trials.iter().zip(&counts) {
             table += &format!("\n{name} {count}");
-            Work::ALL.iter().for_each(|work| table += &format!(" {}", estimated(machine, trial).work.of(*work)));
+            Work::ALL.iter().for_each(|work| {
+                table += &format!(" {}", estimated(machine, trial).work.of(*work))
+            });
         }
-        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("work-{}.txt", machine.name));
+        let file =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("work-{}.txt", machine.name));
         fs::write(file, table + "\n").expect("a file");
         counts.truncate(kept);
         found.entry(machine.compiler_version()).or_default().extend(counts);

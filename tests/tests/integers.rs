@@ -31,19 +31,29 @@ const CASES: [&str; 7] = [
 ];
 
 /// What multiplies integers, and what that loses at least.
-const INTEGERS: [(Precision, f64); 3] = [(Precision::Int8, 1e-3), (Precision::Int8x16, 1e-3), (Precision::Int16, 1e-5)];
+const INTEGERS: [(Precision, f64); 3] =
+    [(Precision::Int8, 1e-3), (Precision::Int8x16, 1e-3), (Precision::Int16, 1e-5)];
 
 fn subjects(precision: Precision) -> impl Iterator<Item = Subject> {
     with_options(&CASES, Options::default().with_precision(Some(precision)))
 }
 
-fn with_options<'a>(cases: &'a [&str], options: Options) -> impl Iterator<Item = Subject> + use<'a> {
-    cases.iter().flat_map(move |name| Case::subjects(&corpus::case(name), &options, "")).map(|(subject, _)| subject)
+fn with_options<'a>(
+    cases: &'a [&str],
+    options: Options,
+) -> impl Iterator<Item = Subject> + use<'a> {
+    cases
+        .iter()
+        .flat_map(move |name| Case::subjects(&corpus::case(name), &options, ""))
+        .map(|(subject, _)| subject)
 }
 
 /// Two cells and a head, and their names.
-const LAYERS: [&str; 3] =
-    ["__module.r/aten::gru/GRUSequence", "__module.r/aten::gru/GRUSequence_1", "__module.head/aten::linear/MatMul"];
+const LAYERS: [&str; 3] = [
+    "__module.r/aten::gru/GRUSequence",
+    "__module.r/aten::gru/GRUSequence_1",
+    "__module.head/aten::linear/MatMul",
+];
 
 /// The same model with a precision for each layer.
 fn mixtures() -> impl Iterator<Item = Subject> {
@@ -52,7 +62,8 @@ fn mixtures() -> impl Iterator<Item = Subject> {
         (Precision::F32, vec![(LAYERS[0], Precision::Int8x16)]),
     ];
     mixtures.into_iter().flat_map(|(precision, layers)| {
-        let precision_of = layers.into_iter().map(|(name, precision)| (name.to_owned(), precision)).collect();
+        let precision_of =
+            layers.into_iter().map(|(name, precision)| (name.to_owned(), precision)).collect();
         with_options(
             &["torch_gru2_head_static"],
             Options::default().with_precision(Some(precision)).with_precision_of(precision_of),
@@ -66,12 +77,21 @@ fn as_asked(subject: &Subject, isa: usize, call: &[Vec<f32>]) -> Compared {
     let mut variables = subject.variables();
     let before = exact(&variables);
     let compared = Compared::step(subject, isa, call, &mut variables);
-    let right = reference_in(&subject.compilation.precisions, subject.model(), &exact(call), &before);
+    let right =
+        reference_in(&subject.compilation.precisions, subject.model(), &exact(call), &before);
     for (found, right) in compared.found.parts().flatten().zip(right.parts().flatten()) {
-        assert!((found - right).abs() <= 4e-6 * right.abs().max(1.0), "{}: {found} {right}", subject.name);
+        assert!(
+            (found - right).abs() <= 4e-6 * right.abs().max(1.0),
+            "{}: {found} {right}",
+            subject.name
+        );
     }
     for (at, found, right, limit) in compared.elements() {
-        assert!((found - right).abs() <= limit, "{}: {at:?}: {found} {right}, bound {limit:e}", subject.name);
+        assert!(
+            (found - right).abs() <= limit,
+            "{}: {at:?}: {found} {right}, bound {limit:e}",
+            subject.name
+        );
     }
     compared
 }
@@ -83,13 +103,27 @@ fn layers_have_a_precision_of_their_own() {
     let mut sizes = Vec::new();
     for subject in mixtures() {
         let options = &subject.compilation.options;
-        let own: Vec<_> = subject.compilation.plan.products.iter().map(|product| product.arithmetic.name()).collect();
+        let own: Vec<_> = subject
+            .compilation
+            .plan
+            .products
+            .iter()
+            .map(|product| product.arithmetic.name())
+            .collect();
         let [first, second, head] = own[..] else { panic!("{own:?}") };
         match options.numerics.precision {
             Some(Precision::Int8) => assert_eq!([first, second, head], ["int8", "int16", "f32"]),
             _ => assert_eq!([first, second, head], ["int8x16", "f32", "f32"]),
         }
-        sizes.push(subject.compilation.plan.products.iter().map(|product| product.bytes()).collect::<Vec<_>>());
+        sizes.push(
+            subject
+                .compilation
+                .plan
+                .products
+                .iter()
+                .map(|product| product.bytes())
+                .collect::<Vec<_>>(),
+        );
         for call in &subject.calls {
             for isa in 0..subject.isas().count() {
                 as_asked(&subject, isa, call);
@@ -106,7 +140,8 @@ fn layers_have_a_precision_of_their_own() {
 #[test]
 fn layers_without_a_matrix_are_refused() {
     let refused = |layers: &[&str]| {
-        let precision_of = layers.iter().map(|layer| ((*layer).to_owned(), Precision::Int8)).collect();
+        let precision_of =
+            layers.iter().map(|layer| ((*layer).to_owned(), Precision::Int8)).collect();
         let options = Options::default().with_precision_of(precision_of);
         let case = corpus::case("torch_gru2_head_static");
         let Err(problems) = compile(&case.model, &options) else { panic!("{layers:?}") };
@@ -132,7 +167,9 @@ fn quantised_weights_are_kept() {
         let options = Options::default().with_precision(Some(precision));
         let compilation = compile(&corpus::case(case).model, &options).expect("it compiles");
         let header = compilation.description.header.join(" ");
-        let [loss] = Loss::of(&compilation.model, &compilation.precisions)[..] else { panic!("{case}: one format") };
+        let [loss] = Loss::of(&compilation.model, &compilation.precisions)[..] else {
+            panic!("{case}: one format")
+        };
         assert_eq!(header.contains("lossless"), loss.exact == loss.weights, "{header}");
         loss
     };
@@ -159,7 +196,8 @@ const QUANTISED: [(&str, usize, usize, usize); 5] = [
 
 fn quantised(name: &str, options: &Options) -> impl Iterator<Item = Subject> + use<> {
     let [here, there] = [corpus::folder(), corpus::onnx_folder()].map(|folder| folder.join(name));
-    let case = corpus::case_in(if here.exists() { &here } else { &there }).unwrap_or_else(|e| panic!("{e}"));
+    let case = corpus::case_in(if here.exists() { &here } else { &there })
+        .unwrap_or_else(|e| panic!("{e}"));
     Case::subjects(&case, options, "").into_iter().map(|(subject, _)| subject)
 }
 
@@ -169,27 +207,46 @@ fn quantised(name: &str, options: &Options) -> impl Iterator<Item = Subject> + u
 #[test]
 fn scales_of_quantised_models_are_kept() {
     for (name, dense, all, of_h) in QUANTISED {
-        for precision in [None, Some(Precision::Int8), Some(Precision::Int8x16), Some(Precision::Int16)] {
+        for precision in
+            [None, Some(Precision::Int8), Some(Precision::Int8x16), Some(Precision::Int16)]
+        {
             let options = Options::default().with_precision(precision);
             for subject in quantised(name, &options) {
                 let plan = &subject.compilation.plan;
                 let own = plan.products.iter().filter(|product| product.own_x.is_some()).count();
-                assert_eq!(own, if precision.is_none() { dense } else { all }, "{name} {precision:?}\n{plan}");
-                assert_eq!(plan.products.iter().filter(|product| product.own_h.is_some()).count(), of_h, "{name}");
+                assert_eq!(
+                    own,
+                    if precision.is_none() { dense } else { all },
+                    "{name} {precision:?}\n{plan}"
+                );
+                assert_eq!(
+                    plan.products.iter().filter(|product| product.own_h.is_some()).count(),
+                    of_h,
+                    "{name}"
+                );
                 let header = subject.compilation.description.header.join(" ");
                 assert!(header.contains("by the model's own scale"), "{header}");
                 for call in &subject.calls {
                     let mut first: Option<Vec<u64>> = None;
                     for isa in 0..subject.isas().count() {
-                        let compared = Compared::step(&subject, isa, call, &mut subject.variables());
+                        let compared =
+                            Compared::step(&subject, isa, call, &mut subject.variables());
                         // the state of a cell is rounded, in integers
                         let rounded = precision.is_some() && dense < all;
                         for (at, found, right, limit) in compared.elements() {
-                            let limit = if rounded { limit } else { limit.min(1e-6 * right.abs().max(4.0)) };
-                            assert!((found - right).abs() <= limit, "{name} {at:?}: {found}, not {right}");
+                            let limit = if rounded {
+                                limit
+                            } else {
+                                limit.min(1e-6 * right.abs().max(4.0))
+                            };
+                            assert!(
+                                (found - right).abs() <= limit,
+                                "{name} {at:?}: {found}, not {right}"
+                            );
                         }
                         if plan.isas[isa].1 {
-                            let bits: Vec<_> = compared.found.parts().flatten().map(|v| v.to_bits()).collect();
+                            let bits: Vec<_> =
+                                compared.found.parts().flatten().map(|v| v.to_bits()).collect();
                             assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{name}");
                         }
                     }
@@ -198,7 +255,10 @@ fn scales_of_quantised_models_are_kept() {
                 call[0][0] = f32::NAN;
                 let as_f32 = Options::default().with_precision(Some(Precision::F32));
                 let as_f32 = quantised(name, &as_f32).next().expect("a subject");
-                assert!(as_f32.compilation.plan.products.iter().all(|product| product.own_x.is_none()), "{name}");
+                assert!(
+                    as_f32.compilation.plan.products.iter().all(|product| product.own_x.is_none()),
+                    "{name}"
+                );
                 let numbers = |subject: &Subject| {
                     let found = Compared::step(subject, 0, &call, &mut subject.variables()).found;
                     found.parts().flatten().map(|v| v.is_nan()).collect::<Vec<_>>()
@@ -236,11 +296,16 @@ fn branches_of_one_name(scales: [Option<[f32; 2]>; 2]) -> ModelFile {
             })
             .collect();
         for shape in [vec![3 * units, inputs], vec![3 * units, units], vec![4 * units]] {
-            let values =
-                (0..shape.iter().product()).map(|k: usize| (k * factor % 255) as f32 / 1024.0 - 127.0 / 1024.0);
+            let values = (0..shape.iter().product())
+                .map(|k: usize| (k * factor % 255) as f32 / 1024.0 - 127.0 / 1024.0);
             ports.push(body.constant(&shape, Stored::F32, values));
         }
-        let next = body.cell("gru", "GRUCell", "linear_before_reset=\"true\"", &ports.iter().collect::<Vec<_>>());
+        let next = body.cell(
+            "gru",
+            "GRUCell",
+            "linear_before_reset=\"true\"",
+            &ports.iter().collect::<Vec<_>>(),
+        );
         file.weights = std::mem::take(&mut body.weights);
         let inputs = from.into_iter().enumerate().map(|(i, port)| (1 + i, port)).collect();
         Branch { body, inputs, results: vec![next] }
@@ -269,11 +334,18 @@ fn cells_of_one_name_keep_their_own_scales() {
                     let compared = Compared::step(&subject, isa, &call, &mut []);
                     for (at, found, right, limit) in compared.elements() {
                         let limit = limit.min(1e-6);
-                        assert!((found - right).abs() <= limit, "{precision:?} {at:?}: {found}, not {right}");
+                        assert!(
+                            (found - right).abs() <= limit,
+                            "{precision:?} {at:?}: {found}, not {right}"
+                        );
                     }
                     if plan.isas[isa].1 {
-                        let bits: Vec<_> = compared.found.parts().flatten().map(|v| v.to_bits()).collect();
-                        assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{precision:?}");
+                        let bits: Vec<_> =
+                            compared.found.parts().flatten().map(|v| v.to_bits()).collect();
+                        assert!(
+                            first.get_or_insert_with(|| bits.clone()) == &bits,
+                            "{precision:?}"
+                        );
                     }
                 }
             }
@@ -293,12 +365,19 @@ fn a_cell_keeps_its_scales_beside_one_of_its_name_without_scales() {
     let found: Vec<_> = vectors.map(|own| own.map(|own| own.map(|own| own.scale))).collect();
     assert_eq!(found, [scales.map(Some), [None; 2]], "{plan}");
     let calls = &subject.calls[..=random::SATURATING];
-    for (which, call) in [0.0, 1.0].into_iter().flat_map(|which| calls.iter().map(move |call| (which, call))) {
+    for (which, call) in
+        [0.0, 1.0].into_iter().flat_map(|which| calls.iter().map(move |call| (which, call)))
+    {
         let mut call = call.clone();
         call[0][0] = which;
         for isa in 0..subject.isas().count() {
-            for (at, found, right, limit) in Compared::step(&subject, isa, &call, &mut []).elements() {
-                assert!((found - right).abs() <= limit, "{which} {at:?}: {found}, not {right}, bound {limit:e}");
+            for (at, found, right, limit) in
+                Compared::step(&subject, isa, &call, &mut []).elements()
+            {
+                assert!(
+                    (found - right).abs() <= limit,
+                    "{which} {at:?}: {found}, not {right}, bound {limit:e}"
+                );
             }
         }
     }
@@ -319,7 +398,8 @@ fn weights_of_run_time_give_the_bits_of_baked_ones() {
             for isa in 0..baked.isas().count() {
                 let [baked, given] = [&baked, &given].map(|of| of.interpret(isa, &of.calls[0]));
                 assert!(baked.iter().flatten().any(|v| *v != 0.0 && v.is_finite()));
-                let bits = |all: &[Vec<f32>]| all.iter().flatten().map(|v| bits(*v)).collect::<Vec<_>>();
+                let bits =
+                    |all: &[Vec<f32>]| all.iter().flatten().map(|v| bits(*v)).collect::<Vec<_>>();
                 assert_eq!(bits(&given), bits(&baked), "{precision:?} {after}");
             }
         }
@@ -351,7 +431,11 @@ fn weights_of_run_time_that_are_not_finite_give_no_number() {
                     // of each row
                     match unit % 3 {
                         1 => assert!(found.is_nan(), "{precision:?} {bad}: {found}"),
-                        _ => assert_eq!(found.to_bits(), right.to_bits(), "{precision:?} {bad} {unit}"),
+                        _ => assert_eq!(
+                            found.to_bits(),
+                            right.to_bits(),
+                            "{precision:?} {bad} {unit}"
+                        ),
                     }
                 }
             }
@@ -370,7 +454,10 @@ fn halves_are_refused_for_weights_of_run_time() {
             Err(problems) => {
                 let said = problems.to_string();
                 assert!(
-                    refused && said.contains("f16 for \"cell\" in a model with weights that are given at run time"),
+                    refused
+                        && said.contains(
+                            "f16 for \"cell\" in a model with weights that are given at run time"
+                        ),
                     "{said}"
                 );
             }
@@ -384,8 +471,8 @@ fn halves_are_refused_for_weights_of_run_time() {
 fn halves_are_refused_beside_weights_of_run_time() {
     let mut file = ModelFile::default();
     let [x, h] = [file.parameter("x", &[1, 3]), file.parameter("h", &[1, 4])];
-    let [w, r, b] =
-        [("w", vec![12, 3]), ("r", vec![12, 4]), ("b", vec![12])].map(|(name, shape)| file.parameter(name, &shape));
+    let [w, r, b] = [("w", vec![12, 3]), ("r", vec![12, 4]), ("b", vec![12])]
+        .map(|(name, shape)| file.parameter(name, &shape));
     let next = file.cell("cell", "GRUCell", "", &[&x, &h, &w, &r, &b]);
     let matrix = file.constant(&[4, 4], Stored::F32, (0..16).map(|k| k as f32 / 7.0));
     let y = file.named(
@@ -396,13 +483,18 @@ fn halves_are_refused_beside_weights_of_run_time() {
         &[("y", &[1, 4])],
     );
     file.result(&y[0]);
-    for (precision, is_refused) in [(Precision::Bf16, true), (Precision::F16, true), (Precision::Int16, false)] {
+    for (precision, is_refused) in
+        [(Precision::Bf16, true), (Precision::F16, true), (Precision::Int16, false)]
+    {
         let options = Options::default().with_precision(Some(precision)).with_state(State::None);
         let text = file.text();
         let read = random::accepted("beside", text.as_bytes(), file.weights.clone(), options, 1);
         assert_eq!(read.is_err(), is_refused, "{precision:?}");
         if let Err(problems) = read {
-            assert!(problems.to_string().contains("in a model with weights that are given at run time"), "{problems}");
+            assert!(
+                problems.to_string().contains("in a model with weights that are given at run time"),
+                "{problems}"
+            );
         }
     }
 }
@@ -411,11 +503,14 @@ fn halves_are_refused_beside_weights_of_run_time() {
 #[test]
 fn a_named_layer_of_a_quantised_model_is_stored_as_asked() {
     let layer = "cell".to_owned();
-    for (precision, format) in [(Precision::F32, "f32"), (Precision::F16, "f16"), (Precision::Bf16, "bf16")] {
+    for (precision, format) in
+        [(Precision::F32, "f32"), (Precision::F16, "f16"), (Precision::Bf16, "bf16")]
+    {
         let options = Options::default().with_precision_of(vec![(layer.clone(), precision)]);
         for subject in quantised("int8_layers", &options) {
             let plan = &subject.compilation.plan;
-            let formats: Vec<_> = plan.products.iter().map(|product| product.product.format.name()).collect();
+            let formats: Vec<_> =
+                plan.products.iter().map(|product| product.product.format.name()).collect();
             assert!(formats.contains(&format), "{formats:?}");
             for call in &subject.calls {
                 as_asked(&subject, 0, call);
@@ -437,7 +532,12 @@ fn programs_multiply_the_integers_of_the_reference() {
                     let mut variables = subject.variables();
                     let before = exact(&variables);
                     let compared = Compared::step(&subject, isa, call, &mut variables);
-                    let right = reference_in(&subject.compilation.precisions, subject.model(), &exact(call), &before);
+                    let right = reference_in(
+                        &subject.compilation.precisions,
+                        subject.model(),
+                        &exact(call),
+                        &before,
+                    );
                     let found = compared
                         .found
                         .parts()
@@ -469,15 +569,24 @@ fn bounds_include_what_integers_lose() {
     let f32_bound = |subject: &Subject, call: &[Vec<f32>]| {
         let profile = &Profile::new(true, &Options::default().numerics, &Precisions::F32);
         let before = exact(&subject.variables());
-        bound(subject.model(), profile, &exact(call), &before).parts().flatten().copied().fold(0.0, f64::max)
+        bound(subject.model(), profile, &exact(call), &before)
+            .parts()
+            .flatten()
+            .copied()
+            .fold(0.0, f64::max)
     };
-    for (precision, subject) in INTEGERS.iter().flat_map(|(precision, _)| subjects(*precision).map(|s| (*precision, s)))
+    for (precision, subject) in
+        INTEGERS.iter().flat_map(|(precision, _)| subjects(*precision).map(|s| (*precision, s)))
     {
         for call in &subject.calls {
             let compared = Compared::step(&subject, 0, call, &mut subject.variables());
             for (at, found, right, limit) in compared.elements() {
                 let error = (found - right).abs();
-                assert!(error <= limit, "{} {at:?}: off by {error:e}, bound {limit:e}", subject.name);
+                assert!(
+                    error <= limit,
+                    "{} {at:?}: off by {error:e}, bound {limit:e}",
+                    subject.name
+                );
             }
             let largest = compared.elements().map(|(.., limit)| limit).fold(0.0, f64::max);
             let times = if precision == Precision::Int16 { 2.0 } else { 10.0 };
@@ -492,7 +601,9 @@ fn bounds_include_what_integers_lose() {
 fn what_is_not_finite_is_no_number() {
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let cases = ["gru_cell_lbr0", "gru_cell_lbr1", "lstm_cell", "rnn_cell_tanh"];
-        for (name, (precision, _)) in cases.iter().flat_map(|name| INTEGERS.iter().map(move |each| (name, each))) {
+        for (name, (precision, _)) in
+            cases.iter().flat_map(|name| INTEGERS.iter().map(move |each| (name, each)))
+        {
             let options = Options::default().with_precision(Some(*precision));
             for (subject, _) in Case::subjects(&corpus::case(name), &options, "") {
                 let call = &subject.calls[0];
@@ -506,7 +617,10 @@ fn what_is_not_finite_is_no_number() {
                         for (found, right) in found.iter().zip(&right) {
                             let row = found.len() / 2;
                             assert_eq!(found[..row], right[..row], "{name}");
-                            assert!(found[row..].iter().all(|v| v.is_nan()), "{name} {bad} {parameter}: {found:?}");
+                            assert!(
+                                found[row..].iter().all(|v| v.is_nan()),
+                                "{name} {bad} {parameter}: {found:?}"
+                            );
                         }
                     }
                 }
@@ -535,14 +649,23 @@ impl Windows<'_> {
         let Windows { each, size, taps, dilation, pads } = *self;
         let channels = 6 * each;
         let terms: usize = taps.iter().product();
-        let w = file.constant(&[&[6, each, 1], taps].concat(), Stored::F32, drawn(channels * terms).into_iter());
+        let w = file.constant(
+            &[&[6, each, 1], taps].concat(),
+            Stored::F32,
+            drawn(channels * terms).into_iter(),
+        );
         let wide = [&[1, channels], &vec![1; size.len()][..]].concat();
         let bias = file.constant(&wide, Stored::F32, drawn(channels).into_iter());
         let of = |n: usize| vec![n.to_string(); size.len()].join(",");
         let (strides, dilations, pad) = (of(1), of(dilation), of(pads));
-        let data = format!("strides=\"{strides}\" dilations=\"{dilations}\" pads_begin=\"{pad}\" pads_end=\"{pad}\"");
-        let counts: Vec<usize> =
-            size.iter().zip(taps).map(|(size, taps)| size + 2 * pads - (taps - 1) * dilation).collect();
+        let data = format!(
+            "strides=\"{strides}\" dilations=\"{dilations}\" pads_begin=\"{pad}\" pads_end=\"{pad}\""
+        );
+        let counts: Vec<usize> = size
+            .iter()
+            .zip(taps)
+            .map(|(size, taps)| size + 2 * pads - (taps - 1) * dilation)
+            .collect();
         let out = [&[2, channels], &counts[..]].concat();
         let y = file.operation("GroupConvolution", "opset1", &data, &[x, &w], &out);
         let y = file.operation("Add", "opset1", "", &[&y, &bias], &out);
@@ -587,14 +710,19 @@ fn depthwise_convolutions_multiply_integers() {
         for subject in depthwise(&Options::default().with_precision(Some(precision))) {
             let plan = subject.compilation.plan.to_string();
             let name = if precision == Precision::Int16 { "int16" } else { "int8x16" };
-            assert!(plan.contains(&format!("windows multiplied in {name}")), "{}: {plan}", subject.name);
+            assert!(
+                plan.contains(&format!("windows multiplied in {name}")),
+                "{}: {plan}",
+                subject.name
+            );
             let losses = Loss::of(subject.model(), &subject.compilation.precisions);
             assert!(losses.len() == 1 && losses[0].exact < losses[0].weights, "{losses:?}");
             for call in &subject.calls[..2] {
                 let mut first: Option<Vec<u64>> = None;
                 for isa in 0..subject.isas().count() {
                     let compared = as_asked(&subject, isa, call);
-                    let bits: Vec<_> = compared.found.parts().flatten().map(|v| v.to_bits()).collect();
+                    let bits: Vec<_> =
+                        compared.found.parts().flatten().map(|v| v.to_bits()).collect();
                     assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{}", subject.name);
                 }
             }
@@ -604,7 +732,9 @@ fn depthwise_convolutions_multiply_integers() {
     }
     let expected: Vec<_> = all.iter().map(|subject| subject.expected(&driver::isas())).collect();
     let expected: Values = expected.into_iter().flatten().collect();
-    let folder = |language: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("depthwise-{language}"));
+    let folder = |language: &str| {
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("depthwise-{language}"))
+    };
     assert_same("Rust", &expected, &driver::rust(&folder("rust"), &all, &["-Copt-level=3"]));
     for (compiler, taken) in driver::c_compilers_with(&all) {
         let found = driver::c(&folder("c"), &taken, compiler, &["-std=gnu11", "-O3"]);
@@ -629,8 +759,12 @@ fn drawn_windows_multiply_integers() {
         let mut file = ModelFile::default();
         let x = file.parameter("x", &windows.x());
         windows.push(&mut file, &x, |count| random.even(count, 1.0));
-        let subject =
-            compiled(&format!("drawn_{k}"), file, Options::default().with_precision(Some(precision)), k as u64);
+        let subject = compiled(
+            &format!("drawn_{k}"),
+            file,
+            Options::default().with_precision(Some(precision)),
+            k as u64,
+        );
         in_integers += subject.compilation.plan.windows.len();
         let mut first: [Option<Vec<u64>>; 2] = [None, None];
         for (isa, (name, fused)) in subject.isas().enumerate() {
@@ -646,7 +780,8 @@ fn drawn_windows_multiply_integers() {
 /// One element that is not finite makes all of its channel NaN, and nothing else.
 #[test]
 fn a_channel_with_a_nan_is_nan() {
-    for (subject, windows) in depthwise(&Options::default().with_precision(Some(Precision::Int16))).iter().zip(&WINDOWS)
+    for (subject, windows) in
+        depthwise(&Options::default().with_precision(Some(Precision::Int16))).iter().zip(&WINDOWS)
     {
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let mut call = subject.calls[0].clone();
@@ -655,7 +790,11 @@ fn a_channel_with_a_nan_is_nan() {
                 let found = &subject.interpret(isa, &call)[0];
                 let (channel, others) = found.split_at(found.len() / 12);
                 assert_eq!(channel.len() % windows.each, 0);
-                assert!(channel.iter().all(|v| v.is_nan()) && others.iter().all(|v| v.is_finite()), "{}", subject.name);
+                assert!(
+                    channel.iter().all(|v| v.is_nan()) && others.iter().all(|v| v.is_finite()),
+                    "{}",
+                    subject.name
+                );
             }
         }
     }
@@ -673,9 +812,17 @@ fn whole_numbers_in_windows_stay_what_they_are() {
             let hundredfold = file.constant(&[1], Stored::F32, [100.0].into_iter());
             let x = file.operation("Multiply", "opset1", "", &[&x, &hundredfold], &windows.x());
             let x = file.operation("Round", "opset5", "mode=\"half_to_even\"", &[&x], &windows.x());
-            let x = file.operation("Clamp", "opset1", "min=\"-128\" max=\"127\"", &[&x], &windows.x());
-            windows.push(&mut file, &x, |count| random.even(count, 100.0).into_iter().map(f32::round).collect());
-            compiled(&format!("whole_{k}"), file, Options::default().with_precision(Some(precision)), 7)
+            let x =
+                file.operation("Clamp", "opset1", "min=\"-128\" max=\"127\"", &[&x], &windows.x());
+            windows.push(&mut file, &x, |count| {
+                random.even(count, 100.0).into_iter().map(f32::round).collect()
+            });
+            compiled(
+                &format!("whole_{k}"),
+                file,
+                Options::default().with_precision(Some(precision)),
+                7,
+            )
         };
         // f32 holds these sums
         let right = subject(Precision::F32);
@@ -686,14 +833,23 @@ fn whole_numbers_in_windows_stay_what_they_are() {
             assert!(plan.contains("x is whole numbers up to 128"), "{plan}");
             for isa in 0..subject.isas().count() {
                 as_asked(&subject, isa, &subject.calls[0]);
-                assert_eq!(subject.interpret(isa, &subject.calls[0]), right, "{} {precision:?}", subject.name);
+                assert_eq!(
+                    subject.interpret(isa, &subject.calls[0]),
+                    right,
+                    "{} {precision:?}",
+                    subject.name
+                );
             }
             // the scale of a channel is none where one element is no number
             let mut call = subject.calls[0].clone();
             call[0][0] = f32::NAN;
             let compared = Compared::step(&subject, 0, &call, &mut subject.variables());
             let (channel, others) = compared.limits.results[0].split_at(right[0].len() / 12);
-            assert!(channel.iter().all(|bound| *bound == f64::INFINITY), "{}: {channel:?}", subject.name);
+            assert!(
+                channel.iter().all(|bound| *bound == f64::INFINITY),
+                "{}: {channel:?}",
+                subject.name
+            );
             assert!(others.iter().all(|bound| bound.is_finite()), "{}: {others:?}", subject.name);
         }
     }
@@ -704,7 +860,8 @@ fn whole_numbers_in_windows_stay_what_they_are() {
 fn of_size(precision: Precision, weights: f32, given: bool) -> Subject {
     let mut random = Random::new(5);
     let mut file = ModelFile::default();
-    let mut drawn = |count: usize| random.even(count, 1.0).into_iter().map(|w| w * weights).collect::<Vec<_>>();
+    let mut drawn =
+        |count: usize| random.even(count, 1.0).into_iter().map(|w| w * weights).collect::<Vec<_>>();
     let [x, h] = [("x", 24), ("h", 9)].map(|(name, len)| file.parameter(name, &[1, len]));
     let matrix = file.constant(&[9, 24], Stored::F32, drawn(9 * 24).into_iter());
     let data = "transpose_a=\"false\" transpose_b=\"true\"";
@@ -721,7 +878,12 @@ fn of_size(precision: Precision, weights: f32, given: bool) -> Subject {
     file.result(&y);
     let x = file.parameter("plane", &WINDOWS[0].x());
     WINDOWS[0].push(&mut file, &x, drawn);
-    compiled(&format!("size_{weights:e}"), file, Options::default().with_precision(Some(precision)), 7)
+    compiled(
+        &format!("size_{weights:e}"),
+        file,
+        Options::default().with_precision(Some(precision)),
+        7,
+    )
 }
 
 /// Where a product with a scale may overflow there is no bound, and what underflows is within it:
@@ -731,7 +893,9 @@ fn bounds_hold_for_weights_and_inputs_of_any_size() {
     const SIZES: [f32; 8] = [1e-45, 1e-43, 1e-38, 1e-30, 1.0, 1e30, 1e34, 3e38];
     let near = |size: f32| (1e-10..=1e30).contains(&size);
     for (precision, _) in INTEGERS {
-        for (weights, given) in SIZES.into_iter().flat_map(|weights| [(weights, true), (weights, false)]) {
+        for (weights, given) in
+            SIZES.into_iter().flat_map(|weights| [(weights, true), (weights, false)])
+        {
             let subject = of_size(precision, weights, given);
             for x in SIZES {
                 let mut random = Random::new(3);
@@ -746,7 +910,8 @@ fn bounds_hold_for_weights_and_inputs_of_any_size() {
                     let holds = limit == f64::INFINITY || (found - right).abs() <= limit;
                     let what = format!("{precision:?}, weights {weights:e}, x {x:e}, {at:?}");
                     assert!(holds, "{what}: {found:e}, not {right:e}, bound {limit:e}");
-                    let is_claimed = !near(weights) || !near(x) || weights * x > 1e31 || limit.is_finite();
+                    let is_claimed =
+                        !near(weights) || !near(x) || weights * x > 1e31 || limit.is_finite();
                     assert!(is_claimed, "{what}: no bound");
                 }
             }
@@ -776,23 +941,36 @@ fn convolutions_that_stay_f32_say_so() {
             file.result(&h);
         }
         let x = file.parameter("x", &[1, 6, size]);
-        let w = file.constant(&[6, 1, 1, taps], Stored::F32, Random::new(1).even(6 * taps, 1.0).into_iter());
+        let w = file.constant(
+            &[6, 1, 1, taps],
+            Stored::F32,
+            Random::new(1).even(6 * taps, 1.0).into_iter(),
+        );
         let data = format!("strides=\"{stride}\" dilations=\"1\" pads_begin=\"0\" pads_end=\"0\"");
         let out = [1, 6, (size - taps) / stride + 1];
         let y = file.operation("GroupConvolution", "opset1", &data, &[&x, &w], &out);
         file.result(&y);
         let weights = Some(("net.bin", file.weights.clone()));
-        let (model, _) = openvino::read_bytes("net.xml", file.text().as_bytes(), weights).expect("it is read");
+        let (model, _) =
+            openvino::read_bytes("net.xml", file.text().as_bytes(), weights).expect("it is read");
         let compiled = |precision: Precision, precision_of: Vec<(String, Precision)>| {
-            compile(&model, &Options::default().with_precision(Some(precision)).with_precision_of(precision_of))
+            compile(
+                &model,
+                &Options::default().with_precision(Some(precision)).with_precision_of(precision_of),
+            )
         };
         let compilation = compiled(Precision::Int8, Vec::new()).expect("it compiles");
         for language in [Language::Rust, Language::C] {
-            compile(&model, &Options::default().with_precision(Some(Precision::Int8)).with_language(language))
-                .expect("it compiles")
-                .emit("net");
+            compile(
+                &model,
+                &Options::default().with_precision(Some(Precision::Int8)).with_language(language),
+            )
+            .expect("it compiles")
+            .emit("net");
         }
-        let [(layer, own)] = &compilation.model.in_f32[..] else { panic!("{:?}", compilation.model.in_f32) };
+        let [(layer, own)] = &compilation.model.in_f32[..] else {
+            panic!("{:?}", compilation.model.in_f32)
+        };
         let said = format!("Layers that stay f32: \"{layer}\" ({why}).");
         assert!(
             compilation.description.header.join(" ").contains(&said),
@@ -802,9 +980,16 @@ fn convolutions_that_stay_f32_say_so() {
         let report = Report::new(&model, &compilation, 0, None);
         assert_eq!((report.in_f32[0].why, &report.in_f32[0].layers), (*own, &vec![layer.clone()]));
         let in_f32 = compiled(Precision::F32, Vec::new()).expect("it compiles");
-        assert!(!in_f32.description.header.join(" ").contains("stay f32"), "{:?}", in_f32.description.header);
+        assert!(
+            !in_f32.description.header.join(" ").contains("stay f32"),
+            "{:?}",
+            in_f32.description.header
+        );
         compiled(Precision::F32, vec![(layer.clone(), Precision::F32)]).expect("it is f32");
-        let Err(problems) = compiled(Precision::F32, vec![(layer.clone(), Precision::Int16)]) else { panic!("{why}") };
+        let Err(problems) = compiled(Precision::F32, vec![(layer.clone(), Precision::Int16)])
+        else {
+            panic!("{why}")
+        };
         let said = format!("\"{layer}\", which stays f32 ({why})");
         assert!(problems.to_string().contains(&said), "{problems}");
     }
@@ -818,15 +1003,25 @@ fn depthwise_convolutions_have_16_bits_in_either_precision_of_8() {
     let x = file.parameter("x", &WINDOWS[0].x());
     WINDOWS[0].push(&mut file, &x, |count| Random::new(1).even(count, 1.0));
     let weights = Some(("net.bin", file.weights.clone()));
-    let (model, _) = openvino::read_bytes("net.xml", file.text().as_bytes(), weights).expect("it is read");
+    let (model, _) =
+        openvino::read_bytes("net.xml", file.text().as_bytes(), weights).expect("it is read");
     for (precision, said) in [
-        (Precision::Int8, "Weights of depthwise convolutions are rounded as int8 and stored in 16 bits: "),
+        (
+            Precision::Int8,
+            "Weights of depthwise convolutions are rounded as int8 and stored in 16 bits: ",
+        ),
         (Precision::Int16, "Weights of depthwise convolutions are stored as int16: "),
     ] {
-        let compilation = compile(&model, &Options::default().with_precision(Some(precision))).expect("it compiles");
-        assert!(compilation.description.header.join(" ").contains(said), "{:?}", compilation.description.header);
+        let compilation = compile(&model, &Options::default().with_precision(Some(precision)))
+            .expect("it compiles");
+        assert!(
+            compilation.description.header.join(" ").contains(said),
+            "{:?}",
+            compilation.description.header
+        );
         let precisions = Report::new(&model, &compilation, 0, None).precisions.expect("a table");
-        let place = |name: &str| precisions.names.iter().position(|own| *own == name).expect("a column");
+        let place =
+            |name: &str| precisions.names.iter().position(|own| *own == name).expect("a column");
         let in_8_bits = (place("int8"), place("int8x16"));
         assert_eq!(precisions.same, [in_8_bits]);
         assert!(!precisions.without_gain.contains(&in_8_bits), "{precisions:?}");
@@ -851,7 +1046,9 @@ const PRODUCTS: [Product; 6] = [
 /// what f32 makes of them.
 #[test]
 fn products_with_constants_on_either_side_multiply_integers() {
-    for (k, (x, constant, result, left, [x_turned, constant_turned])) in PRODUCTS.into_iter().enumerate() {
+    for (k, (x, constant, result, left, [x_turned, constant_turned])) in
+        PRODUCTS.into_iter().enumerate()
+    {
         let subject_of = |options: Options| {
             let mut random = Random::new(k as u64 + 1);
             let mut file = ModelFile::default();
@@ -867,18 +1064,22 @@ fn products_with_constants_on_either_side_multiply_integers() {
             file.result(&y);
             compiled(&format!("product_{k}"), file, options, 5)
         };
-        let subject = |precision: Precision| subject_of(Options::default().with_precision(Some(precision)));
+        let subject =
+            |precision: Precision| subject_of(Options::default().with_precision(Some(precision)));
         let in_f32 = subject(Precision::F32);
         // operations of this file have no name
         let precision_of = vec![(String::new(), Precision::F32)];
-        let kept = Options::default().with_precision(Some(Precision::Int8)).with_precision_of(precision_of);
+        let kept = Options::default()
+            .with_precision(Some(Precision::Int8))
+            .with_precision_of(precision_of);
         let kept = subject_of(kept);
         assert_eq!(kept.interpret(0, &kept.calls[0]), in_f32.interpret(0, &in_f32.calls[0]), "{k}");
         let matrices: usize = constant[..constant.len() - 2].iter().product();
         for (precision, _) in INTEGERS {
             let subject = subject(precision);
             let plan = &subject.compilation.plan;
-            let own: Vec<_> = plan.products.iter().map(|product| product.arithmetic.name()).collect();
+            let own: Vec<_> =
+                plan.products.iter().map(|product| product.arithmetic.name()).collect();
             assert_eq!(own, vec![precision.name(); matrices], "{plan}");
             let call = &subject.calls[0];
             let right = in_f32.interpret(0, call);

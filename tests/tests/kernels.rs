@@ -67,21 +67,32 @@ fn unrolled_loops_give_the_same_bits() {
     let isas = driver::isas();
     for subject in &subjects {
         let bodies = || subject.isas().zip(&subject.compilation.program.bodies);
-        let is_unrolled = |body: &Body| body.kernels.iter().any(|kernel| !kernel.unrolled_by.is_empty());
-        let on: Vec<_> = bodies().filter(|(_, body)| is_unrolled(body)).map(|((isa, _), _)| isa).collect();
+        let is_unrolled =
+            |body: &Body| body.kernels.iter().any(|kernel| !kernel.unrolled_by.is_empty());
+        let on: Vec<_> =
+            bodies().filter(|(_, body)| is_unrolled(body)).map(|((isa, _), _)| isa).collect();
         assert!(on.iter().any(|isa| isa.starts_with("avx512")), "{} on {on:?}", subject.name);
         assert!(!on.contains(&"generic"), "{}", subject.name);
         // integers are walked in alternating order too, in chains; the step after the first walks
         // backwards
         let plan = &subject.compilation.plan.products[0];
-        let of_integers = subject.compilation.options.numerics.precision.unwrap_or_default() != Precision::F32;
+        let of_integers =
+            subject.compilation.options.numerics.precision.unwrap_or_default() != Precision::F32;
         assert_eq!(plan.snake, of_integers, "{}", subject.name);
         let in_chains = |(isa, _): &(&'static Isa, bool)| plan.chains(Phase::Hidden, 4, isa) > 1;
-        assert_eq!(subject.compilation.plan.isas.iter().any(in_chains), of_integers, "{}", subject.name);
+        assert_eq!(
+            subject.compilation.plan.isas.iter().any(in_chains),
+            of_integers,
+            "{}",
+            subject.name
+        );
     }
     let layer = Layer { kind: "GRUCell", attributes: "", rows: 1, inputs: 90, units: 48 };
-    let kept =
-        layer.subject("kept", Options::default().with_tuning(Tuning::default().with_unroll(Unroll::None)), false);
+    let kept = layer.subject(
+        "kept",
+        Options::default().with_tuning(Tuning::default().with_unroll(Unroll::None)),
+        false,
+    );
     assert!(
         kept.compilation
             .program
@@ -143,19 +154,30 @@ fn the_trait_tells_of_variables_and_integers() {
     };
     driver::run(
         rustc()
-            .args(["--crate-type=rlib", "--crate-name=cellc_runtime", "--check-cfg=cfg(feature, values(any()))"])
+            .args([
+                "--crate-type=rlib",
+                "--crate-name=cellc_runtime",
+                "--check-cfg=cfg(feature, values(any()))",
+            ])
             .arg(runtime),
     );
-    driver::run(rustc().args(["--extern=cellc_runtime=libcellc_runtime.rlib", "main.rs", "-o", "main"]));
+    driver::run(rustc().args([
+        "--extern=cellc_runtime=libcellc_runtime.rlib",
+        "main.rs",
+        "-o",
+        "main",
+    ]));
     driver::run(&mut Command::new(folder.join("main")));
 }
 
 /// The source of a model in Rust.
 fn in_rust(file: ModelFile) -> String {
     let text = file.text();
-    let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
-        .unwrap_or_else(|said| panic!("{said:?}"));
-    let compilation = compile(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let (model, _) =
+        openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+            .unwrap_or_else(|said| panic!("{said:?}"));
+    let compilation =
+        compile(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems:?}"));
     let subject = Subject { name: "net".to_owned(), compilation, calls: Vec::new() };
     let files = subject.files(Language::Rust);
     String::from_utf8_lossy(&files.last().expect("the source").bytes).into_owned()
@@ -171,7 +193,8 @@ fn a_convolution_over_planes_adds_its_bias() {
         let count = shape.iter().product::<usize>();
         file.constant(shape, Stored::F32, (0..count).map(|i| (i as f32 - 5.0) / 8.0))
     };
-    let (w, bias, slope) = (drawn(&mut file, &[3, 2, 3, 3]), drawn(&mut file, &[1, 3, 1, 1]), drawn(&mut file, &[1]));
+    let (w, bias, slope) =
+        (drawn(&mut file, &[3, 2, 3, 3]), drawn(&mut file, &[1, 3, 1, 1]), drawn(&mut file, &[1]));
     let out = [1, 3, 9, 8];
     let data = "strides=\"1,1\" dilations=\"1,1\" pads_begin=\"1,1\" pads_end=\"1,1\"";
     let y = file.operation("Convolution", "opset1", data, &[&x, &w], &out);
@@ -180,7 +203,10 @@ fn a_convolution_over_planes_adds_its_bias() {
     let y = file.operation("Multiply", "opset1", "", &[&slope, &y], &out);
     file.result(&y);
     let text = in_rust(file);
-    assert!(text.contains("windows of 3 x 3, add, relu, multiply.") && !text.contains("fn pointwise"), "{text}");
+    assert!(
+        text.contains("windows of 3 x 3, add, relu, multiply.") && !text.contains("fn pointwise"),
+        "{text}"
+    );
 }
 
 /// Vectors that a model cannot fill to a half are the last choice.
@@ -212,8 +238,12 @@ fn of_one_step(kind: &str, are_given: bool) -> Subject {
     let (rows, inputs, units) = (7, 5, 20);
     let mut file = ModelFile::default();
     let is_cell = kind == "GRUCell";
-    let with_one = |first: usize, last: usize| if is_cell { vec![first, last] } else { vec![first, 1, last] };
-    let mut ports = vec![file.parameter("x", &with_one(rows, inputs)), file.parameter("h", &with_one(rows, units))];
+    let with_one =
+        |first: usize, last: usize| if is_cell { vec![first, last] } else { vec![first, 1, last] };
+    let mut ports = vec![
+        file.parameter("x", &with_one(rows, inputs)),
+        file.parameter("h", &with_one(rows, units)),
+    ];
     if !is_cell {
         ports.push(match are_given {
             true => file.parameter_of("lengths", "i64", &[rows]),
@@ -226,11 +256,17 @@ fn of_one_step(kind: &str, are_given: bool) -> Subject {
         let values = values(shape.iter().product(), seed);
         ports.push(file.constant(&shape, Stored::F32, values));
     }
-    let (set, direction) = if is_cell { ("opset3", "") } else { ("opset5", "direction=\"reverse\"") };
+    let (set, direction) =
+        if is_cell { ("opset3", "") } else { ("opset5", "direction=\"reverse\"") };
     let outputs = [vec![rows, 1, 1, units], with_one(rows, units)];
     let data = format!("hidden_size=\"{units}\" {direction}");
-    for output in file.operations(kind, set, &data, &ports.iter().collect::<Vec<_>>(), &outputs[usize::from(is_cell)..])
-    {
+    for output in file.operations(
+        kind,
+        set,
+        &data,
+        &ports.iter().collect::<Vec<_>>(),
+        &outputs[usize::from(is_cell)..],
+    ) {
         file.result(&output);
     }
     random::compiled("one_step", file, Options::default(), 5)
@@ -238,11 +274,15 @@ fn of_one_step(kind: &str, are_given: bool) -> Subject {
 
 #[test]
 fn a_sequence_of_one_step_computes_its_rows_together() {
-    let [cell, sequence, by_length] = [("GRUCell", false), ("GRUSequence", false), ("GRUSequence", true)]
-        .map(|(kind, given)| of_one_step(kind, given));
+    let [cell, sequence, by_length] =
+        [("GRUCell", false), ("GRUSequence", false), ("GRUSequence", true)]
+            .map(|(kind, given)| of_one_step(kind, given));
     let loads = |subject: &Subject, isa: usize| {
         let kernels = &subject.compilation.program.bodies[isa].kernels;
-        kernels.iter().map(|kernel| format!("{:?}", kernel.body).matches("MulAdd").count()).sum::<usize>()
+        kernels
+            .iter()
+            .map(|kernel| format!("{:?}", kernel.body).matches("MulAdd").count())
+            .sum::<usize>()
     };
     for (isa, (name, _)) in cell.isas().enumerate() {
         assert_eq!(loads(&sequence, isa), loads(&cell, isa), "{name}");
@@ -255,5 +295,8 @@ fn a_sequence_of_one_step_computes_its_rows_together() {
     }
     let says = |subject: &Subject, text: &str| subject.compilation.plan.to_string().contains(text);
     assert!(says(&sequence, "rows at once") && !says(&sequence, "one row at a time"));
-    assert!(says(&by_length, "one row at a time: each has a length") && !says(&by_length, "rows at once"));
+    assert!(
+        says(&by_length, "one row at a time: each has a length")
+            && !says(&by_length, "rows at once")
+    );
 }

@@ -16,6 +16,15 @@ struct Limit {
 const LINES_OF_A_FUNCTION: Limit = Limit {
     most: 120,
     exceptions: &[
+        ("validate/convolution.rs", "sums"),
+        ("plan/mod.rs", "plan_product"),
+        ("lower/product/mod.rs", "early_panel"),
+        ("lower/cell.rs", "sequence_row"),
+        ("header/mod.rs", "lines"),
+        ("front/openvino/bodies.rs", "entry"),
+        ("front/onnx/bodies.rs", "iterate"),
+        ("front/amplifier/rtneural.rs", "add"),
+        ("emit/c/vectors.rs", "write"),
         ("emit/traversal.rs", "block"),
         ("harness/c.rs", "serve"),
         ("harness/rust.rs", "serve"),
@@ -27,6 +36,10 @@ const LINES_OF_A_FUNCTION: Limit = Limit {
 const DEPTH_OF_A_FUNCTION: Limit = Limit {
     most: 6,
     exceptions: &[
+        ("plan/mod.rs", "fmt"),
+        ("lower/product/accumulate.rs", "add_row"),
+        ("lower/pointwise.rs", "finish_vector"),
+        ("emit/traversal.rs", "block"),
         ("emit/rust/unroll.rs", "block"),
         ("kernel/interpret.rs", "run"),
         ("lower/product/mod.rs", "late_row"),
@@ -48,14 +61,85 @@ const FIELDS_OF_A_STRUCT: Limit = Limit {
         ("emit/c/dialect.rs", "C"),
     ],
 };
+/// Columns of a line, and the files with wider lines: how many lines are texts of other languages,
+/// rows of tables, or strings without a space.
+const COLUMNS: usize = 100;
+const WIDE_LINES: Limit = Limit {
+    most: 0,
+    exceptions: &[
+        ("validate/until.rs", "2"),
+        ("validate/steps/hints.rs", "3"),
+        ("validate/steps/caches.rs", "2"),
+        ("validate/states/restarts.rs", "3"),
+        ("validate/states/masks.rs", "2"),
+        ("validate/ranges.rs", "1"),
+        ("validate/parameters.rs", "3"),
+        ("validate/one_step.rs", "2"),
+        ("validate/matmul.rs", "1"),
+        ("validate/elementwise.rs", "1"),
+        ("validate/convolution.rs", "1"),
+        ("timing/report.rs", "2"),
+        ("stream/steps/memory.rs", "1"),
+        ("request/bindings.rs", "1"),
+        ("report/mod.rs", "1"),
+        ("report/cost.rs", "1"),
+        ("numerics/matrices.rs", "1"),
+        ("model/activation.rs", "3"),
+        ("lib.rs", "1"),
+        ("header/mod.rs", "8"),
+        ("harness/rust.rs", "1"),
+        ("harness/c.rs", "1"),
+        ("front/weight_norm.rs", "1"),
+        ("front/safetensors/mod.rs", "1"),
+        ("front/onnx/remedies.rs", "2"),
+        ("front/onnx/proto.rs", "4"),
+        ("front/onnx/lower.rs", "1"),
+        ("front/long_texts.rs", "1"),
+        ("front/layout/mod.rs", "6"),
+        ("front/keys/mod.rs", "5"),
+        ("front/formats/saved.rs", "3"),
+        ("front/formats/refused.rs", "8"),
+        ("front/formats/advice.rs", "3"),
+        ("expand.rs", "1"),
+        ("estimate/work.rs", "3"),
+        ("encoding/rows.rs", "7"),
+        ("emit/weights.rs", "2"),
+        ("emit/traversal.rs", "1"),
+        ("emit/rust/vectors.rs", "5"),
+        ("emit/reserved.rs", "65"),
+        ("emit/names.rs", "7"),
+        ("emit/elements.rs", "4"),
+        ("emit/c/values.rs", "1"),
+        ("emit/c/once.rs", "2"),
+        ("emit/c/joined.rs", "1"),
+        ("emit/c/dialect.rs", "1"),
+        ("diagnostic/remedies.rs", "1"),
+        ("diagnostic/mod.rs", "2"),
+        ("cli/words.rs", "2"),
+        ("cli/values.rs", "1"),
+        ("cli/inspect/svg.rs", "3"),
+        ("cli/check/print.rs", "1"),
+        ("cli/check/mod.rs", "2"),
+        ("cli/arguments.rs", "31"),
+        ("builder/mod.rs", "1"),
+        ("arch/x86/vectors.rs", "6"),
+        ("arch/x86/mod.rs", "6"),
+        ("arch/x86/floor.rs", "3"),
+        ("arch/riscv/mod.rs", "1"),
+        ("arch/mod.rs", "1"),
+        ("arch/arm/mod.rs", "7"),
+    ],
+};
 /// Lines with `cfg(feature = ..)` in all files.
 const FEATURE_LINES: usize = 40;
 /// Pointer words of a thousand words in doc comments.
-const POINTERS_PER_THOUSAND: usize = 32;
+const POINTERS_PER_THOUSAND: usize = 30;
 
 /// Words that stand for something named elsewhere.
-const POINTERS: &[&str] =
-    &["what", "that", "those", "which", "where", "it", "these", "they", "them", "such", "whose", "there"];
+const POINTERS: &[&str] = &[
+    "what", "that", "those", "which", "where", "it", "these", "they", "them", "such", "whose",
+    "there",
+];
 const POINTER_PAIRS: &[[&str; 2]] = &[["the", "same"], ["so", "many"]];
 
 /// A source file: its path under `cellc/src`, and its text without unit tests.
@@ -80,7 +164,11 @@ fn sources() -> Vec<Source> {
             } else if name.ends_with(".rs") && name != "tests.rs" {
                 let text = fs::read_to_string(&path).expect("sources are UTF-8");
                 let end = text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len());
-                let path = path.strip_prefix(&root).expect("under the root").to_string_lossy().replace('\\', "/");
+                let path = path
+                    .strip_prefix(&root)
+                    .expect("under the root")
+                    .to_string_lossy()
+                    .replace('\\', "/");
                 found.push(Source { path, text: text[..end].to_owned() });
             }
         }
@@ -110,7 +198,9 @@ fn blanked(text: &str) -> String {
 
 /// Length in bytes of the comment or literal at the start of `text`. `None`: code.
 fn literal(text: &str, behind_word: bool) -> Option<usize> {
-    let ends = |from: usize, end: &str| text[from..].find(end).map_or(text.len(), |at| from + at + end.len());
+    let ends = |from: usize, end: &str| {
+        text[from..].find(end).map_or(text.len(), |at| from + at + end.len())
+    };
     if text.starts_with("//") {
         return Some(text.find('\n').unwrap_or(text.len()));
     }
@@ -202,7 +292,8 @@ fn structs(source: &Source) -> Vec<Measured> {
         let is_field = |line: &&str| {
             let line = line.trim_start();
             let line = line.strip_prefix("pub").map_or(line, |rest| {
-                rest.strip_prefix('(').map_or(rest, |rest| rest.split_once(')').map_or(rest, |(_, rest)| rest))
+                rest.strip_prefix('(')
+                    .map_or(rest, |rest| rest.split_once(')').map_or(rest, |(_, rest)| rest))
             });
             let name: &str = line.trim_start().split(':').next().unwrap_or_default();
             line.contains(':')
@@ -244,12 +335,16 @@ fn pointers(text: &str) -> (usize, usize) {
     }
     let (mut words, mut found) = (0, 0);
     for block in comment.split('\n') {
-        let prose: String = block.split('`').step_by(2).collect::<Vec<_>>().join(" CODE ").to_lowercase();
-        let all: Vec<&str> =
-            prose.split(|c: char| !(c.is_ascii_alphabetic() || c == '\'')).filter(|word| !word.is_empty()).collect();
+        let prose: String =
+            block.split('`').step_by(2).collect::<Vec<_>>().join(" CODE ").to_lowercase();
+        let all: Vec<&str> = prose
+            .split(|c: char| !(c.is_ascii_alphabetic() || c == '\''))
+            .filter(|word| !word.is_empty())
+            .collect();
         words += all.len();
         found += all.iter().filter(|word| POINTERS.contains(word)).count();
-        found += all.windows(2).filter(|pair| POINTER_PAIRS.iter().any(|known| known == *pair)).count();
+        found +=
+            all.windows(2).filter(|pair| POINTER_PAIRS.iter().any(|known| known == *pair)).count();
     }
     (words, found)
 }
@@ -272,19 +367,32 @@ fn structs_have_few_fields() {
 }
 
 #[test]
+fn two_files_fit_side_by_side() {
+    let wide = |source: &Source| {
+        let lines = source.text.lines().filter(|line| line.chars().count() > COLUMNS).count();
+        (source.path.clone(), lines.to_string(), lines)
+    };
+    let measured: Vec<_> = sources().iter().map(wide).collect();
+    assert_eq!(exceeding(&WIDE_LINES, &measured), none());
+}
+
+#[test]
 fn few_lines_depend_on_features() {
     let depends = |line: &&str| {
         let at = line.find("cfg(").or_else(|| line.find("cfg_attr("));
         at.is_some_and(|at| line[at..].contains("feature"))
     };
-    let lines: usize = sources().iter().map(|source| source.text.lines().filter(depends).count()).sum();
+    let lines: usize =
+        sources().iter().map(|source| source.text.lines().filter(depends).count()).sum();
     assert!(lines <= FEATURE_LINES, "{lines} lines depend on features, at most {FEATURE_LINES}");
 }
 
 #[test]
 fn doc_comments_name_things() {
-    let (words, found) =
-        sources().iter().map(|source| pointers(&source.text)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    let (words, found) = sources()
+        .iter()
+        .map(|source| pointers(&source.text))
+        .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
     let most = words * POINTERS_PER_THOUSAND / 1000;
     assert!(found <= most, "{found} pointer words of {words}, at most {most}");
 }
@@ -298,7 +406,8 @@ fn every_limit_can_fail() {
     assert_eq!(exceeding(&bare(&LINES_OF_A_FUNCTION), &lines).len(), 1, "{lines:?}");
     let deep = source("fn deep(x: [u8; { 1 }]) { { { { { { { \"}\" } } } } } } }");
     assert_eq!(functions(&deep)[0].1.2, 7);
-    let wide = source(&format!("struct Wide {{\n{}}}", "    pub(super) a: char, // b: c\n".repeat(17)));
+    let wide =
+        source(&format!("struct Wide {{\n{}}}", "    pub(super) a: char, // b: c\n".repeat(17)));
     assert_eq!(exceeding(&bare(&FIELDS_OF_A_STRUCT), &structs(&wide)).len(), 1);
     assert_eq!(pointers("/// What it is.\nfn f() {}\n/// The same `that`\n/// number."), (7, 3));
     assert_eq!(blanked("a('\\'', r#\"\"}\"#, '{') /**/"), "a(    ,        ,    )     ");

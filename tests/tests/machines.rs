@@ -14,8 +14,8 @@ use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver::{run_all, write_files};
 use cellc_tests::given_weights::{self, Weights};
 use cellc_tests::machines::{
-    AARCH64, AARCH64_DOTPROD, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, INSTALLED, Machine, PORTABLE, Trial, Tried,
-    cases,
+    AARCH64, AARCH64_DOTPROD, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, INSTALLED, Machine,
+    PORTABLE, Trial, Tried, cases,
 };
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random;
@@ -70,7 +70,8 @@ fn corpus_cases(machine: &Machine) -> Vec<Trial> {
         let subjects = Case::subjects(&corpus::case(name), options, ending);
         subjects.into_iter().map(move |(subject, _)| Trial { subject, rounds }).collect::<Vec<_>>()
     };
-    let plain = CASES.iter().flat_map(|(name, rounds)| trials(name, *rounds, &(machine.options)(), ""));
+    let plain =
+        CASES.iter().flat_map(|(name, rounds)| trials(name, *rounds, &(machine.options)(), ""));
     let others = OTHERS.iter().flat_map(|(name, fma, precision)| {
         let own = (machine.options)();
         let options = own.with_fma(*fma).with_precision(Some(*precision));
@@ -129,11 +130,21 @@ fn state_that_fades(machine: &Machine) -> Trial {
     let first = file.constant(&shape, Stored::F32, [0.75; UNITS].into_iter());
     let variable = format!("variable_id=\"h\" variable_type=\"f32\" variable_shape=\"1,{UNITS}\"");
     let h = file.operation("ReadValue", "opset6", &variable, &[&first], &shape);
-    let small = file.constant(&square, Stored::F32, (0..UNITS * UNITS).map(|k| (1.0 + k as f32 / 256.0) * 1e-11));
-    let large = file.constant(&shape, Stored::F32, (0..UNITS).map(|k| if k % 3 == 0 { 1.0 } else { 1e15 }));
+    let small = file.constant(
+        &square,
+        Stored::F32,
+        (0..UNITS * UNITS).map(|k| (1.0 + k as f32 / 256.0) * 1e-11),
+    );
+    let large =
+        file.constant(&shape, Stored::F32, (0..UNITS).map(|k| if k % 3 == 0 { 1.0 } else { 1e15 }));
     let less = file.constant(&[1, 1], Stored::F32, [6e-4].into_iter());
-    let product =
-        file.operation("MatMul", "opset1", "transpose_a=\"false\" transpose_b=\"true\"", &[&h, &small], &shape);
+    let product = file.operation(
+        "MatMul",
+        "opset1",
+        "transpose_a=\"false\" transpose_b=\"true\"",
+        &[&h, &small],
+        &shape,
+    );
     let y = file.operation("Multiply", "opset1", "", &[&product, &large], &shape);
     file.result(&y);
     // of two that vary, beside the weights
@@ -179,20 +190,30 @@ fn halfway(machine: &Machine) -> Trial {
     // 1 / ln(2), twice as much for tanh
     let calls = [LOG2_E, 2.0 * LOG2_E].map(|factor| {
         let halves = (0..).map(|k| k as f32 + 0.5).map(|half| (half, half / factor));
-        let all: Vec<_> = halves.filter(|(half, x)| x * factor == *half).map(|(_, x)| x).take(COUNT / 2).collect();
+        let all: Vec<_> = halves
+            .filter(|(half, x)| x * factor == *half)
+            .map(|(_, x)| x)
+            .take(COUNT / 2)
+            .collect();
         vec![all.iter().copied().chain(all.iter().map(|x| -x)).collect()]
     });
     Trial { subject: Subject { calls: calls.into(), ..subject }, rounds: 1 }
 }
 
 fn all_trials(machine: &Machine) -> Vec<Trial> {
-    let between =
-        [subnormal_in_between(machine), state_that_fades(machine), subnormal_in_place(machine), halfway(machine)];
+    let between = [
+        subnormal_in_between(machine),
+        state_that_fades(machine),
+        subnormal_in_place(machine),
+        halfway(machine),
+    ];
     let all = corpus_cases(machine).into_iter().chain(drawn(machine)).chain(between);
     // elsewhere the compiler refuses weights that are narrower than a float
-    let is_narrow = |buffer: &Buffer| buffer.role == Role::Weights && buffer.element != Element::F32;
-    let compiles =
-        |trial: &Trial| machine.little_endian || !trial.subject.compilation.program.buffers.iter().any(is_narrow);
+    let is_narrow =
+        |buffer: &Buffer| buffer.role == Role::Weights && buffer.element != Element::F32;
+    let compiles = |trial: &Trial| {
+        machine.little_endian || !trial.subject.compilation.program.buffers.iter().any(is_narrow)
+    };
     all.filter(compiles).collect()
 }
 
@@ -203,11 +224,14 @@ const FLAGS: [&str; 2] = ["-std=gnu11", "-O2"];
 fn differences(machine: &Machine, trials: &[Trial], found: &[Tried]) -> Vec<String> {
     let difference = |(trial, found): (&Trial, &Tried)| {
         let expected = trial.expected(&found.isa);
-        let differ: Vec<_> = (0..expected.len()).filter(|at| expected[*at] != found.bits[*at]).collect();
+        let differ: Vec<_> =
+            (0..expected.len()).filter(|at| expected[*at] != found.bits[*at]).collect();
         let at = *differ.first()?;
         let [found, expected] = [found.bits[at], expected[at]].map(f32::from_bits);
         let (name, count, of) = (&trial.subject.name, differ.len(), machine.name);
-        Some(format!("{name} on {of}: {count} values, first the {at}th: {found:e}, not {expected:e}"))
+        Some(format!(
+            "{name} on {of}: {count} values, first the {at}th: {found:e}, not {expected:e}"
+        ))
     };
     trials.iter().zip(found).filter_map(difference).collect()
 }
@@ -254,8 +278,13 @@ fn aarch64_dotprod() {
         return;
     }
     let options = (machine.options)().with_precision(Some(Precision::Int8));
-    let cases =
-        ["gru_cell_128_fp16", "lstm_seq_rev", "torch_gru2_head_static", "gru_seq_bi_lens_param", "keras_gru_both_ways"];
+    let cases = [
+        "gru_cell_128_fp16",
+        "lstm_seq_rev",
+        "torch_gru2_head_static",
+        "gru_seq_bi_lens_param",
+        "keras_gru_both_ways",
+    ];
     let subjects = cases.iter().flat_map(|name| Case::subjects(&corpus::case(name), &options, ""));
     let trials: Vec<_> = subjects.map(|(subject, _)| Trial { subject, rounds: 2 }).collect();
     the_bits_of_these(machine, &trials);
@@ -289,20 +318,24 @@ fn cortex_m55_compiles_integers_at_every_level() {
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machines-m55-levels");
     let of = |(case, precision): (&str, Precision)| {
-        let options = (machine.options)().with_precision(Some(precision)).with_language(Language::C);
+        let options =
+            (machine.options)().with_precision(Some(precision)).with_language(Language::C);
         let suffix = format!("_in_{}", precision.name());
         Case::subjects(&corpus::case(case), &options, &suffix).remove(0).0
     };
     let cases = ["stacked_gru_one_step", "lstm_cell", "torch_gru2_head_static", "gru_cell_params"];
     let all = cases.into_iter().flat_map(|case| {
-        [Precision::F32, Precision::Int8, Precision::Int8x16, Precision::Int16].map(|precision| (case, precision))
+        [Precision::F32, Precision::Int8, Precision::Int8x16, Precision::Int16]
+            .map(|precision| (case, precision))
     });
     let subjects: Vec<Subject> = all.map(of).collect();
     write_files(&folder, &subjects, Language::C);
     let command = |subject: &Subject, level: &[&str]| {
         let mut command = Command::new(machine.compiler[0]);
         command.current_dir(&folder).args(&machine.compiler[1..]).args(level);
-        command.args(["-Wall", "-Wextra", "-Werror", "-std=gnu11", "-c"]).arg(format!("{}.c", subject.name));
+        command
+            .args(["-Wall", "-Wextra", "-Werror", "-std=gnu11", "-c"])
+            .arg(format!("{}.c", subject.name));
         command
     };
     // at each level every precision, in two of the cases
@@ -324,7 +357,8 @@ fn armv7_compiles_with_any_list_of_instruction_sets() {
     }
     let compiler = CORTEX_M4F.compiler[0];
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machines-armv7");
-    let lists = [vec!["neon"], vec!["neon_fma"], vec!["neon", "neon_fma"], vec!["scalar_fma"], vec![]];
+    let lists =
+        [vec!["neon"], vec!["neon_fma"], vec!["neon", "neon_fma"], vec!["scalar_fma"], vec![]];
     let of = |names: &[&str], precision: Precision| {
         let isas = names.iter().map(|name| Isa::from_name(name).expect("a name")).collect();
         let options = Options::default()
@@ -336,22 +370,38 @@ fn armv7_compiles_with_any_list_of_instruction_sets() {
         Case::subjects(&corpus::case("lstm_cell"), &options, &suffix).remove(0).0
     };
     let precisions = [Precision::F32, Precision::F16, Precision::Int8, Precision::Int16];
-    let subjects = precisions.into_iter().flat_map(|precision| lists.iter().map(move |names| of(names, precision)));
+    let subjects = precisions
+        .into_iter()
+        .flat_map(|precision| lists.iter().map(move |names| of(names, precision)));
     let subjects: Vec<Subject> = subjects.collect();
     write_files(&folder, &subjects, Language::C);
     let command = |subject: &Subject, fpu: &str, more: &[&str]| {
         let mut command = Command::new(compiler);
-        command.current_dir(&folder).args(["-march=armv7-a", "-mfloat-abi=hard", &format!("-mfpu={fpu}"), "-O2"]);
-        command.args(["-Wall", "-Wextra", "-Werror", "-std=gnu11"]).args(more).arg(format!("{}.c", subject.name));
+        command.current_dir(&folder).args([
+            "-march=armv7-a",
+            "-mfloat-abi=hard",
+            &format!("-mfpu={fpu}"),
+            "-O2",
+        ]);
+        command
+            .args(["-Wall", "-Wextra", "-Werror", "-std=gnu11"])
+            .args(more)
+            .arg(format!("{}.c", subject.name));
         command
     };
     // every pair of a list, a precision and a unit
     let fpus = ["vfpv3-d16", "vfpv4-d16", "neon", "neon-vfpv4"];
-    let all = (0..lists.len()).flat_map(|list| (0..fpus.len()).map(move |fpu| (list, (list + fpu) % 4, fpu)));
+    let all = (0..lists.len())
+        .flat_map(|list| (0..fpus.len()).map(move |fpu| (list, (list + fpu) % 4, fpu)));
     let subject = |list, precision| &subjects[precision * lists.len() + list];
-    run_all(all.map(|(list, precision, fpu)| command(subject(list, precision), fpus[fpu], &["-c"])).collect());
+    run_all(
+        all.map(|(list, precision, fpu)| command(subject(list, precision), fpus[fpu], &["-c"]))
+            .collect(),
+    );
     let preprocessed = |more: &[&str]| {
-        let output = command(&subjects[2], "neon", &[more, &["-E"]].concat()).output().expect("the compiler starts");
+        let output = command(&subjects[2], "neon", &[more, &["-E"]].concat())
+            .output()
+            .expect("the compiler starts");
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     assert!(preprocessed(&[]).contains("cell0_neon"));
@@ -359,7 +409,8 @@ fn armv7_compiles_with_any_list_of_instruction_sets() {
 }
 
 /// Words that begin what compilers add to C.
-const EXTENSIONS: [&str; 5] = ["__attribute__", "__builtin", "__asm__", "__restrict", "vector_size"];
+const EXTENSIONS: [&str; 5] =
+    ["__attribute__", "__builtin", "__asm__", "__restrict", "vector_size"];
 
 /// The text that a compiler other than gcc and clang sees: without the lines between
 /// `#if defined(__GNUC__) ..` and its `#else`.
@@ -380,7 +431,11 @@ fn without_gcc(text: &str) -> String {
 /// Also where a compiler may fuse, and by a compiler that knows none of gcc's extensions to C11.
 #[test]
 fn portable() {
-    let few: Vec<_> = CASES.iter().filter(|(name, _)| !name.starts_with("rnnoise")).map(|(name, _)| *name).collect();
+    let few: Vec<_> = CASES
+        .iter()
+        .filter(|(name, _)| !name.starts_with("rnnoise"))
+        .map(|(name, _)| *name)
+        .collect();
     let all = corpus_cases(&PORTABLE[0]);
     let is_few = |trial: &&Trial| few.iter().any(|name| trial.subject.name.starts_with(name));
     let trials: Vec<_> = all.iter().filter(is_few).cloned().collect();
@@ -388,7 +443,9 @@ fn portable() {
         the_bits_of_these(machine, if at == 0 { &all } else { &trials });
     }
     for trial in &trials {
-        for file in trial.subject.files(Language::C).iter().filter(|file| !file.name.ends_with(".bin")) {
+        for file in
+            trial.subject.files(Language::C).iter().filter(|file| !file.name.ends_with(".bin"))
+        {
             let text = without_gcc(&String::from_utf8_lossy(&file.bytes));
             let found: Vec<_> = EXTENSIONS.iter().filter(|word| text.contains(**word)).collect();
             assert!(found.is_empty(), "{}: {found:?}", file.name);
@@ -417,16 +474,31 @@ fn other_systems() {
     ];
     write_files(&folder, &subjects, Language::C);
     let strict = ["-ffreestanding", "-Wall", "-Wextra", "-Werror", "-c"];
-    let windows =
-        ["--driver-mode=cl", "--target=x86_64-pc-windows-msvc", "/clang:-ffreestanding", "/W4", "/WX", "/O2", "/c"];
+    let windows = [
+        "--driver-mode=cl",
+        "--target=x86_64-pc-windows-msvc",
+        "/clang:-ffreestanding",
+        "/W4",
+        "/WX",
+        "/O2",
+        "/c",
+    ];
     let apple = |target| [&[target][..], &strict].concat();
-    let all = [windows.to_vec(), apple("--target=arm64-apple-macos"), apple("--target=x86_64-apple-macos")];
+    let all = [
+        windows.to_vec(),
+        apple("--target=arm64-apple-macos"),
+        apple("--target=x86_64-apple-macos"),
+    ];
     let command = |flags: &Vec<&str>, subject: &Subject| {
         let mut command = Command::new(CLANG);
         command.current_dir(&folder).args(flags).arg(format!("{}.c", subject.name));
         command
     };
-    run_all(all.iter().flat_map(|flags| subjects.iter().map(move |subject| command(flags, subject))).collect());
+    run_all(
+        all.iter()
+            .flat_map(|flags| subjects.iter().map(move |subject| command(flags, subject)))
+            .collect(),
+    );
 }
 
 /// The table of all machines: whether the bits are the interpreter's, and what a step of two models
@@ -434,25 +506,35 @@ fn other_systems() {
 #[test]
 #[ignore = "by hand: tests/machines/all"]
 fn all_machines() {
-    const COSTS: [(&str, Precision, usize); 2] =
-        [("gru_cell_128_fp16", Precision::F32, 55_296), ("rnnoise_step_f32", Precision::F32, 86_952)];
+    const COSTS: [(&str, Precision, usize); 2] = [
+        ("gru_cell_128_fp16", Precision::F32, 55_296),
+        ("rnnoise_step_f32", Precision::F32, 86_952),
+    ];
     say(
         "machine, compiler: bits; of a GRU of 128 and of RNNoise: instructions a step and a multiply-add, bytes of code, frame, stack",
     );
     for machine in chosen().filter(|machine| machine.counts_here()) {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("machines-{}", machine.name));
+        let folder =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("machines-{}", machine.name));
         let trials = all_trials(machine);
         let wrong = differences(machine, &trials, &machine.try_all(&folder, &trials, &FLAGS));
         let bits = if wrong.is_empty() { "same".to_owned() } else { wrong.join("; ") };
         let mut line = format!("{}, {}: {bits}", machine.name, machine.compiler_version());
         let models = cases(machine, &COSTS.map(|(name, format, _)| (name, format)));
-        for (cost, (.., multiply_adds)) in machine.costs(&folder, &models, &FLAGS).iter().zip(COSTS) {
-            let a_multiply_add = cost.instructions.map(|count| format!("{:.3}", count as f64 / multiply_adds as f64));
-            let number = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
+        for (cost, (.., multiply_adds)) in machine.costs(&folder, &models, &FLAGS).iter().zip(COSTS)
+        {
+            let a_multiply_add = cost
+                .instructions
+                .map(|count| format!("{:.3}", count as f64 / multiply_adds as f64));
+            let number =
+                |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
             // objects of Rust for Windows do not say whose code is where
             let [instructions, code, frame, stack] =
                 cost.numbers().map(|(_, count)| number(count.filter(|count| *count > 0)));
-            line += &format!("; {instructions} {} {code} {frame} {stack}", a_multiply_add.unwrap_or("-".to_owned()));
+            line += &format!(
+                "; {instructions} {} {code} {frame} {stack}",
+                a_multiply_add.unwrap_or("-".to_owned())
+            );
         }
         say(&line);
     }
@@ -463,7 +545,9 @@ fn all_machines() {
 #[test]
 #[ignore = "by hand: a minute for each machine"]
 fn random_models() {
-    chosen().filter(|machine| machine.is_here()).for_each(|machine| the_bits_of_these(machine, &drawn(machine)));
+    chosen()
+        .filter(|machine| machine.is_here())
+        .for_each(|machine| the_bits_of_these(machine, &drawn(machine)));
 }
 
 /// All machines, or the one that `CELLC_MACHINE` names.

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use cellc_runtime::{
-    Cell, Element, Port, augru_cell, augru_sequence, gru, gru_cell, gru_sequence, lstm_cell, lstm_sequence, rnn_cell,
-    rnn_sequence,
+    Cell, Element, Port, augru_cell, augru_sequence, gru, gru_cell, gru_sequence, lstm_cell,
+    lstm_sequence, rnn_cell, rnn_sequence,
 };
 use safetensors::SafeTensors;
 
@@ -158,7 +158,8 @@ fn augru(
     })
 }
 
-const INPUTS: [[f32; 3]; 4] = [[1.0, -0.5, 0.25], [0.0, 0.75, -1.0], [2.0, 2.0, -2.0], [-0.125, 0.0, 1.5]];
+const INPUTS: [[f32; 3]; 4] =
+    [[1.0, -0.5, 0.25], [0.0, 0.75, -1.0], [2.0, 2.0, -2.0], [-0.125, 0.0, 1.5]];
 
 /// Steps a cell and the equations side by side.
 fn follows<C>(mut cell: C, step: impl Fn(&[f64; 3], &[f64; 5]) -> [f64; 5])
@@ -172,7 +173,11 @@ where
             h = step(&x.map(f64::from), &h);
             cell.step(x, &mut h_out);
             for (got, wanted) in h_out.iter().zip(h) {
-                assert!((f64::from(*got) - wanted).abs() < 2e-6, "{h_out:?}, not {h:?}, on {}", cell.isa_name());
+                assert!(
+                    (f64::from(*got) - wanted).abs() < 2e-6,
+                    "{h_out:?}, not {h:?}, on {}",
+                    cell.isa_name()
+                );
             }
         }
         // after a reset, all over again
@@ -183,7 +188,8 @@ where
 
 #[test]
 fn a_gru_follows_its_equation_in_every_form() {
-    let (w, r, b): (_, _, [f32; 20]) = (weights(0), weights(100), std::array::from_fn(|i| weight(200 + i)));
+    let (w, r, b): (_, _, [f32; 20]) =
+        (weights(0), weights(100), std::array::from_fn(|i| weight(200 + i)));
     let short = b.first_chunk().expect("15 of 20");
     macro_rules! packed {
         ($module:ident, $b:expr) => {{
@@ -199,14 +205,17 @@ fn a_gru_follows_its_equation_in_every_form() {
         follows(After::with_isa(isa, &packed), |x, h| gru(x, h, &w, &r, &b, true, 0.8));
     }
     follows(Before::new(&packed!(before, short)), |x, h| gru(x, h, &w, &r, &b, false, none));
-    follows(Everything::new(&packed!(everything, short)), |x, h| gru(x, h, &w, &r, &b, false, none));
+    follows(Everything::new(&packed!(everything, short)), |x, h| {
+        gru(x, h, &w, &r, &b, false, none)
+    });
     follows(Unclipped::new(&packed!(unclipped, short)), |x, h| gru(x, h, &w, &r, &b, false, none));
     follows(Wrapped::new(&packed!(wrapped, short)), |x, h| gru(x, h, &w, &r, &b, false, 2.0));
 }
 
 #[test]
 fn quick_activations_are_near_the_exact_ones() {
-    let (w, r, b): (_, _, [f32; 15]) = (weights(0), weights(100), std::array::from_fn(|i| weight(200 + i)));
+    let (w, r, b): (_, _, [f32; 15]) =
+        (weights(0), weights(100), std::array::from_fn(|i| weight(200 + i)));
     let (mut exact_weights, mut quick_weights) = (before::Packed::new(), quick::Packed::new());
     before::pack(&before::Weights { w: &w, r: &r, b: &b }, &mut exact_weights);
     quick::pack(&quick::Weights { w: &w, r: &r, b: &b }, &mut quick_weights);
@@ -216,18 +225,24 @@ fn quick_activations_are_near_the_exact_ones() {
         exact.step(x, &mut right);
         quick.step(x, &mut found);
         assert_ne!(found, right);
-        assert!(found.iter().zip(right).all(|(a, b)| (a - b).abs() < 2e-4), "{found:?}, not {right:?}");
+        assert!(
+            found.iter().zip(right).all(|(a, b)| (a - b).abs() < 2e-4),
+            "{found:?}, not {right:?}"
+        );
     }
 }
 
 #[test]
 fn two_threads_give_the_bits_of_one() {
-    let fill = |to: &mut [f32], values: &dyn Fn(usize) -> f32| (0..).zip(to).for_each(|(k, to)| *to = values(k));
+    let fill = |to: &mut [f32], values: &dyn Fn(usize) -> f32| {
+        (0..).zip(to).for_each(|(k, to)| *to = values(k))
+    };
     let (mut w, mut r, mut b) = (vec![[0.0; 64]; 768], vec![[0.0; 256]; 768], [0.0; 1024]);
     fill(w.as_flattened_mut(), &|k| weight(k) / 8.0);
     fill(r.as_flattened_mut(), &|k| weight(50_000 + k) / 8.0);
     fill(&mut b, &weight);
-    let (w, r) = (w.as_slice().try_into().expect("rows of W"), r.as_slice().try_into().expect("rows of R"));
+    let (w, r) =
+        (w.as_slice().try_into().expect("rows of W"), r.as_slice().try_into().expect("rows of R"));
     // too large for the stack of a test
     static ONE: Mutex<alone::Packed> = Mutex::new(alone::Packed::new());
     static TWO: Mutex<shared::Packed> = Mutex::new(shared::Packed::new());
@@ -244,7 +259,11 @@ fn two_threads_give_the_bits_of_one() {
         own.step(&x, &mut out);
         assert_eq!(out.map(f32::to_bits), wanted.map(f32::to_bits), "step {step}");
         given.step_with(&mut pair, &x, &mut out);
-        assert_eq!(out.map(f32::to_bits), wanted.map(f32::to_bits), "step {step} on a pair that is given");
+        assert_eq!(
+            out.map(f32::to_bits),
+            wanted.map(f32::to_bits),
+            "step {step} on a pair that is given"
+        );
     }
     assert!(wanted.iter().any(|h| h.abs() > 0.1));
 }
@@ -257,7 +276,8 @@ fn only_the_named_instruction_sets_are_written() {
 
 #[test]
 fn a_batch_of_an_rnn_follows_its_equation_row_by_row() {
-    let (w, r, b): (_, _, [f32; 5]) = (weights(0), weights(100), std::array::from_fn(|i| weight(200 + i)));
+    let (w, r, b): (_, _, [f32; 5]) =
+        (weights(0), weights(100), std::array::from_fn(|i| weight(200 + i)));
     let mut packed = rows::Packed::new();
     rows::pack(&rows::Weights { w: &w, r: &r, b: &b }, &mut packed);
     let mut cell = Rows::new(&packed);
@@ -277,13 +297,21 @@ fn a_batch_of_an_rnn_follows_its_equation_row_by_row() {
 
 /// The file's values: little-endian f32.
 fn read<const N: usize>(file: &[u8]) -> [f32; N] {
-    let values: Vec<f32> = file.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    let values: Vec<f32> =
+        file.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
     values.try_into().expect("a tensor of that size")
 }
 
 macro_rules! case {
     ($case:literal, $tensor:literal) => {
-        &read(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/", $case, "/", $tensor, ".bin")))
+        &read(include_bytes!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/corpus/",
+            $case,
+            "/",
+            $tensor,
+            ".bin"
+        )))
     };
 }
 
@@ -336,12 +364,14 @@ fn a_batch_that_the_file_leaves_open_is_the_one_that_is_said() {
 #[test]
 fn an_onnx_model_s_dimensions_are_given_by_name() {
     const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/onnx/cases/gru_lens_bi_dyn");
-    let file = |name: &str| std::fs::read(format!("{FOLDER}/{name}.bin")).expect("a tensor of the case");
+    let file =
+        |name: &str| std::fs::read(format!("{FOLDER}/{name}.bin")).expect("a tensor of the case");
     let floats = |name: &str| -> Vec<f32> {
         file(name).as_chunks().0.iter().map(|bytes: &[u8; 4]| f32::from_le_bytes(*bytes)).collect()
     };
     let x: [f32; 45] = floats("r0_in0").try_into().expect("5 steps of 3 rows of 3");
-    let lens: Vec<i32> = file("r0_in1").as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect();
+    let lens: Vec<i32> =
+        file("r0_in1").as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect();
     let lens: [i32; 3] = lens.try_into().expect("3 rows");
     let mut outputs = of_onnx::Outputs::new();
     OfOnnx::new().step(&of_onnx::Inputs { x: &x, lens: &lens }, &mut outputs);
@@ -411,12 +441,15 @@ fn lstm(
         let at = order[gate];
         product(w, at, x)[i] + product(r, at, h)[i] + f64::from(b[at * 5 + i])
     };
-    let peep = |gate: usize, i: usize, c: f64| if of_lstm_cell_1 { f64::from(p[gate * 5 + i]) * c } else { 0.0 };
+    let peep = |gate: usize, i: usize, c: f64| {
+        if of_lstm_cell_1 { f64::from(p[gate * 5 + i]) * c } else { 0.0 }
+    };
     let clipped = |v: f64| v.clamp(-clip, clip);
     let mut next = [[0.0; 5]; 2];
     for i in 0..5 {
         let forget = f(clipped(sum(0, i) + peep(0, i, c[i])));
-        let input = if of_lstm_cell_1 { 1.0 - forget } else { f(clipped(sum(1, i) + peep(1, i, c[i]))) };
+        let input =
+            if of_lstm_cell_1 { 1.0 - forget } else { f(clipped(sum(1, i) + peep(1, i, c[i]))) };
         let cell = forget * c[i] + input * clipped(sum(2, i)).tanh();
         let output = f(clipped(sum(3, i) + peep(2, i, cell)));
         (next[0][i], next[1][i]) = (output * last(cell), cell);
@@ -431,8 +464,12 @@ fn near_f64(got: &[f32], wanted: &[f64]) {
 
 #[test]
 fn an_lstm_follows_its_equation_with_and_without_what_lstm_cell_1_has() {
-    let (w, r, b, p): (_, _, [f32; 20], [f32; 15]) =
-        (weights(0), weights(100), std::array::from_fn(|i| weight(300 + i)), std::array::from_fn(|i| weight(400 + i)));
+    let (w, r, b, p): (_, _, [f32; 20], [f32; 15]) = (
+        weights(0),
+        weights(100),
+        std::array::from_fn(|i| weight(300 + i)),
+        std::array::from_fn(|i| weight(400 + i)),
+    );
     macro_rules! follows {
         ($module:ident, $type:ident, $weights:expr, $first:literal) => {
             let mut packed = $module::Packed::new();
@@ -468,7 +505,8 @@ fn sequences_are_their_cells_step_after_step() {
     // bit for bit: whole, in pieces of one step, and as cells
     let (whole, piece) = (packed!(sequence, &[w], &[r], &[b]), packed!(step, &[w], &[r], &[b]));
     let one = packed!(before, &w, &r, &b);
-    let (mut whole, mut piece, mut one) = (Sequence::new(&whole), Step::new(&piece), Before::new(&one));
+    let (mut whole, mut piece, mut one) =
+        (Sequence::new(&whole), Step::new(&piece), Before::new(&one));
     let mut outputs = Sequence::zeroed_output();
     whole.step(INPUTS.as_flattened().try_into().expect("4 steps"), &mut outputs);
     for (x, y) in INPUTS.iter().zip(outputs.y.as_chunks::<5>().0) {
@@ -480,7 +518,8 @@ fn sequences_are_their_cells_step_after_step() {
     assert_eq!(outputs.y[15..], outputs.h_out);
 
     // with attention
-    let (whole, one) = (packed!(attentive_sequence, &[w], &[r], &[b]), packed!(attentive, &w, &r, &b));
+    let (whole, one) =
+        (packed!(attentive_sequence, &[w], &[r], &[b]), packed!(attentive, &w, &r, &b));
     let (mut whole, mut one) = (AttentiveSequence::new(&whole), Attentive::new(&one));
     let mut outputs = AttentiveSequence::zeroed_output();
     let x = INPUTS.as_flattened().try_into().expect("4 steps");
@@ -490,7 +529,14 @@ fn sequences_are_their_cells_step_after_step() {
         let mut h_out = [0.0; 5];
         one.step(&attentive::StepInputs { x, a: &[attention[t]] }, &mut h_out);
         assert_eq!(h_out, outputs.y[t * 5..][..5]);
-        h = augru(&x.map(f64::from), &h, (&w, &r, &b), false, f64::INFINITY, f64::from(attention[t]));
+        h = augru(
+            &x.map(f64::from),
+            &h,
+            (&w, &r, &b),
+            false,
+            f64::INFINITY,
+            f64::from(attention[t]),
+        );
         near_f64(&h_out, &h);
     }
 
@@ -537,7 +583,8 @@ fn what_pytorch_saved_gives_what_pytorch_gives() {
     near(&outputs.h_out, &of_file!("pytorch_gru", "hn"));
 
     // two layers and a dense one, step by step; a reset starts the second row of the batch
-    let (x, out) = (of_file!("pytorch_gru_with_head", "x"), of_file!("pytorch_gru_with_head", "out"));
+    let (x, out) =
+        (of_file!("pytorch_gru_with_head", "x"), of_file!("pytorch_gru_with_head", "out"));
     let mut cell = WithHead::new();
     for (x, wanted) in x.chunks_exact(12).zip(out.chunks_exact(8)) {
         cell.reset();
@@ -639,5 +686,11 @@ fn apples_weights_at_run_time_give_the_bits_of_its_file() {
         }};
     }
     same!(AppleAfter, AppleAfterAtRunTime, apple_after_at_run_time, "apple_gru_after", bias input_bias);
-    same!(AppleOuterBias, AppleOuterBiasAtRunTime, apple_outer_bias_at_run_time, "apple_gru_outer_bias", bias);
+    same!(
+        AppleOuterBias,
+        AppleOuterBiasAtRunTime,
+        apple_outer_bias_at_run_time,
+        "apple_gru_outer_bias",
+        bias
+    );
 }

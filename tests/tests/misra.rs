@@ -13,23 +13,27 @@ use cellc_tests::skipped::has;
 
 /// A case of each kind: scalars, a sequence in a batch, a cell in a batch, convolutions, and an open
 /// number of steps.
-const CASES: [&str; 5] = ["gru_cell_min", "onnx_lstm", "gru_cell_lbr0", "convolutions_2d", "stacked_gru_open"];
+const CASES: [&str; 5] =
+    ["gru_cell_min", "onnx_lstm", "gru_cell_lbr0", "convolutions_2d", "stacked_gru_open"];
 
 /// The advisory rules. All others that the checker knows are required or mandatory.
 const ADVISORY: &[&str] = &[
-    "1.2", "2.3", "2.4", "2.5", "2.6", "2.7", "4.2", "5.9", "8.7", "8.9", "8.11", "8.13", "10.5", "11.4", "11.5",
-    "12.1", "12.3", "12.4", "13.3", "13.4", "15.1", "15.4", "15.5", "17.5", "17.8", "18.4", "18.5", "19.2", "20.1",
-    "20.5", "21.12",
+    "1.2", "2.3", "2.4", "2.5", "2.6", "2.7", "4.2", "5.9", "8.7", "8.9", "8.11", "8.13", "10.5",
+    "11.4", "11.5", "12.1", "12.3", "12.4", "13.3", "13.4", "15.1", "15.4", "15.5", "17.5", "17.8",
+    "18.4", "18.5", "19.2", "20.1", "20.5", "21.12",
 ];
 
 /// The rules in the sentence of the page on targets.
 fn listed() -> BTreeSet<String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/targets.md");
     let page = fs::read_to_string(page).expect("the page is there").replace('\n', " ");
-    let (_, sentence) = page.split_once("MISRA C:2012's required rules").expect("the page lists rules");
+    let (_, sentence) =
+        page.split_once("MISRA C:2012's required rules").expect("the page lists rules");
     let (sentence, _) = sentence.split_once(". ").expect("a sentence ends");
-    let is_rule =
-        |word: &&str| word.split_once('.').is_some_and(|(a, b)| a.parse::<u8>().is_ok() && b.parse::<u8>().is_ok());
+    let is_rule = |word: &&str| {
+        word.split_once('.')
+            .is_some_and(|(a, b)| a.parse::<u8>().is_ok() && b.parse::<u8>().is_ok())
+    };
     sentence.split([' ', ',', '(', ')']).filter(is_rule).map(str::to_owned).collect()
 }
 
@@ -41,7 +45,8 @@ fn portable_c_breaks_only_the_rules_that_the_page_on_targets_lists() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("misra");
     let portable = cellc::internals::arch::Arch::from_name("portable").expect("a target");
     let options = Options::default().with_target(portable).with_language(Language::C);
-    let subjects: Vec<_> = CASES.iter().map(|name| corpus::case(name).subjects(&options, "").remove(0).0).collect();
+    let subjects: Vec<_> =
+        CASES.iter().map(|name| corpus::case(name).subjects(&options, "").remove(0).0).collect();
     write_files(&folder, &subjects, Language::C);
     let mut found = BTreeSet::new();
     for subject in &subjects {

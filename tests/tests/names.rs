@@ -26,16 +26,29 @@ const INTRINSICS: [(&str, &[&str], &str); 9] = [
     ("aarch64-linux-gnu-gcc", &[], "arm_acle.h"),
     ("arm-linux-gnueabihf-gcc", &["-mfpu=neon-vfpv4"], "arm_neon.h"),
     ("arm-none-eabi-gcc", &["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"], "arm_mve.h"),
-    ("clang-19", &["-ffreestanding", "--target=aarch64-linux-gnu", "-march=armv9-a+fp16+bf16"], "arm_neon.h"),
+    (
+        "clang-19",
+        &["-ffreestanding", "--target=aarch64-linux-gnu", "-march=armv9-a+fp16+bf16"],
+        "arm_neon.h",
+    ),
     ("clang-19", &["-ffreestanding", "--target=wasm32", "-msimd128"], "wasm_simd128.h"),
-    ("clang-19", &["-ffreestanding", "--target=riscv64-linux-gnu", "-march=rv64gcv"], "riscv_vector.h"),
-    ("clang-19", &["-ffreestanding", "--target=x86_64-linux-gnu", "-march=sapphirerapids"], "immintrin.h"),
+    (
+        "clang-19",
+        &["-ffreestanding", "--target=riscv64-linux-gnu", "-march=rv64gcv"],
+        "riscv_vector.h",
+    ),
+    (
+        "clang-19",
+        &["-ffreestanding", "--target=x86_64-linux-gnu", "-march=sapphirerapids"],
+        "immintrin.h",
+    ),
     ("gcc", &["-march=x86-64-v3"], "immintrin.h"),
 ];
 
 /// True if the compiler has the header; if not, that is said.
 fn knows((compiler, flags, header): &(&str, &[&str], &str)) -> bool {
-    let found = has(compiler) && compiler_works(compiler, flags, &format!("#include <{header}>\n"), Far::Compiled);
+    let found = has(compiler)
+        && compiler_works(compiler, flags, &format!("#include <{header}>\n"), Far::Compiled);
     if !found {
         skip(&format!("no {header} of {compiler}"));
     }
@@ -49,17 +62,25 @@ fn intrinsics_are_no_names() {
     for (compiler, flags, header) in INTRINSICS.into_iter().filter(knows) {
         // what is declared there, and not by what it includes
         let declared = |headers: &[&str]| {
-            let text: String = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
+            let text: String =
+                headers.iter().map(|header| format!("#include <{header}>\n")).collect();
             let source = folder().join(format!("{compiler}-{header}.c"));
             fs::write(&source, text).expect("a file");
             let preprocessed = |more: &[&str]| {
-                let output = Command::new(compiler).args(flags).arg("-E").args(more).arg(&source).output();
+                let output =
+                    Command::new(compiler).args(flags).arg("-E").args(more).arg(&source).output();
                 let output = output.expect("the compiler starts");
-                assert!(output.status.success(), "{compiler}: {}", String::from_utf8_lossy(&output.stderr));
+                assert!(
+                    output.status.success(),
+                    "{compiler}: {}",
+                    String::from_utf8_lossy(&output.stderr)
+                );
                 String::from_utf8(output.stdout).expect("it writes UTF-8")
             };
             let macros = preprocessed(&["-dM"]);
-            let macros = macros.lines().filter_map(|line| line.strip_prefix("#define ")?.split([' ', '(']).next());
+            let macros = macros
+                .lines()
+                .filter_map(|line| line.strip_prefix("#define ")?.split([' ', '(']).next());
             let text = preprocessed(&["-P"]);
             let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
             let words = text.split_inclusive(|c| !part(c)).filter_map(|word| {
@@ -69,17 +90,31 @@ fn intrinsics_are_no_names() {
             // gcc has a space between the name of a function and its parameters
             let spaced = text.split(" (").filter_map(|before| before.rsplit(|c| !part(c)).next());
             let is_plain = |name: &&str| name.starts_with(|c: char| c.is_ascii_lowercase());
-            macros.chain(words).chain(spaced).filter(is_plain).map(str::to_owned).collect::<BTreeSet<_>>()
+            macros
+                .chain(words)
+                .chain(spaced)
+                .filter(is_plain)
+                .map(str::to_owned)
+                .collect::<BTreeSet<_>>()
         };
-        let included: &[&str] = if compiler == "gcc" { &["stdint.h", "stdlib.h"] } else { &["stdint.h"] };
+        let included: &[&str] =
+            if compiler == "gcc" { &["stdint.h", "stdlib.h"] } else { &["stdint.h"] };
         let own = declared(&[&["stddef.h"], included, &[header]].concat());
-        let own: Vec<_> = own.difference(&declared(&[&["stddef.h"], included].concat())).cloned().collect();
-        assert!(own.len() > 300 || header == "arm_acle.h" || header == "immintrin.h", "{header}: {}", own.len());
+        let own: Vec<_> =
+            own.difference(&declared(&[&["stddef.h"], included].concat())).cloned().collect();
+        assert!(
+            own.len() > 300 || header == "arm_acle.h" || header == "immintrin.h",
+            "{header}: {}",
+            own.len()
+        );
         // arguments of attributes
         let is_attribute = |name: &str| {
-            ["target", "align_value", "aligned", "deprecated"].contains(&name) || name.contains("vector_type")
+            ["target", "align_value", "aligned", "deprecated"].contains(&name)
+                || name.contains("vector_type")
         };
-        wrong.extend(own.into_iter().filter(|name| prefix(name, false) == *name && !is_attribute(name)));
+        wrong.extend(
+            own.into_iter().filter(|name| prefix(name, false) == *name && !is_attribute(name)),
+        );
     }
     assert!(wrong.is_empty(), "{wrong:?}");
 }
@@ -107,9 +142,13 @@ fn folder() -> PathBuf {
 }
 
 fn compiled(file: ModelFile, options: Options) -> Compilation {
-    let text = file.text().replace(&format!(",{OPEN},"), ",?,").replace(&format!("<dim>{OPEN}</dim>"), "<dim>-1</dim>");
-    let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
-        .unwrap_or_else(|problems| panic!("{problems}"));
+    let text = file
+        .text()
+        .replace(&format!(",{OPEN},"), ",?,")
+        .replace(&format!("<dim>{OPEN}</dim>"), "<dim>-1</dim>");
+    let (model, _) =
+        openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+            .unwrap_or_else(|problems| panic!("{problems}"));
     let options = options.with_name(Some(FIXED.to_owned()));
     compile(&model, &options).unwrap_or_else(|problems| panic!("{problems}"))
 }
@@ -167,7 +206,8 @@ fn elementwise(count: usize) -> (ModelFile, Options) {
     let (mut file, mut shapes) = (ModelFile::default(), Vec::new());
     for k in 0..count {
         let x = file.parameter(&format!("x{k}"), &[1, OPEN, 2]);
-        let y = file.named("ReLU", "opset1", "", &[&x], &[(&format!("y{k}"), &[1, OPEN, 2])]).remove(0);
+        let y =
+            file.named("ReLU", "opset1", "", &[&x], &[(&format!("y{k}"), &[1, OPEN, 2])]).remove(0);
         file.result(&y);
         shapes.push((format!("x{k}"), vec![Some(1), None, Some(2)]));
     }
@@ -180,9 +220,11 @@ fn sequences(count: usize) -> (ModelFile, Options) {
     let x = file.parameter("x", &[1, OPEN, 1]);
     let sizes = file.operation("ShapeOf", "opset3", "output_type=\"i64\"", &[&x], &[3]);
     let [at, axis] = [file.integers(&[1], &[1]), file.integers(&[], &[0])];
-    let length = file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&sizes, &at, &axis], &[1]);
+    let length =
+        file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&sizes, &at, &axis], &[1]);
     for _ in 0..count {
-        let [h, w, r, b] = [&[1, 1, 1][..], &[1, 1, 1], &[1, 1, 1], &[1, 1]].map(|shape| constant(&mut file, shape));
+        let [h, w, r, b] = [&[1, 1, 1][..], &[1, 1, 1], &[1, 1, 1], &[1, 1]]
+            .map(|shape| constant(&mut file, shape));
         let data = "hidden_size=\"1\" activations=\"relu\"";
         let inputs = [&x, &h, &length, &w, &r, &b];
         let shapes = [vec![1, 1, OPEN, 1], vec![1, 1, 1]];
@@ -197,11 +239,15 @@ fn lengths(count: usize) -> (ModelFile, Options) {
     let mut file = ModelFile::default();
     let x = file.parameter("x", &[1, 2, 1]);
     for k in 0..count {
-        let length = file.parameter_of(&format!("n{k}"), if k % 2 == 0 { "i32" } else { "i64" }, &[1]);
-        let [h, w, r, b] = [&[1, 1, 1][..], &[1, 1, 1], &[1, 1, 1], &[1, 1]].map(|shape| constant(&mut file, shape));
+        let length =
+            file.parameter_of(&format!("n{k}"), if k % 2 == 0 { "i32" } else { "i64" }, &[1]);
+        let [h, w, r, b] = [&[1, 1, 1][..], &[1, 1, 1], &[1, 1, 1], &[1, 1]]
+            .map(|shape| constant(&mut file, shape));
         let data = "hidden_size=\"1\" activations=\"relu\"";
         let inputs = [&x, &h, &length, &w, &r, &b];
-        let y = file.operations("RNNSequence", "opset5", data, &inputs, &[vec![1, 1, 2, 1], vec![1, 1, 1]]).remove(0);
+        let y = file
+            .operations("RNNSequence", "opset5", data, &inputs, &[vec![1, 1, 2, 1], vec![1, 1, 1]])
+            .remove(0);
         file.result(&y);
     }
     (file, generic())
@@ -249,7 +295,8 @@ fn words(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let word = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let word =
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
         let skip = match c {
             '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
             '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
@@ -286,14 +333,17 @@ fn renamed(base: &Compilation, name: &str, named: &[(Place, String)]) -> Compila
             Place::Variable(i) => model.variables[*i].name = name.clone(),
         }
     }
-    compilation.interface = Interface::new(&compilation.model, &compilation.program, name, base.interface.pool);
+    compilation.interface =
+        Interface::new(&compilation.model, &compilation.program, name, base.interface.pool);
     compilation
 }
 
 /// Header and source in one text, of a model in C.
 fn c_text(compilation: &Compilation) -> [String; 2] {
-    let mut files =
-        compilation.emit("text").into_iter().map(|file| String::from_utf8(file.bytes.to_vec()).expect("text"));
+    let mut files = compilation
+        .emit("text")
+        .into_iter()
+        .map(|file| String::from_utf8(file.bytes.to_vec()).expect("text"));
     let (header, source) = (files.next().expect("a header"), files.next().expect("a source"));
     let source = source.replace("#include \"text.h\"\n", "");
     [header, source]
@@ -350,18 +400,26 @@ fn in_c(compilation: &Compilation) -> Compilation {
 /// Every identifier of generated files, of Rust and of C.
 fn identifiers() -> [BTreeSet<String>; 2] {
     let all_sets = |(file, options): (ModelFile, Options)| compiled(file, options.with_isas(None));
-    let mut compilations: Vec<_> = kinds(Language::Rust).into_iter().map(|kind| kind.compilation).collect();
-    compilations
-        .extend([elementwise(2), transposed(1), variables(1), sequences(1), lengths(2), cells(1)].map(all_sets));
+    let mut compilations: Vec<_> =
+        kinds(Language::Rust).into_iter().map(|kind| kind.compilation).collect();
+    compilations.extend(
+        [elementwise(2), transposed(1), variables(1), sequences(1), lengths(2), cells(1)]
+            .map(all_sets),
+    );
     compilations.push(kernels::subject(FIXED).compilation);
     let (mut rust, mut c) = (BTreeSet::new(), BTreeSet::new());
     for compilation in &compilations {
         rust.extend(words(&rust_text(compilation)));
         c.extend(words(&c_text(&in_c(compilation)).concat()));
     }
-    let of_steps = compilations.iter().filter(|compilation| compilation.model.steps.is_some()).count();
+    let of_steps =
+        compilations.iter().filter(|compilation| compilation.model.steps.is_some()).count();
     assert_eq!(of_steps, 3, "models of a run-time number of steps");
-    assert!(["Option", "self", "generic", "step", "net", "sigmoid"].iter().all(|word| rust.contains(*word)));
+    assert!(
+        ["Option", "self", "generic", "step", "net", "sigmoid"]
+            .iter()
+            .all(|word| rust.contains(*word))
+    );
     assert!(["uint32_t", "net_step", "NET_X_SIZE", "NULL"].iter().all(|word| c.contains(*word)));
     [rust, c]
 }
@@ -372,8 +430,10 @@ fn of_headers() -> BTreeSet<String> {
         return BTreeSet::new();
     }
     let source = folder().join("headers.c");
-    let headers = ["pthread.h", "sched.h", "stddef.h", "stdint.h", "string.h", "cpuid.h", "immintrin.h"];
-    fs::write(&source, headers.map(|header| format!("#include <{header}>\n")).concat()).expect("written");
+    let headers =
+        ["pthread.h", "sched.h", "stddef.h", "stdint.h", "string.h", "cpuid.h", "immintrin.h"];
+    fs::write(&source, headers.map(|header| format!("#include <{header}>\n")).concat())
+        .expect("written");
     let preprocessed = |flags: &[&str]| {
         let mut command = Command::new("gcc");
         command.args(["-std=gnu11", "-D_GNU_SOURCE", "-E"]).args(flags).arg(&source);
@@ -381,10 +441,16 @@ fn of_headers() -> BTreeSet<String> {
     };
     let mut found = words(&preprocessed(&["-P"]));
     let macros = preprocessed(&["-dM"]);
-    found.extend(macros.lines().filter_map(|line| words(line.strip_prefix("#define ")?).pop_first()));
+    found.extend(
+        macros.lines().filter_map(|line| words(line.strip_prefix("#define ")?).pop_first()),
+    );
     // what begins with an underscore is no name that cellc would give
     found.retain(|word| !word.starts_with('_'));
-    assert!(["uint8_t", "pthread_mutex_init", "linux", "select"].iter().all(|word| found.contains(*word)));
+    assert!(
+        ["uint8_t", "pthread_mutex_init", "linux", "select"]
+            .iter()
+            .all(|word| found.contains(*word))
+    );
     found
 }
 
@@ -427,7 +493,8 @@ fn batches(names: &BTreeSet<String>, language: Language) -> Vec<Compilation> {
             })
         });
         for (model, (_, place)) in models.iter().zip(batches) {
-            let named: Vec<_> = names.iter().enumerate().map(|(k, name)| (place(k), name.to_string())).collect();
+            let named: Vec<_> =
+                names.iter().enumerate().map(|(k, name)| (place(k), name.to_string())).collect();
             all.push(renamed(model, FIXED, &named));
         }
     }
@@ -449,7 +516,13 @@ fn check_rust(edition: &str, texts: impl Iterator<Item = String>, flags: &[&str]
     let mut rustc = driver::rustc();
     // what would be written of the functions of another kind of library is long, and nobody reads
     // it
-    rustc.current_dir(&folder).args(["--crate-type=cdylib", "--emit=metadata", "-Dwarnings", "--edition", edition]);
+    rustc.current_dir(&folder).args([
+        "--crate-type=cdylib",
+        "--emit=metadata",
+        "-Dwarnings",
+        "--edition",
+        edition,
+    ]);
     driver::run(rustc.args(flags).arg("all.rs"));
 }
 
@@ -492,13 +565,18 @@ fn check_c(compilations: impl Iterator<Item = Compilation>) {
         unit.texts[1].push_str(&source);
     }
     for (at, (compiler, flags, extension)) in
-        [("g++", &["-std=c++11"][..], "hpp"), ("gcc", &["-std=gnu11", "-D_GNU_SOURCE"], "c")].into_iter().enumerate()
+        [("g++", &["-std=c++11"][..], "hpp"), ("gcc", &["-std=gnu11", "-D_GNU_SOURCE"], "c")]
+            .into_iter()
+            .enumerate()
     {
         if !has(compiler) {
             continue;
         }
         let mut command = Command::new(compiler);
-        command.current_dir(&folder).args(["-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]).args(flags);
+        command
+            .current_dir(&folder)
+            .args(["-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror"])
+            .args(flags);
         if extension == "hpp" {
             command.args(["-x", "c++"]);
         }
@@ -521,7 +599,11 @@ fn rust_takes_any_name() {
     let kinds = kinds(Language::Rust);
     let text = |kind: &Kind| rust_text(&kind.compilation);
     let names: BTreeSet<_> = kinds.iter().flat_map(|kind| words(&outermost(&text(kind)))).collect();
-    assert!(["flat", "generic", "step", "steps", "Inputs", "h", "Pair"].iter().all(|name| names.contains(*name)));
+    assert!(
+        ["flat", "generic", "step", "steps", "Inputs", "h", "Pair"]
+            .iter()
+            .all(|name| names.contains(*name))
+    );
     let mut texts = Vec::new();
     for kind in &kinds {
         for place in &kind.places {
@@ -560,10 +642,14 @@ fn c_takes_any_name() {
 #[test]
 fn macros_take_any_name() {
     let kinds = kinds(Language::Rust);
-    let names: BTreeSet<_> = kinds.iter().flat_map(|kind| words(&outermost(&rust_text(&kind.compilation)))).collect();
+    let names: BTreeSet<_> =
+        kinds.iter().flat_map(|kind| words(&outermost(&rust_text(&kind.compilation)))).collect();
     let types = names.iter().map(|name| {
         let mut letters = name.chars();
-        letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
+        letters
+            .next()
+            .map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
+            .unwrap_or_default()
     });
     // a type of the crate's own root cannot have this name
     let types: BTreeSet<_> = types.filter(|name| name != "Self" && name != "_").collect();
@@ -576,8 +662,18 @@ fn macros_take_any_name() {
     // what the macros' code names, without the macros
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src/lib.rs");
     let mut rustc = driver::rustc();
-    rustc.args(["--crate-name=cellc_runtime", "--crate-type=lib", "--emit=metadata", "--edition=2024", "--out-dir"]);
+    rustc.args([
+        "--crate-name=cellc_runtime",
+        "--crate-type=lib",
+        "--emit=metadata",
+        "--edition=2024",
+        "--out-dir",
+    ]);
     let library = own_folder();
     driver::run(rustc.arg(library.path()).arg(runtime));
-    check_rust("2021", texts, &["--extern=cellc_runtime", &format!("-L{}", library.path().display())]);
+    check_rust(
+        "2021",
+        texts,
+        &["--extern=cellc_runtime", &format!("-L{}", library.path().display())],
+    );
 }

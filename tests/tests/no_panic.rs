@@ -46,7 +46,13 @@ fn modules() -> Vec<Module> {
     // what rounds weights that are given at run time
     let packing = [Precision::Int8, Precision::Int8x16, Precision::Int16].map(|precision| {
         let options = Options::default().with_precision(Some(precision));
-        given_weights::subject(&format!("given_in_{}", precision.name()), &options, Weights::GivenButR, true, 1)
+        given_weights::subject(
+            &format!("given_in_{}", precision.name()),
+            &options,
+            Weights::GivenButR,
+            true,
+            1,
+        )
     });
     let subjects = [kernels::subject("made_by_hand")].into_iter().chain(packing).map(of_subject);
     corpus::cases().into_iter().map(compiled).chain(subjects).collect()
@@ -60,14 +66,30 @@ fn symbols(folder: &Path, modules: &[Module], level: &str) -> (Vec<String>, Vec<
         // object has it, too
         let Module { name, function, .. } = module;
         library.push_str(&format!("pub mod {name};\n#[unsafe(no_mangle)]\n"));
-        library.push_str(&format!("pub fn address_{name}() -> *const () {{ {name}::{function} as *const () }}\n"));
-        fs::write(folder.join(format!("{}.rs", module.name)), &module.text).expect("writing a module");
+        library.push_str(&format!(
+            "pub fn address_{name}() -> *const () {{ {name}::{function} as *const () }}\n"
+        ));
+        fs::write(folder.join(format!("{}.rs", module.name)), &module.text)
+            .expect("writing a module");
     }
     fs::write(folder.join("lib.rs"), library).expect("writing the library");
     let object = format!("{level}.o");
     let mut rustc = driver::rustc();
-    rustc.args(["--edition=2021", "--crate-type=lib", "--crate-name=all", "-Cpanic=abort", "-Ccodegen-units=1"]);
-    rustc.args(["-Dwarnings", &format!("-Copt-level={level}"), "--emit=obj", "-o", &object, "lib.rs"]);
+    rustc.args([
+        "--edition=2021",
+        "--crate-type=lib",
+        "--crate-name=all",
+        "-Cpanic=abort",
+        "-Ccodegen-units=1",
+    ]);
+    rustc.args([
+        "-Dwarnings",
+        &format!("-Copt-level={level}"),
+        "--emit=obj",
+        "-o",
+        &object,
+        "lib.rs",
+    ]);
     driver::run(rustc.current_dir(folder));
     let output = Command::new("nm").arg(&object).current_dir(folder).output().expect("nm starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -109,7 +131,12 @@ fn holds(level: &str, third: usize) {
         let mut entries = vec![mangled(&[&module.name, &module.function])];
         if cfg!(target_arch = "x86_64") {
             let has_body = |isa: &&str| module.text.contains(&format!("mod {isa} {{"));
-            entries.extend(["avx2", "avx512"].into_iter().filter(has_body).map(|isa| mangled(&[&module.name, isa])));
+            entries.extend(
+                ["avx2", "avx512"]
+                    .into_iter()
+                    .filter(has_body)
+                    .map(|isa| mangled(&[&module.name, isa])),
+            );
         }
         for entry in entries {
             let found = defined.iter().any(|symbol| entry.iter().all(|part| symbol.contains(part)));
@@ -138,7 +165,8 @@ fn a_planted_index_is_found() {
     if !has("nm") {
         return;
     }
-    let mut module = modules().into_iter().find(|m| m.name == "gru_cell_128_f32").expect("a corpus case");
+    let mut module =
+        modules().into_iter().find(|m| m.name == "gru_cell_128_f32").expect("a corpus case");
     let before = "    /// The instruction set in use.";
     // rustc leaves a small function to its callers, so it has to be told
     let planted = "    /// Planted.\n    #[inline(never)]\n    pub fn planted(&self, i: usize) -> f32 { self.h[i] }\n";

@@ -39,11 +39,13 @@ fn file() -> (ModelFile, usize) {
     of_x.push(file.operation("Abs", "opset1", "", &[&x], &shape));
     of_x.push(file.operation("SoftMax", "opset1", "axis=\"1\"", &[&x], &shape));
     // one weight for each unit: what is infinite stays so
-    let numbers = |len: usize, step: usize| (0..len).map(move |i| ((i * step % 7) as f32 - 3.0) / 8.0);
+    let numbers =
+        |len: usize, step: usize| (0..len).map(move |i| ((i * step % 7) as f32 - 3.0) / 8.0);
     let zero = file.constant(&shape, Stored::F32, (0..LEN).map(|_| 0.0));
     let state = file.parameter("h", &shape);
     for name in Activation::NAMES {
-        let [w, r] = [5, 3].map(|step| file.constant(&[LEN, LEN], Stored::F32, numbers(LEN * LEN, step)));
+        let [w, r] =
+            [5, 3].map(|step| file.constant(&[LEN, LEN], Stored::F32, numbers(LEN * LEN, step)));
         let b = file.constant(&[LEN], Stored::F32, numbers(LEN, 2));
         let parameters = match name {
             "relu" | "sigmoid" | "tanh" | "softsign" | "softplus" => "",
@@ -64,7 +66,8 @@ fn file() -> (ModelFile, usize) {
 fn subject(accuracy: Accuracy, calls: &[[Vec<f32>; 2]]) -> Subject {
     let (file, _) = file();
     let (text, bin) = (file.text(), file.weights);
-    let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", bin))).expect("a model");
+    let (model, _) =
+        openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", bin))).expect("a model");
     let name = format!("net_{}", accuracy.name());
     let options = Options::default()
         .with_name(Some(name.clone()))
@@ -105,8 +108,16 @@ fn a_nan_stays_one_in_every_language() {
         for ((_, isa, call, way, result), bits) in &expected {
             let nan = bits.iter().all(|bits| f32::from_bits(*bits).is_nan());
             let asked = matches!((call, *result < both), (0 | 2, _) | (1, true));
-            assert!(nan || !asked, "{} on {isa}: result {result} of call {call}, {way:?}", subject.name);
-            assert!(!nan || asked || *call > 2, "{} on {isa}: result {result} of call {call}", subject.name);
+            assert!(
+                nan || !asked,
+                "{} on {isa}: result {result} of call {call}, {way:?}",
+                subject.name
+            );
+            assert!(
+                !nan || asked || *call > 2,
+                "{} on {isa}: result {result} of call {call}",
+                subject.name
+            );
         }
     }
     let expected = subjects.iter().flat_map(|subject| subject.expected(&isas)).collect();
@@ -132,13 +143,16 @@ fn nan_is_never_the_best() {
         });
         let text = file.text();
         let (model, _) =
-            openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights))).expect("a model");
-        let compilation = compile(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+            openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+                .expect("a model");
+        let compilation =
+            compile(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         Subject { name: "best".to_owned(), compilation, calls: Vec::new() }
     };
     let (nan, inf) = (f32::NAN, f32::INFINITY);
     for mode in ["max", "min"] {
-        let subject = of(&format!("axis=\"1\" mode=\"{mode}\" sort=\"value\" index_element_type=\"i64\""));
+        let subject =
+            of(&format!("axis=\"1\" mode=\"{mode}\" sort=\"value\" index_element_type=\"i64\""));
         let (low, high) = if mode == "max" { (1.0, 2.0) } else { (2.0, 1.0) };
         let worst = if mode == "max" { -inf } else { inf };
         for (x, values, places) in [
@@ -149,18 +163,27 @@ fn nan_is_never_the_best() {
             ([low, low, nan, high], [high, low, low], [3.0, 0.0, 1.0]),
         ] {
             let same = |found: &[f64], wanted: &[f32]| {
-                found.iter().zip(wanted).all(|(a, b)| a.is_nan() && b.is_nan() || *a == f64::from(*b))
+                found
+                    .iter()
+                    .zip(wanted)
+                    .all(|(a, b)| a.is_nan() && b.is_nan() || *a == f64::from(*b))
             };
             let x = vec![x.to_vec()];
             let reference = subject.reference(&x);
-            assert!(same(&reference[0], &values) && same(&reference[1], &places), "{mode} {x:?}: {reference:?}");
+            assert!(
+                same(&reference[0], &values) && same(&reference[1], &places),
+                "{mode} {x:?}: {reference:?}"
+            );
             for isa in 0..subject.isas().count() {
                 let found: Vec<Vec<f64>> = subject
                     .interpret(isa, &x)
                     .iter()
                     .map(|values| values.iter().map(|value| f64::from(*value)).collect())
                     .collect();
-                assert!(same(&found[0], &values) && same(&found[1], &places), "{mode} {x:?}: {found:?}");
+                assert!(
+                    same(&found[0], &values) && same(&found[1], &places),
+                    "{mode} {x:?}: {found:?}"
+                );
             }
         }
     }

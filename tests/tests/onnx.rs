@@ -41,7 +41,10 @@ fn cases() -> Vec<Compiled> {
             (Err(problems), None) => panic!("{name} is refused: {problems}"),
         }
     }
-    assert!(read.is_empty(), "{read:?} are read: take them out of the list of those that are refused");
+    assert!(
+        read.is_empty(),
+        "{read:?} are read: take them out of the list of those that are refused"
+    );
     assert!(cases.len() >= 40, "{} cases are left", cases.len());
     for file in hostile().into_iter().filter(|file| file.expected == "accept") {
         let problems = |problems| panic!("{} is refused: {problems}", file.name);
@@ -57,18 +60,29 @@ fn every_case_is_within_its_tolerance_and_its_bound_with_the_same_bits_everywher
             let mut variables: Vec<_> = subject.isas().map(|_| subject.variables()).collect();
             for (call, run) in runs.iter().enumerate() {
                 let oracle = &case.runs[*run].oracle;
-                agreement::on_all_isas(&subject, &subject.calls[call], &mut variables, |name, compared| {
-                    let sizes = compared.found.results.iter().map(Vec::len);
-                    assert!(sizes.eq(oracle.iter().map(Vec::len)), "{}: other sizes", subject.name);
-                    for ((i, place), found, right, limit) in compared.elements().filter(|e| e.0.0 < oracle.len()) {
-                        let (golden, tolerance) = (oracle[i][place], case.tolerance[i]);
+                agreement::on_all_isas(
+                    &subject,
+                    &subject.calls[call],
+                    &mut variables,
+                    |name, compared| {
+                        let sizes = compared.found.results.iter().map(Vec::len);
                         assert!(
-                            same(found, golden, tolerance) && same(found, right, limit),
-                            "{} run {run} on {name}, result {i} element {place}: {found}, not {golden}, allowed {tolerance:e}; reference {right}, bound {limit:e}",
+                            sizes.eq(oracle.iter().map(Vec::len)),
+                            "{}: other sizes",
                             subject.name
                         );
-                    }
-                });
+                        for ((i, place), found, right, limit) in
+                            compared.elements().filter(|e| e.0.0 < oracle.len())
+                        {
+                            let (golden, tolerance) = (oracle[i][place], case.tolerance[i]);
+                            assert!(
+                                same(found, golden, tolerance) && same(found, right, limit),
+                                "{} run {run} on {name}, result {i} element {place}: {found}, not {golden}, allowed {tolerance:e}; reference {right}, bound {limit:e}",
+                                subject.name
+                            );
+                        }
+                    },
+                );
             }
         }
     }
@@ -154,9 +168,11 @@ fn generated_rust_is_the_interpreter_bit_for_bit() {
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn optimised_rust_of_quantised_layers_is_the_interpreter_bit_for_bit() {
-    let case = corpus::case_in(&corpus::onnx_folder().join("qdq_gru")).unwrap_or_else(|e| panic!("{e}"));
+    let case =
+        corpus::case_in(&corpus::onnx_folder().join("qdq_gru")).unwrap_or_else(|e| panic!("{e}"));
     let options = Options::default().with_precision(Some(cellc::Precision::Int8));
-    let in_integers = case.compiled(&options, "_in_int8").expect("it compiles").into_iter().map(|(s, _)| s);
+    let in_integers =
+        case.compiled(&options, "_in_int8").expect("it compiles").into_iter().map(|(s, _)| s);
     let quantised = subjects().into_iter().filter(|subject| subject.name.starts_with("qdq_"));
     let subjects: Vec<_> = in_integers.chain(quantised).collect();
     let expected = subjects.iter().flat_map(|s| s.expected(&driver::isas())).collect();
@@ -186,7 +202,10 @@ fn damaged_and_hostile_files_are_refused_with_words_or_right() {
     let all = hostile();
     assert!(all.len() >= 47, "{} files", all.len());
     for file in &all {
-        let read = formats::read(&bad_folder().join(&file.name).join("model.onnx"), &ReadOptions::default());
+        let read = formats::read(
+            &bad_folder().join(&file.name).join("model.onnx"),
+            &ReadOptions::default(),
+        );
         let compilation = read.and_then(|(model, _)| compile(&model, &Options::default()));
         let Hostile { name, why, .. } = file;
         match (compilation, &file.expected[..]) {

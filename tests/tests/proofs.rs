@@ -38,13 +38,19 @@ fn program(subject: &Subject, attribute: &str, call: &str) -> String {
     let upper = name.to_ascii_uppercase();
     let size = |field: &str| format!("{upper}_{}_SIZE", field.to_ascii_uppercase());
     let array = |field: &str| format!("static float {field}_values[{}];\n", size(field));
-    let fields = || interface.inputs.iter().chain(&interface.outputs).map(|field| field.name.as_str());
+    let fields =
+        || interface.inputs.iter().chain(&interface.outputs).map(|field| field.name.as_str());
     let arrays: String = fields().map(array).collect();
     let all = |fields: &[cellc::internals::emit::names::Field]| {
-        fields.iter().map(|field| format!(".{0} = {0}_values", field.name)).collect::<Vec<_>>().join(", ")
+        fields
+            .iter()
+            .map(|field| format!(".{0} = {0}_values", field.name))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     // a body takes the state that the pure function of a single cell makes
-    let has_state = if call.ends_with("_run") { interface.takes_state } else { interface.has_state() };
+    let has_state =
+        if call.ends_with("_run") { interface.takes_state } else { interface.has_state() };
     let state = if has_state { format!("static {name}_state state;\n") } else { String::new() };
     let state_argument = if has_state { "&state, " } else { "" };
     format!(
@@ -60,7 +66,14 @@ fn cbmc(folder: &Path) -> Output {
     let mut command = Command::new("cbmc");
     // what is computed with the numbers plays no part in where they stand: the formula is without
     // it
-    command.args(["--bounds-check", "--pointer-check", "--unwinding-assertions", "--unwind", "20", "--slice-formula"]);
+    command.args([
+        "--bounds-check",
+        "--pointer-check",
+        "--unwinding-assertions",
+        "--unwind",
+        "20",
+        "--slice-formula",
+    ]);
     command.args(["--verbosity", "4", "main.c"]).current_dir(folder).output().expect("cbmc starts")
 }
 
@@ -79,31 +92,53 @@ fn no_kernel_leaves_its_arrays() {
         ("pieces", iterator()),
     ];
     for (name, file) in models {
-        let subject = random::compiled(name, file, Options::default().with_isas(Some(Vec::new())), 0);
+        let subject =
+            random::compiled(name, file, Options::default().with_isas(Some(Vec::new())), 0);
         let folder = written("proofs", &subject);
-        fs::write(folder.join("main.c"), program(&subject, "", &format!("{name}_run_generic"))).expect("a file");
+        fs::write(folder.join("main.c"), program(&subject, "", &format!("{name}_run_generic")))
+            .expect("a file");
         let output = cbmc(&folder);
         let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{name}: {text}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{name}: {text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
 
         // one element less than a kernel writes
         let field = &subject.compilation.interface.outputs[0].name;
         let size = format!("{}_{}_SIZE", name.to_ascii_uppercase(), field.to_ascii_uppercase());
         let planted = program(&subject, "", &format!("{name}_run_generic"));
-        let planted = planted.replace(&format!("{field}_values[{size}]"), &format!("{field}_values[{size} - 1]"));
+        let planted = planted
+            .replace(&format!("{field}_values[{size}]"), &format!("{field}_values[{size} - 1]"));
         fs::write(folder.join("main.c"), planted).expect("a file");
-        assert_eq!(cbmc(&folder).status.code(), Some(10), "{name}: an array that is too short is not seen");
+        assert_eq!(
+            cbmc(&folder).status.code(),
+            Some(10),
+            "{name}: an array that is too short is not seen"
+        );
     }
 }
 
 /// Compiles and runs `main.c` under RealtimeSanitizer.
 fn realtime(folder: &Path, clang: &str) -> Option<Output> {
     let compiled = Command::new(clang)
-        .args(["-std=gnu2x", "-O2", "-Wno-unused-function", "-fsanitize=realtime", "main.c", "-o", "main"])
+        .args([
+            "-std=gnu2x",
+            "-O2",
+            "-Wno-unused-function",
+            "-fsanitize=realtime",
+            "main.c",
+            "-o",
+            "main",
+        ])
         .current_dir(folder)
         .output()
         .expect("clang starts");
-    compiled.status.success().then(|| Command::new(folder.join("main")).output().expect("the program starts"))
+    compiled
+        .status
+        .success()
+        .then(|| Command::new(folder.join("main")).output().expect("the program starts"))
 }
 
 #[test]
@@ -115,13 +150,20 @@ fn no_step_allocates_or_waits() {
         "#include <stdlib.h>\nstatic void f(void) {guarded} {{ free(malloc(1)); }}\nint main(void) {{ f(); return 0; }}\n"
     );
     fs::write(folder.join("main.c"), planted).expect("a file");
-    let refuses = |clang: &&str| realtime(&folder, clang).is_some_and(|output| !output.status.success());
+    let refuses =
+        |clang: &&str| realtime(&folder, clang).is_some_and(|output| !output.status.success());
     let Some(clang) = CLANGS.into_iter().filter(|name| works(name)).find(refuses) else {
         skip("no clang with RealtimeSanitizer");
         return;
     };
-    for name in ["gru_cell_128_fp16", "lstm_cell", "rnn_cell_relu_clip", "onnx_gru_bi_dense", "ti_gru", "stateful_gru"]
-    {
+    for name in [
+        "gru_cell_128_fp16",
+        "lstm_cell",
+        "rnn_cell_relu_clip",
+        "onnx_gru_bi_dense",
+        "ti_gru",
+        "stateful_gru",
+    ] {
         let options = Options::default().with_weights_as(WeightsAs::Inline);
         let case = corpus::case(name);
         let (subject, _) = Case::subjects(&case, &options, "").swap_remove(0);
@@ -172,7 +214,10 @@ fn two_steps(subject: &Subject) -> String {
     let input = match &values[..] {
         [one] => format!("&{one}"),
         _ => {
-            let named = fields.iter().zip(&values).map(|(field, value)| format!("{}: &{value}", field.name));
+            let named = fields
+                .iter()
+                .zip(&values)
+                .map(|(field, value)| format!("{}: &{value}", field.name));
             format!("&{name}::{record} {{ {} }}", named.collect::<Vec<_>>().join(", "))
         }
     };
@@ -209,30 +254,41 @@ fn miri_finds_no_undefined_behaviour() {
         random::compiled("sequence", sequence(), generic(), 0),
         random::compiled("head", head(), generic(), 0),
         random::compiled("pieces", iterator(), generic(), 0),
-        random::compiled("in_halves", cell("GRUCell", 3, after), generic().with_precision(Some(Precision::F16)), 0),
+        random::compiled(
+            "in_halves",
+            cell("GRUCell", 3, after),
+            generic().with_precision(Some(Precision::F16)),
+            0,
+        ),
         random::compiled("in_int8", cell("GRUCell", 3, after), in_integers(Precision::Int8), 0),
         random::compiled("in_int16", cell("LSTMCell", 4, ""), in_integers(Precision::Int16), 0),
         cellc_tests::kernels::subject("made_by_hand"),
     ];
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("miri");
     fs::create_dir_all(folder.join("src")).expect("a folder");
-    let manifest = "[package]\nname = \"interpreted\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[workspace]\n";
+    let manifest =
+        "[package]\nname = \"interpreted\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[workspace]\n";
     fs::write(folder.join("Cargo.toml"), manifest).expect("a file");
     let mut main = String::from("#![allow(dead_code)]\n");
     for subject in &subjects {
         let text = subject.files(Language::Rust).pop().expect("the source comes last").bytes;
-        fs::write(folder.join("src").join(format!("{}.rs", subject.name)), text.as_slice()).expect("a file");
+        fs::write(folder.join("src").join(format!("{}.rs", subject.name)), text.as_slice())
+            .expect("a file");
         main += &format!("mod {};\n{}", subject.name, two_steps(subject));
     }
-    let calls: String = subjects.iter().map(|subject| format!("    step_{}();\n", subject.name)).collect();
+    let calls: String =
+        subjects.iter().map(|subject| format!("    step_{}();\n", subject.name)).collect();
     let interpreted = |calls: &str| {
-        fs::write(folder.join("src/main.rs"), format!("{main}fn main() {{\n{calls}}}\n")).expect("a file");
+        fs::write(folder.join("src/main.rs"), format!("{main}fn main() {{\n{calls}}}\n"))
+            .expect("a file");
         let mut cargo = Command::new("cargo");
         // the toolchain of the tests is not that of Miri
         for variable in ["RUSTC", "RUSTFLAGS", "RUSTUP_TOOLCHAIN", "CARGO"] {
             cargo.env_remove(variable);
         }
-        cargo.env("MIRIFLAGS", "-Zmiri-strict-provenance").env("CARGO_TARGET_DIR", folder.join("target"));
+        cargo
+            .env("MIRIFLAGS", "-Zmiri-strict-provenance")
+            .env("CARGO_TARGET_DIR", folder.join("target"));
         let cargo = cargo.args(["+nightly", "miri", "run", "--offline"]).current_dir(&folder);
         cargo.output().expect("cargo starts")
     };

@@ -79,19 +79,29 @@ fn check(subject: &Subject, seen: &mut Seen) {
                 for pair in &subject.model().states {
                     parameters[pair.parameter].clone_from(&results[pair.result]);
                 }
-                let all_bits = |all: &Vec<f32>| all.iter().copied().map(cellc_tests::subject::bits).collect();
+                let all_bits =
+                    |all: &Vec<f32>| all.iter().copied().map(cellc_tests::subject::bits).collect();
                 all.extend(results.iter().chain(&variables).map(all_bits));
             }
             match &first[usize::from(fused)] {
                 None => first[usize::from(fused)] = Some(all),
-                Some(other) => assert!(*other == all, "{} call {call}: other bits on {name}", subject.name),
+                Some(other) => {
+                    assert!(*other == all, "{} call {call}: other bits on {name}", subject.name)
+                }
             }
         }
     }
 }
 
 /// What holds of the results of one step beside the reference.
-fn judge(subject: &Subject, compared: &Compared, call: usize, step: usize, what: &str, seen: &mut Seen) {
+fn judge(
+    subject: &Subject,
+    compared: &Compared,
+    call: usize,
+    step: usize,
+    what: &str,
+    seen: &mut Seen,
+) {
     if call == SPECIAL {
         return no_nan_is_lost(compared, what, seen);
     }
@@ -112,7 +122,8 @@ fn judge(subject: &Subject, compared: &Compared, call: usize, step: usize, what:
 /// Whether matrices are what they are in the model.
 fn stored_exactly(subject: &Subject) -> bool {
     let options = &subject.compilation.options;
-    options.numerics.precision.unwrap_or_default() == Precision::F32 && options.numerics.precision_of.is_empty()
+    options.numerics.precision.unwrap_or_default() == Precision::F32
+        && options.numerics.precision_of.is_empty()
 }
 
 /// Whether a model is one step of one cell whose activations have bounded results.
@@ -131,14 +142,20 @@ fn within(compared: &Compared, what: &str, single: bool, about: Option<f64>, see
             seen.bounded += 1;
             assert!(error <= limit, "{}: off by {error:e}, bound {limit:e}", what());
             // a bound that allows anything would show nothing
-            assert!(!(single && limit > 0.01 * right.abs().max(1.0)), "{}: bound {limit:e}", what());
+            assert!(
+                !(single && limit > 0.01 * right.abs().max(1.0)),
+                "{}: bound {limit:e}",
+                what()
+            );
             if about.is_some() && limit > 0.0 {
                 seen.closest = seen.closest.max(error / limit);
             }
         } else {
             seen.unbounded += 1;
             // nothing is claimed, but that an ordinary value is about right
-            let wrong = |about: f64| right.abs() < 1e6 && (error.is_nan() || error > about * right.abs().max(1.0));
+            let wrong = |about: f64| {
+                right.abs() < 1e6 && (error.is_nan() || error > about * right.abs().max(1.0))
+            };
             assert!(!about.is_some_and(wrong), "{}: off by {error:e} without a bound", what());
         }
     }
@@ -148,13 +165,17 @@ fn no_nan_is_lost(compared: &Compared, what: &str, seen: &mut Seen) {
     for ((part, k), found, right, _) in compared.elements() {
         seen.nan += usize::from(right.is_nan());
         // sums of largest numbers are finite in float64
-        assert!(found.is_nan() || !right.is_nan(), "{what}, result {part} element {k}: a NaN is lost, {found:e}");
+        assert!(
+            found.is_nan() || !right.is_nan(),
+            "{what}, result {part} element {k}: a NaN is lost, {found:e}"
+        );
     }
 }
 
 fn flushed(subject: &Subject, compared: &Compared, seen: &mut Seen) {
     let limit = 2f64.powi(-100);
-    let small = compared.elements().filter(|(_, found, ..)| found.abs() < limit && *found != 0.0).count();
+    let small =
+        compared.elements().filter(|(_, found, ..)| found.abs() < limit && *found != 0.0).count();
     if subject.compilation.options.numerics.keep_denormals {
         seen.kept += small;
     } else {
@@ -171,15 +192,20 @@ fn no_choice_of_the_plan_changes_a_bit(drawn: &Subject, file: ModelFile) {
     let planned = Subject { calls: drawn.calls.clone(), ..compiled("drawn", file, options, 0) };
     let bits = |subject: &Subject, isa, call: usize| -> Vec<Vec<u32>> {
         let results = subject.interpret(isa, &subject.calls[call]);
-        results.into_iter().map(|all| all.into_iter().map(cellc_tests::subject::bits).collect()).collect()
+        results
+            .into_iter()
+            .map(|all| all.into_iter().map(cellc_tests::subject::bits).collect())
+            .collect()
     };
     let of_planned = |name: &str| planned.isas().position(|(own, _)| own == name);
-    let bodies =
-        |isa: usize, own: usize| (&drawn.compilation.program.bodies[isa], &planned.compilation.program.bodies[own]);
+    let bodies = |isa: usize, own: usize| {
+        (&drawn.compilation.program.bodies[isa], &planned.compilation.program.bodies[own])
+    };
     let mut compared = Vec::new();
     for (isa, (name, _)) in drawn.isas().enumerate() {
         // the plan's own has tiles only where they pay
-        let own = of_planned(name).or_else(|| of_planned(AVX512_VNNI.name)).expect("AMX extends it");
+        let own =
+            of_planned(name).or_else(|| of_planned(AVX512_VNNI.name)).expect("AMX extends it");
         let both = bodies(isa, own);
         if compared.contains(&both) {
             continue;
@@ -187,7 +213,11 @@ fn no_choice_of_the_plan_changes_a_bit(drawn: &Subject, file: ModelFile) {
         compared.push(both);
         for call in [ORDINARY, SPECIAL] {
             let tuning = &drawn.compilation.options.tuning;
-            assert_eq!(bits(drawn, isa, call), bits(&planned, own, call), "call {call} on {name} with {tuning:?}");
+            assert_eq!(
+                bits(drawn, isa, call),
+                bits(&planned, own, call),
+                "call {call} on {name} with {tuning:?}"
+            );
         }
     }
 }
@@ -202,7 +232,13 @@ fn found() -> Vec<Subject> {
     for shape in [[1, 2], [2, 1]] {
         let target = views.integers(&[2], &shape);
         let shape = shape.map(|size| size as usize);
-        view = views.operation("Reshape", "opset1", "special_zero=\"false\"", &[&view, &target], &shape);
+        view = views.operation(
+            "Reshape",
+            "opset1",
+            "special_zero=\"false\"",
+            &[&view, &target],
+            &shape,
+        );
     }
     let both = views.operation("Concat", "opset1", "axis=\"0\"", &[&value, &view], &[4, 1]);
     views.result(&both);
@@ -217,13 +253,21 @@ fn found() -> Vec<Subject> {
     let mut variables = ModelFile::default();
     let reads = ["a", "b", "c"].map(|name| {
         let data = format!("variable_id=\"{name}\" variable_shape=\"2\" variable_type=\"f32\"");
-        let initial = variables.constant(&[2], Stored::F32, name.bytes().map(f32::from).chain([0.5]));
+        let initial =
+            variables.constant(&[2], Stored::F32, name.bytes().map(f32::from).chain([0.5]));
         let read = variables.operation("ReadValue", "opset6", &data, &[&initial], &[2]);
         variables.result(&read);
         let mut view = read;
         for shape in [&[1, 2][..], &[2]] {
-            let target = variables.integers(&[shape.len()], &shape.iter().map(|n| *n as i64).collect::<Vec<_>>());
-            view = variables.operation("Reshape", "opset1", "special_zero=\"false\"", &[&view, &target], shape);
+            let target = variables
+                .integers(&[shape.len()], &shape.iter().map(|n| *n as i64).collect::<Vec<_>>());
+            view = variables.operation(
+                "Reshape",
+                "opset1",
+                "special_zero=\"false\"",
+                &[&view, &target],
+                shape,
+            );
         }
         view
     });
@@ -231,7 +275,9 @@ fn found() -> Vec<Subject> {
         variables.assign(name, &reads[next]);
     }
     let subject = |(name, file)| compiled(name, file, Options::default(), 0);
-    [("found_views", views), ("found_unread", unread), ("found_variables", variables)].map(subject).into()
+    [("found_views", views), ("found_unread", unread), ("found_variables", variables)]
+        .map(subject)
+        .into()
 }
 
 /// Cells whose new state goes on in registers: rows of a batch whose state is a result as well, and
@@ -239,13 +285,19 @@ fn found() -> Vec<Subject> {
 fn carried_on() -> Vec<Subject> {
     let weights = |file: &mut ModelFile, shape: &[usize]| {
         let count: usize = shape.iter().product();
-        file.constant(shape, Stored::F32, (0..count).map(|k| 0.4 * ((7 * k % 23) as f32 / 11.0 - 1.0)))
+        file.constant(
+            shape,
+            Stored::F32,
+            (0..count).map(|k| 0.4 * ((7 * k % 23) as f32 / 11.0 - 1.0)),
+        )
     };
     let (batch, hidden, inputs, steps) = (9, 20, 3, 4);
     let mut rows = ModelFile::default();
-    let [x, h] = [("x", inputs), ("h", hidden)].map(|(name, len)| rows.parameter(name, &[batch, len]));
+    let [x, h] =
+        [("x", inputs), ("h", hidden)].map(|(name, len)| rows.parameter(name, &[batch, len]));
     let skip = rows.parameter("skip", &[batch, hidden]);
-    let [w, r, b] = [&[3 * hidden, inputs][..], &[3 * hidden, hidden], &[4 * hidden]].map(|s| weights(&mut rows, s));
+    let [w, r, b] = [&[3 * hidden, inputs][..], &[3 * hidden, hidden], &[4 * hidden]]
+        .map(|s| weights(&mut rows, s));
     let new = rows.cell("cell", "GRUCell", "linear_before_reset=\"true\"", &[&x, &h, &w, &r, &b]);
     let scale = weights(&mut rows, &[hidden]);
     let scaled = rows.operation("Multiply", "opset1", "", &[&new, &scale], &[batch, hidden]);
@@ -261,20 +313,34 @@ fn carried_on() -> Vec<Subject> {
     let gain = sequence.parameter("gain", &[batch, steps, 1]);
     let skip = sequence.parameter("skip", &y);
     let lengths = sequence.integers(&[batch], &[steps as i64; 2]);
-    let [w, r, b] =
-        [&[1, hidden, inputs][..], &[1, hidden, hidden], &[1, hidden]].map(|shape| weights(&mut sequence, shape));
+    let [w, r, b] = [&[1, hidden, inputs][..], &[1, hidden, hidden], &[1, hidden]]
+        .map(|shape| weights(&mut sequence, shape));
     let data = format!("hidden_size=\"{hidden}\" direction=\"reverse\"");
     let shapes = [vec![batch, 1, steps, hidden], vec![batch, 1, hidden]];
-    let outputs = sequence.operations("RNNSequence", "opset5", &data, &[&x, &h, &lengths, &w, &r, &b], &shapes);
+    let outputs = sequence.operations(
+        "RNNSequence",
+        "opset5",
+        &data,
+        &[&x, &h, &lengths, &w, &r, &b],
+        &shapes,
+    );
     let target = sequence.integers(&[3], &y.map(|n| n as i64));
-    let states = sequence.operation("Reshape", "opset1", "special_zero=\"false\"", &[&outputs[0], &target], &y);
+    let states = sequence.operation(
+        "Reshape",
+        "opset1",
+        "special_zero=\"false\"",
+        &[&outputs[0], &target],
+        &y,
+    );
     let scaled = sequence.operation("Multiply", "opset1", "", &[&states, &gain], &y);
     let end = sequence.operation("Add", "opset1", "", &[&scaled, &skip], &y);
     sequence.result(&end);
 
     let subject = |(name, file)| {
         let subject = compiled(name, file, Options::default(), 0);
-        let [chain] = subject.compilation.plan.fusion.chains() else { panic!("{name}: one chain was expected") };
+        let [chain] = subject.compilation.plan.fusion.chains() else {
+            panic!("{name}: one chain was expected")
+        };
         assert!(chain.early && chain.links.len() > 1, "{name}: {chain:?}");
         subject
     };
@@ -302,21 +368,26 @@ fn every_error_is_within_the_bound() {
             let subject = subject("drawn", &recipe);
             check(&subject, &mut seen.borrow_mut());
             let ends = |op: &CoreOp| matches!(op, CoreOp::Loop(body) if body.running.is_some());
-            seen.borrow_mut().left += subject.model().all_nodes().iter().filter(|node| ends(&node.op)).count();
+            seen.borrow_mut().left +=
+                subject.model().all_nodes().iter().filter(|node| ends(&node.op)).count();
             seen.borrow_mut().windows += subject.compilation.plan.windows.len();
             seen.borrow_mut().sides += subject.compilation.plan.branches.counts().len();
-            seen.borrow_mut().carried_on += subject.compilation.plan.fusion.chains().iter().filter(|c| c.early).count();
+            seen.borrow_mut().carried_on +=
+                subject.compilation.plan.fusion.chains().iter().filter(|c| c.early).count();
             no_choice_of_the_plan_changes_a_bit(&subject, recipe.file());
         }));
         tried.map_err(|payload| {
             let text = payload.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            let text =
+                text.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()));
             TestCaseError::fail(text.unwrap_or_default())
         })
     });
     match outcome {
         Ok(()) => {}
-        Err(TestError::Fail(reason, recipe)) => panic!("{reason}\n{recipe:?}\n{}", recipe.file().text()),
+        Err(TestError::Fail(reason, recipe)) => {
+            panic!("{reason}\n{recipe:?}\n{}", recipe.file().text())
+        }
         Err(TestError::Abort(reason)) => panic!("{reason}"),
     }
     let seen = seen.into_inner();
@@ -342,6 +413,7 @@ fn generated_code_is_the_interpreter_bit_for_bit() {
     assert_same("c", &expected, &c);
     // rustc takes long: some that have every form
     let subjects: Vec<_> = covering(&subjects).into_iter().map(|at| subjects[at].clone()).collect();
-    let rust = driver::rust(&folder("random-rust"), &subjects, &["-Copt-level=2", driver::ASSERTED]);
+    let rust =
+        driver::rust(&folder("random-rust"), &subjects, &["-Copt-level=2", driver::ASSERTED]);
     assert_same("rust", &of_subjects(&expected, &subjects), &rust);
 }

@@ -33,7 +33,8 @@ fn agrees_with_the_oracle() {
             let (model, _) = validate(&case.fixed(&run.shapes), &Options::default())
                 .unwrap_or_else(|problems| panic!("{}: {problems}", case.name));
             let before = variables.take().unwrap_or_else(|| initial_variables(&model));
-            let Outcome { results, variables: after } = reference(&model, &exact(&run.inputs), &before);
+            let Outcome { results, variables: after } =
+                reference(&model, &exact(&run.inputs), &before);
             variables = Some(after);
             assert_eq!(results.len(), run.oracle.len(), "{}", case.name);
             for (i, (result, oracle)) in results.iter().zip(&run.oracle).enumerate() {
@@ -91,7 +92,9 @@ fn by_hand() -> [ModelFile; 2] {
 }
 
 fn graphs() -> impl Iterator<Item = Graph> {
-    let drawn = recipe::drawn(GRAPHS, 11).into_iter().map(|recipe| (recipe.file(), u64::from(recipe.seed) + 1));
+    let drawn = recipe::drawn(GRAPHS, 11)
+        .into_iter()
+        .map(|recipe| (recipe.file(), u64::from(recipe.seed) + 1));
     drawn.chain(by_hand().map(|file| (file, 1))).map(|(file, seed)| {
         let (text, weights) = (file.text(), file.weights.clone());
         let mut subject = random::compiled("graph", file, Options::default(), seed);
@@ -99,7 +102,9 @@ fn graphs() -> impl Iterator<Item = Graph> {
         let mut digest = Sha256::new();
         digest.update(&text);
         digest.update(&weights);
-        let digest = digest.finalize()[..4].iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+        let digest = digest.finalize()[..4]
+            .iter()
+            .fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
         Graph { subject, text, weights, digest }
     })
 }
@@ -115,7 +120,9 @@ fn weight(which: u64, place: usize) -> f64 {
 /// Sums of all elements, each with a weight of its place: no element can be wrong, or somewhere
 /// else, without changing them. And how large the elements are together.
 fn projections(values: &[f64]) -> ([f64; PROJECTIONS as usize], f64) {
-    let sum = |which| values.iter().enumerate().map(|(place, value)| weight(which as u64, place) * value).sum();
+    let sum = |which| {
+        values.iter().enumerate().map(|(place, value)| weight(which as u64, place) * value).sum()
+    };
     (std::array::from_fn(sum), values.iter().map(|value| value.abs()).sum())
 }
 
@@ -123,8 +130,9 @@ fn projections(values: &[f64]) -> ([f64; PROJECTIONS as usize], f64) {
 /// prints.
 fn by_the_oracle() -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut text =
-        format!("# graph, digest of its files; graph, call, projections of every result; written by {UPDATE}\n");
+    let mut text = format!(
+        "# graph, digest of its files; graph, call, projections of every result; written by {UPDATE}\n"
+    );
     for (k, Graph { subject, text: xml, weights, digest }) in graphs().enumerate() {
         let case = folder.path().join(k.to_string());
         fs::create_dir(&case).expect("a folder");
@@ -142,7 +150,8 @@ fn by_the_oracle() -> String {
         let _ = writeln!(text, "{k} {digest}");
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/graphs.py");
-    let output = Command::new("python3").arg(script).arg(folder.path()).output().expect("python3 starts");
+    let output =
+        Command::new("python3").arg(script).arg(folder.path()).output().expect("python3 starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     text + &String::from_utf8(output.stdout).expect("numbers are ASCII")
 }
@@ -157,8 +166,11 @@ fn agrees_with_the_oracle_on_random_graphs() {
         fs::write(kept(), by_the_oracle()).expect("the oracle's numbers can be written");
     }
     let text = fs::read_to_string(kept()).expect("the oracle's numbers");
-    let lines: Vec<Vec<&str>> =
-        text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(' ').collect()).collect();
+    let lines: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split(' ').collect())
+        .collect();
     let (digests, numbers) = lines.split_at(GRAPHS as usize + by_hand().len());
     let mut numbers = numbers.iter();
     let (mut compared, mut infinite) = (0, 0);
@@ -170,12 +182,17 @@ fn agrees_with_the_oracle_on_random_graphs() {
             assert_eq!(line[..2], [&k.to_string(), &number.to_string()]);
             let step = reference(subject.model(), &exact(call), &variables);
             variables = step.variables;
-            assert_eq!(line.len() - 2, step.results.len() * PROJECTIONS as usize, "results of graph {k}");
+            assert_eq!(
+                line.len() - 2,
+                step.results.len() * PROJECTIONS as usize,
+                "results of graph {k}"
+            );
             for (result, right) in step.results.iter().zip(line[2..].chunks(PROJECTIONS as usize)) {
                 let (found, size) = projections(result);
                 for (found, right) in found.iter().zip(right) {
                     let right: f64 = right.parse().expect("a number");
-                    let same = found.is_nan() && right.is_nan() || (found - right).abs() <= 1e-9 * (1.0 + size);
+                    let same = found.is_nan() && right.is_nan()
+                        || (found - right).abs() <= 1e-9 * (1.0 + size);
                     assert!(
                         same || !size.is_finite(),
                         "graph {k} call {number}: {found:e} is not {right:e}\n{}",
@@ -186,15 +203,19 @@ fn agrees_with_the_oracle_on_random_graphs() {
             }
         }
     }
-    assert!(compared > 1000 && infinite * 50 < compared, "{compared} numbers compared, {infinite} infinite");
+    assert!(
+        compared > 1000 && infinite * 50 < compared,
+        "{compared} numbers compared, {infinite} infinite"
+    );
 }
 
 #[test]
 fn a_projection_shows_every_element_and_its_place() {
     let values: Vec<f64> = (0..40).map(|k| f64::from(k % 7) / 8.0).collect();
     let (right, size) = projections(&values);
-    let other =
-        |values: &[f64]| projections(values).0.iter().zip(right).all(|(a, b)| (a - b).abs() > 1e-6 * (1.0 + size));
+    let other = |values: &[f64]| {
+        projections(values).0.iter().zip(right).all(|(a, b)| (a - b).abs() > 1e-6 * (1.0 + size))
+    };
     for k in 0..values.len() {
         let mut wrong = values.clone();
         wrong[k] += 0.01;

@@ -16,8 +16,9 @@ fn compilation(case: &str, isas: &[&str], language: Language) -> Compilation {
 }
 
 fn compilation_with(case: &str, isas: &[&str], options: Options) -> Compilation {
-    let (model, _) = formats::read(&corpus::folder().join(case).join("model.xml"), &ReadOptions::default())
-        .expect("the corpus is right");
+    let (model, _) =
+        formats::read(&corpus::folder().join(case).join("model.xml"), &ReadOptions::default())
+            .expect("the corpus is right");
     let isas = isas.iter().map(|name| Isa::from_name(name).expect("a known name")).collect();
     let name = Some("tiny".to_string());
     compile(&model, &options.with_name(name).with_isas(Some(isas))).expect("the corpus compiles")
@@ -32,7 +33,10 @@ fn stages(case: &str) {
     let rust = compilation(case, &[], Language::Rust);
     insta::assert_snapshot!(format!("{case}_model"), rust.model.to_string());
     insta::assert_snapshot!(format!("{case}_plan"), rust.plan.to_string());
-    insta::assert_snapshot!(format!("{case}_kernel"), screens(&rust.program.body(0).to_string(), "kernel "));
+    insta::assert_snapshot!(
+        format!("{case}_kernel"),
+        screens(&rust.program.body(0).to_string(), "kernel ")
+    );
     insta::assert_snapshot!(format!("{case}_header"), rust.description.header.join("\n"));
     let c = compilation(case, &[], Language::C);
     for (compilation, ending) in [(&rust, "rs"), (&c, "c")] {
@@ -91,7 +95,10 @@ fn tiles_differ_by_instruction_set_and_nothing_else_does() {
     let avx512 = all.program.body(2);
     let packing = screens(&all.program.to_string(), "kernel pack");
     insta::assert_snapshot!("gru_cell_128_fp16_packing", packing);
-    insta::assert_snapshot!("gru_cell_128_fp16_kernel_avx512", screens(&avx512.to_string(), "kernel "));
+    insta::assert_snapshot!(
+        "gru_cell_128_fp16_kernel_avx512",
+        screens(&avx512.to_string(), "kernel ")
+    );
     for body in &all.program.bodies {
         assert_eq!(body.scratch, avx512.scratch);
     }
@@ -100,9 +107,11 @@ fn tiles_differ_by_instruction_set_and_nothing_else_does() {
 /// What joins the directions of a recurrent layer and cuts up its lengths is a part of it.
 #[test]
 fn other_operations_are_no_recurrent_layers() {
-    for (case, others) in
-        [("rnn_seq_bi", None), ("gru_seq_bi_lens_param", None), ("onnx_gru_bi_activations", Some("2 Transpose"))]
-    {
+    for (case, others) in [
+        ("rnn_seq_bi", None),
+        ("gru_seq_bi_lens_param", None),
+        ("onnx_gru_bi_activations", Some("2 Transpose")),
+    ] {
         let header = compilation(case, &[], Language::Rust).description.header;
         let said = header.iter().find_map(|line| line.strip_prefix("Other operations: "));
         assert_eq!(said, others.map(|others| format!("{others}.")).as_deref(), "{case}");
@@ -116,8 +125,10 @@ fn activations_at_less_than_the_default() {
         let options = Options::default().with_accuracy(accuracy);
         let compilation = compilation_with("lstm_cell", &["avx512"], options);
         let functions = compilation.program.bodies[1].functions.clone();
-        let functions = Program { bodies: vec![Body { functions, ..Body::default() }], ..Program::default() };
-        let text = format!("{}\n\n{}", compilation.description.header.join("\n"), functions.body(0));
+        let functions =
+            Program { bodies: vec![Body { functions, ..Body::default() }], ..Program::default() };
+        let text =
+            format!("{}\n\n{}", compilation.description.header.join("\n"), functions.body(0));
         insta::assert_snapshot!(format!("activations_{}", accuracy.name()), text);
     }
 }
@@ -126,8 +137,10 @@ fn activations_at_less_than_the_default() {
 /// its section and the functions that all files share.
 fn kernels(compilation: &Compilation, isa: &str) -> String {
     let files = files(compilation);
-    let (_, text) =
-        files.iter().find(|(name, _)| name.ends_with(".rs") || name.ends_with(".c")).expect("a source file");
+    let (_, text) = files
+        .iter()
+        .find(|(name, _)| name.ends_with(".rs") || name.ends_with(".c"))
+        .expect("a source file");
     let (from, to): (&str, &[&str]) = match compilation.options.output.language {
         Language::Rust => ("mod", &["V: Vector<L>", "\n}\n"]),
         Language::C => ("/* ----", &["\n/* ---- "]),
@@ -137,23 +150,27 @@ fn kernels(compilation: &Compilation, isa: &str) -> String {
     // a function of lanes or of memory that comes first is no kernel
     let first = match compilation.options.output.language {
         Language::Rust => 0,
-        Language::C => section.split("\n/* ---- ").next().and_then(|own| own.find("static void")).unwrap_or(0),
+        Language::C => {
+            section.split("\n/* ---- ").next().and_then(|own| own.find("static void")).unwrap_or(0)
+        }
     };
     let rest = &section[first..];
     let end = to.iter().filter_map(|to| rest.find(to)).min().expect("an end");
     let kernels = &rest[..end];
     // the last whole function
-    let close = if compilation.options.output.language == Language::Rust { "\n    }\n" } else { "\n}\n" };
+    let close =
+        if compilation.options.output.language == Language::Rust { "\n    }\n" } else { "\n}\n" };
     let kernels = kernels.rfind(close).map_or(kernels, |at| &kernels[..at + close.len()]);
     kernels.trim_end().to_string()
 }
 
 fn drawn(file: &ModelFile, isas: &[&str], options: Options) -> Compilation {
     let (text, weights) = (file.text(), file.weights.clone());
-    let (model, _) =
-        openvino::read_bytes("tiny.xml", text.as_bytes(), Some(("tiny.bin", weights))).expect("it is right");
+    let (model, _) = openvino::read_bytes("tiny.xml", text.as_bytes(), Some(("tiny.bin", weights)))
+        .expect("it is right");
     let isas = isas.iter().map(|name| Isa::from_name(name).expect("a known name")).collect();
-    compile(&model, &options.with_name(Some("tiny".to_string())).with_isas(Some(isas))).expect("it compiles")
+    compile(&model, &options.with_name(Some("tiny".to_string())).with_isas(Some(isas)))
+        .expect("it compiles")
 }
 
 /// What each construct looks like in the language that is given, on one instruction set; both
@@ -176,7 +193,10 @@ fn kernels_of_every_kind_in_source() {
     ] {
         let isas: &[&str] = if isa == "generic" { &[] } else { &["avx2"] };
         let compilation = drawn(&file, isas, options.with_language(language));
-        insta::assert_snapshot!(format!("source_{name}"), screens(&kernels(&compilation, isa), "no line begins so"));
+        insta::assert_snapshot!(
+            format!("source_{name}"),
+            screens(&kernels(&compilation, isa), "no line begins so")
+        );
     }
 }
 
@@ -206,10 +226,13 @@ fn intrinsics_are_imported_from_a_module_that_exists() {
     for target in TARGETS {
         for case in ["lstm_cell", "convolutions_2d"] {
             let path = corpus::folder().join(case).join("model.xml");
-            let (model, _) = formats::read(&path, &ReadOptions::default()).expect("the corpus is right");
-            let compilation = compile(&model, &Options::default().with_target(target)).expect("the corpus compiles");
+            let (model, _) =
+                formats::read(&path, &ReadOptions::default()).expect("the corpus is right");
+            let compilation = compile(&model, &Options::default().with_target(target))
+                .expect("the corpus compiles");
             let [(_, text), ..] = &files(&compilation)[..] else { panic!("a file") };
-            let found = ["use super::vectors::intrinsics::*;", "mod intrinsics {"].map(|line| text.contains(line));
+            let found = ["use super::vectors::intrinsics::*;", "mod intrinsics {"]
+                .map(|line| text.contains(line));
             assert_eq!(found[0], found[1], "{case} for {}", target.name);
             with_intrinsics += usize::from(found[0]);
         }
@@ -236,7 +259,9 @@ fn the_common_interface() {
     let mut text = String::new();
     for ((name, plain), (_, with)) in files(&plain).into_iter().zip(files(&with)) {
         // the hash of the header changes with it
-        let lines = |text: &str| text.lines().filter(|line| !line.contains("_H_HASH")).map(str::to_owned).collect();
+        let lines = |text: &str| {
+            text.lines().filter(|line| !line.contains("_H_HASH")).map(str::to_owned).collect()
+        };
         let [plain, with]: [Vec<String>; 2] = [lines(&plain), lines(&with)];
         let mut before = plain.iter().peekable();
         let added = with.iter().filter(|line| before.next_if_eq(line).is_none());

@@ -15,7 +15,8 @@ use cellc_tests::subject::Subject;
 fn subject(case: &str, name: &str, shapes: Vec<(String, Vec<Option<usize>>)>) -> Subject {
     let case = corpus::case(case);
     let options = Options::default().with_name(Some(name.to_owned())).with_shapes(shapes);
-    let compilation = compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let compilation =
+        compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
     Subject { name: name.to_owned(), compilation, calls: Vec::new() }
 }
 
@@ -81,7 +82,11 @@ fn states_of_stacked_layers_go_on_in_rust() {
     driver::write_files(&folder, &subjects(), Language::Rust);
     fs::write(folder.join("main.rs"), RUST).expect("a file");
     let program = folder.join("main");
-    run(driver::rustc().args(["--edition=2021", "-O"]).arg(folder.join("main.rs")).arg("-o").arg(&program));
+    run(driver::rustc()
+        .args(["--edition=2021", "-O"])
+        .arg(folder.join("main.rs"))
+        .arg("-o")
+        .arg(&program));
     run(&mut Command::new(&program));
 }
 

@@ -20,8 +20,11 @@ fn subject(name: &str, steps: Option<usize>) -> Subject {
     let case = corpus::case(CASE);
     let (batch, inputs) = (1, case.runs[0].shapes[0][2]);
     let shape = vec![Some(batch), steps, Some(inputs)];
-    let options = Options::default().with_name(Some(name.to_owned())).with_shapes(vec![("x".to_owned(), shape)]);
-    let compilation = compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let options = Options::default()
+        .with_name(Some(name.to_owned()))
+        .with_shapes(vec![("x".to_owned(), shape)]);
+    let compilation =
+        compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
     Subject { name: name.to_owned(), compilation, calls: Vec::new() }
 }
 
@@ -33,7 +36,10 @@ fn bodies(one: &Subject, all: &Subject) -> Vec<(usize, usize, &'static str)> {
         [_] => (!fused).then_some(0),
         _ => one.isas().position(|(own, _)| own == name),
     };
-    let found = all.isas().enumerate().filter_map(|(isa, (name, fused))| Some((own(name, fused)?, isa, name)));
+    let found = all
+        .isas()
+        .enumerate()
+        .filter_map(|(isa, (name, fused))| Some((own(name, fused)?, isa, name)));
     let found: Vec<_> = found.collect();
     assert!(!found.is_empty());
     found
@@ -50,7 +56,8 @@ fn one_after_the_other_gives_the_bits_of_all_at_once() {
     let inputs = one.model().parameters[0].shape.iter().product();
     let x = x(steps, inputs);
     for (own, isa, name) in bodies(&one, &all) {
-        let expected: Vec<u32> = all.interpret(isa, std::slice::from_ref(&x))[0].iter().copied().map(bits).collect();
+        let expected: Vec<u32> =
+            all.interpret(isa, std::slice::from_ref(&x))[0].iter().copied().map(bits).collect();
         let mut variables = one.variables();
         let mut found: Vec<u32> = Vec::new();
         for step in x.chunks(inputs) {
@@ -65,12 +72,13 @@ fn one_after_the_other_gives_the_bits_of_all_at_once() {
 /// `[steps, 1, 6]`.
 #[test]
 fn steps_on_the_first_axis_give_the_bits_of_all_at_once() {
-    let case =
-        corpus::case_in(&corpus::onnx_folder().join("steps_first")).unwrap_or_else(|problems| panic!("{problems}"));
+    let case = corpus::case_in(&corpus::onnx_folder().join("steps_first"))
+        .unwrap_or_else(|problems| panic!("{problems}"));
     let of = |steps: Option<usize>| {
         let shape = vec![steps, Some(1), Some(6)];
         let options = Options::default().with_shapes(vec![("x".to_owned(), shape)]);
-        let compilation = compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
+        let compilation =
+            compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
         Subject { name: "steps_first".to_owned(), compilation, calls: Vec::new() }
     };
     let (one, all, steps) = (of(None), of(Some(7)), 7);
@@ -99,7 +107,11 @@ fn printed_in_rust(folder: &Path, main: &str) -> String {
     fs::write(folder.join("main.rs"), main).expect("a file");
     let program = folder.join("main");
     let mut command = driver::rustc();
-    run(command.args(["--edition=2021", "-Dwarnings", "-O"]).arg(folder.join("main.rs")).arg("-o").arg(&program));
+    run(command
+        .args(["--edition=2021", "-Dwarnings", "-O"])
+        .arg(folder.join("main.rs"))
+        .arg("-o")
+        .arg(&program));
     printed(&program)
 }
 
@@ -109,7 +121,9 @@ fn printed_in_c(folder: &Path, main: &str, source: &str) -> Vec<(&'static str, S
     let by = |compiler: &'static str| {
         let program = folder.join(format!("main-{compiler}"));
         let mut command = Command::new(compiler);
-        command.current_dir(folder).args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "main.c", source]);
+        command
+            .current_dir(folder)
+            .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "main.c", source]);
         run(command.arg("-o").arg(&program));
         (compiler, printed(&program))
     };
@@ -118,7 +132,8 @@ fn printed_in_c(folder: &Path, main: &str, source: &str) -> Vec<(&'static str, S
 
 fn printed(program: &Path) -> String {
     let output = Command::new(program).output().expect("it starts");
-    let (printed, problems) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (printed, problems) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{:?}: {printed}{problems}", output.status);
     printed.into_owned()
 }
@@ -129,7 +144,8 @@ fn expected(steps: usize) -> Vec<u32> {
     let inputs = all.model().parameters[0].shape[2];
     let names: Vec<&str> = all.isas().map(|(name, _)| name).collect();
     // the best are for integers
-    let isa = driver::isas().iter().rev().find_map(|best| names.iter().position(|name| name == best));
+    let isa =
+        driver::isas().iter().rev().find_map(|best| names.iter().position(|name| name == best));
     let isa = isa.expect("there is a generic one");
     all.interpret(isa, &[x(steps, inputs)])[0].iter().copied().map(bits).collect()
 }
@@ -229,9 +245,21 @@ fn convolutions(name: &str, behind: usize, steps: Option<usize>) -> Result<Subje
     let [begin, end] = [[0, 0, 2], [0; 3]].map(|pads| file.integers(&[3], &pads));
     let value = file.constant(&[], Stored::F32, [0.25].into_iter());
     let padded = [1, 6, OPEN + behind + 2];
-    let y = file.operation("Pad", "opset1", "pad_mode=\"constant\"", &[&y, &begin, &end, &value], &padded);
+    let y = file.operation(
+        "Pad",
+        "opset1",
+        "pad_mode=\"constant\"",
+        &[&y, &begin, &end, &value],
+        &padded,
+    );
     let w = weights(&mut file, &[6, 1, 1, 3]);
-    let y = file.operation("GroupConvolution", "opset1", "strides=\"1\" dilations=\"1\"", &[&y, &w], &wide);
+    let y = file.operation(
+        "GroupConvolution",
+        "opset1",
+        "strides=\"1\" dilations=\"1\"",
+        &[&y, &w],
+        &wide,
+    );
     let w = weights(&mut file, &[1, 6, 1]);
     let plain = "strides=\"1\" dilations=\"1\"";
     let y = file.operation("Convolution", "opset1", plain, &[&y, &w], &[1, 1, OPEN + behind]);
@@ -240,10 +268,13 @@ fn convolutions(name: &str, behind: usize, steps: Option<usize>) -> Result<Subje
     for more in 0..=behind + 2 {
         text = text.replace(&(OPEN + more).to_string(), "-1");
     }
-    let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
-        .map_err(|said| format!("{said:?}"))?;
+    let (model, _) =
+        openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+            .map_err(|said| format!("{said:?}"))?;
     let shape = vec![Some(1), Some(1), steps];
-    let options = Options::default().with_name(Some(name.to_owned())).with_shapes(vec![("x".to_owned(), shape)]);
+    let options = Options::default()
+        .with_name(Some(name.to_owned()))
+        .with_shapes(vec![("x".to_owned(), shape)]);
     let compilation = compile(&model, &options).map_err(|problems| format!("{problems:?}"))?;
     Ok(Subject { name: name.to_owned(), compilation, calls: Vec::new() })
 }
@@ -256,10 +287,14 @@ fn convolutions_over_time_give_the_bits_of_all_at_once() {
     let all = convolutions("at_once", 0, Some(steps)).expect("all of them");
     let x = x(steps, 1);
     for (own, isa, name) in bodies(&one, &all) {
-        let expected: Vec<u32> = all.interpret(isa, std::slice::from_ref(&x))[0].iter().copied().map(bits).collect();
+        let expected: Vec<u32> =
+            all.interpret(isa, std::slice::from_ref(&x))[0].iter().copied().map(bits).collect();
         let mut variables = one.variables();
-        let found: Vec<u32> =
-            x.iter().flat_map(|&x| one.interpret_from(own, &[vec![x]], &mut variables)[0].clone()).map(bits).collect();
+        let found: Vec<u32> = x
+            .iter()
+            .flat_map(|&x| one.interpret_from(own, &[vec![x]], &mut variables)[0].clone())
+            .map(bits)
+            .collect();
         assert_eq!(found, expected, "{name}");
         assert!(expected.windows(2).any(|pair| pair[0] != pair[1]), "{name}");
     }
@@ -272,7 +307,8 @@ fn numbers_of_steps_in_arithmetic_are_refused() {
     let refused = layer(None, |file, x| {
         let shape = file.operation("ShapeOf", "opset3", "output_type=\"i64\"", &[x], &[3]);
         let [last, axis] = [2, 0].map(|at| file.integers(&[], &[at]));
-        let steps = file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&shape, &last, &axis], &[]);
+        let steps =
+            file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&shape, &last, &axis], &[]);
         let steps = file.operation("Convert", "opset1", "destination_type=\"f32\"", &[&steps], &[]);
         file.operation("Divide", "opset1", "", &[x, &steps], &[1, 4, OPEN])
     });
@@ -289,9 +325,13 @@ fn convolutions_that_look_ahead_are_refused() {
 
 /// An ONNX case of an input of so many elements along each axis, among them `steps`.
 fn onnx_case(case: &str, name: &str, shape: Vec<Option<usize>>) -> Subject {
-    let case = corpus::case_in(&corpus::onnx_folder().join(case)).unwrap_or_else(|problems| panic!("{problems}"));
-    let options = Options::default().with_name(Some(name.to_owned())).with_shapes(vec![("x".to_owned(), shape)]);
-    let compilation = compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems}"));
+    let case = corpus::case_in(&corpus::onnx_folder().join(case))
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let options = Options::default()
+        .with_name(Some(name.to_owned()))
+        .with_shapes(vec![("x".to_owned(), shape)]);
+    let compilation =
+        compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems}"));
     Subject { name: name.to_owned(), compilation, calls: Vec::new() }
 }
 
@@ -301,7 +341,8 @@ fn assert_stepwise(one: &Subject, all: &Subject, steps: usize) {
     let channels = one.model().parameters[0].shape.iter().product::<usize>();
     let outputs = one.model().results[0].shape.iter().product::<usize>();
     let x = x(steps, channels);
-    let whole: Vec<f32> = (0..channels * steps).map(|i| x[i % steps * channels + i / steps]).collect();
+    let whole: Vec<f32> =
+        (0..channels * steps).map(|i| x[i % steps * channels + i / steps]).collect();
     for (own, isa, name) in bodies(one, all) {
         let expected = &all.interpret(isa, std::slice::from_ref(&whole))[0];
         let mut variables = one.variables();
@@ -343,7 +384,9 @@ fn pads_in_front_of_other_operations_give_the_bits_of_all_steps_at_once() {
             let all_bits = |values: &[f32]| values.iter().copied().map(bits).collect::<Vec<_>>();
             let expected = all_bits(&all.interpret(isa, std::slice::from_ref(&x))[0]);
             let mut variables = one.variables();
-            let step = |x: &[f32], variables: &mut _| one.interpret_from(own, &[x.to_vec()], variables)[0].clone();
+            let step = |x: &[f32], variables: &mut _| {
+                one.interpret_from(own, &[x.to_vec()], variables)[0].clone()
+            };
             let found: Vec<f32> = x.chunks(3).flat_map(|x| step(x, &mut variables)).collect();
             assert_eq!(all_bits(&found), expected, "{name}");
         }
@@ -359,21 +402,26 @@ fn planes_give_the_bits_of_all_steps_at_once() {
     let all = of("at_once", Some(steps));
     // steps are between channels and frequencies
     let x = x(steps, 18);
-    let whole: Vec<f32> = (0..18 * steps).map(|i| x[i / 9 % steps * 18 + i / (9 * steps) * 9 + i % 9]).collect();
+    let whole: Vec<f32> =
+        (0..18 * steps).map(|i| x[i / 9 % steps * 18 + i / (9 * steps) * 9 + i % 9]).collect();
     for (own, isa, name) in bodies(&one, &all) {
         let expected = &all.interpret(isa, std::slice::from_ref(&whole))[0];
         let mut variables = one.variables();
         for (t, step) in x.chunks(18).enumerate() {
             let found = &one.interpret_from(own, &[step.to_vec()], &mut variables)[0];
             let found: Vec<u32> = found.iter().copied().map(bits).collect();
-            let expected: Vec<u32> = (0..18).map(|m| bits(expected[m / 9 * 9 * steps + t * 9 + m % 9])).collect();
+            let expected: Vec<u32> =
+                (0..18).map(|m| bits(expected[m / 9 * 9 * steps + t * 9 + m % 9])).collect();
             assert_eq!(found, expected, "{name}, step {t}");
         }
     }
 }
 
 /// Layers of an IR over time, of an input `[1, 4, steps]`.
-fn layer(steps: Option<usize>, build: impl FnOnce(&mut ModelFile, &Port) -> Port) -> Result<Subject, String> {
+fn layer(
+    steps: Option<usize>,
+    build: impl FnOnce(&mut ModelFile, &Port) -> Port,
+) -> Result<Subject, String> {
     layer_in(Precision::F32, steps, build)
 }
 
@@ -390,10 +438,13 @@ fn layer_in(
     for more in OPEN - 8..OPEN + 8 {
         text = text.replace(&more.to_string(), "-1");
     }
-    let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
-        .map_err(|said| format!("{said:?}"))?;
+    let (model, _) =
+        openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+            .map_err(|said| format!("{said:?}"))?;
     let shape = vec![Some(1), Some(4), steps];
-    let options = Options::default().with_precision(Some(precision)).with_shapes(vec![("x".to_owned(), shape)]);
+    let options = Options::default()
+        .with_precision(Some(precision))
+        .with_shapes(vec![("x".to_owned(), shape)]);
     let compilation = compile(&model, &options).map_err(|problems| format!("{problems:?}"))?;
     Ok(Subject { name: "layer".to_owned(), compilation, calls: Vec::new() })
 }
@@ -438,7 +489,13 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
                 let y = file.operation("Add", "opset1", "", &[&y, &bias], &[1, 3, OPEN + 4]);
                 let y = file.operation("Tanh", "opset1", "", &[&y], &[1, 3, OPEN + 4]);
                 let [start, stop, step, axis] = [0, -4, 1, 2].map(|at| file.integers(&[1], &[at]));
-                file.operation("Slice", "opset8", "", &[&y, &start, &stop, &step, &axis], &[1, 3, OPEN])
+                file.operation(
+                    "Slice",
+                    "opset8",
+                    "",
+                    &[&y, &start, &stop, &step, &axis],
+                    &[1, 3, OPEN],
+                )
             }
             // as many as there are steps are kept
             5 => {
@@ -446,8 +503,20 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
                 let shape = file.operation("ShapeOf", "opset3", "output_type=\"i64\"", &[x], &[3]);
                 let [start, step, axis] = [0, 1, 2].map(|at| file.integers(&[1], &[at]));
                 let zero = file.integers(&[], &[0]);
-                let steps = file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&shape, &axis, &zero], &[1]);
-                file.operation("Slice", "opset8", "", &[&y, &start, &steps, &step, &axis], &[1, 3, OPEN])
+                let steps = file.operation(
+                    "Gather",
+                    "opset8",
+                    "batch_dims=\"0\"",
+                    &[&shape, &axis, &zero],
+                    &[1],
+                );
+                file.operation(
+                    "Slice",
+                    "opset8",
+                    "",
+                    &[&y, &start, &steps, &step, &axis],
+                    &[1, 3, OPEN],
+                )
             }
             // a gate of two of them, of which one is read twice; a residual is read again behind
             // the cut
@@ -459,7 +528,13 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
                 let b = file.operation("Multiply", "opset1", "", &[&b, &s], &wide);
                 let y = file.operation("Multiply", "opset1", "", &[&a, &b], &wide);
                 let [start, stop, step, axis] = [0, -4, 1, 2].map(|at| file.integers(&[1], &[at]));
-                file.operation("Slice", "opset8", "", &[&y, &start, &stop, &step, &axis], &[1, 3, OPEN])
+                file.operation(
+                    "Slice",
+                    "opset8",
+                    "",
+                    &[&y, &start, &stop, &step, &axis],
+                    &[1, 3, OPEN],
+                )
             }
             // what lies beside the steps reflected
             7 => {
@@ -474,12 +549,24 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
                 let one = file.integers(&[1], &[1]);
                 let y = file.operation("Unsqueeze", "opset1", "", &[&y, &one], &[1, 1, OPEN, 4]);
                 let w = drawn(file, &[3, 1, 2, 3]);
-                let y = file.operation("Convolution", "opset1", planes, &[&y, &w], &[1, 3, OPEN, 4]);
+                let y =
+                    file.operation("Convolution", "opset1", planes, &[&y, &w], &[1, 3, OPEN, 4]);
                 let w = drawn(file, &[3, 1, 1, 3, 3]);
                 let [begin, end] = [[0, 0, 2, 0], [0; 4]].map(|pads| file.integers(&[4], &pads));
-                let y =
-                    file.operation("Pad", "opset1", "pad_mode=\"constant\"", &[&y, &begin, &end], &[1, 3, OPEN + 2, 4]);
-                let y = file.operation("GroupConvolution", "opset1", each_plane, &[&y, &w], &[1, 3, OPEN, 4]);
+                let y = file.operation(
+                    "Pad",
+                    "opset1",
+                    "pad_mode=\"constant\"",
+                    &[&y, &begin, &end],
+                    &[1, 3, OPEN + 2, 4],
+                );
+                let y = file.operation(
+                    "GroupConvolution",
+                    "opset1",
+                    each_plane,
+                    &[&y, &w],
+                    &[1, 3, OPEN, 4],
+                );
                 let order = file.integers(&[4], &[0, 1, 3, 2]);
                 file.operation("Transpose", "opset1", "", &[&y, &order], &[1, 3, 4, OPEN])
             }
@@ -522,7 +609,13 @@ fn products_with_constants_give_the_bits_of_all_steps_at_once() {
         let parts = |steps| {
             layer_in(precision, steps, |file, x| {
                 let parts = file.integers(&[4], &[1, 2, 2, -1]);
-                let y = file.operation("Reshape", "opset1", "special_zero=\"false\"", &[x, &parts], &[1, 2, 2, OPEN]);
+                let y = file.operation(
+                    "Reshape",
+                    "opset1",
+                    "special_zero=\"false\"",
+                    &[x, &parts],
+                    &[1, 2, 2, OPEN],
+                );
                 let w = drawn(file, &[2, 3, 2]);
                 let data = "transpose_a=\"true\" transpose_b=\"true\"";
                 let y = file.operation("MatMul", "opset1", data, &[&y, &w], &[1, 2, OPEN, 3]);
@@ -545,23 +638,37 @@ fn the_last_step_is_taken_out_of_all() {
         let last = |steps| {
             let build = |file: &mut ModelFile, x: &Port| {
                 let y = convolved(file, x, causal, OPEN);
-                let [last, end, one, axis] = [-1, i64::MAX, 1, 2].map(|number| file.integers(&[1], &[number]));
+                let [last, end, one, axis] =
+                    [-1, i64::MAX, 1, 2].map(|number| file.integers(&[1], &[number]));
                 let taken = match slices {
-                    true => file.operation("Slice", "opset8", "", &[&y, &last, &end, &one, &axis], &[1, 3, 1]),
-                    false => file.operation("Gather", "opset8", "", &[&y, &last, &axis], &[1, 3, 1]),
+                    true => file.operation(
+                        "Slice",
+                        "opset8",
+                        "",
+                        &[&y, &last, &end, &one, &axis],
+                        &[1, 3, 1],
+                    ),
+                    false => {
+                        file.operation("Gather", "opset8", "", &[&y, &last, &axis], &[1, 3, 1])
+                    }
                 };
                 file.operation("Tanh", "opset1", "", &[&taken], &[1, 3, 1])
             };
             layer(steps, build).unwrap_or_else(|problems| panic!("{problems}"))
         };
         let (one, all) = (last(None), last(Some(steps)));
-        assert_eq!(one.model().steps.as_ref().map(|steps| steps.results.clone()), Some(vec![false]));
+        assert_eq!(
+            one.model().steps.as_ref().map(|steps| steps.results.clone()),
+            Some(vec![false])
+        );
         let x = x(steps, 4);
         let whole: Vec<f32> = (0..4 * steps).map(|i| x[i % steps * 4 + i / steps]).collect();
         for (own, isa, name) in bodies(&one, &all) {
             let expected = &all.interpret(isa, std::slice::from_ref(&whole))[0];
             let mut variables = one.variables();
-            let found = x.chunks(4).map(|step| one.interpret_from(own, &[step.to_vec()], &mut variables)[0].clone());
+            let found = x
+                .chunks(4)
+                .map(|step| one.interpret_from(own, &[step.to_vec()], &mut variables)[0].clone());
             assert_eq!(found.last().as_ref(), Some(expected), "{name}");
         }
     }
@@ -573,24 +680,37 @@ fn what_looks_ahead_is_refused_with_the_number_of_steps() {
         format!("strides=\"{stride}\" dilations=\"1\" pads_begin=\"{begin}\" pads_end=\"{end}\"")
     };
     let pool = |kernel: usize, end: usize| {
-        format!("strides=\"1\" kernel=\"{kernel}\" pads_begin=\"0\" pads_end=\"{end}\" rounding_type=\"floor\"")
+        format!(
+            "strides=\"1\" kernel=\"{kernel}\" pads_begin=\"0\" pads_end=\"{end}\" rounding_type=\"floor\""
+        )
     };
     let refused = |wanted: &str, build: &dyn Fn(&mut ModelFile, &Port) -> Port| {
-        let problem = layer(None, build).err().unwrap_or_else(|| panic!("it is not refused: {wanted}"));
+        let problem =
+            layer(None, build).err().unwrap_or_else(|| panic!("it is not refused: {wanted}"));
         assert!(problem.contains(wanted), "{problem} does not say {wanted}");
     };
     refused("looks 1 step ahead", &|file, x| convolved(file, x, &data(1, 1, 1), OPEN));
     refused("looks 2 steps ahead", &|file, x| convolved(file, x, &data(0, 0, 1), OPEN - 2));
-    refused("looks 2 steps ahead", &|file, x| file.operation("MaxPool", "opset1", &pool(3, 2), &[x], &[1, 4, OPEN]));
-    refused("moves 2 steps at a time: for an output at every step, it looks 1 step ahead", &|file, x| {
-        convolved(file, x, &data(2, 0, 2), OPEN / 2 + 1)
+    refused("looks 2 steps ahead", &|file, x| {
+        file.operation("MaxPool", "opset1", &pool(3, 2), &[x], &[1, 4, OPEN])
     });
+    refused(
+        "moves 2 steps at a time: for an output at every step, it looks 1 step ahead",
+        &|file, x| convolved(file, x, &data(2, 0, 2), OPEN / 2 + 1),
+    );
     refused("reflects steps at a side: it looks 2 steps ahead", &|file, x| {
         let [begin, end] = [[0, 0, 2], [0; 3]].map(|pads| file.integers(&[3], &pads));
-        let padded = file.operation("Pad", "opset1", "pad_mode=\"reflect\"", &[x, &begin, &end], &[1, 4, OPEN + 2]);
+        let padded = file.operation(
+            "Pad",
+            "opset1",
+            "pad_mode=\"reflect\"",
+            &[x, &begin, &end],
+            &[1, 4, OPEN + 2],
+        );
         convolved(file, &padded, &data(0, 0, 1), OPEN)
     });
-    for (step, why) in [(0, "it takes single steps out of them"), (-2, "combines different steps")] {
+    for (step, why) in [(0, "it takes single steps out of them"), (-2, "combines different steps")]
+    {
         refused(why, &|file, x| {
             let [place, axis] = [step, 2].map(|number| file.integers(&[], &[number]));
             file.operation("Gather", "opset8", "", &[x, &place, &axis], &[1, 4])
@@ -620,19 +740,25 @@ fn lstm_with_states() -> Subject {
     let [h, c] = ["h", "c"].map(|name| file.parameter(name, &[1, 1, 5]));
     let shape = file.operation("ShapeOf", "opset3", "output_type=\"i64\"", &[&x], &[3]);
     let [axis, first] = [[1], [0]].map(|index| file.integers(&[1], &index));
-    let lengths = file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&shape, &axis, &first], &[1]);
+    let lengths =
+        file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&shape, &axis, &first], &[1]);
     let [w, r, b] = [&[1, 20, 2][..], &[1, 20, 5], &[1, 20]].map(|shape| drawn(&mut file, shape));
     let data = "hidden_size=\"5\" activations=\"sigmoid,tanh,tanh\" direction=\"forward\"";
-    let outputs: [(&str, &[usize]); 3] = [("y", &[1, 1, OPEN, 5]), ("h_out", &[1, 1, 5]), ("c_out", &[1, 1, 5])];
-    let outputs = file.named("LSTMSequence", "opset5", data, &[&x, &h, &c, &lengths, &w, &r, &b], &outputs);
+    let outputs: [(&str, &[usize]); 3] =
+        [("y", &[1, 1, OPEN, 5]), ("h_out", &[1, 1, 5]), ("c_out", &[1, 1, 5])];
+    let outputs =
+        file.named("LSTMSequence", "opset5", data, &[&x, &h, &c, &lengths, &w, &r, &b], &outputs);
     outputs.iter().for_each(|output| {
         file.result(output);
     });
     let text = file.text().replace(&OPEN.to_string(), "-1");
-    let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
-        .unwrap_or_else(|said| panic!("{said:?}"));
+    let (model, _) =
+        openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+            .unwrap_or_else(|said| panic!("{said:?}"));
     let shape = vec![Some(1), None, Some(2)];
-    let options = Options::default().with_name(Some("net".to_owned())).with_shapes(vec![("x".to_owned(), shape)]);
+    let options = Options::default()
+        .with_name(Some("net".to_owned()))
+        .with_shapes(vec![("x".to_owned(), shape)]);
     let compilation = compile(&model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
     Subject { name: "net".to_owned(), compilation, calls: Vec::new() }
 }

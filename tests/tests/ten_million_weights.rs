@@ -23,14 +23,21 @@ fn write_model(folder: &Path) -> usize {
         ("hidden_size=\"6\"", format!("hidden_size=\"{h}\"")),
         ("<dim>18</dim>", format!("<dim>{}</dim>", 3 * h)),
         ("<dim>24</dim>", format!("<dim>{}</dim>", 4 * h)),
-        ("shape=\"18, 4\" offset=\"0\" size=\"288\"", format!("shape=\"{}, {i}\" offset=\"0\" size=\"{w}\"", 3 * h)),
+        (
+            "shape=\"18, 4\" offset=\"0\" size=\"288\"",
+            format!("shape=\"{}, {i}\" offset=\"0\" size=\"{w}\"", 3 * h),
+        ),
         (
             "shape=\"18, 6\" offset=\"288\" size=\"432\"",
             format!("shape=\"{}, {h}\" offset=\"{w}\" size=\"{r}\"", 3 * h),
         ),
-        ("shape=\"24\" offset=\"720\" size=\"96\"", format!("shape=\"{}\" offset=\"{}\" size=\"{b}\"", 4 * h, w + r)),
+        (
+            "shape=\"24\" offset=\"720\" size=\"96\"",
+            format!("shape=\"{}\" offset=\"{}\" size=\"{b}\"", 4 * h, w + r),
+        ),
     ];
-    let mut text = fs::read_to_string(corpus::folder().join("gru_cell_spec_attrs/model.xml")).expect("a corpus case");
+    let mut text = fs::read_to_string(corpus::folder().join("gru_cell_spec_attrs/model.xml"))
+        .expect("a corpus case");
     for (from, to) in edits {
         assert!(text.contains(from), "{from}");
         text = text.replace(from, &to);
@@ -72,7 +79,8 @@ fn compile_within_three_times_the_weights() {
         let source = fs::metadata(folder.path().join(output)).expect("the source").len();
         assert!(source < 200_000, "weights stand in {output}: {source} bytes");
     }
-    let packed = fs::metadata(folder.path().join("big.rs.weights.bin")).expect("the weights").len() as usize;
+    let packed =
+        fs::metadata(folder.path().join("big.rs.weights.bin")).expect("the weights").len() as usize;
     assert!(packed >= weights && packed < weights + weights / 100, "{packed} bytes for {weights}");
 
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
@@ -82,5 +90,9 @@ fn compile_within_three_times_the_weights() {
         return;
     }
     let mut cc = Command::new("cc");
-    timed("cc", cc.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-c", "big.c"]).current_dir(folder.path()));
+    timed(
+        "cc",
+        cc.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-c", "big.c"])
+            .current_dir(folder.path()),
+    );
 }

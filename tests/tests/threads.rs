@@ -34,7 +34,8 @@ struct Cell {
 
 const AFTER: &str = "linear_before_reset=\"true\"";
 
-const GRU: Cell = Cell { kind: "GRUCell", rows: 1, inputs: 7, units: 40, attributes: AFTER, at_run_time: false };
+const GRU: Cell =
+    Cell { kind: "GRUCell", rows: 1, inputs: 7, units: 40, attributes: AFTER, at_run_time: false };
 const LSTM: Cell = Cell { kind: "LSTMCell", attributes: "", ..GRU };
 
 /// x and states in, a cell, states out.
@@ -51,11 +52,14 @@ fn file(cell: Cell) -> ModelFile {
         ports.push(file.parameter("c", &[rows, units]));
     }
     let states = vec![vec![rows, units]; ports.len() - 1];
-    for (name, shape) in
-        [("w", vec![gates * units, inputs]), ("r", vec![gates * units, units]), ("b", vec![biases * units])]
-    {
+    for (name, shape) in [
+        ("w", vec![gates * units, inputs]),
+        ("r", vec![gates * units, units]),
+        ("b", vec![biases * units]),
+    ] {
         let scale = weight_scale(&shape);
-        let values = (0..shape.iter().product::<usize>()).map(|k| ((k * 37) % 101) as f32 / 50.0 * scale - scale);
+        let values = (0..shape.iter().product::<usize>())
+            .map(|k| ((k * 37) % 101) as f32 / 50.0 * scale - scale);
         ports.push(match at_run_time {
             true => file.parameter(name, &shape),
             false => file.constant(&shape, Stored::F32, values),
@@ -80,7 +84,8 @@ fn branches() -> ModelFile {
         let [x, h] = given.each_ref().map(|port| body.parameter("", &port.shape));
         let weights = [vec![120, 7], vec![120, 40], vec![160]].map(|shape: Vec<usize>| {
             let scale = weight_scale(&shape);
-            let values = (0..shape.iter().product()).map(|k: usize| ((k * factor) % 101) as f32 / 50.0 * scale - scale);
+            let values = (0..shape.iter().product())
+                .map(|k: usize| ((k * factor) % 101) as f32 / 50.0 * scale - scale);
             body.constant(&shape, Stored::F32, values)
         });
         let [w, r, b] = &weights;
@@ -99,20 +104,28 @@ fn two(tuning: Tuning) -> Options {
 
 /// On two threads, and the same calls on one.
 fn pairs() -> Vec<(Subject, Subject)> {
-    let panels = |columns| Tuning::default().with_panel_columns(Some(columns)).with_alternate(Some(true));
+    let panels =
+        |columns| Tuning::default().with_panel_columns(Some(columns)).with_alternate(Some(true));
     let cells = [
         ("gru", GRU, Tuning::default()),
         ("gru_small_panels", GRU, panels(5)),
         ("gru_rows", Cell { rows: 3, ..GRU }, Tuning::default()),
         ("gru_packed", Cell { at_run_time: true, ..GRU }, panels(16)),
         ("lstm", LSTM, panels(16)),
-        ("lstm_rows", Cell { rows: 9, units: 17, ..LSTM }, Tuning::default().with_rows_at_once(Some(4))),
+        (
+            "lstm_rows",
+            Cell { rows: 9, units: 17, ..LSTM },
+            Tuning::default().with_rows_at_once(Some(4)),
+        ),
         ("rnn", Cell { kind: "RNNCell", units: 24, attributes: "", ..GRU }, panels(8)),
     ];
     let pair = |name: &str, file: &dyn Fn() -> ModelFile, tuning: Tuning| {
         let shared = compiled(name, file(), two(tuning), 3);
         assert!(shared.compilation.program.bodies.iter().all(Body::has_halves), "{name}");
-        let alone = Subject { calls: shared.calls.clone(), ..compiled(name, file(), Options::default(), 3) };
+        let alone = Subject {
+            calls: shared.calls.clone(),
+            ..compiled(name, file(), Options::default(), 3)
+        };
         (shared, alone)
     };
     let all = cells.into_iter().map(|(name, cell, tuning)| pair(name, &|| file(cell), tuning));
@@ -319,7 +332,11 @@ fn any_pool_of_rust_runs_each_half_once() {
     let program = folder.join("pools");
     for edition in ["2021", "2024"] {
         let mut rustc = driver::rustc();
-        rustc.arg(format!("--edition={edition}")).args(["-Dwarnings", "-Cdebug-assertions=on", "-Copt-level=2"]);
+        rustc.arg(format!("--edition={edition}")).args([
+            "-Dwarnings",
+            "-Cdebug-assertions=on",
+            "-Copt-level=2",
+        ]);
         driver::run(rustc.arg(folder.join("main.rs")).arg("-o").arg(&program));
     }
     driver::run(&mut Command::new(&program));
@@ -330,11 +347,16 @@ fn any_pool_of_rust_runs_each_half_once() {
 #[test]
 fn it_compiles_in_every_edition() {
     let folder = written("threads-editions", Language::Rust);
-    fs::write(folder.join("no_std.rs"), "#![no_std]\n#![deny(warnings)]\npub mod two;\n").expect("a file");
+    fs::write(folder.join("no_std.rs"), "#![no_std]\n#![deny(warnings)]\npub mod two;\n")
+        .expect("a file");
     for edition in ["2015", "2018", "2021", "2024"] {
         for root in ["two.rs", "no_std.rs"] {
             let mut rustc = driver::rustc();
-            rustc.arg(format!("--edition={edition}")).args(["--crate-type=lib", "-Dwarnings", "--emit=metadata"]);
+            rustc.arg(format!("--edition={edition}")).args([
+                "--crate-type=lib",
+                "-Dwarnings",
+                "--emit=metadata",
+            ]);
             driver::run(rustc.current_dir(&folder).arg(root).args(["--crate-name", "two"]));
         }
     }
@@ -406,26 +428,47 @@ int main(void) {
 fn any_pool_of_c_runs_each_half_once() {
     let folder = written("threads-pools-c", Language::C);
     fs::write(folder.join("main.c"), C).expect("a file");
-    fs::write(folder.join("two.cpp"), "#include \"two.h\"\nint main() { two_pool pool; return sizeof pool == 0; }\n")
-        .expect("a file");
+    fs::write(
+        folder.join("two.cpp"),
+        "#include \"two.h\"\nint main() { two_pool pool; return sizeof pool == 0; }\n",
+    )
+    .expect("a file");
     for compiler in driver::c_compilers() {
         for std in ["-std=c11", "-std=gnu11"] {
             let mut cc = Command::new(compiler);
-            cc.current_dir(&folder).args([std, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-pthread"]);
+            cc.current_dir(&folder).args([
+                std,
+                "-Wall",
+                "-Wextra",
+                "-Wpedantic",
+                "-Werror",
+                "-O2",
+                "-pthread",
+            ]);
             driver::run(cc.args(["main.c", "one.c", "two.c", "-o", "pools"]));
         }
         driver::run(&mut Command::new(folder.join("pools")));
     }
     if has("g++") {
         let mut cc = Command::new("g++");
-        driver::run(cc.current_dir(&folder).args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "two.cpp"]));
+        driver::run(cc.current_dir(&folder).args([
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-fsyntax-only",
+            "two.cpp",
+        ]));
     }
 }
 
-fn compiled_or_refused(cell: Cell, options: &Options) -> Result<cellc::internals::compile::Compilation, String> {
+fn compiled_or_refused(
+    cell: Cell,
+    options: &Options,
+) -> Result<cellc::internals::compile::Compilation, String> {
     let file = file(cell);
     let (text, bin) = (file.text(), file.weights);
-    let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", bin))).expect("a model");
+    let (model, _) =
+        openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", bin))).expect("a model");
     compile(&model, options).map_err(|problems| problems.to_string())
 }
 
@@ -440,7 +483,12 @@ fn the_plan_shares_what_is_large_enough() {
     ] {
         let compilation = compiled_or_refused(cell, &options).expect("compiles");
         let product = &compilation.plan.products[0];
-        assert_eq!(product.halves.as_ref().map(|halves| halves[0].units.end), cut, "{}", cell.units);
+        assert_eq!(
+            product.halves.as_ref().map(|halves| halves[0].units.end),
+            cut,
+            "{}",
+            cell.units
+        );
         let threads = if cut.is_some() { "  two threads: " } else { "  one thread: " };
         assert!(compilation.plan.to_string().contains(threads));
         assert!(compilation.interface.pool);
@@ -453,13 +501,23 @@ fn the_plan_shares_what_is_large_enough() {
 #[test]
 fn what_halves_would_wait_for_is_refused() {
     let options = two(Tuning::default());
-    let refused = compiled_or_refused(Cell { attributes: "", ..GRU }, &options).expect_err("reset before");
-    assert!(refused.contains("linear_before_reset") && refused.contains("two threads"), "{refused}");
+    let refused =
+        compiled_or_refused(Cell { attributes: "", ..GRU }, &options).expect_err("reset before");
+    assert!(
+        refused.contains("linear_before_reset") && refused.contains("two threads"),
+        "{refused}"
+    );
     let mut relu = ModelFile::default();
     let x = relu.parameter("x", &[4]);
     let relu_of_x = relu.operation("Relu", "opset1", "", &[&x], &[4]);
     relu.result(&relu_of_x);
     let (model, _) =
-        openvino::read_bytes("net.xml", relu.text().as_bytes(), Some(("net.bin", relu.weights))).expect("a model");
-    assert!(compile(&model, &options).expect_err("no cell").to_string().contains("the model has no cell"));
+        openvino::read_bytes("net.xml", relu.text().as_bytes(), Some(("net.bin", relu.weights)))
+            .expect("a model");
+    assert!(
+        compile(&model, &options)
+            .expect_err("no cell")
+            .to_string()
+            .contains("the model has no cell")
+    );
 }

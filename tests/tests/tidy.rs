@@ -33,17 +33,48 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("front/keys", &["arch", "diagnostic", "front", "model", "request"]),
     ("simplify", &["core", "simplify"]),
     ("stream", &["core", "diagnostic", "model", "stream"]),
-    ("validate", &["core", "diagnostic", "model", "numerics", "request", "simplify", "stream", "validate"]),
+    (
+        "validate",
+        &["core", "diagnostic", "model", "numerics", "request", "simplify", "stream", "validate"],
+    ),
     ("plan", &["arch", "core", "kernel", "model", "numerics", "plan", "request"]),
     ("activation", &["activation", "kernel", "model", "request"]),
-    ("lower", &["arch", "core", "encoding", "kernel", "lower", "model", "numerics", "plan", "request"]),
+    (
+        "lower",
+        &["arch", "core", "encoding", "kernel", "lower", "model", "numerics", "plan", "request"],
+    ),
     ("pass", &["activation", "kernel", "model", "pass", "plan", "request"]),
     // what each format makes of a row of weights
     ("encoding", &["encoding", "kernel", "model", "request"]),
     ("pack", &["core", "encoding", "kernel", "model"]),
     ("evaluate", &["core", "evaluate", "model"]),
-    ("reference", &["activation", "core", "encoding", "evaluate", "model", "numerics", "reference", "request"]),
-    ("bound", &["activation", "bound", "core", "encoding", "evaluate", "model", "numerics", "reference", "request"]),
+    (
+        "reference",
+        &[
+            "activation",
+            "core",
+            "encoding",
+            "evaluate",
+            "model",
+            "numerics",
+            "reference",
+            "request",
+        ],
+    ),
+    (
+        "bound",
+        &[
+            "activation",
+            "bound",
+            "core",
+            "encoding",
+            "evaluate",
+            "model",
+            "numerics",
+            "reference",
+            "request",
+        ],
+    ),
     // what is said of a compilation
     ("summary", &["core", "model", "request"]),
     (
@@ -62,8 +93,27 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "summary",
         ],
     ),
-    ("description", &["core", "emit", "estimate", "header", "kernel", "model", "numerics", "pack", "plan", "request"]),
-    ("free_run", &["bound", "core", "free_run", "kernel", "numerics", "pack", "random", "reference", "request"]),
+    (
+        "description",
+        &[
+            "core", "emit", "estimate", "header", "kernel", "model", "numerics", "pack", "plan",
+            "request",
+        ],
+    ),
+    (
+        "free_run",
+        &[
+            "bound",
+            "core",
+            "free_run",
+            "kernel",
+            "numerics",
+            "pack",
+            "random",
+            "reference",
+            "request",
+        ],
+    ),
     ("estimate", &["arch", "core", "emit", "estimate", "kernel", "pack", "plan"]),
     (
         "report",
@@ -83,13 +133,27 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     ("interface", &["core", "diagnostic", "emit", "interface", "kernel", "lower", "model"]),
     ("timing", &["arch", "core", "timing"]),
-    ("harness", &["compile", "diagnostic", "emit", "evaluate", "harness", "kernel", "model", "request", "temporary"]),
+    (
+        "harness",
+        &[
+            "compile",
+            "diagnostic",
+            "emit",
+            "evaluate",
+            "harness",
+            "kernel",
+            "model",
+            "request",
+            "temporary",
+        ],
+    ),
     ("temporary", &["temporary"]),
     ("emit", &["arch", "emit", "kernel", "pack", "request"]),
 ];
 
 /// Names that say nothing about what a file or folder holds.
-const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "helpers", "helper", "gen", "codegen", "ir", "misc"];
+const EMPTY_NAMES: &[&str] =
+    &["utils", "util", "common", "helpers", "helper", "gen", "codegen", "ir", "misc"];
 
 /// Text that must not stand in the sources, and the files in which it may.
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
@@ -110,7 +174,13 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     // counting is all that the printer does with one
     (
         "HashMap<",
-        &["cellc/src/front/", "cellc/src/validate", "cellc/src/stream/", "cellc/src/cli/", "cellc/src/kernel/print.rs"],
+        &[
+            "cellc/src/front/",
+            "cellc/src/validate",
+            "cellc/src/stream/",
+            "cellc/src/cli/",
+            "cellc/src/kernel/print.rs",
+        ],
         "output is deterministic",
     ),
 ];
@@ -127,7 +197,10 @@ struct Source {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests stands in the repository").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("tests stands in the repository")
+        .to_path_buf()
 }
 
 fn sources() -> Vec<Source> {
@@ -146,7 +219,11 @@ fn sources_in(folders: &[&str]) -> Vec<Source> {
                 folders.push(path);
             } else if path.extension().is_some_and(|e| e == "rs") {
                 let text = fs::read_to_string(&path).expect("sources are UTF-8");
-                let path = path.strip_prefix(root()).expect("under the root").to_string_lossy().replace('\\', "/");
+                let path = path
+                    .strip_prefix(root())
+                    .expect("under the root")
+                    .to_string_lossy()
+                    .replace('\\', "/");
                 found.push(Source { code: code(&text), path });
             }
         }
@@ -180,11 +257,14 @@ fn layering(sources: &[Source]) -> Vec<String> {
     let mut problems = Vec::new();
     for source in sources.iter().filter(|s| !is_tests(&s.path)) {
         let Some(module) = source.path.strip_prefix("cellc/src/") else { continue };
-        let rule = MAY_IMPORT
-            .iter()
-            .find(|(name, _)| module.strip_prefix(name).is_some_and(|rest| rest.starts_with('/') || rest == ".rs"));
+        let rule = MAY_IMPORT.iter().find(|(name, _)| {
+            module.strip_prefix(name).is_some_and(|rest| rest.starts_with('/') || rest == ".rs")
+        });
         let Some((name, allowed)) = rule else { continue };
-        for import in paths(&source.code, &module_of(&source.path)[1..]).iter().filter_map(|path| path.first()) {
+        for import in paths(&source.code, &module_of(&source.path)[1..])
+            .iter()
+            .filter_map(|path| path.first())
+        {
             if import.starts_with(char::is_lowercase) && !allowed.contains(&import.as_str()) {
                 problems.push(format!("{}: {name} imports {import}", source.path));
             }
@@ -197,7 +277,9 @@ fn layering(sources: &[Source]) -> Vec<String> {
 /// package.
 fn paths(code: &str, module: &[String]) -> Vec<Vec<String>> {
     let mut found = Vec::new();
-    for (word, start) in [("crate", 0), ("self", module.len()), ("super", module.len().saturating_sub(1))] {
+    for (word, start) in
+        [("crate", 0), ("self", module.len()), ("super", module.len().saturating_sub(1))]
+    {
         for (at, _) in code.match_indices(&format!("{word}::")) {
             if code[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ':')) {
                 continue;
@@ -221,7 +303,8 @@ fn tree<'t>(text: &'t str, prefix: &[String], found: &mut Vec<Vec<String>>) -> &
             }
         }
     }
-    let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '*'))).unwrap_or(text.len());
+    let end =
+        text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '*'))).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     let path: Vec<String> = match name {
         "super" => prefix[..prefix.len().saturating_sub(1)].to_vec(),
@@ -255,12 +338,18 @@ fn cycles(sources: &[Source]) -> Vec<String> {
         for source in sources {
             for path in paths(&source.code, &module[1..]) {
                 let path: Vec<String> = module[..1].iter().cloned().chain(path).collect();
-                let other = (1..=path.len()).rev().map(|end| &path[..end]).find(|path| modules.contains_key(*path));
+                let other = (1..=path.len())
+                    .rev()
+                    .map(|end| &path[..end])
+                    .find(|path| modules.contains_key(*path));
                 let other = other.unwrap_or(&module[..1]);
                 let same = module.iter().zip(other).take_while(|(a, b)| a == b).count();
                 // a module and one inside it are no neighbours
                 if same < module.len().min(other.len()) {
-                    imports.entry(module[..=same].to_vec()).or_default().insert(other[..=same].to_vec());
+                    imports
+                        .entry(module[..=same].to_vec())
+                        .or_default()
+                        .insert(other[..=same].to_vec());
                 }
             }
         }
@@ -272,7 +361,11 @@ fn cycles(sources: &[Source]) -> Vec<String> {
         while let Some(module) = next.pop() {
             for other in imports.get(module).into_iter().flatten() {
                 if other == start {
-                    found.push(format!("{} and {} import each other", start.join("/"), module.join("/")));
+                    found.push(format!(
+                        "{} and {} import each other",
+                        start.join("/"),
+                        module.join("/")
+                    ));
                 }
                 if seen.insert(other) {
                     next.push(other);
@@ -288,15 +381,25 @@ fn is_tests(path: &str) -> bool {
 }
 
 fn names(sources: &[Source]) -> Vec<String> {
-    let empty = |path: &str| path.trim_end_matches(".rs").split('/').any(|part| EMPTY_NAMES.contains(&part));
-    sources.iter().filter(|s| empty(&s.path)).map(|s| format!("{}: the name says nothing", s.path)).collect()
+    let empty = |path: &str| {
+        path.trim_end_matches(".rs").split('/').any(|part| EMPTY_NAMES.contains(&part))
+    };
+    sources
+        .iter()
+        .filter(|s| empty(&s.path))
+        .map(|s| format!("{}: the name says nothing", s.path))
+        .collect()
 }
 
 /// Files that stand beside the folder of their own modules, whose place is `mod.rs` in that folder.
 fn beside_folders(sources: &[Source]) -> Vec<String> {
     let folder = |s: &Source| s.path.trim_end_matches(".rs").to_owned() + "/";
     let beside = |s: &&Source| sources.iter().any(|other| other.path.starts_with(&folder(s)));
-    sources.iter().filter(beside).map(|s| format!("{}: its place is {}mod.rs", s.path, folder(s))).collect()
+    sources
+        .iter()
+        .filter(beside)
+        .map(|s| format!("{}: its place is {}mod.rs", s.path, folder(s)))
+        .collect()
 }
 
 fn forbidden(sources: &[Source]) -> Vec<String> {
@@ -342,8 +445,10 @@ fn nothing_forbidden_stands_in_the_sources() {
 fn every_module_with_a_rule_exists() {
     let sources = sources();
     for (name, _) in MAY_IMPORT {
-        let there =
-            |s: &Source| s.path == format!("cellc/src/{name}.rs") || s.path.starts_with(&format!("cellc/src/{name}/"));
+        let there = |s: &Source| {
+            s.path == format!("cellc/src/{name}.rs")
+                || s.path.starts_with(&format!("cellc/src/{name}/"))
+        };
         assert!(sources.iter().any(there), "{name} has a rule and no file");
     }
 }
@@ -351,13 +456,24 @@ fn every_module_with_a_rule_exists() {
 #[test]
 fn a_cycle_is_found_however_it_is_spelled() {
     let cycle = |a: &str, b: &str| {
-        let file = |path: &str, code: &str| Source { path: format!("cellc/src/{path}.rs"), code: code.to_owned() };
-        cycles(&[file("lower/mod", "mod a; mod b;"), file("lower/a", a), file("lower/b/mod", b), file("lower/b/c", "")])
+        let file = |path: &str, code: &str| Source {
+            path: format!("cellc/src/{path}.rs"),
+            code: code.to_owned(),
+        };
+        cycles(&[
+            file("lower/mod", "mod a; mod b;"),
+            file("lower/a", a),
+            file("lower/b/mod", b),
+            file("lower/b/c", ""),
+        ])
     };
     let there = "use super::{a::{self, Thing}, b::c::Other};";
-    for back in
-        ["use crate::lower::a;", "use super::a::Thing as Else;", "fn f() -> super::a::Thing {}", "use super::{c, a};"]
-    {
+    for back in [
+        "use crate::lower::a;",
+        "use super::a::Thing as Else;",
+        "fn f() -> super::a::Thing {}",
+        "use super::{c, a};",
+    ] {
         assert_eq!(cycle(there, back).len(), 2, "{back}");
         assert_eq!(cycle("use super::Parent;", back), Vec::<String>::new());
     }
@@ -376,18 +492,33 @@ fn every_rule_can_fail() {
     let planted = |path: &str, text: &str| [Source { path: path.to_string(), code: code(text) }];
     for (name, allowed) in MAY_IMPORT {
         assert!(!allowed.contains(&"cli"));
-        for text in ["use crate::cli::Thing;", "use crate::{kernel, cli::Thing};", "fn f() -> crate::cli::Thing {}"] {
-            assert!(!layering(&planted(&format!("cellc/src/{name}.rs"), text)).is_empty(), "{name}: {text}");
-            assert!(!layering(&planted(&format!("cellc/src/{name}/inner.rs"), text)).is_empty(), "{name}: {text}");
+        for text in [
+            "use crate::cli::Thing;",
+            "use crate::{kernel, cli::Thing};",
+            "fn f() -> crate::cli::Thing {}",
+        ] {
+            assert!(
+                !layering(&planted(&format!("cellc/src/{name}.rs"), text)).is_empty(),
+                "{name}: {text}"
+            );
+            assert!(
+                !layering(&planted(&format!("cellc/src/{name}/inner.rs"), text)).is_empty(),
+                "{name}: {text}"
+            );
         }
     }
-    assert!(layering(&planted("cellc/src/model/mod.rs", "/// see crate::cli\nfn f() {}")).is_empty());
+    assert!(
+        layering(&planted("cellc/src/model/mod.rs", "/// see crate::cli\nfn f() {}")).is_empty()
+    );
     for name in EMPTY_NAMES {
         assert!(!names(&planted(&format!("cellc/src/{name}/mod.rs"), "")).is_empty());
         assert!(!names(&planted(&format!("cellc/src/{name}.rs"), "")).is_empty());
     }
     let module = |path: &str| [planted(path, ""), planted("cellc/src/plan/cost.rs", "")].concat();
-    assert_eq!(beside_folders(&module("cellc/src/plan.rs")), ["cellc/src/plan.rs: its place is cellc/src/plan/mod.rs"]);
+    assert_eq!(
+        beside_folders(&module("cellc/src/plan.rs")),
+        ["cellc/src/plan.rs: its place is cellc/src/plan/mod.rs"]
+    );
     assert!(beside_folders(&module("cellc/src/plan/mod.rs")).is_empty());
     for (text, _, _) in FORBIDDEN {
         assert!(!forbidden(&planted("cellc/src/lower/mod.rs", text)).is_empty(), "{text}");
@@ -398,7 +529,8 @@ fn every_rule_can_fail() {
 #[test]
 fn snapshots_are_short() {
     const LINES: usize = 150;
-    let mut folders = ["cellc", "cellc-macros", "runtime", "tests"].map(|folder| root().join(folder)).to_vec();
+    let mut folders =
+        ["cellc", "cellc-macros", "runtime", "tests"].map(|folder| root().join(folder)).to_vec();
     let mut count = 0;
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder") {

@@ -34,7 +34,9 @@ fn sequence_file([rows, steps, inputs, units]: [usize; 4]) -> ModelFile {
     let lengths = file.integers(&[rows], &vec![steps as i64; rows]);
     let shapes = [vec![1, 3 * units, inputs], vec![1, 3 * units, units], vec![1, 3 * units]];
     let weights: Vec<Port> = (shapes.iter().enumerate())
-        .map(|(seed, shape)| file.constant(shape, Stored::F32, values(shape.iter().product(), seed)))
+        .map(|(seed, shape)| {
+            file.constant(shape, Stored::F32, values(shape.iter().product(), seed))
+        })
         .collect();
     let ports = [&x, &h, &lengths, &weights[0], &weights[1], &weights[2]];
     let data = format!("hidden_size=\"{units}\" direction=\"forward\"");
@@ -70,7 +72,13 @@ fn options() -> Options {
 /// Tiles that are full, that end in the middle of the words of a row, of few rows; x of so few
 /// inputs that no tile takes it; a late product; more than one group of panels.
 fn of_full_tiles() -> Vec<Subject> {
-    let layer = |kind, attributes, [rows, inputs, units]: [usize; 3]| Layer { kind, attributes, rows, inputs, units };
+    let layer = |kind, attributes, [rows, inputs, units]: [usize; 3]| Layer {
+        kind,
+        attributes,
+        rows,
+        inputs,
+        units,
+    };
     vec![
         layer("GRUCell", AFTER, [32, 16, 64]).subject("tiled_gru", options(), false),
         layer("GRUCell", "", [20, 9, 112]).subject("tiled_gru_before", options(), false),
@@ -86,7 +94,13 @@ fn of_full_tiles() -> Vec<Subject> {
 /// Columns that are no whole tiles: more of them than of full tiles, or fewer, in one panel or in
 /// several, behind up to four full tiles and more; tiles that no row fills.
 fn of_narrow_tiles() -> Vec<Subject> {
-    let layer = |kind, attributes, [rows, inputs, units]: [usize; 3]| Layer { kind, attributes, rows, inputs, units };
+    let layer = |kind, attributes, [rows, inputs, units]: [usize; 3]| Layer {
+        kind,
+        attributes,
+        rows,
+        inputs,
+        units,
+    };
     let audio = options().with_accuracy(Accuracy::Audio);
     let panels_of = |columns| {
         let tuning = options().tuning.with_panel_columns(Some(columns));
@@ -115,7 +129,8 @@ fn has_tiles(body: &[Stmt]) -> bool {
 /// Of both kinds of tiles the subjects whose Rust is compiled, as rustc takes long for what is
 /// written out: of one gate and of several, of a dense layer, of weights that are packed at run
 /// time.
-const IN_RUST: [&str; 5] = ["tiled_rnn", "tiled_dense", "narrow_gru_before", "narrow_given", "narrow_dense"];
+const IN_RUST: [&str; 5] =
+    ["tiled_rnn", "tiled_dense", "narrow_gru_before", "narrow_given", "narrow_dense"];
 
 /// Interprets subjects and runs their C, with a flag, and some of their Rust.
 fn give_the_bits_of_vectors(name: &str, subjects: Vec<Subject>, flag: &str) {
@@ -126,11 +141,17 @@ fn give_the_bits_of_vectors(name: &str, subjects: Vec<Subject>, flag: &str) {
             let tiled = body.kernels.iter().any(|kernel| has_tiles(&kernel.body));
             assert_eq!(tiled, isa == "amx", "{} on {isa}", subject.name);
         }
-        let amx = subject.isas().position(|(isa, _)| isa == "amx").expect("a file with tiles holds their body");
+        let amx = subject
+            .isas()
+            .position(|(isa, _)| isa == "amx")
+            .expect("a file with tiles holds their body");
         for call in &subject.calls {
             let bits = |isa| -> Vec<Vec<u32>> {
                 let results = subject.interpret(isa, call);
-                results.iter().map(|result| result.iter().map(|value| value.to_bits()).collect()).collect()
+                results
+                    .iter()
+                    .map(|result| result.iter().map(|value| value.to_bits()).collect())
+                    .collect()
             };
             assert_eq!(bits(amx - 1), bits(amx), "{}", subject.name);
         }
@@ -141,10 +162,12 @@ fn give_the_bits_of_vectors(name: &str, subjects: Vec<Subject>, flag: &str) {
             skip(&format!("no {flag} of {compiler}"));
             continue;
         }
-        let found = driver::c(&folder(&format!("{name}-c")), &subjects, compiler, &["-std=gnu11", flag]);
+        let found =
+            driver::c(&folder(&format!("{name}-c")), &subjects, compiler, &["-std=gnu11", flag]);
         assert_same(compiler, &of_subjects(&expected, &subjects), &found);
     }
-    let subjects: Vec<_> = subjects.into_iter().filter(|subject| IN_RUST.contains(&&*subject.name)).collect();
+    let subjects: Vec<_> =
+        subjects.into_iter().filter(|subject| IN_RUST.contains(&&*subject.name)).collect();
     assert!(subjects.len() > 1, "{name}");
     let found = driver::rust(&folder(&format!("{name}-rust")), &subjects, &["-Copt-level=1"]);
     assert_same("rust", &of_subjects(&expected, &subjects), &found);
@@ -169,14 +192,29 @@ fn a_file_holds_a_body_for_tiles_where_they_pay() {
     for (name, layer, precision, pays) in [
         ("several_rows", layer(16, 144), Precision::Int8, true),
         ("units_that_fill_no_tile", layer(16, 200), Precision::Int8, true),
-        ("gru", Layer { kind: "GRUCell", attributes: AFTER, ..layer(16, 112) }, Precision::Int8, true),
+        (
+            "gru",
+            Layer { kind: "GRUCell", attributes: AFTER, ..layer(16, 112) },
+            Precision::Int8,
+            true,
+        ),
         ("lstm", Layer { kind: "LSTMCell", ..layer(16, 100) }, Precision::Int8, true),
         ("one_row", layer(1, 144), Precision::Int8, false),
         ("few_rows", layer(11, 144), Precision::Int8, false),
         ("few_units", layer(16, 8), Precision::Int8, false),
         ("units_that_fill_few_tiles", layer(16, 100), Precision::Int8, false),
-        ("smaller_gru", Layer { kind: "GRUCell", attributes: AFTER, ..layer(16, 100) }, Precision::Int8, false),
-        ("gru_of_three_phases", Layer { kind: "GRUCell", ..layer(16, 128) }, Precision::Int8, false),
+        (
+            "smaller_gru",
+            Layer { kind: "GRUCell", attributes: AFTER, ..layer(16, 100) },
+            Precision::Int8,
+            false,
+        ),
+        (
+            "gru_of_three_phases",
+            Layer { kind: "GRUCell", ..layer(16, 128) },
+            Precision::Int8,
+            false,
+        ),
         ("wider", layer(16, 144), Precision::Int8x16, false),
         ("as_f32", layer(16, 144), Precision::F32, false),
     ] {
@@ -197,7 +235,13 @@ fn the_plan_says_why_there_are_no_tiles() {
         layer.subject("rejected", options, false).compilation.plan.to_string()
     };
     for (rows, units, said) in [
-        (16, 256, Some("  amx: no tiles: 8696 cycles for 16 rows, 8704 without: saves less than a tenth\n")),
+        (
+            16,
+            256,
+            Some(
+                "  amx: no tiles: 8696 cycles for 16 rows, 8704 without: saves less than a tenth\n",
+            ),
+        ),
         (11, 144, Some(" without: fewer than 12 rows\n")),
         (16, 144, None),
     ] {
@@ -257,7 +301,8 @@ fn where_linux_refuses_tiles_vectors_run() {
             continue;
         }
         let said = String::from_utf8_lossy(&ran.stdout).into_owned();
-        let best = driver::isas_of_machine().into_iter().rfind(|isa| *isa != "amx").expect("one at least");
+        let best =
+            driver::isas_of_machine().into_iter().rfind(|isa| *isa != "amx").expect("one at least");
         assert_eq!(said, format!("{best} 0"), "{compiler}");
     }
 }

@@ -9,8 +9,10 @@ use cellc_tests::{command, driver};
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder for the model");
-    for file in
-        ["model.xml", "model.bin", "model.onnx"].map(Path::new).into_iter().filter(|file| from.join(file).exists())
+    for file in ["model.xml", "model.bin", "model.onnx"]
+        .map(Path::new)
+        .into_iter()
+        .filter(|file| from.join(file).exists())
     {
         fs::copy(from.join(file), to.join(file)).expect("a model");
     }
@@ -32,12 +34,19 @@ fn wrong_declarations() {
     let zeros = File::create(models.join("large/model.bin")).expect("a file of weights");
     zeros.set_len(4 * 1000 * 2126).expect("a file of weights");
 
-    let tensors =
-        ["apple_gru_after", "pytorch_gru", "pytorch_gru_two_layers_both_ways", "pytorch_gru_with_head", "pytorch_lstm"];
+    let tensors = [
+        "apple_gru_after",
+        "pytorch_gru",
+        "pytorch_gru_two_layers_both_ways",
+        "pytorch_gru_with_head",
+        "pytorch_lstm",
+    ];
     for file in tensors.map(|name| format!("{name}.safetensors")) {
-        fs::copy(here.join("frameworks").join(&file), models.join(&file)).expect("a file of tensors");
+        fs::copy(here.join("frameworks").join(&file), models.join(&file))
+            .expect("a file of tensors");
     }
-    fs::write(models.join("cut.safetensors"), [200, 0, 0, 0, 0, 0, 0, 0, b'{']).expect("a file of tensors");
+    fs::write(models.join("cut.safetensors"), [200, 0, 0, 0, 0, 0, 0, 0, b'{'])
+        .expect("a file of tensors");
 
     // parameters that no activation of the cell takes: read, and warned about
     copy(&here.join("corpus/gru_cell_lbr1"), &models.join("alpha"));
@@ -51,7 +60,8 @@ fn wrong_declarations() {
     cases.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
     assert!(cases.len() >= 8, "{} cases", cases.len());
     let runtime = command::runtime();
-    let differ: Vec<String> = cases.iter().filter_map(|case| difference(&package, &runtime, case)).collect();
+    let differ: Vec<String> =
+        cases.iter().filter_map(|case| difference(&package, &runtime, case)).collect();
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
@@ -66,14 +76,18 @@ fn difference(package: &Path, runtime: &Path, case: &Path) -> Option<String> {
     rustc.current_dir(package).env("CARGO_MANIFEST_DIR", package);
     rustc.args(["--edition=2024", "--emit=metadata", "--out-dir=."]).arg(&name);
     rustc.arg("--extern").arg(format!("cellc_runtime={}", runtime.display()));
-    for folder in [runtime.with_file_name("deps").as_path(), runtime.parent().expect("it lies in a folder")] {
+    for folder in
+        [runtime.with_file_name("deps").as_path(), runtime.parent().expect("it lies in a folder")]
+    {
         rustc.arg("-L").arg(format!("dependency={}", folder.display()));
     }
     let output = rustc.output().expect("rustc starts");
     assert!(!output.status.success(), "{} compiles", name.display());
     let said = String::from_utf8(output.stderr).expect("messages are UTF-8");
     // the count of errors ends them
-    let said = said.split("error: aborting due to").next().unwrap_or_default().trim_end().to_owned() + "\n";
+    let said =
+        said.split("error: aborting due to").next().unwrap_or_default().trim_end().to_owned()
+            + "\n";
     let kept = case.with_extension("stderr");
     if env::var_os("CELLC_BLESS").is_some() {
         fs::write(&kept, &said).expect("messages can be written");

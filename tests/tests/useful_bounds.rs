@@ -10,21 +10,26 @@ use cellc_tests::corpus;
 #[test]
 #[ignore = "it takes half a minute, and prints a number that changes with every case"]
 fn most_outputs_have_a_useful_bound() {
-    let onnx = corpus::names(&corpus::onnx_folder()).into_iter().map(|name| corpus::onnx_folder().join(name));
-    let others = corpus::names(&corpus::folder()).into_iter().map(|name| corpus::folder().join(name));
+    let onnx = corpus::names(&corpus::onnx_folder())
+        .into_iter()
+        .map(|name| corpus::onnx_folder().join(name));
+    let others =
+        corpus::names(&corpus::folder()).into_iter().map(|name| corpus::folder().join(name));
     let (mut useful, mut all) = (0, 0);
     for folder in others.chain(onnx) {
         let Ok(case) = corpus::case_in(&folder) else { continue };
         let options = Options::default().with_isas(Some(vec![&GENERIC]));
         // one step, where their number is open
-        let compiled = compile(&case.model, &options).or_else(|_| compile(&case.fixed(&case.runs[0].shapes), &options));
+        let compiled = compile(&case.model, &options)
+            .or_else(|_| compile(&case.fixed(&case.runs[0].shapes), &options));
         let Ok(mut compilation) = compiled else { continue };
         if !compilation.interface.weights.is_empty() {
             continue;
         }
         compilation.measure();
         let header = compilation.description.header.iter().map(|line| line.trim());
-        let without: Vec<_> = header.filter(|line| line.starts_with("no useful bound for")).collect();
+        let without: Vec<_> =
+            header.filter(|line| line.starts_with("no useful bound for")).collect();
         let outputs = compilation.interface.outputs.len();
         useful += outputs - without.len();
         all += outputs;

@@ -87,7 +87,9 @@ fn published() -> &'static Path {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("published");
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
-        cargo.args(["package", "--offline", "--allow-dirty", "--no-verify", "--target-dir"]).arg(&target);
+        cargo
+            .args(["package", "--offline", "--allow-dirty", "--no-verify", "--target-dir"])
+            .arg(&target);
         driver::run(cargo.args(PUBLISHED.iter().flat_map(|(name, _)| ["--package", name])));
         let folder = target.join("package");
         for (name, _) in PUBLISHED {
@@ -124,9 +126,14 @@ impl Package {
             fs::create_dir_all(here.join(part)).expect("a folder");
         }
         for file in ["model.xml", "model.bin"] {
-            fs::copy(root.join("corpus/gru_cell_128_f32").join(file), here.join("model").join(file)).expect("a model");
+            fs::copy(
+                root.join("corpus/gru_cell_128_f32").join(file),
+                here.join("model").join(file),
+            )
+            .expect("a model");
         }
-        fs::copy(root.join("../Cargo.lock"), here.join("Cargo.lock")).expect("the versions of the workspace");
+        fs::copy(root.join("../Cargo.lock"), here.join("Cargo.lock"))
+            .expect("the versions of the workspace");
         fs::write(here.join("src/lib.rs"), source).expect("the source");
         package.edition("2024");
         package
@@ -153,7 +160,11 @@ impl Package {
 
     fn check(&self) -> Result<(), String> {
         let output = self.cargo(&["check"]);
-        output.status.success().then_some(()).ok_or_else(|| String::from_utf8_lossy(&output.stderr).into_owned())
+        output
+            .status
+            .success()
+            .then_some(())
+            .ok_or_else(|| String::from_utf8_lossy(&output.stderr).into_owned())
     }
 }
 
@@ -175,9 +186,11 @@ fn a_strict_crate() {
     }
 
     // compiled again when either file changes
-    let (xml, bin) = (package.folder.join("model/model.xml"), package.folder.join("model/model.bin"));
+    let (xml, bin) =
+        (package.folder.join("model/model.xml"), package.folder.join("model/model.bin"));
     let text = fs::read_to_string(&xml).expect("the model");
-    fs::write(&xml, text.replace("linear_before_reset=\"false\"", "linear_before_reset=\"maybe\"")).expect("the model");
+    fs::write(&xml, text.replace("linear_before_reset=\"false\"", "linear_before_reset=\"maybe\""))
+        .expect("the model");
     let message = package.check().expect_err("an attribute is wrong");
     assert!(message.contains("maybe") && message.contains("src/lib.rs:10:15"), "{message}");
     fs::write(&xml, text).expect("the model");
@@ -193,8 +206,11 @@ fn one_that_includes_what_its_build_script_compiles() {
     for edition in ["2015", "2018", "2021", "2024"] {
         package.edition(edition);
         // the one `use` of what editions differ in
-        let source =
-            if edition == "2015" { INCLUDING.to_owned() } else { INCLUDING.replace("    use cellc_runtime;\n", "") };
+        let source = if edition == "2015" {
+            INCLUDING.to_owned()
+        } else {
+            INCLUDING.replace("    use cellc_runtime;\n", "")
+        };
         fs::write(package.folder.join("src/lib.rs"), source).expect("the source");
         if let Err(message) = package.check() {
             panic!("edition {edition}: {message}");
@@ -206,13 +222,19 @@ fn one_that_includes_what_its_build_script_compiles() {
     let text = fs::read_to_string(&xml).expect("the model");
     fs::write(&xml, text.replace("hidden_size=\"128\"", "hidden_size=\"127\"")).expect("the model");
     let message = package.check().expect_err("an attribute is wrong");
-    assert!(message.contains("model/model.xml:49:") && message.contains("hidden_size is 127"), "{message}");
+    assert!(
+        message.contains("model/model.xml:49:") && message.contains("hidden_size is 127"),
+        "{message}"
+    );
     // a warning is shown, and does not fail the build
     let alpha = text.replace("activations_alpha=\"\"", "activations_alpha=\"1.5\"");
     fs::write(&xml, &alpha).expect("the model");
     let output = package.cargo(&["check"]);
     let message = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && message.contains("activations_alpha has no effect"), "{message}");
+    assert!(
+        output.status.success() && message.contains("activations_alpha has no effect"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -221,6 +243,12 @@ fn an_expansion_holds_no_path_of_the_machine() {
     let call = "pub Baked<model = \"corpus/gru_cell_128_f32/model.xml\">".parse().expect("tokens");
     let text = expand(Macro::GRU_CELL, call).to_string();
     assert!(text.contains("pub mod baked") && !text.contains("compile_error"), "{text:.2000}");
-    assert!(text.contains("include_bytes ! (concat ! (env ! (\"CARGO_MANIFEST_DIR\")"), "{text:.2000}");
-    assert!(!text.contains(env!("CARGO_MANIFEST_DIR").trim_end_matches("tests")), "a path of the machine");
+    assert!(
+        text.contains("include_bytes ! (concat ! (env ! (\"CARGO_MANIFEST_DIR\")"),
+        "{text:.2000}"
+    );
+    assert!(
+        !text.contains(env!("CARGO_MANIFEST_DIR").trim_end_matches("tests")),
+        "a path of the machine"
+    );
 }

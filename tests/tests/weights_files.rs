@@ -58,7 +58,8 @@ impl Place {
             fs::write(folder.path().join(format!("r{k}_in0.bin")), bytes).unwrap();
         }
         let folder = folder.path().display();
-        let (status, _, stderr) = self.cellc(&format!("run {arguments} --inputs {folder} --outputs {folder} --emit c"));
+        let (status, _, stderr) =
+            self.cellc(&format!("run {arguments} --inputs {folder} --outputs {folder} --emit c"));
         assert_eq!(status, 0, "{arguments}: {stderr}");
         let read = |k| {
             let bytes = fs::read(format!("{folder}/r{k}_out0.npy")).unwrap();
@@ -80,7 +81,8 @@ impl Place {
         let views = tensors.iter().zip(&bytes).map(|((name, shape), bytes)| {
             (*name, TensorView::new(Dtype::F32, shape.to_vec(), bytes).expect("as many values"))
         });
-        let metadata = metadata.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        let metadata =
+            metadata.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
         let file = safetensors::serialize(views, Some(metadata)).expect("tensors");
         fs::write(self.path(name), file).unwrap();
     }
@@ -99,7 +101,14 @@ fn framework(name: &str) -> PathBuf {
 fn of_file(name: &str, tensor: &str) -> Vec<f32> {
     let bytes = fs::read(framework(name)).unwrap();
     let file = SafeTensors::deserialize(&bytes).unwrap();
-    file.tensor(tensor).unwrap().data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+    file.tensor(tensor)
+        .unwrap()
+        .data()
+        .as_chunks()
+        .0
+        .iter()
+        .map(|bytes| f32::from_le_bytes(*bytes))
+        .collect()
 }
 
 #[track_caller]
@@ -134,14 +143,16 @@ fn networks_of_pytorch_give_what_pytorch_gives() {
     let place = Place::new();
     let (x, out) = (of_file("pytorch_gru_with_head", "x"), of_file("pytorch_gru_with_head", "out"));
     let net = framework("pytorch_gru_with_head").display().to_string();
-    let options =
-        "--cell gru --prefix gru --head fc --head-activation sigmoid --hidden-size 5 --input-size 3 --layers 2";
+    let options = "--cell gru --prefix gru --head fc --head-activation sigmoid --hidden-size 5 --input-size 3 --layers 2";
     // the first row of the batch, a step at a time
     let calls: Vec<&[f32]> = x[..12].chunks_exact(3).collect();
     let (got, said) = place.run(&format!("{net} {options}"), &calls);
     near(&got.concat(), &out[..8]);
     // the file has inputs and results too
-    assert!(said.contains("no layer uses \"") && said.contains("the file has \"hn\" [2, 2, 5]"), "{said}");
+    assert!(
+        said.contains("no layer uses \"") && said.contains("the file has \"hn\" [2, 2, 5]"),
+        "{said}"
+    );
 
     // both ways, all steps of two rows in a call
     let name = "pytorch_lstm_both_ways_with_head";
@@ -160,14 +171,17 @@ fn options_and_metadata_say_the_same() {
     let calls: [&[f32]; 3] = [&[0.5, -0.25], &[1.0, 0.125], &[-0.75, 0.0]];
     let (got, _) = place.run(&format!("amp.safetensors {options}"), &calls);
 
-    let tensor = |i: usize| values(AMP[i].1.iter().product(), i).into_iter().map(f64::from).collect::<Vec<f64>>();
+    let tensor = |i: usize| {
+        values(AMP[i].1.iter().product(), i).into_iter().map(f64::from).collect::<Vec<f64>>()
+    };
     let [w, r, bi, bh, dense, bias] = [0, 1, 2, 3, 4, 5].map(tensor);
     let row = |m: &[f64], i: usize, v: &[f64; 2]| m[2 * i] * v[0] + m[2 * i + 1] * v[1];
     let mut h = [0.0; 2];
     for (call, got) in calls.iter().zip(&got) {
         let x = [f64::from(call[0]), f64::from(call[1])];
         h = [0, 1].map(|i| (row(&w, i, &x) + bi[i] + row(&r, i, &h) + bh[i]).tanh());
-        let out = [0, 1].map(|i| (1.0 / (1.0 + (-row(&dense, i, &h) - bias[i]).exp()) + x[i]) as f32);
+        let out =
+            [0, 1].map(|i| (1.0 / (1.0 + (-row(&dense, i, &h) - bias[i]).exp()) + x[i]) as f32);
         near(got, &out);
     }
     assert_eq!(place.run("said.safetensors", &calls), (got, String::new()));
@@ -177,7 +191,11 @@ fn options_and_metadata_say_the_same() {
     let checked = place.done("check said.safetensors --steps 3 --emit c");
     assert!(checked.contains("every error is within its bound"), "{checked}");
     assert!(place.done("inspect said.safetensors").contains("RNNCell"));
-    assert!(place.done("said.safetensors --batch 3 --emit model").contains("parameter 0 \"x\": f32 [3, 2]"));
+    assert!(
+        place
+            .done("said.safetensors --batch 3 --emit model")
+            .contains("parameter 0 \"x\": f32 [3, 2]")
+    );
 
     place.refused(
         1,
@@ -192,7 +210,11 @@ fn options_and_metadata_say_the_same() {
         ("cellc.units", "2", &["the key \"cellc.units\"", "cellc.hidden_size"][..]),
         ("cellc.skip", "yes", &["cellc.skip is \"yes\"", "true or false"]),
         ("cellc.hidden_size", "3", &["--hidden-size is 3", "and 2 in wrong.safetensors"]),
-        ("cellc.clip", "1e400", &["cellc.clip is \"1e400\"", "0 for no clipping, or a number above it that f32 holds"]),
+        (
+            "cellc.clip",
+            "1e400",
+            &["cellc.clip is \"1e400\"", "0 for no clipping, or a number above it that f32 holds"],
+        ),
         ("cellc.activations", "tangent", &["no activation has this name"]),
         ("cellc.gate_order", "ifco", &["--gate-order is ifco, and the cell is rnn"]),
     ] {
@@ -237,14 +259,23 @@ fn what_is_missing_is_said_with_what_the_file_holds() {
         ("amp.safetensors", &["a dense layer from 2 to 2 (--head lin)"]),
         (
             "lstm.safetensors",
-            &["an LSTM of 2 units and 1 input, 2 layers (--cell lstm --prefix net)", "\"other\" [1, 2, 3]"],
+            &[
+                "an LSTM of 2 units and 1 input, 2 layers (--cell lstm --prefix net)",
+                "\"other\" [1, 2, 3]",
+            ],
         ),
-        ("amp.safetensors --cell rnn", &["no tensor \"weight_ih_l0\"", "the file has it in \"rec\"", "--prefix"]),
+        (
+            "amp.safetensors --cell rnn",
+            &["no tensor \"weight_ih_l0\"", "the file has it in \"rec\"", "--prefix"],
+        ),
         (
             "amp.safetensors --cell rnn --prefix rec --head out",
             &["\"out.weight\"", "the file has it in \"lin\"", "--head"],
         ),
-        ("amp.safetensors --cell gru --prefix rec", &["are those of an RNN: 2 rows of 2", "6 rows"]),
+        (
+            "amp.safetensors --cell gru --prefix rec",
+            &["are those of an RNN: 2 rows of 2", "6 rows"],
+        ),
         (
             "amp.safetensors --cell rnn --prefix rec --head-activation relu",
             &["--head-activation is given without --head"],
@@ -257,12 +288,21 @@ fn what_is_missing_is_said_with_what_the_file_holds() {
             "both.safetensors --cell gru --linear-before-reset=false --sequence 2 --direction bidirectional",
             &["PyTorch's GRU computes it as true"],
         ),
-        ("lstm.safetensors --cell lstm --prefix net", &["no layer uses \"net.more\" in lstm.safetensors", "remove it"]),
-        ("two.safetensors --cell lstm --prefix net --layers 1", &["the file has 2 layers: leave out --layers"]),
+        (
+            "lstm.safetensors --cell lstm --prefix net",
+            &["no layer uses \"net.more\" in lstm.safetensors", "remove it"],
+        ),
+        (
+            "two.safetensors --cell lstm --prefix net --layers 1",
+            &["the file has 2 layers: leave out --layers"],
+        ),
         ("two.safetensors --cell lstm --prefix net --skip", &["--skip adds 1 input to 2 outputs"]),
         ("projections.safetensors --cell lstm", &["weight_hr_l0", "proj_size"]),
         ("projections.safetensors", &["weight_hr_l0", "proj_size"]),
-        ("both.safetensors --cell gru", &["weight_ih_l0_reverse", "both ways", "--direction bidirectional"]),
+        (
+            "both.safetensors --cell gru",
+            &["weight_ih_l0_reverse", "both ways", "--direction bidirectional"],
+        ),
         ("both.safetensors --cell gru --direction reverse --sequence 2", &["weight_ih_l0_reverse"]),
         (
             "amp.safetensors --cell rnn --prefix rec --direction reverse",
@@ -301,7 +341,10 @@ fn layers_that_no_option_declares_are_refused_by_name() {
     place.write("more.safetensors", &[&AMP[..], &[("other.weight", &[3, 2][..])]].concat(), &SAID);
     let (status, _, stderr) = place.cellc("more.safetensors -o out.rs");
     assert!(status == 0 && stderr.contains("no layer uses \"other.weight\""), "{stderr}");
-    assert!(stderr.contains("no option declares \"other\"") && !stderr.contains("--head"), "{stderr}");
+    assert!(
+        stderr.contains("no option declares \"other\"") && !stderr.contains("--head"),
+        "{stderr}"
+    );
 }
 
 /// A layer in front of the recurrent ones needs the whole network; only a matrix that fits is
@@ -314,14 +357,21 @@ fn layers_that_no_option_declares_lead_to_onnx() {
     let onnx = "no option declares \"inp\": for a network that computes them, torch.onnx.export(";
     assert!(status == 0 && stderr.contains(onnx) && stderr.contains("(--head lin)"), "{stderr}");
     assert!(!stderr.contains("--head inp") && !stderr.contains("an RNN of"), "{stderr}");
-    place.refused(1, "first.safetensors -o out.rs", &[onnx, "(--cell rnn --prefix rec)", "(--head lin)"]);
+    place.refused(
+        1,
+        "first.safetensors -o out.rs",
+        &[onnx, "(--cell rnn --prefix rec)", "(--head lin)"],
+    );
 }
 
 #[test]
 fn options_go_with_the_files_that_they_are_for() {
     let place = Place::new();
     place.write("said.safetensors", &AMP, &SAID);
-    let gru = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/gru_cell_min/model.xml").display().to_string();
+    let gru = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("corpus/gru_cell_min/model.xml")
+        .display()
+        .to_string();
     for option in [
         "--cell=gru",
         "--prefix=a",
@@ -339,7 +389,11 @@ fn options_go_with_the_files_that_they_are_for() {
         "--activations=sigmoid,tanh",
     ] {
         let name = option.split('=').next().unwrap();
-        place.refused(2, &format!("{gru} {option} --emit plan"), &[name, "is for PyTorch's weights", "is a model"]);
+        place.refused(
+            2,
+            &format!("{gru} {option} --emit plan"),
+            &[name, "is for PyTorch's weights", "is a model"],
+        );
         place.refused(2, &format!("check {gru} {option}"), &[name, "is for PyTorch's weights"]);
     }
     place.refused(2, "said.safetensors --weights w.bin --emit plan", &["--weights is for models"]);
@@ -361,10 +415,18 @@ fn options_go_with_the_files_that_they_are_for() {
         let name = wrong.split('=').next().unwrap();
         place.refused(2, &format!("said.safetensors {wrong} -o x.c"), &[name, "is needed"]);
     }
-    place.refused(2, "said.safetensors --sequence=? -o x.c", &["a whole number of steps from 1 is needed"]);
+    place.refused(
+        2,
+        "said.safetensors --sequence=? -o x.c",
+        &["a whole number of steps from 1 is needed"],
+    );
     let said = place.cellc("said.safetensors --head-activation=bogus -o x.c").2;
     assert!(said.contains("no activation has this name") && !said.contains("is needed"), "{said}");
-    place.refused(2, &format!("{gru} --activations fast --emit plan"), &["no activation has this name"]);
+    place.refused(
+        2,
+        &format!("{gru} --activations fast --emit plan"),
+        &["no activation has this name"],
+    );
     let model = place.done("said.safetensors --activations relu --emit model");
     assert!(model.contains("RNNCell, relu"), "{model}");
 }
@@ -374,8 +436,9 @@ fn a_number_that_f32_does_not_hold_is_refused_and_one_that_is_not_finite_is_warn
     let place = Place::new();
     let shapes: [(&str, &[usize]); 2] = [("weight_ih", &[2, 1]), ("weight_hh", &[2, 2])];
     let write = |largest: f64| {
-        let numbers =
-            |len: usize| -> Vec<u8> { (0..len).flat_map(|k| (largest / (k + 1) as f64).to_le_bytes()).collect() };
+        let numbers = |len: usize| -> Vec<u8> {
+            (0..len).flat_map(|k| (largest / (k + 1) as f64).to_le_bytes()).collect()
+        };
         let bytes = shapes.map(|(_, shape)| numbers(shape.iter().product()));
         let tensors = shapes.iter().zip(&bytes).map(|((name, shape), bytes)| {
             (*name, TensorView::new(Dtype::F64, shape.to_vec(), bytes).expect("as many numbers"))

@@ -102,7 +102,8 @@ mod linked {
             loop {
                 let mut len = 0;
                 // unsafe: the model was initialised
-                let output = unsafe { (self.output)(self.model.as_ptr().cast(), all.len(), &mut len) };
+                let output =
+                    unsafe { (self.output)(self.model.as_ptr().cast(), all.len(), &mut len) };
                 if output.is_null() {
                     return all;
                 }

@@ -79,8 +79,8 @@ pub(crate) fn model_file(workload: &Workload, variant: Variant) -> PathBuf {
 /// # Errors
 /// If it is gone.
 pub(crate) fn model(workload: &Workload, variant: Variant) -> Result<CoreModel, String> {
-    let (model, _) =
-        formats::read(&model_file(workload, variant), &ReadOptions::default()).map_err(|error| error.to_string())?;
+    let (model, _) = formats::read(&model_file(workload, variant), &ReadOptions::default())
+        .map_err(|error| error.to_string())?;
     Ok(validate(&model, &Options::default()).map_err(|error| error.to_string())?.0)
 }
 
@@ -92,18 +92,28 @@ pub(crate) fn place(call: usize, inputs: usize, lead_in: usize) -> usize {
 
 /// Kernels of cellc with default options, then with each trade; where two threads share the work,
 /// the helper runs on the second core.
-pub(crate) fn traded(workload: &Workload, trades: &[Trade], cores: &Cores) -> Vec<Box<dyn Contender>> {
+pub(crate) fn traded(
+    workload: &Workload,
+    trades: &[Trade],
+    cores: &Cores,
+) -> Vec<Box<dyn Contender>> {
     let kernels = |trade: Option<Trade>| {
         let mut all = rust::kernels(workload);
         all.extend(c::kernels(workload));
-        all.into_iter().filter(move |kernel| kernel.trade() == trade && kernel.variant() == Variant::Itself)
+        all.into_iter()
+            .filter(move |kernel| kernel.trade() == trade && kernel.variant() == Variant::Itself)
     };
     let mut all: Vec<_> = kernels(None).collect();
     for &trade in trades {
         match (trade, cores.second) {
             (Trade::Threads | Trade::ThreadsBusy, Some(core)) => {
                 for kernel in kernels(Some(Trade::Threads)) {
-                    all.extend(threads::Helped::start(kernel, trade == Trade::ThreadsBusy, core, cores.first));
+                    all.extend(threads::Helped::start(
+                        kernel,
+                        trade == Trade::ThreadsBusy,
+                        core,
+                        cores.first,
+                    ));
                 }
             }
             // two threads on one core would only wait for each other
@@ -140,7 +150,8 @@ impl Peers {
     /// # Errors
     /// If their files cannot be written.
     pub(crate) fn start(workload: &Workload) -> Result<Self, String> {
-        let files = peer::Files::new(workload).map_err(|error| format!("files for other libraries: {error}"))?;
+        let files = peer::Files::new(workload)
+            .map_err(|error| format!("files for other libraries: {error}"))?;
         let (all, absent) = peer::peers(workload, &files);
         Ok(Self { all, absent, _files: files })
     }

@@ -79,7 +79,8 @@ impl Naive {
         let rv = |gate: usize, j: usize, v: &[f32]| dot(r, gate * hidden_size + j, v);
         let b = |part: usize, j: usize| b[part * hidden_size + j];
         let f = activations[0];
-        let gate = |f: Activation, g: usize, j: usize| activate(f, wx(g, j) + rv(g, j, h) + b(g, j));
+        let gate =
+            |f: Activation, g: usize, j: usize| activate(f, wx(g, j) + rv(g, j, h) + b(g, j));
         match kind {
             CellKind::Rnn => {
                 for j in 0..hidden_size {
@@ -89,7 +90,8 @@ impl Naive {
             CellKind::Gru(ResetGate::AfterMatMul) => {
                 for j in 0..hidden_size {
                     let (z, r) = (gate(f, 0, j), gate(f, 1, j));
-                    let n = activate(activations[1], wx(2, j) + b(2, j) + r * (rv(2, j, h) + b(3, j)));
+                    let n =
+                        activate(activations[1], wx(2, j) + b(2, j) + r * (rv(2, j, h) + b(3, j)));
                     self.new[j] = (1.0 - z) * n + z * h[j];
                 }
             }

@@ -48,7 +48,9 @@ impl Message {
 
 /// An input or output: f32 of that shape.
 fn value(name: &str, shape: &[usize]) -> Message {
-    let dims = shape.iter().fold(Message::default(), |m, &n| m.message(1, &Message::default().number(1, n as u64)));
+    let dims = shape
+        .iter()
+        .fold(Message::default(), |m, &n| m.message(1, &Message::default().number(1, n as u64)));
     let tensor = Message::default().number(1, 1).message(2, &dims);
     Message::default().text(1, name).message(2, &Message::default().message(1, &tensor))
 }
@@ -70,7 +72,9 @@ fn whole(name: &str, value: u64) -> Message {
 }
 
 fn wholes(name: &str, values: impl Iterator<Item = usize>) -> Message {
-    values.fold(Message::default().text(1, name), |m, value| m.number(8, value as u64)).number(20, 7)
+    values
+        .fold(Message::default().text(1, name), |m, value| m.number(8, value as u64))
+        .number(20, 7)
 }
 
 fn texts(name: &str, values: &[&str]) -> Message {
@@ -101,8 +105,12 @@ fn convolution_graph(name: &str, convolution: &Convolution) -> Message {
     let (front, behind) = convolution.pads;
     let pads = wholes("pads", front.iter().chain(behind).copied());
     let ones = || convolution.size.iter().map(|_| 1);
-    let attributes =
-        [whole("group", convolution.groups as u64), wholes("strides", ones()), wholes("dilations", ones()), pads];
+    let attributes = [
+        whole("group", convolution.groups as u64),
+        wholes("strides", ones()),
+        wholes("dilations", ones()),
+        pads,
+    ];
     Message::default()
         .message(1, &node("Conv", &["x", "w", "b"], &["y"], &attributes))
         .text(2, name)
@@ -141,7 +149,8 @@ fn cell_graph(name: &str, cell: &Cell) -> Message {
         }
         CellKind::Augru(_) => unreachable!("no workload is one"),
     };
-    let mut attributes = vec![whole("hidden_size", hidden_size as u64), texts("activations", named)];
+    let mut attributes =
+        vec![whole("hidden_size", hidden_size as u64), texts("activations", named)];
     if let CellKind::Gru(reset) = kind {
         attributes.push(whole("linear_before_reset", u64::from(reset == ResetGate::AfterMatMul)));
     }
@@ -158,8 +167,13 @@ fn cell_graph(name: &str, cell: &Cell) -> Message {
     if let Some((matrix, bias)) = &head {
         let product = node("MatMul", &["h_out", "head"], &["product"], &[]);
         let sum = node("Add", &["product", "head_bias"], &["y"], &[]);
-        let tensors = [tensor("head", &[hidden_size, 1], matrix), tensor("head_bias", &[1], &[*bias])];
-        graph = graph.message(1, &product).message(1, &sum).message(5, &tensors[0]).message(5, &tensors[1]);
+        let tensors =
+            [tensor("head", &[hidden_size, 1], matrix), tensor("head_bias", &[1], &[*bias])];
+        graph = graph
+            .message(1, &product)
+            .message(1, &sum)
+            .message(5, &tensors[0])
+            .message(5, &tensors[1]);
     }
     graph = graph.text(2, name);
     for (name, shape, values) in [
@@ -193,6 +207,9 @@ mod tests {
     fn messages_are_those_of_protocol_buffers() {
         let message = Message::default().number(1, 150).text(2, "testing");
         assert_eq!(message.0, b"\x08\x96\x01\x12\x07testing");
-        assert_eq!(Message::default().message(3, &Message::default().number(1, 150)).0, b"\x1a\x03\x08\x96\x01");
+        assert_eq!(
+            Message::default().message(3, &Message::default().number(1, 150)).0,
+            b"\x1a\x03\x08\x96\x01"
+        );
     }
 }

@@ -41,7 +41,10 @@ impl Files {
     pub(super) fn new(workload: &Workload) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("cellc-bench-").tempdir()?;
         let floats = |name: &str, values: &[f32]| {
-            fs::write(folder.path().join(name), values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>())
+            fs::write(
+                folder.path().join(name),
+                values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>(),
+            )
         };
         floats("x", &workload.inputs(Variant::Itself))?;
         floats("weights", &workload.weights())?;
@@ -64,7 +67,9 @@ impl Files {
                 let activations: Vec<_> = cell.activations.iter().map(|a| a.name()).collect();
                 (kind, activations.join(","), cell.input_size, cell.hidden_size, cell.head)
             }
-            Network::Convolution(_) => ("convolution", String::new(), workload.input_len(Variant::Itself), 0, false),
+            Network::Convolution(_) => {
+                ("convolution", String::new(), workload.input_len(Variant::Itself), 0, false)
+            }
         };
         let states = match kind {
             "convolution" => "",

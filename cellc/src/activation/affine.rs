@@ -5,7 +5,9 @@ pub(super) const DEFINITION: Definition = Definition {
     exact: |[alpha, beta], v| exact(alpha.into(), beta.into(), v),
     expand: |[alpha, beta], _| expand(alpha, beta),
     error: |[alpha, _], _, fused| error(alpha.into(), fused),
-    image: |[alpha, _], _, ends| Image::between(f64::from(alpha).abs(), ends, [f64::NEG_INFINITY, f64::INFINITY]),
+    image: |[alpha, _], _, ends| {
+        Image::between(f64::from(alpha).abs(), ends, [f64::NEG_INFINITY, f64::INFINITY])
+    },
 };
 
 fn exact(alpha: f64, beta: f64, v: f64) -> f64 {

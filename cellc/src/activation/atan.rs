@@ -3,8 +3,8 @@
 use std::f32::consts::FRAC_PI_2;
 
 use super::{
-    Definition, FunctionBuilder, Image, Measured, add, and, at_least, at_most, constant, div, from_bits, magnitude,
-    mul, mul_add, or, polynomial, select_less, sub, to_bits,
+    Definition, FunctionBuilder, Image, Measured, add, and, at_least, at_most, constant, div,
+    from_bits, magnitude, mul, mul_add, or, polynomial, select_less, sub, to_bits,
 };
 use crate::kernel::Function;
 use crate::request::Accuracy;
@@ -22,8 +22,12 @@ const LIMIT: f64 = FRAC_PI_2 as f64;
 /// The difference of [`FRAC_PI_2`] and pi/2.
 const EXCESS: f32 = 4.371_139e-8;
 
-const ERRORS: Measured =
-    Measured { ulp: [1.21, 1.32], fast: [8.06e-7, 8.13e-7], audio: [5.08e-6, 5.08e-6], absolute: 0.0 };
+const ERRORS: Measured = Measured {
+    ulp: [1.21, 1.32],
+    fast: [8.06e-7, 8.13e-7],
+    audio: [5.08e-6, 5.08e-6],
+    absolute: 0.0,
+};
 
 fn expand(accuracy: Accuracy) -> Function {
     let (mut body, x) = FunctionBuilder::new("atan", "The arc tangent of x, odd to the last bit.");
@@ -46,7 +50,14 @@ fn expand(accuracy: Accuracy) -> Function {
             0.010_866_363,
             -0.001_782_176,
         ],
-        Accuracy::Fast => &[-0.333_284_9, 0.198_978_68, -0.135_445_54, 0.084_840_62, -0.037_796_356, 0.008_106_249],
+        Accuracy::Fast => &[
+            -0.333_284_9,
+            0.198_978_68,
+            -0.135_445_54,
+            0.084_840_62,
+            -0.037_796_356,
+            0.008_106_249,
+        ],
         Accuracy::Audio => &[-0.333_089, 0.196_183_04, -0.122_514_87, 0.058_770_09, -0.013_955_036],
     };
     let q = body.float("q", polynomial(&t2, coefficients));

@@ -1,6 +1,6 @@
 use super::{
-    Definition, Error, FunctionBuilder, Image, Measured, U, UNDERFLOW, at_least, constant, exp, mul, mul_add,
-    select_less, sub,
+    Definition, Error, FunctionBuilder, Image, Measured, U, UNDERFLOW, at_least, constant, exp,
+    mul, mul_add, select_less, sub,
 };
 use crate::kernel::Function;
 use crate::request::Accuracy;
@@ -17,8 +17,12 @@ fn exact(alpha: f64, v: f64) -> f64 {
 }
 
 /// For alpha 1.
-const ERRORS: Measured =
-    Measured { ulp: [0.96, 1.01], fast: [5.2e-7, 5.25e-7], audio: [2.07e-5, 2.07e-5], absolute: UNDERFLOW };
+const ERRORS: Measured = Measured {
+    ulp: [0.96, 1.01],
+    fast: [5.2e-7, 5.25e-7],
+    audio: [2.07e-5, 2.07e-5],
+    absolute: UNDERFLOW,
+};
 
 /// The relative error of the exact `exp(x) - 1` in units of 2^-24, with fused multiply-add and
 /// without; measured over every f32.
@@ -34,7 +38,11 @@ fn error(alpha: f32, accuracy: Accuracy, fused: bool) -> Error {
         Accuracy::Exact => Error::ulp(MAX_RELATIVE[usize::from(!fused)] + 0.5),
         Accuracy::Fast | Accuracy::Audio => {
             let rounded = if alpha == 1.0 { 0.0 } else { U * (1.0 + relative) };
-            Error { relative: relative + rounded, absolute: alpha * absolute + UNDERFLOW, ..Error::default() }
+            Error {
+                relative: relative + rounded,
+                absolute: alpha * absolute + UNDERFLOW,
+                ..Error::default()
+            }
         }
     }
 }

@@ -4,8 +4,8 @@ use std::f32::consts::LOG2_E;
 use std::f64::consts::FRAC_2_SQRT_PI;
 
 use super::{
-    Definition, Error, FunctionBuilder, Image, add, and, at_most, constant, exp, from_bits, magnitude, mul, mul_add,
-    or, polynomial, select_less, to_bits,
+    Definition, Error, FunctionBuilder, Image, add, and, at_most, constant, exp, from_bits,
+    magnitude, mul, mul_add, or, polynomial, select_less, to_bits,
 };
 use crate::kernel::Function;
 use crate::request::Accuracy;
@@ -40,7 +40,8 @@ fn exact(v: f64) -> f64 {
 const SEAM: f32 = 0.93;
 
 fn expand() -> Function {
-    let (mut body, x) = FunctionBuilder::new("erf", "The error function of x, odd to the last bit.");
+    let (mut body, x) =
+        FunctionBuilder::new("erf", "The error function of x, odd to the last bit.");
     let sign = body.bits("sign", and(&to_bits(&x), 0x8000_0000));
     body.comment("beyond 4 the value is 1");
     let a = body.float("a", at_most(4.0, &magnitude(&x)));
@@ -52,7 +53,15 @@ fn expand() -> Function {
         "c",
         polynomial(
             &a2,
-            &[0.128_379_17, -0.376_126_3, 0.112_836_26, -0.026_855_731, 0.005_192_405, -0.000_804_977, 7.996_657e-5],
+            &[
+                0.128_379_17,
+                -0.376_126_3,
+                0.112_836_26,
+                -0.026_855_731,
+                0.005_192_405,
+                -0.000_804_977,
+                7.996_657e-5,
+            ],
         ),
     );
     let small = body.float("small", mul_add(&a, &c, &a));
@@ -60,7 +69,15 @@ fn expand() -> Function {
     // for 0.93 to 4; minimax for the relative error of erf: 2^-30
     let q = polynomial(
         &a,
-        &[-1.128_654_2, -0.635_128, -0.106_275_305, 0.023_795_081, -0.003_658_034_6, 0.000_326_626_47, -1.161_248_7e-5],
+        &[
+            -1.128_654_2,
+            -0.635_128,
+            -0.106_275_305,
+            0.023_795_081,
+            -0.003_658_034_6,
+            0.000_326_626_47,
+            -1.161_248_7e-5,
+        ],
     );
     let v = body.float("v", mul(&a, &q));
     let (n, s) = exp::nearest(&mut body, &v, LOG2_E, 0, true);

@@ -7,8 +7,9 @@
 use std::f32::consts::{LN_2, LOG2_E};
 
 use super::{
-    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, add, at_least, at_most, constant, from_bits, minus_bits,
-    mul, mul_add, plus_bits, polynomial, shift_left, shift_right, sub, to_bits,
+    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, add, at_least, at_most, constant,
+    from_bits, minus_bits, mul, mul_add, plus_bits, polynomial, shift_left, shift_right, sub,
+    to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::request::Accuracy;
@@ -20,8 +21,12 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(ends[1], ends, [0.0, f64::INFINITY]),
 };
 
-pub(super) const ERRORS: Measured =
-    Measured { ulp: [1.04, 1.01], fast: [2.7e-7, 2.65e-7], audio: [8.8e-6, 1.27e-5], absolute: UNDERFLOW };
+pub(super) const ERRORS: Measured = Measured {
+    ulp: [1.04, 1.01],
+    fast: [2.7e-7, 2.65e-7],
+    audio: [8.8e-6, 1.27e-5],
+    absolute: UNDERFLOW,
+};
 
 /// 1.5 * 2^23: adding this number rounds a small number to an integer in the low bits of the sum.
 const ROUND: f32 = 12_582_912.0;
@@ -49,7 +54,11 @@ pub(super) fn nearest(
 
 /// Like [`nearest`] for `n` of `-250..=250`. The power `2^n` is the product of two normal numbers.
 /// Multiplied in order, only the second rounds, for any other factor.
-pub(super) fn nearest_wide(body: &mut FunctionBuilder, x: &Expr, per_step: f32) -> (Expr, [Expr; 2]) {
+pub(super) fn nearest_wide(
+    body: &mut FunctionBuilder,
+    x: &Expr,
+    per_step: f32,
+) -> (Expr, [Expr; 2]) {
     let magic = ROUND + 256.0;
     let sum = body.float("k", mul_add(x, &constant(per_step), &constant(magic)));
     let n = body.float("n", sub(&sum, &constant(magic)));
@@ -64,9 +73,16 @@ pub(super) fn nearest_wide(body: &mut FunctionBuilder, x: &Expr, per_step: f32) 
 }
 
 /// `v - n ln(2)`
-pub(super) fn remainder(body: &mut FunctionBuilder, v: &Expr, n: &Expr, accuracy: Accuracy) -> Expr {
+pub(super) fn remainder(
+    body: &mut FunctionBuilder,
+    v: &Expr,
+    n: &Expr,
+    accuracy: Accuracy,
+) -> Expr {
     let r = match accuracy {
-        Accuracy::Exact | Accuracy::Fast => mul_add(n, &constant(-LN2[1]), &mul_add(n, &constant(-LN2[0]), v)),
+        Accuracy::Exact | Accuracy::Fast => {
+            mul_add(n, &constant(-LN2[1]), &mul_add(n, &constant(-LN2[0]), v))
+        }
         // error at most 2^-18, if the product is rounded separately
         Accuracy::Audio => mul_add(n, &constant(-LN_2), v),
     };
@@ -79,7 +95,9 @@ pub(super) fn exp_m1(body: &mut FunctionBuilder, r: &Expr, accuracy: Accuracy) -
     // for |r| <= ln(2)/2; minimax for the relative error, coefficients rounded to f32 one after the
     // other, the rest refitted: 2^-26, 2^-21, 2^-15.6
     let q: &[f32] = match accuracy {
-        Accuracy::Exact => &[0.499_999_97, 0.166_665_39, 0.041_667_75, 0.008_367_088, 0.001_383_786_1],
+        Accuracy::Exact => {
+            &[0.499_999_97, 0.166_665_39, 0.041_667_75, 0.008_367_088, 0.001_383_786_1]
+        }
         Accuracy::Fast => &[0.499_994, 0.166_668_31, 0.041_872_77, 0.008_338_077],
         Accuracy::Audio => &[0.500_016_57, 0.167_497_11, 0.041_609_954],
     };

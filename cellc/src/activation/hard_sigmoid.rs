@@ -1,4 +1,6 @@
-use super::{Definition, Error, FunctionBuilder, Image, U, UNDERFLOW, at_least, at_most, constant, mul_add};
+use super::{
+    Definition, Error, FunctionBuilder, Image, U, UNDERFLOW, at_least, at_most, constant, mul_add,
+};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -20,7 +22,10 @@ fn error(beta: f64, fused: bool) -> Error {
     match fused {
         true => Error::ulp(0.5),
         // as for affine
-        false => Error { absolute: U * (1.0 + 2.0 * U) * (1.0 + beta.abs()) + UNDERFLOW, ..Error::ulp(1.0) },
+        false => Error {
+            absolute: U * (1.0 + 2.0 * U) * (1.0 + beta.abs()) + UNDERFLOW,
+            ..Error::ulp(1.0)
+        },
     }
 }
 

@@ -26,8 +26,10 @@ fn image(alpha: f64, magnitude: f64) -> Image {
 }
 
 fn expand(alpha: f32) -> Function {
-    let (body, x) =
-        FunctionBuilder::new("leaky_relu", &format!("x, or {alpha:?} x where x is below 0; NaN stays NaN."));
+    let (body, x) = FunctionBuilder::new(
+        "leaky_relu",
+        &format!("x, or {alpha:?} x where x is below 0; NaN stays NaN."),
+    );
     let below = mul(&x, &constant(alpha));
     body.finish(select_less(&x, 0.0, &below, &x))
 }

@@ -1,8 +1,9 @@
 //! log, and the logarithm near 1 that softplus shares.
 
 use super::{
-    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, add, and, constant, exp, from_bits, minus_bits, mul,
-    mul_add, or, plus_bits, polynomial, select_less, shift_left, shift_right, sub, to_bits,
+    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, add, and, constant, exp, from_bits,
+    minus_bits, mul, mul_add, or, plus_bits, polynomial, select_less, shift_left, shift_right, sub,
+    to_bits,
 };
 use crate::kernel::{Expr, Function, LaneOp};
 use crate::request::Accuracy;
@@ -12,11 +13,21 @@ pub(super) const DEFINITION: Definition = Definition {
     expand: |_, accuracy| expand(accuracy),
     error: |_, accuracy, fused| ERRORS.error(accuracy, fused),
     // infinite slope at 0, undefined below
-    image: |_, _, ends| Image::between(f64::INFINITY, [f64::NEG_INFINITY, ends[1]], [f64::NEG_INFINITY, f64::INFINITY]),
+    image: |_, _, ends| {
+        Image::between(
+            f64::INFINITY,
+            [f64::NEG_INFINITY, ends[1]],
+            [f64::NEG_INFINITY, f64::INFINITY],
+        )
+    },
 };
 
-pub(super) const ERRORS: Measured =
-    Measured { ulp: [0.89, 0.89], fast: [1.39e-6, 1.39e-6], audio: [8.6e-6, 8.6e-6], absolute: UNDERFLOW };
+pub(super) const ERRORS: Measured = Measured {
+    ulp: [0.89, 0.89],
+    fast: [1.39e-6, 1.39e-6],
+    audio: [8.6e-6, 8.6e-6],
+    absolute: UNDERFLOW,
+};
 
 /// `q` of `log(1 + f) = f + f^2 q`
 pub(super) fn log_1p(body: &mut FunctionBuilder, f: &Expr, accuracy: Accuracy) -> Expr {
@@ -34,8 +45,12 @@ pub(super) fn log_1p(body: &mut FunctionBuilder, f: &Expr, accuracy: Accuracy) -
             0.129_063_23,
             -0.076_229_32,
         ],
-        Accuracy::Fast => &[-0.500_008_46, 0.333_192_2, -0.249_190_64, 0.204_491_21, -0.185_875_88, 0.119_494_09],
-        Accuracy::Audio => &[-0.499_917_42, 0.332_740_34, -0.253_879_67, 0.219_280_85, -0.142_160_27],
+        Accuracy::Fast => {
+            &[-0.500_008_46, 0.333_192_2, -0.249_190_64, 0.204_491_21, -0.185_875_88, 0.119_494_09]
+        }
+        Accuracy::Audio => {
+            &[-0.499_917_42, 0.332_740_34, -0.253_879_67, 0.219_280_85, -0.142_160_27]
+        }
     };
     body.float("q", polynomial(f, coefficients))
 }
@@ -53,10 +68,12 @@ fn expand(accuracy: Accuracy) -> Function {
     let (mut body, x) = FunctionBuilder::new("log", "log(x); -inf at 0, NaN below.");
     body.comment("w = 2^e (1 + f) is normal, 1 + f between sqrt(1/2) and sqrt(2)");
     let tiny = f32::MIN_POSITIVE;
-    let w = body.float("w", mul(&x, &select_less(&x, tiny, &constant(33_554_432.0), &constant(1.0))));
+    let w =
+        body.float("w", mul(&x, &select_less(&x, tiny, &constant(33_554_432.0), &constant(1.0))));
     let above = plus_bits(&to_bits(&w), (BIAS << 23).wrapping_sub(START));
     let e = body.bits("e", shift_right(&above, 23));
-    let significand = minus_bits(&to_bits(&w), &shift_left(&plus_bits(&e, BIAS.wrapping_neg()), 23));
+    let significand =
+        minus_bits(&to_bits(&w), &shift_left(&plus_bits(&e, BIAS.wrapping_neg()), 23));
     let f = body.float("f", sub(&from_bits(&significand), &constant(1.0)));
     body.comment("n = e, less the 25 by which a denormal x was scaled");
     let integer = from_bits(&or(&and(&e, 0x1ff), &Expr::u32(INTEGER.to_bits(), 1)));
@@ -65,7 +82,9 @@ fn expand(accuracy: Accuracy) -> Function {
     let q = log_1p(&mut body, &f, accuracy);
     let rest = mul_add(&mul(&f, &f), &q, &mul(&n, &constant(exp::LN2[1])));
     let y = body.float("y", mul_add(&n, &constant(exp::LN2[0]), &add(&rest, &f)));
-    body.comment("infinity stays, 0 becomes -inf, and so does no other number that is not positive");
+    body.comment(
+        "infinity stays, 0 becomes -inf, and so does no other number that is not positive",
+    );
     let large = select_less(&x, f32::INFINITY, &y, &x);
     let other = select_less(&x, 0.0, &constant(f32::NAN), &sub(&x, &constant(f32::INFINITY)));
     body.finish(Expr::Op(LaneOp::SelectLess, vec![constant(0.0), x, large, other]))

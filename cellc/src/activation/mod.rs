@@ -155,7 +155,11 @@ impl fmt::Display for Error {
 /// The number with four digits, rounded up.
 fn digits(v: f64) -> String {
     let text = format!("{v:.3e}");
-    if text.parse::<f64>().is_ok_and(|near| near < v) { format!("{:.3e}", v * 1.0005) } else { text }
+    if text.parse::<f64>().is_ok_and(|near| near < v) {
+        format!("{:.3e}", v * 1.0005)
+    } else {
+        text
+    }
 }
 
 /// Measured errors of a function, each with fused multiply-add and without.
@@ -173,7 +177,11 @@ struct Measured {
 impl Measured {
     fn error(&self, accuracy: Accuracy, fused: bool) -> Error {
         let at = usize::from(!fused);
-        let relative = |errors: [f64; 2]| Error { relative: errors[at], absolute: self.absolute, ..Error::default() };
+        let relative = |errors: [f64; 2]| Error {
+            relative: errors[at],
+            absolute: self.absolute,
+            ..Error::default()
+        };
         match accuracy {
             Accuracy::Exact => Error::ulp(self.ulp[at]),
             Accuracy::Fast => relative(self.fast),
@@ -192,7 +200,13 @@ pub(crate) fn error(activation: Activation, accuracy: Accuracy, fused: bool) -> 
 }
 
 /// The largest error of the expansion for arguments of at most `magnitude` with values in `image`.
-pub(crate) fn own_error(activation: Activation, accuracy: Accuracy, fused: bool, magnitude: f64, image: &Image) -> f64 {
+pub(crate) fn own_error(
+    activation: Activation,
+    accuracy: Accuracy,
+    fused: bool,
+    magnitude: f64,
+    image: &Image,
+) -> f64 {
     let Image { low, high, least, most, .. } = *image;
     let (value, limit) = (low.abs().max(high.abs()), least.abs().max(most.abs()));
     // values approach a limit or reach the limit without error: the spacing below the limit counts
@@ -220,7 +234,14 @@ pub(crate) struct Image {
 impl Image {
     /// The image of a function with its extreme values at the ends.
     fn between(slope: f64, ends: [f64; 2], [least, most]: [f64; 2]) -> Self {
-        Self { slope, jump: 0.0, low: ends[0].min(ends[1]), high: ends[0].max(ends[1]), least, most }
+        Self {
+            slope,
+            jump: 0.0,
+            low: ends[0].min(ends[1]),
+            high: ends[0].max(ends[1]),
+            least,
+            most,
+        }
     }
 }
 

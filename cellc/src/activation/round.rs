@@ -1,11 +1,16 @@
-use super::{Definition, Error, FunctionBuilder, Image, add, constant, magnitude, select_less, sub};
+use super::{
+    Definition, Error, FunctionBuilder, Image, add, constant, magnitude, select_less, sub,
+};
 use crate::kernel::{Expr, Function};
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.round_ties_even(),
     expand: |_, _| expand(),
     error: |_, _, _| Error::default(),
-    image: |_, _, ends| Image { jump: 1.0, ..Image::between(1.0, ends, [f64::NEG_INFINITY, f64::INFINITY]) },
+    image: |_, _, ends| Image {
+        jump: 1.0,
+        ..Image::between(1.0, ends, [f64::NEG_INFINITY, f64::INFINITY])
+    },
 };
 
 /// 2^23: from here on, every f32 is a whole number.
@@ -23,7 +28,10 @@ pub(super) fn nearest(body: &mut FunctionBuilder, x: &Expr) -> Expr {
 }
 
 fn expand() -> Function {
-    let (mut body, x) = FunctionBuilder::new("round", "The whole number that is nearest to x; the even one of two.");
+    let (mut body, x) = FunctionBuilder::new(
+        "round",
+        "The whole number that is nearest to x; the even one of two.",
+    );
     let whole = nearest(&mut body, &x);
     body.finish(whole)
 }

@@ -1,6 +1,6 @@
 use super::{
-    Definition, Error, FunctionBuilder, Image, U, UNDERFLOW, add, and, constant, div, from_bits, magnitude, mul,
-    mul_add, polynomial, select_less, sub, tanh, to_bits, xor,
+    Definition, Error, FunctionBuilder, Image, U, UNDERFLOW, add, and, constant, div, from_bits,
+    magnitude, mul, mul_add, polynomial, select_less, sub, tanh, to_bits, xor,
 };
 use crate::kernel::{Expr, Function};
 use crate::request::Accuracy;
@@ -27,13 +27,18 @@ pub(super) const PARTS: [f64; 2] = [0.82, 0.92];
 fn error(alpha: f64, accuracy: Accuracy, fused: bool) -> Error {
     let alpha = alpha.abs();
     match accuracy {
-        Accuracy::Exact => {
-            Error { absolute: (8.0 * alpha + 4.0) * UNDERFLOW, ..Error::ulp(PARTS[usize::from(!fused)] + 0.51) }
-        }
+        Accuracy::Exact => Error {
+            absolute: (8.0 * alpha + 4.0) * UNDERFLOW,
+            ..Error::ulp(PARTS[usize::from(!fused)] + 0.51)
+        },
         Accuracy::Fast | Accuracy::Audio => {
             let Error { relative, absolute, .. } = tanh::ERRORS.error(accuracy, fused);
             let relative = relative + 2.01 * U;
-            Error { relative, absolute: alpha * (absolute + UNDERFLOW) + UNDERFLOW, ..Error::default() }
+            Error {
+                relative,
+                absolute: alpha * (absolute + UNDERFLOW) + UNDERFLOW,
+                ..Error::default()
+            }
         }
     }
 }
@@ -43,7 +48,8 @@ fn image(alpha: f64, beta: f64, ends: [f64; 2]) -> Image {
 }
 
 fn expand(alpha: f32, beta: f32, accuracy: Accuracy) -> Function {
-    let (mut body, x) = FunctionBuilder::new("scaled_tanh", &format!("{alpha:?} tanh({beta:?} x)."));
+    let (mut body, x) =
+        FunctionBuilder::new("scaled_tanh", &format!("{alpha:?} tanh({beta:?} x)."));
     if accuracy != Accuracy::Exact {
         let v = body.float("v", mul(&x, &constant(beta)));
         let y = tanh::quotient(&mut body, &v, accuracy);
@@ -91,7 +97,15 @@ pub(super) fn parts(body: &mut FunctionBuilder, v: &Expr) -> [Expr; 3] {
     // minimax for the relative error up to 1, coefficients rounded to f32: 2^-27
     let p = polynomial(
         &a2,
-        &[-0.333_332_96, 0.133_323_45, -0.053_879_8, 0.021_486_655, -0.007_946_104, 0.002_301_363_5, -0.000_358_451_83],
+        &[
+            -0.333_332_96,
+            0.133_323_45,
+            -0.053_879_8,
+            0.021_486_655,
+            -0.007_946_104,
+            0.002_301_363_5,
+            -0.000_358_451_83,
+        ],
     );
     let p = body.float("p", p);
     let near = body.float("near", mul(&mul(&a2, &a), &p));

@@ -1,8 +1,8 @@
 use std::f32::consts::{LN_2, LOG2_E};
 
 use super::{
-    Definition, FunctionBuilder, Image, Measured, add, at_least, at_most, constant, div, exp, mul, mul_add, polynomial,
-    sub,
+    Definition, FunctionBuilder, Image, Measured, add, at_least, at_most, constant, div, exp, mul,
+    mul_add, polynomial, sub,
 };
 use crate::kernel::Function;
 use crate::request::Accuracy;
@@ -19,8 +19,12 @@ fn exact(v: f64) -> f64 {
     if v < 0.0 { v.exp() / (1.0 + v.exp()) } else { 1.0 / (1.0 + (-v).exp()) }
 }
 
-pub(super) const ERRORS: Measured =
-    Measured { ulp: [2.45, 2.45], fast: [6.8e-7, 2.58e-6], audio: [2.55e-5, 2.74e-5], absolute: BELOW };
+pub(super) const ERRORS: Measured = Measured {
+    ulp: [2.45, 2.45],
+    fast: [6.8e-7, 2.58e-6],
+    audio: [2.55e-5, 2.74e-5],
+    absolute: BELOW,
+};
 
 /// The absolute error below x = -64: a separately rounded `n ln(2)` loses more than the relative
 /// error of the quick expansions, but exp(-64) is only 1.6e-28.
@@ -40,17 +44,24 @@ fn expand(accuracy: Accuracy) -> Function {
 }
 
 fn expand_exact() -> Function {
-    let (mut body, x) = FunctionBuilder::new("sigmoid", "1 / (1 + exp(-x)), right down to the smallest f32.");
+    let (mut body, x) =
+        FunctionBuilder::new("sigmoid", "1 / (1 + exp(-x)), right down to the smallest f32.");
     body.comment("beyond these, the value is 1 and 0");
     let v = body.float("v", at_most(20.0, &at_least(-105.0, &x)));
     body.comment("v = r - n ln(2), s = -2^(n - 64)");
     let (n, s) = exp::nearest(&mut body, &v, -LOG2_E, SCALE, true);
-    let r = body.float("r", mul_add(&n, &constant(exp::LN2[1]), &mul_add(&n, &constant(exp::LN2[0]), &v)));
+    let r = body
+        .float("r", mul_add(&n, &constant(exp::LN2[1]), &mul_add(&n, &constant(exp::LN2[0]), &v)));
     body.comment("p = 1 - exp(-r)");
     // for |r| <= ln(2)/2; minimax for the error relative to exp(-r), coefficients rounded to f32
     // one after the other, the rest refitted: 2^-28
-    let q = body
-        .float("q", polynomial(&r, &[-0.499_999_94, 0.166_665_17, -0.041_668_102, 0.008_369_192_5, -0.001_383_881_2]));
+    let q = body.float(
+        "q",
+        polynomial(
+            &r,
+            &[-0.499_999_94, 0.166_665_17, -0.041_668_102, 0.008_369_192_5, -0.001_383_881_2],
+        ),
+    );
     let p = body.float("p", mul_add(&mul(&r, &r), &q, &r));
     body.comment("2^-64 (1 + exp(-v)) = 2^-64 - s + s p");
     let d = body.float("d", mul_add(&s, &p, &sub(&constant(ONE), &s)));

@@ -9,8 +9,8 @@ use std::f32::consts::FRAC_2_PI;
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::{
-    Definition, Error, FunctionBuilder, Image, and, at_least, at_most, constant, from_bits, magnitude, mul, mul_add,
-    plus_bits, polynomial, select_less, shift_left, sub, to_bits, xor,
+    Definition, Error, FunctionBuilder, Image, and, at_least, at_most, constant, from_bits,
+    magnitude, mul, mul_add, plus_bits, polynomial, select_less, shift_left, sub, to_bits, xor,
 };
 use crate::kernel::Function;
 
@@ -60,10 +60,12 @@ fn expand(cosine: bool) -> Function {
     // other, the rest refitted: 2^-27.9 and 2^-33
     let c = body.float("c", polynomial(&r2, &[-0.166_666_55, 0.008_332_188, -0.000_195_181]));
     let sine = body.float("sine", mul_add(&mul(&r, &r2), &c, &r));
-    let d = body.float("d", polynomial(&r2, &[-0.5, 0.041_666_646, -0.001_388_731, 2.443_255_3e-5]));
+    let d =
+        body.float("d", polynomial(&r2, &[-0.5, 0.041_666_646, -0.001_388_731, 2.443_255_3e-5]));
     let cosine_of = body.float("cosine", mul_add(&r2, &d, &constant(1.0)));
     body.comment("in an odd quarter the other one; in the third and the fourth the negative");
-    let quarter = body.bits("quarter", if cosine { plus_bits(&to_bits(&sum), 1) } else { to_bits(&sum) });
+    let quarter =
+        body.bits("quarter", if cosine { plus_bits(&to_bits(&sum), 1) } else { to_bits(&sum) });
     let odd = body.float("odd", from_bits(&shift_left(&and(&quarter, 1), 29)));
     let y = body.float("y", select_less(&odd, 1e-20, &sine, &cosine_of));
     let flipped = xor(&to_bits(&y), &shift_left(&and(&quarter, 2), 30));

@@ -1,8 +1,8 @@
 use std::f32::consts::{LN_2, LOG2_E};
 
 use super::{
-    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, add, at_least, at_most, constant, exp, from_bits, log,
-    magnitude, mul, mul_add, or, select_less, sub, to_bits,
+    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, add, at_least, at_most, constant, exp,
+    from_bits, log, magnitude, mul, mul_add, or, select_less, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::request::Accuracy;
@@ -22,8 +22,12 @@ fn exact(v: f64) -> f64 {
 
 /// The exact error with fused multiply-add is measured over every f32. Without, over every f32 from
 /// 0.3 to 1.2 in magnitude, the range of the largest errors, and over one in 61 elsewhere.
-pub(super) const ERRORS: Measured =
-    Measured { ulp: [1.58, 1.66], fast: [1.48e-6, 1.48e-6], audio: [1.56e-5, 1.56e-5], absolute: 2.0 * UNDERFLOW };
+pub(super) const ERRORS: Measured = Measured {
+    ulp: [1.58, 1.66],
+    fast: [1.48e-6, 1.48e-6],
+    audio: [1.56e-5, 1.56e-5],
+    absolute: 2.0 * UNDERFLOW,
+};
 
 /// Below this argument, 1 + exp(-a) is above sqrt(2).
 const NEAR: f32 = 0.88;

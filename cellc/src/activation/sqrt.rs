@@ -6,8 +6,8 @@
 //! of 12 bits, then decides between `y` and its neighbours.
 
 use super::{
-    Definition, Error, FunctionBuilder, Image, add, and, constant, div, from_bits, minus_bits, mul, plus_bits,
-    select_less, shift_right, sub, to_bits,
+    Definition, Error, FunctionBuilder, Image, add, and, constant, div, from_bits, minus_bits, mul,
+    plus_bits, select_less, shift_right, sub, to_bits,
 };
 use crate::kernel::{Expr, Function, LaneOp};
 
@@ -33,7 +33,8 @@ fn expand() -> Function {
     let (mut body, x) = FunctionBuilder::new("sqrt", "The square root of x; NaN below 0.");
     body.comment("w = 4^e m is normal, m from 1 to 4");
     let tiny = f32::MIN_POSITIVE;
-    let w = body.float("w", mul(&x, &select_less(&x, tiny, &constant(16_777_216.0), &constant(1.0))));
+    let w =
+        body.float("w", mul(&x, &select_less(&x, tiny, &constant(16_777_216.0), &constant(1.0))));
     let rest = body.float("rest", select_less(&x, tiny, &constant(1.0 / 4096.0), &constant(1.0)));
     // 128 plus the exponent of w, rounded down to an even number
     let even = body.bits("even", and(&plus_bits(&to_bits(&w), 0x0080_0000), 0x7f00_0000));
@@ -47,7 +48,8 @@ fn expand() -> Function {
     body.comment("d = m - y y");
     let high = body.float("high", from_bits(&and(&to_bits(&y), 0xffff_f000)));
     let low = body.float("low", sub(&y, &high));
-    let near = body.float("near", sub(&sub(&m, &mul(&high, &high)), &mul(&add(&high, &high), &low)));
+    let near =
+        body.float("near", sub(&sub(&m, &mul(&high, &high)), &mul(&add(&high, &high), &low)));
     let d = body.float("d", sub(&near, &mul(&low, &low)));
     let half = body.float("half", mul(&y, &constant(UNIT)));
     let negative = body.float("negative", sub(&constant(0.0), &half));

@@ -1,8 +1,8 @@
 use std::f32::consts::LOG2_E;
 
 use super::{
-    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, and, at_least, at_most, constant, div, exp, from_bits,
-    magnitude, mul, mul_add, or, polynomial, select_less, sub, to_bits,
+    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, and, at_least, at_most, constant, div,
+    exp, from_bits, magnitude, mul, mul_add, or, polynomial, select_less, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::request::Accuracy;
@@ -14,8 +14,12 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(1.0, ends, [-1.0, 1.0]),
 };
 
-pub(super) const ERRORS: Measured =
-    Measured { ulp: [1.35, 1.36], fast: [1.3e-6, 1.3e-6], audio: [1.75e-5, 1.75e-5], absolute: 2.0 * UNDERFLOW };
+pub(super) const ERRORS: Measured = Measured {
+    ulp: [1.35, 1.36],
+    fast: [1.3e-6, 1.3e-6],
+    audio: [1.75e-5, 1.75e-5],
+    absolute: 2.0 * UNDERFLOW,
+};
 
 /// ln(2)/2 as f32, with three zeros at the end: its product with n is exact up to n = 8, and tanh
 /// is flat beyond.
@@ -50,7 +54,10 @@ fn arithmetic(body: &mut FunctionBuilder, x: &Expr) -> Expr {
     let a2 = body.float("a2", mul(&a, &a));
     // minimax for the relative error of tanh up to HALF, coefficients rounded to f32 one after the
     // other, the rest refitted: 2^-29.7
-    let c = polynomial(&a2, &[-0.333_333_16, 0.133_325_44, -0.053_847_548, 0.021_050_714, -0.006_242_849]);
+    let c = polynomial(
+        &a2,
+        &[-0.333_333_16, 0.133_325_44, -0.053_847_548, 0.021_050_714, -0.006_242_849],
+    );
     let c = body.float("c", c);
     let small = body.float("small", mul_add(&mul(&a2, &a), &c, &a));
     let y = body.float("y", select_less(&a, HALF, &small, &large));
@@ -74,7 +81,8 @@ pub(super) fn half_of_exp_and_1(body: &mut FunctionBuilder, a: &Expr) -> Expr {
     // other
     let r2 = body.float("r2", mul(&r, &r));
     let low = polynomial(&r, &[0.999_999_9, 0.666_660_85]);
-    let high = mul_add(&r2, &constant(0.044_225_313), &polynomial(&r, &[0.333_346_16, 0.133_898_84]));
+    let high =
+        mul_add(&r2, &constant(0.044_225_313), &polynomial(&r, &[0.333_346_16, 0.133_898_84]));
     let q = body.float("q", mul_add(&r2, &high, &low));
     let p = body.float("p", mul_add(&r2, &q, &r));
     body.comment("tanh(a) = 1 - 1/d, d = (exp(2 a) + 1) / 2 = s p + (s + 1) / 2");
@@ -94,7 +102,11 @@ pub(super) fn quotient(body: &mut FunctionBuilder, x: &Expr, accuracy: Accuracy)
     // other
     let (above, low, high) = if audio {
         let v3 = mul(&v, &v2);
-        let above = mul_add(&v3, &polynomial(&v2, &[0.114_450_79, 0.001_490_086_4]), &mul(&v, &constant(0.999_990_94)));
+        let above = mul_add(
+            &v3,
+            &polynomial(&v2, &[0.114_450_79, 0.001_490_086_4]),
+            &mul(&v, &constant(0.999_990_94)),
+        );
         (above, [1.0, 0.447_723_54], [0.017_467_232, 5.471_978e-5])
     } else {
         let low = mul(&v, &polynomial(&v2, &[0.999_999, 0.123_220_44]));

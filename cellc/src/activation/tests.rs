@@ -4,7 +4,9 @@
 //! measured activations or a named one:
 //! `CELLC_EVERY_F32=1 cargo test --release -p cellc --lib -- activation --nocapture`
 
-use super::{FunctionBuilder, error, exact, expand, image, image_between, own_error, scaled_tanh, spacing};
+use super::{
+    FunctionBuilder, error, exact, expand, image, image_between, own_error, scaled_tanh, spacing,
+};
 use crate::kernel::{self, Function, evaluate};
 use crate::model::Activation;
 use crate::pass;
@@ -99,7 +101,9 @@ fn levels(activation: Activation) -> impl Iterator<Item = Accuracy> {
 
 /// All activations at all levels, in both profiles.
 fn profiles() -> impl Iterator<Item = (Activation, Accuracy, bool)> {
-    all().flat_map(|a| levels(a).flat_map(move |accuracy| [(a, accuracy, true), (a, accuracy, false)]))
+    all().flat_map(|a| {
+        levels(a).flat_map(move |accuracy| [(a, accuracy, true), (a, accuracy, false)])
+    })
 }
 
 /// The function, the level and the profile, for messages.
@@ -136,7 +140,11 @@ fn worst(profile: (Activation, Accuracy, bool), points: &[f32]) -> (f64, f32) {
                 continue;
             }
             let other = stated.of_argument * wide.abs() + stated.absolute;
-            let unit = if stated.relative > 0.0 { exact.abs().max(f64::MIN_POSITIVE) } else { spacing(exact) };
+            let unit = if stated.relative > 0.0 {
+                exact.abs().max(f64::MIN_POSITIVE)
+            } else {
+                spacing(exact)
+            };
             let error = ((y - exact).abs() - other) / unit;
             assert!(error.is_finite(), "{activation}({x:e}) = {y:e}");
             if error > worst.0 {
@@ -159,10 +167,15 @@ fn sample() -> Vec<f32> {
     for exponent in 0..255_u32 {
         // most points where the functions are neither linear nor constant
         let n = if (100..135).contains(&exponent) { 12_000 } else { 400 };
-        points.extend((0..n).map(|i| f32::from_bits(exponent << 23 | scatter(i * 255 + u64::from(exponent)) >> 9)));
+        points.extend(
+            (0..n).map(|i| {
+                f32::from_bits(exponent << 23 | scatter(i * 255 + u64::from(exponent)) >> 9)
+            }),
+        );
     }
     let half_ln2 = std::f32::consts::LN_2 / 2.0;
-    let seams = (0..310).map(|k| k as f32 * half_ln2 / 2.0).chain((155..310).map(|k| k as f32 * half_ln2));
+    let seams =
+        (0..310).map(|k| k as f32 * half_ln2 / 2.0).chain((155..310).map(|k| k as f32 * half_ln2));
     let clamps = [
         0.88,
         0.93,
@@ -225,7 +238,10 @@ fn within_the_stated_error() {
         if measured {
             let least = if everything.is_some() { stated - room } else { stated * 0.8 };
             if error < least {
-                wrong.push(format!("{}: the stated {stated} is too wide for {error:e}", named(profile)));
+                wrong.push(format!(
+                    "{}: the stated {stated} is too wide for {error:e}",
+                    named(profile)
+                ));
             }
         }
     }
@@ -258,8 +274,18 @@ fn within_the_stated_relative_error() {
         };
         let elu = Activation::Elu { alpha: 1.0 };
         for (name, activation, functions, stated) in [
-            (PARTS_OF, Activation::Tanh, vec![part(0), part(1)], scaled_tanh::PARTS[usize::from(!fused)]),
-            ("elu", elu, vec![expansion(elu, Accuracy::Exact, fused)], super::elu::MAX_RELATIVE[usize::from(!fused)]),
+            (
+                PARTS_OF,
+                Activation::Tanh,
+                vec![part(0), part(1)],
+                scaled_tanh::PARTS[usize::from(!fused)],
+            ),
+            (
+                "elu",
+                elu,
+                vec![expansion(elu, Accuracy::Exact, fused)],
+                super::elu::MAX_RELATIVE[usize::from(!fused)],
+            ),
         ] {
             let everything = every_f32_of(name);
             if everything == Some(false) {
@@ -283,7 +309,8 @@ fn within_the_stated_relative_error() {
             let worst = match everything {
                 None => sample.chunks(CHUNK).map(relative).fold(0.0, f64::max),
                 Some(_) => (0x0000_u32..0x10000).fold(0.0, |worst, block| {
-                    let points: Vec<f32> = (0..=0xffff_u32).map(|i| f32::from_bits(block << 16 | i)).collect();
+                    let points: Vec<f32> =
+                        (0..=0xffff_u32).map(|i| f32::from_bits(block << 16 | i)).collect();
                     if points[0].is_finite() { f64::max(worst, relative(&points)) } else { worst }
                 }),
             };
@@ -304,7 +331,8 @@ fn worst_of_all(profile: (Activation, Accuracy, bool)) -> (f64, f32) {
             if block > 0xffff {
                 return all;
             }
-            let points: Vec<f32> = (0..=0xffff_u32).map(|i| f32::from_bits(block << 16 | i)).collect();
+            let points: Vec<f32> =
+                (0..=0xffff_u32).map(|i| f32::from_bits(block << 16 | i)).collect();
             if points[0].is_finite() {
                 let found = worst(profile, &points);
                 if found.0 > all.0 {
@@ -322,7 +350,8 @@ fn worst_of_all(profile: (Activation, Accuracy, bool)) -> (f64, f32) {
 
 #[test]
 fn spacings() {
-    let at = [1.0, 1.5, -0.99, 2.0, f64::from(f32::MIN_POSITIVE), 1e-40, 0.0].map(|v| spacing(v).log2());
+    let at =
+        [1.0, 1.5, -0.99, 2.0, f64::from(f32::MIN_POSITIVE), 1e-40, 0.0].map(|v| spacing(v).log2());
     assert_eq!(at, [-23.0, -23.0, -24.0, -22.0, -149.0, -149.0, -149.0]);
 }
 
@@ -331,10 +360,17 @@ fn special_values() {
     const INF: f32 = f32::INFINITY;
     const NAN: f32 = f32::NAN;
     use std::f32::consts::{FRAC_PI_2, LN_2 as LN2};
-    let nans = [NAN, -NAN, f32::from_bits(0x7f80_0001), f32::from_bits(0xffff_ffff), f32::from_bits(0x7fab_cdef)];
+    let nans = [
+        NAN,
+        -NAN,
+        f32::from_bits(0x7f80_0001),
+        f32::from_bits(0xffff_ffff),
+        f32::from_bits(0x7fab_cdef),
+    ];
     let points = [0.0, -0.0, INF, -INF, -104.0, 1e-45, -1e-45];
     for (activation, accuracy, fused) in profiles() {
-        for (nan, y) in nans.iter().zip(evaluate(&expansion(activation, accuracy, fused), &[&nans])) {
+        for (nan, y) in nans.iter().zip(evaluate(&expansion(activation, accuracy, fused), &[&nans]))
+        {
             assert!(y.is_nan(), "{activation}({:x}) = {y:e}", nan.to_bits());
         }
     }
@@ -343,15 +379,30 @@ fn special_values() {
         (Activation::Sigmoid, [0.5, 0.5, 1.0, 0.0, 0.0, 0.5, 0.5]),
         (Activation::Tanh, [0.0, -0.0, 1.0, -1.0, -1.0, 1e-45, -1e-45]),
         (Activation::Affine { alpha: 2.0, beta: 0.5 }, [0.5, 0.5, INF, -INF, -207.5, 0.5, 0.5]),
-        (Activation::Affine { alpha: -1.0, beta: -0.0 }, [-0.0, 0.0, -INF, INF, 104.0, -1e-45, 1e-45]),
+        (
+            Activation::Affine { alpha: -1.0, beta: -0.0 },
+            [-0.0, 0.0, -INF, INF, 104.0, -1e-45, 1e-45],
+        ),
         (Activation::LeakyRelu { alpha: 0.5 }, [0.0, -0.0, INF, -INF, -52.0, 1e-45, -0.0]),
         (Activation::LeakyRelu { alpha: -2.0 }, [0.0, -0.0, INF, INF, 208.0, 1e-45, 3e-45]),
         (Activation::ThresholdedRelu { alpha: 0.0 }, [0.0, -0.0, INF, 0.0, 0.0, 1e-45, 0.0]),
         (Activation::ThresholdedRelu { alpha: 1.0 }, [0.0, 0.0, INF, 0.0, 0.0, 0.0, 0.0]),
-        (Activation::ThresholdedRelu { alpha: -104.0 }, [0.0, -0.0, INF, 0.0, -104.0, 1e-45, -1e-45]),
-        (Activation::ScaledTanh { alpha: 2.0, beta: -1.0 }, [-0.0, 0.0, -2.0, 2.0, 2.0, -3e-45, 3e-45]),
-        (Activation::HardSigmoid { alpha: 0.5, beta: 0.25 }, [0.25, 0.25, 1.0, 0.0, 0.0, 0.25, 0.25]),
-        (Activation::HardSigmoid { alpha: -0.5, beta: 0.25 }, [0.25, 0.25, 0.0, 1.0, 1.0, 0.25, 0.25]),
+        (
+            Activation::ThresholdedRelu { alpha: -104.0 },
+            [0.0, -0.0, INF, 0.0, -104.0, 1e-45, -1e-45],
+        ),
+        (
+            Activation::ScaledTanh { alpha: 2.0, beta: -1.0 },
+            [-0.0, 0.0, -2.0, 2.0, 2.0, -3e-45, 3e-45],
+        ),
+        (
+            Activation::HardSigmoid { alpha: 0.5, beta: 0.25 },
+            [0.25, 0.25, 1.0, 0.0, 0.0, 0.25, 0.25],
+        ),
+        (
+            Activation::HardSigmoid { alpha: -0.5, beta: 0.25 },
+            [0.25, 0.25, 0.0, 1.0, 1.0, 0.25, 0.25],
+        ),
         (Activation::Elu { alpha: 1.0 }, [0.0, -0.0, INF, -1.0, -1.0, 1e-45, -1e-45]),
         (Activation::Elu { alpha: -3.0 }, [0.0, -0.0, INF, 3.0, 3.0, 1e-45, 4e-45]),
         (Activation::Softsign, [0.0, -0.0, NAN, NAN, -104.0 / 105.0, 1e-45, -1e-45]),
@@ -372,8 +423,11 @@ fn special_values() {
                 let same = y.to_bits() == expected.to_bits() || y.is_nan() && expected.is_nan();
                 let stated = error(activation, accuracy, fused);
                 let most = stated.within(f64::from(x.abs()), f64::from(expected.abs()));
-                let near = (f64::from(y) - f64::from(expected)).abs() <= most + spacing(f64::from(expected));
-                let quick = accuracy != Accuracy::Exact && near && y.is_sign_negative() == expected.is_sign_negative();
+                let near = (f64::from(y) - f64::from(expected)).abs()
+                    <= most + spacing(f64::from(expected));
+                let quick = accuracy != Accuracy::Exact
+                    && near
+                    && y.is_sign_negative() == expected.is_sign_negative();
                 assert!(same || quick, "{what}: {y:e} at {x:e}, not {expected:e}");
             }
         }
@@ -385,7 +439,10 @@ fn special_values() {
 fn thresholds_are_met() {
     for alpha in [1.0, -0.5, 0.1_f32] {
         let points = [alpha.next_down(), alpha, alpha.next_up()];
-        let values = evaluate(&expansion(Activation::ThresholdedRelu { alpha }, Accuracy::Exact, true), &[&points]);
+        let values = evaluate(
+            &expansion(Activation::ThresholdedRelu { alpha }, Accuracy::Exact, true),
+            &[&points],
+        );
         assert_eq!(values, [0.0, alpha, alpha.next_up()]);
     }
 }
@@ -434,23 +491,34 @@ fn images_hold() {
             let wide = f64::from(magnitude);
             let image = image(activation, wide);
             let points: Vec<f32> = (-500..=500).map(|i| magnitude * (i as f32 / 500.0)).collect();
-            let values: Vec<f64> = points.iter().map(|&x| exact(activation, f64::from(x))).collect();
+            let values: Vec<f64> =
+                points.iter().map(|&x| exact(activation, f64::from(x))).collect();
             assert!(
                 values.iter().all(|v| image.low <= *v && *v <= image.high),
                 "{activation} of {magnitude}: {image:?}"
             );
-            let [least, most] =
-                values.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], v| [v.min(a), v.max(b)]);
+            let [least, most] = values
+                .iter()
+                .fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], v| [v.min(a), v.max(b)]);
             let near = image.high - image.low - (most - least) <= 0.01 * wide;
             assert!(near, "{activation} of {magnitude}: {image:?} is too wide for {least}..{most}");
             for (x, y) in points.windows(2).zip(values.windows(2)) {
                 let most = image.slope * f64::from(x[1] - x[0]) * (1.0 + 1e-6) + image.jump;
-                assert!((y[1] - y[0]).abs() <= most + 1e-12 * y[0].abs(), "{activation} at {}", x[0]);
+                assert!(
+                    (y[1] - y[0]).abs() <= most + 1e-12 * y[0].abs(),
+                    "{activation} at {}",
+                    x[0]
+                );
             }
             for (accuracy, fused) in levels(activation).flat_map(|a| [(a, true), (a, false)]) {
                 let own = own_error(activation, accuracy, fused, wide, &image);
-                for (value, y) in values.iter().zip(evaluate(&expansion(activation, accuracy, fused), &[&points])) {
-                    assert!((f64::from(y) - value).abs() <= own, "{activation} of {magnitude}: {own:e}");
+                for (value, y) in
+                    values.iter().zip(evaluate(&expansion(activation, accuracy, fused), &[&points]))
+                {
+                    assert!(
+                        (f64::from(y) - value).abs() <= own,
+                        "{activation} of {magnitude}: {own:e}"
+                    );
                 }
             }
         }
@@ -462,29 +530,43 @@ fn images_hold() {
 #[test]
 fn images_between_hold() {
     let ends = [-40.0_f32, -5.0, -1.0, -0.2, 0.0, 0.3, 1.0, 2.5, 30.0];
-    let ranges = ends.iter().enumerate().flat_map(|(i, low)| ends[i..].iter().map(|high| (*low, *high)));
+    let ranges =
+        ends.iter().enumerate().flat_map(|(i, low)| ends[i..].iter().map(|high| (*low, *high)));
     for (low, high) in ranges {
-        let points: Vec<f32> = (0..=40).map(|i| (low + (high - low) * (i as f32 / 40.0)).min(high)).collect();
+        let points: Vec<f32> =
+            (0..=40).map(|i| (low + (high - low) * (i as f32 / 40.0)).min(high)).collect();
         for activation in all().filter(|a| ![Activation::Log, Activation::Sqrt].contains(a)) {
             let image = image_between(activation, low.into(), high.into());
             let wide = f64::from(low.abs().max(high.abs()));
-            let values: Vec<f64> = points.iter().map(|&x| exact(activation, f64::from(x))).collect();
+            let values: Vec<f64> =
+                points.iter().map(|&x| exact(activation, f64::from(x))).collect();
             let holds = |v: &f64| image.low <= *v && *v <= image.high;
             assert!(values.iter().all(holds), "{activation} of {low}..{high}: {image:?}");
             for (x, y) in points.windows(2).zip(values.windows(2)) {
                 let most = image.slope * f64::from(x[1] - x[0]) * (1.0 + 1e-6) + image.jump;
-                assert!((y[1] - y[0]).abs() <= most + 1e-12 * y[0].abs(), "{activation} at {}: {image:?}", x[0]);
+                assert!(
+                    (y[1] - y[0]).abs() <= most + 1e-12 * y[0].abs(),
+                    "{activation} at {}: {image:?}",
+                    x[0]
+                );
             }
             for (accuracy, fused) in levels(activation).flat_map(|a| [(a, true), (a, false)]) {
                 let own = own_error(activation, accuracy, fused, wide, &image);
-                for (value, y) in values.iter().zip(evaluate(&expansion(activation, accuracy, fused), &[&points])) {
-                    assert!((f64::from(y) - value).abs() <= own, "{activation} of {low}..{high}: {own:e}");
+                for (value, y) in
+                    values.iter().zip(evaluate(&expansion(activation, accuracy, fused), &[&points]))
+                {
+                    assert!(
+                        (f64::from(y) - value).abs() <= own,
+                        "{activation} of {low}..{high}: {own:e}"
+                    );
                 }
             }
         }
     }
     // far from 0, the slopes of these functions are small
-    for (activation, slope) in [(Activation::Tanh, 2e-3), (Activation::Sigmoid, 1e-1), (Activation::Relu, 0.0)] {
+    for (activation, slope) in
+        [(Activation::Tanh, 2e-3), (Activation::Sigmoid, 1e-1), (Activation::Relu, 0.0)]
+    {
         assert!(image_between(activation, -7.0, -4.0).slope <= slope, "{activation}");
     }
 }
@@ -506,7 +588,8 @@ fn names_are_readable() {
 fn tails_go_down_to_the_smallest_number() {
     for activation in [Activation::Sigmoid, Activation::Softplus, Activation::Exp] {
         for fused in [true, false] {
-            let values = evaluate(&expansion(activation, Accuracy::Exact, fused), &[&[-103.9_f32, -100.0]]);
+            let values =
+                evaluate(&expansion(activation, Accuracy::Exact, fused), &[&[-103.9_f32, -100.0]]);
             assert_eq!(values[0].to_bits(), 1, "{activation}");
             assert_eq!(values[1], (-100.0_f64).exp() as f32, "{activation}");
         }
@@ -528,7 +611,10 @@ fn odd_functions_are_odd() {
     for (activation, accuracy, fused) in profiles().filter(|(a, ..)| odd.contains(a)) {
         let function = expansion(activation, accuracy, fused);
         let (a, b) = (evaluate(&function, &[&points]), evaluate(&function, &[&negative]));
-        assert!(a.iter().zip(&b).all(|(a, b)| a.to_bits() ^ b.to_bits() == 0x8000_0000), "{activation}");
+        assert!(
+            a.iter().zip(&b).all(|(a, b)| a.to_bits() ^ b.to_bits() == 0x8000_0000),
+            "{activation}"
+        );
     }
 }
 
@@ -569,13 +655,19 @@ fn sigmoid_and_tanh_rise() {
             continue;
         }
         let runs = runs_of_neighbours(everything.is_some());
-        for (accuracy, fused) in Accuracy::ALL.into_iter().flat_map(|accuracy| [(accuracy, true), (accuracy, false)]) {
+        for (accuracy, fused) in
+            Accuracy::ALL.into_iter().flat_map(|accuracy| [(accuracy, true), (accuracy, false)])
+        {
             let function = expansion(activation, accuracy, fused);
             let (mut falls, mut largest) = (0, 0.0);
             for run in &runs {
                 let points: Vec<f32> = run.clone().map(neighbour).collect();
                 let values = evaluate(&function, &[&points]);
-                assert!(values.iter().all(|y| limits.contains(y)), "{activation}, {}", accuracy.name());
+                assert!(
+                    values.iter().all(|y| limits.contains(y)),
+                    "{activation}, {}",
+                    accuracy.name()
+                );
                 for fall in values.windows(2).filter(|pair| pair[1] < pair[0]) {
                     falls += 1;
                     largest = f32::max(largest, (fall[0] - fall[1]) / fall[0].abs());
@@ -583,7 +675,10 @@ fn sigmoid_and_tanh_rise() {
             }
             let named = named((activation, accuracy, fused));
             println!("{named}: {falls} steps down, at most {largest:e} of the value");
-            assert!(largest <= steps_down[accuracy as usize], "{named}: {falls} steps down, at most {largest:e}");
+            assert!(
+                largest <= steps_down[accuracy as usize],
+                "{named}: {falls} steps down, at most {largest:e}"
+            );
         }
     }
 }

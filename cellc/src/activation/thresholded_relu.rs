@@ -25,7 +25,9 @@ fn image(alpha: f64, magnitude: f64) -> Image {
 }
 
 fn expand(alpha: f32) -> Function {
-    let (body, x) =
-        FunctionBuilder::new("thresholded_relu", &format!("x, or 0 where x is below {alpha:?}; NaN stays NaN."));
+    let (body, x) = FunctionBuilder::new(
+        "thresholded_relu",
+        &format!("x, or 0 where x is below {alpha:?}; NaN stays NaN."),
+    );
     body.finish(select_less(&x, alpha, &constant(0.0), &x))
 }

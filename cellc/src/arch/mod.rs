@@ -12,7 +12,9 @@ use std::fmt;
 
 use crate::kernel::{Element, LaneOp};
 
-pub use arm::{AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33, CORTEX_M55};
+pub use arm::{
+    AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33, CORTEX_M55,
+};
 use arm::{HELIUM, HELIUM_OF_ANY, NEON_DOTPROD, NEON_FMA, NEON_OF_ANY};
 use riscv::RVV_OF_ANY;
 pub use riscv::{RISCV32, RISCV64, RVV};
@@ -293,7 +295,12 @@ impl RustVector {
 
     /// The expression for an operation.
     pub fn operation(&self, name: &str) -> Option<&'static str> {
-        self.operations.iter().copied().flatten().find(|(other, _)| *other == name).map(|(_, text)| *text)
+        self.operations
+            .iter()
+            .copied()
+            .flatten()
+            .find(|(other, _)| *other == name)
+            .map(|(_, text)| *text)
     }
 }
 
@@ -357,7 +364,8 @@ pub struct Processor {
     pub c: &'static str,
     /// C: the value of FEATURES in questions, in files without and with binary16 weights.
     pub c_features: [&'static str; 2],
-    /// Rust: helper functions of the questions. Lines between `//* halves` and `//.` belong to files
+    /// Rust: helper functions of the questions. Lines between `//* halves` and `//.` belong to
+    /// files
     /// with binary16 weights, those of `//* no halves` to others.
     pub rust: &'static str,
 }
@@ -702,7 +710,8 @@ pub static WASM32: Arch = Arch {
 /// cores.
 static SCALAR_OF_ANY: Isa = Isa {
     detection: Detection::Compiling(Condition {
-        c: "!defined(__SSE2__) && !defined(__aarch64__) && !defined(__wasm__) && !defined(__riscv_vector)",
+        c: "!defined(__SSE2__) && !defined(__aarch64__) && !defined(__wasm__) && \
+            !defined(__riscv_vector)",
         rust: "",
     }),
     // panels are wide here
@@ -714,7 +723,8 @@ static SCALAR_OF_ANY: Isa = Isa {
 static SCALAR_FMA_OF_ANY: Isa = Isa {
     body_of: Some(&SCALAR_OF_ANY),
     detection: Detection::Compiling(Condition {
-        c: "(defined(__arm__) && defined(__ARM_FEATURE_FMA)) || (defined(__riscv_flen) && !defined(__riscv_vector))",
+        c: "(defined(__arm__) && defined(__ARM_FEATURE_FMA)) || (defined(__riscv_flen) && \
+            !defined(__riscv_vector))",
         rust: "",
     }),
     pass: SCALAR_OF_ANY.pass,
@@ -856,8 +866,9 @@ impl Arch {
     /// The pragma lines for gcc, in a file whose kernels hold values in registers or in structs of
     /// registers.
     pub(crate) fn c_tuning_lines(&self, of_structs: bool) -> String {
-        let chosen =
-            |text: &&'static str| if of_structs && *text == x86::C_TUNING { x86::C_TUNING_OF_STRUCTS } else { text };
+        let chosen = |text: &&'static str| {
+            if of_structs && *text == x86::C_TUNING { x86::C_TUNING_OF_STRUCTS } else { text }
+        };
         self.c_tuning.iter().map(chosen).collect()
     }
 
@@ -897,7 +908,8 @@ pub(crate) fn loops(isa: &Isa) -> Option<floor::Loops> {
 impl CLoads {
     /// The body for `count` vectors.
     pub(crate) fn text(&self, count: usize) -> String {
-        let each = |text: &str| (0..count).map(|i| text.replace('#', &i.to_string())).collect::<Vec<_>>();
+        let each =
+            |text: &str| (0..count).map(|i| text.replace('#', &i.to_string())).collect::<Vec<_>>();
         let mut all = String::new();
         let mut lines = self.text.split_inclusive('\n').peekable();
         while let Some(line) = lines.next() {
@@ -907,7 +919,8 @@ impl CLoads {
                     pair += next;
                     lines.next();
                 }
-                let of = |i: usize| pair.replace('#', &i.to_string()).replace('$', &(i + 1).to_string());
+                let of =
+                    |i: usize| pair.replace('#', &i.to_string()).replace('$', &(i + 1).to_string());
                 all.extend((0..count / 2).map(|i| of(2 * i)));
             } else if let Some(line) = line.strip_prefix("ODD ") {
                 all.extend((count / 2 * 2..count).map(|i| line.replace('#', &i.to_string())));
@@ -918,8 +931,11 @@ impl CLoads {
                 }
             }
         }
-        let numbers = all.replace("LIST", &each(self.list).join(", ")).replace("COUNT", &count.to_string());
-        numbers.replace("LAST", &(count - 1).to_string()).replace("HALF", &(2 * count - 1).to_string())
+        let numbers =
+            all.replace("LIST", &each(self.list).join(", ")).replace("COUNT", &count.to_string());
+        numbers
+            .replace("LAST", &(count - 1).to_string())
+            .replace("HALF", &(2 * count - 1).to_string())
     }
 }
 
@@ -932,7 +948,8 @@ impl Arch {
     /// The target for a Rust target triple, such as cargo's `TARGET`. `any` if no target is
     /// specific to the triple.
     pub fn of_triple(triple: &str) -> &'static Self {
-        let is_for = |arch: &&'static Self| arch.triples.iter().any(|begin| triple.starts_with(begin));
+        let is_for =
+            |arch: &&'static Self| arch.triples.iter().any(|begin| triple.starts_with(begin));
         TARGETS.into_iter().find(is_for).unwrap_or_default()
     }
 
@@ -940,7 +957,9 @@ impl Arch {
     /// software, though the target does not say so.
     #[cfg(feature = "builder")]
     pub(crate) fn may_lack_fpu(&self) -> bool {
-        self.may_be("arm") && !self.c_refused.0.contains("__ARM_FEATURE_FMA") && !self.baseline.in_software
+        self.may_be("arm")
+            && !self.c_refused.0.contains("__ARM_FEATURE_FMA")
+            && !self.baseline.in_software
     }
 
     /// True if files of the target may run on a processor, given by Rust's name: `x86_64`.
@@ -950,7 +969,11 @@ impl Arch {
 
     /// Rust: the condition under which the file may be compiled. Empty: always.
     pub fn rust_held(&self) -> &'static str {
-        self.rust_refused.0.strip_prefix("not(").and_then(|held| held.strip_suffix(')')).unwrap_or_default()
+        self.rust_refused
+            .0
+            .strip_prefix("not(")
+            .and_then(|held| held.strip_suffix(')'))
+            .unwrap_or_default()
     }
 
     /// Vectors per cache line, from 1 to 4. 1 if registers do not hold a line for several sums.

@@ -8,7 +8,9 @@
 use super::ErrorAnalysis;
 use super::value::Value;
 use crate::core::{CoreCell, PointwiseFunction, TopK};
-use crate::evaluate::{Arithmetic, CellWeights, Column, MatrixRow, Row, State, StepInputs, steps_of};
+use crate::evaluate::{
+    Arithmetic, CellWeights, Column, MatrixRow, Row, State, StepInputs, steps_of,
+};
 use crate::reference::{self, FLOAT64, order, place_of};
 
 /// Relative allowance for rounding errors of this float64 analysis.
@@ -29,14 +31,19 @@ impl AtPoint {
             return Self { exact, value };
         }
         let (low, high) = (value.low().max(exact - around), value.high().min(exact + around));
-        Self { exact, value: if low <= high { Value::new(low, high, value.error()) } else { value } }
+        Self {
+            exact,
+            value: if low <= high { Value::new(low, high, value.error()) } else { value },
+        }
     }
 
     /// True if rounding errors cannot change the order of the two values.
     fn is_apart(self, other: Self) -> bool {
         let errors = self.value.error() + other.value.error();
         let all_exact = self.value.is_exact() && other.value.is_exact();
-        all_exact || (self.exact - other.exact).abs() > errors * (1.0 + MARGIN) + MARGIN * self.exact.abs()
+        all_exact
+            || (self.exact - other.exact).abs()
+                > errors * (1.0 + MARGIN) + MARGIN * self.exact.abs()
     }
 
     /// Result of a comparison: `right` if certain, else 0 or 1.
@@ -114,12 +121,18 @@ impl Arithmetic for AtOneInput {
         (y, last)
     }
 
-    fn step(&self, cell: &CoreCell, weights: &CellWeights<'_>, step: StepInputs<'_, AtPoint>) -> State<AtPoint> {
+    fn step(
+        &self,
+        cell: &CoreCell,
+        weights: &CellWeights<'_>,
+        step: StepInputs<'_, AtPoint>,
+    ) -> State<AtPoint> {
         let (x, h, c) = (apart(step.x), apart(step.h), apart(step.c));
         let a = step.a.map(|a| (a.exact, a.value));
         let exact = StepInputs { x: &x.0, h: &h.0, c: &c.0, a: a.as_ref().map(|a| &a.0) };
         let known = StepInputs { x: &x.1, h: &h.1, c: &c.1, a: a.as_ref().map(|a| &a.1) };
-        let (exact, known) = (FLOAT64.step(cell, weights, exact), self.0.step(cell, weights, known));
+        let (exact, known) =
+            (FLOAT64.step(cell, weights, exact), self.0.step(cell, weights, known));
         State { h: together(exact.h, known.h), c: together(exact.c, known.c) }
     }
 
@@ -160,30 +173,35 @@ impl Arithmetic for AtOneInput {
         let right = FLOAT64.pointwise(function, &exact);
         let is_bounded = known.iter().all(|v| v.is_bounded());
         let value = match (function, operands) {
-            (P::Less | P::LessEqual | P::Equal, &[a, b]) if is_bounded => AtPoint::decided(right, a.is_apart(b)),
+            (P::Less | P::LessEqual | P::Equal, &[a, b]) if is_bounded => {
+                AtPoint::decided(right, a.is_apart(b))
+            }
             // results that f32 represents are not rounded
             (P::Add | P::Subtract | P::Multiply | P::Divide, &[a, b])
                 if a.value.is_exact() && b.value.is_exact() && f64::from(right as f32) == right =>
             {
                 Value::exactly(right)
             }
-            (P::Select, &[condition, then, otherwise]) if is_bounded => match condition.value.is_exact() {
-                true => {
-                    if condition.exact > 0.5 {
-                        then.value
-                    } else {
-                        otherwise.value
+            (P::Select, &[condition, then, otherwise]) if is_bounded => {
+                match condition.value.is_exact() {
+                    true => {
+                        if condition.exact > 0.5 {
+                            then.value
+                        } else {
+                            otherwise.value
+                        }
+                    }
+                    false => {
+                        let either = then.value.either(otherwise.value);
+                        let apart = (then.exact - otherwise.exact).abs();
+                        Value::new(either.low(), either.high(), apart + either.error())
                     }
                 }
-                false => {
-                    let either = then.value.either(otherwise.value);
-                    let apart = (then.exact - otherwise.exact).abs();
-                    Value::new(either.low(), either.high(), apart + either.error())
-                }
-            },
+            }
             (P::Activation(_), &[v]) if function.decides() && is_bounded => {
                 let error = v.value.error() * (1.0 + MARGIN);
-                let [low, high] = [v.exact - error, v.exact + error].map(|v| FLOAT64.pointwise(function, &[v]));
+                let [low, high] =
+                    [v.exact - error, v.exact + error].map(|v| FLOAT64.pointwise(function, &[v]));
                 Value::new(low, high, (right - low).max(high - right))
             }
             _ => self.0.pointwise(function, &known),
@@ -207,13 +225,16 @@ impl Arithmetic for AtOneInput {
         chosen
             .map(|(at, (value, place))| {
                 let own = row[at];
-                let is_certain =
-                    own.value.is_bounded() && row.iter().enumerate().all(|(i, v)| i == at || own.is_apart(*v));
+                let is_certain = own.value.is_bounded()
+                    && row.iter().enumerate().all(|(i, v)| i == at || own.is_apart(*v));
                 let (value, place) = match is_certain {
                     true => (own.value, Value::exactly(at as f64)),
                     false => (value, place),
                 };
-                (AtPoint { exact: exact[at], value }, AtPoint { exact: place_of(at, exact[at]), value: place })
+                (
+                    AtPoint { exact: exact[at], value },
+                    AtPoint { exact: place_of(at, exact[at]), value: place },
+                )
             })
             .collect()
     }

@@ -36,9 +36,14 @@ mod stated;
 mod tests;
 mod value;
 
-use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Effort, Lengths, Parameter, PointwiseFunction, Source, TopK};
+use crate::core::{
+    CoreCell, CoreModel, CoreNode, CoreOp, Effort, Lengths, Parameter, PointwiseFunction, Source,
+    TopK,
+};
 use crate::encoding::{LEAST_LARGEST, Stored};
-use crate::evaluate::{Arithmetic, CellWeights, Column, MatrixRow, Outcome, Row, State, StepInputs, evaluate};
+use crate::evaluate::{
+    Arithmetic, CellWeights, Column, MatrixRow, Outcome, Row, State, StepInputs, evaluate,
+};
 use crate::model::{Activation, CellKind, Coupled, ResetGate};
 use crate::numerics::{Multiples, Precisions, Vector, flush_below};
 use crate::request::{Accuracy, Numerics, WeightFormat};
@@ -89,7 +94,12 @@ impl Profile {
 ///
 /// # Panics
 /// If the number of parameters, variables or elements differs from the model's.
-pub fn bound(model: &CoreModel, profile: &Profile, values: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
+pub fn bound(
+    model: &CoreModel,
+    profile: &Profile,
+    values: &[Vec<f64>],
+    variables: &[Vec<f64>],
+) -> Outcome<f64> {
     let analysis = ErrorAnalysis { profile: profile.clone(), any_length: false };
     map(evaluate(&AtOneInput(analysis), model, values, variables), |v| error(&v.value))
 }
@@ -136,20 +146,29 @@ pub fn over_range(model: &CoreModel, profile: &Profile, x: f64, h: f64) -> Vec<C
     }
     let states = states(model);
     let fill = |shape: &[usize], most: f64| vec![most; shape.iter().product()];
-    let parameter = |(i, p): (usize, &Parameter)| fill(&p.shape, if states.contains(&i) { h } else { x });
+    let parameter =
+        |(i, p): (usize, &Parameter)| fill(&p.shape, if states.contains(&i) { h } else { x });
     let magnitudes: Vec<_> = model.parameters.iter().enumerate().map(parameter).collect();
     let variables: Vec<_> = model.variables.iter().map(|v| fill(&v.shape, h)).collect();
     let claim = |v: &Value| Claim { error: error(v), low: v.low(), high: v.high() };
     let claims = map(up_to(model, profile, &magnitudes, &variables), claim);
-    let widest =
-        |a: Claim, b: &Claim| Claim { error: a.error.max(b.error), low: a.low.min(b.low), high: a.high.max(b.high) };
+    let widest = |a: Claim, b: &Claim| Claim {
+        error: a.error.max(b.error),
+        low: a.low.min(b.low),
+        high: a.high.max(b.high),
+    };
     let none = Claim { error: 0.0, low: f64::INFINITY, high: f64::NEG_INFINITY };
     claims.results.iter().map(|claims| claims.iter().fold(none, widest)).collect()
 }
 
 /// Range and error of every output if parameters and variables have at most the given magnitudes,
 /// for any sequence lengths.
-fn up_to(model: &CoreModel, profile: &Profile, values: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<Value> {
+fn up_to(
+    model: &CoreModel,
+    profile: &Profile,
+    values: &[Vec<f64>],
+    variables: &[Vec<f64>],
+) -> Outcome<Value> {
     let analysis = ErrorAnalysis { profile: profile.clone(), any_length: true };
     evaluate(&analysis, model, values, variables)
 }
@@ -164,7 +183,9 @@ pub fn has_states(model: &CoreModel) -> bool {
 pub fn states(model: &CoreModel) -> Vec<usize> {
     let mut states: Vec<_> = model.states.iter().map(|s| s.parameter).collect();
     for cell in model.cells() {
-        states.extend([Some(cell.h), cell.c].into_iter().flatten().filter_map(|state| origin(model, state)));
+        states.extend(
+            [Some(cell.h), cell.c].into_iter().flatten().filter_map(|state| origin(model, state)),
+        );
     }
     states
 }
@@ -192,7 +213,9 @@ fn error(value: &Value) -> f64 {
 
 /// Converts every value of an outcome.
 fn map<V, T>(outcome: Outcome<V>, to: impl Fn(&V) -> T) -> Outcome<T> {
-    let all = |all: Vec<Vec<V>>| -> Vec<Vec<T>> { all.iter().map(|values| values.iter().map(&to).collect()).collect() };
+    let all = |all: Vec<Vec<V>>| -> Vec<Vec<T>> {
+        all.iter().map(|values| values.iter().map(&to).collect()).collect()
+    };
     Outcome { results: all(outcome.results), variables: all(outcome.variables) }
 }
 
@@ -227,7 +250,12 @@ impl Arithmetic for ErrorAnalysis {
         (value.is_exact() && value.low() == value.high()).then_some(value.low())
     }
 
-    fn step(&self, cell: &CoreCell, weights: &CellWeights<'_>, step: StepInputs<'_, Value>) -> State<Value> {
+    fn step(
+        &self,
+        cell: &CoreCell,
+        weights: &CellWeights<'_>,
+        step: StepInputs<'_, Value>,
+    ) -> State<Value> {
         let gates = Gates { analysis: self, cell, weights, x: step.x };
         let (h, c) = match cell.kind {
             CellKind::Rnn => (gates.units(|j| gates.gate(0, 0, j, step.h).value), Vec::new()),
@@ -248,11 +276,13 @@ impl Arithmetic for ErrorAnalysis {
         length: f64,
     ) -> (Vec<Vec<Value>>, State<Value>) {
         let lengths = cell.sequence.as_ref().map(|s| &s.lengths);
-        let any = length.is_nan() || self.any_length && matches!(lengths, Some(Lengths::Parameter(_)));
+        let any =
+            length.is_nan() || self.any_length && matches!(lengths, Some(Lengths::Parameter(_)));
         let steps = row.steps();
         let length = if any { steps } else { length.clamp(0.0, steps as f64) as usize };
         let zero = Value::exactly(0.0);
-        let nothing = State { h: vec![zero; row.initial.h.len()], c: vec![zero; row.initial.c.len()] };
+        let nothing =
+            State { h: vec![zero; row.initial.h.len()], c: vec![zero; row.initial.c.len()] };
         let mut y = vec![nothing.h.clone(); steps];
         let mut state = row.initial.clone();
         // range of the last state: of any step, or zero
@@ -343,13 +373,21 @@ impl Arithmetic for ErrorAnalysis {
             (P::Maximum, &[a, b]) => a.max(b),
             (P::Minimum, &[a, b]) => a.min(b),
             (P::PRelu, &[v, slope]) => v.prelu(slope),
-            (P::Less, &[a, b]) => Value::decided(a.surely_less(b), b.surely_not_above(a), a.is_exact() && b.is_exact()),
-            (P::LessEqual, &[a, b]) => {
-                Value::decided(a.surely_not_above(b), b.surely_less(a), a.is_exact() && b.is_exact())
-            }
-            (P::Equal, &[a, b]) => {
-                Value::decided(false, a.surely_less(b) || b.surely_less(a), a.is_exact() && b.is_exact())
-            }
+            (P::Less, &[a, b]) => Value::decided(
+                a.surely_less(b),
+                b.surely_not_above(a),
+                a.is_exact() && b.is_exact(),
+            ),
+            (P::LessEqual, &[a, b]) => Value::decided(
+                a.surely_not_above(b),
+                b.surely_less(a),
+                a.is_exact() && b.is_exact(),
+            ),
+            (P::Equal, &[a, b]) => Value::decided(
+                false,
+                a.surely_less(b) || b.surely_less(a),
+                a.is_exact() && b.is_exact(),
+            ),
             (P::Select, &[condition, then, otherwise]) => condition.selected(then, otherwise),
             _ => unreachable!("bound: {function:?} of {} operands", operands.len()),
         }
@@ -368,7 +406,8 @@ impl Arithmetic for ErrorAnalysis {
     fn best(&self, top: &TopK, row: &[Value]) -> Vec<(Value, Value)> {
         let any = row.iter().skip(1).fold(row[0], |any, v| any.either(*v));
         let last = (row.len() - 1) as f64;
-        let place = Value::new(0.0, last, if row.iter().all(|v| v.is_exact()) { 0.0 } else { last });
+        let place =
+            Value::new(0.0, last, if row.iter().all(|v| v.is_exact()) { 0.0 } else { last });
         vec![(any, place); top.count]
     }
 
@@ -478,7 +517,9 @@ impl Gates<'_> {
             None => sum,
         };
         let next = |j: usize| {
-            let own = |gate: usize, place: usize| self.activate(0, peep(place, j, c[j], self.sum(gate, j, h)));
+            let own = |gate: usize, place: usize| {
+                self.activate(0, peep(place, j, c[j], self.sum(gate, j, h)))
+            };
             let (f, i) = match self.cell.coupled {
                 None => (own(f, 0), own(i, 1)),
                 Some(Coupled::Input) => {

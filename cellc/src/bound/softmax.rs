@@ -27,7 +27,8 @@ pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Val
     let exp_underflow = error_of(Activation::Exp, 0.0) + UNDERFLOW;
     // relative error of s, which is at least 1
     let count = values.len() as f64;
-    let sum_growth = (1.0 + exp_growth(deepest)) * (1.0 + growth(values.len())) - 1.0 + 2.0 * count * exp_underflow;
+    let sum_growth = (1.0 + exp_growth(deepest)) * (1.0 + growth(values.len())) - 1.0
+        + 2.0 * count * exp_underflow;
     // no bound unless the error of s is small
     if sum_growth.is_nan() || sum_growth > 0.5 {
         return vec![nothing; values.len()];
@@ -93,7 +94,10 @@ mod tests {
             });
             assert_eq!(additions, 3 * terms.len());
             let all: f64 = terms.iter().sum();
-            assert!(terms.iter().zip(&others).all(|(term, others)| term + others == all), "{others:?}");
+            assert!(
+                terms.iter().zip(&others).all(|(term, others)| term + others == all),
+                "{others:?}"
+            );
         }
     }
 
@@ -101,10 +105,15 @@ mod tests {
     fn shares_of_a_long_row_are_bounded() {
         let mut row = vec![Value::within(1.0); 1 << 16];
         row[7] = Value::within(30.0);
-        let shares = softmax(&row, false, &Profile::new(true, &Numerics::default(), &Precisions::F32));
+        let shares =
+            softmax(&row, false, &Profile::new(true, &Numerics::default(), &Precisions::F32));
         // all others together are 65,535 times exp(-2) or so of the second, and exp(-31) of the
         // eighth
-        assert!(shares[1].high() > 1.0 / 65_536.0 && shares[1].high() < 1e-3, "{}", shares[1].high());
+        assert!(
+            shares[1].high() > 1.0 / 65_536.0 && shares[1].high() < 1e-3,
+            "{}",
+            shares[1].high()
+        );
         assert!(shares[7].high() > 0.999 && shares[7].high() < 1.01, "{}", shares[7].high());
     }
 }

@@ -52,7 +52,8 @@ impl Useless {
         if high > low && bound >= high - low {
             return Some(Self::Range { low, high });
         }
-        let error = seen.and_then(|seen| Some((seen.error?, seen.low.abs().max(seen.high.abs()) * U)));
+        let error =
+            seen.and_then(|seen| Some((seen.error?, seen.low.abs().max(seen.high.abs()) * U)));
         let (error, rounding) = error?;
         (bound > MOST_TIMES * error.max(rounding)).then_some(Self::Wide { error })
     }
@@ -62,13 +63,17 @@ impl Display for Useless {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Infinite => f.write_str(
-                "in the worst case a value on the way overflows, or a divisor, a root or a logarithm meets 0",
+                "in the worst case a value on the way overflows, or a divisor, a root or a \
+                 logarithm meets 0",
             ),
             Self::Range { low, high } => {
                 let [low, high] = [low, high].map(|v| rounded(*v));
                 write!(f, "the worst case is as wide as the range of its values, {low} to {high}")
             }
-            Self::Wide { .. } => f.write_str("the worst case is more than 1,000 times the measured error"),
+            Self::Wide { .. } => f.write_str(
+                "the worst case is more than 1,000 times the measured \
+                error",
+            ),
         }
     }
 }
@@ -80,7 +85,11 @@ fn rounded(v: f64) -> String {
         0.001..100_000.0 => {
             let decimals = (2 - v.abs().log10().floor() as i32).max(0) as usize;
             let text = format!("{v:.decimals$}");
-            if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+            if text.contains('.') {
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            } else {
+                text
+            }
         }
         _ => format!("{v:.2e}"),
     }
@@ -100,7 +109,12 @@ mod tests {
             (f64::INFINITY, [f64::NEG_INFINITY, f64::INFINITY], None, Some(Useless::Infinite)),
             (f64::NAN, tanh, None, Some(Useless::Infinite)),
             // the measured range is narrower than the given range
-            (5.9e22, [-1e30, 1e30], seen(-3.0, 0.5, None), Some(Useless::Range { low: -3.0, high: 0.5 })),
+            (
+                5.9e22,
+                [-1e30, 1e30],
+                seen(-3.0, 0.5, None),
+                Some(Useless::Range { low: -3.0, high: 0.5 }),
+            ),
             (1e-4, tanh, seen(-0.5, 0.5, Some(2e-7)), None),
             (3e-4, tanh, seen(-0.5, 0.5, Some(2e-7)), Some(Useless::Wide { error: 2e-7 })),
             // exact results, and nothing but zeros
@@ -115,9 +129,14 @@ mod tests {
 
     #[test]
     fn ranges_are_short() {
-        for (v, text) in
-            [(0.0, "0"), (-1.0, "-1"), (0.9876, "0.988"), (12.5, "12.5"), (12345.6, "12346"), (3e30, "3.00e30")]
-        {
+        for (v, text) in [
+            (0.0, "0"),
+            (-1.0, "-1"),
+            (0.9876, "0.988"),
+            (12.5, "12.5"),
+            (12345.6, "12346"),
+            (3e30, "3.00e30"),
+        ] {
             assert_eq!(rounded(v), text);
         }
     }

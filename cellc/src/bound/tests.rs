@@ -2,12 +2,15 @@ use std::collections::BTreeMap;
 
 use super::{Claim, JOINS, Profile, bound, error, map, over_range, up_to};
 use crate::core::{
-    Concat, CoreCell, CoreLoop, CoreModel, CoreOp, CoreValue, Dense, Lengths, LoopCarried, LoopResult, LoopSlice,
-    MatMul, Parameter, Pointwise, PointwiseFunction as P, Softmax, Source, Variable, View, WeightSource,
+    Concat, CoreCell, CoreLoop, CoreModel, CoreOp, CoreValue, Dense, Lengths, LoopCarried,
+    LoopResult, LoopSlice, MatMul, Parameter, Pointwise, PointwiseFunction as P, Softmax, Source,
+    Variable, View, WeightSource,
 };
 use crate::evaluate::written::{self, Written};
 use crate::kernel::{Base, BodyRef, BufferId, Expr, LaneOp, Local, Role, Stmt, interpret};
-use crate::model::{Activation, BiasPart, CellKind, Coupled, LstmGateOrder, ResetGate, Tensor, WeightLayout};
+use crate::model::{
+    Activation, BiasPart, CellKind, Coupled, LstmGateOrder, ResetGate, Tensor, WeightLayout,
+};
 use crate::numerics::Precisions;
 use crate::plan::plan;
 use crate::random::Random;
@@ -15,8 +18,12 @@ use crate::reference::{Outcome, reference};
 use crate::request::{Accuracy, Fma, Numerics, Options};
 use crate::{compile, lower, pack, pass};
 
-const KINDS: [CellKind; 4] =
-    [CellKind::Rnn, CellKind::Gru(ResetGate::BeforeMatMul), CellKind::Gru(ResetGate::AfterMatMul), CellKind::Lstm];
+const KINDS: [CellKind; 4] = [
+    CellKind::Rnn,
+    CellKind::Gru(ResetGate::BeforeMatMul),
+    CellKind::Gru(ResetGate::AfterMatMul),
+    CellKind::Lstm,
+];
 
 /// Generator of random models with finite bounds for every input.
 struct Drawn<'a> {
@@ -65,10 +72,17 @@ impl Drawn<'_> {
     }
 
     /// A random cell on `x`, `[N, I]` or `[N, T, I]`, with a new state.
-    fn cell(&mut self, kind: CellKind, x: Source, hidden_size: usize, steps: Option<usize>) -> CoreCell {
+    fn cell(
+        &mut self,
+        kind: CellKind,
+        x: Source,
+        hidden_size: usize,
+        steps: Option<usize>,
+    ) -> CoreCell {
         let shape = self.model.0.shape(x).to_vec();
         let (batch, input_size) = (shape[0], shape[shape.len() - 1]);
-        let state = if steps.is_some() { vec![batch, 1, hidden_size] } else { vec![batch, hidden_size] };
+        let state =
+            if steps.is_some() { vec![batch, 1, hidden_size] } else { vec![batch, hidden_size] };
         let h = self.state(&state);
         let scale = self.random.choice(&[1e-3, 0.1, 0.1, 0.5, 2.0, 30.0]);
         let rows = kind.gates() * hidden_size;
@@ -83,13 +97,15 @@ impl Drawn<'_> {
             let shape: Vec<usize> = [Some(batch), steps, Some(1)].into_iter().flatten().collect();
             cell.a = Some(self.model.parameter(&shape));
         } else {
-            cell.activations = kind.default_activations().iter().map(|_| self.activation()).collect();
+            cell.activations =
+                kind.default_activations().iter().map(|_| self.activation()).collect();
         }
         if kind == CellKind::Lstm {
             let c = self.state(&state);
             cell.c = Some(c);
             cell.layout = WeightLayout::new(kind, self.random.choice(&LstmGateOrder::ALL));
-            cell.coupled = [None, Some(Coupled::Input), Some(Coupled::Forget)][self.random.below(3)];
+            cell.coupled =
+                [None, Some(Coupled::Input), Some(Coupled::Forget)][self.random.below(3)];
             if self.random.below(3) == 0 {
                 cell.p = Some(self.weight(&[3 * hidden_size], 1.0));
             }
@@ -120,11 +136,22 @@ impl Drawn<'_> {
         let outputs = 1 + self.random.below(20);
         match self.random.below(9) {
             0 | 1 => {
-                let (scale, transposed) = (self.random.choice(&[0.1, 1.0]), self.random.below(2) == 0);
-                let w = self.weight(&if transposed { [outputs, inputs] } else { [inputs, outputs] }, scale);
+                let (scale, transposed) =
+                    (self.random.choice(&[0.1, 1.0]), self.random.below(2) == 0);
+                let w = self
+                    .weight(&if transposed { [outputs, inputs] } else { [inputs, outputs] }, scale);
                 let out = self.model.value(&[batch, outputs]);
                 let chains = Dense::chains(inputs, outputs);
-                self.model.push(CoreOp::Dense(Dense { rows: batch, inputs, outputs, x, w, transposed, chains, out }));
+                self.model.push(CoreOp::Dense(Dense {
+                    rows: batch,
+                    inputs,
+                    outputs,
+                    x,
+                    w,
+                    transposed,
+                    chains,
+                    out,
+                }));
                 Source::Value(out)
             }
             2 => {
@@ -136,18 +163,37 @@ impl Drawn<'_> {
                 let values = self.random.even(inputs, 1.0);
                 let values: Vec<f32> = values.into_iter().map(|v| v + 0.5f32.copysign(v)).collect();
                 let constant = Source::Constant(self.model.constant(&[1, inputs], &values));
-                let function = self.random.choice(&[P::Divide, P::PRelu, P::Multiply, P::Add, P::Maximum, P::Minimum]);
+                let function = self.random.choice(&[
+                    P::Divide,
+                    P::PRelu,
+                    P::Multiply,
+                    P::Add,
+                    P::Maximum,
+                    P::Minimum,
+                ]);
                 self.model.pointwise(function, &[x, constant], &shape)
             }
             4 => {
-                let other = self.model.parameter(self.random.choice(&[&[][..], &[inputs], &shape, &[batch, 1]]));
-                let function =
-                    self.random.choice(&[P::Subtract, P::Multiply, P::Add, P::Maximum, P::Minimum, P::PRelu]);
+                let other = self.model.parameter(self.random.choice(&[
+                    &[][..],
+                    &[inputs],
+                    &shape,
+                    &[batch, 1],
+                ]));
+                let function = self.random.choice(&[
+                    P::Subtract,
+                    P::Multiply,
+                    P::Add,
+                    P::Maximum,
+                    P::Minimum,
+                    P::PRelu,
+                ]);
                 let inputs = if self.random.below(2) == 0 { [x, other] } else { [other, x] };
                 self.model.pointwise(function, &inputs, &shape)
             }
             5 => {
-                let (axis, log, out) = (self.random.below(2), self.random.below(2) == 0, self.model.value(&shape));
+                let (axis, log, out) =
+                    (self.random.below(2), self.random.below(2) == 0, self.model.value(&shape));
                 self.model.push(CoreOp::Softmax(Softmax { axis, log, input: x, out }));
                 Source::Value(out)
             }
@@ -183,9 +229,11 @@ impl Drawn<'_> {
                 let trips = 1 + self.random.below(3);
                 let of = self.model.parameter(&[batch, trips * inputs]);
                 let [piece, value, sum, next] = [0; 4].map(|_| self.model.value(&shape));
-                let (all, last) = (self.model.value(&[batch, trips * inputs]), self.model.value(&shape));
-                let pointwise =
-                    |function, inputs, out| written::node(CoreOp::Pointwise(Pointwise { function, inputs, out }));
+                let (all, last) =
+                    (self.model.value(&[batch, trips * inputs]), self.model.value(&shape));
+                let pointwise = |function, inputs, out| {
+                    written::node(CoreOp::Pointwise(Pointwise { function, inputs, out }))
+                };
                 let (activation, reverse) = (self.activation(), self.random.below(2) == 0);
                 self.model.push(CoreOp::Loop(CoreLoop {
                     trips,
@@ -197,7 +245,11 @@ impl Drawn<'_> {
                         pointwise(P::Activation(activation), vec![Source::Value(sum)], next),
                     ],
                     results: vec![
-                        LoopResult { of: Source::Value(next), pieces: Some((1, reverse)), out: all },
+                        LoopResult {
+                            of: Source::Value(next),
+                            pieces: Some((1, reverse)),
+                            out: all,
+                        },
                         LoopResult { of: Source::Value(next), pieces: None, out: last },
                     ],
                 }));
@@ -245,7 +297,8 @@ fn cells_in_any_layout(random: &mut Random) -> CoreModel {
         let tensors = cell.layout.bias_tensors().into_iter().map(|parts| {
             // unread tensors have elements, too
             let len = parts.max(1) * cell.hidden_size;
-            constants.push(Tensor::from_f32(vec![len], &random.even(len, 1.0)).expect("as many values"));
+            constants
+                .push(Tensor::from_f32(vec![len], &random.even(len, 1.0)).expect("as many values"));
             WeightSource::Constant(constants.len() - 1)
         });
         cell.b = tensors.collect();
@@ -264,7 +317,9 @@ fn random_graph(random: &mut Random) -> CoreModel {
             let steps = 1 + drawn.random.below(4);
             let x = drawn.model.parameter(&[batch, steps, inputs]);
             let kind = match drawn.random.below(3) {
-                0 => CellKind::Augru(drawn.random.choice(&[ResetGate::BeforeMatMul, ResetGate::AfterMatMul])),
+                0 => CellKind::Augru(
+                    drawn.random.choice(&[ResetGate::BeforeMatMul, ResetGate::AfterMatMul]),
+                ),
                 _ => drawn.random.choice(&KINDS),
             };
             let hidden_size = 1 + drawn.random.below(12);
@@ -293,7 +348,12 @@ fn random_graph(random: &mut Random) -> CoreModel {
 }
 
 /// Interprets `body`; returns results, then variables.
-fn run(model: &CoreModel, body: BodyRef<'_>, parameters: &[Vec<f32>], variables: &[Vec<f32>]) -> Vec<Vec<f32>> {
+fn run(
+    model: &CoreModel,
+    body: BodyRef<'_>,
+    parameters: &[Vec<f32>],
+    variables: &[Vec<f32>],
+) -> Vec<Vec<f32>> {
     let contents = |role: Role, len: usize| match role {
         Role::Parameter(i) => parameters[i].clone(),
         Role::Variable(i) => variables[i].clone(),
@@ -306,7 +366,9 @@ fn run(model: &CoreModel, body: BodyRef<'_>, parameters: &[Vec<f32>], variables:
     let buffer = |role: Role| body.program.find(role).map(|id| id.0);
     let result = |i: usize| memory[buffer(Role::Result(i)).expect("a result's buffer")].clone();
     // unused variables have no buffer
-    let variable = |i: usize| buffer(Role::Variable(i)).map_or_else(|| variables[i].clone(), |b| memory[b].clone());
+    let variable = |i: usize| {
+        buffer(Role::Variable(i)).map_or_else(|| variables[i].clone(), |b| memory[b].clone())
+    };
     (0..model.results.len()).map(result).chain((0..model.variables.len()).map(variable)).collect()
 }
 
@@ -342,7 +404,11 @@ fn compare(model: &CoreModel, calls: &[Call], may_overflow: bool) -> f64 {
                 // instruction sets with one profile give equal bits
                 if let Some((_, same)) = outputs.iter().find(|o| o.0 == *fused) {
                     let bits = |all: &[f32]| all.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
-                    assert!(may_overflow || bits(same) == bits(&found), "instruction sets differ: {:?}", model.nodes);
+                    assert!(
+                        may_overflow || bits(same) == bits(&found),
+                        "instruction sets differ: {:?}",
+                        model.nodes
+                    );
                 }
                 outputs.push((*fused, found));
             }
@@ -350,7 +416,9 @@ fn compare(model: &CoreModel, calls: &[Call], may_overflow: bool) -> f64 {
                 let profile = &Profile::new(fused, &options.numerics, &precisions);
                 let bounds = all(bound(model, profile, &exact, &before));
                 assert_eq!((expected.len(), expected.len()), (found.len(), bounds.len()));
-                for (i, ((expected, found), bound)) in expected.iter().zip(found).zip(bounds).enumerate() {
+                for (i, ((expected, found), bound)) in
+                    expected.iter().zip(found).zip(bounds).enumerate()
+                {
                     let error = (f64::from(found) - expected).abs();
                     assert!(bound.is_finite() || may_overflow, "no bound: {:?}", model.nodes);
                     // a NaN error needs an infinite bound
@@ -382,13 +450,21 @@ fn call(random: &mut Random, model: &CoreModel, scales: [f32; 2]) -> Call {
     (parameters, model.variables.iter().map(variable).collect())
 }
 
-fn holds(random: &mut Random, draw: impl Fn(&mut Random) -> CoreModel, models: usize, may_overflow: bool) -> f64 {
+fn holds(
+    random: &mut Random,
+    draw: impl Fn(&mut Random) -> CoreModel,
+    models: usize,
+    may_overflow: bool,
+) -> f64 {
     let mut worst: f64 = 0.0;
     for _ in 0..models {
         let model = draw(random);
         let mut calls = Vec::new();
         for _ in 0..4 {
-            let scales = [random.choice(&[1e-38, 0.01, 1.0, 1.0, 50.0]), random.choice(&[1e-38, 0.1, 1.0, 1.0, 7.0])];
+            let scales = [
+                random.choice(&[1e-38, 0.01, 1.0, 1.0, 50.0]),
+                random.choice(&[1e-38, 0.1, 1.0, 1.0, 7.0]),
+            ];
             calls.push(call(random, &model, scales));
         }
         worst = worst.max(compare(&model, &calls, may_overflow));
@@ -452,18 +528,27 @@ fn over_a_range() {
     for k in 0..80 {
         let model = if k % 2 == 0 { random_cells(&mut random) } else { random_graph(&mut random) };
         let profile = &Profile::new(true, &Numerics::default(), &Precisions::F32);
-        let stated: Vec<f64> = over_range(&model, profile, 2.0, 2.0).iter().map(|claim| claim.error).collect();
+        let stated: Vec<f64> =
+            over_range(&model, profile, 2.0, 2.0).iter().map(|claim| claim.error).collect();
         let mut at = vec![0.0f64; stated.len()];
         for _ in 0..8 {
             let (parameters, variables) = call(&mut random, &model, [2.0; 2]);
             let bounds = bound(&model, profile, &exactly(&parameters), &exactly(&variables));
             let magnitudes = |all: &[Vec<f32>]| -> Vec<Vec<f64>> {
-                all.iter().map(|values| values.iter().map(|v| f64::from(v.abs())).collect()).collect()
+                all.iter()
+                    .map(|values| values.iter().map(|v| f64::from(v.abs())).collect())
+                    .collect()
             };
-            let up_to = map(up_to(&model, profile, &magnitudes(&parameters), &magnitudes(&variables)), error);
+            let up_to = map(
+                up_to(&model, profile, &magnitudes(&parameters), &magnitudes(&variables)),
+                error,
+            );
             let all = bounds.results.iter().zip(&up_to.results);
             for (((bounds, up_to), stated), at) in all.zip(&stated).zip(&mut at) {
-                let holds = bounds.iter().zip(up_to).all(|(bound, up_to)| bound <= up_to && up_to <= stated);
+                let holds = bounds
+                    .iter()
+                    .zip(up_to)
+                    .all(|(bound, up_to)| bound <= up_to && up_to <= stated);
                 assert!(holds, "{bounds:?}, {up_to:?} > {stated}: {:?}", model.nodes);
                 *at = up_to.iter().copied().fold(*at, f64::max);
             }
@@ -491,7 +576,8 @@ fn over_a_range_is_the_corner() {
         model.nodes.insert(0, written::node(CoreOp::View(View { input, offset: 0, strides, out })));
         let profile = &Profile::new(false, &Numerics::default(), &Precisions::F32);
         let size = |shape: &[usize]| shape.iter().product::<usize>();
-        let corner = |(i, p): (usize, &Parameter)| vec![if i == 0 { 2.0 } else { 0.5 }; size(&p.shape)];
+        let corner =
+            |(i, p): (usize, &Parameter)| vec![if i == 0 { 2.0 } else { 0.5 }; size(&p.shape)];
         let corner: Vec<_> = model.parameters.iter().enumerate().map(corner).collect();
         let variables: Vec<_> = model.variables.iter().map(|v| vec![0.5; size(&v.shape)]).collect();
         let stated = over_range(&model, profile, 2.0, 0.5);
@@ -537,7 +623,8 @@ fn grows_no_further_than_the_range() {
         let x = drawn.model.parameter(&[1, 200, 3]);
         let [h, c] = [0; 2].map(|_| drawn.model.parameter(&[1, 1, 3]));
         let rows = 3 * kind.gates();
-        let weights = [drawn.weight(&[rows, 3], 9.0), drawn.weight(&[rows, 3], 9.0), WeightSource::Zero];
+        let weights =
+            [drawn.weight(&[rows, 3], 9.0), drawn.weight(&[rows, 3], 9.0), WeightSource::Zero];
         let mut cell = CoreCell::new(kind, (1, 3, 3), (x, h), weights);
         cell.c = kind.has_cell_state().then_some(c);
         cell.sequence = written::sequence(200, false, Lengths::Full);
@@ -586,7 +673,8 @@ fn terms_round_no_more_often_than_stated() {
     for kind in KINDS {
         for (input_size, hidden_size) in [(1, 1), (3, 20), (20, 3), (2, 70)] {
             let mut drawn = Drawn { random: &mut random, model: Written::default() };
-            let (x, h) = (drawn.model.parameter(&[1, input_size]), drawn.model.parameter(&[1, hidden_size]));
+            let (x, h) =
+                (drawn.model.parameter(&[1, input_size]), drawn.model.parameter(&[1, hidden_size]));
             let rows = kind.gates() * hidden_size;
             let [w, r] = [input_size, hidden_size].map(|n| drawn.weight(&[rows, n], 1.0));
             let b = drawn.weight(&[kind.bias_parts() * hidden_size], 1.0);
@@ -601,7 +689,9 @@ fn terms_round_no_more_often_than_stated() {
                 let precisions = Precisions::new(&model, &options.numerics);
                 let plan = plan(&model, options, &precisions);
                 let mut program = lower::lower(&model, &plan);
-                for (body, _) in program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (_, fused))| !fused) {
+                for (body, _) in
+                    program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (_, fused))| !fused)
+                {
                     pass::split(body);
                 }
                 for (body, (_, fused)) in program.bodies().zip(&plan.isas) {
@@ -619,7 +709,8 @@ fn terms_round_no_more_often_than_stated() {
                     }
                     let split = usize::from(!fused);
                     // the GRU adds r · m to s: one more rounding, two if unfused
-                    let after = usize::from(kind == CellKind::Gru(ResetGate::AfterMatMul)) * (1 + split);
+                    let after =
+                        usize::from(kind == CellKind::Gru(ResetGate::AfterMatMul)) * (1 + split);
                     let roundings = Roundings::of(body);
                     assert!(roundings.len() >= hidden_size, "{roundings:?}");
                     for (at, found) in roundings {
@@ -629,7 +720,11 @@ fn terms_round_no_more_often_than_stated() {
                                 (1, from) => hidden_size - from % hidden_size + JOINS + split,
                                 (_, _) => 1,
                             };
-                        assert!(found > 0 && found <= stated, "{kind:?} {:?}: {found} > {stated}", origins[&at]);
+                        assert!(
+                            found > 0 && found <= stated,
+                            "{kind:?} {:?}: {found} > {stated}",
+                            origins[&at]
+                        );
                     }
                 }
             }
@@ -674,7 +769,9 @@ impl<'a> Roundings<'a> {
     fn block(&mut self, body: &[Stmt]) {
         for stmt in body {
             match stmt {
-                Stmt::Let { var, value, .. } | Stmt::Set { var, value } => self.vars[var.0] = self.expr(value),
+                Stmt::Let { var, value, .. } | Stmt::Set { var, value } => {
+                    self.vars[var.0] = self.expr(value)
+                }
                 Stmt::Store { to, value } => {
                     let rounded = self.expr(value);
                     let (buffer, start) = self.at(to.base);
@@ -690,7 +787,8 @@ impl<'a> Roundings<'a> {
                             let (buffer, start) = self.at(walk.of.base);
                             self.windows.resize(self.windows.len().max(walk.window.0 + 1), (0, 0));
                             let turn = if walk.reverse { count - 1 - turn } else { turn };
-                            self.windows[walk.window.0] = (buffer, start + walk.of.offset + turn * walk.step);
+                            self.windows[walk.window.0] =
+                                (buffer, start + walk.of.offset + turn * walk.step);
                         }
                         self.block(body);
                     }
@@ -734,8 +832,10 @@ impl<'a> Roundings<'a> {
             }
             Expr::Op(operation, args) => {
                 let mut all = self.join(args);
-                let rounds =
-                    matches!(operation, LaneOp::Add | LaneOp::Sub | LaneOp::Mul | LaneOp::Div | LaneOp::MulAdd);
+                let rounds = matches!(
+                    operation,
+                    LaneOp::Add | LaneOp::Sub | LaneOp::Mul | LaneOp::Div | LaneOp::MulAdd
+                );
                 all.values_mut().for_each(|n| *n += usize::from(rounds));
                 all
             }

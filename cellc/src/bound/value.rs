@@ -20,7 +20,10 @@ const ANYTHING: Value = Value { low: f64::NEG_INFINITY, high: f64::INFINITY, err
 impl Value {
     pub(super) fn new(low: f64, high: f64, error: f64) -> Self {
         // written so that NaN gives ANYTHING
-        let finite = low >= -f64::from(f32::MAX) && high <= f64::from(f32::MAX) && low <= high && error >= 0.0;
+        let finite = low >= -f64::from(f32::MAX)
+            && high <= f64::from(f32::MAX)
+            && low <= high
+            && error >= 0.0;
         if finite { Self { low, high, error: error.min(high - low) } } else { ANYTHING }
     }
 
@@ -83,7 +86,11 @@ impl Value {
     /// `-limit..=limit`, exactly.
     pub(super) fn clipped(self, limit: f64) -> Self {
         let clip = |v: f64| v.clamp(-limit, limit);
-        if self.is_bounded() { Self::new(clip(self.low), clip(self.high), self.error) } else { ANYTHING }
+        if self.is_bounded() {
+            Self::new(clip(self.low), clip(self.high), self.error)
+        } else {
+            ANYTHING
+        }
     }
 
     /// The unrounded sum: [`Self::terms`] already counts the rounding.
@@ -120,7 +127,9 @@ impl Value {
     pub(super) fn gated(self, gate: Gate) -> Self {
         let plain = gate.value.times(self);
         match gate.most(0.0, self.error, self.magnitude()) {
-            Some(error) if plain.is_bounded() => Self::new(plain.low, plain.high, plain.error.min(error)),
+            Some(error) if plain.is_bounded() => {
+                Self::new(plain.low, plain.high, plain.error.min(error))
+            }
             _ => plain,
         }
     }
@@ -141,7 +150,12 @@ impl Value {
         if !self.is_bounded() || !other.is_bounded() || nearest <= 0.0 {
             return ANYTHING;
         }
-        let ends = [self.low / other.low, self.low / other.high, self.high / other.low, self.high / other.high];
+        let ends = [
+            self.low / other.low,
+            self.low / other.high,
+            self.high / other.low,
+            self.high / other.high,
+        ];
         let quotient = Self::new(least(&ends), most(&ends), 0.0);
         // a/b - a~/b~ = (a - a~)/b~ + (a/b)(b~ - b)/b~
         let error = (self.error + quotient.magnitude() * other.error) / nearest;
@@ -246,7 +260,8 @@ impl Value {
         }
         let magnitude = self.magnitude();
         let Profile { accuracy, fused, .. } = *profile;
-        let error = |value: f64| activation::error(activation, accuracy, fused).within(magnitude, value);
+        let error =
+            |value: f64| activation::error(activation, accuracy, fused).within(magnitude, value);
         let (image, own) = match activation {
             // steep at one end: both ends give a narrower range than the magnitude
             Activation::Exp => {
@@ -257,7 +272,10 @@ impl Value {
             Activation::Log if self.low > 0.0 => {
                 let [low, high] = [self.low, self.high].map(|v| exact(activation, v));
                 let all = activation::image(activation, magnitude);
-                (Image { slope: self.low.recip(), low, high, ..all }, error(low.abs().max(high.abs())))
+                (
+                    Image { slope: self.low.recip(), low, high, ..all },
+                    error(low.abs().max(high.abs())),
+                )
             }
             Activation::Sqrt if self.low >= 0.0 => {
                 let [low, high] = [self.low, self.high].map(|v| exact(activation, v));
@@ -270,7 +288,11 @@ impl Value {
             Activation::Sqrt => return ANYTHING,
             Activation::Square => {
                 let all = activation::image(activation, magnitude);
-                let low = if self.low > 0.0 { self.low * self.low } else { (-self.high).max(0.0).powi(2) };
+                let low = if self.low > 0.0 {
+                    self.low * self.low
+                } else {
+                    (-self.high).max(0.0).powi(2)
+                };
                 (Image { low, ..all }, error(all.high))
             }
             _ => {
@@ -305,7 +327,11 @@ impl Value {
         let ends = [z.low, z.high];
         let mixed = |h: f64, n: f64| ends.map(|z| z * h + (1.0 - z) * n);
         let (low, high, passed) = if z.low >= 0.0 && z.high <= 1.0 {
-            (least(&mixed(h.low, n.low)), most(&mixed(h.high, n.high)), most(&mixed(h.error, n.error)))
+            (
+                least(&mixed(h.low, n.low)),
+                most(&mixed(h.high, n.high)),
+                most(&mixed(h.error, n.error)),
+            )
         } else {
             let all = rest * n_most + share * h_most;
             (-all, all, n.error * rest + share * h.error)
@@ -365,7 +391,8 @@ impl Gate {
         }
         let curved = argument * c;
         let at = |z: f64| (1.0 - z) * a + z * b + z * (1.0 - z) * curved;
-        let vertex = if curved > 0.0 { (0.5 + (b - a) / (2.0 * curved)).clamp(low, high) } else { low };
+        let vertex =
+            if curved > 0.0 { (0.5 + (b - a) / (2.0 * curved)).clamp(low, high) } else { low };
         let most = at(low).max(at(high)).max(at(vertex));
         Some(most + (argument * (own + 0.25 * argument) + own) * c)
     }

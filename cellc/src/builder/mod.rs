@@ -21,7 +21,9 @@ use crate::front::safetensors::{self, Selection};
 use crate::front::weights::{Baked, CellWeights};
 use crate::front::weights_file;
 use crate::model::{Activation, Direction, Family, InputFile, LstmGateOrder, Model, Tensor};
-use crate::request::{Accuracy, Fma, Language, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs};
+use crate::request::{
+    Accuracy, Fma, Language, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs,
+};
 
 /// Compiles a model in a build script, into `OUT_DIR`.
 ///
@@ -176,9 +178,20 @@ impl Builder {
         Self::declared(cell).steps(steps)
     }
 
-    fn cell(declared_by: &'static str, family: Family, hidden_size: usize, input_size: usize) -> Declared {
+    fn cell(
+        declared_by: &'static str,
+        family: Family,
+        hidden_size: usize,
+        input_size: usize,
+    ) -> Declared {
         let name = Spanned::unplaced(family.name().to_owned());
-        Declared::new(family, declared_by, name, Spanned::unplaced(hidden_size), Spanned::unplaced(input_size))
+        Declared::new(
+            family,
+            declared_by,
+            name,
+            Spanned::unplaced(hidden_size),
+            Spanned::unplaced(input_size),
+        )
     }
 
     fn declared(cell: Declared) -> Self {
@@ -218,7 +231,10 @@ impl Builder {
         {
             let found = format!("`linear_before_reset` is set on a {}", cell.declared_by);
             let help = match cell.is_apples {
-                true => "Apple's word for it is `.apply_reset_gate_after_mat_mul(..)`, or `.reset_gate(..)`",
+                true => {
+                    "Apple's word for it is `.apply_reset_gate_after_mat_mul(..)`, or \
+                     `.reset_gate(..)`"
+                }
                 false => "it has no reset gate; a cell that has one is declared by `Builder::gru`",
             };
             self.problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
@@ -292,11 +308,15 @@ impl Builder {
 
     fn of_apple(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
-            BuilderSource::Cell { cell, .. } if cell.is_apples => cell.keys.set(key, Spanned::unplaced(value)),
+            BuilderSource::Cell { cell, .. } if cell.is_apples => {
+                cell.keys.set(key, Spanned::unplaced(value))
+            }
             _ => {
                 let name = key.name();
                 let found = format!("`{name}` is set on what is no Builder::apple_gru");
-                self.problems.push(Diagnostic::error(Origin::Unknown, found).help(format!("remove `.{name}(..)`")));
+                self.problems.push(
+                    Diagnostic::error(Origin::Unknown, found).help(format!("remove `.{name}(..)`")),
+                );
             }
         }
         self
@@ -329,11 +349,17 @@ impl Builder {
     pub fn weights_of(mut self, framework: Framework, tensors: &[&[f32]]) -> Self {
         let set: Vec<Vec<f32>> = tensors.iter().map(|tensor| tensor.to_vec()).collect();
         match &mut self.source {
-            BuilderSource::Cell { weights: GivenWeights::Of(of, sets), .. } if *of == framework => sets.push(set),
-            BuilderSource::Cell { weights, .. } => *weights = GivenWeights::Of(framework, vec![set]),
+            BuilderSource::Cell { weights: GivenWeights::Of(of, sets), .. } if *of == framework => {
+                sets.push(set)
+            }
+            BuilderSource::Cell { weights, .. } => {
+                *weights = GivenWeights::Of(framework, vec![set])
+            }
             BuilderSource::File { xml, .. } => {
                 let found = format!("`weights_of` is set, and {} has its own", xml.display());
-                self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove `.weights_of(..)`"));
+                self.problems.push(
+                    Diagnostic::error(Origin::Unknown, found).help("remove `.weights_of(..)`"),
+                );
             }
         }
         self
@@ -357,8 +383,11 @@ impl Builder {
                 *weights = GivenWeights::File(file.into());
             }
             BuilderSource::File { xml, .. } => {
-                let found = format!("`safetensors` is set, and {} has its own weights", xml.display());
-                self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove `.safetensors(..)`"));
+                let found =
+                    format!("`safetensors` is set, and {} has its own weights", xml.display());
+                self.problems.push(
+                    Diagnostic::error(Origin::Unknown, found).help("remove `.safetensors(..)`"),
+                );
             }
         }
         self
@@ -410,7 +439,9 @@ impl Builder {
     /// Without this method, the program gives the weights at run time.
     pub fn weight_values(mut self, w: &[f32], r: &[f32], b: &[f32]) -> Self {
         match &mut self.source {
-            BuilderSource::Cell { weights, .. } => *weights = GivenWeights::Values([w, r, b].map(<[f32]>::to_vec)),
+            BuilderSource::Cell { weights, .. } => {
+                *weights = GivenWeights::Values([w, r, b].map(<[f32]>::to_vec))
+            }
             BuilderSource::File { xml, .. } => {
                 let found = format!("`weight_values` is set, and {} has its own", xml.display());
                 let help = "remove `.weight_values(..)`, or name another `.bin` by `.weights(..)`";
@@ -425,8 +456,18 @@ impl Builder {
         match &mut self.source {
             BuilderSource::File { weights, .. } => *weights = Some(file.into()),
             BuilderSource::Cell { cell, .. } => self.problems.push(
-                Diagnostic::error(Origin::Unknown, format!("a file of weights is set on a {}", cell.declared_by))
-                    .help("give the values by `.weight_values(..)`; files belong to `Builder::new(\"model.xml\")`"),
+                Diagnostic::error(
+                    Origin::Unknown,
+                    format!(
+                        "a file of weights is set on a \
+                    {}",
+                        cell.declared_by
+                    ),
+                )
+                .help(
+                    "give the values by `.weight_values(..)`; files belong to \
+                        `Builder::new(\"model.xml\")`",
+                ),
             ),
         }
         self
@@ -511,7 +552,11 @@ impl Builder {
     }
 
     /// The shape of an input. `None` marks the time axis: every call gives the number of steps.
-    pub fn open_shape(self, input: impl Into<String>, shape: impl Into<Vec<Option<usize>>>) -> Self {
+    pub fn open_shape(
+        self,
+        input: impl Into<String>,
+        shape: impl Into<Vec<Option<usize>>>,
+    ) -> Self {
         self.option(|options| options.bindings.shapes.push((input.into(), shape.into())))
     }
 
@@ -649,7 +694,9 @@ impl Builder {
         let files = match &self.source {
             BuilderSource::Cell { weights: GivenWeights::File(file), .. } => vec![file.clone()],
             BuilderSource::Cell { .. } => Vec::new(),
-            BuilderSource::File { xml, weights: Some(weights) } => vec![xml.clone(), weights.clone()],
+            BuilderSource::File { xml, weights: Some(weights) } => {
+                vec![xml.clone(), weights.clone()]
+            }
             BuilderSource::File { xml, weights: None } => {
                 // models with run-time weights have no .bin, and cargo treats missing files as
                 // changed
@@ -666,7 +713,11 @@ impl Builder {
             BuilderSource::File { xml, weights: None } => {
                 let known = self.files()?;
                 let beside = read.iter().skip(1).map(|file| line(&xml.with_file_name(&file.name)));
-                Ok(beside.collect::<Result<Vec<_>, _>>()?.into_iter().filter(|file| !known.contains(file)).collect())
+                Ok(beside
+                    .collect::<Result<Vec<_>, _>>()?
+                    .into_iter()
+                    .filter(|file| !known.contains(file))
+                    .collect())
             }
             _ => {
                 let _ = read;
@@ -713,7 +764,9 @@ impl Builder {
                 xml.file_stem().unwrap_or_default().to_string_lossy().into_owned()
             }
         };
-        if Path::new(&name).file_name() == Some(OsStr::new(&name)) && !name.contains(char::is_control) {
+        if Path::new(&name).file_name() == Some(OsStr::new(&name))
+            && !name.contains(char::is_control)
+        {
             return Some(name);
         }
         problems.push(
@@ -746,8 +799,13 @@ impl Builder {
                 };
                 if let Some(baked) = baked {
                     if baked.layers.len() != cell.layer_count() {
-                        let found = format!("weights of {} layers for {}", baked.layers.len(), cell.layer_count());
-                        let help = "several layers take their weights from `.weights_of(..)` or `.safetensors(..)`";
+                        let found = format!(
+                            "weights of {} layers for {}",
+                            baked.layers.len(),
+                            cell.layer_count()
+                        );
+                        let help = "several layers take their weights from `.weights_of(..)` or \
+                            `.safetensors(..)`";
                         problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
                         return None;
                     }
@@ -783,7 +841,11 @@ const WORDING: Wording = Wording(|setting| match setting {
     Setting::Shape => "`Builder::shape`".to_owned(),
     Setting::OpenShape => "`Builder::open_shape`".to_owned(),
     Setting::State => "`Builder::state`".to_owned(),
-    Setting::ShapeOf(..) | Setting::OpenDim(_) | Setting::StateOf(_) | Setting::NoState | Setting::ConstantOf(..) => {
+    Setting::ShapeOf(..)
+    | Setting::OpenDim(_)
+    | Setting::StateOf(_)
+    | Setting::NoState
+    | Setting::ConstantOf(..) => {
         format!("`.{}`", method(setting).unwrap_or_default())
     }
     Setting::Isa => "`Builder::isa`".to_owned(),
@@ -796,20 +858,34 @@ const WORDING: Wording = Wording(|setting| match setting {
 
 /// Weights as tensors. The number of rows follows from the number of elements; [`crate::validate`]
 /// checks the shapes.
-fn tensors(cell: &Declared, weights: &[Vec<f32>; 3], problems: &mut Diagnostics) -> Option<CellWeights> {
+fn tensors(
+    cell: &Declared,
+    weights: &[Vec<f32>; 3],
+    problems: &mut Diagnostics,
+) -> Option<CellWeights> {
     let directions = cell.steps().map(|_| cell.direction().count());
-    let shaped = |shape: &[usize]| directions.into_iter().chain(shape.iter().copied()).collect::<Vec<_>>();
+    let shaped =
+        |shape: &[usize]| directions.into_iter().chain(shape.iter().copied()).collect::<Vec<_>>();
     let mut matrix = |name: &str, values: &[f32], columns: usize| {
-        let rows = values.len().checked_div(columns).unwrap_or(0).checked_div(directions.unwrap_or(1)).unwrap_or(0);
+        let rows = values
+            .len()
+            .checked_div(columns)
+            .unwrap_or(0)
+            .checked_div(directions.unwrap_or(1))
+            .unwrap_or(0);
         let tensor = Tensor::from_f32(shaped(&[rows, columns]), values);
         if tensor.is_none() {
-            let found = format!("{name} has {} values, which is not a number of rows of {columns}", values.len());
-            let gates = cell.kind().gates();
-            problems.push(
-                Diagnostic::error(Origin::Unknown, found)
-                    .layer(cell.declared_by)
-                    .valid(format!("{gates} * hidden_size = {} rows", gates.saturating_mul(cell.hidden_size.value))),
+            let found = format!(
+                "{name} has {} values, which is not a number of rows of {columns}",
+                values.len()
             );
+            let gates = cell.kind().gates();
+            problems.push(Diagnostic::error(Origin::Unknown, found).layer(cell.declared_by).valid(
+                format!(
+                    "{gates} * hidden_size = {} rows",
+                    gates.saturating_mul(cell.hidden_size.value)
+                ),
+            ));
         }
         tensor
     };
@@ -843,8 +919,10 @@ fn converted(
             _ => (&set[..], None),
         };
         let [w, r, biases @ ..] = set else {
-            let found = format!("{} tensors are given of a layer of {}", set.len(), framework.name());
-            let valid = [w_name, r_name].iter().chain(bias_names).copied().collect::<Vec<_>>().join(", ");
+            let found =
+                format!("{} tensors are given of a layer of {}", set.len(), framework.name());
+            let valid =
+                [w_name, r_name].iter().chain(bias_names).copied().collect::<Vec<_>>().join(", ");
             problems.push(Diagnostic::error(Origin::Unknown, found).valid(valid));
             return None;
         };
@@ -853,7 +931,11 @@ fn converted(
         named.push(WeightSet {
             w: flat(w_name, w)?,
             r: flat(r_name, r)?,
-            biases: biases.iter().zip(names).map(|(bias, name)| flat(name, bias)).collect::<Option<_>>()?,
+            biases: biases
+                .iter()
+                .zip(names)
+                .map(|(bias, name)| flat(name, bias))
+                .collect::<Option<_>>()?,
             peepholes: match last {
                 Some(values) => Some(flat("P", values)?),
                 None => None,
@@ -863,8 +945,10 @@ fn converted(
     let directions = cell.direction().count();
     if named.len() != directions.saturating_mul(cell.layer_count()) {
         let found = format!("the weights of {} layers and directions are given", named.len());
-        let valid =
-            format!("{} layers, {directions} for each: a call of `.weights_of(..)` for every one", cell.layer_count());
+        let valid = format!(
+            "{} layers, {directions} for each: a call of `.weights_of(..)` for every one",
+            cell.layer_count()
+        );
         problems.push(Diagnostic::error(Origin::Unknown, found).valid(valid));
         return None;
     }
@@ -934,7 +1018,9 @@ fn line(path: &Path) -> Result<String, Error> {
         Some(text) if !text.contains(['\n', '\r']) => Ok(text.to_owned()),
         _ => {
             let found = format!("cargo cannot watch the file {path:?}");
-            Err(Diagnostic::error(Origin::Unknown, found).valid("a path in UTF-8 without line breaks").into())
+            Err(Diagnostic::error(Origin::Unknown, found)
+                .valid("a path in UTF-8 without line breaks")
+                .into())
         }
     }
 }

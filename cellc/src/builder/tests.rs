@@ -16,7 +16,10 @@ fn a_declared_cell_becomes_a_file_of_its_name() {
     assert_eq!(files.last().map(|file| &file.name[..]), Some("denoiser.rs"));
     assert_eq!(compilation.interface.type_name, "Denoiser");
     assert_eq!(compilation.model.cells()[0].clip, Some(3.0));
-    assert!(compilation.model.parameters.iter().any(|parameter| parameter.weight), "weights come at run time");
+    assert!(
+        compilation.model.parameters.iter().any(|parameter| parameter.weight),
+        "weights come at run time"
+    );
 }
 
 #[test]
@@ -25,15 +28,23 @@ fn weights_that_are_given_are_baked_in() {
     let (compilation, files) = builder.generate().expect("a cell");
     assert_eq!(files.last().map(|file| &file.name[..]), Some("rnn.rs"));
     assert!(compilation.program.bodies.len() > 2, "all instruction sets");
-    assert_eq!(builder.isa([&crate::arch::AVX2]).generate().expect("a cell").0.program.bodies.len(), 2);
+    assert_eq!(
+        builder.isa([&crate::arch::AVX2]).generate().expect("a cell").0.program.bodies.len(),
+        2
+    );
     assert!(compilation.packed.is_baked());
 }
 
 #[test]
 fn everything_that_is_wrong_is_reported() {
-    let text =
-        refused(&Builder::rnn(2, 3).linear_before_reset(true).name("a/b").weight_values(&[0.0; 5], &[0.0; 3], &[]));
-    for part in ["no reset gate", "cannot be the name of a file", "w has 5 values", "r has 3 values"] {
+    let text = refused(&Builder::rnn(2, 3).linear_before_reset(true).name("a/b").weight_values(
+        &[0.0; 5],
+        &[0.0; 3],
+        &[],
+    ));
+    for part in
+        ["no reset gate", "cannot be the name of a file", "w has 5 values", "r has 3 values"]
+    {
         assert!(text.contains(part), "{part} is not in {text}");
     }
 }
@@ -57,16 +68,22 @@ fn attributes_of_a_file_are_not_overruled() {
 fn a_clip_is_zero_or_a_bound() {
     for clip in [-1.0, f32::NAN] {
         let text = refused(&Builder::gru(2, 1).clip(clip));
-        assert!(text.contains("`Builder::clip` is") && text.contains("0 for no clipping"), "{text}");
+        assert!(
+            text.contains("`Builder::clip` is") && text.contains("0 for no clipping"),
+            "{text}"
+        );
     }
-    let clip = |clip: f32| Builder::gru(2, 1).clip(clip).generate().expect("a clip").0.model.cells()[0].clip;
+    let clip = |clip: f32| {
+        Builder::gru(2, 1).clip(clip).generate().expect("a clip").0.model.cells()[0].clip
+    };
     assert_eq!([0.0, f32::INFINITY, 0.5].map(clip), [None, None, Some(0.5)]);
 }
 
 #[test]
 fn weights_that_are_not_finite_are_warned_about() {
     let w = [0.5, f32::NAN];
-    let (compilation, _) = Builder::rnn(2, 1).weight_values(&w, &[0.5; 4], &[0.0; 2]).generate().expect("a cell");
+    let (compilation, _) =
+        Builder::rnn(2, 1).weight_values(&w, &[0.5; 4], &[0.0; 2]).generate().expect("a cell");
     let text = compilation.warnings.to_string();
     assert!(text.contains("w of layer 0 holds NaN") && !text.contains("r of layer"), "{text}");
 }
@@ -80,9 +97,15 @@ fn advice_is_in_the_words_of_the_builder() {
     // messages name methods of the Builder, never command-line options
     for (builder, found) in [
         (Builder::gru(2, 1).clip(-1.0), "error: `Builder::clip` is -1"),
-        (Builder::gru(2, 1).direction(Direction::Reverse), "valid: a number of steps, `Builder::steps`"),
+        (
+            Builder::gru(2, 1).direction(Direction::Reverse),
+            "valid: a number of steps, `Builder::steps`",
+        ),
         (Builder::gru(2, 1).isa([&crate::arch::AVX2; 2]), "help: correct `Builder::isa`"),
-        (Builder::gru(2, 1).state(State::Pairs(vec![("h".into(), "y".into())])), "help: correct `Builder::state`"),
+        (
+            Builder::gru(2, 1).state(State::Pairs(vec![("h".into(), "y".into())])),
+            "help: correct `Builder::state`",
+        ),
     ] {
         let text = refused(&builder);
         assert!(text.contains(found) && !text.contains("--"), "{found} is not in {text}");
@@ -98,16 +121,21 @@ fn what_every_call_starts_anew_is_a_warning() {
     let (one, many) = (both_ways(1), both_ways(5));
     let text = one.warnings.to_string();
     assert!(
-        text.contains("starts every call from the same constant state") && text.contains("in `Builder::shape`"),
+        text.contains("starts every call from the same constant state")
+            && text.contains("in `Builder::shape`"),
         "{text}"
     );
     assert!(text.contains("pass `.state(cellc::State::None)`"), "{text}");
-    assert_eq!((one.model.restarts.len(), many.model.restarts.len(), many.warnings.0.len()), (2, 0, 0));
+    assert_eq!(
+        (one.model.restarts.len(), many.model.restarts.len(), many.warnings.0.len()),
+        (2, 0, 0)
+    );
 }
 
 #[test]
 fn c_is_a_header_and_a_source() {
-    let (_, files) = Builder::gru(4, 2).name("denoiser").language(Language::C).generate().expect("a cell");
+    let (_, files) =
+        Builder::gru(4, 2).name("denoiser").language(Language::C).generate().expect("a cell");
     let names: Vec<&str> = files.iter().map(|file| &file.name[..]).collect();
     assert_eq!(names, ["denoiser.h", "denoiser.c"]);
     assert!(String::from_utf8_lossy(&files[0].bytes).contains("void denoiser_step("));
@@ -125,14 +153,18 @@ fn an_error_is_called_so_once() {
 fn files_are_written_whole_or_not_at_all() {
     let folder = env::temp_dir().join(format!("cellc-builder-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
-    let written = Builder::gru(2, 1).language(Language::Rust).out_dir(&folder).compile().expect("a cell");
+    let written =
+        Builder::gru(2, 1).language(Language::Rust).out_dir(&folder).compile().expect("a cell");
     assert_eq!(written, [folder.join("gru.rs")]);
     assert!(Builder::gru(0, 1).name("none").out_dir(&folder).compile().is_err());
-    let left: Vec<_> =
-        fs::read_dir(&folder).expect("the folder").map(|file| file.expect("a file").file_name()).collect();
+    let left: Vec<_> = fs::read_dir(&folder)
+        .expect("the folder")
+        .map(|file| file.expect("a file").file_name())
+        .collect();
     assert_eq!(left, ["gru.rs"]);
     let missing = folder.join("missing");
-    let error = Builder::gru(2, 1).out_dir(&missing).compile().expect_err("there is no such folder");
+    let error =
+        Builder::gru(2, 1).out_dir(&missing).compile().expect_err("there is no such folder");
     assert!(error.to_string().contains("missing"), "{error}");
     fs::remove_dir_all(&folder).expect("the folder");
 }
@@ -154,7 +186,8 @@ fn errors_have_kinds_and_sources() {
     assert_eq!(kinds(Builder::gru(2, 1), &missing), (ErrorKind::Write, not_found));
     assert_eq!(kinds(Builder::new(missing.join("m.xml")), &missing), (ErrorKind::Read, not_found));
     {
-        let xml = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/corpus/gru_cell_lbr0/model.xml");
+        let xml =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/corpus/gru_cell_lbr0/model.xml");
         let builder = Builder::new(xml).weights(missing.join("m.bin"));
         assert_eq!(kinds(builder, &missing), (ErrorKind::Read, not_found));
     }
@@ -179,19 +212,28 @@ fn sequences_layers_and_other_frameworks() {
     assert!(compilation.model.variables.is_empty(), "both ways, every call starts at zero");
     // forward layers keep their states
     let (compilation, _) = Builder::gru(2, 3).layers(2).generate().expect("a network");
-    let names: Vec<&str> = compilation.model.variables.iter().map(|variable| &variable.name[..]).collect();
+    let names: Vec<&str> =
+        compilation.model.variables.iter().map(|variable| &variable.name[..]).collect();
     assert_eq!(names, ["h_l0", "h_l1"]);
 
     let text = refused(&both().weights_of(Framework::Keras, &[&kernel(3), &recurrent, &bias]));
     assert!(text.contains("the weights of 1 layers and directions are given"), "{text}");
-    let text = refused(&Builder::lstm(2, 3).weights_of(Framework::Keras, &[&kernel(2), &recurrent, &bias]));
-    assert!(text.contains("`kernel` has 16 values") && text.contains("24 values, [3, 8]"), "{text}");
+    let text = refused(
+        &Builder::lstm(2, 3).weights_of(Framework::Keras, &[&kernel(2), &recurrent, &bias]),
+    );
+    assert!(
+        text.contains("`kernel` has 16 values") && text.contains("24 values, [3, 8]"),
+        "{text}"
+    );
     let text = refused(&Builder::lstm(2, 3).weights_of(Framework::Keras, &[&kernel(3)]));
     assert!(text.contains("kernel, recurrent_kernel, bias"), "{text}");
-    let text = refused(&Builder::lstm(2, 3).weights_of(Framework::Apple, &[&kernel(3), &recurrent, &bias]));
+    let text = refused(
+        &Builder::lstm(2, 3).weights_of(Framework::Apple, &[&kernel(3), &recurrent, &bias]),
+    );
     assert!(text.contains("Apple has no LSTMCell"), "{text}");
     let gru = Builder::gru(1, 1).linear_before_reset(false);
-    let text = refused(&gru.weights_of(Framework::PyTorch, &[&[0.0; 3], &[0.0; 3], &[0.0; 3], &[0.0; 3]]));
+    let text =
+        refused(&gru.weights_of(Framework::PyTorch, &[&[0.0; 3], &[0.0; 3], &[0.0; 3], &[0.0; 3]]));
     assert!(text.contains("PyTorch's GRU computes it as true"), "{text}");
 }
 
@@ -199,7 +241,8 @@ fn sequences_layers_and_other_frameworks() {
 fn peepholes_come_after_the_biases() {
     let [w, r, b, p] = [&[0.5; 8][..], &[0.5; 16], &[0.0; 16], &[0.25; 6]];
     let builder = Builder::lstm(2, 1).peepholes(true);
-    let (compilation, _) = builder.clone().weights_of(Framework::Onnx, &[w, r, b, p]).generate().expect("a cell");
+    let (compilation, _) =
+        builder.clone().weights_of(Framework::Onnx, &[w, r, b, p]).generate().expect("a cell");
     assert!(compilation.model.cells()[0].p.is_some());
     let text = refused(&builder.steps(2));
     assert!(text.contains("`Builder::peepholes` is given, and LSTMSequence has none"), "{text}");
@@ -214,19 +257,39 @@ fn what_goes_with_nothing_is_refused() {
         (Builder::augru(2, 2).skip(true), "`Builder::skip` is set on an AUGRU"),
         (Builder::apple_gru(2, 2, 3).skip(true), "`Builder::skip` is set on Apple's gru"),
         (Builder::augru(2, 1).layers(2), "several layers of an AUGRU"),
-        (Builder::augru(2, 1).steps(2).direction(Direction::Reverse), "AUGRUSequence with the direction reverse"),
-        (Builder::gru(2, 1).input_forget(true), "`Builder::input_forget` is given, and GRUCell has none"),
-        (Builder::lstm(2, 1).linear_before_reset(true), "`linear_before_reset` is set on a Builder::lstm"),
-        (Builder::gru(2, 1).output_sequence(true), "`output_sequence` is set on what is no Builder::apple_gru"),
+        (
+            Builder::augru(2, 1).steps(2).direction(Direction::Reverse),
+            "AUGRUSequence with the direction reverse",
+        ),
+        (
+            Builder::gru(2, 1).input_forget(true),
+            "`Builder::input_forget` is given, and GRUCell has none",
+        ),
+        (
+            Builder::lstm(2, 1).linear_before_reset(true),
+            "`linear_before_reset` is set on a Builder::lstm",
+        ),
+        (
+            Builder::gru(2, 1).output_sequence(true),
+            "`output_sequence` is set on what is no Builder::apple_gru",
+        ),
         (Builder::apple_gru(2, 1, 3).linear_before_reset(true), "apply_reset_gate_after_mat_mul"),
-        (Builder::apple_gru(2, 1, 3).direction(Direction::Bidirectional), "no bidirectional direction"),
+        (
+            Builder::apple_gru(2, 1, 3).direction(Direction::Bidirectional),
+            "no bidirectional direction",
+        ),
         (Builder::apple_gru(2, 1, 3).layers(2), "several layers of Apple's gru"),
         (
-            Builder::apple_gru(2, 1, 3).apply_reset_gate_after_mat_mul(true).reset_gate(AppleResetGate::BeforeMatMul),
+            Builder::apple_gru(2, 1, 3)
+                .apply_reset_gate_after_mat_mul(true)
+                .reset_gate(AppleResetGate::BeforeMatMul),
             "the flag says otherwise",
         ),
         (Builder::gru(1 << 40, 1).steps(1 << 40), "rows of 1099511627776 states"),
-        (Builder::gru(2, 1).layers(2).weight_values(&[0.0; 6], &[0.0; 12], &[0.0; 6]), "weights of 1 layers for 2"),
+        (
+            Builder::gru(2, 1).layers(2).weight_values(&[0.0; 6], &[0.0; 12], &[0.0; 6]),
+            "weights of 1 layers for 2",
+        ),
     ];
     for (builder, found) in cases {
         let text = refused(&builder);
@@ -236,8 +299,11 @@ fn what_goes_with_nothing_is_refused() {
 
 /// `len` values from -1 to 1 with 24 bits: f32 sums round.
 fn values(len: usize, seed: u32) -> Vec<f32> {
-    let bits = |i: usize| (i as u32).wrapping_add(seed << 16).wrapping_mul(0x9e37_79b9).rotate_left(13);
-    (0..len).map(|i| (bits(i).wrapping_mul(0x85eb_ca6b) >> 8) as f32 / (1 << 23) as f32 - 1.0).collect()
+    let bits =
+        |i: usize| (i as u32).wrapping_add(seed << 16).wrapping_mul(0x9e37_79b9).rotate_left(13);
+    (0..len)
+        .map(|i| (bits(i).wrapping_mul(0x85eb_ca6b) >> 8) as f32 / (1 << 23) as f32 - 1.0)
+        .collect()
 }
 
 /// Packs the named weights; returns the block as bits.
@@ -246,9 +312,13 @@ fn packed(compilation: &Compilation, given: &[(&str, Vec<f32>)]) -> Vec<u32> {
     let mut block = vec![0.0; packed.run_time_len];
     // pack twice: the second pass must overwrite, not accumulate
     for (copied, from, to) in program.packing.copies().chain(program.packing.copies()) {
-        let Role::Parameter(i) = program.buffer(from).role else { panic!("all weights are inputs") };
-        let field = compilation.interface.weights.iter().find(|field| field.index == i).expect("a weight");
-        let (_, from) = given.iter().find(|(name, _)| *name == field.name).expect("a weight of that name");
+        let Role::Parameter(i) = program.buffer(from).role else {
+            panic!("all weights are inputs")
+        };
+        let field =
+            compilation.interface.weights.iter().find(|field| field.index == i).expect("a weight");
+        let (_, from) =
+            given.iter().find(|(name, _)| *name == field.name).expect("a weight of that name");
         assert_eq!(from.len(), field.len());
         pack::fill(copied, |at| from[at], &mut block[packed.run_time_at(to).expect("a place")..]);
     }
@@ -261,30 +331,49 @@ fn apples_weights_at_run_time_are_packed_as_the_same_arrays() {
     // one panel; several panels with a narrower last panel
     for (hidden, inputs) in [(5, 3), (70, 4)] {
         let rows = 3 * hidden;
-        let all = [(rows * inputs, 1), (rows * hidden, 2), (rows, 3), (rows, 4)].map(|(len, seed)| values(len, seed));
+        let all = [(rows * inputs, 1), (rows * hidden, 2), (rows, 3), (rows, 4)]
+            .map(|(len, seed)| values(len, seed));
         for gate in AppleResetGate::ALL {
             let builder = Builder::apple_gru(hidden, inputs, 2).reset_gate(gate);
             let (run_time, _) = builder.generate().expect("a sequence");
-            let fields: Vec<_> = run_time.interface.weights.iter().map(|f| (&f.name[..], f.shape.clone())).collect();
+            let fields: Vec<_> =
+                run_time.interface.weights.iter().map(|f| (&f.name[..], f.shape.clone())).collect();
             let shapes = [vec![rows, inputs], vec![rows, hidden], vec![rows], vec![rows]];
             let tensors = if gate == AppleResetGate::AfterMatMul { 4 } else { 3 };
             assert_eq!(fields, NAMES.into_iter().zip(shapes).take(tensors).collect::<Vec<_>>());
             for left_out in 0..=tensors - 2 {
-                let known: Vec<&[f32]> = all[..tensors - left_out].iter().map(|tensor| &tensor[..]).collect();
-                let (baked, _) = builder.clone().weights_of(Framework::Apple, &known).generate().expect("a sequence");
+                let known: Vec<&[f32]> =
+                    all[..tensors - left_out].iter().map(|tensor| &tensor[..]).collect();
+                let (baked, _) = builder
+                    .clone()
+                    .weights_of(Framework::Apple, &known)
+                    .generate()
+                    .expect("a sequence");
                 let weights = baked.program.find(Role::Weights).expect("a product");
                 let wanted = baked.packed.values(&baked.program, weights);
-                let wanted: Vec<u32> = wanted.expect("baked").into_iter().map(f32::to_bits).collect();
+                let wanted: Vec<u32> =
+                    wanted.expect("baked").into_iter().map(f32::to_bits).collect();
                 // omitted biases are zero
-                let given = |i: usize| if i < known.len() { all[i].clone() } else { vec![0.0; rows] };
+                let given =
+                    |i: usize| if i < known.len() { all[i].clone() } else { vec![0.0; rows] };
                 let given: Vec<_> = (0..tensors).map(|i| (NAMES[i], given(i))).collect();
-                assert_eq!(packed(&run_time, &given)[..wanted.len()], wanted, "{gate:?}, {left_out} left out");
-                for (i, (a, b)) in (0..known.len()).flat_map(|i| [(0, 1), (0, 2), (1, 2)].map(|gates| (i, gates))) {
+                assert_eq!(
+                    packed(&run_time, &given)[..wanted.len()],
+                    wanted,
+                    "{gate:?}, {left_out} left out"
+                );
+                for (i, (a, b)) in
+                    (0..known.len()).flat_map(|i| [(0, 1), (0, 2), (1, 2)].map(|gates| (i, gates)))
+                {
                     let mut exchanged = given.clone();
                     let len = exchanged[i].1.len() / 3;
                     let (first, last) = exchanged[i].1.split_at_mut(b * len);
                     first[a * len..][..len].swap_with_slice(&mut last[..len]);
-                    assert_ne!(packed(&run_time, &exchanged)[..wanted.len()], wanted, "{gate:?}: {a} and {b} of {i}");
+                    assert_ne!(
+                        packed(&run_time, &exchanged)[..wanted.len()],
+                        wanted,
+                        "{gate:?}: {a} and {b} of {i}"
+                    );
                 }
             }
         }
@@ -293,18 +382,29 @@ fn apples_weights_at_run_time_are_packed_as_the_same_arrays() {
 
 #[test]
 fn metadata_of_a_file_say_what_the_builder_need_not() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/pytorch/model/net.safetensors");
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/pytorch/model/net.safetensors");
     let (compilation, _) = Builder::gru(16, 4).safetensors(&file).generate().expect("a network");
     assert_eq!(compilation.model.results[0].shape, [1, 1], "the head that the metadata name");
-    let said = Builder::gru(16, 4).safetensors(&file).prefix("gru").head("fc").head_activation(Activation::Sigmoid);
+    let said = Builder::gru(16, 4)
+        .safetensors(&file)
+        .prefix("gru")
+        .head("fc")
+        .head_activation(Activation::Sigmoid);
     let (same, _) = said.generate().expect("a network");
     assert_eq!(same.model, compilation.model);
     let sequence = Builder::gru(16, 4).steps(3).safetensors(&file).generate().expect("a network").0;
     assert_eq!(sequence.model.results[0].shape, [1, 3, 1]);
     for (builder, found) in [
-        (Builder::gru(16, 4).safetensors(&file).head("out"), "`Builder::head` is out here and fc in the metadata"),
+        (
+            Builder::gru(16, 4).safetensors(&file).head("out"),
+            "`Builder::head` is out here and fc in the metadata",
+        ),
         (Builder::lstm(16, 4).safetensors(&file), "the cell is lstm here and gru in the metadata"),
-        (Builder::gru(16, 4).skip(true).safetensors(&file), "`Builder::skip` adds 4 inputs to 1 output"),
+        (
+            Builder::gru(16, 4).skip(true).safetensors(&file),
+            "`Builder::skip` adds 4 inputs to 1 output",
+        ),
         (
             Builder::gru(16, 4).safetensors(&file).head_activation(Activation::Relu),
             "`Builder::head_activation` is relu here and sigmoid in",
@@ -315,7 +415,8 @@ fn metadata_of_a_file_say_what_the_builder_need_not() {
         assert!(text.contains(found), "{found} is not in {text}");
     }
     // all layers of a file; errors must not name a method that was not called
-    let two = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/frameworks/pytorch_gru_with_head.safetensors");
+    let two = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/frameworks/pytorch_gru_with_head.safetensors");
     let builder = Builder::gru(5, 3).safetensors(&two).prefix("gru");
     assert_eq!(builder.generate().expect("a network").0.model.cells().len(), 2);
     let text = refused(&Builder::gru(5, 3).safetensors(&two));
@@ -331,17 +432,28 @@ fn metadata_of_a_file_say_what_the_builder_need_not() {
 
 #[test]
 fn files_of_tensors() {
-    let file = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/frameworks").join(name);
-    let net = || Builder::gru(5, 3).layers(2).safetensors(file("pytorch_gru_with_head.safetensors")).prefix("gru.");
-    let (compilation, _) = net().head("fc").head_activation(Activation::Sigmoid).generate().expect("a network");
+    let file =
+        |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/frameworks").join(name);
+    let net = || {
+        Builder::gru(5, 3)
+            .layers(2)
+            .safetensors(file("pytorch_gru_with_head.safetensors"))
+            .prefix("gru.")
+    };
+    let (compilation, _) =
+        net().head("fc").head_activation(Activation::Sigmoid).generate().expect("a network");
     assert_eq!(compilation.model.results[0].shape, [1, 2]);
     assert_eq!(compilation.model.files[0].name, "pytorch_gru_with_head.safetensors");
     assert!(net().language(Language::C).head("fc").generate().is_ok());
 
-    let text = refused(&Builder::gru(6, 3).safetensors(file("pytorch_gru.safetensors")).prefix("gru"));
+    let text =
+        refused(&Builder::gru(6, 3).safetensors(file("pytorch_gru.safetensors")).prefix("gru"));
     assert!(text.contains("`Builder::hidden_size` is 6 here and 5 in "), "{text}");
     let text = refused(&net().head("out"));
-    assert!(text.contains("no tensor \"out.weight\"") && text.contains("`Builder::head`"), "{text}");
+    assert!(
+        text.contains("no tensor \"out.weight\"") && text.contains("`Builder::head`"),
+        "{text}"
+    );
     let text = refused(&Builder::gru(5, 3).head("fc"));
     assert!(text.contains("`head` is set without a file of tensors"), "{text}");
     let text = refused(&net().head_activation(Activation::Sigmoid));
@@ -351,18 +463,28 @@ fn files_of_tensors() {
     assert!(apple.generate().is_ok());
     let text = refused(&apple.head("fc"));
     assert!(text.contains("`head` is set on a Builder::apple_gru"), "{text}");
-    let text = refused(&Builder::lstm(5, 3).safetensors(file("pytorch_gru.safetensors")).prefix("gru"));
+    let text =
+        refused(&Builder::lstm(5, 3).safetensors(file("pytorch_gru.safetensors")).prefix("gru"));
     assert!(text.contains("are those of a GRU: 15 rows of 5"), "{text}");
     // sizes beyond any file are refused before allocation
-    let text =
-        refused(&Builder::gru(usize::MAX, usize::MAX).safetensors(file("pytorch_gru.safetensors")).prefix("gru"));
-    assert!(text.contains(&format!("`Builder::input_size` is {} here and 3 in ", usize::MAX)), "{text}");
+    let text = refused(
+        &Builder::gru(usize::MAX, usize::MAX)
+            .safetensors(file("pytorch_gru.safetensors"))
+            .prefix("gru"),
+    );
+    assert!(
+        text.contains(&format!("`Builder::input_size` is {} here and 3 in ", usize::MAX)),
+        "{text}"
+    );
     let values = [0.0; 3];
-    let text = refused(&Builder::gru(usize::MAX, 1).weights_of(Framework::Onnx, &[&values, &values, &values]));
+    let text = refused(
+        &Builder::gru(usize::MAX, 1).weights_of(Framework::Onnx, &[&values, &values, &values]),
+    );
     assert!(text.contains("`R` has 3 values"), "{text}");
     let text = refused(&Builder::gru(0, 0).weights_of(Framework::Keras, &[&[], &[], &[]]));
     assert!(text.contains("0 states and 0 inputs"), "{text}");
-    let text = refused(&Builder::gru(usize::MAX, usize::MAX).safetensors(file("pytorch_gru.safetensors")));
+    let text =
+        refused(&Builder::gru(usize::MAX, usize::MAX).safetensors(file("pytorch_gru.safetensors")));
     assert!(text.contains("no tensor \"weight_ih_l0\""), "{text}");
 }
 
@@ -372,7 +494,10 @@ fn a_profile_that_makes_generated_rust_slow_is_warned_of() {
     assert_eq!(slow_profile("", "", "", ""), [""; 0]);
     assert_eq!(slow_profile("s", "x86_64", "release", "app"), [""; 0]);
     let dev = slow_profile("0", "x86_64", "debug", "app");
-    assert!(dev[0].starts_with("app is compiled with opt-level = 0: ") && dev[0].contains("200 times"), "{dev:?}");
+    assert!(
+        dev[0].starts_with("app is compiled with opt-level = 0: ") && dev[0].contains("200 times"),
+        "{dev:?}"
+    );
     assert_eq!(dev[1..], ["[profile.dev.package.app]", "opt-level = 3"]);
     assert_eq!(slow_profile("s", "wasm32", "release", "app")[1], "[profile.release.package.app]");
 }
@@ -381,12 +506,14 @@ fn a_profile_that_makes_generated_rust_slow_is_warned_of() {
 /// file of weights changes.
 #[test]
 fn cargo_watches_the_weights_beside_an_onnx_file() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/onnx/cases/external_data_noffset");
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/onnx/cases/external_data_noffset");
     let builder = Builder::new(folder.join("model.onnx"));
     let (compilation, _) = builder.generate().expect("the model is read");
     let mut watched = builder.files().expect("names");
     watched.extend(builder.files_beside(&compilation.model.files).expect("names"));
     watched.sort();
-    let expected = ["B.bin", "R.bin", "W.bin", "model.onnx"].map(|name| folder.join(name).display().to_string());
+    let expected = ["B.bin", "R.bin", "W.bin", "model.onnx"]
+        .map(|name| folder.join(name).display().to_string());
     assert_eq!(watched, expected);
 }

@@ -14,7 +14,8 @@ use crate::front::model_file::ModelFile;
 use crate::front::underflows;
 use crate::model::Model;
 use crate::request::{
-    Accuracy, Bindings, Fma, Language, NamedSize, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs,
+    Accuracy, Bindings, Fma, Language, NamedSize, Options, Precision, Range, State, Threads,
+    Tuning, Unroll, WeightsAs,
 };
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
@@ -72,7 +73,8 @@ Examples:
 The compilers are rustc and cc, or those that the environment variables RUSTC and CC name.";
 
 const CHECK_EXAMPLES: &str = "\
-Every step is compared with the float64 reference twice: started from the state of the reference, where the error bound
+Every step is compared with the float64 reference twice: started from the state of the reference, \
+where the error bound
 holds, and started from the generated code's own state. Exit status 1 means that an error exceeds its bound or --max-error.
 
 Recorded inputs are named as for `cellc run`. If the number of steps is open, a file may hold many steps; every step is
@@ -94,7 +96,8 @@ Keys of the JSON: model, language, inputs, steps, passed, above_max_error (preci
                 elements, threshold_differs)";
 
 const INSPECT_EXAMPLES: &str = "\
-Multiply-adds, operations, bytes and cycles are per step (one call). Time is an estimate; the report ends with its formula.
+Multiply-adds, operations, bytes and cycles are per step (one call). Time is an estimate; the \
+report ends with its formula.
 \"block\" is the scratch memory in the state, for all instruction sets.
 
 Keys of the JSON: model, isa, lanes, fused_multiply_add, formula;
@@ -118,7 +121,8 @@ Examples:
   cellc inspect gru.xml --json | jq '.kernels[] | [.name, .share]'";
 
 const BENCH_EXAMPLES: &str = "\
-All contenders take turns on one core. The floor is a lower bound, measured for each instruction set: the longer of two
+All contenders take turns on one core. The floor is a lower bound, measured for each instruction \
+set: the longer of two
 times, to stream the weights once per step or to execute the multiply-adds. Inputs are random, and states are fed back.
 OpenVINO takes part if python3 can import it; with an .onnx file, ONNX Runtime and PyTorch (by onnx2torch) too.
 Other work on the machine can only make times longer: compare the best time with the median, and repeat.
@@ -603,7 +607,8 @@ enum PrecisionArgument {
 }
 
 /// The precisions that `--precision all` compares, the most exact first.
-const COMPARED: [Precision; 4] = [Precision::F32, Precision::Int16, Precision::Int8x16, Precision::Int8];
+const COMPARED: [Precision; 4] =
+    [Precision::F32, Precision::Int16, Precision::Int8x16, Precision::Int8];
 
 impl ValueEnum for PrecisionArgument {
     fn value_variants<'a>() -> &'a [Self] {
@@ -623,7 +628,10 @@ impl ValueEnum for PrecisionArgument {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
             Self::One(precision) => precision.to_possible_value(),
-            Self::All => Some(PossibleValue::new("all").help("f32, int16, int8x16 and int8 in turn, with cellc check")),
+            Self::All => Some(
+                PossibleValue::new("all")
+                    .help("f32, int16, int8x16 and int8 in turn, with cellc check"),
+            ),
         }
     }
 }
@@ -703,7 +711,8 @@ fn choice(text: &str) -> Result<Choice, String> {
         "tiles" => Choice::Tiles(on()?),
         _ => {
             return Err(
-                "the keys are panel-columns, rows-at-once, alternate, input-first, fuse, branches, halves and tiles"
+                "the keys are panel-columns, rows-at-once, alternate, input-first, fuse, branches, \
+                 halves and tiles"
                     .to_string(),
             );
         }
@@ -727,7 +736,9 @@ impl CommandLine {
     fn outputs(&self) -> Vec<(&'static str, &Path)> {
         match &self.command {
             None => self.compile.output.iter().map(|path| ("-o", path.as_path())).collect(),
-            Some(Command::Inspect(arguments)) => arguments.svg.iter().map(|path| ("--svg", path.as_path())).collect(),
+            Some(Command::Inspect(arguments)) => {
+                arguments.svg.iter().map(|path| ("--svg", path.as_path())).collect()
+            }
             Some(Command::Run(arguments)) => {
                 arguments.output.iter().map(|(_, path)| ("--output", path.as_path())).collect()
             }
@@ -737,13 +748,18 @@ impl CommandLine {
 
     /// Copies a model that comes from standard input or from a pipe to a file.
     pub(super) fn fetch(&mut self) -> Result<(), Failure> {
-        let Some(path) = self.model().and_then(|arguments| arguments.model.clone()) else { return Ok(()) };
+        let Some(path) = self.model().and_then(|arguments| arguments.model.clone()) else {
+            return Ok(());
+        };
         // an output to the input's own pipe would wait for itself
         let place = fs::canonicalize(&path).ok().filter(|_| piped::is_pipe(&path));
         let is_same = |output: &Path| place.is_some() && fs::canonicalize(output).ok() == place;
-        if let Some((option, output)) = self.outputs().into_iter().find(|(_, output)| is_same(output)) {
+        if let Some((option, output)) =
+            self.outputs().into_iter().find(|(_, output)| is_same(output))
+        {
             return Err(Failure::Usage(format!(
-                "the model comes out of the pipe {}, and {option} {} writes into it: choose another output",
+                "the model comes out of the pipe {}, and {option} {} writes into it: choose \
+                 another output",
                 path.display(),
                 output.display()
             )));
@@ -810,7 +826,10 @@ impl ModelArguments {
     ///
     /// # Errors
     /// As for [`Self::recognise`].
-    pub(crate) fn recognise_for(&self, output: Option<&Path>) -> Result<&'static Format, Diagnostics> {
+    pub(crate) fn recognise_for(
+        &self,
+        output: Option<&Path>,
+    ) -> Result<&'static Format, Diagnostics> {
         formats::recognise(ModelFile { output, ..self.file() })
     }
 
@@ -841,7 +860,8 @@ impl ModelArguments {
         } else if let Some(key) = self.keys().given().find(|key| *key != Key::Batch) {
             let (option, file) = (option(key), file.shown());
             return Err(Failure::Usage(format!(
-                "{option} is for PyTorch's weights (.safetensors), and {file} is a model, which says it itself"
+                "{option} is for PyTorch's weights (.safetensors), and {file} is a model, which \
+                 says it itself"
             )));
         }
         let options = ReadOptions {
@@ -872,7 +892,10 @@ impl ModelArguments {
     fn keys(&self) -> Keys {
         let mut keys = self.weights_file.0.clone();
         keys.add(Key::Activations, self.activations.clone());
-        keys.add(Key::Batch, self.batch.and_then(|batch| KeyValue::parse(Key::Batch, &batch.to_string()).ok()));
+        keys.add(
+            Key::Batch,
+            self.batch.and_then(|batch| KeyValue::parse(Key::Batch, &batch.to_string()).ok()),
+        );
         keys
     }
 
@@ -913,7 +936,8 @@ impl StateArguments {
 impl CompileArguments {
     /// The options of the library, without a default name and without the language.
     pub(crate) fn options(&self) -> Options {
-        let named = |names: &Vec<String>| names.iter().filter_map(|name| Isa::from_name(name)).collect();
+        let named =
+            |names: &Vec<String>| names.iter().filter_map(|name| Isa::from_name(name)).collect();
         self.model
             .options()
             .with_name(self.name.clone())
@@ -985,7 +1009,9 @@ impl InspectArguments {
 fn target_help() -> String {
     let names = arch::TARGETS.map(|arch| arch.name).join(", ");
     format!(
-        "The machine to compile for; decides instruction sets and loop sizes\n\nOne of {names}. any: one file for all machines, compiled by gcc, clang or rustc; portable: plain C11 for any compiler."
+        "The machine to compile for; decides instruction sets and loop sizes\n\nOne of {names}. \
+         any: one file for all machines, compiled by gcc, clang or rustc; portable: plain C11 for \
+         any compiler."
     )
 }
 
@@ -1007,12 +1033,19 @@ fn positive(text: &str) -> Result<usize, String> {
 
 /// A number that is not NaN.
 fn number(text: &str) -> Result<f64, String> {
-    text.trim().parse().ok().filter(|v: &f64| !v.is_nan()).ok_or_else(|| "a number is needed".to_owned())
+    text.trim()
+        .parse()
+        .ok()
+        .filter(|v: &f64| !v.is_nan())
+        .ok_or_else(|| "a number is needed".to_owned())
 }
 
 /// A limit for an error.
 fn limit(text: &str) -> Result<f64, String> {
-    number(text).ok().filter(|&v| v >= 0.0).ok_or_else(|| "a number from 0 is needed: 1e-4".to_owned())
+    number(text)
+        .ok()
+        .filter(|&v| v >= 0.0)
+        .ok_or_else(|| "a number from 0 is needed: 1e-4".to_owned())
 }
 
 /// A limit for the errors of one output or of all outputs.
@@ -1043,7 +1076,8 @@ fn max_error(text: &str) -> Result<MaxError, String> {
 
 /// A frequency with its unit.
 fn clock(text: &str) -> Result<f64, String> {
-    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
+    let (number, unit) =
+        text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
     let factor = match unit.to_ascii_lowercase().as_str() {
         "hz" => Some(1.0),
         "khz" => Some(1e3),
@@ -1051,7 +1085,8 @@ fn clock(text: &str) -> Result<f64, String> {
         "ghz" => Some(1e9),
         _ => None,
     };
-    let hertz = number.trim().parse::<f64>().ok().zip(factor).map(|(number, factor)| number * factor);
+    let hertz =
+        number.trim().parse::<f64>().ok().zip(factor).map(|(number, factor)| number * factor);
     let hertz = hertz.filter(|hertz| (1.0..=1e12).contains(hertz));
     hertz.ok_or_else(|| "a frequency with its unit is needed: 80MHz".to_owned())
 }
@@ -1063,7 +1098,8 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 fn shape(text: &str) -> Result<(String, Vec<Option<usize>>), String> {
     // The last one: a name may hold '=', sizes cannot.
-    let (name, sizes) = text.rsplit_once('=').ok_or("an input's name, '=' and its sizes are needed: x=1,16")?;
+    let (name, sizes) =
+        text.rsplit_once('=').ok_or("an input's name, '=' and its sizes are needed: x=1,16")?;
     let size = |text: &str| if text == "?" { Ok(None) } else { positive(text).map(Some) };
     let sizes = sizes.split(',').map(|text| size(text.trim())).collect::<Result<_, _>>()?;
     Ok((name.to_owned(), sizes))
@@ -1078,18 +1114,20 @@ fn pair(text: &str) -> Result<(String, String), String> {
 
 fn file_of(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
-        Some((name, file)) if !name.is_empty() && !file.is_empty() => Ok((name.to_owned(), file.into())),
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => {
+            Ok((name.to_owned(), file.into()))
+        }
         _ => Err("a name, '=' and a file are needed: x=x.npy".to_owned()),
     }
 }
 
 fn range(text: &str) -> Result<Range, String> {
-    let magnitude =
-        |text: &str| match text.trim().parse::<f32>() {
-            Ok(value) if value.is_finite() && value >= 0.0 && !underflows(text, value) => Ok(value),
-            _ => Err("a magnitude from 0 that f32 holds is needed, for inputs and, after a comma, for states: 2.5,1"
-                .to_owned()),
-        };
+    let magnitude = |text: &str| match text.trim().parse::<f32>() {
+        Ok(value) if value.is_finite() && value >= 0.0 && !underflows(text, value) => Ok(value),
+        _ => Err("a magnitude from 0 that f32 holds is needed, for inputs and, after a comma, \
+                for states: 2.5,1"
+            .to_owned()),
+    };
     match text.split_once(',') {
         None => Ok(Range { x: magnitude(text)?, ..Range::default() }),
         Some((x, h)) => Ok(Range { x: magnitude(x)?, h: magnitude(h)? }),
@@ -1110,7 +1148,8 @@ mod tests {
     use clap::CommandFactory;
 
     fn compile(arguments: &[&str]) -> Result<Options, clap::Error> {
-        CommandLine::try_parse_from([&["cellc", "m.xml"], arguments].concat()).map(|line| line.compile.options())
+        CommandLine::try_parse_from([&["cellc", "m.xml"], arguments].concat())
+            .map(|line| line.compile.options())
     }
 
     #[test]
@@ -1126,8 +1165,11 @@ mod tests {
     #[test]
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --target x86-64 --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
-                    --shape a=b=1,16 --dim n=2 --dim t=? --max-steps 9 --const sr=16000 --range=2 --weights-as=file --runtime --keep-denormals \
-                    --accuracy=audio --precision=int8 --precision-of a=b=int16 --tune panel-columns=32,rows-at-once=4,alternate=on --tune=input-first=off,fuse=off,branches=on,halves=on,tiles=off \
+                    --shape a=b=1,16 --dim n=2 --dim t=? --max-steps 9 --const sr=16000 --range=2 \
+                    --weights-as=file --runtime --keep-denormals \
+                    --accuracy=audio --precision=int8 --precision-of a=b=int16 --tune \
+                    panel-columns=32,rows-at-once=4,alternate=on \
+                    --tune=input-first=off,fuse=off,branches=on,halves=on,tiles=off \
                     --threads=2 --interface=include/net.h";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
@@ -1175,12 +1217,21 @@ mod tests {
             all.with_name(None).with_weights_as(WeightsAs::Auto).with_interface(None)
         );
         assert_eq!(Options::default().given(), [""; 0]);
-        for line in ["--no-state", "--unroll=full", "--accuracy=fast", "--precision=f16", "--precision-of=a=f32"] {
+        for line in [
+            "--no-state",
+            "--unroll=full",
+            "--accuracy=fast",
+            "--precision=f16",
+            "--precision-of=a=f32",
+        ] {
             let options = compile(&[line]).unwrap();
             assert_eq!(options.given().join("="), line);
         }
         assert_eq!(compile(&["--no-state"]).unwrap().bindings.state, State::None);
-        assert_eq!(compile(&["--range", "0.5,4"]).unwrap().numerics.range, Range { x: 0.5, h: 4.0 });
+        assert_eq!(
+            compile(&["--range", "0.5,4"]).unwrap().numerics.range,
+            Range { x: 0.5, h: 4.0 }
+        );
     }
 
     #[test]
@@ -1188,10 +1239,13 @@ mod tests {
         for command in ["", "check ", "inspect ", "bench "] {
             let contradiction = |plan: &str| {
                 let line = format!("cellc {command}m.xml {plan}");
-                CommandLine::try_parse_from(line.split_whitespace()).expect("it is parsed").contradiction()
+                CommandLine::try_parse_from(line.split_whitespace())
+                    .expect("it is parsed")
+                    .contradiction()
             };
             assert_eq!(contradiction("--tune fuse=on,alternate=on --tune halves=off"), None);
-            let said = contradiction("--tune fuse=on,alternate=on --tune fuse=on").expect("fuse is there twice");
+            let said = contradiction("--tune fuse=on,alternate=on --tune fuse=on")
+                .expect("fuse is there twice");
             assert!(said.contains("fuse twice"), "{said}");
         }
     }
@@ -1199,9 +1253,12 @@ mod tests {
     #[test]
     fn nonsense_is_a_usage_error() {
         let wrong = "--batch=0 --batch=-1 --batch=two --shape=x --shape=x= --shape=x=1,0 --shape=x=1,,2 --state=h \
-                     --state=a=b=c --range=nan --range=inf --range=-1 --range=1,2,3 --range= --range=1e-320 --range=1,1e-60 --range=1e400 --isa=sse9 --isa= \
-                     --unroll=9 --tune=4 --tune=tile=4 --tune=alternate=1 --tune=rows-at-once=0 --emit=java \
-                     --activations=tangent --accuracy=tanh --weights-as=gone --precision=int4 --precision-of=a=int4 --no-such-option second.xml";
+                     --state=a=b=c --range=nan --range=inf --range=-1 --range=1,2,3 --range= \
+                     --range=1e-320 --range=1,1e-60 --range=1e400 --isa=sse9 --isa= \
+                     --unroll=9 --tune=4 --tune=tile=4 --tune=alternate=1 --tune=rows-at-once=0 \
+                     --emit=java \
+                     --activations=tangent --accuracy=tanh --weights-as=gone --precision=int4 \
+                     --precision-of=a=int4 --no-such-option second.xml";
         for wrong in wrong.split_whitespace() {
             let error = compile(&[wrong]).expect_err(wrong);
             assert_eq!(error.exit_code(), 2, "{wrong}");
@@ -1218,7 +1275,8 @@ mod tests {
         let text = compile(&["--isa=sse9"]).unwrap_err().to_string();
         assert!(
             text.contains(
-                "generic, neon, neon_dotprod, neon_fma, scalar, scalar_fma, helium, rvv, avx2, avx_vnni, avx512, avx512_vnni, amx"
+                "generic, neon, neon_dotprod, neon_fma, scalar, scalar_fma, helium, rvv, avx2, \
+                 avx_vnni, avx512, avx512_vnni, amx"
             ),
             "{text}"
         );
@@ -1228,11 +1286,22 @@ mod tests {
     fn a_model_is_asked_for_unless_there_is_a_subcommand() {
         assert_eq!(CommandLine::try_parse_from(["cellc"]).unwrap_err().exit_code(), 2);
         assert_eq!(
-            CommandLine::try_parse_from(["cellc", "run", "--inputs=a", "--outputs=b"]).unwrap_err().exit_code(),
+            CommandLine::try_parse_from(["cellc", "run", "--inputs=a", "--outputs=b"])
+                .unwrap_err()
+                .exit_code(),
             2
         );
-        let line = CommandLine::try_parse_from(["cellc", "run", "m.xml", "--inputs=a", "--outputs=b", "--isa=avx2"]);
-        let Ok(CommandLine { command: Some(Command::Run(run)), .. }) = line else { panic!("{line:?}") };
+        let line = CommandLine::try_parse_from([
+            "cellc",
+            "run",
+            "m.xml",
+            "--inputs=a",
+            "--outputs=b",
+            "--isa=avx2",
+        ]);
+        let Ok(CommandLine { command: Some(Command::Run(run)), .. }) = line else {
+            panic!("{line:?}")
+        };
         assert_eq!(run.model.path(), Path::new("m.xml"));
         assert_eq!(run.options().machine.isas, Some(vec![&arch::AVX2]));
         // a file named like a command is still a valid model

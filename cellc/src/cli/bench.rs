@@ -53,7 +53,8 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     // two threads on one core would wait for each other
     let one_core = compilation.options.machine.threads == Threads::One || arguments.core.is_some();
     let core = if one_core { pin(arguments.core) } else { None };
-    let floors: Vec<Floor> = floors().into_iter().filter(|floor| compiled(&compilation, floor.isa)).collect();
+    let floors: Vec<Floor> =
+        floors().into_iter().filter(|floor| compiled(&compilation, floor.isa)).collect();
 
     progress.stage("checking");
     let given = inputs(model, arguments.range.x);
@@ -96,7 +97,8 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
         turns.push(Box::new(|calls| peer.process.run(calls)));
     }
     let time = Duration::from_secs_f64(arguments.seconds);
-    let run = Run::measure(&floors, &work, &mut turns, 1, arguments.rounds, time).map_err(problem)?;
+    let run =
+        Run::measure(&floors, &work, &mut turns, 1, arguments.rounds, time).map_err(problem)?;
     drop(turns);
     drop(progress);
     let rounds = run.rounds();
@@ -136,7 +138,10 @@ fn libraries(arguments: &BenchArguments) -> &'static [Library] {
 }
 
 fn is_onnx(arguments: &BenchArguments) -> bool {
-    arguments.model.recognise().is_ok_and(|format| format.endings.iter().any(|(ending, _)| *ending == "onnx"))
+    arguments
+        .model
+        .recognise()
+        .is_ok_and(|format| format.endings.iter().any(|(ending, _)| *ending == "onnx"))
 }
 
 fn compiled(compilation: &compile::Compilation, isa: &str) -> bool {
@@ -160,9 +165,10 @@ fn inputs(model: &CoreModel, most: f32) -> Vec<Numbers> {
             Some(longest) => Numbers::Integers(vec![longest as i64; len]),
             // like PyTorch's initial weights: sums have the order of 1 for every size
             None if !parameter.element.is_float() => Numbers::Integers(vec![0; len]),
-            None if parameter.weight => {
-                Numbers::Floats(random.even(len, parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip())))
-            }
+            None if parameter.weight => Numbers::Floats(
+                random
+                    .even(len, parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip())),
+            ),
             None if held.contains(&i) => Numbers::Floats(vec![0.0; len]),
             None => Numbers::Floats(random.even(len, most)),
         }
@@ -186,31 +192,43 @@ impl Peer {
         if arguments.model.is_weights_file() {
             return Err("it reads models, and the file holds weights".to_owned());
         }
-        if !is_onnx(arguments) && !arguments.model.recognise().is_ok_and(|format| format.weights_apart) {
+        if !is_onnx(arguments)
+            && !arguments.model.recognise().is_ok_and(|format| format.weights_apart)
+        {
             return Err("it reads OpenVINO IR (.xml) and ONNX (.onnx)".to_owned());
         }
         let fed = |i: usize| model.states.iter().any(|pair| pair.parameter == i);
-        let folder = TemporaryFolder::new().map_err(|error| format!("no temporary folder can be made: {error}"))?;
+        let folder = TemporaryFolder::new()
+            .map_err(|error| format!("no temporary folder can be made: {error}"))?;
         let inputs = folder.path().join("inputs");
-        let mut file = File::create(&inputs).map_err(|error| format!("no temporary file can be made: {error}"))?;
+        let mut file = File::create(&inputs)
+            .map_err(|error| format!("no temporary file can be made: {error}"))?;
         for (_, numbers) in given.iter().enumerate().filter(|(i, _)| !fed(*i)) {
             let bytes: Vec<u8> = match numbers {
                 Numbers::Floats(values) => values.iter().flat_map(|v| v.to_ne_bytes()).collect(),
                 Numbers::Integers(values) => values.iter().flat_map(|v| v.to_ne_bytes()).collect(),
             };
-            file.write_all(&bytes).map_err(|error| format!("a temporary file cannot be written: {error}"))?;
+            file.write_all(&bytes)
+                .map_err(|error| format!("a temporary file cannot be written: {error}"))?;
         }
-        let sizes = |shape: &[usize]| shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-        let shapes: Vec<_> = model.parameters.iter().map(|parameter| sizes(&parameter.shape)).collect();
-        let states: Vec<_> = model.states.iter().map(|s| format!("{}:{}", s.parameter, s.result)).collect();
-        let absolute = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
+        let sizes =
+            |shape: &[usize]| shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        let shapes: Vec<_> =
+            model.parameters.iter().map(|parameter| sizes(&parameter.shape)).collect();
+        let states: Vec<_> =
+            model.states.iter().map(|s| format!("{}:{}", s.parameter, s.result)).collect();
+        let absolute = |path: &Path| {
+            fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+        };
         let mut command = Command::new("python3");
         command.args(["-c", PYTHON]).arg(format!("library={}", library.key));
         command.arg(format!("ir={}", absolute(arguments.model.path())));
         if let Some(weights) = &arguments.model.weights {
             command.arg(format!("bin={}", absolute(weights)));
         }
-        command.arg(format!("shapes={}", shapes.join(";"))).arg(format!("states={}", states.join(",")));
+        command
+            .arg(format!("shapes={}", shapes.join(";")))
+            .arg(format!("states={}", states.join(",")));
         command.arg(format!("x={}", absolute(&inputs)));
         Ok(Self { process: Process::start(library.name, &mut command)?, _inputs: folder })
     }

@@ -56,27 +56,41 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
             let value = &model.values[node.outputs[0].0];
             let (label, names) = (node.label(), parameter_names(model, place));
             let (shape, element) = (value.shape.clone(), value.element);
-            Expected { label, names, field: String::new(), shape, element, is_state: false, own_in_each_step: false }
+            Expected {
+                label,
+                names,
+                field: String::new(),
+                shape,
+                element,
+                is_state: false,
+                own_in_each_step: false,
+            }
         })
         .collect();
     let known = |e: &Expected| e.shape.as_ref().is_some_and(|shape| !shape.iter().any(is_open));
     let valid = validate(model, options);
     let steps = valid.as_ref().is_ok_and(|(valid, _)| valid.steps.is_some());
-    let (name, pool) = (options.output.name.as_deref().unwrap_or_default(), options.machine.threads == Threads::Two);
-    let fields = Interface::input_fields(name, pool, steps, all.iter().map(|e| (&e.names[..], e.element)));
+    let (name, pool) = (
+        options.output.name.as_deref().unwrap_or_default(),
+        options.machine.threads == Threads::Two,
+    );
+    let fields =
+        Interface::input_fields(name, pool, steps, all.iter().map(|e| (&e.names[..], e.element)));
     all.iter_mut().zip(fields).for_each(|(expected, field)| expected.field = field);
     match valid {
         Ok((valid, _)) => {
             for (i, (expected, parameter)) in all.iter_mut().zip(valid.parameters).enumerate() {
                 expected.is_state = valid.states.iter().any(|pair| pair.parameter == i);
-                expected.own_in_each_step = valid.steps.as_ref().is_some_and(|steps| steps.parameters[i]);
+                expected.own_in_each_step =
+                    valid.steps.as_ref().is_some_and(|steps| steps.parameters[i]);
                 if !expected.own_in_each_step {
                     expected.shape = Some(parameter.shape.into_iter().map(Dim::Fixed).collect());
                     continue;
                 }
                 // a Parameter with a value for each step stays open unless a size is given: a call
                 // determines its number of steps
-                let given = options.bindings.shapes.iter().find(|(name, _)| parameter.names.contains(name));
+                let given =
+                    options.bindings.shapes.iter().find(|(name, _)| parameter.names.contains(name));
                 let dims = expected.shape.iter_mut().flatten();
                 for (dim, size) in dims.zip(given.map_or(&[][..], |(_, sizes)| sizes)) {
                     *dim = size.map_or(*dim, Dim::Fixed);
@@ -101,11 +115,14 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
         }
     }
     // a batch size equal to the files' has taken effect already
-    let open_batches =
-        |value: ValueId| matches!(model.values[value.0].shape.as_deref(), Some([Dim::Dynamic { .. }, ..]));
+    let open_batches = |value: ValueId| {
+        matches!(model.values[value.0].shape.as_deref(), Some([Dim::Dynamic { .. }, ..]))
+    };
     let of_inputs: Vec<bool> =
         model.parameters.iter().map(|&node| open_batches(model.nodes[node].outputs[0])).collect();
-    let agrees = |(open, shape): (&bool, &Vec<usize>)| *open && shape.first().copied() == options.bindings.batch;
+    let agrees = |(open, shape): (&bool, &Vec<usize>)| {
+        *open && shape.first().copied() == options.bindings.batch
+    };
     let variables = model.nodes.iter().any(|node| matches!(node.op, Op::ReadValue { .. }));
     if of_inputs.iter().zip(shapes).any(agrees) && !variables {
         options.bindings.batch = None;
@@ -133,13 +150,15 @@ impl Calls {
         if !path.is_file() {
             return Self::find(path, parameters);
         }
-        let inputs: Vec<&Expected> = parameters.iter().filter(|expected| !expected.is_state).collect();
+        let inputs: Vec<&Expected> =
+            parameters.iter().filter(|expected| !expected.is_state).collect();
         match inputs[..] {
             [input] => Self::given(&[(input.field.clone(), path.to_owned())], parameters),
             _ => {
                 let names: Vec<_> = inputs.iter().map(|input| &input.field[..]).collect();
                 let found = format!("is one file, and the model has {} inputs", inputs.len());
-                let help = "give each with --input NAME=FILE, or the folder that holds r<k>_in<i>.npy or .bin";
+                let help = "give each with --input NAME=FILE, or the folder that holds \
+                    r<k>_in<i>.npy or .bin";
                 Err(problem(path, found).valid(names.join(", ")).help(help))
             }
         }
@@ -148,8 +167,10 @@ impl Calls {
     /// Finds the files of a model with these Parameters in a folder. Other files are ignored.
     pub(crate) fn find(folder: &Path, parameters: &[Expected]) -> Result<Self, Diagnostic> {
         let unreadable = |error: &dyn Display| {
-            problem(folder, format!("cannot be read: {error}"))
-                .help("name a file of one input, .npy or .bin, or the folder that holds r<k>_in<i>.npy or .bin")
+            problem(folder, format!("cannot be read: {error}")).help(
+                "name a file of one input, .npy or .bin, or the folder that holds \
+                    r<k>_in<i>.npy or .bin",
+            )
         };
         let mut files: BTreeMap<usize, BTreeMap<usize, PathBuf>> = BTreeMap::new();
         let mut by_field = false;
@@ -170,7 +191,8 @@ impl Calls {
         }
         let Some(&last) = files.keys().next_back() else {
             return Err(problem(folder, "holds no inputs").help(
-                "name them r<k>_in<i>.npy (or .bin): the i-th Parameter of the k-th call, both counted from 0; or r<k>_NAME.npy, NAME as in generated code",
+                "name them r<k>_in<i>.npy (or .bin): the i-th Parameter of the k-th call, both \
+                 counted from 0; or r<k>_NAME.npy, NAME as in generated code",
             ));
         };
         let mut calls = Vec::new();
@@ -180,13 +202,19 @@ impl Calls {
             for (i, Expected { label, field, is_state, .. }) in parameters.iter().enumerate() {
                 let file = found.remove(&i);
                 if file.is_none() && !is_state {
-                    let file = format!("r{call}_in{i}.npy or .bin for {label}, nor r{call}_{field}.npy");
-                    return Err(problem(folder, format!("holds no {file}")).help(needed(parameters, last)));
+                    let file =
+                        format!("r{call}_in{i}.npy or .bin for {label}, nor r{call}_{field}.npy");
+                    return Err(
+                        problem(folder, format!("holds no {file}")).help(needed(parameters, last))
+                    );
                 }
                 inputs.push(file);
             }
             if let Some(path) = found.into_values().next() {
-                return Err(problem(&path, format!("the model has no such input: it has {}", parameters.len())));
+                return Err(problem(
+                    &path,
+                    format!("the model has no such input: it has {}", parameters.len()),
+                ));
             }
             calls.push(inputs);
         }
@@ -194,14 +222,19 @@ impl Calls {
     }
 
     /// One call with the files given by the names of Parameters.
-    pub(crate) fn given(given: &[(String, PathBuf)], parameters: &[Expected]) -> Result<Self, Diagnostic> {
+    pub(crate) fn given(
+        given: &[(String, PathBuf)],
+        parameters: &[Expected],
+    ) -> Result<Self, Diagnostic> {
         let names: Vec<_> = parameters.iter().map(|p| (&p.names[..], &p.field[..])).collect();
         let mut files = vec![None; parameters.len()];
         for (name, path) in given {
-            let place = &mut files[named(&names, name, "in").map_err(|wrong| wrong.help("correct --input"))?];
+            let place = &mut files
+                [named(&names, name, "in").map_err(|wrong| wrong.help("correct --input"))?];
             if place.replace(path.clone()).is_some() {
                 let found = format!("two files are given for the input {}", quoted(name));
-                return Err(Diagnostic::error(Origin::Unknown, found).help("give one --input for each input"));
+                return Err(Diagnostic::error(Origin::Unknown, found)
+                    .help("give one --input for each input"));
             }
         }
         let missing = |(file, expected): (Option<PathBuf>, &Expected)| {
@@ -225,7 +258,8 @@ fn needed(parameters: &[Expected], last: usize) -> String {
     };
     let (inputs, states) = (fields(false), fields(true));
     let plural = |names: &[String]| if names.len() == 1 { "" } else { "s" };
-    let calls = if last == 0 { "call 0 needs".to_owned() } else { format!("calls 0 to {last} each need") };
+    let calls =
+        if last == 0 { "call 0 needs".to_owned() } else { format!("calls 0 to {last} each need") };
     let kept = match states.len() {
         0 => String::new(),
         _ => format!("; the state{} {} may have files", plural(&states), listed(&states)),
@@ -235,11 +269,16 @@ fn needed(parameters: &[Expected], last: usize) -> String {
 
 /// Index of the input or output named `name`: by its names in the model, by its name in generated
 /// code (second in each pair), or by `fallback` followed by its index.
-pub(crate) fn named(all: &[(&[String], &str)], name: &str, fallback: &str) -> Result<usize, Diagnostic> {
+pub(crate) fn named(
+    all: &[(&[String], &str)],
+    name: &str,
+    fallback: &str,
+) -> Result<usize, Diagnostic> {
     let what = if fallback == "in" { "input" } else { "output" };
     let list = || all.iter().map(|(_, field)| *field).collect::<Vec<_>>().join(", ");
     let wrong = |found: String| Diagnostic::error(Origin::Unknown, found).valid(list());
-    let found: Vec<usize> = (0..all.len()).filter(|&i| all[i].0.iter().any(|n| n == name)).collect();
+    let found: Vec<usize> =
+        (0..all.len()).filter(|&i| all[i].0.iter().any(|n| n == name)).collect();
     match found[..] {
         [one] => Ok(one),
         // names in generated code are unique, names in the model may not be
@@ -262,9 +301,14 @@ pub(crate) fn recorded_outputs(
     outputs: &[(&[String], &str)],
 ) -> Result<Vec<(usize, usize, PathBuf)>, Diagnostic> {
     let mut found: Vec<(usize, usize, PathBuf)> = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| problem(folder, format!("cannot be read: {error}")))? {
-        let path = entry.map_err(|error| problem(folder, format!("cannot be read: {error}")))?.path();
-        if call_and_input(&path, parameters).is_some() || path.extension().is_none_or(|extension| extension != "npy") {
+    for entry in
+        fs::read_dir(folder).map_err(|error| problem(folder, format!("cannot be read: {error}")))?
+    {
+        let path =
+            entry.map_err(|error| problem(folder, format!("cannot be read: {error}")))?.path();
+        if call_and_input(&path, parameters).is_some()
+            || path.extension().is_none_or(|extension| extension != "npy")
+        {
             continue;
         }
         let Some((call, name)) = call_and_name(&path) else { continue };
@@ -273,7 +317,10 @@ pub(crate) fn recorded_outputs(
         let by_name = || outputs.iter().position(|(names, _)| names.iter().any(|own| own == name));
         let Some(output) = place.or_else(by_field).or_else(by_name) else { continue };
         if output >= outputs.len() {
-            return Err(problem(&path, format!("the model has no such output: it has {}", outputs.len())));
+            return Err(problem(
+                &path,
+                format!("the model has no such output: it has {}", outputs.len()),
+            ));
         }
         if let Some((.., other)) = found.iter().find(|(of, at, _)| (*of, *at) == (call, output)) {
             let other = other.file_name().unwrap_or_default().display().to_string();
@@ -288,10 +335,11 @@ pub(crate) fn recorded_outputs(
 
 /// Reads an array of any type and shape.
 pub(crate) fn read_npy(path: &Path) -> Result<Tensor, Diagnostic> {
-    let bytes =
-        bounded::read(path, &RECORDED_LIMIT).map_err(|error| problem(path, format!("cannot be read: {error}")))?;
+    let bytes = bounded::read(path, &RECORDED_LIMIT)
+        .map_err(|error| problem(path, format!("cannot be read: {error}")))?;
     let length = bytes.len();
-    let npy::Header { shape, element, start } = npy::read_header(&bytes).map_err(|what| problem(path, what))?;
+    let npy::Header { shape, element, start } =
+        npy::read_header(&bytes).map_err(|what| problem(path, what))?;
     Tensor::new(shape, element, Arc::new(bytes), start..length)
         .ok_or_else(|| problem(path, "holds fewer bytes than its shape needs"))
 }
@@ -299,12 +347,17 @@ pub(crate) fn read_npy(path: &Path) -> Result<Tensor, Diagnostic> {
 /// Reads one input. The file determines sizes left open by `expected`.
 pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnostic> {
     let wrong = |what: String| problem(path, format!("{what} ({})", expected.label));
-    let bytes = bounded::read(path, &LIMIT).map_err(|error| problem(path, format!("cannot be read: {error}")))?;
+    let bytes = bounded::read(path, &LIMIT)
+        .map_err(|error| problem(path, format!("cannot be read: {error}")))?;
     let length = bytes.len();
     let (shape, element, start) = if path.extension().is_none_or(|e| e != "bin") {
         let npy::Header { shape, element, start } = npy::read_header(&bytes).map_err(wrong)?;
         if element.is_float() != expected.element.is_float() {
-            let kind = if expected.element.is_float() { "floating point numbers" } else { "whole numbers" };
+            let kind = if expected.element.is_float() {
+                "floating point numbers"
+            } else {
+                "whole numbers"
+            };
             return Err(wrong(format!("its elements are {}; {kind} are needed", element.name())));
         }
         if let Some(axis) = shape.iter().position(|&size| size == 0) {
@@ -312,14 +365,17 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnosti
                 "its shape is {shape:?}: dimension {axis} has the size 0, so it holds no elements"
             )));
         }
-        let fits = |open: &[Dim]| open.len() == shape.len() && open.iter().zip(&shape).all(|(d, &n)| size_fits(d, n));
+        let fits = |open: &[Dim]| {
+            open.len() == shape.len() && open.iter().zip(&shape).all(|(d, &n)| size_fits(d, n))
+        };
         if let Some(open) = expected.shape.as_deref().filter(|open| !fits(open)) {
             let refusal = wrong(format!("its shape is {shape:?}; {} is needed", print_shape(open)));
             return Err(as_calls(refusal, path, &shape, open, expected));
         }
         (shape, element, start)
     } else {
-        let shape = raw_shape(length, expected).or_else(|why| described_shape(path, length, expected).ok_or(why));
+        let shape = raw_shape(length, expected)
+            .or_else(|why| described_shape(path, length, expected).ok_or(why));
         (shape.map_err(wrong)?, expected.element, 0)
     };
     Tensor::new(shape, element, Arc::new(bytes), start..length)
@@ -328,15 +384,25 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnosti
 
 /// Adds to the error about a file the way to split its steps into calls, for a model of one step
 /// per call.
-fn as_calls(refusal: Diagnostic, path: &Path, shape: &[usize], open: &[Dim], expected: &Expected) -> Diagnostic {
-    let one: Option<Vec<usize>> =
-        open.iter().map(|dim| if let Dim::Fixed(size) = dim { Some(*size) } else { None }).collect();
+fn as_calls(
+    refusal: Diagnostic,
+    path: &Path,
+    shape: &[usize],
+    open: &[Dim],
+    expected: &Expected,
+) -> Diagnostic {
+    let one: Option<Vec<usize>> = open
+        .iter()
+        .map(|dim| if let Dim::Fixed(size) = dim { Some(*size) } else { None })
+        .collect();
     let Some(one) = one else { return refusal };
     let Ok(Some(axis)) = axis_of_steps(shape, &one) else { return refusal };
-    let (file, field) = (path.display().to_string().replace('\\', "\\\\").replace('"', "\\\""), &expected.field);
+    let (file, field) =
+        (path.display().to_string().replace('\\', "\\\\").replace('"', "\\\""), &expected.field);
     let steps = shape[axis];
     let help = format!(
-        "one call takes one of its {steps} steps: these lines write each as the file of a call; then pass --inputs steps"
+        "one call takes one of its {steps} steps: these lines write each as the file of a call; \
+         then pass --inputs steps"
     );
     refusal.help(help).lines([
         "python3 - <<'END'".to_owned(),
@@ -344,7 +410,10 @@ fn as_calls(refusal: Diagnostic, path: &Path, shape: &[usize], open: &[Dim], exp
         format!("x = numpy.load(\"{file}\")"),
         "os.makedirs(\"steps\", exist_ok=True)".to_owned(),
         format!("for k in range({steps}):"),
-        format!("    numpy.save(f\"steps/r{{k}}_{field}.npy\", numpy.take(x, k, {axis}).reshape({one:?}))"),
+        format!(
+            "    numpy.save(f\"steps/r{{k}}_{field}.npy\", numpy.take(x, k, \
+            {axis}).reshape({one:?}))"
+        ),
         "END".to_owned(),
     ])
 }
@@ -363,7 +432,9 @@ pub(crate) fn axis_of_steps(shape: &[usize], one: &[usize]) -> Result<Option<usi
         };
     }
     // axes of size 1 may be omitted, except the axis of steps
-    let squeezed = |shape: &[usize]| -> Vec<usize> { shape.iter().copied().filter(|&size| size != 1).collect() };
+    let squeezed = |shape: &[usize]| -> Vec<usize> {
+        shape.iter().copied().filter(|&size| size != 1).collect()
+    };
     if squeezed(shape) == squeezed(one) {
         return Ok(None);
     }
@@ -382,10 +453,16 @@ pub(crate) fn frames(shape: &[usize], one: &[usize]) -> Option<usize> {
 
 /// The indices of the elements of one step in a tensor of several steps.
 pub(crate) fn places(shape: &[usize], one: &[usize], frame: usize) -> Option<Vec<usize>> {
-    let Some(axis) = axis_of_steps(shape, one).ok()? else { return Some((0..one.iter().product()).collect()) };
+    let Some(axis) = axis_of_steps(shape, one).ok()? else {
+        return Some((0..one.iter().product()).collect());
+    };
     let (inner, frames) = (shape[axis + 1..].iter().product::<usize>(), shape[axis]);
     let outer = shape[..axis].iter().product::<usize>();
-    Some((0..outer).flat_map(|o| (0..inner).map(move |i| (o * frames + frame) * inner + i)).collect())
+    Some(
+        (0..outer)
+            .flat_map(|o| (0..inner).map(move |i| (o * frames + frame) * inner + i))
+            .collect(),
+    )
 }
 
 /// The number of steps in the files of a call of a model of one step.
@@ -399,12 +476,18 @@ pub(crate) fn steps_of_call(
         let Some(path) = path.as_deref().filter(|_| expected.own_in_each_step) else { continue };
         let tensor = read(path, expected)?;
         let steps = frames(tensor.shape(), &parameter.shape).ok_or_else(|| {
-            problem(path, format!("its shape is {:?}; {:?} is one step", tensor.shape(), parameter.shape))
+            problem(
+                path,
+                format!("its shape is {:?}; {:?} is one step", tensor.shape(), parameter.shape),
+            )
         })?;
         match found {
             Some((other, first)) if other != steps => {
                 let first = first.display();
-                return Err(problem(path, format!("it holds {steps} steps, and {first} holds {other}")));
+                return Err(problem(
+                    path,
+                    format!("it holds {steps} steps, and {first} holds {other}"),
+                ));
             }
             _ => found = Some((steps, path)),
         }
@@ -418,8 +501,12 @@ pub(crate) fn one_step(numbers: &Numbers, shape: &[usize], one: &[usize], step: 
     let step = if frames(shape, one) == Some(1) { 0 } else { step };
     let places = places(shape, one, step).expect("shapes were compared");
     match numbers {
-        Numbers::Floats(values) => Numbers::Floats(places.into_iter().map(|place| values[place]).collect()),
-        Numbers::Integers(values) => Numbers::Integers(places.into_iter().map(|place| values[place]).collect()),
+        Numbers::Floats(values) => {
+            Numbers::Floats(places.into_iter().map(|place| values[place]).collect())
+        }
+        Numbers::Integers(values) => {
+            Numbers::Integers(places.into_iter().map(|place| values[place]).collect())
+        }
     }
 }
 
@@ -440,16 +527,23 @@ fn raw_shape(bytes: usize, expected: &Expected) -> Result<Vec<usize>, String> {
         .ok_or_else(|| format!("shape {shape} overflows"))?;
     let name = expected.element.name();
     match unknown {
-        0 if bytes != known => Err(format!("it holds {bytes} bytes; {shape} of {name} needs {known}")),
+        0 if bytes != known => {
+            Err(format!("it holds {bytes} bytes; {shape} of {name} needs {known}"))
+        }
         0 | 1 => {
             let size = bytes.checked_div(known).unwrap_or(0);
-            let fits = unknown == 0 || (bytes == known * size && open.iter().any(|d| is_open(d) && size_fits(d, size)));
+            let fits = unknown == 0
+                || (bytes == known * size && open.iter().any(|d| is_open(d) && size_fits(d, size)));
             if !fits {
-                return Err(format!("it holds {bytes} bytes, which fits no size of {shape} of {name}"));
+                return Err(format!(
+                    "it holds {bytes} bytes, which fits no size of {shape} of {name}"
+                ));
             }
             Ok(open.iter().map(|d| if let Dim::Fixed(n) = d { *n } else { size }).collect())
         }
-        _ => Err(format!("raw elements do not say which of the sizes {shape} are meant{needs_npy}")),
+        _ => {
+            Err(format!("raw elements do not say which of the sizes {shape} are meant{needs_npy}"))
+        }
     }
 }
 
@@ -458,12 +552,17 @@ fn raw_shape(bytes: usize, expected: &Expected) -> Result<Vec<usize>, String> {
 fn described_shape(path: &Path, bytes: usize, expected: &Expected) -> Option<Vec<usize>> {
     let case = bounded::read(&path.with_file_name("case.json"), &CASE_LIMIT).ok()?;
     let case: serde_json::Value = serde_json::from_slice(&case).ok()?;
-    let inputs = case["runs"].as_array()?.iter().filter_map(|run| run["inputs"].as_array()).flatten();
-    let mut named = inputs.filter(|input| input["file"].as_str().is_some_and(|file| path.ends_with(file)));
+    let inputs =
+        case["runs"].as_array()?.iter().filter_map(|run| run["inputs"].as_array()).flatten();
+    let mut named =
+        inputs.filter(|input| input["file"].as_str().is_some_and(|file| path.ends_with(file)));
     let sizes = named.next()?["shape"].as_array()?;
-    let shape: Vec<usize> = sizes.iter().map(|size| usize::try_from(size.as_u64()?).ok()).collect::<Option<_>>()?;
+    let shape: Vec<usize> =
+        sizes.iter().map(|size| usize::try_from(size.as_u64()?).ok()).collect::<Option<_>>()?;
     let count = shape.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
-    let fits = |open: &Vec<Dim>| open.len() == shape.len() && open.iter().zip(&shape).all(|(d, &n)| size_fits(d, n));
+    let fits = |open: &Vec<Dim>| {
+        open.len() == shape.len() && open.iter().zip(&shape).all(|(d, &n)| size_fits(d, n))
+    };
     let allowed = expected.shape.as_ref().is_none_or(fits);
     (allowed && expected.element.bytes(count) == Some(bytes)).then_some(shape)
 }
@@ -503,7 +602,11 @@ fn call_and_input(path: &Path, parameters: &[Expected]) -> Option<(usize, usize,
         // a name in generated code takes precedence over a name in the model
         None => {
             let by_field = parameters.iter().position(|expected| expected.field == input);
-            let by_name = || parameters.iter().position(|expected| expected.names.iter().any(|name| name == input));
+            let by_name = || {
+                parameters
+                    .iter()
+                    .position(|expected| expected.names.iter().any(|name| name == input))
+            };
             Some((call, by_field.or_else(by_name)?, true))
         }
     }
@@ -558,17 +661,32 @@ mod tests {
 
     fn find(files: &[&str], parameters: usize) -> Result<Vec<Vec<String>>, String> {
         let folder = folder(&files.iter().map(|f| (*f, &b""[..])).collect::<Vec<_>>());
-        let name = |path: &Option<PathBuf>| path.as_ref().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+        let name = |path: &Option<PathBuf>| {
+            path.as_ref().unwrap().file_name().unwrap().to_str().unwrap().to_owned()
+        };
         match Calls::find(folder.path(), &vec![f32s(&[]); parameters]) {
-            Ok(calls) => Ok(calls.files.iter().map(|call| call.iter().map(name).collect()).collect()),
+            Ok(calls) => {
+                Ok(calls.files.iter().map(|call| call.iter().map(name).collect()).collect())
+            }
             Err(diagnostic) => Err(diagnostic.found),
         }
     }
 
     #[test]
     fn calls_are_found_in_order_among_other_files() {
-        let files = ["r1_in0.npy", "r0_in0.bin", "r0_in1.bin", "r0_in1.npy", "r1_in1.bin", "r0_ov0.bin", "r00_in5.bin"];
-        assert_eq!(find(&files, 2).unwrap(), [["r0_in0.bin", "r0_in1.npy"], ["r1_in0.npy", "r1_in1.bin"]]);
+        let files = [
+            "r1_in0.npy",
+            "r0_in0.bin",
+            "r0_in1.bin",
+            "r0_in1.npy",
+            "r1_in1.bin",
+            "r0_ov0.bin",
+            "r00_in5.bin",
+        ];
+        assert_eq!(
+            find(&files, 2).unwrap(),
+            [["r0_in0.bin", "r0_in1.npy"], ["r1_in0.npy", "r1_in1.bin"]]
+        );
         let many: Vec<_> = (0..12).map(|k| format!("r{k}_in0.npy")).collect();
         let calls = find(&many.iter().map(String::as_str).collect::<Vec<_>>(), 1).unwrap();
         assert_eq!(calls.concat(), many);
@@ -580,7 +698,10 @@ mod tests {
             (&["x.npy"][..], "holds no inputs"),
             (&["r0_in0.npy"], "no r0_in1.npy"),
             (&["r1_in0.npy", "r1_in1.npy"], "no r0_in0.npy"),
-            (&["r0_in0.npy", "r0_in1.npy", "r0_in2.npy"], "r0_in2.npy: the model has no such input: it has 2"),
+            (
+                &["r0_in0.npy", "r0_in1.npy", "r0_in2.npy"],
+                "r0_in2.npy: the model has no such input: it has 2",
+            ),
         ] {
             let error = find(files, 2).unwrap_err();
             assert!(error.contains(message), "{error:?} does not say {message:?}");
@@ -592,7 +713,9 @@ mod tests {
     fn a_state_needs_no_file() {
         let folder = folder(&[("r0_in0.npy", b""), ("x.npy", b"")]);
         let state = Expected { field: "h".to_owned(), is_state: true, ..f32s(&[]) };
-        let files = |calls: Calls| -> Vec<bool> { calls.files.concat().iter().map(Option::is_some).collect() };
+        let files = |calls: Calls| -> Vec<bool> {
+            calls.files.concat().iter().map(Option::is_some).collect()
+        };
         let parameters = [f32s(&[]), state];
         assert_eq!(files(Calls::find(folder.path(), &parameters).unwrap()), [true, false]);
         // a single file belongs to the only input other than states
@@ -600,12 +723,24 @@ mod tests {
         assert_eq!(files(Calls::at(&file, &parameters).unwrap()), [true, false]);
         let two = [f32s(&[]), Expected { field: "y".to_owned(), ..f32s(&[]) }];
         let refused = Calls::at(&file, &two).unwrap_err();
-        assert!(refused.found.contains("is one file, and the model has 2 inputs"), "{}", refused.found);
+        assert!(
+            refused.found.contains("is one file, and the model has 2 inputs"),
+            "{}",
+            refused.found
+        );
     }
 
     #[test]
     fn recorded_outputs_are_found_by_place_or_name() {
-        let files = ["r0_in0.npy", "r0_out1.npy", "r1_y.npy", "r1_x.npy", "r1_state.npy", "r0_out0.bin", "other.npy"];
+        let files = [
+            "r0_in0.npy",
+            "r0_out1.npy",
+            "r1_y.npy",
+            "r1_x.npy",
+            "r1_state.npy",
+            "r0_out0.bin",
+            "other.npy",
+        ];
         // generated code has another state
         let names = ["Y", "state"].map(|name| [name.to_owned()]);
         let outputs = [(&names[0][..], "y"), (&names[1][..], "state_2")];
@@ -613,21 +748,26 @@ mod tests {
             let folder = folder(&files.iter().map(|file| (*file, &b""[..])).collect::<Vec<_>>());
             recorded_outputs(folder.path(), &[f32s(&[])], &outputs).map(|found| {
                 let named = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
-                found.into_iter().map(|(call, output, path)| (call, output, named(path))).collect::<Vec<_>>()
+                found
+                    .into_iter()
+                    .map(|(call, output, path)| (call, output, named(path)))
+                    .collect::<Vec<_>>()
             })
         };
         // x is an input
         let file = |name: &str| name.to_owned();
-        let wanted = [(0, 1, file("r0_out1.npy")), (1, 0, file("r1_y.npy")), (1, 1, file("r1_state.npy"))];
+        let wanted =
+            [(0, 1, file("r0_out1.npy")), (1, 0, file("r1_y.npy")), (1, 1, file("r1_state.npy"))];
         assert_eq!(found(&files).unwrap(), wanted);
         let input = f32s(&[]);
         for name in [&input.names[0], &input.field] {
             let path = PathBuf::from(format!("r3_{name}.npy"));
             assert_eq!(call_and_input(&path, std::slice::from_ref(&input)), Some((3, 0, true)));
         }
-        for (files, message) in
-            [(&["r0_out0.npy", "r0_y.npy"], "the same output"), (&["r0_out0.npy", "r0_out2.npy"], "no such output")]
-        {
+        for (files, message) in [
+            (&["r0_out0.npy", "r0_y.npy"], "the same output"),
+            (&["r0_out0.npy", "r0_out2.npy"], "no such output"),
+        ] {
             assert!(found(files).unwrap_err().found.contains(message), "{files:?}");
         }
     }
@@ -649,7 +789,8 @@ mod tests {
     #[test]
     fn raw_elements_decide_one_size() {
         let bytes = [0u8; 24];
-        let tensor = |shape: &[Dim]| read_one("a.bin", &bytes, &f32s(shape)).map(|t| t.shape().to_vec());
+        let tensor =
+            |shape: &[Dim]| read_one("a.bin", &bytes, &f32s(shape)).map(|t| t.shape().to_vec());
         assert_eq!(tensor(&[Dim::Fixed(3), Dim::Fixed(2)]).unwrap(), [3, 2]);
         assert_eq!(tensor(&[BATCH, Dim::Fixed(2)]).unwrap(), [3, 2]);
         let half = expected(&[BATCH, Dim::Fixed(2)], ElementType::F16);
@@ -659,9 +800,12 @@ mod tests {
     #[test]
     fn a_case_says_the_shapes_of_raw_elements() {
         let case = br#"{"runs": [{"inputs": [{"file": "r0_in0.bin", "shape": [3, 2]}]}]}"#;
-        let folder = folder(&[("case.json", case), ("r0_in0.bin", &[0; 24]), ("r1_in0.bin", &[0; 24])]);
+        let folder =
+            folder(&[("case.json", case), ("r0_in0.bin", &[0; 24]), ("r1_in0.bin", &[0; 24])]);
         let shape = |name: &str, expected: &Expected| {
-            read(&folder.path().join(name), expected).map(|tensor| tensor.shape().to_vec()).map_err(|error| error.found)
+            read(&folder.path().join(name), expected)
+                .map(|tensor| tensor.shape().to_vec())
+                .map_err(|error| error.found)
         };
         assert_eq!(shape("r0_in0.bin", &f32s(&[BATCH, BATCH])).unwrap(), [3, 2]);
         for (name, expected) in [
@@ -702,6 +846,8 @@ mod tests {
             let error = read_one(name, bytes, expected).unwrap_err();
             assert!(error.contains(message), "{error:?} does not say {message:?}");
         }
-        assert!(read(Path::new("no/such.npy"), &fixed).unwrap_err().found.contains("cannot be read"));
+        assert!(
+            read(Path::new("no/such.npy"), &fixed).unwrap_err().found.contains("cannot be read")
+        );
     }
 }

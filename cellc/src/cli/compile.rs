@@ -35,8 +35,9 @@ pub(super) enum Destination {
 pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
     // An unsupported model file is reported before any other error. An output of another extension
     // is refused later.
-    let is_right =
-        |path: &&Path| *path == Path::new("-") || path.extension().is_some_and(|end| end == "rs" || end == "c");
+    let is_right = |path: &&Path| {
+        *path == Path::new("-") || path.extension().is_some_and(|end| end == "rs" || end == "c")
+    };
     arguments.model.recognise_for(arguments.output.as_deref().filter(is_right))?;
     let destination = destination(arguments)?;
     let emit = emit(arguments, &destination)?;
@@ -52,7 +53,11 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
 
     let text = match emit {
         Emit::Model => compilation.model.to_string(),
-        Emit::Plan => format!("plan of the generated {}\n{}", options.output.language.name(), compilation.plan),
+        Emit::Plan => format!(
+            "plan of the generated {}\n{}",
+            options.output.language.name(),
+            compilation.plan
+        ),
         Emit::Kernel => {
             let program = &compilation.program;
             let bodies = compilation.plan.isas.iter().zip(program.bodies());
@@ -62,7 +67,11 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
         Emit::Rust | Emit::C => {
             compilation.measure();
             let asked = options.output.name.as_deref().unwrap_or_default();
-            let renamed = compilation.interface.renamed(asked, arguments.name.is_some()).into_iter().collect();
+            let renamed = compilation
+                .interface
+                .renamed(asked, arguments.name.is_some())
+                .into_iter()
+                .collect();
             progress.suspend(|| report(&Diagnostics(renamed)));
             return write_source(arguments, &destination, compilation, progress);
         }
@@ -77,7 +86,8 @@ fn destination(arguments: &CompileArguments) -> Result<Destination, Failure> {
         return match arguments.emit {
             Some(_) => Ok(Destination::Stdout),
             None => Err(Failure::Usage(
-                "no output file: pass -o FILE, for example -o gru.rs or -o gru.c; -o - is standard output".to_owned(),
+                "no output file: pass -o FILE, for example -o gru.rs or -o gru.c; -o - is standard \
+                 output".to_owned(),
             )),
         };
     };
@@ -96,7 +106,9 @@ impl Destination {
         if path.is_dir() || path.file_name().is_none() {
             let file = in_shell(&path.join(format!("net.{extension}")).to_string_lossy());
             let path = path.display();
-            return Err(Failure::Usage(format!("{option} {path} is a folder: name a file in it, such as {file}")));
+            return Err(Failure::Usage(format!(
+                "{option} {path} is a folder: name a file in it, such as {file}"
+            )));
         }
         match Place::of(path).map_err(|error| cannot_write(path, error))? {
             Place::Through(place) => Ok(Self::Device(place)),
@@ -105,7 +117,12 @@ impl Destination {
     }
 
     /// Writes a single text, unless that would overwrite the model.
-    pub(super) fn write(&self, text: Vec<u8>, model: &ModelArguments, option: &str) -> Result<(), Failure> {
+    pub(super) fn write(
+        &self,
+        text: Vec<u8>,
+        model: &ModelArguments,
+        option: &str,
+    ) -> Result<(), Failure> {
         match self {
             Self::Stdout => write_stdout(&text)?,
             Self::Device(path) => write_device(path, &text)?,
@@ -133,24 +150,36 @@ fn emit(arguments: &CompileArguments, destination: &Destination) -> Result<Emit,
     match (arguments.emit, by_ending) {
         (Some(asked), Some(named)) if asked != named => {
             let name = |emit: Emit| format!("{emit:?}").to_lowercase();
-            Err(Failure::Usage(format!("-o {file} asks for {}, --emit for {}", name(named), name(asked))))
+            Err(Failure::Usage(format!(
+                "-o {file} asks for {}, --emit for {}",
+                name(named),
+                name(asked)
+            )))
         }
         (Some(Emit::C) | None, None) if ["h", "hh", "hpp", "hxx", "h++"].contains(&&ending[..]) => {
             Err(Failure::Usage(format!(
-                "-o {file} names a header: cellc writes the header, for C and for C++, next to the source: -o {source}"
+                "-o {file} names a header: cellc writes the header, for C and for C++, next to the \
+                 source: -o {source}"
             )))
         }
         (Some(emit), _) | (None, Some(emit)) => Ok(emit),
-        (None, None) if ["cc", "cpp", "cxx", "c++"].contains(&&ending[..]) => Err(Failure::Usage(format!(
-            "-o {file} asks for C++: cellc writes C, and a header that C++ includes: -o {source}"
-        ))),
-        (None, None) => {
-            Err(Failure::Usage(format!("-o {file} does not say which language: name it .rs or .c, or add --emit")))
+        (None, None) if ["cc", "cpp", "cxx", "c++"].contains(&&ending[..]) => {
+            Err(Failure::Usage(format!(
+                "-o {file} asks for C++: cellc writes C, and a header that C++ includes: -o \
+                 {source}"
+            )))
         }
+        (None, None) => Err(Failure::Usage(format!(
+            "-o {file} does not say which language: name it .rs or .c, or add --emit"
+        ))),
     }
 }
 
-fn options(arguments: &CompileArguments, destination: &Destination, emit: Emit) -> Result<Options, Failure> {
+fn options(
+    arguments: &CompileArguments,
+    destination: &Destination,
+    emit: Emit,
+) -> Result<Options, Failure> {
     let mut options = arguments.options();
     options.output.language = match emit {
         Emit::C => Language::C,
@@ -164,10 +193,14 @@ fn options(arguments: &CompileArguments, destination: &Destination, emit: Emit) 
         Destination::File(path) => path,
         Destination::Stdout | Destination::Device(_) => {
             if arguments.weights_as == Some(WeightsAs::File) {
-                return Err(Failure::Usage("--weights-as file needs an output file: pass -o FILE".to_owned()));
+                return Err(Failure::Usage(
+                    "--weights-as file needs an output file: pass -o FILE".to_owned(),
+                ));
             }
             if arguments.interface.is_some() {
-                return Err(Failure::Usage("--interface needs a file that includes it: -o FILE.c".to_owned()));
+                return Err(Failure::Usage(
+                    "--interface needs a file that includes it: -o FILE.c".to_owned(),
+                ));
             }
             options.output.weights_as = WeightsAs::Inline;
             arguments.model.path()
@@ -202,7 +235,8 @@ fn write_source(
                 )
                 .valid(format!("at most {most} MiB"))
                 .help(
-                    "write to a file: -o FILE.rs or -o FILE.c; the weights are then written to a .bin file next to it",
+                    "write to a file: -o FILE.rs or -o FILE.c; the weights are then written to a \
+                     .bin file next to it",
                 )
                 .into());
             }
@@ -222,7 +256,9 @@ fn write_source(
     let mut new: Vec<_> = emitted.into_iter().map(beside).collect();
     if let Some(other) = new.iter().find(|other| other.path.file_name() == path.file_name()) {
         let name = other.path.display();
-        return Err(Failure::Usage(format!("-o {name} is the name of another file that is written with it")));
+        return Err(Failure::Usage(format!(
+            "-o {name} is the name of another file that is written with it"
+        )));
     }
     new.push(NewFile { path: path.clone(), bytes: source.bytes });
     if let Some(interface) = &arguments.interface {
@@ -262,7 +298,9 @@ fn refuse_to_overwrite_foreign(source: &Path, new: &[NewFile]) -> Result<(), Fai
         return Ok(());
     }
     // `common_interface` checks its own file
-    match new.iter().find(|file| *file.bytes != INTERFACE.as_bytes() && files::is_foreign(&file.path) == Some(true)) {
+    match new.iter().find(|file| {
+        *file.bytes != INTERFACE.as_bytes() && files::is_foreign(&file.path) == Some(true)
+    }) {
         None => Ok(()),
         Some(file) => Err(Failure::Usage(format!(
             "{} exists, and cellc did not write it: remove it, or name another file with -o",
@@ -285,7 +323,8 @@ pub(super) fn refuse_to_overwrite_inputs<'a>(
         let place = fs::canonicalize(output).ok();
         if place.is_some() && inputs.contains(&place) {
             return Err(Failure::Usage(format!(
-                "{} would be overwritten, and the model was read from it: choose another name or folder for {option}",
+                "{} would be overwritten, and the model was read from it: choose another name or \
+                 folder for {option}",
                 output.display()
             )));
         }

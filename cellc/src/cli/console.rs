@@ -62,7 +62,9 @@ fn coloured(text: &str) -> String {
     ];
     let mut out = String::with_capacity(text.len() + 64);
     for line in text.split_inclusive('\n') {
-        let begins = |(word, _): &&(&str, Style)| line.strip_prefix(word).is_some_and(|rest| rest.starts_with(": "));
+        let begins = |(word, _): &&(&str, Style)| {
+            line.strip_prefix(word).is_some_and(|rest| rest.starts_with(": "))
+        };
         match words.iter().find(begins) {
             // writing to a string cannot fail
             Some((word, style)) => _ = write!(out, "{style}{word}{style:#}{}", &line[word.len()..]),
@@ -76,7 +78,8 @@ fn coloured(text: &str) -> String {
 fn success(files: &[String], compilation: &Compilation) -> String {
     let model = &compilation.model;
     let cells: Vec<&CoreCell> = model.cells();
-    let mut parts: Vec<String> = cells.iter().take(MOST_CELLS).map(|cell| cell_text(cell)).collect();
+    let mut parts: Vec<String> =
+        cells.iter().take(MOST_CELLS).map(|cell| cell_text(cell)).collect();
     match cells.len().saturating_sub(MOST_CELLS) {
         0 => {}
         more => parts.push(format!("{more} more")),
@@ -123,7 +126,8 @@ mod tests {
     #[test]
     fn the_words_that_begin_a_diagnostic_are_coloured_and_no_others() {
         let warning = Diagnostic::warning(Origin::Unknown, "error: of a name").help("error: x");
-        let all = Diagnostics(vec![warning, Diagnostic::error(Origin::Unknown, "wrong\nerror: no line")]);
+        let all =
+            Diagnostics(vec![warning, Diagnostic::error(Origin::Unknown, "wrong\nerror: no line")]);
         let text = coloured(&all.to_string());
         assert_eq!(text.matches("\u{1b}[0m").count(), 2, "{text}");
         assert!(text.contains("\u{1b}[1m\u{1b}[91merror\u{1b}[0m: wrong"), "{text:?}");

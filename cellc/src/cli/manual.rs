@@ -23,11 +23,16 @@ pub(crate) fn man(arguments: &ManArguments) -> Result<(), Failure> {
     if let Some(name) = &arguments.command {
         let Some(found) = command.find_subcommand(name) else {
             let names: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
-            return Err(Failure::Usage(format!("cellc has no command '{name}': it has {}", names.join(", "))));
+            return Err(Failure::Usage(format!(
+                "cellc has no command '{name}': it has {}",
+                names.join(", ")
+            )));
         };
         command = found.clone().version(env!("CARGO_PKG_VERSION"));
     }
     let mut page = Vec::new();
-    Man::new(command).render(&mut page).map_err(|error| cannot_write(Path::new("the page"), error))?;
+    Man::new(command)
+        .render(&mut page)
+        .map_err(|error| cannot_write(Path::new("the page"), error))?;
     Ok(write_stdout(&page)?)
 }

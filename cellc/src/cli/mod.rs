@@ -104,7 +104,9 @@ pub fn command() -> ExitCode {
     drop(command_line);
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Usage(message)) => CommandLine::command().error(ErrorKind::ArgumentConflict, message).exit(),
+        Err(Failure::Usage(message)) => {
+            CommandLine::command().error(ErrorKind::ArgumentConflict, message).exit()
+        }
         Err(Failure::Refused(diagnostics)) => {
             report(&diagnostics);
             ExitCode::FAILURE
@@ -149,8 +151,9 @@ fn refused_arguments(error: &clap::Error) -> ExitCode {
 /// The arguments of the process, with a `--quiet` in front of a command moved behind it.
 fn arguments() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
-    let is_command =
-        |word: &OsString| word.to_str().is_some_and(|word| CommandLine::command().find_subcommand(word).is_some());
+    let is_command = |word: &OsString| {
+        word.to_str().is_some_and(|word| CommandLine::command().find_subcommand(word).is_some())
+    };
     if let [_, quiet, command, ..] = &mut words[..]
         && (quiet == "-q" || quiet == "--quiet")
         && is_command(command)

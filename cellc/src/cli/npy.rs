@@ -19,18 +19,22 @@ pub(crate) struct Header {
 
 /// Reads the header of a complete file. The error names the problem and the valid input.
 pub(crate) fn read_header(file: &[u8]) -> Result<Header, String> {
-    let rest = file.strip_prefix(MAGIC).ok_or("it is no .npy file: it does not start with \\x93NUMPY")?;
+    let rest =
+        file.strip_prefix(MAGIC).ok_or("it is no .npy file: it does not start with \\x93NUMPY")?;
     let cut = || "its header is cut off".to_owned();
     let (length, fixed) = match *rest {
         [1, _, a, b, ..] => (usize::from(u16::from_le_bytes([a, b])), 4),
         [2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([a, b, c, d]) as usize, 6),
-        [version @ (0 | 4..), ..] => return Err(format!("it is of format version {version}; 1, 2 and 3 are read")),
+        [version @ (0 | 4..), ..] => {
+            return Err(format!("it is of format version {version}; 1, 2 and 3 are read"));
+        }
         _ => return Err(cut()),
     };
     let text = rest.get(fixed..).and_then(|r| r.get(..length)).ok_or_else(cut)?;
     let text = str::from_utf8(text).map_err(|_| "its header is not text")?;
-    let (descr, fortran_order, shape) =
-        Literal(text).header().ok_or_else(|| format!("its header is not understood: {}", text.trim_end()))?;
+    let (descr, fortran_order, shape) = Literal(text)
+        .header()
+        .ok_or_else(|| format!("its header is not understood: {}", text.trim_end()))?;
     let element = match descr.as_str() {
         "<f2" => ElementType::F16,
         "<f4" => ElementType::F32,
@@ -42,17 +46,26 @@ pub(crate) fn read_header(file: &[u8]) -> Result<Header, String> {
         "<i8" => ElementType::I64,
         other => {
             return Err(format!(
-                "its elements are of type {other:?}; <f4, <f2, <f8, <i4, <i8, |i1, |u1 and |b1 are read (numpy: .astype(\"<f4\"))"
+                "its elements are of type {other:?}; <f4, <f2, <f8, <i4, <i8, |i1, |u1 and |b1 are \
+                 read (numpy: .astype(\"<f4\"))"
             ));
         }
     };
     if fortran_order && shape.iter().filter(|&&n| n != 1).count() > 1 {
-        return Err("it is in Fortran order; C order is needed (numpy: np.ascontiguousarray)".to_owned());
+        return Err(
+            "it is in Fortran order; C order is needed (numpy: np.ascontiguousarray)".to_owned()
+        );
     }
     let start = MAGIC.len() + fixed + length;
-    let need = shape.iter().try_fold(element.size(), |n, &d| n.checked_mul(d)).ok_or("its shape overflows")?;
+    let need = shape
+        .iter()
+        .try_fold(element.size(), |n, &d| n.checked_mul(d))
+        .ok_or("its shape overflows")?;
     if file.len() - start != need {
-        return Err(format!("shape {shape:?} needs {need} bytes and {} follow the header", file.len() - start));
+        return Err(format!(
+            "shape {shape:?} needs {need} bytes and {} follow the header",
+            file.len() - start
+        ));
     }
     Ok(Header { shape, element, start })
 }
@@ -68,7 +81,8 @@ pub(crate) fn write(element: Element, shape: &[usize], values: &[f32]) -> Vec<u8
     let sizes: String = shape.iter().map(|n| format!("{n}, ")).collect();
     // NumPy writes a trailing comma only for a shape of one size.
     let sizes = if shape.len() == 1 { sizes.trim_end() } else { sizes.trim_end_matches(", ") };
-    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
+    let mut header =
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
     let fixed = MAGIC.len() + 4;
     let padding = (fixed + header.len() + 1).next_multiple_of(64) - (fixed + header.len() + 1);
     header.extend(std::iter::repeat_n(' ', padding).chain(['\n']));
@@ -155,7 +169,8 @@ mod tests {
     use super::*;
 
     fn file(header: &str, elements: usize) -> Vec<u8> {
-        let mut file = [MAGIC, &[1, 0], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
+        let mut file =
+            [MAGIC, &[1, 0], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
         file.resize(file.len() + elements, 0);
         file
     }
@@ -169,8 +184,10 @@ mod tests {
             let header = read_header(&file).unwrap();
             assert_eq!((&header.shape, header.element), (&shape, ElementType::F32));
             assert_eq!(header.start % 64, 0);
-            let read: Vec<f32> =
-                file[header.start..].chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
+            let read: Vec<f32> = file[header.start..]
+                .chunks_exact(4)
+                .map(|b| f32::from_le_bytes(b.try_into().unwrap()))
+                .collect();
             assert_eq!(read, values);
         }
     }
@@ -179,7 +196,8 @@ mod tests {
     fn the_bytes_are_numpy_s() {
         // numpy.save of float32 zeros of shape (3,)
         let mut expected =
-            b"\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }".to_vec();
+            b"\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }"
+                .to_vec();
         expected.resize(127, b' ');
         expected.push(b'\n');
         expected.resize(128 + 12, 0);
@@ -197,10 +215,20 @@ mod tests {
             assert_eq!((header.shape, header.element), (vec![2, 3], ElementType::F64));
         }
         // A vector is the same in either order.
-        assert!(read_header(&file("{'descr': '|i1', 'fortran_order': True, 'shape': (1, 3)}", 3)).is_ok());
+        assert!(
+            read_header(&file("{'descr': '|i1', 'fortran_order': True, 'shape': (1, 3)}", 3))
+                .is_ok()
+        );
         let long = "{'descr': '<f2', 'fortran_order': False, 'shape': ()}";
         for version in [2, 3] {
-            let file = [MAGIC, &[version, 0], &(long.len() as u32).to_le_bytes(), long.as_bytes(), &[0, 0]].concat();
+            let file = [
+                MAGIC,
+                &[version, 0],
+                &(long.len() as u32).to_le_bytes(),
+                long.as_bytes(),
+                &[0, 0],
+            ]
+            .concat();
             assert_eq!(read_header(&file).unwrap().shape, [0usize; 0]);
         }
     }
@@ -216,14 +244,26 @@ mod tests {
             ([MAGIC, &[2, 0, 255, 255, 255, 255]].concat(), "cut off"),
             ([MAGIC, &[9, 0]].concat(), "version 9"),
             (file("{'descr': '<f4', 'shape': (2,)}", 8), "not understood"),
-            (file("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}", 8), "not understood"),
+            (
+                file("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}", 8),
+                "not understood",
+            ),
             (file("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", 8), "not understood"),
-            (file("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} and more", 8), "not understood"),
+            (
+                file("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} and more", 8),
+                "not understood",
+            ),
             (file("{'descr': '>f4', 'fortran_order': False, 'shape': (2,)}", 8), "<f4"),
             (file("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3)}", 24), "Fortran order"),
             (file(fits, 7), "needs 8 bytes and 7 follow"),
             (file(fits, 9), "needs 8 bytes and 9 follow"),
-            (file("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4)}", 0), "overflows"),
+            (
+                file(
+                    "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4)}",
+                    0,
+                ),
+                "overflows",
+            ),
         ] {
             let error = read_header(&file).unwrap_err();
             assert!(error.contains(message), "{error:?} does not say {message:?}");

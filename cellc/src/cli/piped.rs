@@ -29,7 +29,8 @@ pub(super) fn fetch(model: &Path) -> Result<Option<Piped>, Failure> {
     let (source, name): (Box<dyn Read>, String) = if model == Path::new("-") {
         (Box::new(io::stdin().lock()), "standard input".to_owned())
     } else if is_pipe(model) {
-        let file = File::open(model).map_err(|error| cannot(&model.display().to_string(), &error))?;
+        let file =
+            File::open(model).map_err(|error| cannot(&model.display().to_string(), &error))?;
         (Box::new(file), model.display().to_string())
     } else {
         return Ok(None);

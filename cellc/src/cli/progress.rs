@@ -28,7 +28,8 @@ impl Progress {
 
     /// Shows the next stage with a count of its steps.
     pub(crate) fn count(&self, stage: impl Into<Cow<'static, str>>, steps: usize) {
-        let style = ProgressStyle::with_template("{spinner} {msg} {pos}/{len}").expect("a fixed template is right");
+        let style = ProgressStyle::with_template("{spinner} {msg} {pos}/{len}")
+            .expect("a fixed template is right");
         self.0.set_style(style);
         self.0.set_length(steps as u64);
         self.0.set_position(0);

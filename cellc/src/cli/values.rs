@@ -55,7 +55,8 @@ values! {
         F16 = "f16", "Weights in binary16, products in f32";
         Bf16 = "bf16", "Weights in bfloat16, two in 32 bits; products in f32";
         Int16 = "int16",
-            "Weights, x and h as integers of up to 16 bits, within ranges for which no sum exceeds 32 bits";
+            "Weights, x and h as integers of up to 16 bits, within ranges for which no sum exceeds \
+             32 bits";
         Int8x16 = "int8x16", "Weights of 8 bits, x and h of up to 16";
         Int8 = "int8", "Weights, x and h of 8 bits";
     }

@@ -16,17 +16,23 @@ pub(super) const HEADING: &str =
 const OPTIONS: [(Key, &str, &str); 13] = [
     (Key::Cell, "CELL", "The kind of cell: rnn, gru or lstm"),
     (Key::Prefix, "MODULE", "The name of the recurrent module: rec for rec.weight_ih_l0"),
-    (Key::Head, "MODULE", "The name of a dense layer (torch.nn.Linear) after the last recurrent layer: fc for fc.weight"),
-    (Key::HeadActivation, "NAME", "The activation of the dense layer: sigmoid, leaky_relu(0.1), ..."),
-    (Key::Skip, "BOOL", "Add the input to the output, as amplifier models do; both must have the same size"),
+    (Key::Head, "MODULE", "The name of a dense layer (torch.nn.Linear) after the last recurrent \
+        layer: fc for fc.weight"),
+    (Key::HeadActivation, "NAME", "The activation of the dense layer: sigmoid, leaky_relu(0.1), \
+        ..."),
+    (Key::Skip, "BOOL", "Add the input to the output, as amplifier models do; both must have the \
+        same size"),
     (Key::Layers, "N", "The number of layers [default: as many as the file has]"),
     (Key::HiddenSize, "N", "The number of units; must match the file"),
     (Key::InputSize, "N", "The number of inputs; must match the file"),
     (Key::Steps, "N", "The number of time steps per call [default: 1, without a time axis]"),
-    (Key::Direction, "WAY", "The direction of a sequence: forward, reverse or bidirectional [default: forward]"),
+    (Key::Direction, "WAY", "The direction of a sequence: forward, reverse or bidirectional \
+        [default: forward]"),
     (Key::Clip, "BOUND", "The bound on every sum before an activation [default: none]"),
-    (Key::LinearBeforeReset, "BOOL", "Apply a GRU's reset gate after the matrix product, as PyTorch does [default: true]"),
-    (Key::GateOrder, "LETTERS", "The order of the gates in the file [default: PyTorch's, ifco for LSTM and rzn for GRU]"),
+    (Key::LinearBeforeReset, "BOOL", "Apply a GRU's reset gate after the matrix product, as \
+        PyTorch does [default: true]"),
+    (Key::GateOrder, "LETTERS", "The order of the gates in the file [default: PyTorch's, ifco for \
+        LSTM and rzn for GRU]"),
 ];
 
 /// The keys given as options.
@@ -37,10 +43,15 @@ impl Args for WeightsFileArguments {
     fn augment_args(command: Command) -> Command {
         command.args(OPTIONS.map(|(key, value, help)| {
             let name = key.name_in_files();
-            let arg = Arg::new(name).long(name.replace('_', "-").leak() as &str).help(help).value_name(value);
+            let arg = Arg::new(name)
+                .long(name.replace('_', "-").leak() as &str)
+                .help(help)
+                .value_name(value);
             let arg = arg.help_heading(HEADING).hide_short_help(true).value_parser(of(key));
             match key.takes() {
-                Takes::Switch => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
+                Takes::Switch => {
+                    arg.num_args(0..=1).require_equals(true).default_missing_value("true")
+                }
                 Takes::Bound => arg.allow_negative_numbers(true),
                 _ => arg,
             }

@@ -13,7 +13,10 @@ const OTHERS: [(&str, &str); 7] = [
     ("language", "-o FILE.rs or -o FILE.c, or --emit rust or --emit c, choose the language"),
     ("optimize", "--accuracy and --precision make a step cheaper"),
     ("quantize", "--precision stores weights in fewer bits and multiplies integers"),
-    ("dtype", "--precision f32, f16, bf16, int16, int8x16 or int8 says what is stored and multiplied"),
+    (
+        "dtype",
+        "--precision f32, f16, bf16, int16, int8x16 or int8 says what is stored and multiplied",
+    ),
     ("verbose", "cellc inspect MODEL, and --emit model, plan or kernel, show what is compiled"),
     ("v", "cellc inspect MODEL, and --emit model, plan or kernel, show what is compiled"),
     ("input-shape", "--shape x=1,100,16 gives the shape of an input"),
@@ -51,13 +54,16 @@ fn renamed(name: &str, words: &[String]) -> Option<String> {
         })
     };
     if name == "arithmetic-of" && value.is_some_and(of_gate) {
-        return Some(format!("{option} of a gate is gone: --{new} LAYER=PRECISION chooses for a whole layer"));
+        return Some(format!(
+            "{option} of a gate is gone: --{new} LAYER=PRECISION chooses for a whole layer"
+        ));
     }
     let value = match (name, value) {
         ("weight-format", Some("bf16-pair")) => Some("bf16"),
         ("weight-format", Some("int8")) => {
             return Some(format!(
-                "{option} int8 is gone: --{new} int8x16 stores 8 bits for each weight and multiplies integers"
+                "{option} int8 is gone: --{new} int8x16 stores 8 bits for each weight and \
+                 multiplies integers"
             ));
         }
         (_, value) => value,
@@ -118,15 +124,20 @@ fn unknown_option(command: &clap::Command, option: &str) -> Option<String> {
         })
     };
     let here = std::env::args().nth(1).filter(|word| command.find_subcommand(word).is_some());
-    let others = command.get_subcommands().filter(|of| here.as_deref() != Some(of.get_name())).filter(has);
+    let others =
+        command.get_subcommands().filter(|of| here.as_deref() != Some(of.get_name())).filter(has);
     let mut others: Vec<_> = others.map(|of| format!("cellc {}", of.get_name())).collect();
     if here.is_some() && has(&command) {
         others.insert(0, "cellc MODEL".to_owned());
     }
     if !others.is_empty() {
-        return Some(format!("unexpected argument '{option}': it is an option of {}", others.join(" and ")));
+        return Some(format!(
+            "unexpected argument '{option}': it is an option of {}",
+            others.join(" and ")
+        ));
     }
-    let begins = |known: &&(&str, &str)| known.0 == name || name.len() > 2 && known.0.starts_with(name);
+    let begins =
+        |known: &&(&str, &str)| known.0 == name || name.len() > 2 && known.0.starts_with(name);
     let meant = OTHERS.iter().find(begins).map(|(_, meant)| *meant);
     meant.map(|meant| format!("unexpected argument '{option}': {meant}"))
 }
@@ -139,12 +150,19 @@ fn second_word(command: &clap::Command, first: &str, word: &str) -> String {
     }
     if first == "help" {
         return match meant(word) {
-            _ if word == "version" => format!("there is no command '{word}': the version is said by cellc --version"),
+            _ if word == "version" => {
+                format!("there is no command '{word}': the version is said by cellc --version")
+            }
             _ if compiles(word) => {
-                format!("there is no command '{word}': a model alone is compiled, cellc MODEL -o FILE.rs or -o FILE.c")
+                format!(
+                    "there is no command '{word}': a model alone is compiled, cellc MODEL -o \
+                     FILE.rs or -o FILE.c"
+                )
             }
             Some(name) => format!("there is no command '{word}': a similar one is cellc {name}"),
-            None => format!("there is no command '{word}': cellc --help has all options and commands"),
+            None => {
+                format!("there is no command '{word}': cellc --help has all options and commands")
+            }
         };
     }
     if names.contains(&first) || first.starts_with('-') || first.contains(['.', '/']) {
@@ -155,7 +173,8 @@ fn second_word(command: &clap::Command, first: &str, word: &str) -> String {
     }
     if compiles(first) {
         return format!(
-            "there is no command '{first}': a model alone is compiled, cellc {word} -o FILE.rs or -o FILE.c"
+            "there is no command '{first}': a model alone is compiled, cellc {word} -o FILE.rs or \
+             -o FILE.c"
         );
     }
     match meant(first) {

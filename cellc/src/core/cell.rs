@@ -67,7 +67,9 @@ impl CoreCell {
 
     /// True if the cell computes one step of every row; a sequence may have one step.
     pub fn is_one_step(&self) -> bool {
-        self.sequence.as_ref().is_none_or(|sequence| sequence.steps == 1 && sequence.lengths == Lengths::Full)
+        self.sequence
+            .as_ref()
+            .is_none_or(|sequence| sequence.steps == 1 && sequence.lengths == Lengths::Full)
     }
 }
 

@@ -56,7 +56,10 @@ impl Pairs {
     /// The pairs of windows with several elements.
     pub fn new(of: &Convolve) -> Self {
         let mut taps = of.taps.clone();
-        let halved = taps.iter().position(|(count, _)| *count > 1).expect("plan: a window of several elements");
+        let halved = taps
+            .iter()
+            .position(|(count, _)| *count > 1)
+            .expect("plan: a window of several elements");
         taps[halved].0 = taps[halved].0.div_ceil(2);
         let second = taps[halved].0 * taps[halved].1;
         Self { taps, second }
@@ -98,7 +101,8 @@ impl Convolve {
     /// The multiply-adds for valid outputs.
     pub fn multiply_adds(&self) -> usize {
         let taps: usize = self.taps.iter().map(|(count, _)| count).product();
-        let channels = self.batch.saturating_mul(self.groups).saturating_mul(self.inputs * self.outputs);
+        let channels =
+            self.batch.saturating_mul(self.groups).saturating_mul(self.inputs * self.outputs);
         channels.saturating_mul(taps).saturating_mul(self.wanted)
     }
 }

@@ -52,10 +52,12 @@ impl Denormals {
     /// would otherwise copy the state to flush it.
     pub fn new(model: &CoreModel, limit: Option<f32>, most_before: usize) -> Self {
         let Some(limit) = limit else { return Self::default() };
-        let read = |i: &usize| model.parameters[*i].element.is_float() && !model.parameters[*i].weight;
+        let read =
+            |i: &usize| model.parameters[*i].element.is_float() && !model.parameters[*i].weight;
         let states = model.states.iter().map(|state| state.parameter).filter(read);
         let copied = copied(model);
-        let is_before = |i: &usize| copied.contains(i) && model.len(Source::Parameter(*i)) <= most_before;
+        let is_before =
+            |i: &usize| copied.contains(i) && model.len(Source::Parameter(*i)) <= most_before;
         let before: BTreeSet<_> = states.filter(is_before).collect();
         let parameter = |i: usize| match read(&i) && !before.contains(&i) {
             true => Small::Given,
@@ -63,7 +65,9 @@ impl Denormals {
         };
         let constant = |tensor: &crate::model::Tensor| {
             let is_small = |v: f32| v != 0.0 && v.abs() < limit;
-            match tensor.element().is_float() && (0..tensor.len()).any(|i| is_small(tensor.get_f32(i))) {
+            match tensor.element().is_float()
+                && (0..tensor.len()).any(|i| is_small(tensor.get_f32(i)))
+            {
                 true => Small::Kept,
                 false => Small::Flushed,
             }
@@ -75,8 +79,10 @@ impl Denormals {
             ..Known::default()
         };
         let results = model.results.iter().map(|result| result.source);
-        let mut wanted: BTreeSet<usize> =
-            results.chain(model.variables.iter().filter_map(|v| v.next)).filter_map(value).collect();
+        let mut wanted: BTreeSet<usize> = results
+            .chain(model.variables.iter().filter_map(|v| v.next))
+            .filter_map(value)
+            .collect();
         known.places(&model.nodes, &mut wanted);
         known.level(&model.nodes);
         Self { known: Some(known) }
@@ -121,15 +127,25 @@ impl Known {
                     }
                 }
                 CoreOp::Loop(body) => {
-                    let results = body.results.iter().filter(|r| wanted.contains(&r.out)).map(|r| r.of);
-                    let taken: Vec<_> = results.chain(body.carried.iter().map(|c| c.next)).filter_map(value).collect();
+                    let results =
+                        body.results.iter().filter(|r| wanted.contains(&r.out)).map(|r| r.of);
+                    let taken: Vec<_> = results
+                        .chain(body.carried.iter().map(|c| c.next))
+                        .filter_map(value)
+                        .collect();
                     wanted.extend(taken);
                     self.places(&body.body, wanted);
-                    let slices = body.slices.iter().filter(|slice| wanted.contains(&slice.piece)).map(|slice| slice.of);
+                    let slices = body
+                        .slices
+                        .iter()
+                        .filter(|slice| wanted.contains(&slice.piece))
+                        .map(|slice| slice.of);
                     let taken: Vec<_> = slices.filter_map(value).collect();
                     wanted.extend(taken);
                 }
-                computed => self.at.extend(computed.outputs().into_iter().filter(|out| wanted.contains(out))),
+                computed => self
+                    .at
+                    .extend(computed.outputs().into_iter().filter(|out| wanted.contains(out))),
             }
         }
     }
@@ -154,13 +170,19 @@ impl Known {
                     for result in &body.results {
                         // like a Concat
                         let of = self.of(result.of);
-                        self.values.insert(result.out, if of == Small::Kept { of } else { Small::Flushed });
+                        self.values.insert(
+                            result.out,
+                            if of == Small::Kept { of } else { Small::Flushed },
+                        );
                     }
                 }
-                CoreOp::Cell(_) => self.values.extend(node.op.outputs().into_iter().map(|out| (out, Small::Flushed))),
+                CoreOp::Cell(_) => self
+                    .values
+                    .extend(node.op.outputs().into_iter().map(|out| (out, Small::Flushed))),
                 computed => {
                     for out in computed.outputs() {
-                        let small = if self.at.contains(&out) { Small::Flushed } else { Small::Kept };
+                        let small =
+                            if self.at.contains(&out) { Small::Flushed } else { Small::Kept };
                         self.values.insert(out, small);
                     }
                 }
@@ -203,7 +225,8 @@ fn copied(model: &CoreModel) -> BTreeSet<usize> {
             CoreOp::Concat(_) => {}
             CoreOp::Pointwise(pointwise) => {
                 let len = model.len(Source::Value(pointwise.out));
-                copied.extend(read.filter(|source| model.len(*source) != len).filter_map(parameter));
+                copied
+                    .extend(read.filter(|source| model.len(*source) != len).filter_map(parameter));
             }
             _ => copied.extend(read.filter_map(parameter)),
         }

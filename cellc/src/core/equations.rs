@@ -65,7 +65,8 @@ pub fn general_equations(kind: CellKind, coupled: Option<Coupled>, peepholes: bo
 impl CoreCell {
     /// The equations with the cell's functions and clip, and `with B = 0` if the cell has no bias.
     pub fn equations(&self) -> Vec<String> {
-        let activations: Vec<String> = self.activations.iter().map(|activation| activation.label()).collect();
+        let activations: Vec<String> =
+            self.activations.iter().map(|activation| activation.label()).collect();
         let clip = |sum: &str| match self.clip {
             None => sum.to_string(),
             Some(clip) => format!("clip({sum}, -{clip}, {clip})"),

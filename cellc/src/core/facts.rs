@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::{
-    Concat, Convolve, CoreCell, CoreLoop, CoreModel, CoreOp, Dense, Integers, Lengths, Lookup, MatMul, Pointwise,
-    PointwiseFunction, Reduce, Softmax, Source, TopK, View, WeightSource,
+    Concat, Convolve, CoreCell, CoreLoop, CoreModel, CoreOp, Dense, Integers, Lengths, Lookup,
+    MatMul, Pointwise, PointwiseFunction, Reduce, Softmax, Source, TopK, View, WeightSource,
 };
 
 /// The facts about one operation.
@@ -133,7 +133,9 @@ impl Work {
     /// Element operations, and their cost class; `None` for products and bodies.
     pub fn element_operations(&self, model: &CoreModel) -> Option<(usize, Effort)> {
         match *self {
-            Self::Elements { of, times, effort } => Some((model.len(of).saturating_mul(times), effort)),
+            Self::Elements { of, times, effort } => {
+                Some((model.len(of).saturating_mul(times), effort))
+            }
             Self::Products { .. } | Self::Body => None,
         }
     }
@@ -154,8 +156,15 @@ impl CoreCell {
         let width = self.input_size.saturating_add(self.hidden_size);
         Facts {
             name: if self.sequence.is_none() { "cell" } else { "sequence" },
-            operands: [Some(self.x), Some(self.h), self.c, self.a, lengths].into_iter().flatten().collect(),
-            weights: [self.w, self.r].into_iter().chain(self.b.iter().copied()).chain(self.p).collect(),
+            operands: [Some(self.x), Some(self.h), self.c, self.a, lengths]
+                .into_iter()
+                .flatten()
+                .collect(),
+            weights: [self.w, self.r]
+                .into_iter()
+                .chain(self.b.iter().copied())
+                .chain(self.p)
+                .collect(),
             outputs: self.outputs(),
             work: Work::Products {
                 steps: self.steps(),
@@ -175,7 +184,10 @@ impl Dense {
             operands: vec![self.x],
             weights: vec![self.w],
             outputs: vec![self.out],
-            work: Work::Products { steps: 1, each: product(&[self.rows, self.inputs, self.outputs]) },
+            work: Work::Products {
+                steps: 1,
+                each: product(&[self.rows, self.inputs, self.outputs]),
+            },
             over_time: OverTime::CombinesRows(self.inputs),
             zeros: Zeros::IfOne,
             numbers: Numbers::Any,
@@ -190,7 +202,10 @@ impl MatMul {
             operands: vec![self.a, self.b],
             weights: Vec::new(),
             outputs: vec![self.out],
-            work: Work::Products { steps: 1, each: product(&[self.batch, self.rows, self.inner, self.columns]) },
+            work: Work::Products {
+                steps: 1,
+                each: product(&[self.batch, self.rows, self.inner, self.columns]),
+            },
             over_time: OverTime::Special,
             zeros: Zeros::IfOne,
             numbers: Numbers::Any,

@@ -20,10 +20,13 @@ pub use convolve::{Convolve, MOST_PRODUCTS, Pairs, offsets};
 pub use denormals::{Denormals, Small};
 pub use equations::general_equations;
 pub use facts::{Effort, Facts, Numbers, OverTime, Work, Zeros};
-pub use model::{CoreModel, CoreValue, Parameter, Restart, ResultValue, StatePair, Steps, Variable};
+pub use model::{
+    CoreModel, CoreValue, Parameter, Restart, ResultValue, StatePair, Steps, Variable,
+};
 pub use op::{
-    Concat, CoreLoop, CoreNode, CoreOp, Dense, Integers, LARGEST_INTEGER, LayerPlace, Lookup, LoopCarried, LoopResult,
-    LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, Softmax, TopK, View,
+    Concat, CoreLoop, CoreNode, CoreOp, Dense, Integers, LARGEST_INTEGER, LayerPlace, Lookup,
+    LoopCarried, LoopResult, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, Softmax,
+    TopK, View,
 };
 pub(crate) use references::{Name, visit_names};
 pub use source::{Source, WeightSource};

@@ -196,7 +196,9 @@ impl CoreModel {
         for node in self.all_nodes() {
             match &node.op {
                 CoreOp::Cell(cell) => all.extend_from_slice(&cell.activations),
-                CoreOp::Pointwise(Pointwise { function: PointwiseFunction::Activation(a), .. }) => all.push(*a),
+                CoreOp::Pointwise(Pointwise {
+                    function: PointwiseFunction::Activation(a), ..
+                }) => all.push(*a),
                 CoreOp::Softmax(softmax) => {
                     all.push(Activation::Exp);
                     all.extend(softmax.log.then_some(Activation::Log));

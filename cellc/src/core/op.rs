@@ -286,7 +286,8 @@ impl Reduce {
 
     /// Products of the input's sizes before the reduced axes, along the reduced axes, and after.
     pub fn extents(&self, shape: &[usize]) -> [usize; 3] {
-        [&shape[..self.first], &shape[self.first..self.end], &shape[self.end..]].map(|sizes| sizes.iter().product())
+        [&shape[..self.first], &shape[self.first..self.end], &shape[self.end..]]
+            .map(|sizes| sizes.iter().product())
     }
 }
 

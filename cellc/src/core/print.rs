@@ -16,14 +16,23 @@ impl Display for CoreModel {
         for (i, parameter) in self.parameters.iter().enumerate() {
             let weight = if parameter.weight { ", weights" } else { "" };
             let names = all_visible(&parameter.names);
-            writeln!(f, "parameter {i}{names}: {}{weight}", tensor(parameter.element, &parameter.shape))?;
+            writeln!(
+                f,
+                "parameter {i}{names}: {}{weight}",
+                tensor(parameter.element, &parameter.shape)
+            )?;
         }
         for (i, constant) in self.constants.iter().enumerate() {
             writeln!(f, "constant {i}: {}", tensor(constant.element(), constant.shape()))?;
         }
         for (i, variable) in self.variables.iter().enumerate() {
             let initial = variable.initial.map_or("zero".to_owned(), |i| format!("constant {i}"));
-            write!(f, "variable {i} {}: f32 {:?}, at first {initial}", visible(&variable.name), variable.shape)?;
+            write!(
+                f,
+                "variable {i} {}: f32 {:?}, at first {initial}",
+                visible(&variable.name),
+                variable.shape
+            )?;
             match variable.next {
                 Some(next) => writeln!(f, ", then {next}")?,
                 None => writeln!(f, ", never assigned")?,
@@ -32,7 +41,12 @@ impl Display for CoreModel {
         self.nodes(&self.nodes, 0, f)?;
         for (i, result) in self.results.iter().enumerate() {
             let names = all_visible(&result.names);
-            writeln!(f, "result {i}{names}: {} = {}", tensor(result.element, &result.shape), result.source)?;
+            writeln!(
+                f,
+                "result {i}{names}: {} = {}",
+                tensor(result.element, &result.shape),
+                result.source
+            )?;
         }
         for state in &self.states {
             writeln!(f, "state: parameter {} becomes result {}", state.parameter, state.result)?;
@@ -46,11 +60,17 @@ impl CoreModel {
     fn nodes(&self, nodes: &[CoreNode], depth: usize, f: &mut Formatter<'_>) -> fmt::Result {
         let indent = "  ".repeat(depth);
         for node in nodes {
-            let outputs: Vec<_> =
-                node.op.outputs().iter().map(|&v| format!("value {v} {:?}", self.values[v].shape)).collect();
+            let outputs: Vec<_> = node
+                .op
+                .outputs()
+                .iter()
+                .map(|&v| format!("value {v} {:?}", self.values[v].shape))
+                .collect();
             write!(f, "{indent}{} = {} {}: ", outputs.join(", "), node.kind, visible(&node.name))?;
             match &node.op {
-                CoreOp::Cell(cell) => writeln!(f, "{}", cell.to_string().replace('\n', &format!("\n{indent}")))?,
+                CoreOp::Cell(cell) => {
+                    writeln!(f, "{}", cell.to_string().replace('\n', &format!("\n{indent}")))?
+                }
                 CoreOp::Dense(dense) => {
                     let w = if dense.transposed { "W'" } else { "W" };
                     writeln!(
@@ -65,37 +85,73 @@ impl CoreModel {
                 }
                 CoreOp::MatMul(m) => {
                     let (batch, rows, inner, columns) = (m.batch, m.rows, m.inner, m.columns);
-                    writeln!(f, "{} times {}, {batch} of [{rows}, {inner}] [{inner}, {columns}]", m.a, m.b)?;
+                    writeln!(
+                        f,
+                        "{} times {}, {batch} of [{rows}, {inner}] [{inner}, {columns}]",
+                        m.a, m.b
+                    )?;
                 }
                 CoreOp::Convolve(c) => {
-                    let taps: Vec<String> = c.taps.iter().map(|(count, step)| format!("{count} by {step}")).collect();
+                    let taps: Vec<String> =
+                        c.taps.iter().map(|(count, step)| format!("{count} by {step}")).collect();
                     let (n, q, groups) = (c.batch * c.groups, c.positions, c.groups);
                     let (groups, taps) = (counted(groups, "group"), taps.join(", "));
                     writeln!(
                         f,
-                        "convolution of {} with {}, {n} of {} to {} channels in {groups}, {q} of {} elements, {} and {} pads, {} before each of {} lines, from {}, taps {taps}",
-                        c.x, c.w, c.inputs, c.outputs, c.length, c.pads.0, c.pads.1, c.lines.1, c.lines.0, c.start
+                        "convolution of {} with {}, {n} of {} to {} channels in {groups}, {q} of \
+                         {} elements, {} and {} pads, {} before each of {} lines, from {}, taps \
+                         {taps}",
+                        c.x,
+                        c.w,
+                        c.inputs,
+                        c.outputs,
+                        c.length,
+                        c.pads.0,
+                        c.pads.1,
+                        c.lines.1,
+                        c.lines.0,
+                        c.start
                     )?;
                 }
-                CoreOp::Pointwise(p) => writeln!(f, "{} of {}", p.function.name(), sources(&p.inputs))?,
+                CoreOp::Pointwise(p) => {
+                    writeln!(f, "{} of {}", p.function.name(), sources(&p.inputs))?
+                }
                 CoreOp::Softmax(s) => {
                     let log = if s.log { "logarithm of " } else { "" };
                     writeln!(f, "{log}softmax of {} along axis {}", s.input, s.axis)?;
                 }
                 CoreOp::Reduce(r) => {
                     let (name, chains) = (r.function.name(), counted(r.chains, "chain"));
-                    writeln!(f, "{name} of {} along axes {} to {}, {chains}", r.input, r.first, r.end - 1)?;
+                    writeln!(
+                        f,
+                        "{name} of {} along axes {} to {}, {chains}",
+                        r.input,
+                        r.first,
+                        r.end - 1
+                    )?;
                 }
-                CoreOp::View(v) => writeln!(f, "view of {} from {}, strides {:?}", v.input, v.offset, v.strides)?,
+                CoreOp::View(v) => {
+                    writeln!(f, "view of {} from {}, strides {:?}", v.input, v.offset, v.strides)?
+                }
                 CoreOp::Concat(c) => writeln!(f, "{} along axis {}", sources(&c.inputs), c.axis)?,
                 CoreOp::Loop(body) => self.body(body, depth, f)?,
-                CoreOp::Integers(i) => writeln!(f, "integers of {}", Source::Parameter(i.parameter))?,
+                CoreOp::Integers(i) => {
+                    writeln!(f, "integers of {}", Source::Parameter(i.parameter))?
+                }
                 CoreOp::Lookup(l) => {
-                    writeln!(f, "rows {} of {}, which has {} of {}", l.indices, l.table, l.size, l.len)?;
+                    writeln!(
+                        f,
+                        "rows {} of {}, which has {} of {}",
+                        l.indices, l.table, l.size, l.len
+                    )?;
                 }
                 CoreOp::TopK(t) => {
                     let which = if t.largest { "largest" } else { "smallest" };
-                    writeln!(f, "{} {which} of each row of {}, {} of {}", t.count, t.input, t.rows, t.size)?;
+                    writeln!(
+                        f,
+                        "{} {which} of each row of {}, {} of {}",
+                        t.count, t.input, t.rows, t.size
+                    )?;
                 }
             }
         }
@@ -109,12 +165,20 @@ impl CoreModel {
         for slice in &body.slices {
             let shape = &self.values[slice.piece].shape;
             let (of, axis, order) = (slice.of, slice.axis, order(slice.reverse));
-            writeln!(f, "{indent}value {} {shape:?} = piece of {of} along axis {axis}{order}", slice.piece)?;
+            writeln!(
+                f,
+                "{indent}value {} {shape:?} = piece of {of} along axis {axis}{order}",
+                slice.piece
+            )?;
         }
         for carried in &body.carried {
             let shape = &self.values[carried.value].shape;
             let (initial, next) = (carried.initial, carried.next);
-            writeln!(f, "{indent}value {} {shape:?} = {initial} at first, then {next}", carried.value)?;
+            writeln!(
+                f,
+                "{indent}value {} {shape:?} = {initial} at first, then {next}",
+                carried.value
+            )?;
         }
         if let Some(running) = body.running {
             writeln!(f, "{indent}leaves where value {running} is 0")?;
@@ -125,7 +189,11 @@ impl CoreModel {
                 None => writeln!(f, "{indent}value {} = the last {}", result.out, result.of)?,
                 Some((axis, reverse)) => {
                     let (of, order) = (result.of, order(reverse));
-                    writeln!(f, "{indent}value {} = every {of} along axis {axis}{order}", result.out)?;
+                    writeln!(
+                        f,
+                        "{indent}value {} = every {of} along axis {axis}{order}",
+                        result.out
+                    )?;
                 }
             }
         }
@@ -141,7 +209,11 @@ fn sources(list: &[Source]) -> String {
 impl Display for CoreCell {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let sequence = self.sequence.as_ref();
-        f.write_str(if sequence.is_some() { self.kind.sequence_name() } else { self.kind.op_name() })?;
+        f.write_str(if sequence.is_some() {
+            self.kind.sequence_name()
+        } else {
+            self.kind.op_name()
+        })?;
         match self.kind.reset_gate() {
             None => {}
             Some(ResetGate::BeforeMatMul) => f.write_str(", reset before the matrix product")?,
@@ -160,7 +232,12 @@ impl Display for CoreCell {
             write!(f, ", {}", coupled.equation())?;
         }
         if let Some(sequence) = sequence {
-            write!(f, ", {}{}", counted(sequence.steps, "step"), if sequence.reverse { ", last first" } else { "" })?;
+            write!(
+                f,
+                ", {}{}",
+                counted(sequence.steps, "step"),
+                if sequence.reverse { ", last first" } else { "" }
+            )?;
             match &sequence.lengths {
                 Lengths::Full => {}
                 Lengths::Constant(lengths) => write!(f, ", lengths {lengths:?}")?,
@@ -168,7 +245,11 @@ impl Display for CoreCell {
                 Lengths::Computed(source) => write!(f, ", lengths {source}")?,
             }
         }
-        writeln!(f, ", batch {}, input size {}, hidden size {}", self.batch, self.input_size, self.hidden_size)?;
+        writeln!(
+            f,
+            ", batch {}, input size {}, hidden size {}",
+            self.batch, self.input_size, self.hidden_size
+        )?;
         write!(f, "  x = {}, h = {}", self.x, self.h)?;
         for (name, source) in [("c", self.c), ("a", self.a)] {
             if let Some(source) = source {
@@ -221,7 +302,10 @@ fn all_visible(names: &[String]) -> String {
 fn visible(text: &str) -> String {
     const LONGEST: usize = 60;
     let end = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };
-    format!("\"{}{end}\"", text.chars().take(LONGEST).flat_map(char::escape_default).collect::<String>())
+    format!(
+        "\"{}{end}\"",
+        text.chars().take(LONGEST).flat_map(char::escape_default).collect::<String>()
+    )
 }
 
 #[cfg(test)]
@@ -242,7 +326,8 @@ mod tests {
         };
         let kind = CellKind::Gru(ResetGate::AfterMatMul);
         let weights = [WeightSource::Constant(0), WeightSource::Parameter(2), WeightSource::Zero];
-        let cell = CoreCell::new(kind, (1, 3, 2), (Source::Parameter(0), Source::Parameter(1)), weights);
+        let cell =
+            CoreCell::new(kind, (1, 3, 2), (Source::Parameter(0), Source::Parameter(1)), weights);
         let cell = CoreCell {
             name: "a\nb\u{202e}".repeat(40),
             clip: Some(0.5),

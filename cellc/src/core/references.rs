@@ -8,7 +8,9 @@ impl CoreOp {
     pub(crate) fn drop_outputs(&mut self, needed: &[bool]) {
         let keep = |value: &mut Option<usize>| *value = value.filter(|&value| needed[value]);
         match self {
-            Self::Cell(cell) => [&mut cell.y, &mut cell.h_out, &mut cell.c_out].into_iter().for_each(keep),
+            Self::Cell(cell) => {
+                [&mut cell.y, &mut cell.h_out, &mut cell.c_out].into_iter().for_each(keep)
+            }
             Self::TopK(top) => [&mut top.values, &mut top.places].into_iter().for_each(keep),
             Self::Loop(body) => {
                 body.slices.retain(|slice| needed[slice.piece]);

@@ -189,7 +189,9 @@ mod tests {
 
     fn at(text: &str, start: usize, end: usize) -> Diagnostic {
         let source = Arc::new(SourceText { name: "model.xml".to_owned(), text: text.to_owned() });
-        Diagnostic::error(Origin::Text { source, start, end }, "something").layer("\"cell\" (GRUCell, id 8)").valid("x")
+        Diagnostic::error(Origin::Text { source, start, end }, "something")
+            .layer("\"cell\" (GRUCell, id 8)")
+            .valid("x")
     }
 
     #[test]
@@ -220,7 +222,10 @@ mod tests {
             for start in 0..text.len() + 3 {
                 for end in 0..text.len() + 3 {
                     let rendered = at(text, start, end).render();
-                    assert!(rendered.contains("model.xml:") && rendered.contains('^'), "{text:?} {start} {end}");
+                    assert!(
+                        rendered.contains("model.xml:") && rendered.contains('^'),
+                        "{text:?} {start} {end}"
+                    );
                     assert!(!rendered.contains(['\u{202e}', '\u{0}', '\r']), "{text:?}");
                 }
             }
@@ -244,7 +249,8 @@ mod tests {
     #[test]
     fn nothing_of_the_input_controls_the_terminal() {
         let name = "\u{1b}[31m\u{202e}\n*/ \u{2066}";
-        let diagnostic = Diagnostic::error(Origin::Unknown, format!("the name {}", quoted(name))).layer(name);
+        let diagnostic =
+            Diagnostic::error(Origin::Unknown, format!("the name {}", quoted(name))).layer(name);
         assert_eq!(
             diagnostic.render(),
             "error: the name \"\\u{1b}[31m\\u{202e}\\u{a}*/ \\u{2066}\"\n \
@@ -288,6 +294,8 @@ mod tests {
         all.push(Diagnostic::error(Origin::Unknown, "the one that counts"));
         assert!(all.has_errors());
         assert_eq!(all.0.len(), Diagnostics::MOST + 1);
-        assert!(all.to_string().starts_with("error: more than 1000 problems; the rest is not listed\n"));
+        assert!(
+            all.to_string().starts_with("error: more than 1000 problems; the rest is not listed\n")
+        );
     }
 }

@@ -74,18 +74,25 @@ fn option(setting: Setting<'_>) -> String {
         Setting::Batch(Some(rows)) => format!("--batch {rows}"),
         Setting::Shape | Setting::OpenShape => "--shape".to_owned(),
         Setting::ShapeOf(input, sizes) => {
-            let sizes = sizes.iter().map(|size| size.map_or("?".to_owned(), |size| size.to_string()));
-            format!("--shape {}", in_shell(&format!("{input}={}", sizes.collect::<Vec<_>>().join(","))))
+            let sizes =
+                sizes.iter().map(|size| size.map_or("?".to_owned(), |size| size.to_string()));
+            format!(
+                "--shape {}",
+                in_shell(&format!("{input}={}", sizes.collect::<Vec<_>>().join(",")))
+            )
         }
         Setting::Dim => "--dim".to_owned(),
         Setting::OpenDim(name) => format!("--dim {}", in_shell(&format!("{name}=?"))),
         Setting::Constant => "--const".to_owned(),
-        Setting::ConstantOf(input, number) => format!("--const {}", in_shell(&format!("{input}={number}"))),
+        Setting::ConstantOf(input, number) => {
+            format!("--const {}", in_shell(&format!("{input}={number}")))
+        }
         Setting::MaxSteps => "--max-steps".to_owned(),
         Setting::State => "--state".to_owned(),
         Setting::StateOf(pairs) => {
-            let pairs =
-                pairs.iter().map(|(input, output)| format!("--state {}", in_shell(&format!("{input}={output}"))));
+            let pairs = pairs.iter().map(|(input, output)| {
+                format!("--state {}", in_shell(&format!("{input}={output}")))
+            });
             pairs.collect::<Vec<_>>().join(" ")
         }
         Setting::NoState => "--no-state".to_owned(),
@@ -106,12 +113,16 @@ pub(crate) fn in_shell(word: &str) -> String {
 /// The call of the Builder's method for a setting. `None` for settings without a value to show.
 pub(crate) fn method(setting: Setting<'_>) -> Option<String> {
     Some(match setting {
-        Setting::ShapeOf(input, sizes) => match sizes.iter().copied().collect::<Option<Vec<usize>>>() {
-            Some(sizes) => format!("shape({input:?}, {sizes:?})"),
-            None => format!("open_shape({input:?}, {sizes:?})"),
-        },
+        Setting::ShapeOf(input, sizes) => {
+            match sizes.iter().copied().collect::<Option<Vec<usize>>>() {
+                Some(sizes) => format!("shape({input:?}, {sizes:?})"),
+                None => format!("open_shape({input:?}, {sizes:?})"),
+            }
+        }
         Setting::StateOf(pairs) => {
-            let pairs = pairs.iter().map(|(input, output)| format!("({input:?}.into(), {output:?}.into())"));
+            let pairs = pairs
+                .iter()
+                .map(|(input, output)| format!("({input:?}.into(), {output:?}.into())"));
             format!("state(cellc::State::Pairs(vec![{}]))", pairs.collect::<Vec<_>>().join(", "))
         }
         Setting::NoState => "state(cellc::State::None)".to_owned(),

@@ -45,7 +45,8 @@ pub(super) fn groups(texts: &[Vec<Token<'_>>]) -> Vec<Vec<usize>> {
     let mut left: Vec<usize> = (0..texts.len()).collect();
     let mut all = Vec::new();
     while let Some(&first) = left.first() {
-        let (alike, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|at| are_alike(&texts[first], &texts[*at]));
+        let (alike, others): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|at| are_alike(&texts[first], &texts[*at]));
         left = others;
         all.push(alike);
     }
@@ -58,7 +59,9 @@ mod tests {
 
     #[test]
     fn texts_are_grouped_by_what_may_not_differ() {
-        let of = |lanes, word| vec![Token::Numbers(lanes), Token::Function("add", lanes), Token::Text(word)];
+        let of = |lanes, word| {
+            vec![Token::Numbers(lanes), Token::Function("add", lanes), Token::Text(word)]
+        };
         let texts = [of(4, "a"), of(8, "b"), of(16, "a"), vec![Token::Count(4)], of(2, "b")];
         assert_eq!(groups(&texts), [vec![0, 2], vec![1, 4], vec![3]]);
     }

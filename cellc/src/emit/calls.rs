@@ -94,17 +94,21 @@ impl Contents<'_> {
             Role::Result(i) => Location::Output(&interface.outputs[i]),
             Role::Variable(i) => Location::Variable(&interface.variables[i]),
             Role::Backwards => Location::Order,
-            Role::Scratch => {
-                Location::Block(body.block_place(id).expect("emit: what kernels share stands in the block"))
-            }
+            Role::Scratch => Location::Block(
+                body.block_place(id).expect("emit: what kernels share stands in the block"),
+            ),
             Role::Table => {
                 let table = body.program.tables.iter().find(|(table, _)| *table == id);
                 Location::Table(&table.expect("emit: a table has contents").1)
             }
-            Role::Weights | Role::Constant(_) => match (self.packed.run_time_at(id), self.packed.baked_at(id)) {
-                (Some(at), _) => Location::Packed(at),
-                (None, at) => Location::Baked(at.expect("emit: every constant that is read is packed")),
-            },
+            Role::Weights | Role::Constant(_) => {
+                match (self.packed.run_time_at(id), self.packed.baked_at(id)) {
+                    (Some(at), _) => Location::Packed(at),
+                    (None, at) => {
+                        Location::Baked(at.expect("emit: every constant that is read is packed"))
+                    }
+                }
+            }
             Role::Part { of, at } => match body.block_place(of) {
                 Some(start) => Location::Block(start + at),
                 None => Location::Part(of, at),

@@ -42,12 +42,21 @@ pub(crate) fn files(contents: &Contents<'_>, stem: &str) -> Vec<OutputFile> {
     match contents.options.output.language {
         Language::Rust => {
             let text = rust(contents, stem);
-            files.push(OutputFile { name: format!("{stem}.rs"), bytes: Arc::new(text.into_bytes()) });
+            files.push(OutputFile {
+                name: format!("{stem}.rs"),
+                bytes: Arc::new(text.into_bytes()),
+            });
         }
         Language::C => {
             let file = c::CFile { contents, stem, inline: is_inline(contents) };
-            files.push(OutputFile { name: format!("{stem}.h"), bytes: Arc::new(file.header().into_bytes()) });
-            files.push(OutputFile { name: format!("{stem}.c"), bytes: Arc::new(file.source().into_bytes()) });
+            files.push(OutputFile {
+                name: format!("{stem}.h"),
+                bytes: Arc::new(file.header().into_bytes()),
+            });
+            files.push(OutputFile {
+                name: format!("{stem}.c"),
+                bytes: Arc::new(file.source().into_bytes()),
+            });
         }
     }
     files
@@ -74,7 +83,10 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
                 text.push('*');
                 weights::byte_string(&contents.packed.bytes, &mut text);
             } else {
-                text.push_str(&weights::included(&contents.packed.bytes, &weights_file(stem, Language::Rust)));
+                text.push_str(&weights::included(
+                    &contents.packed.bytes,
+                    &weights_file(stem, Language::Rust),
+                ));
             }
             text.push_str(after);
         }
@@ -137,7 +149,9 @@ fn joined(lines: &[&str]) -> Option<(String, usize)> {
         _ if first.ends_with("::<") => ('>', MOST_COLUMNS),
         _ if first.ends_with('<') => ('>', COLUMNS),
         // pairs and groups keep their form
-        _ if first.ends_with('(') && !first.ends_with(" (") && !first.ends_with("((") => (')', COLUMNS),
+        _ if first.ends_with('(') && !first.ends_with(" (") && !first.ends_with("((") => {
+            (')', COLUMNS)
+        }
         _ => return None,
     };
     let mut line = first.to_owned();
@@ -148,8 +162,9 @@ fn joined(lines: &[&str]) -> Option<(String, usize)> {
             return (line.len() <= most).then_some((line, nth + 1));
         }
         let is_last = lines.get(nth + 1).is_some_and(|next| indent(next) == indent(first));
-        let is_one =
-            indent(element) == indent(first) + 4 && !part.starts_with("//") && (is_last || part.ends_with(','));
+        let is_one = indent(element) == indent(first) + 4
+            && !part.starts_with("//")
+            && (is_last || part.ends_with(','));
         if !is_one || line.len() > most {
             return None;
         }
@@ -197,7 +212,9 @@ fn show_comments(items: &str, comments: &[&str]) -> String {
     let mut text = String::with_capacity(items.len());
     for line in items.lines() {
         let call = line.trim_start();
-        let number = call.strip_prefix(COMMENT).and_then(|rest| rest.strip_suffix(");")?.parse::<usize>().ok());
+        let number = call
+            .strip_prefix(COMMENT)
+            .and_then(|rest| rest.strip_suffix(");")?.parse::<usize>().ok());
         match number {
             Some(number) => {
                 text.push_str(&line[..line.len() - call.len()]);

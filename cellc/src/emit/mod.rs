@@ -120,7 +120,9 @@ impl<'a> Contents<'a> {
     /// The conditions under which the baseline's body is not compiled: a replacing body that does
     /// not need the baseline's.
     fn bodies_instead(&self) -> impl Iterator<Item = Condition> + '_ {
-        let own = |(isa, _): &(&'static Isa, Condition)| self.named(isa) == *isa && isa.c_flushes.is_none();
+        let own = |(isa, _): &(&'static Isa, Condition)| {
+            self.named(isa) == *isa && isa.c_flushes.is_none()
+        };
         self.instead().filter(own).map(|(_, condition)| condition)
     }
 
@@ -154,8 +156,10 @@ impl<'a> Contents<'a> {
         let mut all: Vec<(Condition, Vec<&'static str>)> = Vec::new();
         for (isa, condition) in self.special().filter_map(|isa| Some((isa, isa.condition()?))) {
             // the body's instruction set already includes this header
-            let of_body = isa.body_of.filter(|of| self.named(isa) == *of).map_or("", |of| of.c_header);
-            let own = [isa.question().map_or("", |question| question.processor.c_header), isa.c_header];
+            let of_body =
+                isa.body_of.filter(|of| self.named(isa) == *of).map_or("", |of| of.c_header);
+            let own =
+                [isa.question().map_or("", |question| question.processor.c_header), isa.c_header];
             let own = own.map(|header| if header == of_body { "" } else { header });
             for header in own.into_iter().filter(|header| !header.is_empty()) {
                 match all.iter_mut().find(|(known, _)| *known == condition) {
@@ -182,7 +186,8 @@ impl<'a> Contents<'a> {
     /// Those processor features of a list that the file asks for: that for binary16 only where
     /// weights are binary16.
     fn features(&self, all: &str) -> String {
-        let is_asked = |feature: &&str| *feature != HALVES_FEATURE || self.has_halves_among_weights();
+        let is_asked =
+            |feature: &&str| *feature != HALVES_FEATURE || self.has_halves_among_weights();
         all.split(',').filter(is_asked).collect::<Vec<_>>().join(",")
     }
 
@@ -200,7 +205,10 @@ impl<'a> Contents<'a> {
     fn flushed_before(&self) -> impl Iterator<Item = &'a Field> {
         let program = self.program;
         let flushed = move |f: &&Field| {
-            program.flushed_before.iter().any(|id| program.buffer(*id).role == Role::Parameter(f.index))
+            program
+                .flushed_before
+                .iter()
+                .any(|id| program.buffer(*id).role == Role::Parameter(f.index))
         };
         self.interface.inputs.iter().filter(flushed)
     }
@@ -218,12 +226,17 @@ impl<'a> Contents<'a> {
     /// The states of the struct: each input, and the output with its next value.
     fn states(&self) -> impl Iterator<Item = (&'a Field, &'a Field)> {
         let interface = self.interface;
-        interface.states.iter().map(|state| (&interface.inputs[state.input], &interface.outputs[state.output]))
+        interface
+            .states
+            .iter()
+            .map(|state| (&interface.inputs[state.input], &interface.outputs[state.output]))
     }
 }
 
 fn items(contents: &Contents<'_>, form: rust::Form) -> String {
     let mut doc = contents.summary.to_vec();
-    doc.push("Made by cellc; the state lives in the struct, [`Self::step`] advances it.".to_string());
+    doc.push(
+        "Made by cellc; the state lives in the struct, [`Self::step`] advances it.".to_string(),
+    );
     rust::RustFile::new(contents, &doc, form).text()
 }

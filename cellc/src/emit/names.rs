@@ -78,7 +78,11 @@ impl InPlace {
     /// The copies of a step in place, as text. A step that may have to be repeated preserves the
     /// input.
     pub(crate) fn copied(&self, isas: &[(&'static Isa, bool)]) -> String {
-        let again: Vec<_> = isas.iter().filter(|(isa, _)| isa.c_flushes.is_some()).map(|(isa, _)| isa.name).collect();
+        let again: Vec<_> = isas
+            .iter()
+            .filter(|(isa, _)| isa.c_flushes.is_some())
+            .map(|(isa, _)| isa.name)
+            .collect();
         match (self.copies, &again[..]) {
             (true, _) => "the input is copied first".to_owned(),
             (false, []) => "nothing is copied".to_owned(),
@@ -163,7 +167,12 @@ impl Scope {
 
     /// The scope of the members of the struct `function` in C. `elements` are the element types of
     /// its fields.
-    pub(crate) fn members(function: &str, pool: bool, steps: bool, elements: impl Iterator<Item = Element>) -> Self {
+    pub(crate) fn members(
+        function: &str,
+        pool: bool,
+        steps: bool,
+        elements: impl Iterator<Item = Element>,
+    ) -> Self {
         let mut scope = Self::new(MEMBERS);
         // items that C functions use and that an argument must not hide
         let mut c_items = C_ITEMS.to_vec();
@@ -278,14 +287,16 @@ pub fn prefix(name: &str, pool: bool) -> String {
         None => "model".to_string(),
         Some(name) => {
             let bare = name.trim_end_matches('_');
-            let of_threads =
-                |word: &str| bare.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
+            let of_threads = |word: &str| {
+                bare.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+            };
             let clash = name != bare
                 || FILE_ITEMS.contains(&bare)
                 || Isa::from_name(bare.strip_prefix("has_").unwrap_or(bare)).is_some()
                 || C_LIBRARY.contains(&bare)
                 || is_intrinsic(bare);
-            let clash = clash || pool && (POOL_ITEMS.contains(&bare) || OF_THREADS.into_iter().any(of_threads));
+            let clash = clash
+                || pool && (POOL_ITEMS.contains(&bare) || OF_THREADS.into_iter().any(of_threads));
             if clash { format!("{bare}_cell") } else { name }
         }
     }
@@ -293,7 +304,11 @@ pub fn prefix(name: &str, pool: bool) -> String {
 
 /// `gru_cell` as `GruCell`.
 pub(crate) fn pascal_case(snake: &str) -> String {
-    snake.split('_').filter(|part| !part.is_empty()).map(|part| part[..1].to_ascii_uppercase() + &part[1..]).collect()
+    snake
+        .split('_')
+        .filter(|part| !part.is_empty())
+        .map(|part| part[..1].to_ascii_uppercase() + &part[1..])
+        .collect()
 }
 
 /// Methods and arguments of generated structs.
@@ -322,7 +337,8 @@ const MEMBERS: &[&str] = &[
 ];
 
 /// Further members if a step takes a pool.
-pub(crate) const POOL_MEMBERS: [&str; 7] = ["pool", "pair", "step_with", "join", "here", "there", "context"];
+pub(crate) const POOL_MEMBERS: [&str; 7] =
+    ["pool", "pair", "step_with", "join", "here", "there", "context"];
 
 /// Further members if calls take a run-time number of steps.
 const STEPS_MEMBERS: [&str; 3] = ["steps", "steps_done", "steps_before"];
@@ -382,7 +398,10 @@ mod tests {
     fn no_name_is_given_twice() {
         let mut scope = Scope::new(&["step"]);
         // set_h_2 is the setter of h_2
-        let names: Vec<_> = ["h", "h", "step", "set_h", "fn", "fn", "h_2"].iter().map(|n| scope.unique(n)).collect();
+        let names: Vec<_> = ["h", "h", "step", "set_h", "fn", "fn", "h_2"]
+            .iter()
+            .map(|n| scope.unique(n))
+            .collect();
         assert_eq!(names, ["h", "h_2", "step_2", "set_h_3", "fn_", "fn_2", "h_2_2"]);
     }
 
@@ -393,13 +412,23 @@ mod tests {
         assert_eq!(prefix("exp", false), "exp_cell");
         assert_eq!(prefix("int", false), "int_cell");
         assert_eq!(prefix("...", false), "model");
-        for name in ["vabsq_f32", "vabsq", "vget_lane_u8", "vreinterpret_f32_s32", "asrl", "float32x4_t", "vint32m1_t"]
-        {
+        for name in [
+            "vabsq_f32",
+            "vabsq",
+            "vget_lane_u8",
+            "vreinterpret_f32_s32",
+            "asrl",
+            "float32x4_t",
+            "vint32m1_t",
+        ] {
             assert_eq!(prefix(name, false), format!("{name}_cell"));
         }
         assert_eq!(prefix("wasm_f32x4_add", false), "wasm_f32x4_add_cell");
         // voice activity, and others
-        for name in ["vad", "vad_f32", "vq", "vgg16", "vit_f16", "vst3", "wasm_gru", "gru_f32", "net_t", "int8_gru"] {
+        for name in [
+            "vad", "vad_f32", "vq", "vgg16", "vit_f16", "vst3", "wasm_gru", "gru_f32", "net_t",
+            "int8_gru",
+        ] {
             assert_eq!(prefix(name, false), name);
         }
         assert_eq!(pascal_case("my_gru_2"), "MyGru2");

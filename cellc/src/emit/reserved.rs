@@ -96,7 +96,8 @@ const HELIUM: &[&str] = &[
 ];
 
 /// The beginnings of vector types, before a number of bits.
-const VECTORS: &[&str] = &["int", "uint", "float", "bfloat", "mfloat", "poly", "bool", "mve_pred", "v"];
+const VECTORS: &[&str] =
+    &["int", "uint", "float", "bfloat", "mfloat", "poly", "bool", "mve_pred", "v"];
 
 /// True if `arm_neon.h`, `arm_mve.h`, `wasm_simd128.h` or `riscv_vector.h` may declare the name.
 /// Names in other headers of intrinsics begin with `_`.
@@ -109,7 +110,9 @@ pub(super) fn is_intrinsic(name: &str) -> bool {
     let says_a_type = rest.split('_').any(is_type);
     // `vaddq`, of any type
     let of_quadwords = first.len() >= 5 && first.starts_with('v') && first.ends_with('q');
-    let of_wasm = first == "wasm" && rest.strip_prefix(['v', 'i', 'u', 'f']).is_some_and(digits) && rest.contains('_');
+    let of_wasm = first == "wasm"
+        && rest.strip_prefix(['v', 'i', 'u', 'f']).is_some_and(digits)
+        && rest.contains('_');
     let of_lanes = matches!(first, "splat" | "splatq") && rest.starts_with("lane");
     let is_vector = |word: &&str| {
         let after = |text: &str| text.strip_prefix(*word).is_some_and(digits);

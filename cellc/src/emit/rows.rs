@@ -25,7 +25,9 @@ impl AddedRow {
     /// The row that the first statements of `body` add, if no other statement uses their loads.
     pub(super) fn first_of(body: &[Stmt]) -> Option<Self> {
         let load = |stmt: &Stmt| match stmt {
-            Stmt::Let { var, mutable: false, value: Expr::Load { from, lanes } } => Some((*var, *from, *lanes)),
+            Stmt::Let { var, mutable: false, value: Expr::Load { from, lanes } } => {
+                Some((*var, *from, *lanes))
+            }
             _ => None,
         };
         let loaded: Vec<_> = body.iter().map_while(load).collect();
@@ -38,18 +40,18 @@ impl AddedRow {
         let sums: Vec<_> = rest.iter().map_while(|stmt| sum_of(stmt, element.0)).collect();
         let weights = |(_, weights, _): &(Var, Expr, bool)| match weights {
             Expr::Load { from, lanes: of } if loaded.is_empty() && of == lanes => Some(*from),
-            Expr::Var(var) => {
-                loaded.iter().find(|(other, _, of)| other == var && of == lanes).map(|(_, from, _)| *from)
-            }
+            Expr::Var(var) => loaded
+                .iter()
+                .find(|(other, _, of)| other == var && of == lanes)
+                .map(|(_, from, _)| *from),
             _ => None,
         };
         let places = sums.iter().map(weights).collect::<Option<Vec<_>>>()?;
         let first = *places.first()?;
         let apart = places.get(1).map_or(0, |second| second.offset.wrapping_sub(first.offset));
-        let is_even = places
-            .iter()
-            .enumerate()
-            .all(|(at, place)| place.base == first.base && place.offset == first.offset.wrapping_add(at * apart));
+        let is_even = places.iter().enumerate().all(|(at, place)| {
+            place.base == first.base && place.offset == first.offset.wrapping_add(at * apart)
+        });
         let is_fused = sums[0].2;
         let is_same = sums.iter().all(|(.., fused)| *fused == is_fused);
         let is_complete = loaded.is_empty() || loaded.len() == sums.len();
@@ -74,7 +76,8 @@ impl AddedRow {
 fn sum_of(stmt: &Stmt, element: Var) -> Option<(Var, Expr, bool)> {
     let Stmt::Set { var, value: Expr::Op(operation, args) } = stmt else { return None };
     let of = |weights: &Expr, by: &Expr, sum: &Expr, is_fused| {
-        (*by == Expr::Var(element) && *sum == Expr::Var(*var)).then(|| (*var, weights.clone(), is_fused))
+        (*by == Expr::Var(element) && *sum == Expr::Var(*var))
+            .then(|| (*var, weights.clone(), is_fused))
     };
     match (operation, &args[..]) {
         (LaneOp::MulAdd, [weights, by, sum]) => of(weights, by, sum, true),
@@ -88,13 +91,18 @@ fn sum_of(stmt: &Stmt, element: Var) -> Option<(Var, Expr, bool)> {
 
 /// True if a statement reads one of `vars`.
 fn mentions(stmt: &Stmt, vars: &[Var]) -> bool {
-    let reads = |expr: &Expr| expr.any(&mut |part| matches!(part, Expr::Var(var) if vars.contains(var)));
+    let reads =
+        |expr: &Expr| expr.any(&mut |part| matches!(part, Expr::Var(var) if vars.contains(var)));
     let any = |body: &[Stmt]| body.iter().any(|stmt| mentions(stmt, vars));
     match stmt {
-        Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => reads(value),
+        Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => {
+            reads(value)
+        }
         Stmt::For { body, .. } => any(body),
         Stmt::Pick { at, body, .. } => reads(at) || any(body),
-        Stmt::If { less: (a, b), then, otherwise } => reads(a) || reads(b) || any(then) || any(otherwise),
+        Stmt::If { less: (a, b), then, otherwise } => {
+            reads(a) || reads(b) || any(then) || any(otherwise)
+        }
         Stmt::LeaveUnless { less: (a, b) } => reads(a) || reads(b),
         Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Comment(_) => false,
     }

@@ -70,9 +70,16 @@ impl<'a> Signature<'a> {
         Self::tensors(inputs, record, interface.outputs.iter().collect(), Language::Rust)
     }
 
-    fn tensors(inputs: Vec<&'a Field>, record: &'static str, outputs: Vec<&'a Field>, language: Language) -> Self {
+    fn tensors(
+        inputs: Vec<&'a Field>,
+        record: &'static str,
+        outputs: Vec<&'a Field>,
+        language: Language,
+    ) -> Self {
         let tensors = |name, record, fields: Vec<&'a Field>| match fields[..] {
-            [one] if language == Language::Rust => Tensors { name: &one.name, record: None, fields },
+            [one] if language == Language::Rust => {
+                Tensors { name: &one.name, record: None, fields }
+            }
             _ => Tensors { name, record: Some(record), fields },
         };
         let mut arguments = Vec::new();
@@ -123,20 +130,29 @@ pub struct StepTensor<'a> {
 impl Interface {
     /// The tensors of the struct's step: inputs without states, then outputs.
     pub fn step_tensors(&self) -> impl Iterator<Item = StepTensor<'_>> {
-        let each = |flags: Option<&Vec<bool>>, field: &Field| flags.is_some_and(|flags| flags[field.index]);
-        let (inputs, outputs) = (self.steps.as_ref().map(|s| &s.inputs), self.steps.as_ref().map(|s| &s.outputs));
-        let input = move |field| StepTensor { field, written: false, each_step: each(inputs, field) };
-        let output = move |field| StepTensor { field, written: true, each_step: each(outputs, field) };
+        let each = |flags: Option<&Vec<bool>>, field: &Field| {
+            flags.is_some_and(|flags| flags[field.index])
+        };
+        let (inputs, outputs) =
+            (self.steps.as_ref().map(|s| &s.inputs), self.steps.as_ref().map(|s| &s.outputs));
+        let input =
+            move |field| StepTensor { field, written: false, each_step: each(inputs, field) };
+        let output =
+            move |field| StepTensor { field, written: true, each_step: each(outputs, field) };
         self.step_inputs().map(input).chain(self.outputs.iter().map(output))
     }
 
     /// True if calls of several steps need no copies of states: each step writes its states over
     /// the states of the step before the previous one.
     pub fn swaps_states(&self) -> bool {
-        let last_alone =
-            |steps: &StepFlags| self.states.iter().all(|state| !steps.outputs[self.outputs[state.output].index]);
+        let last_alone = |steps: &StepFlags| {
+            self.states.iter().all(|state| !steps.outputs[self.outputs[state.output].index])
+        };
         let copies = self.pool || self.in_place.is_some_and(|pair| pair.copies);
-        !copies && !self.states.is_empty() && self.outputs.len() > 1 && self.steps.as_ref().is_some_and(last_alone)
+        !copies
+            && !self.states.is_empty()
+            && self.outputs.len() > 1
+            && self.steps.as_ref().is_some_and(last_alone)
     }
 }
 

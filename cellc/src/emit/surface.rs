@@ -24,8 +24,11 @@ impl Contents<'_> {
     /// The items in order.
     pub(super) fn items(&self, language: Language) -> Vec<&'static str> {
         let (interface, rust) = (self.interface, language == Language::Rust);
-        let (function, step) = (Signature::function(interface, language), Signature::step(interface));
-        let record = |signature: &Signature<'_>| signature.inputs().is_some_and(|inputs| inputs.record.is_some());
+        let (function, step) =
+            (Signature::function(interface, language), Signature::step(interface));
+        let record = |signature: &Signature<'_>| {
+            signature.inputs().is_some_and(|inputs| inputs.record.is_some())
+        };
         let steps = interface.steps.is_some();
         [
             ("isa", !rust || interface.has_isas()),
@@ -53,45 +56,64 @@ impl Contents<'_> {
         let (interface, upper) = (self.interface, self.interface.function.to_ascii_uppercase());
         let words = |field: &Field| tensors::words(field, &upper);
         let all = |fields: &[Field]| fields.iter().map(words).collect::<Vec<_>>();
-        let with = |field: &Field, word, value: &str| [words(field), vec![(word, value.to_owned())]].concat();
+        let with = |field: &Field, word, value: &str| {
+            [words(field), vec![(word, value.to_owned())]].concat()
+        };
         let kinds = [
             (&interface.inputs, "input"),
             (&interface.weights, "weights"),
             (&interface.outputs, "output"),
             (&interface.variables, "variable"),
         ];
-        let kinds = kinds.into_iter().flat_map(|(fields, kind)| fields.iter().map(move |field| (field, kind)));
-        let mut elements = interface.inputs.iter().chain(&interface.outputs).map(|field| field.element);
-        let integers =
-            interface.alternates || self.packed.run_time_pairs > 0 || elements.any(|element| element != Element::F32);
+        let kinds = kinds
+            .into_iter()
+            .flat_map(|(fields, kind)| fields.iter().map(move |field| (field, kind)));
+        let mut elements =
+            interface.inputs.iter().chain(&interface.outputs).map(|field| field.element);
+        let integers = interface.alternates
+            || self.packed.run_time_pairs > 0
+            || elements.any(|element| element != Element::F32);
         let each_step = interface.step_tensors().filter(|tensor| tensor.each_step);
-        let becomes =
-            |field: &Field, output: &Field, own: Vec<Word>| [with(field, "OUTPUT", &output.name), own].concat();
-        let pair = interface.in_place().map(|(input, output)| becomes(input, output, own.in_place(input, output)));
-        let pair_of = |is: bool| pair.iter().filter(|_| is).cloned().collect::<Vec<_>>();
-        let pair_of_steps = interface
+        let becomes = |field: &Field, output: &Field, own: Vec<Word>| {
+            [with(field, "OUTPUT", &output.name), own].concat()
+        };
+        let pair = interface
             .in_place()
-            .zip(interface.steps.as_ref())
-            .is_some_and(|((input, output), steps)| steps.inputs[input.index] && steps.outputs[output.index]);
-        let kept = |(state, output): (&Field, &Field)| becomes(state, output, own.state(state, output));
-        let variable = |(at, field): (usize, &Field)| [words(field), own.variable(at, field)].concat();
+            .map(|(input, output)| becomes(input, output, own.in_place(input, output)));
+        let pair_of = |is: bool| pair.iter().filter(|_| is).cloned().collect::<Vec<_>>();
+        let pair_of_steps = interface.in_place().zip(interface.steps.as_ref()).is_some_and(
+            |((input, output), steps)| steps.inputs[input.index] && steps.outputs[output.index],
+        );
+        let kept =
+            |(state, output): (&Field, &Field)| becomes(state, output, own.state(state, output));
+        let variable =
+            |(at, field): (usize, &Field)| [words(field), own.variable(at, field)].concat();
         let flushes = self.flushed_before().next().is_some();
         let all_isas = || self.isas.iter().map(|(isa, _)| *isa);
         vec![
             ("isas", all_isas().map(|isa| own.isa(isa)).collect()),
             (
                 "known when asked",
-                all_isas().filter(|_| self.asked().next().is_some()).map(|isa| own.isa(isa)).collect(),
+                all_isas()
+                    .filter(|_| self.asked().next().is_some())
+                    .map(|isa| own.isa(isa))
+                    .collect(),
             ),
             ("asked, best first", self.best_first().into_iter().map(|isa| own.isa(isa)).collect()),
-            ("chosen", all_isas().filter(|isa| isa.question().is_none()).map(|isa| own.isa(isa)).collect()),
+            (
+                "chosen",
+                all_isas().filter(|isa| isa.question().is_none()).map(|isa| own.isa(isa)).collect(),
+            ),
             when("asks", self.asked().next().is_some()),
             when("isas to choose", interface.has_isas()),
             when("one isa", !interface.has_isas()),
             when("flushes", flushes),
             when("advances", self.advances()),
             when("advances on an isa", interface.has_isas() && self.advances()),
-            ("isas when chosen", all_isas().filter(|_| interface.has_isas()).map(|isa| own.isa(isa)).collect()),
+            (
+                "isas when chosen",
+                all_isas().filter(|_| interface.has_isas()).map(|isa| own.isa(isa)).collect(),
+            ),
             when("rows", interface.inputs.iter().any(|field| !tensors::flat(field))),
             when("rows written", interface.outputs.iter().any(|field| !tensors::flat(field))),
             ("fields", kinds.map(|(field, kind)| with(field, "KIND", kind)).collect()),
@@ -127,7 +149,10 @@ impl Contents<'_> {
             when("block", interface.block_len > 0),
             when("order", interface.alternates),
             when("neither order nor variables", !keeps),
-            when("nothing to reset", !self.keeps_nothing() && !interface.has_state() && interface.states.is_empty()),
+            when(
+                "nothing to reset",
+                !self.keeps_nothing() && !interface.has_state() && interface.states.is_empty(),
+            ),
             when("integers", integers),
             when("aligned", self.program.alignment > 4),
             when("aligned state", self.program.alignment > 4 && !is_empty),
@@ -174,7 +199,8 @@ impl Contents<'_> {
     /// True if the struct has no members.
     fn keeps_nothing(&self) -> bool {
         let interface = self.interface;
-        let kept = interface.has_isas() || interface.has_state() || interface.pool || !self.is_baked();
+        let kept =
+            interface.has_isas() || interface.has_state() || interface.pool || !self.is_baked();
         !kept && interface.states.is_empty()
     }
 

@@ -20,7 +20,11 @@ pub(super) fn flat(field: &Field) -> bool {
 
 /// A tensor's type in Rust with one nested array per dimension, for weights.
 pub(crate) fn nested(field: &Field) -> String {
-    field.shape.iter().rev().fold(spelling(field.element).rust.to_owned(), |ty, n| format!("[{ty}; {n}]"))
+    field
+        .shape
+        .iter()
+        .rev()
+        .fold(spelling(field.element).rust.to_owned(), |ty, n| format!("[{ty}; {n}]"))
 }
 
 /// All zero, in Rust.

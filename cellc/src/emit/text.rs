@@ -19,7 +19,8 @@ pub(super) fn when(name: &'static str, is_so: bool) -> List {
 /// the named list; words of an entry precede `words`.
 pub(super) fn listed(text: &str, lists: &[List], words: &[Word]) -> String {
     let all = |own: &[Word], text: &str| {
-        let words: Vec<_> = own.iter().chain(words).map(|(word, value)| (*word, value.as_str())).collect();
+        let words: Vec<_> =
+            own.iter().chain(words).map(|(word, value)| (*word, value.as_str())).collect();
         filled(text, &words)
     };
     let mut pieces = text.split("//* ");
@@ -88,11 +89,15 @@ mod tests {
 
     #[test]
     fn lines_of_a_list_stand_once_for_each_thing() {
-        let text = "PREFIX\n//* fields\nPREFIX FIELD;\n//.\n//* none\nnever\n//.\n//* so\nonce\n//.\nend FIELD\n";
+        let text = "PREFIX\n//* fields\nPREFIX FIELD;\n//.\n//* none\nnever\n//.\n//* \
+            so\nonce\n//.\nend FIELD\n";
         let things = ["a", "PREFIX"].map(|name| vec![("FIELD", name.to_owned())]);
         let lists = [("fields", things.to_vec()), when("none", false), when("so", true)];
         let words = [("PREFIX", "FIELD".to_owned())];
-        assert_eq!(listed(text, &lists, &words), "FIELD\nFIELD a;\nFIELD PREFIX;\nonce\nend FIELD\n");
+        assert_eq!(
+            listed(text, &lists, &words),
+            "FIELD\nFIELD a;\nFIELD PREFIX;\nonce\nend FIELD\n"
+        );
     }
 
     #[test]

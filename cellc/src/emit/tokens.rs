@@ -22,7 +22,10 @@ fn fill(tokens: TokenStream, bytes: &[u8]) -> TokenStream {
         .flat_map(|tree| match tree {
             TokenTree::Ident(ident) if ident == WEIGHTS => {
                 let literal = TokenTree::Literal(Literal::byte_string(bytes));
-                vec![TokenTree::Punct(proc_macro2::Punct::new('*', proc_macro2::Spacing::Alone)), literal]
+                vec![
+                    TokenTree::Punct(proc_macro2::Punct::new('*', proc_macro2::Spacing::Alone)),
+                    literal,
+                ]
             }
             TokenTree::Group(group) => {
                 let mut filled = Group::new(group.delimiter(), fill(group.stream(), bytes));

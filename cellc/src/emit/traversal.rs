@@ -9,8 +9,8 @@ use std::rc::Rc;
 use crate::emit::names::{Interface, Scope};
 use crate::emit::rows::AddedRow;
 use crate::kernel::{
-    Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, LaneOp, Local, Place,
-    Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId,
+    Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel,
+    LaneOp, Local, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId,
 };
 use crate::request::Arithmetic;
 
@@ -141,7 +141,8 @@ pub(super) struct Walking<'a> {
 /// True if a loop loads vectors from overlapping windows: LLVM would merge iterations and assemble
 /// vectors from each other.
 fn takes_overlapping(walks: &[Walk], body: &[Stmt]) -> bool {
-    let plain = |stmt: &Stmt| matches!(stmt, Stmt::Let { .. } | Stmt::Set { .. } | Stmt::Comment(_));
+    let plain =
+        |stmt: &Stmt| matches!(stmt, Stmt::Let { .. } | Stmt::Set { .. } | Stmt::Comment(_));
     walks.iter().any(|walk| walk.step < walk.len) && body.iter().all(plain)
 }
 
@@ -231,7 +232,10 @@ impl Subscript {
 
     /// The subscript of the element `by` elements after this one.
     fn moved(&self, by: isize) -> Self {
-        let offset = self.offset.checked_add_signed(by).expect("emit: a copy reads and writes from the start on");
+        let offset = self
+            .offset
+            .checked_add_signed(by)
+            .expect("emit: a copy reads and writes from the start on");
         Self { offset, last: self.last.saturating_add_signed(by.max(0)), ..self.clone() }
     }
 
@@ -297,7 +301,8 @@ pub(super) trait Dialect {
     fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text;
     fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text;
     /// `ty` is the type of the result.
-    fn operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>, context: Context) -> Text;
+    fn operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>, context: Context)
+    -> Text;
     fn call(&mut self, function: &str, lanes: usize, args: Vec<Text>) -> Text;
     fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context);
     fn assign(&mut self, name: &str, value: Text);
@@ -312,7 +317,13 @@ pub(super) trait Dialect {
     fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles);
     /// Packs a row of weights.
     fn pack_line(&mut self, line: Line<'_>);
-    fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]);
+    fn begin_for(
+        &mut self,
+        count: usize,
+        turn: Option<&str>,
+        backwards: Option<&str>,
+        walks: &[Walking<'_>],
+    );
     /// The number of values, or of their bits, that one statement loads from a block.
     fn loads(&self, _from: &Block, _ty: Type) -> Together {
         Together::ALONE
@@ -327,7 +338,13 @@ pub(super) trait Dialect {
     }
     /// Declares the results of a function for several arguments, through temporaries with other
     /// names.
-    fn declare_calls(&mut self, _names: &[&str], _between: &str, _function: &str, _args: Vec<Text>) {
+    fn declare_calls(
+        &mut self,
+        _names: &[&str],
+        _between: &str,
+        _function: &str,
+        _args: Vec<Text>,
+    ) {
         unreachable!("emit: this dialect calls a function for one value at a time")
     }
     /// True if a loop over column groups of a panel has no windows: blocks name their pass instead.
@@ -432,15 +449,20 @@ fn loaded(value: &Expr) -> Option<(Place, Type)> {
 }
 
 /// Consecutive independent calls of a function of one argument: their names and arguments.
-fn same_calls<'a>(var: Var, function: usize, args: &'a [Expr], others: &'a [Stmt]) -> Vec<(Var, &'a [Expr])> {
+fn same_calls<'a>(
+    var: Var,
+    function: usize,
+    args: &'a [Expr],
+    others: &'a [Stmt],
+) -> Vec<(Var, &'a [Expr])> {
     let mut all = vec![(var, args)];
     for stmt in others {
         match stmt {
             Stmt::Let { var, mutable: false, value: Expr::Call(next, args) }
                 if *next == function
-                    && !args
-                        .iter()
-                        .any(|arg| arg.any(&mut |part| all.iter().any(|(var, _)| *part == Expr::Var(*var)))) =>
+                    && !args.iter().any(|arg| {
+                        arg.any(&mut |part| all.iter().any(|(var, _)| *part == Expr::Var(*var)))
+                    }) =>
             {
                 all.push((*var, args));
             }
@@ -469,8 +491,12 @@ fn is_set(body: &[Stmt], sum: Var) -> bool {
 fn sets(stmt: &Stmt, vars: &[Var]) -> bool {
     match stmt {
         Stmt::Set { var, .. } => vars.contains(var),
-        Stmt::For { body, .. } | Stmt::Pick { body, .. } => body.iter().any(|stmt| sets(stmt, vars)),
-        Stmt::If { then, otherwise, .. } => then.iter().chain(otherwise).any(|stmt| sets(stmt, vars)),
+        Stmt::For { body, .. } | Stmt::Pick { body, .. } => {
+            body.iter().any(|stmt| sets(stmt, vars))
+        }
+        Stmt::If { then, otherwise, .. } => {
+            then.iter().chain(otherwise).any(|stmt| sets(stmt, vars))
+        }
         _ => false,
     }
 }
@@ -485,7 +511,9 @@ impl Stored {
     fn overlaps(&mut self, to: Place, lanes: usize) -> bool {
         let vectors = self.0.entry(to.base).or_default();
         let before = vectors.range(..to.offset + lanes).next_back();
-        let shares = |(at, wide): (&usize, &usize)| at + wide > to.offset && (*at, *wide) != (to.offset, lanes);
+        let shares = |(at, wide): (&usize, &usize)| {
+            at + wide > to.offset && (*at, *wide) != (to.offset, lanes)
+        };
         let overlaps = before.is_some_and(shares);
         if overlaps {
             vectors.clear();
@@ -515,15 +543,21 @@ fn is_read_across(done: &[Stmt], locals: &[Local], rest: &[Stmt], dialect: &impl
     let parts = |(of, lanes): (Place, usize)| {
         dialect.registers(lanes).into_iter().map(move |(first, lanes)| (of.offset + first, lanes))
     };
-    let ends: Vec<_> = done.iter().rev().map_while(here).flat_map(parts).map(|(first, lanes)| first + lanes).collect();
+    let ends: Vec<_> = done
+        .iter()
+        .rev()
+        .map_while(here)
+        .flat_map(parts)
+        .map(|(first, lanes)| first + lanes)
+        .collect();
     let across = |from: &Place, lanes: usize| {
-        let ends_within = |(first, lanes)| ends.iter().any(|end| (first + 1..first + lanes).contains(end));
+        let ends_within =
+            |(first, lanes)| ends.iter().any(|end| (first + 1..first + lanes).contains(end));
         from.base == last.base && parts((*from, lanes)).any(ends_within)
     };
     rest.iter().any(|stmt| match stmt {
-        Stmt::Let { value, .. } | Stmt::Store { value, .. } => {
-            value.any(&mut |part| matches!(part, Expr::Load { from, lanes } if across(from, *lanes)))
-        }
+        Stmt::Let { value, .. } | Stmt::Store { value, .. } => value
+            .any(&mut |part| matches!(part, Expr::Load { from, lanes } if across(from, *lanes))),
         _ => false,
     })
 }
@@ -565,14 +599,20 @@ pub(super) struct Taken<'a> {
 impl Shared {
     /// The names for a body: fields have the names of the interface; `taken` are further
     /// declarations; `baked` is true for compile-time weights.
-    pub(super) fn new(body: BodyRef<'_>, taken: &Taken<'_>, interface: &Interface, baked: bool) -> Self {
+    pub(super) fn new(
+        body: BodyRef<'_>,
+        taken: &Taken<'_>,
+        interface: &Interface,
+        baked: bool,
+    ) -> Self {
         let parameter = |i: usize| {
             let mut fields = interface.inputs.iter().chain(&interface.weights);
             fields.find(|f| f.index == i).expect("every parameter is a field").name.clone()
         };
         let mut scope = Scope::new(&taken.around);
         let functions: Vec<_> = body.functions.iter().map(|f| scope.unique(&f.name)).collect();
-        let declared: Vec<_> = functions.iter().map(|name| format!("{name}{}", taken.suffix)).collect();
+        let declared: Vec<_> =
+            functions.iter().map(|name| format!("{name}{}", taken.suffix)).collect();
         scope.take(declared.iter().map(String::as_str));
         let outer = Rc::new(scope);
         let mut scope = Scope::within(Rc::clone(&outer));
@@ -595,17 +635,25 @@ impl Shared {
                     Role::Parameter(_) | Role::Result(_) | Role::Variable(_) => false,
                     Role::Table | Role::Backwards | Role::Scratch | Role::Part { .. } => false,
                 };
-                Block { name: scope.unique(&hint), len: buffer.len, element: buffer.element, bytes, pass: None }
+                Block {
+                    name: scope.unique(&hint),
+                    len: buffer.len,
+                    element: buffer.element,
+                    bytes,
+                    pass: None,
+                }
             })
             .collect();
         let mut functions_of: BTreeMap<_, String> = BTreeMap::new();
         let kernels = body.kernels.iter().enumerate().map(|(at, kernel)| {
-            let concurrent = kernel.concurrent || body.kernels.get(at + 1).is_some_and(|next| next.concurrent);
+            let concurrent =
+                kernel.concurrent || body.kernels.get(at + 1).is_some_and(|next| next.concurrent);
             if body.kernels.len() <= MOST_APART || concurrent {
                 return (scope.unique(&kernel.name), true);
             }
             let all = kernel.params.iter().map(|(id, _)| id).chain(&kernel.scratch);
-            let memory = all.map(|id| (body.buffer(*id).role.kind(), buffers[id.0].len, buffers[id.0].element));
+            let memory = all
+                .map(|id| (body.buffer(*id).role.kind(), buffers[id.0].len, buffers[id.0].element));
             match functions_of.entry((kernel.anonymous(), memory.collect::<Vec<_>>())) {
                 Entry::Occupied(equal) => (equal.get().clone(), false),
                 Entry::Vacant(new) => (new.insert(scope.unique(&kernel.name)).clone(), true),
@@ -624,7 +672,10 @@ impl Shared {
     }
 
     /// The kernels to write, with their names.
-    pub(super) fn written<'p>(&'p self, body: &'p Body) -> impl Iterator<Item = (&'p Kernel, &'p String)> {
+    pub(super) fn written<'p>(
+        &'p self,
+        body: &'p Body,
+    ) -> impl Iterator<Item = (&'p Kernel, &'p String)> {
         let all = body.kernels.iter().zip(&self.kernels);
         all.filter(|(_, (_, written))| *written).map(|(kernel, (name, _))| (kernel, name))
     }
@@ -637,7 +688,8 @@ impl Shared {
     /// Writes all kernels of a body.
     pub(super) fn all_kernels(&self, body: BodyRef<'_>, dialect: &mut impl Dialect) {
         for (kernel, name) in self.written(body.body) {
-            let params: Vec<_> = kernel.params.iter().map(|(id, written)| (self.buffer(*id), *written)).collect();
+            let params: Vec<_> =
+                kernel.params.iter().map(|(id, written)| (self.buffer(*id), *written)).collect();
             dialect.begin_kernel(kernel, name, &params);
             self.kernel(kernel, dialect);
             dialect.end_kernel();
@@ -731,7 +783,9 @@ impl Traversal<'_> {
     fn base(&self, base: Base) -> &Block {
         match base {
             Base::Buffer(id) => self.shared.buffer(id),
-            Base::Window(WindowId(i)) => self.windows[i].as_ref().expect("emit: a window is used inside its loop"),
+            Base::Window(WindowId(i)) => {
+                self.windows[i].as_ref().expect("emit: a window is used inside its loop")
+            }
         }
     }
 
@@ -748,7 +802,8 @@ impl Traversal<'_> {
         let is_kept = |(window, turns): &(WindowId, usize)| {
             *turns == 1 && walks.first().is_some_and(|walk| walk.window == *window)
         };
-        self.kernel.unrolled_by.iter().any(is_kept) || self.kernel.meanwhile.iter().any(|var| is_set(body, *var))
+        self.kernel.unrolled_by.iter().any(is_kept)
+            || self.kernel.meanwhile.iter().any(|var| is_set(body, *var))
     }
 
     /// Declares the numbers of iterations of all loops that compilers must not unroll.
@@ -775,17 +830,26 @@ impl Traversal<'_> {
 
     fn has_only_vectors(&self, body: &[Stmt]) -> bool {
         let computes = |stmt: &Stmt| match stmt {
-            Stmt::Store { value, .. } => !matches!(value, Expr::Const { .. }) && value.ty(self.locals).lanes > 1,
+            Stmt::Store { value, .. } => {
+                !matches!(value, Expr::Const { .. }) && value.ty(self.locals).lanes > 1
+            }
             _ => false,
         };
-        let plain = |stmt: &Stmt| matches!(stmt, Stmt::Let { .. } | Stmt::Store { .. } | Stmt::Comment(_));
+        let plain =
+            |stmt: &Stmt| matches!(stmt, Stmt::Let { .. } | Stmt::Store { .. } | Stmt::Comment(_));
         body.iter().any(computes) && body.iter().all(plain)
     }
 
     fn declare(&mut self, stmt: &Stmt, dialect: &mut impl Dialect) {
         if let Stmt::Let { var, mutable, value } = stmt {
             let value = self.expr(value, dialect);
-            dialect.declare(&self.names[var.0], self.locals[var.0].ty, *mutable, value, self.context);
+            dialect.declare(
+                &self.names[var.0],
+                self.locals[var.0].ty,
+                *mutable,
+                value,
+                self.context,
+            );
         }
     }
 
@@ -796,29 +860,46 @@ impl Traversal<'_> {
             rest = others;
             let done = &body[..body.len() - others.len()];
             match stmt {
-                Stmt::Let { var, value: Expr::Call(function, args), .. } if dialect.calls_each() => {
+                Stmt::Let { var, value: Expr::Call(function, args), .. }
+                    if dialect.calls_each() =>
+                {
                     let all = same_calls(*var, *function, args, others);
                     if let [_, _, ..] = all[..] {
-                        let args = all.iter().flat_map(|(_, args)| *args).map(|arg| self.expr(arg, dialect)).collect();
+                        let args = all
+                            .iter()
+                            .flat_map(|(_, args)| *args)
+                            .map(|arg| self.expr(arg, dialect))
+                            .collect();
                         let between = self.scope.unique("values");
-                        let names: Vec<_> = all.iter().map(|(var, _)| &*self.names[var.0]).collect();
-                        dialect.declare_calls(&names, &between, &self.shared.functions[*function], args);
+                        let names: Vec<_> =
+                            all.iter().map(|(var, _)| &*self.names[var.0]).collect();
+                        dialect.declare_calls(
+                            &names,
+                            &between,
+                            &self.shared.functions[*function],
+                            args,
+                        );
                         rest = &others[all.len() - 1..];
                     } else {
                         self.declare(stmt, dialect);
                     }
                 }
                 Stmt::Let { .. }
-                    if self.zero_sums(&body[done.len() - 1..]).is_some_and(|(sums, _)| dialect.row_sums(&sums)) =>
+                    if self
+                        .zero_sums(&body[done.len() - 1..])
+                        .is_some_and(|(sums, _)| dialect.row_sums(&sums)) =>
                 {
-                    let taken = self.zero_sums(&body[done.len() - 1..]).map_or(1, |(_, taken)| taken);
+                    let taken =
+                        self.zero_sums(&body[done.len() - 1..]).map_or(1, |(_, taken)| taken);
                     rest = &others[taken - 1..];
                 }
                 Stmt::Let { .. }
-                    if self.adds_row(&body[done.len() - 1..], dialect).is_some_and(|statements| {
-                        rest = &body[done.len() - 1 + statements..];
-                        true
-                    }) => {}
+                    if self.adds_row(&body[done.len() - 1..], dialect).is_some_and(
+                        |statements| {
+                            rest = &body[done.len() - 1 + statements..];
+                            true
+                        },
+                    ) => {}
                 Stmt::Let { value, .. } => {
                     let first = loaded(value).map(|(from, ty)| (from, ty, self.base(from.base)));
                     let is_next = |(at, stmt): (usize, &Stmt)| match stmt {
@@ -829,9 +910,11 @@ impl Traversal<'_> {
                         }
                         _ => None,
                     };
-                    let together = first.map_or(Together::ALONE, |(_, ty, block)| dialect.loads(block, ty));
+                    let together =
+                        first.map_or(Together::ALONE, |(_, ty, block)| dialect.loads(block, ty));
                     let all = std::iter::once(stmt).chain(others);
-                    let names: Vec<_> = all.take(together.most).enumerate().map_while(is_next).collect();
+                    let names: Vec<_> =
+                        all.take(together.most).enumerate().map_while(is_next).collect();
                     match first {
                         Some((from, ty, block)) if names.len() >= together.least => {
                             dialect.declare_loads(&names, block, from.offset, ty);
@@ -847,7 +930,9 @@ impl Traversal<'_> {
                 Stmt::Store { to, value } => {
                     let lanes = value.ty(self.locals).lanes;
                     let kept = match value {
-                        Expr::Op(LaneOp::Flush, args) => lanes > 1 && !matches!(args[..], [Expr::Load { .. }]),
+                        Expr::Op(LaneOp::Flush, args) => {
+                            lanes > 1 && !matches!(args[..], [Expr::Load { .. }])
+                        }
                         _ => false,
                     };
                     let value = self.expr(value, dialect);
@@ -861,17 +946,22 @@ impl Traversal<'_> {
                     }
                     let is_read_otherwise = |id: &BufferId| {
                         is_read_across(done, self.locals, others, dialect)
-                            || self.kernel.elements.contains(id) && !others.iter().any(|stmt| stores_to(stmt, to.base))
+                            || self.kernel.elements.contains(id)
+                                && !others.iter().any(|stmt| stores_to(stmt, to.base))
                     };
                     let whole = match to.base {
                         Base::Buffer(id) => Some(id),
                         Base::Window(window) => self.wholes.get(&window).copied(),
                     };
-                    if whole.is_some_and(|id| self.kernel.scratch.contains(&id) && is_read_otherwise(&id)) {
+                    if whole.is_some_and(|id| {
+                        self.kernel.scratch.contains(&id) && is_read_otherwise(&id)
+                    }) {
                         dialect.read_otherwise(self.base(to.base));
                     }
                 }
-                Stmt::For { count, walks, body, .. } if dialect.has_passes() && self.is_pass(walks) => {
+                Stmt::For { count, walks, body, .. }
+                    if dialect.has_passes() && self.is_pass(walks) =>
+                {
                     self.passes(*count, walks, body, dialect)
                 }
                 Stmt::For { count, turn, backwards, walks, body } => {
@@ -880,7 +970,8 @@ impl Traversal<'_> {
                     self.scope = Scope::within(around);
                     let windows: Vec<Block> = walks.iter().map(|w| self.window(w)).collect();
                     let has_sums = body.iter().any(|stmt| matches!(stmt, Stmt::Set { .. }));
-                    let meanwhile: Vec<_> = self.kernel.meanwhile.iter().filter(|var| is_set(body, **var)).collect();
+                    let meanwhile: Vec<_> =
+                        self.kernel.meanwhile.iter().filter(|var| is_set(body, **var)).collect();
                     let hidden = self.hidden.get(count).filter(|_| self.is_kept(walks, body));
                     let rows = walks.iter().position(|w| !w.written && w.step == w.len);
                     let walking: Vec<_> = walks
@@ -899,9 +990,12 @@ impl Traversal<'_> {
                         })
                         .collect();
                     let first = walks.first().map(|walk| walk.window);
-                    match self.kernel.unrolled_by.iter().find(|(window, _)| first == Some(*window)) {
+                    match self.kernel.unrolled_by.iter().find(|(window, _)| first == Some(*window))
+                    {
                         Some((_, turns)) => dialect.unrolled_by(*turns),
-                        None if has_sums && dialect.says_unrolled_by_one() => dialect.unrolled_by(1),
+                        None if has_sums && dialect.says_unrolled_by_one() => {
+                            dialect.unrolled_by(1)
+                        }
                         None => {}
                     }
                     let name = |var: &Option<Var>| var.map(|var| &*self.names[var.0]);
@@ -913,13 +1007,18 @@ impl Traversal<'_> {
                         }
                         self.enter(walk.window, window);
                     }
-                    if self.has_only_vectors(body) || takes_overlapping(walks, body) || has_integer_sums(body) {
+                    if self.has_only_vectors(body)
+                        || takes_overlapping(walks, body)
+                        || has_integer_sums(body)
+                    {
                         dialect.only_vectors();
                     }
                     self.block(body, dialect);
                     dialect.end_block();
                     self.scope = std::mem::take(&mut self.scope).leave();
-                    for var in self.kernel.chains.iter().filter(|var| is_set(body, **var)).chain(meanwhile) {
+                    for var in
+                        self.kernel.chains.iter().filter(|var| is_set(body, **var)).chain(meanwhile)
+                    {
                         dialect.after_sums(&self.names[var.0]);
                     }
                 }
@@ -1003,7 +1102,8 @@ impl Traversal<'_> {
         let around = Rc::new(std::mem::take(&mut self.scope));
         self.scope = Scope::within(around);
         let width = walks[0].step;
-        let pass = Rc::new(Pass { name: self.scope.unique("columns"), width, columns: width * count });
+        let pass =
+            Rc::new(Pass { name: self.scope.unique("columns"), width, columns: width * count });
         dialect.begin_passes(&pass);
         for walk in walks {
             let of = self.base(walk.of.base).clone();
@@ -1019,13 +1119,24 @@ impl Traversal<'_> {
     }
 
     /// The sums of a loop that only sums: each iteration reads one row of weights and one element.
-    fn row_sums<'s>(&'s self, count: usize, walks: &'s [Walk], body: &[Stmt]) -> Option<RowSums<'s>> {
-        let ([rows, elements], Some((sums, lanes, first, apart))) = (walks, self.kernel.row_sums(walks, body)) else {
+    fn row_sums<'s>(
+        &'s self,
+        count: usize,
+        walks: &'s [Walk],
+        body: &[Stmt],
+    ) -> Option<RowSums<'s>> {
+        let ([rows, elements], Some((sums, lanes, first, apart))) =
+            (walks, self.kernel.row_sums(walks, body))
+        else {
             return None;
         };
         let weights = self.base(rows.of.base);
-        let at_once =
-            self.kernel.unrolled_by.iter().find(|(window, _)| *window == rows.window).map_or(1, |(_, turns)| *turns);
+        let at_once = self
+            .kernel
+            .unrolled_by
+            .iter()
+            .find(|(window, _)| *window == rows.window)
+            .map_or(1, |(_, turns)| *turns);
         Some(RowSums {
             names: sums.iter().map(|var| &*self.names[var.0]).collect(),
             lanes,
@@ -1046,11 +1157,14 @@ impl Traversal<'_> {
             _ => None,
         };
         let declared: Vec<Var> = body.iter().map_while(zero).collect();
-        let [Stmt::For { count, turn: None, backwards: None, walks, body }, rest @ ..] = &body[declared.len()..] else {
+        let [Stmt::For { count, turn: None, backwards: None, walks, body }, rest @ ..] =
+            &body[declared.len()..]
+        else {
             return None;
         };
         let (vars, ..) = self.kernel.row_sums(walks, body)?;
-        let is_declared = vars.len() == declared.len() && vars.iter().all(|var| declared.contains(var));
+        let is_declared =
+            vars.len() == declared.len() && vars.iter().all(|var| declared.contains(var));
         let is_complete = !rest.iter().any(|stmt| sets(stmt, &declared));
         let sums = self.row_sums(*count, walks, body).filter(|_| is_declared && is_complete)?;
         Some((sums, declared.len() + 1))
@@ -1068,10 +1182,12 @@ impl Traversal<'_> {
         };
         assert!(!(copied.add && repeated), "emit: one element is added to several");
         // gcc keeps loops of a few elements at -O2
-        let is_short = |dim: &mut CopiedDim| line.is_none() && run == 1 && dim.extent <= WRITTEN_OUT;
+        let is_short =
+            |dim: &mut CopiedDim| line.is_none() && run == 1 && dim.extent <= WRITTEN_OUT;
         let single = CopiedDim { extent: 1, from_stride: 0, to_stride: 0 };
         let written_out = loops.pop_if(is_short).unwrap_or(single);
-        let (mut read, mut write) = (Subscript::new(copied.from.offset), Subscript::new(copied.to.offset));
+        let (mut read, mut write) =
+            (Subscript::new(copied.from.offset), Subscript::new(copied.to.offset));
         for (depth, dim) in loops.iter().enumerate() {
             let i = dialect.begin_turns(depth, dim.extent);
             read.add_turns(&i, dim.extent, dim.from_stride);
@@ -1089,9 +1205,23 @@ impl Traversal<'_> {
             Some(line) => {
                 assert!(copied.words.is_none(), "emit: such words are of weights that are known");
                 let (row, part) = line_of(copied.encoding, line.extent);
-                let stride = usize::try_from(line.from_stride).expect("emit: rows of weights are read forwards");
-                let (count, abreast, step, apart) = (line.extent, copied.abreast, line.to_stride, copied.apart);
-                dialect.pack_line(Line { from, read, count, stride, to, write, abreast, step, apart, row, part });
+                let stride = usize::try_from(line.from_stride)
+                    .expect("emit: rows of weights are read forwards");
+                let (count, abreast, step, apart) =
+                    (line.extent, copied.abreast, line.to_stride, copied.apart);
+                dialect.pack_line(Line {
+                    from,
+                    read,
+                    count,
+                    stride,
+                    to,
+                    write,
+                    abreast,
+                    step,
+                    apart,
+                    row,
+                    part,
+                });
             }
         }
         loops.iter().for_each(|_| dialect.end_block());
@@ -1152,8 +1282,11 @@ fn runs(dims: &[CopiedDim]) -> (Vec<CopiedDim>, usize, bool) {
     let mut loops: Vec<CopiedDim> = Vec::new();
     for dim in dims.iter().filter(|dim| dim.extent != 1) {
         let joins = |outer: &CopiedDim| {
-            let stride = isize::try_from(dim.extent).ok().and_then(|extent| dim.from_stride.checked_mul(extent));
-            Some(outer.from_stride) == stride && Some(outer.to_stride) == dim.to_stride.checked_mul(dim.extent)
+            let stride = isize::try_from(dim.extent)
+                .ok()
+                .and_then(|extent| dim.from_stride.checked_mul(extent));
+            Some(outer.from_stride) == stride
+                && Some(outer.to_stride) == dim.to_stride.checked_mul(dim.extent)
         };
         match loops.last_mut().filter(|outer| joins(outer)) {
             Some(outer) => *outer = CopiedDim { extent: outer.extent * dim.extent, ..*dim },

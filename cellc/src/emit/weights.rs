@@ -45,7 +45,11 @@ pub(super) fn hexadecimal(bytes: &[u8], out: &mut String) {
     for line in bytes.chunks(4 * PER_LINE) {
         let mut separator = "    ";
         for word in line.chunks_exact(4) {
-            let _ = write!(out, "{separator}0x{:08x}u,", u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+            let _ = write!(
+                out,
+                "{separator}0x{:08x}u,",
+                u32::from_le_bytes([word[0], word[1], word[2], word[3]])
+            );
             separator = " ";
         }
         out.push('\n');
@@ -168,8 +172,15 @@ mod tests {
             assert_eq!(a.len() == b.len(), language == Language::Rust);
             // each weight counts, and each byte of the tail
             for file in [a, b] {
-                assert!(Tail::ends(&file) && !Tail::ends(&file[1..]) && !Tail::ends(&[&file[..], &[0]].concat()));
-                assert!(!Tail::ends(&file[..file.len() - 1]) && !Tail::ends(&[&[1], &file[1..], &[1]].concat()));
+                assert!(
+                    Tail::ends(&file)
+                        && !Tail::ends(&file[1..])
+                        && !Tail::ends(&[&file[..], &[0]].concat())
+                );
+                assert!(
+                    !Tail::ends(&file[..file.len() - 1])
+                        && !Tail::ends(&[&[1], &file[1..], &[1]].concat())
+                );
             }
         }
         for length in 0..40 {
@@ -177,7 +188,8 @@ mod tests {
         }
         // Of these weights, the first half of the hash ends in a zero.
         let numbers = (0u32..).map(u32::to_le_bytes);
-        let weights = numbers.map(|bytes| bytes.to_vec()).find(|bytes| Sha256::digest(bytes)[15] == 0);
+        let weights =
+            numbers.map(|bytes| bytes.to_vec()).find(|bytes| Sha256::digest(bytes)[15] == 0);
         let weights = weights.expect("one hash of 256 ends so");
         for language in [Language::Rust, Language::C] {
             assert!(Tail::ends(&Tail::of(&weights, language).file(&weights)));

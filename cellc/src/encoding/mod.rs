@@ -7,7 +7,9 @@ use crate::model::half::{Bf16, F16};
 
 use crate::kernel::{Encoding, FLUSH_BELOW};
 use crate::request::{Arithmetic, WeightFormat};
-use rows::{Row, largest_of, own_scale_of, row_of_bytes, row_of_pairs, row_start, row_word, whole_of};
+use rows::{
+    Row, largest_of, own_scale_of, row_of_bytes, row_of_pairs, row_start, row_word, whole_of,
+};
 
 /// Largest magnitude of an 8-bit weight. -128 is unused: both signs have an equal range.
 pub(crate) const INT8_MOST: f32 = 127.0;
@@ -55,15 +57,18 @@ pub fn encode(encoding: Encoding, line: &[f32], given: Option<usize>) -> Vec<f32
     match encoding {
         Encoding::F32 => line.to_vec(),
         Encoding::F16 => line.iter().map(|w| F16::from_f32(*w).to_f32()).collect(),
-        Encoding::Bf16Pair => {
-            line.chunks(2).map(|pair| pair.get(1).map_or(pair[0], |low| bf16_pair(pair[0], *low))).collect()
-        }
+        Encoding::Bf16Pair => line
+            .chunks(2)
+            .map(|pair| pair.get(1).map_or(pair[0], |low| bf16_pair(pair[0], *low)))
+            .collect(),
         Encoding::Int8 => whole_numbers(in_bytes(line), line),
         Encoding::Int8Scale => vec![in_bytes(line).scale],
         Encoding::Int16Pair => words(in_pairs(line), 2, line, given),
         Encoding::Int8Pair | Encoding::Int8Wide => words(in_bytes(line), 2, line, given),
         Encoding::Int8Quad => words(in_bytes(line), 4, line, given),
-        Encoding::Int8Start => vec![f32::from_bits(row_start(in_bytes(line), line.len(), &|k| line[k]))],
+        Encoding::Int8Start => {
+            vec![f32::from_bits(row_start(in_bytes(line), line.len(), &|k| line[k]))]
+        }
         Encoding::Int16Scale => vec![in_pairs(line).scale],
     }
 }
@@ -109,14 +114,17 @@ fn bf16_pair(high: f32, low: f32) -> f32 {
     let values = candidates.map(|upper| f32::from_bits(sign | upper << 16 | low)).into_iter();
     let distance = |value: &f32| (f64::from(*value) - f64::from(high)).abs();
     let finite = values.filter(|value| value.is_finite());
-    finite.min_by(|a, b| distance(a).total_cmp(&distance(b))).expect("encoding: a weight that the format holds")
+    finite
+        .min_by(|a, b| distance(a).total_cmp(&distance(b)))
+        .expect("encoding: a weight that the format holds")
 }
 
 /// Quantises a vector x or h like kernels: integers up to `range` in magnitude, and their scale.
 /// The scale is NaN if an element is not finite.
 pub fn quantise(values: &[f32], range: u16) -> (Vec<f32>, f32) {
     let range = f32::from(range);
-    let largest = values.iter().fold(LEAST_LARGEST, |most, v| if most > v.abs() { most } else { v.abs() });
+    let largest =
+        values.iter().fold(LEAST_LARGEST, |most, v| if most > v.abs() { most } else { v.abs() });
     let poison: f32 = values.iter().map(|v| v * 0.0).sum();
     let inverse = range / largest;
     let whole = |v: &f32| (v * inverse).round_ties_even();
@@ -146,7 +154,9 @@ impl Stored {
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => packed,
         };
         let scale = match format {
-            WeightFormat::Int8 | WeightFormat::Int8Pair | WeightFormat::Int8Quad => Some(in_bytes(row).scale),
+            WeightFormat::Int8 | WeightFormat::Int8Pair | WeightFormat::Int8Quad => {
+                Some(in_bytes(row).scale)
+            }
             WeightFormat::Int16 => Some(in_pairs(row).scale),
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Bf16Pair => None,
         };
@@ -155,14 +165,17 @@ impl Stored {
 
     /// The number of weights stored exactly, after scaling in f32.
     pub(crate) fn exact(&self, row: &[f32]) -> usize {
-        let is_exact = |(w, stored): (&f32, &f32)| self.scale.map_or(*stored, |scale| stored * scale) == *w;
+        let is_exact =
+            |(w, stored): (&f32, &f32)| self.scale.map_or(*stored, |scale| stored * scale) == *w;
         row.iter().zip(&self.values).map(is_exact).filter(|is_exact| *is_exact).count()
     }
 
     /// The absolute error of each stored weight.
     pub fn errors<'a>(&'a self, row: &'a [f32]) -> impl Iterator<Item = f64> + 'a {
         let scale = f64::from(self.scale.unwrap_or(1.0));
-        row.iter().zip(&self.values).map(move |(w, stored)| (f64::from(*w) - scale * f64::from(*stored)).abs())
+        row.iter()
+            .zip(&self.values)
+            .map(move |(w, stored)| (f64::from(*w) - scale * f64::from(*stored)).abs())
     }
 }
 
@@ -177,9 +190,14 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             f32::from_bits(state)
         };
-        let drawn = std::iter::repeat_with(next).filter(|v| v.is_finite() && v.abs() < 1e30 && v.abs() > 1e-30);
+        let drawn = std::iter::repeat_with(next)
+            .filter(|v| v.is_finite() && v.abs() < 1e30 && v.abs() > 1e-30);
         let ordinary = (0..500).map(|k| ((k * 7919) % 1000) as f32 / 1000.0 - 0.5);
-        drawn.take(500).chain(ordinary).chain([0.0, -0.0, 1.0, -1.0, 1.0 + f32::EPSILON, 3e-39, -1e-45]).collect()
+        drawn
+            .take(500)
+            .chain(ordinary)
+            .chain([0.0, -0.0, 1.0, -1.0, 1.0 + f32::EPSILON, 3e-39, -1e-45])
+            .collect()
     }
 
     #[test]
@@ -207,7 +225,10 @@ mod tests {
                 // none of the neighbourhood is nearer
                 let upper = word.to_bits() >> 16;
                 for other in upper.saturating_sub(3)..=upper + 3 {
-                    assert!(found <= distance(other << 16 | word.to_bits() & 0xffff), "{k}: {pair:?}");
+                    assert!(
+                        found <= distance(other << 16 | word.to_bits() & 0xffff),
+                        "{k}: {pair:?}"
+                    );
                 }
                 assert!(found <= f64::from(pair[0].abs()) / 256.0, "{k}: {pair:?} as {word:e}");
             } else {
@@ -215,12 +236,20 @@ mod tests {
             }
         }
         // the last weight of an odd number is unchanged
-        assert_eq!(encode(Encoding::Bf16Pair, &[0.1, 0.2, 0.3], None)[1].to_bits(), 0.3f32.to_bits());
+        assert_eq!(
+            encode(Encoding::Bf16Pair, &[0.1, 0.2, 0.3], None)[1].to_bits(),
+            0.3f32.to_bits()
+        );
     }
 
     #[test]
     fn eight_bits_are_off_by_half_a_step_at_most() {
-        for line in line().chunks(7).chain([&[0.0; 3][..], &[1e-45], &[2e-44, -1e-45], &[f32::MAX, f32::MIN, 1.0]]) {
+        for line in line().chunks(7).chain([
+            &[0.0; 3][..],
+            &[1e-45],
+            &[2e-44, -1e-45],
+            &[f32::MAX, f32::MIN, 1.0],
+        ]) {
             let Stored { values, scale } = Stored::new(WeightFormat::Int8, line);
             let scale = scale.expect("a row has a scale");
             assert!(values.iter().all(|q| q.abs() <= 127.0 && q.fract() == 0.0), "{values:?}");
@@ -233,13 +262,19 @@ mod tests {
 
     #[test]
     fn vectors_in_eight_bits_have_the_scale_of_their_largest_element() {
-        assert_eq!(quantise(&[127.0, -63.5, 62.5, 0.4, -0.0], 127), (vec![127.0, -64.0, 62.0, 0.0, 0.0], 1.0));
+        assert_eq!(
+            quantise(&[127.0, -63.5, 62.5, 0.4, -0.0], 127),
+            (vec![127.0, -64.0, 62.0, 0.0, 0.0], 1.0)
+        );
         let (whole, scale) = quantise(&[f32::MAX, -f32::MAX, 1.0], 127);
         assert_eq!((whole, scale.is_finite()), (vec![127.0, -127.0, 0.0], true));
         // numbers below half a step become zero
         assert_eq!(quantise(&[0.0, 1e-45, -1e-40], 127).0, [0.0; 3]);
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-            assert!(quantise(&[1.0, bad, 2.0], 127).1.is_nan() && quantise(&[bad, 1.0, 2.0], 127).1.is_nan());
+            assert!(
+                quantise(&[1.0, bad, 2.0], 127).1.is_nan()
+                    && quantise(&[bad, 1.0, 2.0], 127).1.is_nan()
+            );
         }
         for line in line().chunks(9) {
             let (whole, scale) = quantise(line, 127);
@@ -247,7 +282,10 @@ mod tests {
             for (q, v) in whole.iter().zip(line) {
                 assert!(q.abs() <= 127.0 && q.fract() == 0.0, "{v:e} of {line:?} is {q}");
                 let error = (f64::from(*q) * f64::from(scale) - f64::from(*v)).abs();
-                assert!(error <= f64::from(most) * (0.5 / 127.0 + 1e-6), "{v:e} of {line:?} is off by {error:e}");
+                assert!(
+                    error <= f64::from(most) * (0.5 / 127.0 + 1e-6),
+                    "{v:e} of {line:?} is off by {error:e}"
+                );
             }
         }
     }
@@ -257,20 +295,33 @@ mod tests {
         for (len, value) in [(1, 1.0f32), (3, 0.5), (128, 0.7), (1000, 1.0), (100_000, 0.9)] {
             let vector = f64::from(Arithmetic::Int16.largest(len).unwrap());
             for spread in [0.0f32, 0.5, 0.99] {
-                let line: Vec<f32> = (0..len).map(|k| value * (1.0 - spread * ((k % 7) as f32 / 7.0).sqrt())).collect();
+                let line: Vec<f32> = (0..len)
+                    .map(|k| value * (1.0 - spread * ((k % 7) as f32 / 7.0).sqrt()))
+                    .collect();
                 let Stored { values: whole, scale } = Stored::new(WeightFormat::Int16, &line);
                 let scale = scale.expect("a row has a scale");
                 let sum: f64 = whole.iter().map(|q| f64::from(q.abs())).sum();
                 assert!(sum * vector <= f64::from(i32::MAX), "{len} {spread}");
                 let full = whole.contains(&32767.0) || sum * vector > 0.99 * f64::from(i32::MAX);
-                assert_eq!(full, spread > 0.0 && len > 1, "{len} {spread}: {sum} of {}", f64::from(i32::MAX) / vector);
+                assert_eq!(
+                    full,
+                    spread > 0.0 && len > 1,
+                    "{len} {spread}: {sum} of {}",
+                    f64::from(i32::MAX) / vector
+                );
                 for (q, w) in whole.iter().zip(&line) {
-                    assert!((f64::from(*q) * f64::from(scale) - f64::from(*w)).abs() <= 0.5001 * f64::from(scale));
+                    assert!(
+                        (f64::from(*q) * f64::from(scale) - f64::from(*w)).abs()
+                            <= 0.5001 * f64::from(scale)
+                    );
                 }
             }
         }
         let words = |line: &[f32]| {
-            encode(Encoding::Int16Pair, line, None).iter().map(|word| word.to_bits()).collect::<Vec<_>>()
+            encode(Encoding::Int16Pair, line, None)
+                .iter()
+                .map(|word| word.to_bits())
+                .collect::<Vec<_>>()
         };
         assert_eq!(words(&[1.0, -1.0]), [0xffff_0001]);
         assert_eq!(words(&[-1.0]), [0xffff]);
@@ -280,12 +331,18 @@ mod tests {
 
     #[test]
     fn lines_keep_the_scale_that_they_have() {
-        let line = |times: &[i16], scale: f32| times.iter().map(|times| f32::from(*times) * scale).collect::<Vec<_>>();
+        let line = |times: &[i16], scale: f32| {
+            times.iter().map(|times| f32::from(*times) * scale).collect::<Vec<_>>()
+        };
         for scale in [1.0, 0.5, 1.0 / 256.0, 0.0123, 3e-5, 7.7] {
             let row = line(&[3, -100, 0, 71, 14, -5], scale);
             for format in [WeightFormat::Int8, WeightFormat::Int8Pair, WeightFormat::Int16] {
                 let stored = Stored::new(format, &row);
-                assert_eq!(stored.values, [3.0, -100.0, 0.0, 71.0, 14.0, -5.0], "{format:?} {scale}");
+                assert_eq!(
+                    stored.values,
+                    [3.0, -100.0, 0.0, 71.0, 14.0, -5.0],
+                    "{format:?} {scale}"
+                );
                 assert_eq!((stored.scale, stored.exact(&row)), (Some(scale), 6), "{format:?}");
             }
         }
@@ -295,10 +352,15 @@ mod tests {
         assert_eq!(Stored::new(WeightFormat::Int16, &wide).exact(&wide), 4);
         let low = -127.0 * 0.0123f32;
         let each = (0.0123f32 * 127.0 - low) / 254.0;
-        let computed: Vec<f32> = [130.0, 227.0, 127.0, 56.0].map(|level| level * each + low).to_vec();
+        let computed: Vec<f32> =
+            [130.0, 227.0, 127.0, 56.0].map(|level| level * each + low).to_vec();
         let stored = Stored::new(WeightFormat::Int8Pair, &computed);
         assert_eq!(stored.values, [3.0, 100.0, 0.0, -71.0]);
-        assert!(stored.errors(&computed).all(|error| error < 1e-6), "{computed:?} {:?}", stored.scale);
+        assert!(
+            stored.errors(&computed).all(|error| error < 1e-6),
+            "{computed:?} {:?}",
+            stored.scale
+        );
     }
 
     #[test]

@@ -14,7 +14,11 @@ fn whole_number(value: f32) -> f32 {
 }
 /// The whole number that a weight becomes.
 pub(super) fn whole_of(row: Row, weight: f32) -> i32 {
-    if row.scale > 0.0 { whole_number(weight / row.scale).min(row.range).max(-row.range) as i32 } else { 0 }
+    if row.scale > 0.0 {
+        whole_number(weight / row.scale).min(row.range).max(-row.range) as i32
+    } else {
+        0
+    }
 }
 /// The largest magnitude of a row; NaN where a weight is not finite.
 pub(super) fn largest_of<F: Fn(usize) -> f32>(count: usize, weight: &F) -> f32 {
@@ -30,7 +34,13 @@ pub(super) fn largest_of<F: Fn(usize) -> f32>(count: usize, weight: &F) -> f32 {
     largest
 }
 /// Whether all weights are a scale times whole numbers up to a range, but for the slack.
-fn is_own_scale<F: Fn(usize) -> f32>(count: usize, weight: &F, scale: f32, range: u16, slack: f32) -> bool {
+fn is_own_scale<F: Fn(usize) -> f32>(
+    count: usize,
+    weight: &F,
+    scale: f32,
+    range: u16,
+    slack: f32,
+) -> bool {
     (0..count).all(|k| {
         let times = whole_number(weight(k) / scale);
         (times * scale - weight(k)).abs() <= slack && times.abs() <= f32::from(range)
@@ -38,7 +48,12 @@ fn is_own_scale<F: Fn(usize) -> f32>(count: usize, weight: &F, scale: f32, range
 }
 /// The scale of which all weights of a row are multiples, by whole numbers up to a range, as those of a quantised model are: 1 for whole numbers, which so stay what they are, else
 /// the largest such scale; multiples may be off by 2^-21 of the largest weight, as models compute them in f32. 0 if there is none.
-pub(super) fn own_scale_of<F: Fn(usize) -> f32>(count: usize, weight: &F, largest: f32, range: u16) -> f32 {
+pub(super) fn own_scale_of<F: Fn(usize) -> f32>(
+    count: usize,
+    weight: &F,
+    largest: f32,
+    range: u16,
+) -> f32 {
     if largest > 0.0 {
         if is_own_scale(count, weight, 1.0, range, 0.0) {
             return 1.0;
@@ -98,7 +113,13 @@ pub(super) fn row_of_pairs<F: Fn(usize) -> f32>(count: usize, weight: &F, most: 
 //: row_word
 /// The `k`-th word of a row of whole numbers: a row is cut into as many parts as a word holds numbers, and this word holds the `k`-th ones of all, so that vectors of words
 /// are made of vectors.
-pub(super) fn row_word<F: Fn(usize) -> f32>(row: Row, parts: usize, count: usize, weight: &F, k: usize) -> u32 {
+pub(super) fn row_word<F: Fn(usize) -> f32>(
+    row: Row,
+    parts: usize,
+    count: usize,
+    weight: &F,
+    k: usize,
+) -> u32 {
     let (words, bits) = (count.div_ceil(parts.max(1)), if parts == 4 { 8 } else { 16 });
     let mut word = 0;
     for part in 0..parts {

@@ -55,7 +55,13 @@ pub struct Code {
 
 impl Estimate {
     /// The estimate for a compiled model.
-    pub fn of(model: &CoreModel, plan: &Plan, program: &Program, packed: &Packed, interface: &Interface) -> Self {
+    pub fn of(
+        model: &CoreModel,
+        plan: &Plan,
+        program: &Program,
+        packed: &Packed,
+        interface: &Interface,
+    ) -> Self {
         let weight_bytes = packed.weight_bytes(program);
         let kept: usize = kept_elements(interface);
         let variables: usize = interface.variables.iter().map(Field::len).sum();
@@ -107,8 +113,9 @@ impl Estimate {
         // fused and unfused variants of one body have equal estimates
         let has_body_of = |of: &Isa| self.code.iter().any(|code| code.isa == of);
         let others = self.code.iter().skip_while(|code| !code.usual).skip(1);
-        let others =
-            others.filter(|code| code.isa.instructions.is_some() && !code.isa.body_of.is_some_and(has_body_of));
+        let others = others.filter(|code| {
+            code.isa.instructions.is_some() && !code.isa.body_of.is_some_and(has_body_of)
+        });
         let mut instructions = format!("about {} instructions", code.instructions);
         for other in others {
             _ = write!(instructions, ", {} with {}", other.instructions, other.isa.name);
@@ -145,7 +152,12 @@ impl Estimate {
 }
 
 /// Instructions of a kernel in one step.
-pub(crate) fn of_kernel(kernel: &Kernel, body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> f64 {
+pub(crate) fn of_kernel(
+    kernel: &Kernel,
+    body: BodyRef<'_>,
+    isa: &Isa,
+    costs: &Instructions,
+) -> f64 {
     work::of_kernel(kernel, body, isa, costs, false).instructions(costs)
 }
 

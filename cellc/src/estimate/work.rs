@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::arch::{Instructions, Isa, TILE_WORDS, Work};
 use crate::kernel::{
-    Base, BodyRef, BufferId, Copied, Element, Expr, Kernel, LaneOp, Local, Place, Stmt, Var, WindowId,
+    Base, BodyRef, BufferId, Copied, Element, Expr, Kernel, LaneOp, Local, Place, Stmt, Var,
+    WindowId,
 };
 
 /// Amount of each kind of [`Work`].
@@ -90,7 +91,13 @@ fn functions(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Vec<Amounts>
 }
 
 /// Work of a kernel in one step, or in its code if `text`.
-pub(super) fn of_kernel(kernel: &Kernel, body: BodyRef<'_>, isa: &Isa, costs: &Instructions, text: bool) -> Amounts {
+pub(super) fn of_kernel(
+    kernel: &Kernel,
+    body: BodyRef<'_>,
+    isa: &Isa,
+    costs: &Instructions,
+    text: bool,
+) -> Amounts {
     let mut functions = functions(body, isa, costs);
     if text && isa.calls {
         // functions are counted in `of_text`
@@ -167,7 +174,9 @@ impl Counting<'_> {
                 if let Expr::Length { from, most, .. } = value
                     && let Some(all) = self.table(*from)
                 {
-                    let limited = all.iter().map(|length| (*length).min(u32::try_from(*most).unwrap_or(u32::MAX)));
+                    let limited = all
+                        .iter()
+                        .map(|length| (*length).min(u32::try_from(*most).unwrap_or(u32::MAX)));
                     self.lengths.insert(*var, limited.collect());
                 }
                 match self.is_one_load(value) {
@@ -191,7 +200,10 @@ impl Counting<'_> {
                 let mut inner = self.block(body);
                 inner.add(Work::Iteration, 1.0);
                 inner.add(Work::Window, walks.len() as f64);
-                inner.add(Work::Overlap, walks.iter().filter(|walk| walk.step < walk.len).count() as f64);
+                inner.add(
+                    Work::Overlap,
+                    walks.iter().filter(|walk| walk.step < walk.len).count() as f64,
+                );
                 sum.add_all(&inner, if self.text { 1.0 } else { *count as f64 });
                 sum.add(Work::Loop, 1.0);
             }
@@ -230,7 +242,10 @@ impl Counting<'_> {
             // one AMX instruction: 16 words for each of 16 rows and 16 columns
             Stmt::Tiles(tiles) => {
                 let each = (TILE_WORDS * TILE_WORDS * TILE_WORDS) as f64;
-                sum.add(Work::DotQuads, if self.text { 1.0 } else { tiles.products() as f64 / each });
+                sum.add(
+                    Work::DotQuads,
+                    if self.text { 1.0 } else { tiles.products() as f64 / each },
+                );
             }
             Stmt::Comment(_) => {}
         }
@@ -239,7 +254,12 @@ impl Counting<'_> {
     /// Contents of the table at `from`, or `None` if `from` is no table.
     fn table(&self, from: Place) -> Option<&[u32]> {
         let buffer = self.buffer(from);
-        self.body.program.tables.iter().find(|(known, _)| *known == buffer).map(|(_, values)| &values[..])
+        self.body
+            .program
+            .tables
+            .iter()
+            .find(|(known, _)| *known == buffer)
+            .map(|(_, values)| &values[..])
     }
 
     /// Fraction of iterations with first < second; `None` if unknown when compiling.
@@ -272,7 +292,8 @@ impl Counting<'_> {
         let extents = copied.dims.iter().map(|dim| dim.extent as f64);
         let elements: f64 = if self.text { 1.0 } else { extents.product() };
         let line = copied.dims.last().map_or(1, |dim| dim.extent) as f64;
-        let neighbours = copied.dims.last().is_none_or(|dim| dim.from_stride == 1 && dim.to_stride == 1);
+        let neighbours =
+            copied.dims.last().is_none_or(|dim| dim.from_stride == 1 && dim.to_stride == 1);
         sum.add(if neighbours { Work::Neighbour } else { Work::Element }, elements);
         sum.add(Work::Line, if self.text { 1.0 } else { elements / line });
     }
@@ -294,13 +315,17 @@ impl Counting<'_> {
             Expr::Const { .. } => sum.add(Work::Constant, 1.0),
             Expr::Var(_) => {}
             // loads give bits at no cost
-            Expr::Op(LaneOp::ToBits, args) if matches!(args[..], [Expr::Load { .. } | Expr::Splat { .. }]) => {
+            Expr::Op(LaneOp::ToBits, args)
+                if matches!(args[..], [Expr::Load { .. } | Expr::Splat { .. }]) =>
+            {
                 self.expression(&args[0], sum);
             }
             Expr::Op(operation, args) if operation.is_dot() => {
                 for arg in args {
                     match arg {
-                        Expr::Op(LaneOp::ToBits, of) => of.iter().for_each(|of| self.expression(of, sum)),
+                        Expr::Op(LaneOp::ToBits, of) => {
+                            of.iter().for_each(|of| self.expression(of, sum))
+                        }
                         _ => self.expression(arg, sum),
                     }
                 }
@@ -318,7 +343,9 @@ impl Counting<'_> {
                     LaneOp::Add | LaneOp::Sub => Work::Add,
                     LaneOp::Mul => Work::Multiply,
                     LaneOp::Div => Work::Divide,
-                    LaneOp::Max | LaneOp::Min | LaneOp::MaxMagnitude | LaneOp::SelectLess => Work::Select,
+                    LaneOp::Max | LaneOp::Min | LaneOp::MaxMagnitude | LaneOp::SelectLess => {
+                        Work::Select
+                    }
                     LaneOp::Flush => Work::Flush,
                     LaneOp::FromSigned => Work::Convert,
                     _ => Work::Bits,

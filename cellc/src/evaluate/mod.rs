@@ -4,9 +4,9 @@
 //! This module moves values and iterates over time. The [`Arithmetic`] computes.
 
 use crate::core::{
-    Concat, Convolve, CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Denormals, Dense, Integers, Lengths, Lookup,
-    LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, Small, Softmax, Source, TopK, Variable, View,
-    WeightSource,
+    Concat, Convolve, CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Denormals, Dense, Integers,
+    Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, Small, Softmax,
+    Source, TopK, Variable, View, WeightSource,
 };
 use crate::model::Tensor;
 
@@ -43,8 +43,12 @@ pub(crate) trait Arithmetic {
     fn known(&self, value: &Self::Value) -> Option<f64>;
 
     /// One step of a recurrent cell, for one row of the batch.
-    fn step(&self, cell: &CoreCell, weights: &CellWeights<'_>, step: StepInputs<'_, Self::Value>)
-    -> State<Self::Value>;
+    fn step(
+        &self,
+        cell: &CoreCell,
+        weights: &CellWeights<'_>,
+        step: StepInputs<'_, Self::Value>,
+    ) -> State<Self::Value>;
 
     /// The first `length` steps of one row of a sequence.
     ///
@@ -63,7 +67,12 @@ pub(crate) trait Arithmetic {
     /// The elements of a channel, rounded with one scale for all windows, for a depthwise
     /// convolution of `taps` taps with integer products. `None`: unchanged. `operation` is the
     /// operation's first value.
-    fn rounded(&self, operation: usize, taps: usize, channel: &[Self::Value]) -> Option<Vec<Self::Value>>;
+    fn rounded(
+        &self,
+        operation: usize,
+        taps: usize,
+        channel: &[Self::Value],
+    ) -> Option<Vec<Self::Value>>;
 
     /// A stored row of a matrix, computed once for all vectors.
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Self::Row<'r>;
@@ -223,7 +232,9 @@ impl<'a> MatrixRow<'a> {
     /// A unique key of the row among the model's constants. `None` for run-time weights.
     pub(crate) fn place(self) -> Option<(usize, usize)> {
         match self.numbers {
-            WeightNumbers::Constant(tensor) => Some((std::ptr::from_ref(tensor).addr(), self.first)),
+            WeightNumbers::Constant(tensor) => {
+                Some((std::ptr::from_ref(tensor).addr(), self.first))
+            }
             WeightNumbers::Given(_) | WeightNumbers::Zero => None,
         }
     }
@@ -249,7 +260,13 @@ impl<'a> CellWeights<'a> {
         self.row(self.r, false, gate, unit)
     }
 
-    fn row(&self, matrix: (WeightNumbers<'a>, usize), of_x: bool, gate: usize, unit: usize) -> MatrixRow<'a> {
+    fn row(
+        &self,
+        matrix: (WeightNumbers<'a>, usize),
+        of_x: bool,
+        gate: usize,
+        unit: usize,
+    ) -> MatrixRow<'a> {
         let cell = self.cell;
         let (of, len) = match of_x {
             true => (Operand::X, cell.input_size),
@@ -272,7 +289,9 @@ impl<'a> CellWeights<'a> {
 
     /// The peephole of `unit`, of f, i or o (0, 1 or 2). `None` if the cell has no peepholes.
     pub(crate) fn p(&self, gate: usize, unit: usize) -> Option<f64> {
-        self.p.map(|(p, first)| p.at(first + self.cell.layout.peepholes[gate] * self.cell.hidden_size + unit))
+        self.p.map(|(p, first)| {
+            p.at(first + self.cell.layout.peepholes[gate] * self.cell.hidden_size + unit)
+        })
     }
 }
 
@@ -304,11 +323,21 @@ pub(crate) fn evaluate<A: Arithmetic>(
 ) -> Outcome<A::Value> {
     assert_eq!(parameters.len(), model.parameters.len(), "a value for every parameter");
     for (parameter, values) in model.parameters.iter().zip(parameters) {
-        assert_eq!(values.len(), parameter.shape.iter().product::<usize>(), "elements of {:?}", parameter.names);
+        assert_eq!(
+            values.len(),
+            parameter.shape.iter().product::<usize>(),
+            "elements of {:?}",
+            parameter.names
+        );
     }
     assert_eq!(variables.len(), model.variables.len(), "a value for every variable");
     for (variable, values) in model.variables.iter().zip(variables) {
-        assert_eq!(values.len(), variable.shape.iter().product::<usize>(), "elements of {:?}", variable.name);
+        assert_eq!(
+            values.len(),
+            variable.shape.iter().product::<usize>(),
+            "elements of {:?}",
+            variable.name
+        );
     }
     let values = vec![Vec::new(); model.values.len()];
     let denormals = Denormals::new(model, arithmetic.flush_below(), usize::MAX);
@@ -372,7 +401,9 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
     fn number(&self, numbers: WeightNumbers<'_>, i: usize) -> A::Value {
         match numbers {
             WeightNumbers::Given(_) => self.arithmetic.given(numbers.at(i)),
-            WeightNumbers::Constant(_) | WeightNumbers::Zero => self.arithmetic.constant(numbers.at(i)),
+            WeightNumbers::Constant(_) | WeightNumbers::Zero => {
+                self.arithmetic.constant(numbers.at(i))
+            }
         }
     }
 
@@ -410,7 +441,8 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
                 CoreOp::View(view) => (view.out, self.view(view)),
                 CoreOp::Concat(concat) => (concat.out, self.concat(concat)),
             };
-            self.values[out] = if self.denormals.is_flushed_at(out) { self.flush(values) } else { values };
+            self.values[out] =
+                if self.denormals.is_flushed_at(out) { self.flush(values) } else { values };
         }
     }
 
@@ -434,7 +466,9 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             None | Some(Lengths::Full) => steps as f64,
             Some(Lengths::Constant(lengths)) => lengths[n] as f64,
             Some(Lengths::Parameter(i)) => self.parameters[*i][n],
-            Some(Lengths::Computed(source)) => self.arithmetic.known(&self.get(*source)[n]).unwrap_or(f64::NAN),
+            Some(Lengths::Computed(source)) => {
+                self.arithmetic.known(&self.get(*source)[n]).unwrap_or(f64::NAN)
+            }
         };
         let row = |n: usize| Row {
             x: &x[n * steps * inputs..][..steps * inputs],
@@ -481,7 +515,8 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             len: inputs,
         };
         let matrix: Vec<_> = (0..outputs).map(|j| self.arithmetic.encoded(row(j))).collect();
-        let element = |r: usize, j: usize| self.arithmetic.row(&matrix[j], &x[r * inputs..][..inputs]);
+        let element =
+            |r: usize, j: usize| self.arithmetic.row(&matrix[j], &x[r * inputs..][..inputs]);
         (0..dense.rows * outputs).map(|k| element(k / outputs, k % outputs)).collect()
     }
 
@@ -490,10 +525,14 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         let (a, b) = (self.get(matmul.a), self.get(matmul.b));
         let MatMul { batch, rows, inner, columns, .. } = *matmul;
         let element = |n: usize, r: usize, j: usize| {
-            let term = |i: usize| (a[(n * rows + r) * inner + i].clone(), b[(n * inner + i) * columns + j].clone());
+            let term = |i: usize| {
+                (a[(n * rows + r) * inner + i].clone(), b[(n * inner + i) * columns + j].clone())
+            };
             self.arithmetic.dot((0..inner).map(term))
         };
-        (0..batch * rows * columns).map(|k| element(k / columns / rows, k / columns % rows, k % columns)).collect()
+        (0..batch * rows * columns)
+            .map(|k| element(k / columns / rows, k / columns % rows, k % columns))
+            .collect()
     }
 
     fn convolve(&self, convolve: &Convolve) -> Vec<A::Value> {
@@ -503,10 +542,15 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         let (terms, line, gap) = (inputs * offsets.len(), convolve.line(), convolve.lines.1);
         let zero = self.arithmetic.constant(0.0);
         // by channel, a pad behind its elements
-        let rounded: Option<Vec<Vec<A::Value>>> = convolve.is_depthwise().then_some(()).and_then(|()| {
-            let channels = x.chunks_exact(given).map(|channel| [channel, std::slice::from_ref(&zero)].concat());
-            channels.map(|channel| self.arithmetic.rounded(convolve.out, terms, &channel)).collect()
-        });
+        let rounded: Option<Vec<Vec<A::Value>>> =
+            convolve.is_depthwise().then_some(()).and_then(|()| {
+                let channels = x
+                    .chunks_exact(given)
+                    .map(|channel| [channel, std::slice::from_ref(&zero)].concat());
+                channels
+                    .map(|channel| self.arithmetic.rounded(convolve.out, terms, &channel))
+                    .collect()
+            });
         let numbers = match convolve.w {
             Source::Constant(constant) => WeightNumbers::Constant(&self.model.constants[constant]),
             _ => unreachable!("validate: weights of a convolution are constants"),
@@ -516,17 +560,23 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             MatrixRow { value: convolve.out, of, numbers, first: m * terms, stride: 1, len: terms }
         };
         let rounded = rounded.map(|rounded| {
-            (rounded, (0..groups * outputs).map(|m| self.arithmetic.encoded(row(m))).collect::<Vec<_>>())
+            (
+                rounded,
+                (0..groups * outputs).map(|m| self.arithmetic.encoded(row(m))).collect::<Vec<_>>(),
+            )
         });
         let element = |n: usize, m: usize, q: usize| {
             let first = (n * groups + m / outputs) * inputs;
             let inside = |tap: usize| {
                 let at = (convolve.start + q + offsets[tap]).checked_sub(convolve.pads.0);
-                let on_line = at.and_then(|at| Some(at / line * (line - gap) + (at % line).checked_sub(gap)?));
+                let on_line = at
+                    .and_then(|at| Some(at / line * (line - gap) + (at % line).checked_sub(gap)?));
                 on_line.filter(|at| *at < given)
             };
             if let Some((rounded, rows)) = &rounded {
-                let values: Vec<_> = (0..terms).map(|k| rounded[first][inside(k).unwrap_or(given)].clone()).collect();
+                let values: Vec<_> = (0..terms)
+                    .map(|k| rounded[first][inside(k).unwrap_or(given)].clone())
+                    .collect();
                 return self.arithmetic.row(&rows[m], &values);
             }
             let term = |k: usize| {
@@ -538,7 +588,8 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         };
         let channels = groups * outputs;
         let all = 0..convolve.batch * channels * positions;
-        all.map(|k| element(k / positions / channels, k / positions % channels, k % positions)).collect()
+        all.map(|k| element(k / positions / channels, k / positions % channels, k % positions))
+            .collect()
     }
 
     fn pointwise(&self, pointwise: &Pointwise) -> Vec<A::Value> {
@@ -547,7 +598,9 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         let strides = |&input: &Source| broadcast(self.model.shape(input), shape);
         let strides: Vec<_> = pointwise.inputs.iter().map(strides).collect();
         let element = |index: &[usize]| {
-            let operand = |(values, strides): (&Vec<A::Value>, &Vec<isize>)| values[place(index, 0, strides)].clone();
+            let operand = |(values, strides): (&Vec<A::Value>, &Vec<isize>)| {
+                values[place(index, 0, strides)].clone()
+            };
             let operands: Vec<_> = operands.iter().zip(&strides).map(operand).collect();
             self.arithmetic.pointwise(pointwise.function, &operands)
         };
@@ -557,12 +610,15 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
     fn softmax(&self, softmax: &Softmax) -> Vec<A::Value> {
         let mut values = self.get(softmax.input);
         let shape = self.model.shape(softmax.input);
-        let (len, stride) = (shape[softmax.axis], shape[softmax.axis + 1..].iter().product::<usize>());
+        let (len, stride) =
+            (shape[softmax.axis], shape[softmax.axis + 1..].iter().product::<usize>());
         for outer in 0..values.len() / (len * stride) {
             for inner in 0..stride {
                 let at = |k: usize| (outer * len + k) * stride + inner;
                 let line: Vec<_> = (0..len).map(|k| values[at(k)].clone()).collect();
-                for (k, value) in self.arithmetic.softmax(&line, softmax.log).into_iter().enumerate() {
+                for (k, value) in
+                    self.arithmetic.softmax(&line, softmax.log).into_iter().enumerate()
+                {
                     values[at(k)] = value;
                 }
             }
@@ -576,8 +632,9 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         let element = |at: usize| {
             let (at, column) = (at / inner, at % inner);
             let one = |k: usize| values[(at * size + k) * inner + column].clone();
-            let combined =
-                |a: &A::Value, b: &A::Value| self.arithmetic.pointwise(reduce.function, &[a.clone(), b.clone()]);
+            let combined = |a: &A::Value, b: &A::Value| {
+                self.arithmetic.pointwise(reduce.function, &[a.clone(), b.clone()])
+            };
             let mut chains: Vec<A::Value> = (0..reduce.chains).map(one).collect();
             for k in reduce.chains..size {
                 let chain = k % reduce.chains;
@@ -595,7 +652,10 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
     /// Integers, clamped to the range of computations.
     fn integers(&self, integers: &Integers) -> Vec<A::Value> {
         let taken = |v: &f64| v.clamp(integers.least.into(), integers.most.into());
-        self.parameters[integers.parameter].iter().map(|v| self.arithmetic.given(taken(v))).collect()
+        self.parameters[integers.parameter]
+            .iter()
+            .map(|v| self.arithmetic.given(taken(v)))
+            .collect()
     }
 
     fn lookup(&self, lookup: &Lookup) -> Vec<A::Value> {
@@ -617,7 +677,8 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         let (values, places): (Vec<_>, Vec<_>) = rows.flatten().unzip();
         for (out, values) in [(top.values, values), (top.places, places)] {
             if let Some(out) = out {
-                self.values[out] = if self.denormals.is_flushed_at(out) { self.flush(values) } else { values };
+                self.values[out] =
+                    if self.denormals.is_flushed_at(out) { self.flush(values) } else { values };
             }
         }
     }
@@ -625,11 +686,15 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
     fn view(&self, view: &View) -> Vec<A::Value> {
         let input = self.get(view.input);
         let shape = &self.model.values[view.out].shape;
-        indices(shape).map(|index| input[place(&index, view.offset, &view.strides)].clone()).collect()
+        indices(shape)
+            .map(|index| input[place(&index, view.offset, &view.strides)].clone())
+            .collect()
     }
 
     fn concat(&self, concat: &Concat) -> Vec<A::Value> {
-        let part = |&input: &Source| (self.get(input), self.model.shape(input)[concat.axis..].iter().product());
+        let part = |&input: &Source| {
+            (self.get(input), self.model.shape(input)[concat.axis..].iter().product())
+        };
         side_by_side(&concat.inputs.iter().map(part).collect::<Vec<_>>())
     }
 
@@ -665,7 +730,8 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
                 None => 0,
             };
             let run = self.model.shape(result.of).get(axis..).unwrap_or_default().iter().product();
-            self.values[result.out] = side_by_side(&pieces.into_iter().map(|p| (p, run)).collect::<Vec<_>>());
+            self.values[result.out] =
+                side_by_side(&pieces.into_iter().map(|p| (p, run)).collect::<Vec<_>>());
         }
     }
 
@@ -710,7 +776,10 @@ fn broadcast(from: &[usize], shape: &[usize]) -> Vec<isize> {
 
 /// The concatenation of parts.
 fn side_by_side<V: Clone>(parts: &[(Vec<V>, usize)]) -> Vec<V> {
-    let turns = parts.first().map_or(0, |(values, run)| values.len().checked_div(*run).unwrap_or(0));
-    let turn = |t: usize| parts.iter().flat_map(move |(values, run)| values[t * run..][..*run].iter().cloned());
+    let turns =
+        parts.first().map_or(0, |(values, run)| values.len().checked_div(*run).unwrap_or(0));
+    let turn = |t: usize| {
+        parts.iter().flat_map(move |(values, run)| values[t * run..][..*run].iter().cloned())
+    };
     (0..turns).flat_map(turn).collect()
 }

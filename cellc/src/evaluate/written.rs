@@ -1,8 +1,8 @@
 //! Models written out by hand, for tests.
 
 use crate::core::{
-    CoreModel, CoreNode, CoreOp, CoreValue, LayerPlace, Lengths, Parameter, Pointwise, PointwiseFunction, ResultValue,
-    Sequence, Source, Variable, WeightSource,
+    CoreModel, CoreNode, CoreOp, CoreValue, LayerPlace, Lengths, Parameter, Pointwise,
+    PointwiseFunction, ResultValue, Sequence, Source, Variable, WeightSource,
 };
 use crate::model::{Activation, ElementType, Tensor};
 
@@ -40,7 +40,8 @@ impl Written {
     }
 
     pub(crate) fn constant(&mut self, shape: &[usize], values: &[f32]) -> usize {
-        let tensor = Tensor::from_f32(shape.to_vec(), values).expect("as many values as the shape needs");
+        let tensor =
+            Tensor::from_f32(shape.to_vec(), values).expect("as many values as the shape needs");
         self.0.constants.push(tensor);
         self.0.constants.len() - 1
     }
@@ -64,7 +65,12 @@ impl Written {
         self.0.nodes.push(node(op));
     }
 
-    pub(crate) fn pointwise(&mut self, function: PointwiseFunction, inputs: &[Source], shape: &[usize]) -> Source {
+    pub(crate) fn pointwise(
+        &mut self,
+        function: PointwiseFunction,
+        inputs: &[Source],
+        shape: &[usize],
+    ) -> Source {
         let out = self.value(shape);
         self.push(CoreOp::Pointwise(Pointwise { function, inputs: inputs.to_vec(), out }));
         Source::Value(out)
@@ -72,12 +78,24 @@ impl Written {
 
     pub(crate) fn result(&mut self, source: Source) {
         let (names, shape) = (Vec::new(), self.0.shape(source).to_vec());
-        self.0.results.push(ResultValue { names, shape, element: ElementType::F32, source, parts: None });
+        self.0.results.push(ResultValue {
+            names,
+            shape,
+            element: ElementType::F32,
+            source,
+            parts: None,
+        });
     }
 }
 
 pub(crate) fn node(op: CoreOp) -> CoreNode {
-    CoreNode { name: String::new(), kind: String::new(), op, ledger: Vec::new(), layer: LayerPlace::default() }
+    CoreNode {
+        name: String::new(),
+        kind: String::new(),
+        op,
+        ledger: Vec::new(),
+        layer: LayerPlace::default(),
+    }
 }
 
 /// Activations that change nothing, so that sums can be followed by hand: relu of what is positive.

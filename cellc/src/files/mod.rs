@@ -42,12 +42,16 @@ pub fn write_all(files: &[NewFile]) -> Result<(), Error> {
         let place = place.map_err(|error| Error::write(path, error))?;
         if let Place::Regular(target) = place {
             if !known.insert(target.clone()) {
-                return Err(Error::write(path, io::Error::other("another file is to be written to the same place")));
+                return Err(Error::write(
+                    path,
+                    io::Error::other("another file is to be written to the same place"),
+                ));
             }
             if !has_content(&target, bytes) {
                 let folder = folder_of(&target);
                 temporary::remove_stale_files(folder);
-                let new = Unfinished::write(folder, &target, bytes).map_err(|error| Error::write(path, error))?;
+                let new = Unfinished::write(folder, &target, bytes)
+                    .map_err(|error| Error::write(path, error))?;
                 unfinished.push(Replacement { path, target, new });
             }
         } else if let Place::Through(target) = place {
@@ -74,7 +78,10 @@ fn replace(files: &[Replacement<'_>]) -> Result<(), Error> {
     // A single file needs no copy to undo its rename.
     let kept: Vec<_> = match files {
         [_] => vec![None],
-        _ => files.iter().map(|file| Unfinished::copy(folder_of(&file.target), &file.target).ok()).collect(),
+        _ => files
+            .iter()
+            .map(|file| Unfinished::copy(folder_of(&file.target), &file.target).ok())
+            .collect(),
     };
     let existed: Vec<_> = files.iter().map(|file| file.target.exists()).collect();
     let mut present = temporary::present();
@@ -107,7 +114,8 @@ pub fn is_foreign(path: &Path) -> Option<bool> {
     // opening a pipe would wait for a writer
     let length = fs::metadata(path).ok().filter(|metadata| metadata.is_file())?.len();
     let mut start = Vec::new();
-    let read = fs::File::open(path).and_then(|file| file.take(MOST_OF_COMMENT).read_to_end(&mut start));
+    let read =
+        fs::File::open(path).and_then(|file| file.take(MOST_OF_COMMENT).read_to_end(&mut start));
     // an unreadable file causes an error later, when it is replaced
     let is_source = || start.windows(WRITTEN_BY.len()).any(|words| words == WRITTEN_BY);
     (length > 0 && read.is_ok()).then(|| !is_source() && !is_weights_file(path))
@@ -145,25 +153,37 @@ pub fn common_interface(path: &Path, others: &[NewFile]) -> Result<Option<NewFil
     let lower_case = |path: &Path| path.file_name().map(|name| name.to_ascii_lowercase());
     // a header of this name in another folder would include itself
     if others.iter().any(|other| lower_case(&other.path) == lower_case(path)) {
-        return refused("a file that belongs to the model has this name", "choose another name for one of them");
+        return refused(
+            "a file that belongs to the model has this name",
+            "choose another name for one of them",
+        );
     }
     if !path.is_file() {
         // opening a pipe would wait for a writer
         return Ok(Some(NewFile { path: path.to_owned(), bytes: Arc::new(INTERFACE.into()) }));
     }
-    let text = bounded::read(path, &INTERFACE_LIMIT)
-        .and_then(|bytes| String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)));
+    let text = bounded::read(path, &INTERFACE_LIMIT).and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    });
     match text {
         // some tools change the line ends of text files
         Ok(text) if text.lines().eq(INTERFACE.lines()) => Ok(None),
         Ok(_) => refused(
-            "there is a file of this name that is not the common interface of this version of cellc",
-            "choose another name; if another version of cellc wrote the file, delete it and generate all models again",
+            "there is a file of this name that is not the common interface of this version of \
+             cellc",
+            "choose another name; if another version of cellc wrote the file, delete it and \
+             generate all models again",
         ),
-        Err(error) if [io::ErrorKind::InvalidData, io::ErrorKind::FileTooLarge].contains(&error.kind()) => refused(
-            "there is a file of this name that is not the common interface of this version of cellc",
-            "choose another name",
-        ),
+        Err(error)
+            if [io::ErrorKind::InvalidData, io::ErrorKind::FileTooLarge]
+                .contains(&error.kind()) =>
+        {
+            refused(
+                "there is a file of this name that is not the common interface of this version of \
+                 cellc",
+                "choose another name",
+            )
+        }
         // the file is missing, or unreadable: then writing it fails with a message
         Err(_) => Ok(Some(NewFile { path: path.to_owned(), bytes: Arc::new(INTERFACE.into()) })),
     }
@@ -186,8 +206,10 @@ mod tests {
     }
 
     fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<_> =
-            fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -210,7 +232,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("mine.c"), "int f(void);\n").unwrap();
-        fs::write(at("old.rs"), "//! Generated by cellc 0.0.1. Do not edit: change the model.\n").unwrap();
+        fs::write(at("old.rs"), "//! Generated by cellc 0.0.1. Do not edit: change the model.\n")
+            .unwrap();
         fs::write(at("empty"), "").unwrap();
         let found = ["mine.c", "old.rs", "empty", "absent"].map(|name| is_foreign(&at(name)));
         assert_eq!(found, [Some(true), Some(false), None, None]);
@@ -224,10 +247,16 @@ mod tests {
         fs::write(at("a"), "old").unwrap();
         fs::create_dir(at("d")).unwrap();
         let too_long = "n".repeat(256);
-        for (place, why) in [("d", "it is a folder"), ("no/such", "there is no folder"), (&too_long, "")] {
-            let failed = write_all(&[file(at("b"), "new"), file(at(place), "new"), file(at("a"), "new")]);
+        for (place, why) in
+            [("d", "it is a folder"), ("no/such", "there is no folder"), (&too_long, "")]
+        {
+            let failed =
+                write_all(&[file(at("b"), "new"), file(at(place), "new"), file(at("a"), "new")]);
             let text = failed.unwrap_err().to_string();
-            assert!(text.contains(place) && text.contains("cannot be written") && text.contains(why), "{text}");
+            assert!(
+                text.contains(place) && text.contains("cannot be written") && text.contains(why),
+                "{text}"
+            );
             assert_eq!(names(folder.path()), ["a", "d"]);
             assert_eq!(fs::read(at("a")).unwrap(), b"old");
         }
@@ -243,7 +272,8 @@ mod tests {
             Replacement { path: Path::new(path), target, new }
         };
         // A rename into a folder that does not exist fails.
-        let files = [replacement("a", at("a")), replacement("b", at("b")), replacement("c", at("no/c"))];
+        let files =
+            [replacement("a", at("a")), replacement("b", at("b")), replacement("c", at("no/c"))];
         assert!(replace(&files).unwrap_err().to_string().starts_with("c cannot be written"));
         drop(files);
         assert_eq!(names(folder.path()), ["a"]);
@@ -305,11 +335,15 @@ mod tests {
             });
             write_all(&[file(pipe.clone(), "text"), file("/dev/null".into(), "text")]).unwrap();
             assert_eq!(reader.join().unwrap(), "text");
-            assert!(!fs::metadata(pipe).unwrap().is_file() && !fs::metadata("/dev/null").unwrap().is_file());
+            assert!(
+                !fs::metadata(pipe).unwrap().is_file()
+                    && !fs::metadata("/dev/null").unwrap().is_file()
+            );
             if Path::new("/dev/full").exists() {
                 let net = folder.path().join("net.h");
-                let text =
-                    write_all(&[file(net.clone(), ""), file("/dev/full".into(), "text")]).unwrap_err().to_string();
+                let text = write_all(&[file(net.clone(), ""), file("/dev/full".into(), "text")])
+                    .unwrap_err()
+                    .to_string();
                 assert!(text.starts_with("/dev/full cannot be written") && !net.exists(), "{text}");
             }
         }

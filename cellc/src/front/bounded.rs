@@ -16,13 +16,17 @@ pub(crate) struct Limit {
 impl Limit {
     /// The error for a file above the limit.
     pub(crate) fn exceeded(&self, found: Option<u64>) -> io::Error {
-        let found = found.map_or_else(|| "it has more".to_owned(), |bytes| format!("it has {bytes} bytes"));
+        let found =
+            found.map_or_else(|| "it has more".to_owned(), |bytes| format!("it has {bytes} bytes"));
         let limit = match self.bytes {
             bytes if bytes % (1 << 30) == 0 => format!("{} GiB", bytes >> 30),
             bytes if bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
             bytes => format!("{bytes} bytes"),
         };
-        io::Error::new(io::ErrorKind::FileTooLarge, format!("{found}; the limit for {} is {limit}", self.what))
+        io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("{found}; the limit for {} is {limit}", self.what),
+        )
     }
 }
 
@@ -118,6 +122,9 @@ mod tests {
             // the reader of a pipe may have closed it before the end
             _ = writer.join().unwrap();
         }
-        assert_eq!(refused(Path::new("/dev/zero")), "it is a device; regular files and pipes are read");
+        assert_eq!(
+            refused(Path::new("/dev/zero")),
+            "it is a device; regular files and pipes are read"
+        );
     }
 }

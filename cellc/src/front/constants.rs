@@ -6,7 +6,11 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, quote
 use crate::model::{Dim, ElementType, Model, Op, Tensor};
 
 /// Replaces the named inputs by constants. Each number fills all elements of its input.
-pub(super) fn fix(model: &mut Model, constants: &[(String, String)], wording: Wording) -> Diagnostics {
+pub(super) fn fix(
+    model: &mut Model,
+    constants: &[(String, String)],
+    wording: Wording,
+) -> Diagnostics {
     let mut problems = Diagnostics::default();
     for (name, text) in constants {
         let place = model.parameters.iter().position(|&node| {
@@ -19,7 +23,11 @@ pub(super) fn fix(model: &mut Model, constants: &[(String, String)], wording: Wo
             Diagnostic::error(Origin::Unknown, found).valid(valid).help(format!("correct {option}"))
         };
         let Some(place) = place else {
-            let names = model.parameters.iter().map(|&node| quoted(&model.nodes[node].name)).collect::<Vec<_>>();
+            let names = model
+                .parameters
+                .iter()
+                .map(|&node| quoted(&model.nodes[node].name))
+                .collect::<Vec<_>>();
             let found = format!("{option} names {}, which is no input", quoted(name));
             problems.push(refused(found, names.join(", ")));
             continue;
@@ -28,7 +36,9 @@ pub(super) fn fix(model: &mut Model, constants: &[(String, String)], wording: Wo
         let value = &mut model.values[model.nodes[node].outputs[0].0];
         let shape: Vec<usize> = match &value.shape {
             None => Vec::new(),
-            Some(dims) => dims.iter().map(|dim| if let Dim::Fixed(size) = dim { *size } else { 1 }).collect(),
+            Some(dims) => {
+                dims.iter().map(|dim| if let Dim::Fixed(size) = dim { *size } else { 1 }).collect()
+            }
         };
         let Some(tensor) = filled(&shape, value.element, text) else {
             let found = format!(
@@ -37,8 +47,10 @@ pub(super) fn fix(model: &mut Model, constants: &[(String, String)], wording: Wo
                 quoted(name),
                 value.element.name()
             );
-            problems
-                .push(refused(found, "one number of that type, for an input of at most a million elements".to_owned()));
+            problems.push(refused(
+                found,
+                "one number of that type, for an input of at most a million elements".to_owned(),
+            ));
             continue;
         };
         value.shape = Some(shape.into_iter().map(Dim::Fixed).collect());
@@ -50,7 +62,10 @@ pub(super) fn fix(model: &mut Model, constants: &[(String, String)], wording: Wo
 
 /// A tensor with all elements equal to the number. `None` if the element type cannot represent it.
 fn filled(shape: &[usize], element: ElementType, text: &str) -> Option<Tensor> {
-    let count = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size)).filter(|&count| count <= 1 << 20)?;
+    let count = shape
+        .iter()
+        .try_fold(1usize, |all, &size| all.checked_mul(size))
+        .filter(|&count| count <= 1 << 20)?;
     let text = text.trim();
     if element.is_float() {
         let value: f32 = text.parse().ok().filter(|value: &f32| value.is_finite())?;
@@ -63,7 +78,8 @@ fn filled(shape: &[usize], element: ElementType, text: &str) -> Option<Tensor> {
     };
     let size = element.size();
     // the number must fit into the element type
-    let one = Tensor::new(Vec::new(), element, Arc::new(value.to_le_bytes()[..size].to_vec()), 0..size)?;
+    let one =
+        Tensor::new(Vec::new(), element, Arc::new(value.to_le_bytes()[..size].to_vec()), 0..size)?;
     if one.get_i64(0) != Some(value) {
         return None;
     }

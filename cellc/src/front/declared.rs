@@ -33,19 +33,26 @@ impl Declared {
             return None;
         }
         let (rows, steps) = (self.keys.get(Key::Batch), self.steps());
-        let mut stack = Stack::new(self.declared_by, self.name.clone(), self.input_size.clone(), rows, steps);
+        let mut stack =
+            Stack::new(self.declared_by, self.name.clone(), self.input_size.clone(), rows, steps);
         let mut one = self.clone();
         one.keys.remove(Key::Layers);
         let mut weights = one.weights.take();
         let known = weights.as_mut().map(|said| std::mem::take(&mut said.value.layers));
         for layer in 0..self.layer_count() {
-            one.weights = weights.as_ref().map(|Spanned { value: Baked { taken, file, .. }, origin }| {
-                let layers = known.iter().flatten().skip(layer).take(1).cloned().collect();
-                Spanned {
-                    value: Baked { layers, taken: taken.clone(), file: file.clone(), ..Baked::default() },
-                    origin: origin.clone(),
-                }
-            });
+            one.weights =
+                weights.as_ref().map(|Spanned { value: Baked { taken, file, .. }, origin }| {
+                    let layers = known.iter().flatten().skip(layer).take(1).cloned().collect();
+                    Spanned {
+                        value: Baked {
+                            layers,
+                            taken: taken.clone(),
+                            file: file.clone(),
+                            ..Baked::default()
+                        },
+                        origin: origin.clone(),
+                    }
+                });
             one.input_size.value = self.layer_input(layer);
             stack.push_recurrent(one.clone());
         }
@@ -71,12 +78,22 @@ impl Declared {
             refuse(origin, "a direction is given for one step".to_owned(), &valid, "");
         }
         if let Some(clip) = self.keys.get::<f32>(Key::Clip).filter(|clip| !is_clip(clip.value)) {
-            refuse(&clip.origin, format!("{} is {}", Key::Clip.worded(wording), clip.value), CLIP, "");
+            refuse(
+                &clip.origin,
+                format!("{} is {}", Key::Clip.worded(wording), clip.value),
+                CLIP,
+                "",
+            );
         }
         if let Some(layers) = self.keys.get::<usize>(Key::Layers)
             && !(1..=MOST_LAYERS).contains(&layers.value)
         {
-            refuse(&layers.origin, format!("{} layers", layers.value), &format!("1 to {MOST_LAYERS}"), "");
+            refuse(
+                &layers.origin,
+                format!("{} layers", layers.value),
+                &format!("1 to {MOST_LAYERS}"),
+                "",
+            );
         }
         let alone = match (self.is_apples, self.family) {
             (true, _) => Some("Apple's gru"),
@@ -87,18 +104,28 @@ impl Declared {
             refuse(&self.name.origin, format!("several layers of {name}"), "one layer", "");
         }
         if let (Some(name), Some(origin)) = (alone, self.keys.on(Key::Skip)) {
-            refuse(origin, format!("{} is set on {name}", Key::Skip.worded(wording)), "a GRU, an LSTM or an RNN", "");
+            refuse(
+                origin,
+                format!("{} is set on {name}", Key::Skip.worded(wording)),
+                "a GRU, an LSTM or an RNN",
+                "",
+            );
         }
         for key in [Key::InputForget, Key::Peepholes, Key::WeightsFormat] {
             let Some(origin) = self.keys.origin(key) else { continue };
             if self.family != Family::Lstm || self.steps().is_some() {
-                let found = format!("{} is given, and {} has none", key.worded(wording), self.operation());
+                let found =
+                    format!("{} is given, and {} has none", key.worded(wording), self.operation());
                 refuse(origin, found, "one step of an LSTM: LSTMCell-1 has it", "");
             }
         }
         if let Some(gate) = apple::contradiction(&self.keys).filter(|_| self.is_apples) {
-            let found = format!("the reset gate is {} here, and the flag says otherwise", gate.value.name());
-            let valid = "true with after_mat_mul, false with one of the others: apply_reset_gate_after_mat_mul";
+            let found = format!(
+                "the reset gate is {} here, and the flag says otherwise",
+                gate.value.name()
+            );
+            let valid = "true with after_mat_mul, false with one of the others: \
+                apply_reset_gate_after_mat_mul";
             refuse(&gate.origin, found, valid, "give one of the two");
         }
         if let (true, Some(Spanned { value: Direction::Bidirectional, origin })) =
@@ -108,9 +135,18 @@ impl Declared {
             refuse(&origin, found, "forward, reverse", "");
         }
         let sizes = [self.rows(), 2, self.hidden_size.value];
-        if sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size)).is_none_or(|all| all > MOST_STATES) {
+        if sizes
+            .iter()
+            .try_fold(1usize, |all, &size| all.checked_mul(size))
+            .is_none_or(|all| all > MOST_STATES)
+        {
             let found = format!("{} rows of {} states", self.rows(), self.hidden_size.value);
-            refuse(&self.hidden_size.origin, found, &format!("at most {} states in all", MOST_STATES / 2), "");
+            refuse(
+                &self.hidden_size.origin,
+                found,
+                &format!("at most {} states in all", MOST_STATES / 2),
+                "",
+            );
         }
         if let Some(Spanned { value: weights, origin }) = &self.weights {
             problems.extend(weights.warnings.clone());
@@ -119,7 +155,8 @@ impl Declared {
             for (number, layer) in given.iter().enumerate() {
                 for (name, tensor) in layer.tensors() {
                     let name = format!("{name} of layer {number}");
-                    let not_finite = tensor.not_finite().map(|value| not_finite(origin.clone(), &name, value));
+                    let not_finite =
+                        tensor.not_finite().map(|value| not_finite(origin.clone(), &name, value));
                     not_finite.into_iter().for_each(|warning| problems.push(warning));
                 }
             }
@@ -181,13 +218,19 @@ impl Declared {
         let state = last.states[0].1;
         let output = if apple::output_sequence(&self.keys) {
             let steps = self.steps().map_or(1, |said| said.value);
-            let rows = graph.reshaped("output_by_row", last.output, vec![self.rows(), steps, hidden_size], origin);
+            let rows = graph.reshaped(
+                "output_by_row",
+                last.output,
+                vec![self.rows(), steps, hidden_size],
+                origin,
+            );
             graph.transposed("output", rows, &[1, 0, 2], origin)
         } else {
             graph.transposed("output", state, &[1, 0, 2], origin)
         };
         graph.result("output", output, origin);
-        let hidden_states = graph.reshaped("hidden_states", state, vec![self.rows(), hidden_size], origin);
+        let hidden_states =
+            graph.reshaped("hidden_states", state, vec![self.rows(), hidden_size], origin);
         graph.result("hidden_states", hidden_states, origin);
     }
 }

@@ -13,13 +13,16 @@ pub(super) fn check(model: &Model, dims: &[NamedSize], wording: Wording) -> Diag
         if let Some((_, other)) = dims[..at].iter().find(|(earlier, _)| earlier == name) {
             let (other, size) = (size_text(*other), size_text(*size));
             let found = format!("{option} gives {shown} two sizes, {other} and {size}");
-            problems.push(Diagnostic::error(Origin::Unknown, found).valid("one size for each dimension"));
+            problems.push(
+                Diagnostic::error(Origin::Unknown, found).valid("one size for each dimension"),
+            );
         } else if !model.dimensions.contains(name) {
             let found = format!("{option} names {shown}, which no input has for a dimension");
             let names: Vec<_> = model.dimensions.iter().map(|name| quoted(name)).collect();
             let problem = Diagnostic::error(Origin::Unknown, found);
             problems.push(match &names[..] {
-                [] => problem.help(format!("leave {option} out: the file names no dimension of its inputs")),
+                [] => problem
+                    .help(format!("leave {option} out: the file names no dimension of its inputs")),
                 names => problem.valid(names.join(", ")).help(format!("correct {option}")),
             });
         }

@@ -1,7 +1,9 @@
 //! The graph of a model under construction, for all readers.
 
 use crate::diagnostic::Origin;
-use crate::model::{Dim, ElementType, Elementwise, LedgerEntry, Model, Node, Op, Spelling, Tensor, Value, ValueId};
+use crate::model::{
+    Dim, ElementType, Elementwise, LedgerEntry, Model, Node, Op, Spelling, Tensor, Value, ValueId,
+};
 
 /// A model under construction. Values and nodes are in the order of their addition.
 pub(super) struct Graph {
@@ -25,9 +27,19 @@ impl Graph {
     }
 
     /// Adds a value of f32 with one name. `None`: the shape is inferred later.
-    pub(super) fn value(&mut self, name: &str, shape: Option<Vec<usize>>, origin: &Origin) -> ValueId {
+    pub(super) fn value(
+        &mut self,
+        name: &str,
+        shape: Option<Vec<usize>>,
+        origin: &Origin,
+    ) -> ValueId {
         let shape = shape.map(|shape| shape.into_iter().map(Dim::Fixed).collect());
-        self.add(Value { names: vec![name.to_owned()], shape, element: ElementType::F32, origin: origin.clone() })
+        self.add(Value {
+            names: vec![name.to_owned()],
+            shape,
+            element: ElementType::F32,
+            origin: origin.clone(),
+        })
     }
 
     /// Adds an operation. Returns its index among the nodes.
@@ -68,13 +80,21 @@ impl Graph {
     }
 
     pub(super) fn integers(&mut self, name: &str, values: &[usize], origin: &Origin) -> ValueId {
-        let values: Vec<i64> = values.iter().map(|&value| i64::try_from(value).unwrap_or(i64::MAX)).collect();
-        let tensor = Tensor::from_i64(vec![values.len()], &values).expect("a tensor of that many values");
+        let values: Vec<i64> =
+            values.iter().map(|&value| i64::try_from(value).unwrap_or(i64::MAX)).collect();
+        let tensor =
+            Tensor::from_i64(vec![values.len()], &values).expect("a tensor of that many values");
         self.constant(name, &tensor, origin)
     }
 
     /// The output of an operation, with its shape inferred later.
-    pub(super) fn computed(&mut self, name: &str, op: Op, inputs: Vec<ValueId>, origin: &Origin) -> ValueId {
+    pub(super) fn computed(
+        &mut self,
+        name: &str,
+        op: Op,
+        inputs: Vec<ValueId>,
+        origin: &Origin,
+    ) -> ValueId {
         let value = self.value(name, None, origin);
         let kind = match &op {
             Op::Transpose => Some("Transpose"),
@@ -95,12 +115,24 @@ impl Graph {
         value
     }
 
-    pub(super) fn transposed(&mut self, name: &str, value: ValueId, order: &[usize], origin: &Origin) -> ValueId {
+    pub(super) fn transposed(
+        &mut self,
+        name: &str,
+        value: ValueId,
+        order: &[usize],
+        origin: &Origin,
+    ) -> ValueId {
         let order = self.integers(&format!("{name}_order"), order, origin);
         self.computed(name, Op::Transpose, vec![value, order], origin)
     }
 
-    pub(super) fn reshaped(&mut self, name: &str, value: ValueId, shape: Vec<usize>, origin: &Origin) -> ValueId {
+    pub(super) fn reshaped(
+        &mut self,
+        name: &str,
+        value: ValueId,
+        shape: Vec<usize>,
+        origin: &Origin,
+    ) -> ValueId {
         let shape = self.integers(&format!("{name}_shape"), &shape, origin);
         self.computed(name, Op::Reshape { zero_keeps: false }, vec![value, shape], origin)
     }
@@ -113,7 +145,8 @@ impl Graph {
         initial: Option<&Tensor>,
         origin: &Origin,
     ) -> ValueId {
-        let inputs = initial.map(|tensor| self.constant(&format!("{name}_initial"), tensor, origin));
+        let inputs =
+            initial.map(|tensor| self.constant(&format!("{name}_initial"), tensor, origin));
         let value = self.value(name, Some(shape), origin);
         let op = Op::ReadValue { variable: name.to_owned(), shape: None, element: None };
         self.node(name, op, inputs.into_iter().collect(), vec![value], Vec::new(), origin);
@@ -161,9 +194,12 @@ mod tests {
         let h = graph.reshaped("h_by_row", h, vec![1, sets.len(), HIDDEN], at);
         let lengths = graph.integers("lengths", &[4], at);
         let sizes: [&[usize]; 3] = [&[3 * HIDDEN, 2], &[3 * HIDDEN, HIDDEN], &[3 * HIDDEN]];
-        let [w, r, b] = sizes.map(|sizes| graph.constant("weights", &weights(sets.clone(), sizes), at));
-        let cell =
-            Cell { activations: activations.to_vec(), ..Cell::new(CellKind::Gru(ResetGate::BeforeMatMul), HIDDEN) };
+        let [w, r, b] =
+            sizes.map(|sizes| graph.constant("weights", &weights(sets.clone(), sizes), at));
+        let cell = Cell {
+            activations: activations.to_vec(),
+            ..Cell::new(CellKind::Gru(ResetGate::BeforeMatMul), HIDDEN)
+        };
         let outputs = ["y", "h_out"].map(|name| graph.value(name, None, at));
         graph.node(
             "gru",
@@ -183,7 +219,8 @@ mod tests {
         let reverse = [Activation::HardSigmoid { alpha: 0.3, beta: 0.4 }, Activation::Softsign];
         let x = vec![vec![0.5, -1.0, 0.25, 0.75, -0.5, 0.125, 1.0, -0.25]];
         let compiled = |direction, activations: &[Activation]| {
-            compile(&gru(direction, activations), &Options::default()).unwrap_or_else(|refused| panic!("{refused}"))
+            compile(&gru(direction, activations), &Options::default())
+                .unwrap_or_else(|refused| panic!("{refused}"))
         };
         let y = |direction, activations: &[Activation]| {
             reference(&compiled(direction, activations).model, &x, &[]).results.swap_remove(0)
@@ -197,7 +234,8 @@ mod tests {
         for at in 0..compilation.program.bodies.len() {
             let body = compilation.program.body(at);
             let run =
-                measure(&compilation.model, body, &compilation.precisions, Default::default()).expect("it is small");
+                measure(&compilation.model, body, &compilation.precisions, Default::default())
+                    .expect("it is small");
             assert!(run.results[0].largest() > 0.1 && run.results[0].error < 1e-6, "{at}: {run:?}");
         }
         // with one direction, the second half of the activations has no cell

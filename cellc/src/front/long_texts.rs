@@ -61,7 +61,8 @@ impl Texts {
         let longest = self.longest;
         let found = match self.cut.len() {
             1 => format!(
-                "a name or a text of the model's metadata has {longest} bytes: its beginning is kept, up to {LONGEST}"
+                "a name or a text of the model's metadata has {longest} bytes: its beginning is \
+                 kept, up to {LONGEST}"
             ),
             count => format!(
                 "{count} of the model's names and metadata are longer than {LONGEST} bytes, the longest has \
@@ -83,14 +84,23 @@ mod tests {
         let mut all = [long.clone(), format!("{long}2"), long.clone(), "e".repeat(LONGEST)];
         all.iter_mut().for_each(|text| texts.cut(text));
         let [first, second, again, short] = &all;
-        assert!(first.len() <= LONGEST && second.len() <= LONGEST && first != second && first == again);
+        assert!(
+            first.len() <= LONGEST && second.len() <= LONGEST && first != second && first == again
+        );
         assert_eq!(*short, "e".repeat(LONGEST));
         let notice = texts.notice().unwrap().found;
-        assert!(notice.starts_with("2 of the model's names") && notice.contains("the longest has 8193"), "{notice}");
+        assert!(
+            notice.starts_with("2 of the model's names") && notice.contains("the longest has 8193"),
+            "{notice}"
+        );
         let mut one = Texts::default();
         one.cut(&mut long.clone());
         let notice = one.notice().unwrap().found;
-        assert!(notice.starts_with("a name or a text") && notice.contains("8192 bytes: its beginning is"), "{notice}");
+        assert!(
+            notice.starts_with("a name or a text")
+                && notice.contains("8192 bytes: its beginning is"),
+            "{notice}"
+        );
         assert_eq!(Texts::default().notice(), None);
     }
 }

@@ -52,7 +52,9 @@ pub(crate) fn not_finite(origin: Origin, name: &str, value: f64) -> Diagnostic {
 
 /// The final result of a reader. If the reader found errors, errors of the partial model are added
 /// to them.
-fn complete((model, mut problems): (Model, Diagnostics)) -> Result<(Model, Diagnostics), Diagnostics> {
+fn complete(
+    (model, mut problems): (Model, Diagnostics),
+) -> Result<(Model, Diagnostics), Diagnostics> {
     if problems.has_errors() {
         problems.extend(validate::problems(&model));
         return Err(problems);

@@ -13,7 +13,9 @@ use super::weights::Baked;
 use super::weights::DenseLayer;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::Activation;
-use crate::model::{Elementwise, InputFile, Model, Op, Spelling, Tensor, ValueId, counted, shape_text};
+use crate::model::{
+    Elementwise, InputFile, Model, Op, Spelling, Tensor, ValueId, counted, shape_text,
+};
 
 #[derive(Clone, Debug, PartialEq)]
 enum StackLayer {
@@ -145,22 +147,38 @@ impl Stack {
             let (origin, reads, gives) = match layer {
                 StackLayer::Recurrent(layer) => {
                     let row = layer.hidden_size.value.saturating_mul(layer.direction().count());
-                    let initial = layer.weights.iter().flat_map(|said| &said.value.layers).flat_map(|l| &l.initial);
+                    let initial = layer
+                        .weights
+                        .iter()
+                        .flat_map(|said| &said.value.layers)
+                        .flat_map(|l| &l.initial);
                     for state in initial.filter(|state| state.len() != row) {
-                        let found = format!("an initial state of layer {number} has {} values", state.len());
-                        refuse(&layer.hidden_size.origin, found, format!("{row} values, one for each state"));
+                        let found = format!(
+                            "an initial state of layer {number} has {} values",
+                            state.len()
+                        );
+                        refuse(
+                            &layer.hidden_size.origin,
+                            found,
+                            format!("{row} values, one for each state"),
+                        );
                     }
                     (&layer.input_size.origin, layer.input_size.value, row)
                 }
                 StackLayer::Dense(DenseLayer { weight, bias, .. }) => {
                     let &[outputs, inputs] = weight.shape() else {
-                        let found =
-                            format!("the weight of layer {number} has the shape {}", shape_text(weight.shape()));
+                        let found = format!(
+                            "the weight of layer {number} has the shape {}",
+                            shape_text(weight.shape())
+                        );
                         refuse(&self.name.origin, found, "[outputs, inputs]".to_owned());
                         continue;
                     };
                     if let Some(bias) = bias.as_ref().filter(|bias| bias.shape() != [outputs]) {
-                        let found = format!("the bias of layer {number} has the shape {}", shape_text(bias.shape()));
+                        let found = format!(
+                            "the bias of layer {number} has the shape {}",
+                            shape_text(bias.shape())
+                        );
                         refuse(&self.name.origin, found, shape_text(&[outputs]));
                     }
                     (&self.name.origin, inputs, outputs)
@@ -195,9 +213,11 @@ impl Stack {
         let mut graph = Graph::new(self.declared_by, &Spelling::OWN);
         let rows = self.rows.as_ref().map_or(1, |said| said.value);
         let steps = self.steps.as_ref().map(|said| said.value);
-        let shape = [Some(rows), steps, Some(self.input_size.value)].into_iter().flatten().collect();
+        let shape =
+            [Some(rows), steps, Some(self.input_size.value)].into_iter().flatten().collect();
         let x = graph.input("x", shape, &self.input_size.origin);
-        let several = |of: fn(&StackLayer) -> bool| self.layers.iter().filter(|layer| of(layer)).count() > 1;
+        let several =
+            |of: fn(&StackLayer) -> bool| self.layers.iter().filter(|layer| of(layer)).count() > 1;
         let several_recurrent = several(|layer| matches!(layer, StackLayer::Recurrent(_)));
         let several_dense = several(|layer| matches!(layer, StackLayer::Dense(_)));
         let (mut recurrent, mut dense) = (0, 0);
@@ -205,7 +225,12 @@ impl Stack {
             let Some(factor) = factor else { return value };
             let factor = Tensor::from_f32(vec![1], &[factor]).expect("one value");
             let factor = graph.constant(&format!("{name}_factor"), &factor, origin);
-            graph.computed(name, Op::Elementwise(Elementwise::Multiply), vec![value, factor], origin)
+            graph.computed(
+                name,
+                Op::Elementwise(Elementwise::Multiply),
+                vec![value, factor],
+                origin,
+            )
         };
         let x = gain(&mut graph, "input_gain", x, self.input_gain);
         let mut out = x;
@@ -223,7 +248,8 @@ impl Stack {
                     recurrent += 1;
                 }
                 StackLayer::Dense(layer) => {
-                    let name = if several_dense { format!("dense_{dense}") } else { "head".to_owned() };
+                    let name =
+                        if several_dense { format!("dense_{dense}") } else { "head".to_owned() };
                     out = layer.add_to(&mut graph, &name, out, origin);
                     dense += 1;
                 }
@@ -232,7 +258,12 @@ impl Stack {
                     out = graph.computed("activation", op, vec![out], origin);
                 }
                 StackLayer::Softmax => {
-                    out = graph.computed("softmax", Op::Softmax { axis: -1, log: false }, vec![out], origin);
+                    out = graph.computed(
+                        "softmax",
+                        Op::Softmax { axis: -1, log: false },
+                        vec![out],
+                        origin,
+                    );
                 }
                 StackLayer::Window(layer) => {
                     let window = last_steps(&mut graph, layer.weight.shape()[1], out, origin);
@@ -271,7 +302,8 @@ fn last_steps(graph: &mut Graph, steps: usize, newest: ValueId, origin: &Origin)
     let before = graph.variable("past", vec![1, steps - 1], None, origin);
     let window = graph.computed("steps", Op::Concat { axis: 1 }, vec![before, newest], origin);
     let bounds = [("first", 1), ("end", steps), ("stride", 1), ("axis", 1)];
-    let bounds = bounds.map(|(name, value)| graph.integers(&format!("past_{name}"), &[value], origin));
+    let bounds =
+        bounds.map(|(name, value)| graph.integers(&format!("past_{name}"), &[value], origin));
     let next = graph.computed("past_next", Op::Slice, [&[window][..], &bounds].concat(), origin);
     graph.assign("past", next, origin);
     window
@@ -350,9 +382,21 @@ mod tests {
             steps.map(Spanned::unplaced),
         );
         let initial = vec![tensor(&[3], 20), tensor(&[3], 21)];
-        stack.add_recurrent(recurrent(Family::Lstm, 3, 1), Framework::PyTorch, set(4, 1, 3, 1), initial).expect("fits");
         stack
-            .add_recurrent(recurrent(Family::Gru, 2, 3), Framework::PyTorch, set(3, 3, 2, 5), Vec::new())
+            .add_recurrent(
+                recurrent(Family::Lstm, 3, 1),
+                Framework::PyTorch,
+                set(4, 1, 3, 1),
+                initial,
+            )
+            .expect("fits");
+        stack
+            .add_recurrent(
+                recurrent(Family::Gru, 2, 3),
+                Framework::PyTorch,
+                set(3, 3, 2, 5),
+                Vec::new(),
+            )
             .expect("fits");
         let dense = |outputs, inputs, seed, activation| DenseLayer {
             weight: tensor(&[outputs, inputs], seed),
@@ -368,14 +412,17 @@ mod tests {
     /// `W v + b`, the rows from `from` on.
     fn affine(w: &Tensor, b: &Tensor, v: &[f64], rows: usize) -> Vec<f64> {
         let columns = v.len();
-        let row = |r: usize| (0..columns).map(|c| w.get_f64(r * columns + c) * v[c]).sum::<f64>() + b.get_f64(r);
+        let row = |r: usize| {
+            (0..columns).map(|c| w.get_f64(r * columns + c) * v[c]).sum::<f64>() + b.get_f64(r)
+        };
         (0..rows).map(row).collect()
     }
 
     /// What [`amp`] is by the formulas of PyTorch's documentation, for one row.
     fn by_hand(xs: &[f64]) -> Vec<f64> {
         let sigmoid = |v: f64| 1.0 / (1.0 + (-v).exp());
-        let row = |tensor: Tensor| (0..tensor.len()).map(|i| tensor.get_f64(i)).collect::<Vec<f64>>();
+        let row =
+            |tensor: Tensor| (0..tensor.len()).map(|i| tensor.get_f64(i)).collect::<Vec<f64>>();
         let (lstm, gru) = (set(4, 1, 3, 1), set(3, 3, 2, 5));
         let (mut h, mut c, mut g) = (row(tensor(&[3], 20)), row(tensor(&[3], 21)), vec![0.0; 2]);
         let mut ys = Vec::new();
@@ -384,7 +431,8 @@ mod tests {
             let b = affine(&lstm.r.tensor, &lstm.biases[1].tensor, &h, 12);
             let sum = |gate: usize, unit: usize| a[gate * 3 + unit] + b[gate * 3 + unit];
             for unit in 0..3 {
-                c[unit] = sigmoid(sum(1, unit)) * c[unit] + sigmoid(sum(0, unit)) * sum(2, unit).tanh();
+                c[unit] =
+                    sigmoid(sum(1, unit)) * c[unit] + sigmoid(sum(0, unit)) * sum(2, unit).tanh();
                 h[unit] = sigmoid(sum(3, unit)) * c[unit].tanh();
             }
             let a = affine(&gru.w.tensor, &gru.biases[0].tensor, &h, 6);
@@ -393,8 +441,10 @@ mod tests {
                 let (r, z) = (sigmoid(a[unit] + b[unit]), sigmoid(a[2 + unit] + b[2 + unit]));
                 g[unit] = (1.0 - z) * (a[4 + unit] + r * b[4 + unit]).tanh() + z * g[unit];
             }
-            let hidden: Vec<f64> =
-                affine(&tensor(&[4, 2], 9), &tensor(&[4], 10), &g, 4).into_iter().map(f64::tanh).collect();
+            let hidden: Vec<f64> = affine(&tensor(&[4, 2], 9), &tensor(&[4], 10), &g, 4)
+                .into_iter()
+                .map(f64::tanh)
+                .collect();
             ys.push(affine(&tensor(&[1, 4], 11), &tensor(&[1], 12), &hidden, 1)[0] + x);
         }
         ys
@@ -408,7 +458,8 @@ mod tests {
 
         let stack = amp(None);
         assert_eq!(stack.problems("`skip`"), Diagnostics::default());
-        let (model, _) = validate(&stack.model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+        let (model, _) =
+            validate(&stack.model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
         let names: Vec<&str> = model.variables.iter().map(|variable| &variable.name[..]).collect();
         assert_eq!(names, ["h_l0", "c_l0", "h_l1"]);
         assert!(model.variables[0].initial.is_some() && model.variables[2].initial.is_none());
@@ -421,13 +472,16 @@ mod tests {
         }
 
         // the same, two steps a call
-        let (model, _) = validate(&amp(Some(2)).model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+        let (model, _) =
+            validate(&amp(Some(2)).model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(model.results[0].shape, [2, 2, 1]);
         let mut variables = initial_variables(&model);
         for t in [0, 2] {
             let x = [&xs[0][t..t + 2], &xs[1][t..t + 2]].concat();
             let step = reference(&model, &[x], &variables);
-            for (at, want) in [&wanted[0][t..t + 2], &wanted[1][t..t + 2]].concat().into_iter().enumerate() {
+            for (at, want) in
+                [&wanted[0][t..t + 2], &wanted[1][t..t + 2]].concat().into_iter().enumerate()
+            {
                 near(step.results[0][at], want);
             }
             variables = step.variables;
@@ -438,18 +492,41 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let text = |stack: &Stack| stack.problems("`skip`").to_string();
         let mut stack = amp(None);
-        stack.push_dense(DenseLayer { weight: tensor(&[3, 2], 1), bias: Some(tensor(&[2], 1)), activation: None });
-        for part in
-            ["the bias of layer 4 has the shape [2]", "layer 4 reads 2 values", "`skip` adds 1 input to 3 outputs"]
-        {
+        stack.push_dense(DenseLayer {
+            weight: tensor(&[3, 2], 1),
+            bias: Some(tensor(&[2], 1)),
+            activation: None,
+        });
+        for part in [
+            "the bias of layer 4 has the shape [2]",
+            "layer 4 reads 2 values",
+            "`skip` adds 1 input to 3 outputs",
+        ] {
             assert!(text(&stack).contains(part), "{part} is not in {}", text(&stack));
         }
-        let mut stack = Stack::new("test", Spanned::unplaced("amp".to_owned()), Spanned::unplaced(1), None, None);
+        let mut stack = Stack::new(
+            "test",
+            Spanned::unplaced("amp".to_owned()),
+            Spanned::unplaced(1),
+            None,
+            None,
+        );
         let lstm = || recurrent(Family::Lstm, 3, 1);
         let refused = stack.add_recurrent(lstm(), Framework::PyTorch, set(4, 2, 3, 1), Vec::new());
-        assert!(refused.expect_err("two inputs").to_string().contains("`weight_ih` has the shape [12, 2]"));
+        assert!(
+            refused
+                .expect_err("two inputs")
+                .to_string()
+                .contains("`weight_ih` has the shape [12, 2]")
+        );
         let initial = vec![tensor(&[2], 1)];
-        stack.add_recurrent(lstm(), Framework::PyTorch, set(4, 1, 3, 1), initial).expect("weights that fit");
-        assert!(text(&stack).contains("an initial state of layer 0 has 2 values"), "{}", text(&stack));
+        stack
+            .add_recurrent(lstm(), Framework::PyTorch, set(4, 1, 3, 1), initial)
+            .expect("weights that fit");
+        assert!(
+            text(&stack).contains("an initial state of layer 0 has 2 values"),
+            "{}",
+            text(&stack)
+        );
     }
 }

@@ -31,14 +31,18 @@ pub(crate) fn remedy_of_weight_norm<'n>(names: impl Iterator<Item = &'n str>) ->
 /// The first tensor of a layer that no option declares, and the kind of layer. Recurrent and dense
 /// layers have only matrices and biases: a weight of one axis belongs to a normalization, a weight
 /// of three or more to a convolution. `tensors`: names and numbers of axes.
-pub(super) fn undeclared<'n>(mut tensors: impl Iterator<Item = (&'n str, usize)>) -> Option<(&'n str, &'static str)> {
+pub(super) fn undeclared<'n>(
+    mut tensors: impl Iterator<Item = (&'n str, usize)>,
+) -> Option<(&'n str, &'static str)> {
     let layer = |&(name, axes): &(&'n str, usize)| {
         let own = name.rsplit('.').next().unwrap_or(name);
         match own {
             "running_mean" | "running_var" | "gamma" => Some("a normalization"),
             "weight" if axes == 1 => Some("a normalization"),
             _ if axes >= 3 && name.contains("weight") => Some("a convolution"),
-            "in_proj_weight" | "q_proj_weight" | "k_proj_weight" | "v_proj_weight" => Some("an attention"),
+            "in_proj_weight" | "q_proj_weight" | "k_proj_weight" | "v_proj_weight" => {
+                Some("an attention")
+            }
             _ => None,
         }
     };
@@ -67,13 +71,18 @@ mod tests {
             ("rec.bias_hh_l0", 1, None),
             ("mel", 3, None),
         ] {
-            assert_eq!(undeclared([(name, axes)].into_iter()), what.map(|what| (name, what)), "{name}");
+            assert_eq!(
+                undeclared([(name, axes)].into_iter()),
+                what.map(|what| (name, what)),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn weight_norm_has_a_remedy() {
-        let old = remedy_of_weight_norm(["rec.weight_hh_l0_g", "rec.weight_hh_l0_v"].into_iter()).expect("one");
+        let old = remedy_of_weight_norm(["rec.weight_hh_l0_g", "rec.weight_hh_l0_v"].into_iter())
+            .expect("one");
         assert!(old.contains("remove_weight_norm(net.rec, \"weight_hh_l0\")"), "{old}");
         let new = ["rec.parametrizations.weight_ih_l0.original0"];
         let new = remedy_of_weight_norm(new.into_iter()).expect("one");

@@ -30,7 +30,12 @@ pub(crate) struct Baked {
 
 impl CellWeights {
     pub(crate) fn tensors(&self) -> impl Iterator<Item = (&'static str, &Tensor)> {
-        let all = [("w", Some(&self.w)), ("r", Some(&self.r)), ("b", Some(&self.b)), ("p", self.p.as_ref())];
+        let all = [
+            ("w", Some(&self.w)),
+            ("r", Some(&self.r)),
+            ("b", Some(&self.b)),
+            ("p", self.p.as_ref()),
+        ];
         all.into_iter().filter_map(|(name, tensor)| Some((name, tensor?)))
     }
 }
@@ -39,7 +44,8 @@ impl Baked {
     /// Number of values in all tensors.
     pub(crate) fn len(&self) -> usize {
         let layers = self.layers.iter().flat_map(CellWeights::tensors).map(|(_, tensor)| tensor);
-        let head = self.head.iter().flat_map(|head| [Some(&head.weight), head.bias.as_ref()]).flatten();
+        let head =
+            self.head.iter().flat_map(|head| [Some(&head.weight), head.bias.as_ref()]).flatten();
         layers.chain(head).map(Tensor::len).sum()
     }
 }

@@ -20,15 +20,17 @@ impl Keys {
             let Some(own) = name.strip_prefix(METADATA) else { continue };
             let Some(key) = Key::of_files().find(|key| key.name_in_files() == own) else {
                 let found = format!("the metadata of {} have the key {}", file.shown, quoted(name));
-                let names: Vec<String> =
-                    Key::of_files().map(|key| format!("{METADATA}{}", key.name_in_files())).collect();
+                let names: Vec<String> = Key::of_files()
+                    .map(|key| format!("{METADATA}{}", key.name_in_files()))
+                    .collect();
                 problems.push(Diagnostic::error(Origin::Unknown, found).valid(names.join(", ")));
                 continue;
             };
             let value = match KeyValue::parse(key, text) {
                 Ok(value) => value,
                 Err(valid) => {
-                    let found = format!("{} is {} in the metadata of {}", name, quoted(text), file.shown);
+                    let found =
+                        format!("{} is {} in the metadata of {}", name, quoted(text), file.shown);
                     problems.push(Diagnostic::error(Origin::Unknown, found).valid(valid));
                     continue;
                 }
@@ -36,9 +38,16 @@ impl Keys {
             match self.said(key) {
                 Some(said) if !value.is(&said.value) => {
                     let (name, here) = (key.worded(wording), &said.value);
-                    let found = format!("{name} is {here} here and {value} in the metadata of {}", file.shown);
+                    let found = format!(
+                        "{name} is {here} here and {value} in the metadata of {}",
+                        file.shown
+                    );
                     let help = format!("leave {name} out, and that of the file is taken");
-                    problems.push(Diagnostic::error(said.origin.clone(), found).valid(value.to_string()).help(help));
+                    problems.push(
+                        Diagnostic::error(said.origin.clone(), found)
+                            .valid(value.to_string())
+                            .help(help),
+                    );
                 }
                 Some(_) => {}
                 None => self.add(key, Some(value)),
@@ -52,19 +61,33 @@ impl Keys {
 ///
 /// # Errors
 /// All missing declarations, and all contradictions to the file.
-pub fn read(file: ModelFile, keys: Keys, wording: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
+pub fn read(
+    file: ModelFile,
+    keys: Keys,
+    wording: Wording,
+) -> Result<(Model, Diagnostics), Diagnostics> {
     layers(&super::safetensors::read(file)?, keys, wording)
 }
 
 /// The model of a file of PyTorch's weights in any format, as for [`read`].
-pub(super) fn layers(file: &TensorFile, keys: Keys, wording: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn layers(
+    file: &TensorFile,
+    keys: Keys,
+    wording: Wording,
+) -> Result<(Model, Diagnostics), Diagnostics> {
     let base = |family: Family, hidden, input| {
         let declared_by = match family {
             Family::Rnn => "torch.nn.RNN",
             Family::Gru | Family::Augru => "torch.nn.GRU",
             Family::Lstm => "torch.nn.LSTM",
         };
-        Some(Declared::new(family, declared_by, Spanned::unplaced(family.name().to_owned()), hidden, input))
+        Some(Declared::new(
+            family,
+            declared_by,
+            Spanned::unplaced(family.name().to_owned()),
+            hidden,
+            input,
+        ))
     };
     let (declared, left) = declare(file, keys, wording, base)?;
     let mut problems = declared.problems(wording);
@@ -81,7 +104,8 @@ pub(super) fn layers(file: &TensorFile, keys: Keys, wording: Wording) -> Result<
         };
         let found = format!("no layer uses {}{more} in {}", quoted(first), file.shown);
         let mut problem = Diagnostic::warning(Origin::Unknown, found);
-        let has_head = declared.weights.as_ref().is_some_and(|weights| weights.value.head.is_some());
+        let has_head =
+            declared.weights.as_ref().is_some_and(|weights| weights.value.head.is_some());
         problem.help = file.holds_unused(&left, has_head, wording);
         problems.push(problem);
     }
@@ -121,18 +145,29 @@ pub(crate) fn declare(
         problems.push(Diagnostic::error(origin.clone(), found).help(help));
     }
     if let Some(origin) = keys.origin(Key::LinearBeforeReset).filter(|_| family != Family::Gru) {
-        let found = format!("{} is given, and the cell is {}", Key::LinearBeforeReset.worded(wording), family.name());
-        problems.push(Diagnostic::error(origin.clone(), found).help("leave it out: only a gru has a reset gate"));
+        let found = format!(
+            "{} is given, and the cell is {}",
+            Key::LinearBeforeReset.worded(wording),
+            family.name()
+        );
+        problems.push(
+            Diagnostic::error(origin.clone(), found)
+                .help("leave it out: only a gru has a reset gate"),
+        );
     }
     let gate_order = keys.get::<GateOrder>(Key::GateOrder);
-    if let Some(said) = gate_order.as_ref().filter(|said| !said.value.fits(family.kind(ResetGate::AfterMatMul))) {
+    if let Some(said) =
+        gate_order.as_ref().filter(|said| !said.value.fits(family.kind(ResetGate::AfterMatMul)))
+    {
         let found = format!(
             "{} is {}, and the cell is {}",
             Key::GateOrder.worded(wording),
             said.value.letters(),
             family.name()
         );
-        problems.push(Diagnostic::error(said.origin.clone(), found).valid(Key::GateOrder.valid_in_files()));
+        problems.push(
+            Diagnostic::error(said.origin.clone(), found).valid(Key::GateOrder.valid_in_files()),
+        );
     }
     if problems.has_errors() {
         return Err(problems);
@@ -143,7 +178,9 @@ pub(crate) fn declare(
         hidden_size: None,
         input_size: None,
         layers: keys.value(Key::Layers),
-        sequence: keys.origin(Key::Steps).map(|_| keys.value(Key::Direction).unwrap_or(Direction::Forward)),
+        sequence: keys
+            .origin(Key::Steps)
+            .map(|_| keys.value(Key::Direction).unwrap_or(Direction::Forward)),
         prefix: prefix.as_deref(),
         head: head.as_deref(),
         head_activation: keys.value(Key::HeadActivation),
@@ -157,12 +194,14 @@ pub(crate) fn declare(
             let name = key.worded(wording);
             let found = format!("{name} is {} here and {read} in {}", said.value, file.shown);
             let help = format!("or leave {name} out: it is read from the file");
-            problems.push(Diagnostic::error(said.origin.clone(), found).valid(read.to_string()).help(help));
+            problems.push(
+                Diagnostic::error(said.origin.clone(), found).valid(read.to_string()).help(help),
+            );
         }
         said
     };
-    let [hidden, input] =
-        [(Key::HiddenSize, hidden_size), (Key::InputSize, input_size)].map(|(key, read)| size(key, read));
+    let [hidden, input] = [(Key::HiddenSize, hidden_size), (Key::InputSize, input_size)]
+        .map(|(key, read)| size(key, read));
     if problems.has_errors() {
         return Err(problems);
     }

@@ -56,10 +56,14 @@ void nothing(void *argument) { (void)argument; }
 
 /// The program around the subjects.
 pub(super) fn program(subjects: &[Subject<'_>]) -> String {
-    let includes: String = subjects.iter().map(|subject| format!("#include \"{}.h\"\n", subject.name)).collect();
+    let includes: String =
+        subjects.iter().map(|subject| format!("#include \"{}.h\"\n", subject.name)).collect();
     let serve_all: String = subjects.iter().map(serve).collect();
     let choose = |Subject { name, .. }: &Subject<'_>| {
-        format!("    if (strcmp(argv[1], \"{name}\") == 0) return serve_{name}(argc > 2 ? argv[2] : NULL);\n")
+        format!(
+            "    if (strcmp(argv[1], \"{name}\") == 0) return serve_{name}(argc > 2 ? argv[2] : \
+             NULL);\n"
+        )
     };
     let choose: String = subjects.iter().map(choose).collect();
     format!(
@@ -84,16 +88,25 @@ fn serve(subject: &Subject<'_>) -> String {
     let parameter = |field: &Field| format!("p{}", field.index);
     let output = |field: &Field| format!("y{}", field.index);
     let declare = |field: &Field, name: String| {
-        format!("    static {} {name}[{upper}_{}_SIZE];\n", spelling(field.element).c, field.name.to_ascii_uppercase())
+        format!(
+            "    static {} {name}[{upper}_{}_SIZE];\n",
+            spelling(field.element).c,
+            field.name.to_ascii_uppercase()
+        )
     };
-    let mut declarations: String = inputs.iter().chain(weights).map(|field| declare(field, parameter(field))).collect();
+    let mut declarations: String =
+        inputs.iter().chain(weights).map(|field| declare(field, parameter(field))).collect();
     declarations.extend(outputs.iter().map(|field| declare(field, output(field))));
     let each = |fields: &[Field], call: &str, place: &dyn Fn(&Field) -> String| -> String {
         let line = |field| format!("        {call}({0}, sizeof {0});\n", place(field));
         fields.iter().map(line).collect()
     };
     let members = |fields: &[Field], place: &dyn Fn(&Field) -> String| {
-        fields.iter().map(|field| format!(".{} = {}", field.name, place(field))).collect::<Vec<_>>().join(", ")
+        fields
+            .iter()
+            .map(|field| format!(".{} = {}", field.name, place(field)))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let of_state = |field: &Field| format!("state.{}", field.name);
     let read_inputs = each(inputs, "receive", &parameter);
@@ -102,7 +115,8 @@ fn serve(subject: &Subject<'_>) -> String {
     let spoil = each(outputs, "spoil", &output);
     let send = each(outputs, "give", &output);
     let send_variables = each(variables, "give", &of_state);
-    let (mut first, mut reset, mut awake, mut last) = (String::new(), String::new(), "", String::new());
+    let (mut first, mut reset, mut awake, mut last) =
+        (String::new(), String::new(), "", String::new());
     let mut pooled = String::new();
     let (on, chosen) = if interface.has_isas() { ("_on", "isa, ") } else { ("", "") };
     let arguments = Signature::function(interface, Language::C).spelled(|argument| {
@@ -110,10 +124,12 @@ fn serve(subject: &Subject<'_>) -> String {
             Argument::Pool => {
                 declarations += &format!("    static {f}_pair pair;\n");
                 first += &format!(
-                    "    check({f}_pair_start(&pair) == 0, __LINE__);\n    const {f}_pool pool = {f}_pair_pool(&pair);\n"
+                    "    check({f}_pair_start(&pair) == 0, __LINE__);\n    const {f}_pool pool = \
+                     {f}_pair_pool(&pair);\n"
                 );
                 last = format!("    {f}_pair_stop(&pair);\n");
-                pooled = "            check(cell.pool == NULL, __LINE__);\n            cell.pool = &pool;\n".to_owned();
+                pooled = "            check(cell.pool == NULL, __LINE__);\n            cell.pool = \
+                    &pool;\n".to_owned();
                 // wakes a sleeping helper thread before the timed calls
                 awake = "            for (uint64_t start = nanoseconds(); nanoseconds() - start < 500000;) {
                 pool.join(pool.context, nothing, NULL, nothing, NULL);
@@ -122,7 +138,8 @@ fn serve(subject: &Subject<'_>) -> String {
             Argument::Packed => {
                 declarations += &format!("    static {f}_packed packed;\n");
                 let weights = members(weights, &parameter);
-                read_weights += &format!("        {f}_pack(&({f}_weights){{{weights}}}, &packed);\n");
+                read_weights += &format!("        {f}_pack(&({f}_weights){{{weights}}}, \
+                    &packed);\n");
             }
             Argument::State => {
                 declarations += &format!("    static {f}_state state;\n");
@@ -130,22 +147,32 @@ fn serve(subject: &Subject<'_>) -> String {
                 reset = format!("        if (flags & RESET) {f}_state_reset(&state);\n");
             }
             Argument::Inputs(_) => {
-                first += &format!("    const {f}_inputs inputs = {{{}}};\n", members(inputs, &parameter));
+                first += &format!("    const {f}_inputs inputs = \
+                    {{{}}};\n", members(inputs, &parameter));
             }
             Argument::Outputs(_) => {
-                first += &format!("    const {f}_outputs outputs = {{{}}};\n", members(outputs, &output));
+                first += &format!("    const {f}_outputs outputs = \
+                    {{{}}};\n", members(outputs, &output));
             }
         }
         format!("&{}", argument.name())
     });
-    let states: Vec<_> = interface.states.iter().map(|s| (&inputs[s.input], &outputs[s.output])).collect();
+    let states: Vec<_> =
+        interface.states.iter().map(|s| (&inputs[s.input], &outputs[s.output])).collect();
     let of_states = |line: &dyn Fn(&Field, String, String) -> String| -> String {
-        states.iter().map(|(x, y)| format!("            {}\n", line(x, parameter(x), output(y)))).collect()
+        states
+            .iter()
+            .map(|(x, y)| format!("            {}\n", line(x, parameter(x), output(y))))
+            .collect()
     };
     let feed = of_states(&|_, x, y| format!("    memcpy({x}, {y}, sizeof {x});"));
-    let zero = of_states(&|x, _, _| format!("check_zero(cell.{0}, sizeof cell.{0}, __LINE__);", x.name));
-    let set = of_states(&|x, given, _| format!("memcpy(cell.{0}, {given}, sizeof cell.{0});", x.name));
-    let kept = of_states(&|x, _, y| format!("check(memcmp(cell.{0}, {y}, sizeof cell.{0}) == 0, __LINE__);", x.name));
+    let zero =
+        of_states(&|x, _, _| format!("check_zero(cell.{0}, sizeof cell.{0}, __LINE__);", x.name));
+    let set =
+        of_states(&|x, given, _| format!("memcpy(cell.{0}, {given}, sizeof cell.{0});", x.name));
+    let kept = of_states(&|x, _, y| {
+        format!("check(memcmp(cell.{0}, {y}, sizeof cell.{0}) == 0, __LINE__);", x.name)
+    });
     let packed = if weights.is_empty() { "" } else { ", &packed" };
     let mut step = vec!["&cell".to_owned()];
     step.extend(interface.step_inputs().map(parameter));
@@ -215,8 +242,12 @@ fn alone_in_its_file(isa: &str) -> String {
 /// The statements that choose among the instruction sets of a file, in `isa`.
 fn chosen_isa(f: &str, isas: &[&str]) -> String {
     let upper = f.to_ascii_uppercase();
-    let known: Vec<_> = isas.iter().map(|isa| format!("{upper}_ISA_{}", isa.to_ascii_uppercase())).collect();
-    let (known, names) = (known.join(", "), isas.iter().map(|isa| format!("\"{isa}\"")).collect::<Vec<_>>().join(", "));
+    let known: Vec<_> =
+        isas.iter().map(|isa| format!("{upper}_ISA_{}", isa.to_ascii_uppercase())).collect();
+    let (known, names) = (
+        known.join(", "),
+        isas.iter().map(|isa| format!("\"{isa}\"")).collect::<Vec<_>>().join(", "),
+    );
     format!(
         r#"    static const {f}_isa known[] = {{{known}}};
     static const char *const names[] = {{{names}}};

@@ -53,7 +53,12 @@ const STRUCT: u8 = 16;
 
 /// The flags and [`LACKING`], each as a program declares it: `before` NAME `between` value `after`.
 fn constants(before: &str, between: &str, after: &str) -> String {
-    let all = [("PACK", PACK.into()), ("RESET", RESET.into()), ("SET", SET.into()), ("TIME", TIME.into())];
+    let all = [
+        ("PACK", PACK.into()),
+        ("RESET", RESET.into()),
+        ("SET", SET.into()),
+        ("TIME", TIME.into()),
+    ];
     let all = all.into_iter().chain([("STRUCT", STRUCT.into()), ("LACKING", LACKING)]);
     all.map(|(name, value)| format!("{before}{name}{between}{value}{after}\n")).collect()
 }
@@ -121,7 +126,8 @@ impl Executable {
     pub fn temporary(compilation: &Compilation) -> Result<Self, Failed> {
         const STEM: &str = "generated";
         let folder = TemporaryFolder::new();
-        let folder = folder.map_err(|error| problem(format!("no temporary folder can be made: {error}")))?;
+        let folder =
+            folder.map_err(|error| problem(format!("no temporary folder can be made: {error}")))?;
         for file in compilation.emit(STEM) {
             write(&folder.path().join(&file.name), &file.bytes)?;
         }
@@ -134,18 +140,24 @@ impl Executable {
     ///
     /// # Errors
     /// The compiler's message, or the reason for a failed start.
-    pub fn build(folder: &Path, subjects: &[Subject<'_>], toolchain: &Toolchain) -> Result<Self, Failed> {
+    pub fn build(
+        folder: &Path,
+        subjects: &[Subject<'_>],
+        toolchain: &Toolchain,
+    ) -> Result<Self, Failed> {
         let path = folder.join("harness").with_extension(env::consts::EXE_EXTENSION);
         match toolchain.language {
             Language::Rust => {
-                let modules: String = subjects.iter().map(|subject| format!("pub mod {};\n", subject.name)).collect();
+                let modules: String =
+                    subjects.iter().map(|subject| format!("pub mod {};\n", subject.name)).collect();
                 write(&folder.join("subjects.rs"), modules.as_bytes())?;
                 write(&folder.join("harness.rs"), rust::program(subjects).as_bytes())?;
                 toolchain.rust(folder, &path)?;
             }
             Language::C => {
                 write(&folder.join("harness.c"), c::program(subjects).as_bytes())?;
-                let stems: Vec<_> = subjects.iter().map(|subject| subject.name).chain(["harness"]).collect();
+                let stems: Vec<_> =
+                    subjects.iter().map(|subject| subject.name).chain(["harness"]).collect();
                 toolchain.c(folder, &stems, &[], &path)?;
             }
         }
@@ -170,7 +182,10 @@ impl Executable {
     }
 
     fn of(path: PathBuf, subjects: &[Subject<'_>]) -> Self {
-        let subjects = subjects.iter().map(|subject| (subject.name.to_owned(), subject.interface.clone())).collect();
+        let subjects = subjects
+            .iter()
+            .map(|subject| (subject.name.to_owned(), subject.interface.clone()))
+            .collect();
         Self { path, subjects, folder: None }
     }
 
@@ -189,7 +204,11 @@ impl Executable {
     ///
     /// # Errors
     /// Why it does not run.
-    pub fn start_on(&self, subject: usize, isa: Option<&str>) -> Result<Option<Harness>, Diagnostic> {
+    pub fn start_on(
+        &self,
+        subject: usize,
+        isa: Option<&str>,
+    ) -> Result<Option<Harness>, Diagnostic> {
         let (name, interface) = &self.subjects[subject];
         let mut child = Command::new(&self.path)
             .arg(name)
@@ -201,7 +220,8 @@ impl Executable {
         let input = child.stdin.take().map(BufWriter::new);
         let output = BufReader::new(child.stdout.take().expect("its output is piped"));
         let (interface, folder) = (interface.clone(), self.folder.clone());
-        let mut harness = Harness { child, input, output, isa: String::new(), interface, _folder: folder };
+        let mut harness =
+            Harness { child, input, output, isa: String::new(), interface, _folder: folder };
         let Some(isa) = harness.greeting(isa.is_some())? else { return Ok(None) };
         harness.isa = isa;
         Ok(Some(harness))
@@ -264,7 +284,12 @@ impl Harness {
     }
 
     /// The message of a call.
-    fn message(&self, parameters: &[Numbers], pack: bool, variables: Variables<'_>) -> Result<Vec<u8>, Diagnostic> {
+    fn message(
+        &self,
+        parameters: &[Numbers],
+        pack: bool,
+        variables: Variables<'_>,
+    ) -> Result<Vec<u8>, Diagnostic> {
         let pack = if pack { PACK } else { 0 };
         let (flag, given) = match variables {
             Variables::Initial => (RESET, [].as_slice()),
@@ -278,7 +303,10 @@ impl Harness {
         let weights = self.interface.weights.iter().filter(|_| pack != 0);
         for field in weights.chain(&self.interface.inputs) {
             let bytes = parameters[field.index].bytes(field.element).map_err(|value| {
-                problem(format!("{value} is too large for input {:?}, whose elements have 32 bits", field.name))
+                problem(format!(
+                    "{value} is too large for input {:?}, whose elements have 32 bits",
+                    field.name
+                ))
             })?;
             debug_assert_eq!(bytes.len(), field.element.size() * field.len(), "{}", field.name);
             message.extend(bytes);
@@ -286,9 +314,14 @@ impl Harness {
         Ok(message)
     }
 
-    fn exchange<T>(&mut self, exchange: impl FnOnce(&mut Self) -> io::Result<T>) -> Result<T, Diagnostic> {
+    fn exchange<T>(
+        &mut self,
+        exchange: impl FnOnce(&mut Self) -> io::Result<T>,
+    ) -> Result<T, Diagnostic> {
         exchange(self).map_err(|error| match self.child.wait() {
-            Ok(status) if !status.success() => problem(format!("the compiled program ended early: {status}")),
+            Ok(status) if !status.success() => {
+                problem(format!("the compiled program ended early: {status}"))
+            }
             _ => problem(format!("the compiled program cannot be talked to: {error}")),
         })
     }
@@ -313,7 +346,9 @@ impl Harness {
         match self.child.wait() {
             Ok(status) if asked && status.code() == Some(LACKING) => Ok(None),
             Ok(status) => Err(problem(format!("the compiled program ended early: {status}"))),
-            Err(error) => Err(problem(format!("the compiled program cannot be waited for: {error}"))),
+            Err(error) => {
+                Err(problem(format!("the compiled program cannot be waited for: {error}")))
+            }
         }
     }
 }
@@ -333,8 +368,12 @@ fn receive(output: &mut impl Read, fields: &[Field]) -> io::Result<Vec<Vec<f32>>
         let mut bytes = vec![0; field.element.size() * field.len()];
         output.read_exact(&mut bytes)?;
         all[field.index] = match field.element {
-            Element::I32 => bytes.as_chunks().0.iter().map(|bytes| i32::from_ne_bytes(*bytes) as f32).collect(),
-            Element::I64 => bytes.as_chunks().0.iter().map(|bytes| i64::from_ne_bytes(*bytes) as f32).collect(),
+            Element::I32 => {
+                bytes.as_chunks().0.iter().map(|bytes| i32::from_ne_bytes(*bytes) as f32).collect()
+            }
+            Element::I64 => {
+                bytes.as_chunks().0.iter().map(|bytes| i64::from_ne_bytes(*bytes) as f32).collect()
+            }
             Element::Bool => bytes.iter().map(|byte| f32::from(*byte)).collect(),
             _ => bytes.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect(),
         };
@@ -343,7 +382,8 @@ fn receive(output: &mut impl Read, fields: &[Field]) -> io::Result<Vec<Vec<f32>>
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
-    fs::write(path, bytes).map_err(|error| problem(format!("{}: cannot be written: {error}", path.display())))
+    fs::write(path, bytes)
+        .map_err(|error| problem(format!("{}: cannot be written: {error}", path.display())))
 }
 
 fn problem(what: String) -> Diagnostic {

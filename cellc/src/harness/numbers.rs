@@ -41,8 +41,12 @@ impl Numbers {
             (Self::Integers(values), Element::F32) => {
                 values.iter().for_each(|v| bytes.extend((*v as f32).to_ne_bytes()))
             }
-            (Self::Integers(values), Element::Bool) => bytes.extend(values.iter().map(|v| u8::from(*v != 0))),
-            (Self::Integers(values), Element::I64) => values.iter().for_each(|v| bytes.extend(v.to_ne_bytes())),
+            (Self::Integers(values), Element::Bool) => {
+                bytes.extend(values.iter().map(|v| u8::from(*v != 0)))
+            }
+            (Self::Integers(values), Element::I64) => {
+                values.iter().for_each(|v| bytes.extend(v.to_ne_bytes()))
+            }
             (Self::Integers(values), _) => {
                 for &value in values {
                     bytes.extend(i32::try_from(value).map_err(|_| value)?.to_ne_bytes());

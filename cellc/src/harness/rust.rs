@@ -104,7 +104,10 @@ fn flushed(value: f32) -> f32 {
 /// The program around the subjects.
 pub(super) fn program(subjects: &[Subject<'_>]) -> String {
     let mut arms = String::new();
-    let mut text = format!("{HEAD}\n{}", constants("const ", ": u8 = ", ";").replace("LACKING: u8", "LACKING: i32"));
+    let mut text = format!(
+        "{HEAD}\n{}",
+        constants("const ", ": u8 = ", ";").replace("LACKING: u8", "LACKING: i32")
+    );
     for subject in subjects {
         let Subject { name, interface, .. } = subject;
         // arrays are built on the stack before they are boxed
@@ -145,7 +148,10 @@ fn inputs(module: &str, tensors: &Tensors<'_>) -> String {
 }
 
 /// A line for each field.
-fn lines<'f>(fields: impl IntoIterator<Item = &'f Field>, line: impl Fn(&Field) -> String) -> String {
+fn lines<'f>(
+    fields: impl IntoIterator<Item = &'f Field>,
+    line: impl Fn(&Field) -> String,
+) -> String {
     fields.into_iter().map(|field| line(field) + "\n").collect()
 }
 
@@ -153,37 +159,40 @@ fn lines<'f>(fields: impl IntoIterator<Item = &'f Field>, line: impl Fn(&Field) 
 fn serve(subject: &Subject<'_>) -> String {
     let Subject { name: m, interface, isas, .. } = subject;
     let Interface { function, weights, outputs, variables, .. } = interface;
-    let mut declarations =
-        lines(&interface.inputs, |f| format!("let mut {}: Box<{}> = boxed();", variable(f), array(f)));
-    declarations += &lines(weights, |f| format!("let mut {}: Box<{}> = boxed();", variable(f), nested(f)));
+    let mut declarations = lines(&interface.inputs, |f| {
+        format!("let mut {}: Box<{}> = boxed();", variable(f), array(f))
+    });
+    declarations +=
+        &lines(weights, |f| format!("let mut {}: Box<{}> = boxed();", variable(f), nested(f)));
     declarations += &match &outputs[..] {
         [one] => format!("let mut y: Box<{}> = boxed();\n", array(one)),
         _ => format!("let mut y = Box::new({m}::Outputs::new());\n"),
     };
     let mut awake = String::new();
-    let arguments = Signature::function(interface, Language::Rust).spelled(|argument| match argument {
-        Argument::Pool => {
-            declarations += &format!("let mut pool = {m}::Pair::new();\n");
-            // wakes a sleeping helper thread before the timed calls
-            awake = format!(
-                "let start = Instant::now();
+    let arguments =
+        Signature::function(interface, Language::Rust).spelled(|argument| match argument {
+            Argument::Pool => {
+                declarations += &format!("let mut pool = {m}::Pair::new();\n");
+                // wakes a sleeping helper thread before the timed calls
+                awake = format!(
+                    "let start = Instant::now();
 while start.elapsed().as_micros() < 500 {{
     {m}::Join::join(&mut pool, &mut || (), &mut || ());
 }}"
-            );
-            "&mut pool".to_owned()
-        }
-        Argument::State => {
-            declarations += &format!("let mut state = Box::new({m}::State::new());\n");
-            "&mut state".to_owned()
-        }
-        Argument::Packed => {
-            declarations += &format!("let mut packed = Box::new({m}::Packed::new());\n");
-            "&packed".to_owned()
-        }
-        Argument::Inputs(tensors) => inputs(m, tensors),
-        Argument::Outputs(_) => "&mut y".to_owned(),
-    });
+                );
+                "&mut pool".to_owned()
+            }
+            Argument::State => {
+                declarations += &format!("let mut state = Box::new({m}::State::new());\n");
+                "&mut state".to_owned()
+            }
+            Argument::Packed => {
+                declarations += &format!("let mut packed = Box::new({m}::Packed::new());\n");
+                "&packed".to_owned()
+            }
+            Argument::Inputs(tensors) => inputs(m, tensors),
+            Argument::Outputs(_) => "&mut y".to_owned(),
+        });
     let receive = |place: String| format!("{place}.receive(&mut input)?;");
     let read_inputs = lines(&interface.inputs, |f| receive(variable(f)));
     let mut read_weights = lines(weights, |f| receive(variable(f)));
@@ -199,13 +208,18 @@ while start.elapsed().as_micros() < 500 {{
     // hides from the compiler the inputs of a call, and the fact that only the last outputs are
     // read
     let unknown = lines(&interface.inputs, |f| format!("black_box(&mut {});", variable(f)));
-    let states: Vec<_> = interface.states.iter().map(|s| (&interface.inputs[s.input], &outputs[s.output])).collect();
+    let states: Vec<_> =
+        interface.states.iter().map(|s| (&interface.inputs[s.input], &outputs[s.output])).collect();
     let value = |f: &Field| if outputs.len() == 1 { "*y".to_owned() } else { place(interface, f) };
-    let feed: String = states.iter().map(|(x, y)| format!("*{} = {};\n", variable(x), value(y))).collect();
+    let feed: String =
+        states.iter().map(|(x, y)| format!("*{} = {};\n", variable(x), value(y))).collect();
     let (on, chosen) = if interface.has_isas() { ("_on", "isa, ") } else { ("", "") };
     let (choose, isa_name) = match &isas[..] {
         [alone] => (
-            format!("    if name.is_some_and(|name| name != {alone:?}) {{ std::process::exit(LACKING); }}"),
+            format!(
+                "    if name.is_some_and(|name| name != {alone:?}) {{ std::process::exit(LACKING); \
+                 }}"
+            ),
             format!("{alone:?}"),
         ),
         _ => (
@@ -276,12 +290,19 @@ fn serve_{m}(name: Option<&str>) -> io::Result<()> {{
 }
 
 /// Three steps of the struct, with checks of the properties that the struct reports.
-fn structure(subject: &Subject<'_>, states: &[(&Field, &Field)], spoil: &str, send: &str) -> String {
+fn structure(
+    subject: &Subject<'_>,
+    states: &[(&Field, &Field)],
+    spoil: &str,
+    send: &str,
+) -> String {
     let Subject { name: m, interface, flushes, .. } = subject;
-    let of_states =
-        |line: &dyn Fn(&Field, &Field) -> String| states.iter().map(|(x, y)| line(x, y) + "\n").collect::<String>();
+    let of_states = |line: &dyn Fn(&Field, &Field) -> String| {
+        states.iter().map(|(x, y)| line(x, y) + "\n").collect::<String>()
+    };
     let zero = of_states(&|x, _| format!("assert!(is_zero(cell.{}()));", x.name));
-    let flush = |kept: &str| if *flushes { format!("{kept}.change(flushed);") } else { String::new() };
+    let flush =
+        |kept: &str| if *flushes { format!("{kept}.change(flushed);") } else { String::new() };
     let set = of_states(&|x, _| {
         let (name, given) = (&x.name, variable(x));
         let (mutable, flush) = (if *flushes { "mut " } else { "" }, flush("kept"));
@@ -293,7 +314,8 @@ assert!(same(cell.{name}(), &kept));"
         )
     });
     let kept = of_states(&|x, y| {
-        let reference = if interface.outputs.len() == 1 { "&*y".to_owned() } else { format!("&y.{}", y.name) };
+        let reference =
+            if interface.outputs.len() == 1 { "&*y".to_owned() } else { format!("&y.{}", y.name) };
         format!("assert!(same(cell.{}(), {reference}));", x.name)
     });
     let first = lines(&interface.variables, |Field { name, .. }| {

@@ -74,21 +74,38 @@ impl Toolchain {
         library.args(["--edition=2021", "--crate-type=rlib"]).args(&self.flags).arg("subjects.rs");
         self.run(vec![library])?;
         let mut around = self.command(folder);
-        around.args(["--edition=2021", "harness.rs", "--extern", "subjects=libsubjects.rlib"]).args(&self.around);
+        around
+            .args(["--edition=2021", "harness.rs", "--extern", "subjects=libsubjects.rlib"])
+            .args(&self.around);
         around.arg("-o").arg(program);
         self.run(vec![around])
     }
 
     /// Compiles each source to an object, and links the program from these and existing `objects`.
-    pub(super) fn c(&self, folder: &Path, stems: &[&str], objects: &[&str], program: &Path) -> Result<(), Failed> {
+    pub(super) fn c(
+        &self,
+        folder: &Path,
+        stems: &[&str],
+        objects: &[&str],
+        program: &Path,
+    ) -> Result<(), Failed> {
         let compile = |stem: &&str| {
             let mut command = self.command(folder);
-            command.args(&self.flags).arg("-c").arg(format!("{stem}.c")).arg("-o").arg(format!("{stem}.o"));
+            command
+                .args(&self.flags)
+                .arg("-c")
+                .arg(format!("{stem}.c"))
+                .arg("-o")
+                .arg(format!("{stem}.o"));
             command
         };
         self.run(stems.iter().map(compile).collect())?;
         let mut link = self.command(folder);
-        link.arg("-pthread").args(stems.iter().map(|stem| format!("{stem}.o"))).args(objects).arg("-o").arg(program);
+        link.arg("-pthread")
+            .args(stems.iter().map(|stem| format!("{stem}.o")))
+            .args(objects)
+            .arg("-o")
+            .arg(program);
         // fmaf, for files for machines with fused multiply-add, on a machine without
         link.arg("-lm");
         self.run(vec![link])
@@ -98,14 +115,19 @@ impl Toolchain {
         run_all(commands, |command| {
             let name = command.get_program().to_string_lossy().into_owned();
             let output = command.stdin(Stdio::null()).output().map_err(|error| {
-                let (variable, other) = if self.language == Language::C { ("CC", "rust") } else { ("RUSTC", "c") };
-                problem(format!("the compiler {name} cannot be started: {error}"))
-                    .help(format!("install it, name another one in the variable {variable}, or try --emit {other}"))
+                let (variable, other) =
+                    if self.language == Language::C { ("CC", "rust") } else { ("RUSTC", "c") };
+                problem(format!("the compiler {name} cannot be started: {error}")).help(format!(
+                    "install it, name another one in the variable {variable}, or try --emit {other}"
+                ))
             })?;
             if output.status.success() {
                 return Ok(());
             }
-            let why = problem(format!("{name} could not compile the generated source: {}", output.status));
+            let why = problem(format!(
+                "{name} could not compile the generated source: {}",
+                output.status
+            ));
             Err(Failed { said: output.stderr, why })
         })
     }
@@ -115,14 +137,19 @@ impl Toolchain {
 ///
 /// # Errors
 /// The first error. Commands not yet started are skipped.
-pub fn run_all<E: Send>(commands: Vec<Command>, run: impl Fn(&mut Command) -> Result<(), E> + Sync) -> Result<(), E> {
+pub fn run_all<E: Send>(
+    commands: Vec<Command>,
+    run: impl Fn(&mut Command) -> Result<(), E> + Sync,
+) -> Result<(), E> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let queue = Mutex::new(commands.into_iter());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || std::iter::from_fn(next).try_for_each(|mut command| run(&mut command));
     thread::scope(|scope| {
         let workers: Vec<_> = (0..processors).map(|_| scope.spawn(work)).collect();
-        let done = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        let done = workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
         done.collect::<Vec<_>>().into_iter().collect()
     })
 }
@@ -130,7 +157,9 @@ pub fn run_all<E: Send>(commands: Vec<Command>, run: impl Fn(&mut Command) -> Re
 /// The C compiler, with arguments from the variable: `ccache gcc`.
 fn c_compiler(variable: Option<OsString>) -> Vec<OsString> {
     match variable.as_ref().and_then(|v| v.to_str()).filter(|text| !Path::new(text).is_file()) {
-        Some(text) if !text.trim().is_empty() => text.split_whitespace().map(OsString::from).collect(),
+        Some(text) if !text.trim().is_empty() => {
+            text.split_whitespace().map(OsString::from).collect()
+        }
         Some(_) => vec!["cc".into()],
         None => vec![variable.unwrap_or_else(|| "cc".into())],
     }

@@ -47,9 +47,15 @@ impl Bounds {
     ) -> Self {
         let (x, h) = (numerics.range.x, numerics.range.h);
         let known = interface.weights.is_empty();
-        let lengths = if model.parameters.iter().any(|p| p.length.is_some()) { ", for any lengths" } else { "" };
-        let of_states = if bound::has_states(model) { format!(" and |h| <= {h}") } else { String::new() };
-        let range = if known { format!(" for |x| <= {x}{of_states}{lengths}") } else { String::new() };
+        let lengths = if model.parameters.iter().any(|p| p.length.is_some()) {
+            ", for any lengths"
+        } else {
+            ""
+        };
+        let of_states =
+            if bound::has_states(model) { format!(" and |h| <= {h}") } else { String::new() };
+        let range =
+            if known { format!(" for |x| <= {x}{of_states}{lengths}") } else { String::new() };
         let mut fuses: Vec<bool> = plan.isas.iter().map(|(_, fused)| *fused).collect();
         fuses.sort_unstable();
         fuses.dedup();
@@ -58,7 +64,9 @@ impl Bounds {
             let name = if fused { "fused" } else { "unfused" };
             let claims = match known {
                 true if bound::work(model) > MOST_WORK => Claims::NotComputed,
-                true => Claims::Results(bound::over_range(model, profile, f64::from(x), f64::from(h))),
+                true => {
+                    Claims::Results(bound::over_range(model, profile, f64::from(x), f64::from(h)))
+                }
                 false => Claims::AtRunTime,
             };
             OfProfile { name, claims }
@@ -74,15 +82,23 @@ impl Bounds {
         for OfProfile { name, claims } in &self.profiles {
             let of = if of_all { String::new() } else { format!(" ({name})") };
             match claims {
-                Claims::NotComputed => lines.push(format!("  not computed for a model of this size{of}")),
+                Claims::NotComputed => {
+                    lines.push(format!("  not computed for a model of this size{of}"))
+                }
                 // one line for all profiles
                 Claims::AtRunTime if lines.len() > 1 => {}
                 Claims::AtRunTime => {
-                    lines.push("  depends on weights that are given at run time: cellc check shows it".to_owned());
+                    lines.push(
+                        "  depends on weights that are given at run time: cellc check shows it"
+                            .to_owned(),
+                    );
                 }
                 Claims::Results(claims) => {
                     for (i, (field, claim)) in interface.outputs.iter().zip(claims).enumerate() {
-                        lines.push(format!("  {}{of}", stated(&field.name, claim, seen.map(|seen| &seen[i]))));
+                        lines.push(format!(
+                            "  {}{of}",
+                            stated(&field.name, claim, seen.map(|seen| &seen[i]))
+                        ));
                     }
                 }
             }

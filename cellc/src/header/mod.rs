@@ -9,7 +9,9 @@ use crate::bound::Seen;
 use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Integers, Source, WeightSource};
 use crate::emit::names::Interface;
 use crate::free_run::FreeRun;
-use crate::model::{BiasPart, CellKind, ElementType, LedgerEntry, LstmGateOrder, ResetGate, WeightLayout};
+use crate::model::{
+    BiasPart, CellKind, ElementType, LedgerEntry, LstmGateOrder, ResetGate, WeightLayout,
+};
 use crate::numerics::{Loss, Precisions, Vector};
 use crate::plan::Plan;
 use crate::request::{Accuracy, Arithmetic, Language, Numerics, Options, WeightFormat};
@@ -23,7 +25,8 @@ const COLUMNS: usize = 110;
 /// numbers, and for other models.
 const NOT_FINITE: [&str; 2] = [
     "A NaN in an input stays a NaN in everything that is computed from it, also through clip, relu, max and min, \
-     and in the states until they are reset. Infinities follow IEEE 754: inf - inf and 0 * inf are NaN.",
+     and in the states until they are reset. Infinities follow IEEE 754: inf - inf and 0 * inf are \
+     NaN.",
     "A NaN in an input stays a NaN in everything that is computed from it, and in the states until they are reset. \
      Infinities follow IEEE 754: inf - inf and 0 * inf are NaN.",
 ];
@@ -36,12 +39,14 @@ fn not_finite(model: &CoreModel) -> String {
     };
     let is_clipped = |op: &CoreOp| matches!(op, CoreOp::Cell(cell) if cell.clip.is_some());
     let in_nodes = model.all_nodes().iter().any(|node| chooses(&node.kind) || is_clipped(&node.op));
-    let has = in_nodes || model.activations().into_iter().any(|activation| chooses(&activation.label()));
+    let has =
+        in_nodes || model.activations().into_iter().any(|activation| chooses(&activation.label()));
     NOT_FINITE[usize::from(!has)].to_owned()
 }
 
 /// An exception to [`NOT_FINITE`]: operations that choose elements by their order.
-const UNORDERED: &str = "Exception: TopK, ArgMax and ArgMin put a NaN behind all numbers, and its place is 0.";
+const UNORDERED: &str =
+    "Exception: TopK, ArgMax and ArgMin put a NaN behind all numbers, and its place is 0.";
 
 /// An exception to [`NOT_FINITE`]: powers.
 const POWERS: &str = "Exception: a power of an infinity, of a zero of either sign or of -1, where the exponent is negative, \
@@ -82,7 +87,10 @@ pub(crate) fn lines(
     }
     lines.push(given(options));
     if options.output.language == Language::Rust {
-        lines.push("Compile with optimisation: at opt-level = 0 a step takes some 200 times as long.".to_owned());
+        lines.push(
+            "Compile with optimisation: at opt-level = 0 a step takes some 200 times as long."
+                .to_owned(),
+        );
     }
     for (i, cell) in model.cells().into_iter().enumerate() {
         lines.push(String::new());
@@ -93,7 +101,9 @@ pub(crate) fn lines(
         // readers write zeros for an omitted B
         lines.push(match adds_biases(model, cell) {
             true => format!("  gate order of W, R, B: {order}"),
-            false => format!("  gate order of W, R: {}", order.split(';').next().unwrap_or_default()),
+            false => {
+                format!("  gate order of W, R: {}", order.split(';').next().unwrap_or_default())
+            }
         });
         lines.extend(cell.ledger.iter().filter(|entry| !is_default(entry, cell)).map(ledger_line));
     }
@@ -111,7 +121,8 @@ pub(crate) fn lines(
     }
     for restart in &model.restarts {
         lines.push(format!(
-            "State: not kept for {} \"{}\". It computes one step per call, and every call starts from the same state.",
+            "State: not kept for {} \"{}\". It computes one step per call, and every call starts \
+             from the same state.",
             escape(&restart.kind),
             escape(&restart.name)
         ));
@@ -126,35 +137,55 @@ pub(crate) fn lines(
         ));
     }
     if model.steps.is_some() {
-        lines.push("Steps: as many as each call gives. The state continues from call to call.".to_string());
+        lines.push(
+            "Steps: as many as each call gives. The state continues from call to call.".to_string(),
+        );
     }
     if interface.block_len > 0 {
         let bytes = interface.block_len * 4;
         lines.push(format!("Scratch memory: one block of {bytes} bytes in the state."));
     }
     for state in &interface.states {
-        let (input, output) = (&interface.inputs[state.input].name, &interface.outputs[state.output].name);
+        let (input, output) =
+            (&interface.inputs[state.input].name, &interface.outputs[state.output].name);
         lines.push(format!("State: {input}. Its next value is the output {output}."));
     }
-    for parameter in model.parameters.iter().filter(|p| p.element.is_float() && p.element != ElementType::F32) {
+    for parameter in
+        model.parameters.iter().filter(|p| p.element.is_float() && p.element != ElementType::F32)
+    {
         let name = parameter.names.first().map_or("", String::as_str);
-        lines.push(format!("{} is {} in the model and f32 here.", escape(name), parameter.element.name()));
+        lines.push(format!(
+            "{} is {} in the model and f32 here.",
+            escape(name),
+            parameter.element.name()
+        ));
     }
     for node in model.all_nodes() {
         let CoreOp::Integers(Integers { parameter, least, most, .. }) = &node.op else { continue };
-        let name = interface.inputs.iter().find(|field| field.index == *parameter).map_or("", |field| &field.name);
+        let name = interface
+            .inputs
+            .iter()
+            .find(|field| field.index == *parameter)
+            .map_or("", |field| &field.name);
         let rows = model.parameters[*parameter].rows;
         lines.push(match rows {
             _ if model.parameters[*parameter].element == ElementType::Bool => continue,
             Some(rows) => format!(
-                "{name} is an index: 0 to {}, or -{rows} to -1 from the end. An index beyond an end counts as that end.",
+                "{name} is an index: 0 to {}, or -{rows} to -1 from the end. An index beyond an \
+                 end counts as that end.",
                 rows - 1
             ),
-            None => format!("{name} becomes f32: an integer below {least} is read as {least}, one above {most} as {most}."),
+            None => format!(
+                "{name} becomes f32: an integer below {least} is read as {least}, one \
+                above {most} as {most}."
+            ),
         });
     }
     lines.push(String::new());
-    lines.push(format!("Arithmetic: f32; {}; the order of summation is the same everywhere.", multiply_adds(plan)));
+    lines.push(format!(
+        "Arithmetic: f32; {}; the order of summation is the same everywhere.",
+        multiply_adds(plan)
+    ));
     lines.extend(integers(model, products, &options.numerics));
     lines.push(denormals(options).to_string());
     lines.push(not_finite(model));
@@ -195,7 +226,10 @@ fn operands(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Option
     let output = |value: usize| {
         let mut outputs = interface.outputs.iter();
         outputs.find(|field| {
-            model.results.get(field.index).is_some_and(|result| viewed(result.source) == viewed(Source::Value(value)))
+            model
+                .results
+                .get(field.index)
+                .is_some_and(|result| viewed(result.source) == viewed(Source::Value(value)))
         })
     };
     let operands = [
@@ -208,7 +242,8 @@ fn operands(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Option
     ];
     let named = operands.into_iter().filter_map(|(operand, field)| {
         let name = &field?.name;
-        (!operand.ends_with(&format!(" {name}")) && operand != name).then(|| format!("{operand} = {name}"))
+        (!operand.ends_with(&format!(" {name}")) && operand != name)
+            .then(|| format!("{operand} = {name}"))
     });
     let named: Vec<_> = named.collect();
     (!named.is_empty()).then(|| format!("  {}", named.join(", ")))
@@ -222,16 +257,23 @@ fn multiply_adds(plan: &Plan) -> String {
     match (&names(true)[..], &names(false)[..]) {
         ([], _) => "no multiply-add is fused".to_owned(),
         (_, []) => "every multiply-add is fused".to_owned(),
-        (fused, not) => format!("multiply-adds are fused on {}, not on {}", fused.join(", "), not.join(", ")),
+        (fused, not) => {
+            format!("multiply-adds are fused on {}, not on {}", fused.join(", "), not.join(", "))
+        }
     }
 }
 
 /// True if an attribute has its default value, or if the title of the cell states the attribute.
 fn is_default(entry: &LedgerEntry, cell: &CoreCell) -> bool {
     let Some(given) = &entry.given else { return true };
-    let functions: Vec<_> = cell.kind.default_activations().iter().map(|function| function.label()).collect();
-    let listed =
-        |text: &str| text.split([',', ' ']).filter(|word| !word.is_empty()).map(str::to_lowercase).collect::<Vec<_>>();
+    let functions: Vec<_> =
+        cell.kind.default_activations().iter().map(|function| function.label()).collect();
+    let listed = |text: &str| {
+        text.split([',', ' '])
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect::<Vec<_>>()
+    };
     match &entry.attribute[..] {
         "hidden_size" | "input_size" => true,
         "direction" => given == "forward",
@@ -263,20 +305,30 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
     let mut lines = Vec::new();
     if layers.len() > 1 {
         let each = |(format, arithmetic, names): &(WeightFormat, Arithmetic, Vec<String>)| {
-            let precision = if *arithmetic == Arithmetic::F32 { format.name() } else { arithmetic.name() };
+            let precision =
+                if *arithmetic == Arithmetic::F32 { format.name() } else { arithmetic.name() };
             format!("{} in {precision}", names.join(", "))
         };
-        lines.push(format!("Matrices: {}.", layers.iter().map(each).collect::<Vec<_>>().join("; ")));
+        lines
+            .push(format!("Matrices: {}.", layers.iter().map(each).collect::<Vec<_>>().join("; ")));
     }
-    lines.extend(layers.iter().filter_map(|(_, arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned));
+    lines.extend(
+        layers.iter().filter_map(|(_, arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned),
+    );
     let in_windows = |node: &&CoreNode| match &node.op {
-        CoreOp::Convolve(of) => of.is_depthwise() && products.of(of.out).arithmetic() != Arithmetic::F32,
+        CoreOp::Convolve(of) => {
+            of.is_depthwise() && products.of(of.out).arithmetic() != Arithmetic::F32
+        }
         _ => false,
     };
     lines.extend(model.all_nodes().iter().any(in_windows).then(|| WINDOWS.to_owned()));
-    let in_f32 = model.in_f32_by_reason(|layer| asked.precision_in(layer).arithmetic() != Arithmetic::F32);
-    let quoted = |layers: &[&str]| layers.iter().map(|of| format!("\"{}\"", escape(of))).collect::<Vec<_>>().join(", ");
-    let reasons: Vec<_> = in_f32.iter().map(|(why, layers)| format!("{} ({why})", quoted(layers))).collect();
+    let in_f32 =
+        model.in_f32_by_reason(|layer| asked.precision_in(layer).arithmetic() != Arithmetic::F32);
+    let quoted = |layers: &[&str]| {
+        layers.iter().map(|of| format!("\"{}\"", escape(of))).collect::<Vec<_>>().join(", ")
+    };
+    let reasons: Vec<_> =
+        in_f32.iter().map(|(why, layers)| format!("{} ({why})", quoted(layers))).collect();
     if !reasons.is_empty() {
         lines.push(format!("Layers that stay f32: {}.", reasons.join("; ")));
     }
@@ -306,10 +358,14 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
         }
         let [whole, multiples] = own.map(|names| names.join(", "));
         if !whole.is_empty() {
-            lines.push(format!("{letter} consists of integers: products are integers, with exact sums, in {whole}."));
+            lines.push(format!(
+                "{letter} consists of integers: products are integers, with exact sums, in {whole}."
+            ));
         }
         if !multiples.is_empty() {
-            let what = format!("{letter} is multiplied as integers by the model's own scale, with exact sums,");
+            let what = format!(
+                "{letter} is multiplied as integers by the model's own scale, with exact sums,"
+            );
             lines.push(format!("{what} in {multiples}."));
         }
     }
@@ -322,25 +378,30 @@ const WINDOWS: &str = "Depthwise convolutions with stride 1 and at least 8 outpu
 
 /// The rounding of run-time weights.
 const ROUNDED_ROWS: &str = "pack rounds each row of a matrix to integers times one scale, as cellc rounds weights when compiling: results have the same bits. A row of \
-                            weights with NaN or infinity becomes NaN, and so does every result computed from the row.";
+                            weights with NaN or infinity becomes NaN, and so does every result \
+                            computed from the row.";
 
 fn in_integers(arithmetic: Arithmetic) -> Option<&'static str> {
     match arithmetic {
         Arithmetic::F32 => None,
         Arithmetic::Int8 => Some(
             "Matrices are multiplied as 8-bit integers: at every step x, h and inputs of dense layers are rounded to integers up to 127 times one \
-             scale for each row of a batch. Vectors of up to 4 elements have 16 bits. Sums are exact. Biases, results of activation functions \
+             scale for each row of a batch. Vectors of up to 4 elements have 16 bits. Sums are \
+             exact. Biases, results of activation functions \
              and states are f32.",
         ),
         Arithmetic::Int8x16 => Some(
             "Matrices of 8-bit integers are multiplied by integers of up to 16 bits: at every step x, h and inputs of dense layers are rounded to \
-             integers times one scale for each row of a batch; longer vectors have smaller integers. Sums are exact. Biases, results of \
+             integers times one scale for each row of a batch; longer vectors have smaller \
+             integers. Sums are exact. Biases, results of \
              activation functions and states are f32.",
         ),
         Arithmetic::Int16 => Some(
             "Matrices are multiplied as integers of up to 16 bits: at every step x, h and inputs of dense layers are rounded to integers times one \
-             scale for each row of a batch; longer vectors have smaller integers. Each row of weights is scaled to the largest integers for \
-             which no sum can exceed 32 bits. Sums are exact. Biases, results of activation functions and states are f32.",
+             scale for each row of a batch; longer vectors have smaller integers. Each row of \
+             weights is scaled to the largest integers for \
+             which no sum can exceed 32 bits. Sums are exact. Biases, results of activation \
+             functions and states are f32.",
         ),
     }
 }
@@ -360,7 +421,11 @@ pub(crate) fn activations(model: &CoreModel, accuracy: Accuracy) -> Vec<String> 
 }
 
 /// The lines about the error of one step.
-pub(crate) fn bounds(bounds: &Bounds, interface: &Interface, found: Option<&FreeRun>) -> Vec<String> {
+pub(crate) fn bounds(
+    bounds: &Bounds,
+    interface: &Interface,
+    found: Option<&FreeRun>,
+) -> Vec<String> {
     let seen: Option<Vec<Seen>> =
         found.map(|found| found.results.iter().map(|result| result.seen(found.steps)).collect());
     bounds.lines(interface, seen.as_deref()).into_iter().flat_map(wrap).collect()
@@ -370,14 +435,18 @@ pub(crate) fn bounds(bounds: &Bounds, interface: &Interface, found: Option<&Free
 fn given(options: &Options) -> String {
     match &options.given()[..] {
         [] => "Options: the defaults (cellc --help lists them).".to_owned(),
-        given => format!("Options that differ from the defaults (cellc --help): {}", escape_all(given)),
+        given => {
+            format!("Options that differ from the defaults (cellc --help): {}", escape_all(given))
+        }
     }
 }
 
 fn escape_all(words: &[String]) -> String {
     // an open number of steps: a single question mark is no trigraph
-    let words: Vec<String> =
-        words.iter().map(|word| escape(word).replace(",\\u{3f}", ",?").replace("=\\u{3f}", "=?")).collect();
+    let words: Vec<String> = words
+        .iter()
+        .map(|word| escape(word).replace(",\\u{3f}", ",?").replace("=\\u{3f}", "=?"))
+        .collect();
     words.join(" ")
 }
 
@@ -385,15 +454,22 @@ fn escape_all(words: &[String]) -> String {
 fn rounded_up(bound: f64) -> String {
     let near = format!("{bound:.2e}");
     // rounding to three digits changes a number by half a percent at most
-    if near.parse().is_ok_and(|near: f64| near >= bound) { near } else { format!("{:.2e}", bound * 1.0051) }
+    if near.parse().is_ok_and(|near: f64| near >= bound) {
+        near
+    } else {
+        format!("{:.2e}", bound * 1.0051)
+    }
 }
 
 /// The number of operations of each kind, without recurrent layers.
 fn operations(model: &CoreModel) -> Vec<String> {
     let nodes = model.operations();
     // a recurrent layer adds operations to join directions and to cut sequences
-    let recurrent: BTreeSet<&str> =
-        nodes.iter().filter(|node| matches!(node.op, CoreOp::Cell(_))).map(|node| &node.kind[..]).collect();
+    let recurrent: BTreeSet<&str> = nodes
+        .iter()
+        .filter(|node| matches!(node.op, CoreOp::Cell(_)))
+        .map(|node| &node.kind[..])
+        .collect();
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     // an integer input is converted to f32: the model has no operation for that
     for node in nodes.iter().filter(|node| !recurrent.contains(&node.kind[..])) {
@@ -434,14 +510,19 @@ fn gate_order(cell: &CoreCell, interface: &Interface) -> String {
         return format!("{order}; B {}", parts.join(", "));
     }
     let name = |tensor: usize| {
-        let given = interface.weights.iter().find(|field| cell.b[tensor] == WeightSource::Parameter(field.index));
+        let given = interface
+            .weights
+            .iter()
+            .find(|field| cell.b[tensor] == WeightSource::Parameter(field.index));
         given.map_or("B", |field| &field.name)
     };
     // rows are shown if a tensor has more parts than gates, or if one sum has two of its parts
     let biases = &cell.layout.biases;
     let in_parts = |tensor: usize| {
-        let parts = biases.iter().flatten().filter(|term| term.tensor == tensor).map(|term| term.part);
-        let twice = |terms: &Vec<BiasPart>| terms.iter().filter(|term| term.tensor == tensor).count() > 1;
+        let parts =
+            biases.iter().flatten().filter(|term| term.tensor == tensor).map(|term| term.part);
+        let twice =
+            |terms: &Vec<BiasPart>| terms.iter().filter(|term| term.tensor == tensor).count() > 1;
         parts.collect::<BTreeSet<_>>().len() > cell.layout.gates.len() || biases.iter().any(twice)
     };
     let parts = parts.iter().zip(biases).map(|(part, terms)| {
@@ -463,7 +544,9 @@ fn wrap(line: String) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = line;
     while rest.len() > COLUMNS {
-        let Some(at) = rest[..COLUMNS].rfind(' ').filter(|at| rest[..*at].trim() != "") else { break };
+        let Some(at) = rest[..COLUMNS].rfind(' ').filter(|at| rest[..*at].trim() != "") else {
+            break;
+        };
         let tail = format!("{indent}{}", &rest[at + 1..]);
         rest.truncate(at);
         lines.push(std::mem::replace(&mut rest, tail));
@@ -478,9 +561,13 @@ mod tests {
 
     #[test]
     fn bounds_are_rounded_up() {
-        for (bound, text) in
-            [(1.0, "1.00e0"), (1.001, "1.01e0"), (1.234e-7, "1.24e-7"), (1.236e-7, "1.24e-7"), (9.999e-3, "1.00e-2")]
-        {
+        for (bound, text) in [
+            (1.0, "1.00e0"),
+            (1.001, "1.01e0"),
+            (1.234e-7, "1.24e-7"),
+            (1.236e-7, "1.24e-7"),
+            (9.999e-3, "1.00e-2"),
+        ] {
             assert_eq!(rounded_up(bound), text);
         }
     }

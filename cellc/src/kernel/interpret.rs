@@ -4,8 +4,8 @@
 //! code therefore give equal bits, apart from NaN payloads.
 
 use super::{
-    Base, BodyRef, BufferId, Copied, CopiedDim, Expr, FLUSH_BELOW, Function, Kernel, LaneOp, Place, Role, Stmt, Tiles,
-    Var, Walk,
+    Base, BodyRef, BufferId, Copied, CopiedDim, Expr, FLUSH_BELOW, Function, Kernel, LaneOp, Place,
+    Role, Stmt, Tiles, Var, Walk,
 };
 
 /// The contents of undefined memory at the start of a step. Reads of undefined memory show up in
@@ -43,12 +43,17 @@ pub fn interpret(body: BodyRef<'_>, memory: &mut [Vec<f32>]) {
             *element = *value as f32;
         }
     }
-    let views: Vec<_> = (0..program.buffers.len() + body.scratch.len()).map(|i| view(body, BufferId(i))).collect();
+    let views: Vec<_> =
+        (0..program.buffers.len() + body.scratch.len()).map(|i| view(body, BufferId(i))).collect();
     let mut block = vec![UNDEFINED; body.block_len];
     let mut own: Vec<_> = body.scratch.iter().map(|buffer| vec![UNDEFINED; buffer.len]).collect();
     for kernel in &body.kernels {
-        let machine =
-            Machine { views: &views, block: &mut block, own: &mut own, ..Machine::new(&body.functions, memory) };
+        let machine = Machine {
+            views: &views,
+            block: &mut block,
+            own: &mut own,
+            ..Machine::new(&body.functions, memory)
+        };
         machine.kernel(kernel);
     }
     if let Some(id) = program.find(Role::Backwards) {
@@ -126,7 +131,17 @@ struct Machine<'a> {
 impl<'a> Machine<'a> {
     fn new(functions: &'a [Function], memory: &'a mut [Vec<f32>]) -> Self {
         let (vars, windows, free) = (Vec::new(), Vec::new(), Vec::new());
-        Self { functions, memory, views: &[], block: &mut [], own: &mut [], vars, windows, width: 1, free }
+        Self {
+            functions,
+            memory,
+            views: &[],
+            block: &mut [],
+            own: &mut [],
+            vars,
+            windows,
+            width: 1,
+            free,
+        }
     }
 
     fn kernel(mut self, kernel: &Kernel) {
@@ -152,7 +167,10 @@ impl<'a> Machine<'a> {
                     let backwards = backwards.is_some_and(|var| self.vars[var.0][0] == 1);
                     for k in 0..*count {
                         for walk in walks {
-                            self.walk(walk, if walk.reverse != backwards { *count - 1 - k } else { k });
+                            self.walk(
+                                walk,
+                                if walk.reverse != backwards { *count - 1 - k } else { k },
+                            );
                         }
                         if let Some(turn) = turn {
                             let mut number = self.block_of_lanes();
@@ -206,7 +224,8 @@ impl<'a> Machine<'a> {
         if self.windows.len() <= walk.window.0 {
             self.windows.resize(walk.window.0 + 1, base);
         }
-        self.windows[walk.window.0] = MemoryView { start: base.start + offset, len: walk.len, ..base };
+        self.windows[walk.window.0] =
+            MemoryView { start: base.start + offset, len: walk.len, ..base };
     }
 
     /// Copies along `dims`. `from` and `to` are each a view and an element.
@@ -221,7 +240,9 @@ impl<'a> Machine<'a> {
                 let mut read = from.1;
                 for k in 0..dim.extent {
                     if k > 0 {
-                        read = read.checked_add_signed(dim.from_stride).expect("a copy leaves its base");
+                        read = read
+                            .checked_add_signed(dim.from_stride)
+                            .expect("a copy leaves its base");
                     }
                     self.copy((from.0, read), (to.0, to.1 + k * dim.to_stride), rest);
                 }
@@ -238,9 +259,14 @@ impl<'a> Machine<'a> {
                 let mut sums = vec![0; tiles.columns];
                 for (k, element) in elements.iter().enumerate() {
                     let first = k / tiles.abreast * tiles.step + k % tiles.abreast;
-                    let columns = weights[first..].iter().step_by(tiles.abreast).take(tiles.columns);
+                    let columns =
+                        weights[first..].iter().step_by(tiles.abreast).take(tiles.columns);
                     let mut lanes: Lanes = columns.map(|weight| weight.to_bits()).collect();
-                    apply(tiles.operation(), &mut lanes, &[vec![element.to_bits(); tiles.columns], sums, Vec::new()]);
+                    apply(
+                        tiles.operation(),
+                        &mut lanes,
+                        &[vec![element.to_bits(); tiles.columns], sums, Vec::new()],
+                    );
                     sums = lanes;
                 }
                 let to = tiles.to.at(row * tiles.pitch + panel * tiles.columns);
@@ -319,7 +345,8 @@ impl<'a> Machine<'a> {
             }
             Expr::Op(operation, args) => {
                 let mut first = self.expr(&args[0]);
-                let rest: [Lanes; 3] = std::array::from_fn(|i| args.get(i + 1).map_or(Vec::new(), |a| self.expr(a)));
+                let rest: [Lanes; 3] =
+                    std::array::from_fn(|i| args.get(i + 1).map_or(Vec::new(), |a| self.expr(a)));
                 apply(*operation, &mut first, &rest);
                 rest.into_iter().for_each(|lanes| self.recycle(lanes));
                 first
@@ -335,10 +362,12 @@ impl<'a> Machine<'a> {
 
     fn call(&mut self, function: &Function, args: Vec<Lanes>, width: usize) -> Lanes {
         let result = function.result.as_ref();
-        let result = result.unwrap_or_else(|| panic!("{} is symbolic: pass::expand has not run", function.name));
+        let result = result
+            .unwrap_or_else(|| panic!("{} is symbolic: pass::expand has not run", function.name));
         let mut vars = args;
         vars.resize(function.locals.len(), Vec::new());
-        let outer = (std::mem::replace(&mut self.vars, vars), std::mem::replace(&mut self.width, width));
+        let outer =
+            (std::mem::replace(&mut self.vars, vars), std::mem::replace(&mut self.width, width));
         self.run(&function.body);
         let value = self.expr(result);
         let vars;
@@ -375,7 +404,8 @@ fn apply(operation: LaneOp, a: &mut [u32], rest: &[Lanes]) {
         LaneOp::FromSigned => a.iter_mut().for_each(|a| *a = (a.cast_signed() as f32).to_bits()),
         LaneOp::DotPairs => {
             for ((a, b), c) in a.iter_mut().zip(&rest[0]).zip(&rest[1]) {
-                let [low, high] = [0, 16].map(|at| i32::from((*a >> at) as i16) * i32::from((*b >> at) as i16));
+                let [low, high] =
+                    [0, 16].map(|at| i32::from((*a >> at) as i16) * i32::from((*b >> at) as i16));
                 *a = c.wrapping_add_signed(low).wrapping_add_signed(high);
             }
         }
@@ -385,19 +415,22 @@ fn apply(operation: LaneOp, a: &mut [u32], rest: &[Lanes]) {
                     LaneOp::DotUnsignedQuads => i32::from(a.cast_signed()) * i32::from(b),
                     _ => i32::from(a.cast_signed()) * i32::from(b.cast_signed()),
                 };
-                let products = a.to_le_bytes().into_iter().zip(b.to_le_bytes()).map(|(a, b)| of(a, b));
+                let products =
+                    a.to_le_bytes().into_iter().zip(b.to_le_bytes()).map(|(a, b)| of(a, b));
                 *a = products.fold(*c, u32::wrapping_add_signed);
             }
         }
         LaneOp::DotEvenBytes | LaneOp::DotOddBytes => {
             let odd = if operation == LaneOp::DotOddBytes { 8 } else { 0 };
             for ((a, b), c) in a.iter_mut().zip(&rest[0]).zip(&rest[1]) {
-                let of = |at: u32| i32::from((*a >> (at + odd)) as i8) * i32::from((*b >> at) as i16);
+                let of =
+                    |at: u32| i32::from((*a >> (at + odd)) as i8) * i32::from((*b >> at) as i16);
                 *a = c.wrapping_add_signed(of(0)).wrapping_add_signed(of(16));
             }
         }
         LaneOp::DotApart(lane) => {
-            let halves: Vec<i32> = a.iter().flat_map(|a| [*a as i16, (*a >> 16) as i16]).map(i32::from).collect();
+            let halves: Vec<i32> =
+                a.iter().flat_map(|a| [*a as i16, (*a >> 16) as i16]).map(i32::from).collect();
             let element = rest[0][lane];
             let [low, high] = [element as i16, (element >> 16) as i16].map(i32::from);
             let (first, second) = halves.split_at(a.len());
@@ -406,7 +439,11 @@ fn apply(operation: LaneOp, a: &mut [u32], rest: &[Lanes]) {
             }
         }
         LaneOp::DotQuadsOf(lane) => {
-            apply(LaneOp::DotQuads, a, &[vec![rest[0][lane]; a.len()], rest[1].clone(), Vec::new()]);
+            apply(
+                LaneOp::DotQuads,
+                a,
+                &[vec![rest[0][lane]; a.len()], rest[1].clone(), Vec::new()],
+            );
         }
         LaneOp::WrappingAdd => bits(a, rest, u32::wrapping_add),
         LaneOp::WrappingSub => bits(a, rest, u32::wrapping_sub),

@@ -189,7 +189,9 @@ impl Encoding {
     /// The element type of the encoded line.
     pub fn element(self) -> Element {
         match self {
-            Self::F32 | Self::Bf16Pair | Self::Int8Wide | Self::Int8Quad | Self::Int16Pair => Element::F32,
+            Self::F32 | Self::Bf16Pair | Self::Int8Wide | Self::Int8Quad | Self::Int16Pair => {
+                Element::F32
+            }
             Self::Int8Start | Self::Int8Scale | Self::Int16Scale => Element::F32,
             Self::F16 => Element::F16,
             Self::Int8 => Element::I8,
@@ -548,8 +550,10 @@ impl LaneOp {
     /// True if the operation adds products of integers to a sum.
     pub fn is_dot(self) -> bool {
         use LaneOp as O;
-        matches!(self, O::DotPairs | O::DotQuads | O::DotUnsignedQuads | O::DotEvenBytes | O::DotOddBytes)
-            || self.lane().is_some()
+        matches!(
+            self,
+            O::DotPairs | O::DotQuads | O::DotUnsignedQuads | O::DotEvenBytes | O::DotOddBytes
+        ) || self.lane().is_some()
     }
 
     /// The lane of the second operand that multiplies every lane of the first. `None`: each lane
@@ -564,9 +568,24 @@ impl LaneOp {
     /// The type of a lane of the result.
     pub fn result(self) -> Scalar {
         match self {
-            Self::Add | Self::Sub | Self::Mul | Self::Div | Self::MulAdd | Self::Max | Self::Min => Scalar::F32,
-            Self::MaxMagnitude | Self::SelectLess | Self::Flush | Self::FromBits | Self::FromSigned => Scalar::F32,
-            Self::ToBits | Self::WrappingAdd | Self::WrappingSub | Self::And | Self::Or | Self::Xor => Scalar::U32,
+            Self::Add
+            | Self::Sub
+            | Self::Mul
+            | Self::Div
+            | Self::MulAdd
+            | Self::Max
+            | Self::Min => Scalar::F32,
+            Self::MaxMagnitude
+            | Self::SelectLess
+            | Self::Flush
+            | Self::FromBits
+            | Self::FromSigned => Scalar::F32,
+            Self::ToBits
+            | Self::WrappingAdd
+            | Self::WrappingSub
+            | Self::And
+            | Self::Or
+            | Self::Xor => Scalar::U32,
             Self::ShiftLeft(_) | Self::ShiftRight(_) => Scalar::U32,
             Self::DotPairs | Self::DotQuads | Self::DotUnsignedQuads => Scalar::U32,
             Self::DotEvenBytes | Self::DotOddBytes => Scalar::U32,
@@ -654,8 +673,10 @@ impl Function {
                 _ => 0,
             }
         }
-        let values =
-            self.body.iter().filter_map(|stmt| if let Stmt::Let { value, .. } = stmt { Some(value) } else { None });
+        let values = self
+            .body
+            .iter()
+            .filter_map(|stmt| if let Stmt::Let { value, .. } = stmt { Some(value) } else { None });
         values.chain(&self.result).map(of).sum()
     }
 }
@@ -701,25 +722,45 @@ impl Kernel {
     /// The sums of a loop that only adds rows of weights: each iteration reads one row and one
     /// element, and the element multiplies the columns of every sum. Returns the sums, their lanes,
     /// the offset of the first sum's columns in a row, and the distance to the next sum's columns.
-    pub fn row_sums(&self, walks: &[Walk], body: &[Stmt]) -> Option<(Vec<Var>, usize, usize, usize)> {
+    pub fn row_sums(
+        &self,
+        walks: &[Walk],
+        body: &[Stmt],
+    ) -> Option<(Vec<Var>, usize, usize, usize)> {
         let [rows, elements] = walks else { return None };
-        let [Stmt::Let { var: element, value: Expr::Splat { from, lanes }, .. }, sums @ ..] = body else { return None };
-        let is_plain = |walk: &Walk| !walk.reverse && !walk.written && !self.unrelated.contains(&walk.window);
-        let one_element = *from == elements.window.into() && (elements.step, elements.len) == (1, 1);
+        let [Stmt::Let { var: element, value: Expr::Splat { from, lanes }, .. }, sums @ ..] = body
+        else {
+            return None;
+        };
+        let is_plain =
+            |walk: &Walk| !walk.reverse && !walk.written && !self.unrelated.contains(&walk.window);
+        let one_element =
+            *from == elements.window.into() && (elements.step, elements.len) == (1, 1);
         if sums.is_empty() || !one_element || !is_plain(rows) || !is_plain(elements) {
             return None;
         }
         let sum = |stmt: &Stmt| {
-            let Stmt::Set { var, value: Expr::Op(LaneOp::MulAdd, args) } = stmt else { return None };
-            let [Expr::Load { from, lanes: n }, Expr::Var(other), Expr::Var(sum)] = &args[..] else { return None };
-            let is_row = from.base == Base::Window(rows.window) && n == lanes && other == element && sum == var;
+            let Stmt::Set { var, value: Expr::Op(LaneOp::MulAdd, args) } = stmt else {
+                return None;
+            };
+            let [Expr::Load { from, lanes: n }, Expr::Var(other), Expr::Var(sum)] = &args[..]
+            else {
+                return None;
+            };
+            let is_row = from.base == Base::Window(rows.window)
+                && n == lanes
+                && other == element
+                && sum == var;
             let is_hinted = self.chains.contains(var) || self.meanwhile.contains(var);
             (is_row && !is_hinted).then_some((*var, from.offset))
         };
         let sums = sums.iter().map(sum).collect::<Option<Vec<_>>>()?;
         let first = sums[0].1;
         let apart = sums.get(1).map_or(0, |(_, second)| second.wrapping_sub(first));
-        let is_even = sums.iter().enumerate().all(|(at, (_, offset))| *offset == first.wrapping_add(at * apart));
+        let is_even = sums
+            .iter()
+            .enumerate()
+            .all(|(at, (_, offset))| *offset == first.wrapping_add(at * apart));
         is_even.then(|| (sums.into_iter().map(|(var, _)| var).collect(), *lanes, first, apart))
     }
 }
@@ -866,9 +907,12 @@ impl<'p> BodyRef<'p> {
     pub fn reads_when_written(self, read: Role, written: Role) -> bool {
         let uses = |group: &[Kernel], role: Role, write: bool| {
             let mut params = group.iter().flat_map(|kernel| &kernel.params);
-            params.any(|(id, writes)| *writes == write && self.buffer(self.whole(*id).0).role == role)
+            params
+                .any(|(id, writes)| *writes == write && self.buffer(self.whole(*id).0).role == role)
         };
-        self.groups().skip_while(|group| !uses(group, written, true)).any(|group| uses(group, read, false))
+        self.groups()
+            .skip_while(|group| !uses(group, written, true))
+            .any(|group| uses(group, read, false))
     }
 }
 
@@ -928,9 +972,11 @@ impl Copied {
 impl Tiles {
     /// The extents, in elements, of x or h, weights and sums.
     pub fn reach(&self) -> Option<[usize; 3]> {
-        let beyond =
-            |count: usize, step: usize, last: usize| count.checked_sub(1)?.checked_mul(step)?.checked_add(last);
-        let panel = beyond(self.words / self.abreast, self.step, self.columns.checked_mul(self.abreast)?)?;
+        let beyond = |count: usize, step: usize, last: usize| {
+            count.checked_sub(1)?.checked_mul(step)?.checked_add(last)
+        };
+        let panel =
+            beyond(self.words / self.abreast, self.step, self.columns.checked_mul(self.abreast)?)?;
         let row = self.panels.checked_mul(self.columns)?;
         Some([
             self.rows.checked_mul(self.words)?,
@@ -954,7 +1000,9 @@ impl Tiles {
 
     /// Products of words.
     pub fn products(&self) -> usize {
-        [self.rows, self.words, self.columns, self.panels].into_iter().fold(1, usize::saturating_mul)
+        [self.rows, self.words, self.columns, self.panels]
+            .into_iter()
+            .fold(1, usize::saturating_mul)
     }
 }
 
@@ -986,10 +1034,14 @@ impl Kernel {
         let is_one = |stmt: &&Stmt| matches!(stmt, Stmt::Let { var, mutable: true, .. } if self.locals[var.0].ty.scalar == scalar);
         let own = block.iter().filter(is_one).count();
         let inner = block.iter().map(|stmt| match stmt {
-            Stmt::For { body, .. } | Stmt::Pick { body, .. } => self.most_accumulators_in(body, scalar),
-            Stmt::If { then, otherwise, .. } => {
-                [then, otherwise].map(|part| self.most_accumulators_in(part, scalar)).into_iter().max().unwrap_or(0)
+            Stmt::For { body, .. } | Stmt::Pick { body, .. } => {
+                self.most_accumulators_in(body, scalar)
             }
+            Stmt::If { then, otherwise, .. } => [then, otherwise]
+                .map(|part| self.most_accumulators_in(part, scalar))
+                .into_iter()
+                .max()
+                .unwrap_or(0),
             _ => 0,
         });
         inner.chain([own]).max().unwrap_or(0)
@@ -1010,20 +1062,29 @@ fn lanes(body: &[Stmt], loaded: &mut BTreeSet<Base>) {
             Expr::Load { from, lanes } if *lanes > 1 => {
                 loaded.insert(from.base);
             }
-            Expr::Op(_, args) | Expr::Call(_, args) => args.iter().for_each(|arg| load(arg, loaded)),
+            Expr::Op(_, args) | Expr::Call(_, args) => {
+                args.iter().for_each(|arg| load(arg, loaded))
+            }
             _ => {}
         }
     }
     for stmt in body {
         match stmt {
-            Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => load(value, loaded),
+            Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => {
+                load(value, loaded)
+            }
             Stmt::Copy(copied) => {
                 loaded.insert(copied.from.base);
             }
-            Stmt::Tiles(tiles) => loaded.extend([tiles.elements.base, tiles.weights.base, tiles.to.base]),
+            Stmt::Tiles(tiles) => {
+                loaded.extend([tiles.elements.base, tiles.weights.base, tiles.to.base])
+            }
             Stmt::For { walks, body, .. } => {
                 lanes(body, loaded);
-                for walk in walks.iter().filter(|walk| loaded.contains(&Base::Window(walk.window))).collect::<Vec<_>>()
+                for walk in walks
+                    .iter()
+                    .filter(|walk| loaded.contains(&Base::Window(walk.window)))
+                    .collect::<Vec<_>>()
                 {
                     loaded.insert(walk.of.base);
                 }
@@ -1056,9 +1117,10 @@ impl Expr {
             Self::Const { ty, .. } => *ty,
             Self::Length { .. } => Type { scalar: Scalar::U32, lanes: 1 },
             Self::Var(var) => locals[var.0].ty,
-            Self::Op(operation, args) => {
-                Type { scalar: operation.result(), lanes: args.first().map_or(1, |a| a.ty(locals).lanes) }
-            }
+            Self::Op(operation, args) => Type {
+                scalar: operation.result(),
+                lanes: args.first().map_or(1, |a| a.ty(locals).lanes),
+            },
             Self::Call(_, args) => Type::f32(args.first().map_or(1, |a| a.ty(locals).lanes)),
         }
     }
@@ -1080,8 +1142,10 @@ impl Kernel {
     /// results differ only in their memory.
     pub fn anonymous(&self) -> Self {
         let all = self.params.iter().map(|(id, _)| id).chain(&self.scratch);
-        let numbers: BTreeMap<BufferId, BufferId> = all.enumerate().map(|(i, id)| (*id, BufferId(i))).collect();
-        let mut kernel = Self { name: String::new(), nodes: Vec::new(), concurrent: false, ..self.clone() };
+        let numbers: BTreeMap<BufferId, BufferId> =
+            all.enumerate().map(|(i, id)| (*id, BufferId(i))).collect();
+        let mut kernel =
+            Self { name: String::new(), nodes: Vec::new(), concurrent: false, ..self.clone() };
         kernel.params.iter_mut().for_each(|(id, _)| *id = numbers[id]);
         kernel.scratch.iter_mut().for_each(|id| *id = numbers[id]);
         renumber(&mut kernel.body, &numbers);
@@ -1109,8 +1173,12 @@ fn renumber(body: &mut [Stmt], numbers: &BTreeMap<BufferId, BufferId>) {
     }
     fn expr(e: &mut Expr, numbers: &BTreeMap<BufferId, BufferId>) {
         match e {
-            Expr::Load { from, .. } | Expr::Splat { from, .. } | Expr::Length { from, .. } => place(from, numbers),
-            Expr::Op(_, args) | Expr::Call(_, args) => args.iter_mut().for_each(|arg| expr(arg, numbers)),
+            Expr::Load { from, .. } | Expr::Splat { from, .. } | Expr::Length { from, .. } => {
+                place(from, numbers)
+            }
+            Expr::Op(_, args) | Expr::Call(_, args) => {
+                args.iter_mut().for_each(|arg| expr(arg, numbers))
+            }
             Expr::Const { .. } | Expr::Var(_) => {}
         }
     }

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
-    Base, Body, BodyRef, Buffer, BufferId, Copied, Encoding, Expr, Function, Kernel, LaneOp, Local, Place, Program,
-    Role, Scalar, Stmt, Tiles, Var, Walk,
+    Base, Body, BodyRef, Buffer, BufferId, Copied, Encoding, Expr, Function, Kernel, LaneOp, Local,
+    Place, Program, Role, Scalar, Stmt, Tiles, Var, Walk,
 };
 
 impl Display for Encoding {
@@ -56,7 +56,9 @@ impl Display for BodyRef<'_> {
             print_buffer(buffer, own, &buffers, f)?;
         }
         if !self.block.is_empty() {
-            let part = |(id, at): &(BufferId, usize)| format!("{} at {at}", name(&buffers, "buffer", id.0));
+            let part = |(id, at): &(BufferId, usize)| {
+                format!("{} at {at}", name(&buffers, "buffer", id.0))
+            };
             let parts: Vec<String> = self.block.iter().map(part).collect();
             writeln!(f, "block of {} f32: {}", self.block_len, parts.join(", "))?;
         }
@@ -79,7 +81,12 @@ fn buffer_names(body: BodyRef<'_>) -> Vec<String> {
     names
 }
 
-fn print_buffer(buffer: &Buffer, own: &str, buffers: &[String], f: &mut Formatter<'_>) -> fmt::Result {
+fn print_buffer(
+    buffer: &Buffer,
+    own: &str,
+    buffers: &[String],
+    f: &mut Formatter<'_>,
+) -> fmt::Result {
     let role = match buffer.role {
         Role::Parameter(i) => format!("parameter {i}"),
         Role::Result(i) => format!("result {i}"),
@@ -105,7 +112,9 @@ fn word(name: &str) -> String {
 }
 
 fn line(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+    text.chars()
+        .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
+        .collect()
 }
 
 /// Unique names for printing. Duplicates get an index.
@@ -115,7 +124,9 @@ fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     for name in &names {
         *uses.entry(name).or_default() += 1;
     }
-    let unique = |(i, name): (usize, &String)| if uses[&**name] > 1 { format!("{name}#{i}") } else { name.clone() };
+    let unique = |(i, name): (usize, &String)| {
+        if uses[&**name] > 1 { format!("{name}#{i}") } else { name.clone() }
+    };
     names.iter().enumerate().map(unique).collect()
 }
 
@@ -124,7 +135,12 @@ fn name(names: &[String], what: &str, i: usize) -> String {
     names.get(i).cloned().unwrap_or_else(|| format!("{what}#{i}"))
 }
 
-fn print_function(body: BodyRef<'_>, buffers: &[String], function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
+fn print_function(
+    body: BodyRef<'_>,
+    buffers: &[String],
+    function: &Function,
+    f: &mut Formatter<'_>,
+) -> fmt::Result {
     for doc in &function.doc {
         writeln!(f, "// {}", line(doc))?;
     }
@@ -138,7 +154,12 @@ fn print_function(body: BodyRef<'_>, buffers: &[String], function: &Function, f:
     writeln!(f, "}}")
 }
 
-fn print_kernel(body: BodyRef<'_>, buffers: &[String], kernel: &Kernel, f: &mut Formatter<'_>) -> fmt::Result {
+fn print_kernel(
+    body: BodyRef<'_>,
+    buffers: &[String],
+    kernel: &Kernel,
+    f: &mut Formatter<'_>,
+) -> fmt::Result {
     for doc in &kernel.doc {
         writeln!(f, "// {}", line(doc))?;
     }
@@ -147,7 +168,11 @@ fn print_kernel(body: BodyRef<'_>, buffers: &[String], kernel: &Kernel, f: &mut 
     let printer = Printer::new(body, buffers, &kernel.locals, windows);
     let mut params = Vec::new();
     for (buffer, written) in &kernel.params {
-        params.push(format!("{}{}", if *written { "mut " } else { "" }, name(buffers, "buffer", buffer.0)));
+        params.push(format!(
+            "{}{}",
+            if *written { "mut " } else { "" },
+            name(buffers, "buffer", buffer.0)
+        ));
     }
     let concurrent = if kernel.concurrent { "concurrent with the one before: " } else { "" };
     writeln!(f, "{concurrent}kernel {}({}) {{", word(&kernel.name), params.join(", "))?;
@@ -197,7 +222,12 @@ struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    fn new(body: BodyRef<'a>, buffers: &'a [String], locals: &'a [Local], windows: Vec<&str>) -> Self {
+    fn new(
+        body: BodyRef<'a>,
+        buffers: &'a [String],
+        locals: &'a [Local],
+        windows: Vec<&str>,
+    ) -> Self {
         let vars = unique(locals.iter().map(|l| &*l.name));
         Self { body, locals, buffers, vars, windows: unique(windows.into_iter()) }
     }
@@ -207,12 +237,17 @@ impl<'a> Printer<'a> {
             write!(f, "{:1$}", "", 4 * depth)?;
             match stmt {
                 Stmt::Let { var, mutable, value } => {
-                    let ty = self.locals.get(var.0).map_or(String::new(), |l| format!(": {}", l.ty));
+                    let ty =
+                        self.locals.get(var.0).map_or(String::new(), |l| format!(": {}", l.ty));
                     let keyword = if *mutable { "let mut" } else { "let" };
                     writeln!(f, "{keyword} {}{ty} = {}", self.var(*var), self.expr(value))?;
                 }
-                Stmt::Set { var, value } => writeln!(f, "{} = {}", self.var(*var), self.expr(value))?,
-                Stmt::Store { to, value } => writeln!(f, "{} = {}", self.place(*to, ""), self.expr(value))?,
+                Stmt::Set { var, value } => {
+                    writeln!(f, "{} = {}", self.var(*var), self.expr(value))?
+                }
+                Stmt::Store { to, value } => {
+                    writeln!(f, "{} = {}", self.place(*to, ""), self.expr(value))?
+                }
                 Stmt::For { count, turn, backwards, walks, body } => {
                     write!(f, "for {count} turns")?;
                     if let Some(turn) = turn {
@@ -242,7 +277,9 @@ impl<'a> Printer<'a> {
                     }
                     writeln!(f, "{:1$}}}", "", 4 * depth)?;
                 }
-                Stmt::LeaveUnless { less: (a, b) } => writeln!(f, "leave unless {} < {}", self.expr(a), self.expr(b))?,
+                Stmt::LeaveUnless { less: (a, b) } => {
+                    writeln!(f, "leave unless {} < {}", self.expr(a), self.expr(b))?
+                }
                 Stmt::Copy(copied) => self.copied(copied, f)?,
                 Stmt::Tiles(tiles) => self.tiles(tiles, f)?,
                 Stmt::Comment(text) => writeln!(f, "// {}", line(text))?,
@@ -264,8 +301,10 @@ impl<'a> Printer<'a> {
 
     fn walk(&self, walk: &Walk) -> String {
         let (window, of) = (self.base(Base::Window(walk.window)), self.base(walk.of.base));
-        let (mutable, reverse) =
-            (if walk.written { "mut " } else { "" }, if walk.reverse { " from the last" } else { "" });
+        let (mutable, reverse) = (
+            if walk.written { "mut " } else { "" },
+            if walk.reverse { " from the last" } else { "" },
+        );
         let step = if walk.step == walk.len { String::new() } else { format!(" by {}", walk.step) };
         format!("{mutable}{window} = {of}[{}; {}]..{step}{reverse}", walk.of.offset, walk.len)
     }
@@ -283,7 +322,12 @@ impl<'a> Printer<'a> {
         let written = index(to.offset, &mut dims.iter().map(|d| d.to_stride.cast_signed()));
         let read = index(from.offset, &mut dims.iter().map(|d| d.from_stride));
         let sign = if *add { "+=" } else { "=" };
-        write!(f, "copy {}[{written}] {sign} {}[{read}]", self.base(to.base), self.base(from.base))?;
+        write!(
+            f,
+            "copy {}[{written}] {sign} {}[{read}]",
+            self.base(to.base),
+            self.base(from.base)
+        )?;
         for (i, (dim, letter)) in dims.iter().zip(letters()).enumerate() {
             write!(f, "{} {letter} < {}", if i == 0 { " for" } else { "," }, dim.extent)?;
         }
@@ -296,7 +340,9 @@ impl<'a> Printer<'a> {
     fn tiles(&self, tiles: &Tiles, f: &mut Formatter<'_>) -> fmt::Result {
         let Tiles { rows, words, columns, panels, stride, pitch, abreast, step, .. } = tiles;
         let dot = if tiles.in_word == 4 { "dot_quads" } else { "dot_pairs" };
-        let index = |place: Place, strides: &str| format!("{}[{}{strides}]", self.base(place.base), place.offset);
+        let index = |place: Place, strides: &str| {
+            format!("{}[{}{strides}]", self.base(place.base), place.offset)
+        };
         let to = index(tiles.to, &format!(" + {pitch}i + {columns}j + l"));
         let within = match abreast {
             1 => format!("{step}k + l"),
@@ -319,15 +365,22 @@ impl<'a> Printer<'a> {
             Expr::Splat { from, lanes: 1 } => self.place(*from, ""),
             Expr::Splat { from, .. } => format!("splat {}", self.place(*from, "")),
             Expr::Const { bits, ty } => match ty.scalar {
-                Scalar::F32 if !f32::from_bits(*bits).is_nan() => format!("{:?}", f32::from_bits(*bits)),
+                Scalar::F32 if !f32::from_bits(*bits).is_nan() => {
+                    format!("{:?}", f32::from_bits(*bits))
+                }
                 _ => format!("{bits:#x}"),
             },
-            Expr::Length { from, least: 0, most } => format!("length({}, {most})", self.place(*from, "")),
-            Expr::Length { from, least, most } => format!("above({}, {least}, {most})", self.place(*from, "")),
+            Expr::Length { from, least: 0, most } => {
+                format!("length({}, {most})", self.place(*from, ""))
+            }
+            Expr::Length { from, least, most } => {
+                format!("above({}, {least}, {most})", self.place(*from, ""))
+            }
             Expr::Var(var) => self.var(*var),
             Expr::Op(operation, args) => self.operation(*operation, args),
             Expr::Call(function, args) => {
-                let name = self.body.functions.get(*function).map_or_else(String::new, |f| word(&f.name));
+                let name =
+                    self.body.functions.get(*function).map_or_else(String::new, |f| word(&f.name));
                 format!("{name}({})", self.list(args))
             }
         }
@@ -346,7 +399,9 @@ impl<'a> Printer<'a> {
         };
         if let Some(sign) = operation.sign() {
             return match operation {
-                LaneOp::ShiftLeft(by) | LaneOp::ShiftRight(by) => format!("{} {sign} {by}", operand(0)),
+                LaneOp::ShiftLeft(by) | LaneOp::ShiftRight(by) => {
+                    format!("{} {sign} {by}", operand(0))
+                }
                 _ => format!("{} {sign} {}", operand(0), operand(1)),
             };
         }

@@ -19,7 +19,9 @@ impl Body {
 fn block(body: &mut [Stmt], change: fn(&mut Expr)) {
     for stmt in body {
         match stmt {
-            Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => expr(value, change),
+            Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => {
+                expr(value, change)
+            }
             Stmt::For { body, .. } => block(body, change),
             Stmt::Pick { at, body, .. } => {
                 expr(at, change);

@@ -1,6 +1,7 @@
 use super::{
-    Base, Body, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, LaneOp, Local, Place,
-    Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId, evaluate, interpret, verify,
+    Base, Body, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel,
+    LaneOp, Local, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId, evaluate,
+    interpret, verify,
 };
 use crate::pass;
 
@@ -27,7 +28,15 @@ fn buffer(name: &str, role: Role, len: usize) -> Buffer {
 }
 
 fn window(window: usize, name: &str, of: impl Into<Place>, len: usize, written: bool) -> Walk {
-    Walk { window: WindowId(window), name: name.to_owned(), of: of.into(), len, step: len, written, reverse: false }
+    Walk {
+        window: WindowId(window),
+        name: name.to_owned(),
+        of: of.into(),
+        len,
+        step: len,
+        written,
+        reverse: false,
+    }
 }
 
 fn store(to: impl Into<Place>, value: Expr) -> Stmt {
@@ -54,12 +63,22 @@ fn program() -> Program {
             count: 3,
             turn: None,
             backwards: None,
-            walks: vec![window(row.0, "row", WEIGHTS, 4, false), window(column.0, "x_at", X, 1, false)],
+            walks: vec![
+                window(row.0, "row", WEIGHTS, 4, false),
+                window(column.0, "x_at", X, 1, false),
+            ],
             body: vec![
-                Stmt::Let { var: element, mutable: false, value: Expr::Splat { from: column.into(), lanes: 4 } },
+                Stmt::Let {
+                    var: element,
+                    mutable: false,
+                    value: Expr::Splat { from: column.into(), lanes: 4 },
+                },
                 Stmt::Set {
                     var: sum,
-                    value: op(LaneOp::MulAdd, vec![load(row, 4), Expr::Var(element), Expr::Var(sum)]),
+                    value: op(
+                        LaneOp::MulAdd,
+                        vec![load(row, 4), Expr::Var(element), Expr::Var(sum)],
+                    ),
                 },
             ],
         },
@@ -83,7 +102,8 @@ fn program() -> Program {
         result: Some(Expr::Var(Var(1))),
     };
     let dims = [(3, 1, 4), (4, 3, 1)];
-    let dims = dims.map(|(extent, from_stride, to_stride)| CopiedDim { extent, from_stride, to_stride });
+    let dims =
+        dims.map(|(extent, from_stride, to_stride)| CopiedDim { extent, from_stride, to_stride });
     Program {
         buffers: vec![
             buffer("x", Role::Parameter(0), 3),
@@ -164,7 +184,9 @@ fn calls_of_one_function_are_gathered() {
         .map(|stmt| match stmt {
             Stmt::Let { value: Expr::Call(..), .. } => 'c',
             Stmt::Let { .. } => 'l',
-            Stmt::Store { value, .. } if value.any(&mut |part| matches!(part, Expr::Call(..))) => 'C',
+            Stmt::Store { value, .. } if value.any(&mut |part| matches!(part, Expr::Call(..))) => {
+                'C'
+            }
             _ => 's',
         })
         .collect();
@@ -288,16 +310,24 @@ fn wrong_programs_are_found() {
         ("scalar", |p| p.bodies[0].functions[0].locals[1].ty = Type::f32(4)),
         ("a body without a result", |p| p.bodies[0].functions[0].result = None),
         ("no memory", |p| p.bodies[0].functions[0].result = Some(load(X, 1))),
-        ("a function that calls", |p| p.bodies[0].functions[0].result = Some(Expr::Call(0, vec![Expr::Var(Var(1))]))),
-        ("not a scalar f32", |p| p.bodies[0].functions[0].result = Some(op(LaneOp::ToBits, vec![Expr::Var(Var(1))]))),
-        ("Let and Comment only", |p| p.bodies[0].functions[0].body.push(store(OUT, Expr::f32(0.0, 1)))),
+        ("a function that calls", |p| {
+            p.bodies[0].functions[0].result = Some(Expr::Call(0, vec![Expr::Var(Var(1))]))
+        }),
+        ("not a scalar f32", |p| {
+            p.bodies[0].functions[0].result = Some(op(LaneOp::ToBits, vec![Expr::Var(Var(1))]))
+        }),
+        ("Let and Comment only", |p| {
+            p.bodies[0].functions[0].body.push(store(OUT, Expr::f32(0.0, 1)))
+        }),
         ("\"y\" is not used", |p| p.bodies[0].functions[0].result = Some(Expr::Var(Var(0)))),
         ("no kernel calls", |p| body(p)[4] = store(OUT, load(SCRATCH, 4))),
         ("no kernel calls", |p| {
             let again = p.bodies[0].functions[0].clone();
             p.bodies[0].functions.push(again);
         }),
-        ("takes 1 arguments, not 2", |p| body(p)[4] = store(OUT, Expr::Call(0, vec![Expr::f32(0.0, 4); 2]))),
+        ("takes 1 arguments, not 2", |p| {
+            body(p)[4] = store(OUT, Expr::Call(0, vec![Expr::f32(0.0, 4); 2]))
+        }),
         ("no function 1", |p| body(p)[4] = store(OUT, Expr::Call(1, vec![load(SCRATCH, 4)]))),
         ("called with", |p| body(p)[4] = store(OUT, Expr::Call(0, vec![Expr::u32(0, 4)]))),
         ("writes buffer \"x\", which is read only", |p| p.bodies[0].kernels[0].params[0].1 = true),
@@ -309,7 +339,9 @@ fn wrong_programs_are_found() {
         ("no kernel writes buffer \"out\"", |p| p.bodies[0].kernels.clear()),
         ("is not in reach", |p| body(p).push(store(CONSTANT, Expr::f32(0.0, 1)))),
         ("is not in reach", |p| body(p).push(store(OUT, load(WindowId(0), 1)))),
-        ("elements 2+4", |p| body(p)[3] = store(place(Base::Buffer(SCRATCH), 2), Expr::Var(Var(0)))),
+        ("elements 2+4", |p| {
+            body(p)[3] = store(place(Base::Buffer(SCRATCH), 2), Expr::Var(Var(0)))
+        }),
         ("elements 0+15", |p| {
             let walk = &mut turn(p).0[0];
             (walk.len, walk.step) = (5, 5);
@@ -330,14 +362,21 @@ fn wrong_programs_are_found() {
         }),
         ("is said to be written and is not", |p| {
             turn(p).0.push(window(2, "", OUT, 1, true));
-            turn(p).1.push(Stmt::Set { var: Var(0), value: Expr::Splat { from: WindowId(2).into(), lanes: 4 } });
+            turn(p).1.push(Stmt::Set {
+                var: Var(0),
+                value: Expr::Splat { from: WindowId(2).into(), lanes: 4 },
+            });
         }),
         ("which is read only or walked already", |p| turn(p).0[0].written = true),
         ("while a loop writes it", |p| {
-            turn(p).0.extend([(2, true), (3, false)].map(|(id, written)| window(id, "", OUT, 1, written)));
+            turn(p).0.extend(
+                [(2, true), (3, false)].map(|(id, written)| window(id, "", OUT, 1, written)),
+            );
         }),
         ("which is read only or walked already", |p| {
-            turn(p).0.extend([(2, false), (3, true)].map(|(id, written)| window(id, "", OUT, 1, written)));
+            turn(p).0.extend(
+                [(2, false), (3, true)].map(|(id, written)| window(id, "", OUT, 1, written)),
+            );
         }),
         ("a store into \"out\" while a loop walks it", |p| {
             turn(p).0.push(window(2, "", OUT, 1, false));
@@ -353,19 +392,31 @@ fn wrong_programs_are_found() {
             let again = body(p)[1].clone();
             body(p).insert(1, again);
         }),
-        ("no local 7", |p| body(p).push(Stmt::Let { var: Var(7), mutable: false, value: Expr::f32(0.0, 1) })),
+        ("no local 7", |p| {
+            body(p).push(Stmt::Let { var: Var(7), mutable: false, value: Expr::f32(0.0, 1) })
+        }),
         ("is set and is no accumulator in scope", |p| {
             body(p)[1] = Stmt::Let { var: Var(0), mutable: false, value: Expr::f32(0.0, 4) };
         }),
         ("is an accumulator and is never set", |p| drop(body(p).remove(2))),
-        ("its value f32x8", |p| body(p)[1] = Stmt::Let { var: Var(0), mutable: true, value: Expr::f32(0.0, 8) }),
-        ("its new value f32", |p| turn(p).1[1] = Stmt::Set { var: Var(0), value: load(WindowId(0), 1) }),
+        ("its value f32x8", |p| {
+            body(p)[1] = Stmt::Let { var: Var(0), mutable: true, value: Expr::f32(0.0, 8) }
+        }),
+        ("its new value f32", |p| {
+            turn(p).1[1] = Stmt::Set { var: Var(0), value: load(WindowId(0), 1) }
+        }),
         ("a store of u32", |p| body(p).push(store(OUT, Expr::u32(0, 1)))),
         ("0 lanes", |p| body(p).push(store(OUT, Expr::f32(0.0, 0)))),
         ("0 lanes", |p| body(p).push(store(OUT, load(OUT, 0)))),
-        ("a shift by 32", |p| body(p).push(store(OUT, op(LaneOp::ShiftLeft(32), vec![Expr::u32(0, 1)])))),
-        ("Add of", |p| body(p).push(store(OUT, op(LaneOp::Add, vec![Expr::f32(0.0, 1), Expr::f32(0.0, 2)])))),
-        ("Xor of", |p| body(p).push(store(OUT, op(LaneOp::Xor, vec![Expr::f32(0.0, 1), Expr::f32(0.0, 1)])))),
+        ("a shift by 32", |p| {
+            body(p).push(store(OUT, op(LaneOp::ShiftLeft(32), vec![Expr::u32(0, 1)])))
+        }),
+        ("Add of", |p| {
+            body(p).push(store(OUT, op(LaneOp::Add, vec![Expr::f32(0.0, 1), Expr::f32(0.0, 2)])))
+        }),
+        ("Xor of", |p| {
+            body(p).push(store(OUT, op(LaneOp::Xor, vec![Expr::f32(0.0, 1), Expr::f32(0.0, 1)])))
+        }),
         ("Mul of", |p| body(p).push(store(OUT, op(LaneOp::Mul, vec![Expr::f32(0.0, 1)])))),
     ];
     for (expected, wrong) in breaks {
@@ -373,7 +424,9 @@ fn wrong_programs_are_found() {
         wrong(&mut program);
         match verify(&program) {
             Ok(()) => panic!("not found: {expected}"),
-            Err(problem) => assert!(problem.contains(expected), "expected {expected:?}, found {problem:?}"),
+            Err(problem) => {
+                assert!(problem.contains(expected), "expected {expected:?}, found {problem:?}")
+            }
         }
     }
 }
@@ -403,12 +456,18 @@ fn stateful() -> Program {
         params: params.to_vec(),
         ..Kernel::default()
     };
-    let mut last = kernel("last", &[(LENGTHS, false), (LIMITS, false), (STEPS, false), (FIRST, true)]);
+    let mut last =
+        kernel("last", &[(LENGTHS, false), (LIMITS, false), (STEPS, false), (FIRST, true)]);
     let [length, limit, t, sum] =
-        [("length", count), ("limit", count), ("t", count), ("sum", Type::f32(2))].map(|(n, ty)| last.local(n, ty));
+        [("length", count), ("limit", count), ("t", count), ("sum", Type::f32(2))]
+            .map(|(n, ty)| last.local(n, ty));
     let number = |var| Expr::Var(var);
     last.body = vec![
-        Stmt::Let { var: length, mutable: false, value: Expr::Length { from: LENGTHS.into(), least: 0, most: 3 } },
+        Stmt::Let {
+            var: length,
+            mutable: false,
+            value: Expr::Length { from: LENGTHS.into(), least: 0, most: 3 },
+        },
         Stmt::Let {
             var: limit,
             mutable: false,
@@ -444,7 +503,10 @@ fn stateful() -> Program {
         copied(Place::from(STEPS).at(4), SECOND.into(), &[(2, 1, 3), (3, -2, 1)]),
         copied(FIRST.into(), Place::from(SECOND).at(6), &[(2, 1, 1)]),
     ];
-    let mut keep = kernel("keep", &[(SECOND, false), (THIRD, true), (STATE, true), (BACKWARDS, true), (TURNED, true)]);
+    let mut keep = kernel(
+        "keep",
+        &[(SECOND, false), (THIRD, true), (STATE, true), (BACKWARDS, true), (TURNED, true)],
+    );
     keep.body = vec![
         copied(Place::from(SECOND).at(6), THIRD.into(), &[(2, 0, 2), (2, 1, 1)]),
         copied(Place::from(SECOND).at(7), Place::from(THIRD).at(4), &[(3, 0, 1)]),
@@ -459,7 +521,8 @@ fn stateful() -> Program {
         copied(Place::from(THIRD).at(6), Place::from(BACKWARDS).at(1), &[(7, -1, 1)]),
         copied(STATE.into(), BACKWARDS.into(), &[]),
     ];
-    let scratch = [("first", 2), ("second", 8), ("third", 7)].map(|(name, len)| buffer(name, Role::Scratch, len));
+    let scratch = [("first", 2), ("second", 8), ("third", 7)]
+        .map(|(name, len)| buffer(name, Role::Scratch, len));
     let buffers = vec![
         Buffer { element: Element::I64, ..buffer("lengths", Role::Parameter(0), 1) },
         buffer("steps", Role::Parameter(1), 6),
@@ -475,7 +538,13 @@ fn stateful() -> Program {
         block_len: 32,
         ..Body::default()
     };
-    Program { alignment: 64, buffers, tables: vec![(LIMITS, vec![0, 7])], bodies: vec![body], ..Program::default() }
+    Program {
+        alignment: 64,
+        buffers,
+        tables: vec![(LIMITS, vec![0, 7])],
+        bodies: vec![body],
+        ..Program::default()
+    }
 }
 
 /// What [`stateful`] gives, twice in a row.
@@ -494,9 +563,13 @@ fn turns_conditions_copies_lengths_variables_and_the_block() {
     let program = stateful();
     verify(&program).expect("a right program");
     // t = 2 is beyond the limit 7 - 5, and beyond the length
-    for (length, sum) in
-        [(-3.0, [100.0, 100.0]), (1.0, [105.0, 106.0]), (2.0, [108.0, 110.0]), (3.0, [9.0, 12.0]), (7e9, [9.0, 12.0])]
-    {
+    for (length, sum) in [
+        (-3.0, [100.0, 100.0]),
+        (1.0, [105.0, 106.0]),
+        (2.0, [108.0, 110.0]),
+        (3.0, [9.0, 12.0]),
+        (7e9, [9.0, 12.0]),
+    ] {
         let [first, second] = run_stateful(&program, length);
         let [a, b] = sum;
         assert_eq!(first[0], [2.0 * a, 2.0 * b], "length {length}");
@@ -511,9 +584,11 @@ fn turns_conditions_copies_lengths_variables_and_the_block() {
     overwritten.bodies[0].kernels[1].body.truncate(1);
     overwritten.bodies[0].kernels[2].params[0].0 = FIRST;
     overwritten.bodies[0].kernels[2].body.truncate(0);
-    overwritten.bodies[0].kernels[2].params = vec![(FIRST, false), (STATE, true), (BACKWARDS, true), (TURNED, true)];
-    overwritten.bodies[0].kernels[2].body =
-        [(STATE, 2), (BACKWARDS, 2), (TURNED, 2)].map(|(to, lanes)| store(to, load(FIRST, lanes))).into();
+    overwritten.bodies[0].kernels[2].params =
+        vec![(FIRST, false), (STATE, true), (BACKWARDS, true), (TURNED, true)];
+    overwritten.bodies[0].kernels[2].body = [(STATE, 2), (BACKWARDS, 2), (TURNED, 2)]
+        .map(|(to, lanes)| store(to, load(FIRST, lanes)))
+        .into();
     verify(&overwritten).expect("a program that computes something else");
     assert_eq!(run_stateful(&overwritten, 3.0)[0][0], [5.0, 3.0]);
 }
@@ -521,7 +596,9 @@ fn turns_conditions_copies_lengths_variables_and_the_block() {
 /// [`stateful`], its loop left after the step whose number is not below the length.
 fn left() -> Program {
     let mut program = stateful();
-    let Stmt::For { turn: Some(t), body, .. } = &mut program.bodies[0].kernels[0].body[3] else { panic!("a loop") };
+    let Stmt::For { turn: Some(t), body, .. } = &mut program.bodies[0].kernels[0].body[3] else {
+        panic!("a loop")
+    };
     body.push(Stmt::LeaveUnless { less: (Expr::Var(*t), Expr::Var(Var(0))) });
     program
 }
@@ -534,8 +611,14 @@ fn loops_are_left() {
     pass::unroll(&mut unrolled.bodies[0]);
     for program in [program, unrolled] {
         verify(&program).expect("a right program");
-        for (length, sum) in [(-3.0, [0.0, 0.0]), (1.0, [5.0, 6.0]), (2.0, [108.0, 110.0]), (3.0, [9.0, 12.0])] {
-            assert_eq!(run_stateful(&program, length)[0][0], sum.map(|sum| 2.0 * sum), "length {length}");
+        for (length, sum) in
+            [(-3.0, [0.0, 0.0]), (1.0, [5.0, 6.0]), (2.0, [108.0, 110.0]), (3.0, [9.0, 12.0])]
+        {
+            assert_eq!(
+                run_stateful(&program, length)[0][0],
+                sum.map(|sum| 2.0 * sum),
+                "length {length}"
+            );
         }
         assert!(text(&program).contains("        leave unless t"), "{}", text(&program));
     }
@@ -559,7 +642,12 @@ fn what_leaves_no_loop_is_found() {
         ("where its body does not end", |all| {
             let leave = body(all).pop().expect("the last statement");
             let count = Type { scalar: Scalar::U32, lanes: 1 };
-            body(all).push(less(Expr::u32(0, 1), Expr::Const { bits: 1, ty: count }, vec![leave], Vec::new()));
+            body(all).push(less(
+                Expr::u32(0, 1),
+                Expr::Const { bits: 1, ty: count },
+                vec![leave],
+                Vec::new(),
+            ));
         }),
         ("compares two u32", |all| {
             *body(all).last_mut().expect("a statement") =
@@ -667,14 +755,17 @@ fn wrong_stateful_programs_are_found() {
         ("is not inside the block", |p| p.bodies[0].block[1].1 = usize::MAX - 15),
         ("share a place", |p| p.bodies[0].block[2].1 = 16),
         ("holds i64, read as f32", |p| {
-            p.bodies[0].kernels[0].body[2] = Stmt::Let { var: Var(3), mutable: true, value: load(LENGTHS, 1) }
+            p.bodies[0].kernels[0].body[2] =
+                Stmt::Let { var: Var(3), mutable: true, value: load(LENGTHS, 1) }
         }),
         ("which holds f32", |p| *length(p).0 = STEPS.into()),
         ("elements 1+1", |p| *length(p).0 = Place::from(LENGTHS).at(1)),
         ("a length of up to", |p| *length(p).1 = 1 << 31),
         ("\"t\" is f32x2, its value u32", |p| p.bodies[0].kernels[0].locals[2].ty = Type::f32(2)),
         ("\"t\" is not used", |p| {
-            let Stmt::For { body, .. } = &mut p.bodies[0].kernels[0].body[3] else { panic!("a loop") };
+            let Stmt::For { body, .. } = &mut p.bodies[0].kernels[0].body[3] else {
+                panic!("a loop")
+            };
             *body = vec![Stmt::Set { var: Var(3), value: load(WindowId(0), 2) }];
         }),
         ("compares two u32", |p| {
@@ -694,7 +785,12 @@ fn wrong_stateful_programs_are_found() {
             ));
         }),
         ("nothing depends", |p| {
-            p.bodies[0].kernels[0].body.push(less(Expr::u32(0, 1), Expr::u32(1, 1), Vec::new(), Vec::new()))
+            p.bodies[0].kernels[0].body.push(less(
+                Expr::u32(0, 1),
+                Expr::u32(1, 1),
+                Vec::new(),
+                Vec::new(),
+            ))
         }),
         ("out of its scope", |p| {
             let value = Stmt::Let { var: Var(4), mutable: false, value: Expr::f32(0.0, 1) };
@@ -724,7 +820,9 @@ fn wrong_stateful_programs_are_found() {
         wrong(&mut program);
         match verify(&program) {
             Ok(()) => panic!("not found: {expected}"),
-            Err(problem) => assert!(problem.contains(expected), "expected {expected:?}, found {problem:?}"),
+            Err(problem) => {
+                assert!(problem.contains(expected), "expected {expected:?}, found {problem:?}")
+            }
         }
     }
 }
@@ -733,16 +831,21 @@ fn wrong_stateful_programs_are_found() {
 /// first.
 fn halves() -> Program {
     const PART: BufferId = BufferId(2);
-    let kernel = |name: &str, params: &[(BufferId, bool)], concurrent: bool, body: Vec<Stmt>| Kernel {
-        name: name.to_owned(),
-        params: params.to_vec(),
-        body,
-        concurrent,
-        ..Kernel::default()
+    let kernel =
+        |name: &str, params: &[(BufferId, bool)], concurrent: bool, body: Vec<Stmt>| Kernel {
+            name: name.to_owned(),
+            params: params.to_vec(),
+            body,
+            concurrent,
+            ..Kernel::default()
+        };
+    let part = |name: &str, of: usize, at: usize, len: usize| {
+        buffer(name, Role::Part { of: BufferId(of), at }, len)
     };
-    let part = |name: &str, of: usize, at: usize, len: usize| buffer(name, Role::Part { of: BufferId(of), at }, len);
-    let splat =
-        |from: usize, at: usize, lanes: usize| Expr::Splat { from: place(Base::Buffer(BufferId(from)), at), lanes };
+    let splat = |from: usize, at: usize, lanes: usize| Expr::Splat {
+        from: place(Base::Buffer(BufferId(from)), at),
+        lanes,
+    };
     let [first, second, sums_first, sums_second] = [PART, BufferId(3), BufferId(5), BufferId(6)];
     let body = Body {
         scratch: vec![
@@ -753,19 +856,32 @@ fn halves() -> Program {
             part("sums_second", 4, 1, 2),
         ],
         kernels: vec![
-            kernel("keep_here", &[(X, false), (sums_first, true)], false, vec![store(sums_first, load(X, 1))]),
+            kernel(
+                "keep_here",
+                &[(X, false), (sums_first, true)],
+                false,
+                vec![store(sums_first, load(X, 1))],
+            ),
             kernel(
                 "keep_there",
                 &[(X, false), (sums_second, true)],
                 true,
                 vec![store(sums_second, load(place(Base::Buffer(X), 1), 2))],
             ),
-            kernel("here", &[(BufferId(4), false), (first, true)], false, vec![store(first, splat(4, 0, 2))]),
+            kernel(
+                "here",
+                &[(BufferId(4), false), (first, true)],
+                false,
+                vec![store(first, splat(4, 0, 2))],
+            ),
             kernel(
                 "there",
                 &[(BufferId(4), false), (second, true)],
                 true,
-                vec![store(place(Base::Buffer(second), 1), splat(4, 2, 2)), store(second, splat(4, 1, 1))],
+                vec![
+                    store(place(Base::Buffer(second), 1), splat(4, 2, 2)),
+                    store(second, splat(4, 1, 1)),
+                ],
             ),
         ],
         block: vec![(BufferId(4), 0)],
@@ -802,13 +918,17 @@ fn finds_what_halves_must_not_share() {
             p.bodies[0].scratch[1].role = Role::Part { of: BufferId(1), at: 3 };
         }),
         ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: BufferId(1), at: 3 }),
-        ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: BufferId(1), at: usize::MAX }),
+        ("is no part of", |p| {
+            p.bodies[0].scratch[1].role = Role::Part { of: BufferId(1), at: usize::MAX }
+        }),
         ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: X, at: 0 }),
         ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: BufferId(2), at: 0 }),
         // one kernel reads what the other writes: in one buffer, or in two buffers that overlap in
         // the block
         ("is written where \"sums\" is used", |p| {
-            for (kernel, concurrent) in p.bodies[0].kernels.iter_mut().zip([false, false, true, false]) {
+            for (kernel, concurrent) in
+                p.bodies[0].kernels.iter_mut().zip([false, false, true, false])
+            {
                 kernel.concurrent = concurrent;
             }
         }),
@@ -830,7 +950,9 @@ fn finds_what_halves_must_not_share() {
         wrong(&mut program);
         match verify(&program) {
             Ok(()) => panic!("not found: {expected}"),
-            Err(problem) => assert!(problem.contains(expected), "expected {expected:?}, found {problem:?}"),
+            Err(problem) => {
+                assert!(problem.contains(expected), "expected {expected:?}, found {problem:?}")
+            }
         }
     }
 }
@@ -864,7 +986,12 @@ fn tiled() -> Program {
         stride: 7,
         pitch: 5,
     };
-    let whole = |at| op(LaneOp::FromSigned, vec![op(LaneOp::ToBits, vec![load(place(Base::Buffer(SCRATCH), at), 4)])]);
+    let whole = |at| {
+        op(
+            LaneOp::FromSigned,
+            vec![op(LaneOp::ToBits, vec![load(place(Base::Buffer(SCRATCH), at), 4)])],
+        )
+    };
     let stores = [(0, 1), (4, 6)].map(|(to, at)| store(place(Base::Buffer(OUT), to), whole(at)));
     let kernel = Kernel {
         name: "tiled".to_owned(),
@@ -873,7 +1000,11 @@ fn tiled() -> Program {
         body: [Stmt::Tiles(tiles)].into_iter().chain(stores).collect(),
         ..Kernel::default()
     };
-    let copied = Copied::new(CONSTANT, WEIGHTS, vec![CopiedDim { extent: 14, from_stride: 1, to_stride: 1 }]);
+    let copied = Copied::new(
+        CONSTANT,
+        WEIGHTS,
+        vec![CopiedDim { extent: 14, from_stride: 1, to_stride: 1 }],
+    );
     Program {
         buffers: vec![
             buffer("x", Role::Parameter(0), 7),
@@ -901,7 +1032,11 @@ fn tiles_are_sums_of_products_of_bytes() {
     interpret(tiled().body(0), &mut memory);
     // of a row of elements and a column: elements times `at`, and twice `at` less 7, for each word
     let sum = |row: [i16; 3], first: i16| -> f32 {
-        row.into_iter().zip([0, 2, 4]).map(|(x, k)| x * (first + k) + 2 * (first + k) - 7).map(f32::from).sum()
+        row.into_iter()
+            .zip([0, 2, 4])
+            .map(|(x, k)| x * (first + k) + 2 * (first + k) - 7)
+            .map(f32::from)
+            .sum()
     };
     let of_row = |row: [i16; 3]| [1, 2, 8, 9].map(|first| sum(row, first));
     assert_eq!(memory[2], [of_row([1, 2, 3]), of_row([-1, 0, 127])].concat());
@@ -913,16 +1048,31 @@ fn tiles_are_sums_of_products_of_bytes() {
 #[test]
 fn words_of_a_column_stand_abreast() {
     let mut program = tiled();
-    let Stmt::Tiles(tiles) = &mut program.bodies[0].kernels[0].body[0] else { panic!("tiles come first") };
-    *tiles = Tiles { rows: 1, words: 4, in_word: 2, abreast: 2, step: 5, panels: 1, stride: 9, ..tiles.clone() };
-    let word = |pair: [i16; 2]| f32::from_bits(pair[0].cast_unsigned() as u32 | (pair[1].cast_unsigned() as u32) << 16);
+    let Stmt::Tiles(tiles) = &mut program.bodies[0].kernels[0].body[0] else {
+        panic!("tiles come first")
+    };
+    *tiles = Tiles {
+        rows: 1,
+        words: 4,
+        in_word: 2,
+        abreast: 2,
+        step: 5,
+        panels: 1,
+        stride: 9,
+        ..tiles.clone()
+    };
+    let word = |pair: [i16; 2]| {
+        f32::from_bits(pair[0].cast_unsigned() as u32 | (pair[1].cast_unsigned() as u32) << 16)
+    };
     let x = [9, 1, 2, 3, -1, 0, 127].map(|number| word([number, -number]));
     let weights: Vec<f32> = (0..14).map(|at| word([at, 300])).collect();
     let mut memory = vec![x.to_vec(), weights, vec![0.0; 8], vec![0.0; 14]];
     verify(&program).expect("a right program");
     interpret(program.body(0), &mut memory);
     // the columns' words are at 1, 2, 6, 7 and 3, 4, 8, 9; 300 times 5 is taken from each
-    let sum = |at: [i16; 4]| f32::from([1, 2, 3, -1].into_iter().zip(at).map(|(x, at)| x * at).sum::<i16>() - 1500);
+    let sum = |at: [i16; 4]| {
+        f32::from([1, 2, 3, -1].into_iter().zip(at).map(|(x, at)| x * at).sum::<i16>() - 1500)
+    };
     assert_eq!(memory[2][..2], [sum([1, 2, 6, 7]), sum([3, 4, 8, 9])]);
     let expected = "sums[1 + 5i + 2j + l] = sum of dot_pairs(weights[1 + 9j + 5(k / 2) + 2l + k % 2], x[1 + 4i + k]) \
         for i < 1, j < 1, l < 2, k < 4\n";
@@ -948,7 +1098,9 @@ fn wrong_tiles_are_found() {
     ];
     for (expected, wrong) in breaks {
         let mut program = tiled();
-        let Stmt::Tiles(tiles) = &mut program.bodies[0].kernels[0].body[0] else { panic!("tiles come first") };
+        let Stmt::Tiles(tiles) = &mut program.bodies[0].kernels[0].body[0] else {
+            panic!("tiles come first")
+        };
         wrong(tiles);
         let problem = verify(&program).expect_err(expected);
         assert!(problem.contains(expected), "expected {expected:?}, found {problem:?}");
@@ -964,13 +1116,19 @@ fn operations_do_what_they_say() {
         assert_eq!(apply(operation, &[&[nan], &[3.0]]), [3.0]);
         assert!(apply(operation, &[&[3.0], &[nan]])[0].is_nan());
     }
-    let magnitudes = apply(LaneOp::MaxMagnitude, &[&[-3.0, 1.0, -0.0, f32::NEG_INFINITY], &[2.0, 2.0, 0.0, 1.0]]);
+    let magnitudes = apply(
+        LaneOp::MaxMagnitude,
+        &[&[-3.0, 1.0, -0.0, f32::NEG_INFINITY], &[2.0, 2.0, 0.0, 1.0]],
+    );
     assert_eq!(bits(&magnitudes), bits(&[3.0, 2.0, 0.0, f32::INFINITY]));
     for (a, b) in [(-nan, f32::INFINITY), (f32::INFINITY, nan), (1.0, nan)] {
         assert_eq!(bits(&apply(LaneOp::MaxMagnitude, &[&[a], &[b]])), bits(&[nan]));
     }
     let (c, d) = ([7.0; 5], [8.0; 5]);
-    let select = apply(LaneOp::SelectLess, &[&[1.0, 2.0, -0.0, nan, 1.0], &[2.0, 1.0, 0.0, 1.0, nan], &c, &d]);
+    let select = apply(
+        LaneOp::SelectLess,
+        &[&[1.0, 2.0, -0.0, nan, 1.0], &[2.0, 1.0, 0.0, 1.0, nan], &c, &d],
+    );
     assert_eq!(select, [7.0, 8.0, 8.0, 8.0, 8.0]);
     assert_eq!(apply(LaneOp::Sub, &[&[1.0], &[3.0]]), [-2.0]);
     assert_eq!(apply(LaneOp::Div, &[&[1.0], &[4.0]]), [0.25]);

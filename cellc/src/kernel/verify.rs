@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::{
-    Base, Body, BodyRef, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, LaneOp, Place,
-    Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk,
+    Base, Body, BodyRef, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function,
+    Kernel, LaneOp, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk,
 };
 
 /// Checks a program. The error describes the first violation.
@@ -22,7 +22,10 @@ pub fn verify(program: &Program) -> Result<(), String> {
             return Err(format!("buffer {:?}: a second buffer for {:?}", buffer.name, buffer.role));
         }
         if is_own(buffer.role) {
-            return Err(format!("buffer {:?}: a {:?} that all bodies share", buffer.name, buffer.role));
+            return Err(format!(
+                "buffer {:?}: a {:?} that all bodies share",
+                buffer.name, buffer.role
+            ));
         }
     }
     tables(program)?;
@@ -36,13 +39,14 @@ fn verify_body(body: BodyRef<'_>) -> Result<(), String> {
     scratch(body)?;
     block(body)?;
     for function in &body.functions {
-        verify_function(body, function).map_err(|e| format!("function {:?}: {e}", function.name))?;
+        verify_function(body, function)
+            .map_err(|e| format!("function {:?}: {e}", function.name))?;
     }
     let mut written = BTreeSet::new();
     let mut called = BTreeSet::new();
     for kernel in &body.kernels {
-        let used =
-            verify_kernel(body, kernel, false, &mut called).map_err(|e| format!("kernel {:?}: {e}", kernel.name))?;
+        let used = verify_kernel(body, kernel, false, &mut called)
+            .map_err(|e| format!("kernel {:?}: {e}", kernel.name))?;
         written.extend(used);
     }
     let mut parts: BTreeMap<BufferId, Vec<(usize, usize)>> = BTreeMap::new();
@@ -53,7 +57,8 @@ fn verify_body(body: BodyRef<'_>) -> Result<(), String> {
     for (i, buffer) in body.program.buffers.iter().enumerate() {
         let mut parts = parts.remove(&BufferId(i)).unwrap_or_default();
         parts.sort_unstable();
-        let end = parts.into_iter().try_fold(0, |end, (at, len)| (at <= end).then(|| end.max(at + len)));
+        let end =
+            parts.into_iter().try_fold(0, |end, (at, len)| (at <= end).then(|| end.max(at + len)));
         if matches!(buffer.role, Role::Result(_)) && end != Some(buffer.len) {
             return Err(format!("no kernel writes buffer {:?}, a result", buffer.name));
         }
@@ -93,7 +98,9 @@ fn role(buffer: &Buffer) -> Result<(), String> {
     };
     match fits {
         true => Ok(()),
-        false => Err(format!("buffer {:?}: a {:?} of {}", buffer.name, buffer.role, buffer.element)),
+        false => {
+            Err(format!("buffer {:?}: a {:?} of {}", buffer.name, buffer.role, buffer.element))
+        }
     }
 }
 
@@ -105,18 +112,23 @@ fn scratch(body: BodyRef<'_>) -> Result<(), String> {
         if let Role::Part { of, at } = buffer.role {
             let whole = find(body, of)?;
             let inside = at.checked_add(buffer.len).is_some_and(|end| end <= whole.len);
-            if !inside || !matches!(whole.role, Role::Result(_) | Role::Variable(_) | Role::Scratch) {
+            if !inside || !matches!(whole.role, Role::Result(_) | Role::Variable(_) | Role::Scratch)
+            {
                 return Err(format!("buffer {:?} is no part of {:?}", buffer.name, whole.name));
             }
             if !seen.insert(buffer.role) {
-                return Err(format!("buffer {:?}: a second buffer for {:?}", buffer.name, buffer.role));
+                return Err(format!(
+                    "buffer {:?}: a second buffer for {:?}",
+                    buffer.name, buffer.role
+                ));
             }
         }
         if !is_own(buffer.role) {
             return Err(format!("buffer {:?}: a {:?} of one body alone", buffer.name, buffer.role));
         }
     }
-    let params: BTreeSet<BufferId> = body.kernels.iter().flat_map(|k| &k.params).map(|param| param.0).collect();
+    let params: BTreeSet<BufferId> =
+        body.kernels.iter().flat_map(|k| &k.params).map(|param| param.0).collect();
     let mut owner: BTreeMap<BufferId, usize> = BTreeMap::new();
     for (i, kernel) in body.kernels.iter().enumerate() {
         for id in &kernel.scratch {
@@ -124,7 +136,10 @@ fn scratch(body: BodyRef<'_>) -> Result<(), String> {
                 || *owner.entry(*id).or_insert(i) != i
                 || body.get(*id).is_none_or(|b| b.role != Role::Scratch)
             {
-                return Err(format!("kernel {:?}: buffer {} is not its own scratch", kernel.name, id.0));
+                return Err(format!(
+                    "kernel {:?}: buffer {} is not its own scratch",
+                    kernel.name, id.0
+                ));
             }
         }
     }
@@ -156,11 +171,16 @@ fn tables(program: &Program) -> Result<(), String> {
     for (id, values) in &program.tables {
         let buffer = shared(program, *id)?;
         if buffer.role != Role::Table || buffer.len != values.len() || !seen.insert(*id) {
-            return Err(format!("table {:?} is no buffer for these {} values", buffer.name, values.len()));
+            return Err(format!(
+                "table {:?} is no buffer for these {} values",
+                buffer.name,
+                values.len()
+            ));
         }
     }
     let has_values = |i: usize| seen.contains(&BufferId(i));
-    match program.buffers.iter().enumerate().find(|(i, b)| b.role == Role::Table && !has_values(*i)) {
+    match program.buffers.iter().enumerate().find(|(i, b)| b.role == Role::Table && !has_values(*i))
+    {
         Some((_, buffer)) => Err(format!("table {:?} has no contents", buffer.name)),
         None => Ok(()),
     }
@@ -183,7 +203,12 @@ fn apart(body: BodyRef<'_>, group: &[Kernel]) -> Result<(), String> {
     if group.len() > 2 || group[0].concurrent {
         return Err(format!("kernel {name:?}: {} at the same time", group.len()));
     }
-    let params = || group.iter().enumerate().flat_map(|(k, kernel)| kernel.params.iter().map(move |param| (k, *param)));
+    let params = || {
+        group
+            .iter()
+            .enumerate()
+            .flat_map(|(k, kernel)| kernel.params.iter().map(move |param| (k, *param)))
+    };
     for (k, (id, _)) in params().filter(|(_, param)| param.1) {
         let (of, range) = region(body, id);
         for (_, (other, _)) in params().filter(|(kernel, param)| (*kernel, param.0) != (k, id)) {
@@ -216,17 +241,27 @@ fn block(body: BodyRef<'_>) -> Result<(), String> {
     }
     for kernel in &body.kernels {
         let shared = |id: &BufferId| body.get(*id).is_some_and(|b| b.role == Role::Scratch);
-        let whole = |(id, _): &(BufferId, bool)| if body.get(*id).is_some() { body.whole(*id).0 } else { *id };
-        if let Some(id) = kernel.params.iter().map(whole).filter(shared).find(|id| !places.contains_key(id)) {
+        let whole = |(id, _): &(BufferId, bool)| {
+            if body.get(*id).is_some() { body.whole(*id).0 } else { *id }
+        };
+        if let Some(id) =
+            kernel.params.iter().map(whole).filter(shared).find(|id| !places.contains_key(id))
+        {
             let name = &body.buffer(id).name;
-            return Err(format!("kernel {:?}: {name:?} outlives it and has no place in the block", kernel.name));
+            return Err(format!(
+                "kernel {:?}: {name:?} outlives it and has no place in the block",
+                kernel.name
+            ));
         }
         let part = |(id, _): &(BufferId, bool)| places.get(id).map(|at| (range(*id, *at), *id));
         let mut parts: Vec<_> = kernel.params.iter().filter_map(part).collect();
         parts.sort_unstable_by_key(|(range, id)| (range.start, *id));
         if let Some(pair) = parts.windows(2).find(|pair| pair[1].0.start < pair[0].0.end) {
             let (a, b) = (&body.buffer(pair[0].1).name, &body.buffer(pair[1].1).name);
-            return Err(format!("kernel {:?}: {a:?} and {b:?} share a place in the block", kernel.name));
+            return Err(format!(
+                "kernel {:?}: {a:?} and {b:?} share a place in the block",
+                kernel.name
+            ));
         }
     }
     match body.block.is_sorted() {
@@ -245,11 +280,9 @@ fn packing(program: &Program) -> Result<(), String> {
     if kernel.body.iter().any(|stmt| !matches!(stmt, Stmt::Copy(_))) || !kernel.scratch.is_empty() {
         return Err("it does more than to copy".to_owned());
     }
-    if kernel
-        .params
-        .iter()
-        .any(|(id, written)| !written && shared(program, *id).is_ok_and(|from| !is_source(from.role)))
-    {
+    if kernel.params.iter().any(|(id, written)| {
+        !written && shared(program, *id).is_ok_and(|from| !is_source(from.role))
+    }) {
         return Err("it goes from a parameter or a constant to weights".to_owned());
     }
     let mut before: BTreeSet<Target> = BTreeSet::new();
@@ -275,7 +308,11 @@ fn verify_function(body: BodyRef<'_>, function: &Function) -> Result<(), String>
         return Err("a function is scalar, its arguments f32".to_owned());
     }
     let Some(result) = &function.result else {
-        return if function.body.is_empty() { Ok(()) } else { Err("a body without a result".to_owned()) };
+        return if function.body.is_empty() {
+            Ok(())
+        } else {
+            Err("a body without a result".to_owned())
+        };
     };
     let mut checker = Checker::new(body, &function.locals, false);
     for i in 0..function.params {
@@ -302,7 +339,9 @@ fn verify_kernel(
     called: &mut BTreeSet<usize>,
 ) -> Result<BTreeSet<BufferId>, String> {
     let mut checker = Checker { packs, ..Checker::new(body, &kernel.locals, true) };
-    for (id, written) in kernel.params.iter().copied().chain(kernel.scratch.iter().map(|id| (*id, true))) {
+    for (id, written) in
+        kernel.params.iter().copied().chain(kernel.scratch.iter().map(|id| (*id, true)))
+    {
         let buffer = find(body, id)?;
         let writable = match buffer.role {
             Role::Weights => packs,
@@ -355,7 +394,17 @@ struct Viewable {
 impl Viewable {
     fn new(base: Base, name: &str, len: usize, element: Element) -> Self {
         let (name, walked) = (name.to_owned(), 0);
-        Self { base, name, len, element, writable: false, walked, walked_mutably: false, loaded: false, stored: false }
+        Self {
+            base,
+            name,
+            len,
+            element,
+            writable: false,
+            walked,
+            walked_mutably: false,
+            loaded: false,
+            stored: false,
+        }
     }
 }
 
@@ -413,7 +462,12 @@ impl<'a> Checker<'a> {
                 let ty = self.expr(value)?;
                 match self.vars.get_mut(var.0) {
                     Some(Some(scope)) if scope.mutable => scope.set = true,
-                    _ => return Err(format!("{} is set and is no accumulator in scope", self.name(*var))),
+                    _ => {
+                        return Err(format!(
+                            "{} is set and is no accumulator in scope",
+                            self.name(*var)
+                        ));
+                    }
                 }
                 let local = &self.locals[var.0];
                 if local.ty != ty {
@@ -426,7 +480,9 @@ impl<'a> Checker<'a> {
                 if ty.scalar != Scalar::F32 {
                     return Err(format!("a store of {ty}"));
                 }
-                if ty.lanes > 1 && self.known(to.base).is_some_and(|known| known.element != Element::F32) {
+                if ty.lanes > 1
+                    && self.known(to.base).is_some_and(|known| known.element != Element::F32)
+                {
                     return Err(format!("a store of {ty} to integers"));
                 }
                 self.written(*to, ty.lanes)
@@ -436,7 +492,10 @@ impl<'a> Checker<'a> {
                     return Err("the number of a place is a u32".to_owned());
                 }
                 if walk.written || walk.reverse {
-                    return Err(format!("{:?}, of which one place is read, is no other window", walk.name));
+                    return Err(format!(
+                        "{:?}, of which one place is read, is no other window",
+                        walk.name
+                    ));
                 }
                 self.turns(*count, None, std::slice::from_ref(walk), body, None)
             }
@@ -447,7 +506,9 @@ impl<'a> Checker<'a> {
                     return Err(format!("{} is no direction", self.name(*var)));
                 }
                 match body.split_last() {
-                    Some((Stmt::LeaveUnless { less }, rest)) => self.turns(*count, *turn, walks, rest, Some(less)),
+                    Some((Stmt::LeaveUnless { less }, rest)) => {
+                        self.turns(*count, *turn, walks, rest, Some(less))
+                    }
                     _ => self.turns(*count, *turn, walks, body, None),
                 }
             }
@@ -463,7 +524,9 @@ impl<'a> Checker<'a> {
                 }
                 Ok(())
             }
-            Stmt::LeaveUnless { .. } => Err("a loop is left where its body does not end".to_owned()),
+            Stmt::LeaveUnless { .. } => {
+                Err("a loop is left where its body does not end".to_owned())
+            }
             Stmt::Copy(copied) => self.copied(copied),
             Stmt::Tiles(tiles) => self.tiles(tiles),
             Stmt::Comment(_) => Ok(()),
@@ -506,20 +569,31 @@ impl<'a> Checker<'a> {
 
     fn tiles(&mut self, tiles: &Tiles) -> Result<(), String> {
         let Tiles { abreast, step, .. } = *tiles;
-        if ![2, 4].contains(&tiles.in_word) || abreast == 0 || !tiles.words.is_multiple_of(abreast) || step == 0 {
-            return Err(format!("words of {} elements, {abreast} abreast of {}", tiles.in_word, tiles.words));
+        if ![2, 4].contains(&tiles.in_word)
+            || abreast == 0
+            || !tiles.words.is_multiple_of(abreast)
+            || step == 0
+        {
+            return Err(format!(
+                "words of {} elements, {abreast} abreast of {}",
+                tiles.in_word, tiles.words
+            ));
         }
         let none = tiles.words == 0 || tiles.columns == 0;
         let reach = tiles.reach().filter(|_| !none);
-        let [elements, weights, sums] = reach.ok_or("sums of nothing, or of more than there can be")?;
+        let [elements, weights, sums] =
+            reach.ok_or("sums of nothing, or of more than there can be")?;
         if tiles.pitch < tiles.panels * tiles.columns {
             return Err("sums that are written twice".to_owned());
         }
         if [tiles.elements.base, tiles.weights.base].contains(&tiles.to.base) {
             return Err("sums within what they are made of".to_owned());
         }
-        let of_bytes = tiles.in_word == 2 && self.place(tiles.weights, weights)?.element == Element::I8Pair;
-        for (from, n, narrow) in [(tiles.elements, elements, false), (tiles.weights, weights, of_bytes)] {
+        let of_bytes =
+            tiles.in_word == 2 && self.place(tiles.weights, weights)?.element == Element::I8Pair;
+        for (from, n, narrow) in
+            [(tiles.elements, elements, false), (tiles.weights, weights, of_bytes)]
+        {
             self.load(from, n, 1, narrow)?;
         }
         self.written(tiles.to, sums)
@@ -550,14 +624,17 @@ impl<'a> Checker<'a> {
                 }
                 _ => false,
             };
-            let of_pairs = matches!(encoding, Encoding::Int16Pair | Encoding::Int8Pair | Encoding::Int8Wide);
+            let of_pairs =
+                matches!(encoding, Encoding::Int16Pair | Encoding::Int8Pair | Encoding::Int8Wide);
             if !of_pairs || *abreast > 1 || !is_whole || !to.offset.is_multiple_of(4) {
                 return Err("halves apart of what is not four words side by side".to_owned());
             }
         }
         let in_pairs = [Encoding::Int8Wide, Encoding::Int16Pair].contains(encoding);
         let line = dims.last().map_or(0, |line| line.extent);
-        if words.is_some_and(|words| !in_pairs || !(words..=words.saturating_mul(2)).contains(&line)) {
+        if words
+            .is_some_and(|words| !in_pairs || !(words..=words.saturating_mul(2)).contains(&line))
+        {
             return Err("a copy into words that do not hold two elements of a line each".to_owned());
         }
         if !self.packs && (*add || *encoding != Encoding::F32) {
@@ -565,9 +642,12 @@ impl<'a> Checker<'a> {
         }
         self.written(*to, distance)?;
         match self.known(to.base).filter(|known| known.element != encoding.element()) {
-            Some(known) => {
-                Err(format!("a copy of {} into {:?}, which holds {}", encoding.element(), known.name, known.element))
-            }
+            Some(known) => Err(format!(
+                "a copy of {} into {:?}, which holds {}",
+                encoding.element(),
+                known.name,
+                known.element
+            )),
             None => Ok(()),
         }
     }
@@ -597,7 +677,10 @@ impl<'a> Checker<'a> {
             let n = walk.reach(count).ok_or("a loop that is too long")?;
             let base = self.place(walk.of, n).map_err(|e| format!("window {name:?}: {e}"))?;
             if walk.written && (!base.writable || base.walked > 0) {
-                return Err(format!("window {name:?} writes {:?}, which is read only or walked already", base.name));
+                return Err(format!(
+                    "window {name:?} writes {:?}, which is read only or walked already",
+                    base.name
+                ));
             }
             base.walked += 1;
             base.walked_mutably = walk.written;
@@ -606,7 +689,10 @@ impl<'a> Checker<'a> {
                 return Err(format!("window {name:?} is bound already"));
             }
             let element = self.known(walk.of.base).ok_or("a base that went away")?.element;
-            windows.push(Viewable { writable: walk.written, ..Viewable::new(window, name, walk.len, element) });
+            windows.push(Viewable {
+                writable: walk.written,
+                ..Viewable::new(window, name, walk.len, element)
+            });
         }
         windows.into_iter().for_each(|window| self.enter(window));
         for stmt in body {
@@ -657,9 +743,13 @@ impl<'a> Checker<'a> {
 
     /// The base of an access to `n` elements: in bounds, and not borrowed by a loop with writes.
     fn place(&mut self, place: Place, n: usize) -> Result<&mut Viewable, String> {
-        let known = self.known(place.base).ok_or_else(|| format!("{:?} is not in reach", place.base))?;
+        let known =
+            self.known(place.base).ok_or_else(|| format!("{:?} is not in reach", place.base))?;
         if place.offset.checked_add(n).is_none_or(|end| end > known.len) {
-            return Err(format!("elements {}+{n} of {:?}, which has {}", place.offset, known.name, known.len));
+            return Err(format!(
+                "elements {}+{n} of {:?}, which has {}",
+                place.offset, known.name, known.len
+            ));
         }
         if known.walked_mutably {
             return Err(format!("an access to {:?} while a loop writes it", known.name));
@@ -691,7 +781,10 @@ impl<'a> Checker<'a> {
                 let known = self.place(*from, 1)?;
                 known.loaded = true;
                 if known.element.is_loaded() {
-                    return Err(format!("a length of {:?}, which holds {}", known.name, known.element));
+                    return Err(format!(
+                        "a length of {:?}, which holds {}",
+                        known.name, known.element
+                    ));
                 }
                 if i32::try_from(*most).is_err() {
                     return Err(format!("a length of up to {most}"));
@@ -712,12 +805,21 @@ impl<'a> Checker<'a> {
             }
             Expr::Call(function, args) => {
                 let args = args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>, _>>()?;
-                let callee = self.body.functions.get(*function).ok_or_else(|| format!("no function {function}"))?;
+                let callee = self
+                    .body
+                    .functions
+                    .get(*function)
+                    .ok_or_else(|| format!("no function {function}"))?;
                 if !self.kernel {
                     return Err("a function that calls".to_owned());
                 }
                 if args.len() != callee.params {
-                    return Err(format!("{:?} takes {} arguments, not {}", callee.name, callee.params, args.len()));
+                    return Err(format!(
+                        "{:?} takes {} arguments, not {}",
+                        callee.name,
+                        callee.params,
+                        args.len()
+                    ));
                 }
                 if args.iter().any(|a| a.scalar != Scalar::F32 || a.lanes != args[0].lanes) {
                     return Err(format!("{:?} called with {args:?}", callee.name));
@@ -749,7 +851,8 @@ fn bounds(copied: &Copied) -> Option<Bounds> {
         }
     }
     for dim in copied.written() {
-        bounds.to = bounds.to.checked_add(dim.extent.checked_sub(1)?.checked_mul(dim.to_stride)?)?;
+        bounds.to =
+            bounds.to.checked_add(dim.extent.checked_sub(1)?.checked_mul(dim.to_stride)?)?;
     }
     // the number of elements must not overflow
     (bounds.from.1 < usize::MAX && bounds.to < usize::MAX).then_some(bounds)
@@ -762,7 +865,9 @@ fn typed(ty: Type) -> Result<Type, String> {
 /// The type of an operation's result.
 fn operation_type(operation: LaneOp, args: &[Type]) -> Result<Type, String> {
     let (operands, scalar) = match operation {
-        LaneOp::Add | LaneOp::Sub | LaneOp::Mul | LaneOp::Div | LaneOp::Max | LaneOp::Min => (2, Scalar::F32),
+        LaneOp::Add | LaneOp::Sub | LaneOp::Mul | LaneOp::Div | LaneOp::Max | LaneOp::Min => {
+            (2, Scalar::F32)
+        }
         LaneOp::MaxMagnitude => (2, Scalar::F32),
         LaneOp::MulAdd => (3, Scalar::F32),
         LaneOp::SelectLess => (4, Scalar::F32),
@@ -776,7 +881,9 @@ fn operation_type(operation: LaneOp, args: &[Type]) -> Result<Type, String> {
             }
             (3, Scalar::U32)
         }
-        LaneOp::WrappingAdd | LaneOp::WrappingSub | LaneOp::And | LaneOp::Or | LaneOp::Xor => (2, Scalar::U32),
+        LaneOp::WrappingAdd | LaneOp::WrappingSub | LaneOp::And | LaneOp::Or | LaneOp::Xor => {
+            (2, Scalar::U32)
+        }
         LaneOp::ShiftLeft(by) | LaneOp::ShiftRight(by) => {
             if by > 31 {
                 return Err(format!("a shift by {by}"));
@@ -785,7 +892,11 @@ fn operation_type(operation: LaneOp, args: &[Type]) -> Result<Type, String> {
         }
     };
     match args {
-        [first, ..] if args.len() == operands && args.iter().all(|a| a == first) && first.scalar == scalar => {
+        [first, ..]
+            if args.len() == operands
+                && args.iter().all(|a| a == first)
+                && first.scalar == scalar =>
+        {
             Ok(Type { scalar: operation.result(), ..*first })
         }
         _ => Err(format!("{operation:?} of {args:?}")),

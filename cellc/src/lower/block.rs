@@ -18,7 +18,12 @@ pub(super) fn allocate(body: BodyRef<'_>) -> (Vec<(BufferId, usize)>, usize) {
             }
         }
     }
-    let wanted = lives.into_iter().map(|(id, (first, last))| Lifetime { id, len: body.buffer(id).len, first, last });
+    let wanted = lives.into_iter().map(|(id, (first, last))| Lifetime {
+        id,
+        len: body.buffer(id).len,
+        first,
+        last,
+    });
     let mut wanted: Vec<Lifetime> = wanted.collect();
     wanted.sort_by_key(|w| (Reverse(w.len), w.id));
     // in the order of offsets

@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::Lowering;
 use crate::core::{CoreNode, CoreOp, Pointwise, PointwiseFunction, Source};
 use crate::kernel::{
-    Base, BufferId, Copied, CopiedDim, Expr, Kernel, LaneOp, Local, Place, Role, Scalar, Stmt, Type, Var, Walk,
-    WindowId,
+    Base, BufferId, Copied, CopiedDim, Expr, Kernel, LaneOp, Local, Place, Role, Scalar, Stmt,
+    Type, Var, Walk, WindowId,
 };
 use crate::model::Activation;
 use crate::plan::{Half, Phase};
@@ -35,8 +35,19 @@ pub(super) struct KernelBuilder<'a, 'm> {
 impl<'a, 'm> KernelBuilder<'a, 'm> {
     pub(super) fn new(lowering: &'a mut Lowering<'m>) -> Self {
         let (kernel, tile_rows, flushed) = (Kernel::default(), BTreeMap::new(), BTreeMap::new());
-        let (quantised, tile_sums, lane_rooms) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { lowering, kernel, half: None, windows: 0, tile_rows, flushed, quantised, tile_sums, lane_rooms }
+        let (quantised, tile_sums, lane_rooms) =
+            (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self {
+            lowering,
+            kernel,
+            half: None,
+            windows: 0,
+            tile_rows,
+            flushed,
+            quantised,
+            tile_sums,
+            lane_rooms,
+        }
     }
 
     /// The statements of an operation with its fused pointwise work, and their documentation.
@@ -91,7 +102,13 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// A new window of `len` elements that a loop moves by `len` elements per iteration.
-    pub(super) fn walk(&mut self, name: &str, of: Place, len: usize, written: bool) -> (Place, Walk) {
+    pub(super) fn walk(
+        &mut self,
+        name: &str,
+        of: Place,
+        len: usize,
+        written: bool,
+    ) -> (Place, Walk) {
         self.stride(name, of, (len, len), written)
     }
 
@@ -148,11 +165,17 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// The buffers for the quantised operand of a phase and its scales, one scale per row.
-    pub(super) fn quantised_room(&mut self, phase: Phase, rows: usize, len: usize) -> (Place, Place) {
+    pub(super) fn quantised_room(
+        &mut self,
+        phase: Phase,
+        rows: usize,
+        len: usize,
+    ) -> (Place, Place) {
         match self.quantised.get(&(len, phase)) {
             Some((elements, scales, room)) if *room >= rows => (*elements, *scales),
             _ => {
-                let (elements, scales) = (self.shared("rounded", len * rows, 1), self.scratch("scales", rows).into());
+                let (elements, scales) =
+                    (self.shared("rounded", len * rows, 1), self.scratch("scales", rows).into());
                 self.quantised.insert((len, phase), (elements, scales, rows));
                 (elements, scales)
             }
@@ -173,7 +196,9 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
 
     /// A range of the elements at `place`, as a buffer that only this kernel writes.
     pub(super) fn part(&mut self, place: Place, elements: Range<usize>) -> Place {
-        let Base::Buffer(id) = place.base else { unreachable!("lower: a cell outside of loops writes buffers") };
+        let Base::Buffer(id) = place.base else {
+            unreachable!("lower: a cell outside of loops writes buffers")
+        };
         let memory = self.lowering.body_ref();
         let (of, at) = memory.whole(id);
         let (name, at) = (memory.buffer(of).name.clone(), at + place.offset + elements.start);
@@ -197,7 +222,13 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
 
     /// The elements of a tensor at `from`. For an input or a state, a flushed copy in scratch
     /// memory.
-    pub(super) fn given(&mut self, body: &mut Vec<Stmt>, name: &'static str, source: Source, from: Place) -> Place {
+    pub(super) fn given(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        name: &'static str,
+        source: Source,
+        from: Place,
+    ) -> Place {
         let len = self.lowering.len(source);
         self.given_rows(body, name, source, from, len)
     }
@@ -233,7 +264,13 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// Copies `len` elements of a tensor. Flushes elements of an input or a state.
-    pub(super) fn read_rows(&mut self, source: Source, from: Place, to: Place, len: usize) -> Vec<Stmt> {
+    pub(super) fn read_rows(
+        &mut self,
+        source: Source,
+        from: Place,
+        to: Place,
+        len: usize,
+    ) -> Vec<Stmt> {
         self.copied(self.lowering.is_given(source), from, to, len)
     }
 
@@ -276,14 +313,26 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// Declares a constant f32 variable.
-    pub(super) fn let_(&mut self, body: &mut Vec<Stmt>, name: impl Into<String>, lanes: usize, value: Expr) -> Expr {
+    pub(super) fn let_(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        name: impl Into<String>,
+        lanes: usize,
+        value: Expr,
+    ) -> Expr {
         let var = self.local(name, Type::f32(lanes));
         body.push(Stmt::Let { var, mutable: false, value });
         Expr::Var(var)
     }
 
     /// Declares a mutable f32 variable.
-    pub(super) fn accumulator(&mut self, body: &mut Vec<Stmt>, name: &str, lanes: usize, value: Expr) -> Var {
+    pub(super) fn accumulator(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        name: &str,
+        lanes: usize,
+        value: Expr,
+    ) -> Var {
         let var = self.local(name, Type::f32(lanes));
         body.push(Stmt::Let { var, mutable: true, value });
         var
@@ -323,15 +372,28 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// Declares an accumulator of integers. `start` is the initial value; `None`: 0.
-    pub(super) fn integer_sum(&mut self, body: &mut Vec<Stmt>, name: &str, lanes: usize, start: Option<Expr>) -> Var {
+    pub(super) fn integer_sum(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        name: &str,
+        lanes: usize,
+        start: Option<Expr>,
+    ) -> Var {
         let var = self.local(name, Type { scalar: Scalar::U32, lanes });
-        let start = start.map_or_else(|| Expr::u32(0, lanes), |bits| op(LaneOp::ToBits, vec![bits]));
+        let start =
+            start.map_or_else(|| Expr::u32(0, lanes), |bits| op(LaneOp::ToBits, vec![bits]));
         body.push(Stmt::Let { var, mutable: true, value: start });
         var
     }
 
     /// Declares a constant u32 variable.
-    pub(super) fn let_bits(&mut self, body: &mut Vec<Stmt>, name: &str, lanes: usize, value: Expr) -> Expr {
+    pub(super) fn let_bits(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        name: &str,
+        lanes: usize,
+        value: Expr,
+    ) -> Expr {
         let var = self.local(name, Type { scalar: Scalar::U32, lanes });
         body.push(Stmt::Let { var, mutable: false, value });
         Expr::Var(var)
@@ -351,12 +413,19 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     pub(super) fn side(&self, condition: Source, holds: bool) -> (Expr, Expr) {
         let condition = Expr::Load { from: self.lowering.source(condition), lanes: 1 };
         let [half, zero, one] = [0.5, 0.0, 1.0].map(|v| Expr::f32(v, 1));
-        let number = op(LaneOp::ToBits, vec![op(LaneOp::SelectLess, vec![condition, half, zero, one])]);
+        let number =
+            op(LaneOp::ToBits, vec![op(LaneOp::SelectLess, vec![condition, half, zero, one])]);
         if holds { (Expr::u32(1, 1), number) } else { (number, Expr::u32(1, 1)) }
     }
 
     /// One pointwise operation. Operands with several uses become variables first.
-    pub(super) fn apply(&mut self, body: &mut Vec<Stmt>, link: &Pointwise, mut args: Vec<Expr>, lanes: usize) -> Expr {
+    pub(super) fn apply(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        link: &Pointwise,
+        mut args: Vec<Expr>,
+        lanes: usize,
+    ) -> Expr {
         use PointwiseFunction as F;
         match link.function {
             F::Activation(activation) => self.call(activation, args.remove(0)),
@@ -384,7 +453,10 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
             F::Equal => {
                 let [a, b] = [0, 1].map(|_| self.let_(body, "v", lanes, args.remove(0)));
                 let numbers = self.are_numbers(body, &a, &b, lanes);
-                let not_above = op(LaneOp::SelectLess, vec![b.clone(), a.clone(), Expr::f32(0.0, lanes), numbers]);
+                let not_above = op(
+                    LaneOp::SelectLess,
+                    vec![b.clone(), a.clone(), Expr::f32(0.0, lanes), numbers],
+                );
                 op(LaneOp::SelectLess, vec![a, b, Expr::f32(0.0, lanes), not_above])
             }
             F::Select => {
@@ -522,7 +594,9 @@ fn uses(body: &[Stmt], used: &mut BTreeMap<BufferId, bool>) {
 
 fn reads(expr: &Expr, note: &mut impl FnMut(Place, bool)) {
     match expr {
-        Expr::Load { from, .. } | Expr::Splat { from, .. } | Expr::Length { from, .. } => note(*from, false),
+        Expr::Load { from, .. } | Expr::Splat { from, .. } | Expr::Length { from, .. } => {
+            note(*from, false)
+        }
         Expr::Op(_, args) | Expr::Call(_, args) => args.iter().for_each(|arg| reads(arg, note)),
         Expr::Const { .. } | Expr::Var(_) => {}
     }

@@ -71,7 +71,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         let half = self.half;
         // from the half's first row on
         let rows = half.map_or(0..cell.batch, |half| half.rows.clone());
-        let read = |this: &mut Self, source: Source, len: usize| this.lowering.source(source).at(rows.start * len);
+        let read = |this: &mut Self, source: Source, len: usize| {
+            this.lowering.source(source).at(rows.start * len)
+        };
         let x = read(self, cell.x, inputs);
         let h = read(self, cell.h, units);
         let c = cell.c.map(|c| read(self, c, units));
@@ -80,16 +82,18 @@ impl<'m> KernelBuilder<'_, 'm> {
             let place = self.value(value)?;
             Some(match half {
                 None => place,
-                Some(half) => {
-                    self.part(place, rows.start * units + half.units.start..(rows.end - 1) * units + half.units.end)
-                }
+                Some(half) => self.part(
+                    place,
+                    rows.start * units + half.units.start..(rows.end - 1) * units + half.units.end,
+                ),
             })
         });
         // a sequence may need both
         let (out, twice) = (y.or(h_out), y.and(h_out));
         let at_once = product.0.rows_at_once[self.lowering.isa_index];
         // without a reader, h' still needs a place: only c' is wanted
-        let unread = (out.is_none() && end.is_none()).then(|| self.block("unread", at_once * units));
+        let unread =
+            (out.is_none() && end.is_none()).then(|| self.block("unread", at_once * units));
         let count = rows.len();
         let mut begin = Vec::new();
         let panels = half.map_or(0..product.0.panels.len(), |half| half.panels.clone());
@@ -114,10 +118,23 @@ impl<'m> KernelBuilder<'_, 'm> {
             let end = end.as_ref().map(|end| end.at(&places[states..]));
             let (out, c_out, end) = (at(out).or(unread), at(c_out), end.as_ref());
             let mut body = Vec::new();
-            let x = X::Elements(builder.given_rows(&mut body, "x", cell.x, places[0], rows * inputs));
+            let x =
+                X::Elements(builder.given_rows(&mut body, "x", cell.x, places[0], rows * inputs));
             let h = builder.given_rows(&mut body, "h", cell.h, places[1], rows * units);
             let c_given = cell.c.is_some_and(|c| builder.lowering.is_given(c));
-            let one = CellStep { cell, rows, backwards, x, h, c: at(c), c_given, a: at(a), out, c_out, end };
+            let one = CellStep {
+                cell,
+                rows,
+                backwards,
+                x,
+                h,
+                c: at(c),
+                c_given,
+                a: at(a),
+                out,
+                c_out,
+                end,
+            };
             body.extend(step(builder, &one, product));
             if let (Some(out), Some(to)) = (out, at(twice)) {
                 body.push(copy(out, to, rows * units));
@@ -129,19 +146,30 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// A variable: 1 if this step walks panels from the last to the first, else 0.
     fn backwards(&mut self, body: &mut Vec<Stmt>) -> Var {
-        let from = self.lowering.memory.backwards.expect("plan: a cell that alternates is known").into();
+        let from =
+            self.lowering.memory.backwards.expect("plan: a cell that alternates is known").into();
         let var = self.local("backwards", Type { scalar: Scalar::U32, lanes: 1 });
-        body.push(Stmt::Let { var, mutable: false, value: Expr::Length { from, least: 0, most: 1 } });
+        body.push(Stmt::Let {
+            var,
+            mutable: false,
+            value: Expr::Length { from, least: 0, most: 1 },
+        });
         var
     }
 
-    fn sequence(&mut self, cell: &'m CoreCell, sequence: &'m Sequence, end: Option<End<'m>>) -> Vec<Stmt> {
+    fn sequence(
+        &mut self,
+        cell: &'m CoreCell,
+        sequence: &'m Sequence,
+        end: Option<End<'m>>,
+    ) -> Vec<Stmt> {
         let (inputs, units, steps) = (cell.input_size, cell.hidden_size, sequence.steps);
         let x = self.lowering.source(cell.x);
         let h = self.lowering.source(cell.h);
         let c = cell.c.map(|c| self.lowering.source(c));
         let a = cell.a.map(|a| self.lowering.source(a));
-        let (h_out, c_out, y) = (self.value(cell.h_out), self.value(cell.c_out), self.value(cell.y));
+        let (h_out, c_out, y) =
+            (self.value(cell.h_out), self.value(cell.c_out), self.value(cell.y));
         let lengths: Option<Place> = match &sequence.lengths {
             Lengths::Full => None,
             Lengths::Constant(lengths) => Some(self.lowering.memory.table(lengths).into()),
@@ -216,7 +244,11 @@ impl<'m> KernelBuilder<'_, 'm> {
                 for (_, to) in states.into_iter().flatten() {
                     otherwise.extend(self.zeros(to, units));
                 }
-                body.push(Stmt::If { less: (Expr::u32(0, 1), length.clone()), then: begin, otherwise });
+                body.push(Stmt::If {
+                    less: (Expr::u32(0, 1), length.clone()),
+                    then: begin,
+                    otherwise,
+                });
             }
         }
         // the x terms of all steps as one product: one load of a weight serves several steps
@@ -225,11 +257,18 @@ impl<'m> KernelBuilder<'_, 'm> {
             true => {
                 let len = product.0.product.active(Phase::Input) * units;
                 let sums = self.block("x_sums", steps * len);
-                let rows = [("x_rows", row.x, cell.input_size, false), ("x_sums_rows", sums, len, true)];
+                let rows =
+                    [("x_rows", row.x, cell.input_size, false), ("x_sums_rows", sums, len, true)];
                 let at_once = product.0.rows_at_once[self.lowering.isa_index];
                 body.extend(for_tiles(self, steps, at_once, &rows, |builder, rows, places| {
                     let mut body = Vec::new();
-                    let x = builder.given_rows(&mut body, "x", cell.x, places[0], rows * cell.input_size);
+                    let x = builder.given_rows(
+                        &mut body,
+                        "x",
+                        cell.x,
+                        places[0],
+                        rows * cell.input_size,
+                    );
                     body.extend(Rows::new(builder, product, rows, None).input_sums(x, places[1]));
                     body
                 }));
@@ -303,28 +342,48 @@ impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn zeros(&mut self, to: Place, len: usize) -> Vec<Stmt> {
         const TURN: usize = 16;
         let width = self.lowering.isa.lanes.min(4);
-        let store = |to: Place, at: usize, lanes: usize| Stmt::Store { to: to.at(at), value: Expr::f32(0.0, lanes) };
+        let store = |to: Place, at: usize, lanes: usize| Stmt::Store {
+            to: to.at(at),
+            value: Expr::f32(0.0, lanes),
+        };
         let mut body = Vec::new();
         let turns = len / TURN;
         if turns > 0 {
             let (window, walk) = self.walk("zeros", to, TURN, true);
-            let inner = plan::vectors(TURN, width).into_iter().map(|(at, lanes)| store(window, at, lanes)).collect();
-            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks: vec![walk], body: inner });
+            let inner = plan::vectors(TURN, width)
+                .into_iter()
+                .map(|(at, lanes)| store(window, at, lanes))
+                .collect();
+            body.push(Stmt::For {
+                count: turns,
+                turn: None,
+                backwards: None,
+                walks: vec![walk],
+                body: inner,
+            });
         }
-        let rest = plan::vectors(len % TURN, width).into_iter().map(|(at, lanes)| store(to, turns * TURN + at, lanes));
+        let rest = plan::vectors(len % TURN, width)
+            .into_iter()
+            .map(|(at, lanes)| store(to, turns * TURN + at, lanes));
         body.extend(rest);
         body
     }
 
     /// The activation of a sum: clipped first where the cell clips.
-    pub(super) fn activate(&mut self, cell: &CoreCell, activation: Activation, value: Expr) -> Expr {
+    pub(super) fn activate(
+        &mut self,
+        cell: &CoreCell,
+        activation: Activation,
+        value: Expr,
+    ) -> Expr {
         let lanes = value.ty(self.locals()).lanes;
         let value = match cell.clip {
             None => value,
             // this order of arguments keeps NaNs
-            Some(clip) => {
-                op(LaneOp::Min, vec![Expr::f32(clip, lanes), op(LaneOp::Max, vec![Expr::f32(-clip, lanes), value])])
-            }
+            Some(clip) => op(
+                LaneOp::Min,
+                vec![Expr::f32(clip, lanes), op(LaneOp::Max, vec![Expr::f32(-clip, lanes), value])],
+            ),
         };
         self.call(activation, value)
     }

@@ -177,7 +177,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         let padded = is_padded.then(|| {
             let padded = self.shared("padded", some * inputs * length, 1);
             let rows = [("padded_channel", padded, length, true)];
-            body.extend(for_rows(self, some * inputs, &rows, |builder, places| builder.pads(of, places[0])));
+            body.extend(for_rows(self, some * inputs, &rows, |builder, places| {
+                builder.pads(of, places[0])
+            }));
             padded
         });
         // in integers: one channel as rounded elements, some channels as words
@@ -201,22 +203,36 @@ impl<'m> KernelBuilder<'_, 'm> {
             let weights = outputs * inputs * work.count;
             let Some(padded) = padded.or(integers.as_ref().map(|integers| integers.words)) else {
                 let channels = [inputs * given, weights, outputs, 0];
-                return builder.repeated(&work, groups, channels, parts, |builder, parts| builder.group(&work, parts));
+                return builder.repeated(&work, groups, channels, parts, |builder, parts| {
+                    builder.group(&work, parts)
+                });
             };
             let channels = [some * inputs * given, some * weights, some * outputs, 0];
             builder.repeated(&work, groups / some, channels, parts, |builder, parts| {
-                let mut rows = vec![("channel", parts.x, given, false), ("padded_channel", padded, length, true)];
+                let mut rows = vec![
+                    ("channel", parts.x, given, false),
+                    ("padded_channel", padded, length, true),
+                ];
                 rows.extend(integers.as_ref().map(|integers| ("scale", integers.scales, 1, true)));
-                let mut body = for_rows(builder, some * inputs, &rows, |builder, places| match &integers {
-                    None => builder.lines(of, places[0], places[1], |builder, from, to, len| {
-                        builder.read_rows(of.x, from, to, len)
-                    }),
-                    Some(integers) => builder.words_of(of, integers, [places[0], places[1], places[2]], length),
-                });
+                let mut body =
+                    for_rows(builder, some * inputs, &rows, |builder, places| match &integers {
+                        None => {
+                            builder.lines(of, places[0], places[1], |builder, from, to, len| {
+                                builder.read_rows(of.x, from, to, len)
+                            })
+                        }
+                        Some(integers) => builder.words_of(
+                            of,
+                            integers,
+                            [places[0], places[1], places[2]],
+                            length,
+                        ),
+                    });
                 let parts = Parts { x: padded, ..parts.clone() };
                 let channels = [inputs * length, weights, outputs, 1];
-                let group =
-                    builder.repeated(&work, some, channels, &parts, |builder, parts| builder.group(&work, parts));
+                let group = builder.repeated(&work, some, channels, &parts, |builder, parts| {
+                    builder.group(&work, parts)
+                });
                 body.extend(group);
                 body
             })
@@ -224,8 +240,10 @@ impl<'m> KernelBuilder<'_, 'm> {
         let names = work.epilogue.names();
         let (kernel, groups) = (shape(&of.taps), counted(groups, "group"));
         let suffix = if integers.is_some() { ", in integers" } else { "" };
-        let doc =
-            format!("Convolution of {inputs} to {outputs} channels in {groups}, windows of {kernel}{suffix}{names}.");
+        let doc = format!(
+            "Convolution of {inputs} to {outputs} channels in {groups}, windows of \
+             {kernel}{suffix}{names}."
+        );
         (vec![doc], body)
     }
 
@@ -234,7 +252,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut zeros = self.zeros(to, of.pads.0);
         if of.lines.1 > 0 {
             let rows = [("padded_line", to.at(of.pads.0), of.line(), true)];
-            zeros.extend(for_rows(self, of.lines.0, &rows, |builder, places| builder.zeros(places[0], of.lines.1)));
+            zeros.extend(for_rows(self, of.lines.0, &rows, |builder, places| {
+                builder.zeros(places[0], of.lines.1)
+            }));
         }
         zeros.extend(self.zeros(to.at(of.length - of.pads.1), of.pads.1));
         zeros
@@ -251,7 +271,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (lines, gap) = of.lines;
         let len = of.given() / lines;
         let rows = [("line", from, len, false), ("padded_line", to.at(of.pads.0), of.line(), true)];
-        for_rows(self, lines, &rows, |builder, places| line(builder, places[0], places[1].at(gap), len))
+        for_rows(self, lines, &rows, |builder, places| {
+            line(builder, places[0], places[1].at(gap), len)
+        })
     }
 
     /// One channel as `length` words of two elements, and its scale.
@@ -265,9 +287,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         let Integers { scale, second, rounded, .. } = *integers;
         let mut body = Vec::new();
         let factor = self.scale_of(&mut body, (of.given(), scale), from, to_scale);
-        body.extend(
-            self.lines(of, from, rounded, |builder, from, to, len| builder.rounded(of.x, factor, from, to, len)),
-        );
+        body.extend(self.lines(of, from, rounded, |builder, from, to, len| {
+            builder.rounded(of.x, factor, from, to, len)
+        }));
         body.extend(self.pairs(rounded, second, words, length));
         body
     }
@@ -282,15 +304,22 @@ impl<'m> KernelBuilder<'_, 'm> {
         parts: &Parts,
         mut body: impl FnMut(&mut Self, &Parts) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
-        let mut rows = vec![("x_part", parts.x, x, false), ("out_part", parts.out, channels * work.of.positions, true)];
+        let mut rows = vec![
+            ("x_part", parts.x, x, false),
+            ("out_part", parts.out, channels * work.of.positions, true),
+        ];
         rows.extend((w > 0).then_some(("w_part", parts.w, w, false)));
         let of_integers = parts.scales.filter(|_| w > 0);
         rows.extend(of_integers.map(|of| ("w_scale_part", of.w, channels, false)));
-        rows.extend(of_integers.filter(|_| scales > 0).map(|of| ("scale_part", of.x, scales, false)));
+        rows.extend(
+            of_integers.filter(|_| scales > 0).map(|of| ("scale_part", of.x, scales, false)),
+        );
         let first = rows.len();
         let walked = |at: usize| work.operand(work.along[at], channels).map(|len| (at, len));
         let moving: Vec<_> = (0..work.along.len()).filter_map(walked).collect();
-        rows.extend(moving.iter().map(|&(at, len)| ("operand_part", parts.operands[at], len, false)));
+        rows.extend(
+            moving.iter().map(|&(at, len)| ("operand_part", parts.operands[at], len, false)),
+        );
         for_rows(self, count, &rows, |builder, places| {
             let mut own = Parts { x: places[0], out: places[1], ..parts.clone() };
             if w > 0 {
@@ -314,7 +343,12 @@ impl<'m> KernelBuilder<'_, 'm> {
         let lanes = self.lowering.isa.lanes;
         let mut body = Vec::new();
         if positions < lanes {
-            return self.channels(work, parts, &plan::vectors(positions, lanes), (length, start, positions));
+            return self.channels(
+                work,
+                parts,
+                &plan::vectors(positions, lanes),
+                (length, start, positions),
+            );
         }
         let width = work.tile.1 * lanes;
         let full = positions / width;
@@ -343,7 +377,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             done = full * width;
         }
         // vectors of equal size; the last vector ends at the last position
-        let mut rest: Vec<_> = (done..positions).step_by(lanes).map(|at| (at.min(positions - lanes), lanes)).collect();
+        let mut rest: Vec<_> =
+            (done..positions).step_by(lanes).map(|at| (at.min(positions - lanes), lanes)).collect();
         // With a single channel, a narrow last vector costs no more loads than an overlapping one.
         // A narrow vector crosses cache lines less often, and LLVM would assemble an overlapping
         // vector from its neighbour. With several channels, each weight would be loaded twice, once
@@ -436,7 +471,13 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// The sums of a tile over all channels and taps, then the epilogue.
-    fn tile(&mut self, work: &Work<'m>, parts: &Parts, tile: &Tile<'_>, (x_width, first): (usize, usize)) -> Vec<Stmt> {
+    fn tile(
+        &mut self,
+        work: &Work<'m>,
+        parts: &Parts,
+        tile: &Tile<'_>,
+        (x_width, first): (usize, usize),
+    ) -> Vec<Stmt> {
         let Tile { channels, packed, vectors } = tile;
         let Convolve { inputs, positions, .. } = *work.of;
         let length = work.length;
@@ -444,7 +485,12 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut sums: Vec<Vec<Var>> = Vec::new();
         for m in channels.clone() {
             let sum = |(v, (_, lanes)): (usize, &(usize, usize))| match parts.scales {
-                None => self.accumulator(&mut body, &format!("y{m}_{v}"), *lanes, Expr::f32(0.0, *lanes)),
+                None => self.accumulator(
+                    &mut body,
+                    &format!("y{m}_{v}"),
+                    *lanes,
+                    Expr::f32(0.0, *lanes),
+                ),
                 Some(_) => self.integer_sum(&mut body, &format!("y{m}_{v}"), *lanes, None),
             };
             sums.push(vectors.iter().enumerate().map(sum).collect());
@@ -467,7 +513,13 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             let mut channel = Vec::new();
             self.taps(&mut channel, &work.taps, loaded, w, tile, &sums);
-            body.push(Stmt::For { count: inputs, turn: None, backwards: None, walks, body: channel });
+            body.push(Stmt::For {
+                count: inputs,
+                turn: None,
+                backwards: None,
+                walks,
+                body: channel,
+            });
         } else {
             let loaded = Loaded { all: parts.x.at(first), last: None };
             self.taps(&mut body, &work.taps, loaded, parts.w, tile, &sums);
@@ -486,9 +538,11 @@ impl<'m> KernelBuilder<'_, 'm> {
             };
             let operands: Vec<_> = parts.operands.iter().zip(&work.along).map(place).collect();
             let sum = parts.scales.map_or(sum.clone(), |of| {
-                [of.w.at(m), of.x].into_iter().fold(op(LaneOp::FromSigned, vec![sum]), |sum, from| {
-                    op(LaneOp::Mul, vec![sum, Expr::Splat { from, lanes }])
-                })
+                [of.w.at(m), of.x]
+                    .into_iter()
+                    .fold(op(LaneOp::FromSigned, vec![sum]), |sum, from| {
+                        op(LaneOp::Mul, vec![sum, Expr::Splat { from, lanes }])
+                    })
             });
             let value = self.finish_vector(&mut body, &work.epilogue, sum, lanes, &operands);
             body.push(Stmt::Store { to: parts.out.at(m * positions + at), value });
@@ -508,9 +562,12 @@ impl<'m> KernelBuilder<'_, 'm> {
         tile: &Tile<'_>,
         sums: &[Vec<Var>],
     ) {
-        if self.lowering.isa.lanes == 1 && sums.len() * tile.vectors.len() * offsets(taps).len() <= MOST_IN_LINE {
+        if self.lowering.isa.lanes == 1
+            && sums.len() * tile.vectors.len() * offsets(taps).len() <= MOST_IN_LINE
+        {
             for (tap, at) in offsets(taps).into_iter().enumerate() {
-                let loaded = Loaded { all: loaded.all.at(at), last: loaded.last.map(|last| last.at(at)) };
+                let loaded =
+                    Loaded { all: loaded.all.at(at), last: loaded.last.map(|last| last.at(at)) };
                 self.tap(body, loaded, w.at(tap * tile.packed), tile, sums);
             }
             return;
@@ -550,16 +607,26 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// One tap, or one pair of taps, of one channel.
-    fn tap(&mut self, body: &mut Vec<Stmt>, loaded: Loaded, w: Place, tile: &Tile<'_>, sums: &[Vec<Var>]) {
+    fn tap(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        loaded: Loaded,
+        w: Place,
+        tile: &Tile<'_>,
+        sums: &[Vec<Var>],
+    ) {
         let vectors = tile.vectors;
         let weights: Vec<Place> = tile.channels.clone().map(|m| w.at(m)).collect();
         // bits for integer sums, floats for f32 sums
         let as_word = self.locals()[sums[0][0].0].ty.scalar == Scalar::U32;
         let taken = |value: Expr| if as_word { op(LaneOp::ToBits, vec![value]) } else { value };
-        let held = |this: &mut Self, body: &mut Vec<Stmt>, name: &str, lanes: usize, value: Expr| match as_word {
-            true => this.let_bits(body, name, lanes, taken(value)),
-            false => this.let_(body, name, lanes, value),
-        };
+        let held =
+            |this: &mut Self, body: &mut Vec<Stmt>, name: &str, lanes: usize, value: Expr| {
+                match as_word {
+                    true => this.let_bits(body, name, lanes, taken(value)),
+                    false => this.let_(body, name, lanes, value),
+                }
+            };
         let add = |sum: Var, x: Expr, w: Expr| {
             let operation = if as_word { LaneOp::DotPairs } else { LaneOp::MulAdd };
             Stmt::Set { var: sum, value: op(operation, vec![x, w, Expr::Var(sum)]) }
@@ -570,10 +637,12 @@ impl<'m> KernelBuilder<'_, 'm> {
             for (v, &(_, lanes)) in vectors.iter().enumerate() {
                 let from = loaded.vector(tile, v);
                 if known.iter().all(|(known, _)| *known != lanes) {
-                    let splat = |w: &Place| held(self, body, "w_k", lanes, Expr::Splat { from: *w, lanes });
+                    let splat =
+                        |w: &Place| held(self, body, "w_k", lanes, Expr::Splat { from: *w, lanes });
                     known.push((lanes, weights.iter().map(splat).collect()));
                 }
-                let (_, of_width) = known.iter().find(|(known, _)| *known == lanes).expect("lower: held above");
+                let (_, of_width) =
+                    known.iter().find(|(known, _)| *known == lanes).expect("lower: held above");
                 let x = match weights.len() {
                     1 => taken(load(from, lanes)),
                     _ => held(self, body, "x_k", lanes, load(from, lanes)),

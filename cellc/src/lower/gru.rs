@@ -90,7 +90,14 @@ fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
             ready.push((sums, z, candidate));
         }
         for (Sums { lane, lanes, .. }, z, candidate) in ready {
-            update(rows, step, body, (lane, lanes), [z, candidate], (panel.columns[0], &panel.columns[1..]));
+            update(
+                rows,
+                step,
+                body,
+                (lane, lanes),
+                [z, candidate],
+                (panel.columns[0], &panel.columns[1..]),
+            );
         }
     })
 }
@@ -111,7 +118,9 @@ fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> 
         Column::new("reset", reset, true),
         Column::new("update", update_gates, true),
     ];
-    columns.extend(candidates.map(|of| Column { takes_late: true, ..Column::new("candidate", of, true) }));
+    columns.extend(
+        candidates.map(|of| Column { takes_late: true, ..Column::new("candidate", of, true) }),
+    );
     let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
     let mut all = rows.early(operands, &columns, run, |rows, body, panel, pass| {
         for sums in pass {
@@ -126,13 +135,21 @@ fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> 
             }
         }
     });
-    let mut columns = vec![Column::new("h", step.h, false), Column::new("update", update_gates, false)];
+    let mut columns =
+        vec![Column::new("h", step.h, false), Column::new("update", update_gates, false)];
     columns.extend(step.new_state());
     all.extend(rows.late(reset, N, candidates, &columns, |rows, body, panel, pass| {
         for Sums { lane, lanes, mut values, .. } in pass {
             let candidate = values.pop().expect("lower: the late phase completes the candidate");
             let z = rows.builder.let_(body, "z", lanes, load(panel.columns[1].at(lane), lanes));
-            update(rows, step, body, (lane, lanes), [z, candidate], (panel.columns[0], &panel.columns[2..]));
+            update(
+                rows,
+                step,
+                body,
+                (lane, lanes),
+                [z, candidate],
+                (panel.columns[0], &panel.columns[2..]),
+            );
         }
     }));
     all

@@ -34,7 +34,11 @@ impl<'m> KernelBuilder<'_, 'm> {
         let Integers { least, most, .. } = *integers;
         let body = self.each(len, ["integer", "out_element"], from, to, |from, to| {
             let above = float(Expr::Length { from, least, most: most.abs_diff(least) as usize });
-            let value = if least == 0 { above } else { op(LaneOp::Add, vec![above, Expr::f32(least as f32, 1)]) };
+            let value = if least == 0 {
+                above
+            } else {
+                op(LaneOp::Add, vec![above, Expr::f32(least as f32, 1)])
+            };
             Stmt::Store { to, value }
         });
         (vec![format!("{} as f32.", counted(len, "integer"))], body)
@@ -54,7 +58,9 @@ impl<'m> KernelBuilder<'_, 'm> {
             Stmt::Store { to, value }
         });
         let doc = match element {
-            ElementType::Bool => format!("{} from f32: true where the number is not 0.", counted(len, "truth value")),
+            ElementType::Bool => {
+                format!("{} from f32: true where the number is not 0.", counted(len, "truth value"))
+            }
             _ => format!("{} from f32.", counted(len, "integer")),
         };
         (doc, body)
@@ -75,6 +81,12 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (from, read) = self.walk(names[0], from, 1, false);
         let (to, written) = self.walk(names[1], to, 1, true);
         let body = vec![stmt(from, to)];
-        vec![Stmt::For { count: len, turn: None, backwards: None, walks: vec![read, written], body }]
+        vec![Stmt::For {
+            count: len,
+            turn: None,
+            backwards: None,
+            walks: vec![read, written],
+            body,
+        }]
     }
 }

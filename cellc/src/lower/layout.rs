@@ -15,7 +15,11 @@ pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
 }
 
 /// A strided copy with as few loops as possible.
-pub(super) fn strided(from: Place, to: Place, dims: impl IntoIterator<Item = (usize, isize, usize)>) -> Stmt {
+pub(super) fn strided(
+    from: Place,
+    to: Place,
+    dims: impl IntoIterator<Item = (usize, isize, usize)>,
+) -> Stmt {
     let mut merged: Vec<CopiedDim> = Vec::new();
     for (extent, from_stride, to_stride) in dims {
         if extent == 1 {
@@ -24,7 +28,8 @@ pub(super) fn strided(from: Place, to: Place, dims: impl IntoIterator<Item = (us
         // merges a dimension into an outer dimension that continues it
         match merged.last_mut() {
             Some(outer)
-                if outer.from_stride == from_stride * extent as isize && outer.to_stride == to_stride * extent =>
+                if outer.from_stride == from_stride * extent as isize
+                    && outer.to_stride == to_stride * extent =>
             {
                 *outer = CopiedDim { extent: outer.extent * extent, from_stride, to_stride };
             }
@@ -51,7 +56,11 @@ impl<'m> KernelBuilder<'_, 'm> {
         if from == to {
             return (Vec::new(), Vec::new());
         }
-        let dims = shape.iter().zip(&view.strides).zip(strides(shape)).map(|((&n, &from), to)| (n, from, to));
+        let dims = shape
+            .iter()
+            .zip(&view.strides)
+            .zip(strides(shape))
+            .map(|((&n, &from), to)| (n, from, to));
         (vec!["Elements in another order.".to_owned()], vec![strided(from, to, dims)])
     }
 

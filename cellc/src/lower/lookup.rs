@@ -22,7 +22,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         let whole = [("index", indices, 1, false), ("out_row", out, len, true)];
         body.extend(for_rows(self, count, &whole, |builder, places| {
             let mut row = Vec::new();
-            let index = builder.let_(&mut row, "index", 1, Expr::Load { from: places[0], lanes: 1 });
+            let index =
+                builder.let_(&mut row, "index", 1, Expr::Load { from: places[0], lanes: 1 });
             let [zero, end] = [0.0, size as f32].map(|v| Expr::f32(v, 1));
             let from_end = op(LaneOp::Add, vec![index.clone(), end]);
             let counted = op(LaneOp::SelectLess, vec![index.clone(), zero, from_end, index]);

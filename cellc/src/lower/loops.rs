@@ -30,8 +30,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut settled: Vec<usize> = Vec::new();
         for carried in &body.carried {
             let flushed = self.lowering.is_flushed(carried.next);
-            let last =
-                |r: &&LoopResult| flushed && r.pieces.is_none() && r.of == carried.next && !settled.contains(&r.out);
+            let last = |r: &&LoopResult| {
+                flushed && r.pieces.is_none() && r.of == carried.next && !settled.contains(&r.out)
+            };
             let place = match body.results.iter().find(last) {
                 Some(result) => {
                     settled.push(result.out);
@@ -63,7 +64,9 @@ impl<'m> KernelBuilder<'_, 'm> {
                 inner[axis] = piece;
                 let from_strides = strides(&inner);
                 let mut dims = vec![(trips, len as isize, piece * to_strides[axis])];
-                dims.extend((0..shape.len()).map(|d| (inner[d], from_strides[d] as isize, to_strides[d])));
+                dims.extend(
+                    (0..shape.len()).map(|d| (inner[d], from_strides[d] as isize, to_strides[d])),
+                );
                 after.push(strided(gathered, to, dims));
                 gathered
             };
@@ -97,7 +100,9 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
         }
         // last values in buffers of one trip, or in buffers that the next trip overwrites
-        for result in body.results.iter().filter(|r| r.pieces.is_none() && !settled.contains(&r.out)) {
+        for result in
+            body.results.iter().filter(|r| r.pieces.is_none() && !settled.contains(&r.out))
+        {
             let from = self.lowering.source(result.of);
             let to = self.lowering.source(Source::Value(result.out));
             if from != to {

@@ -59,8 +59,10 @@ fn update(
         Some(match product.sums[at].peephole {
             None => value,
             Some(_) => {
-                let biases = panel.biases.expect("lower: a cell with peepholes takes one row at a time");
-                let p = load(biases.at(product.peephole_row(at) * panel.panels.columns + lane), lanes);
+                let biases =
+                    panel.biases.expect("lower: a cell with peepholes takes one row at a time");
+                let p =
+                    load(biases.at(product.peephole_row(at) * panel.panels.columns + lane), lanes);
                 op(LaneOp::MulAdd, vec![p, state.clone(), value])
             }
         })
@@ -81,7 +83,11 @@ fn update(
             (forget, input)
         }
         (None, of_i) => {
-            let input = builder.activate(cell, f, of_i.expect("plan: an LSTM has a forget or an input gate"));
+            let input = builder.activate(
+                cell,
+                f,
+                of_i.expect("plan: an LSTM has a forget or an input gate"),
+            );
             let input = builder.let_(body, "i", lanes, input);
             (complement(&input), input)
         }
@@ -89,7 +95,8 @@ fn update(
     let candidate = builder.activate(cell, g, sum("c", &c).expect("plan: an LSTM has a candidate"));
     let new = op(LaneOp::MulAdd, vec![forget, c, op(LaneOp::Mul, vec![input, candidate])]);
     let new = builder.let_(body, "c_new", lanes, new);
-    let output = builder.activate(cell, f, sum("o", &new).expect("plan: an LSTM has an output gate"));
+    let output =
+        builder.activate(cell, f, sum("o", &new).expect("plan: an LSTM has an output gate"));
     let output = builder.let_(body, "o", lanes, output);
     if let Some(to) = c_out {
         let value = builder.state(new.clone());

@@ -24,13 +24,23 @@ impl<'m> KernelBuilder<'_, 'm> {
             ("b_matrix", b, inner * columns, false),
             ("out_matrix", out, rows * columns, true),
         ];
-        whole.extend(operands.iter().filter_map(|(place, len)| len.map(|len| ("operand", *place, rows * len, false))));
+        whole.extend(
+            operands
+                .iter()
+                .filter_map(|(place, len)| len.map(|len| ("operand", *place, rows * len, false))),
+        );
         before.extend(for_rows(self, batch, &whole, |builder, matrices| {
-            let mut row = vec![("a_row", matrices[0], inner, false), ("out_row", matrices[2], columns, true)];
+            let mut row =
+                vec![("a_row", matrices[0], inner, false), ("out_row", matrices[2], columns, true)];
             let mut moving = matrices[3..].iter();
             for (_, len) in &operands {
                 if let Some(len) = len {
-                    row.push(("operand_row", *moving.next().expect("lower: as many as were walked"), *len, false));
+                    row.push((
+                        "operand_row",
+                        *moving.next().expect("lower: as many as were walked"),
+                        *len,
+                        false,
+                    ));
                 }
             }
             for_rows(builder, rows, &row, |builder, places| {
@@ -47,7 +57,12 @@ impl<'m> KernelBuilder<'_, 'm> {
                         .iter()
                         .enumerate()
                         .map(|(v, (_, lanes))| {
-                            builder.accumulator(&mut body, &format!("y{v}"), *lanes, Expr::f32(0.0, *lanes))
+                            builder.accumulator(
+                                &mut body,
+                                &format!("y{v}"),
+                                *lanes,
+                                Expr::f32(0.0, *lanes),
+                            )
                         })
                         .collect();
                     let (b_row, walk_b) = builder.walk("b_row", matrices[1], columns, false);
@@ -69,9 +84,18 @@ impl<'m> KernelBuilder<'_, 'm> {
                         body: turn,
                     });
                     for (&(at, lanes), &var) in pass.iter().zip(&sums) {
-                        let operands: Vec<_> =
-                            own.iter().zip(&by_column).map(|(p, by)| if *by { p.at(at) } else { *p }).collect();
-                        let value = builder.finish_vector(&mut body, &epilogue, Expr::Var(var), lanes, &operands);
+                        let operands: Vec<_> = own
+                            .iter()
+                            .zip(&by_column)
+                            .map(|(p, by)| if *by { p.at(at) } else { *p })
+                            .collect();
+                        let value = builder.finish_vector(
+                            &mut body,
+                            &epilogue,
+                            Expr::Var(var),
+                            lanes,
+                            &operands,
+                        );
                         body.push(Stmt::Store { to: places[1].at(at), value });
                     }
                 }
@@ -79,6 +103,9 @@ impl<'m> KernelBuilder<'_, 'm> {
             })
         }));
         let names = epilogue.names();
-        (vec![format!("{batch} products of [{rows}, {inner}] and [{inner}, {columns}]{names}.")], before)
+        (
+            vec![format!("{batch} products of [{rows}, {inner}] and [{inner}, {columns}]{names}.")],
+            before,
+        )
     }
 }

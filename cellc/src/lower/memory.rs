@@ -74,17 +74,27 @@ impl Memory {
         };
         for (i, parameter) in model.parameters.iter().enumerate() {
             let element = element_of(parameter.element);
-            let id = memory.typed(format!("in{i}"), Role::Parameter(i), element, parameter.shape.iter().product());
+            let id = memory.typed(
+                format!("in{i}"),
+                Role::Parameter(i),
+                element,
+                parameter.shape.iter().product(),
+            );
             memory.parameters.push(id);
         }
         memory.program.flushed_before = denormals.before().map(|i| memory.parameters[i]).collect();
         for (i, result) in model.results.iter().enumerate() {
             let len = result.shape.iter().product();
-            let id = memory.typed(format!("out{i}"), Role::Result(i), element_of(result.element), len);
+            let id =
+                memory.typed(format!("out{i}"), Role::Result(i), element_of(result.element), len);
             memory.results.push(id);
         }
         for (i, variable) in model.variables.iter().enumerate() {
-            let id = memory.buffer(format!("variable{i}"), Role::Variable(i), variable.shape.iter().product());
+            let id = memory.buffer(
+                format!("variable{i}"),
+                Role::Variable(i),
+                variable.shape.iter().product(),
+            );
             memory.variables.push(id);
         }
         let nodes = model.all_nodes();
@@ -105,13 +115,16 @@ impl Memory {
         if plan.alternates(model) {
             memory.backwards = Some(memory.typed("backwards", Role::Backwards, Element::U32, 1));
         }
-        for (node, product) in nodes.iter().filter(|node| node.op.is_product()).zip(&plan.products) {
+        for (node, product) in nodes.iter().filter(|node| node.op.is_product()).zip(&plan.products)
+        {
             let weights = memory.pack(model, &node.op, (product, memory.weights.len()));
             memory.weights.push(weights);
         }
         for node in &nodes {
             let CoreOp::Convolve(of) = &node.op else { continue };
-            let Source::Constant(w) = of.w else { unreachable!("validate: weights of a convolution are constants") };
+            let Source::Constant(w) = of.w else {
+                unreachable!("validate: weights of a convolution are constants")
+            };
             let (from, index) = (memory.constant(w), memory.convolutions.len());
             let packed = memory.pack_convolution(of, plan, index, from);
             memory.convolutions.insert(of.out, packed);
@@ -127,8 +140,20 @@ impl Memory {
         self.typed(name, role, Element::F32, len)
     }
 
-    pub(super) fn typed(&mut self, name: impl Into<String>, role: Role, element: Element, len: usize) -> BufferId {
-        self.program.buffers.push(Buffer { name: name.into(), role, element, len, layout: Vec::new() });
+    pub(super) fn typed(
+        &mut self,
+        name: impl Into<String>,
+        role: Role,
+        element: Element,
+        len: usize,
+    ) -> BufferId {
+        self.program.buffers.push(Buffer {
+            name: name.into(),
+            role,
+            element,
+            len,
+            layout: Vec::new(),
+        });
         BufferId(self.program.buffers.len() - 1)
     }
 
@@ -136,7 +161,11 @@ impl Memory {
         if let Some(id) = self.constants[index] {
             return id;
         }
-        let id = self.buffer(format!("constant{index}"), Role::Constant(index), model.constants[index].len());
+        let id = self.buffer(
+            format!("constant{index}"),
+            Role::Constant(index),
+            model.constants[index].len(),
+        );
         self.constants[index] = Some(id);
         id
     }
@@ -145,7 +174,12 @@ impl Memory {
         if self.tables.iter().any(|(known, _)| known == lengths) {
             return;
         }
-        let id = self.typed(format!("lengths{}", self.tables.len()), Role::Table, Element::U32, lengths.len());
+        let id = self.typed(
+            format!("lengths{}", self.tables.len()),
+            Role::Table,
+            Element::U32,
+            lengths.len(),
+        );
         // validate: no length is above T, no T above 2^28
         self.program.tables.push((id, lengths.iter().map(|&n| n as u32).collect()));
         self.tables.push((lengths.to_vec(), id));

@@ -33,7 +33,8 @@ use std::collections::BTreeMap;
 use crate::arch::Isa;
 use crate::core::{CoreModel, CoreNode, CoreOp, Denormals, Small, Source};
 use crate::kernel::{
-    Base, Body, BodyRef, Buffer, BufferId, Element, Expr, Function, Kernel, Local, Place, Program, Role, Type,
+    Base, Body, BodyRef, Buffer, BufferId, Element, Expr, Function, Kernel, Local, Place, Program,
+    Role, Type,
 };
 use crate::model::Activation;
 use crate::plan::{Plan, ProductPlan, Side, Unrolled};
@@ -45,7 +46,8 @@ use memory::{Memory, PackedWeights};
 pub(crate) fn lower(model: &CoreModel, plan: &Plan) -> Program {
     let denormals = Denormals::new(model, plan.flush_below, plan.arch.stack_limit);
     let memory = Memory::new(model, plan, &denormals);
-    let bodies = (0..plan.isas.len()).map(|isa| Lowering::new(model, plan, &denormals, &memory, isa).finish());
+    let bodies = (0..plan.isas.len())
+        .map(|isa| Lowering::new(model, plan, &denormals, &memory, isa).finish());
     Program { bodies: bodies.collect(), ..memory.program }
 }
 
@@ -82,7 +84,8 @@ impl<'m> Lowering<'m> {
         // operations without a read value have been dropped
         let first = |node: &CoreNode| node.op.outputs()[0];
         let products = nodes.iter().filter(|node| node.op.is_product()).enumerate();
-        let producers = nodes.iter().flat_map(|node| node.op.outputs().into_iter().map(|value| (value, *node)));
+        let producers =
+            nodes.iter().flat_map(|node| node.op.outputs().into_iter().map(|value| (value, *node)));
         Self {
             model,
             plan,
@@ -94,7 +97,11 @@ impl<'m> Lowering<'m> {
             products: products.map(|(index, node)| (first(node), index)).collect(),
             places: vec![None; model.values.len()],
             producers: producers.collect(),
-            positions: nodes.iter().enumerate().map(|(position, node)| (first(node), position)).collect(),
+            positions: nodes
+                .iter()
+                .enumerate()
+                .map(|(position, node)| (first(node), position))
+                .collect(),
             named: BTreeMap::new(),
         }
     }
@@ -120,7 +127,13 @@ impl<'m> Lowering<'m> {
 
     /// Adds a scratch buffer to this body.
     fn buffer(&mut self, name: impl Into<String>, role: Role, len: usize) -> BufferId {
-        self.body.scratch.push(Buffer { name: name.into(), role, element: Element::F32, len, layout: Vec::new() });
+        self.body.scratch.push(Buffer {
+            name: name.into(),
+            role,
+            element: Element::F32,
+            len,
+            layout: Vec::new(),
+        });
         BufferId(self.memory.program.buffers.len() + self.body.scratch.len() - 1)
     }
 
@@ -130,7 +143,9 @@ impl<'m> Lowering<'m> {
             Source::Parameter(i) => self.memory.parameters[i].into(),
             Source::Constant(i) => self.memory.constant(i).into(),
             Source::Variable(i) => self.memory.variables[i].into(),
-            Source::Value(i) => self.places[i].expect("lower: a value is computed before it is read"),
+            Source::Value(i) => {
+                self.places[i].expect("lower: a value is computed before it is read")
+            }
         }
     }
 
@@ -196,7 +211,9 @@ impl<'m> Lowering<'m> {
         }
         let op = self.root(node);
         let unroll = match op {
-            CoreOp::Cell(_) | CoreOp::Dense(_) => self.product(op.outputs()[0]).0.unrolled == Unrolled::Fully,
+            CoreOp::Cell(_) | CoreOp::Dense(_) => {
+                self.product(op.outputs()[0]).0.unrolled == Unrolled::Fully
+            }
             _ => false,
         };
         let name = self.name(op.facts().name);

@@ -12,7 +12,9 @@ use crate::request::WeightFormat;
 /// The encoding of the scales of rows. `None` for formats without scales.
 fn scales(format: WeightFormat) -> Option<Encoding> {
     match format {
-        WeightFormat::Int8 | WeightFormat::Int8Pair | WeightFormat::Int8Quad => Some(Encoding::Int8Scale),
+        WeightFormat::Int8 | WeightFormat::Int8Pair | WeightFormat::Int8Quad => {
+            Some(Encoding::Int8Scale)
+        }
         WeightFormat::Int16 => Some(Encoding::Int16Scale),
         WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Bf16Pair => None,
     }
@@ -51,12 +53,15 @@ impl Memory {
         let element = plan.product.format.encoding(0).element();
         let rows = self.typed(format!("weights{index}"), Role::Weights, element, plan.weights);
         self.program.buffers[rows.0].layout = plan.layout();
-        let biases = (plan.biases > 0).then(|| self.buffer(format!("biases{index}"), Role::Weights, plan.biases));
+        let biases = (plan.biases > 0)
+            .then(|| self.buffer(format!("biases{index}"), Role::Weights, plan.biases));
         let weights = PackedWeights { rows, biases };
         let biases = biases.unwrap_or(rows);
         let Product { sums, units, .. } = &plan.product;
         let (gates, bias_parts, parts) = match op {
-            CoreOp::Cell(CoreCell { layout, .. }) => (&layout.gates[..], &layout.biases[..], layout.bias_tensors()),
+            CoreOp::Cell(CoreCell { layout, .. }) => {
+                (&layout.gates[..], &layout.biases[..], layout.bias_tensors())
+            }
             _ => (&[0][..], &[][..], Vec::new()),
         };
         let peepholes = match op {
@@ -83,15 +88,23 @@ impl Memory {
                 if let (Some(from), Some(part)) = (p, sum.peephole) {
                     let Blocks { offset, stride } = panels.early_biases;
                     let from = Place::from(from).at((set * 3 + peepholes[part]) * units + first);
-                    let to = Place::from(biases).at(offset + plan.product.peephole_row(i) * columns);
-                    self.copy(Copied::new(from, to, vec![dim(count, columns, stride), dim(columns, 1, 1)]));
+                    let to =
+                        Place::from(biases).at(offset + plan.product.peephole_row(i) * columns);
+                    self.copy(Copied::new(
+                        from,
+                        to,
+                        vec![dim(count, columns, stride), dim(columns, 1, 1)],
+                    ));
                 }
             }
             for phase in Phase::ALL {
                 let inner = plan.product.phase_rows(phase);
                 let encoding = plan.product.format.encoding(inner);
-                let taking_part: Vec<_> =
-                    sums.iter().enumerate().filter_map(|(s, sum)| Some((s, sum.gate(phase)?))).collect();
+                let taking_part: Vec<_> = sums
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(s, sum)| Some((s, sum.gate(phase)?)))
+                    .collect();
                 let late = phase == Phase::ResetHidden;
                 let (from, start) = match phase {
                     Phase::Input => (w, panels.input),
@@ -104,9 +117,11 @@ impl Memory {
                 // operand
                 let (unit, element) = if transposed { (inner, 1) } else { (1, input_stride) };
                 for (i, (sum, gate)) in taking_part.iter().enumerate() {
-                    let from = Place::from(from).at((set * gates.len() + gates[*gate]) * units * inner + first * unit);
+                    let from = Place::from(from)
+                        .at((set * gates.len() + gates[*gate]) * units * inner + first * unit);
                     let line = |to, stride, between, encoding, abreast| {
-                        let outer = [dim(count, columns * unit, stride), dim(columns, unit, abreast)];
+                        let outer =
+                            [dim(count, columns * unit, stride), dim(columns, unit, abreast)];
                         let dims = outer.into_iter().chain([dim(inner, element, between)]);
                         Copied { encoding, abreast, ..Copied::new(from, to, dims.collect()) }
                     };
@@ -114,10 +129,15 @@ impl Memory {
                     let (first, between) = plan.product.row_of(phase, columns, i);
                     let at = Place::from(rows).at(blocks.offset + start + first);
                     let apart = plan.product.is_apart(phase, columns);
-                    self.copy(Copied { apart, ..line(at, blocks.stride, between, encoding, abreast) });
-                    let scale = scales(plan.product.format).map(|scale| (scale, plan.product.scale_row(*sum, phase)));
+                    self.copy(Copied {
+                        apart,
+                        ..line(at, blocks.stride, between, encoding, abreast)
+                    });
+                    let scale = scales(plan.product.format)
+                        .map(|scale| (scale, plan.product.scale_row(*sum, phase)));
                     let has_start = plan.product.has_starts(phase);
-                    let start = has_start.then(|| (Encoding::Int8Start, plan.product.start_row(*sum, phase)));
+                    let start = has_start
+                        .then(|| (Encoding::Int8Start, plan.product.start_row(*sum, phase)));
                     for (of_line, row) in scale.into_iter().chain(start) {
                         let Blocks { offset, stride } = panels.biases(late);
                         let at = Place::from(biases).at(offset + row * columns);
@@ -138,7 +158,8 @@ impl Memory {
         index: usize,
         from: BufferId,
     ) -> PackedWeights {
-        let format = plan.windows.get(&of.out).map(|(arithmetic, _)| arithmetic.stored(WeightFormat::F32));
+        let format =
+            plan.windows.get(&of.out).map(|(arithmetic, _)| arithmetic.stored(WeightFormat::F32));
         let terms = of.inputs * of.offsets().len();
         let (words, encoding) = match format {
             None => (terms, Encoding::F32),
@@ -148,23 +169,36 @@ impl Memory {
         let channels = of.groups * of.outputs;
         let before = self.mark();
         let rows = self.buffer(format!("taps{index}"), Role::Weights, channels * words);
-        let dim = |extent, from: usize, to| CopiedDim { extent, from_stride: from.cast_signed(), to_stride: to };
+        let dim = |extent, from: usize, to| CopiedDim {
+            extent,
+            from_stride: from.cast_signed(),
+            to_stride: to,
+        };
         let mut at = 0;
-        for (turns, count) in plan::equal_parts(of.outputs, plan::window_channels(of.outputs, plan.arch)) {
+        for (turns, count) in
+            plan::equal_parts(of.outputs, plan::window_channels(of.outputs, plan.arch))
+        {
             let dims = vec![
                 dim(of.groups, of.outputs * terms, of.outputs * words),
                 dim(turns, count * terms, count * words),
                 dim(count, terms, 1),
                 dim(terms, 1, count),
             ];
-            let copied = Copied::new(Place::from(from).at(at * terms), Place::from(rows).at(at * words), dims);
+            let copied = Copied::new(
+                Place::from(from).at(at * terms),
+                Place::from(rows).at(at * words),
+                dims,
+            );
             self.copy(Copied { encoding, words: format.map(|_| words), ..copied });
             at += turns * count;
         }
         let scale = format.and_then(scales);
         let biases = scale.map(|encoding| {
             let to = self.buffer(format!("tap_scales{index}"), Role::Weights, channels);
-            self.copy(Copied { encoding, ..Copied::new(from, to, vec![dim(channels, terms, 1), dim(terms, 1, 0)]) });
+            self.copy(Copied {
+                encoding,
+                ..Copied::new(from, to, vec![dim(channels, terms, 1), dim(terms, 1, 0)])
+            });
             to
         });
         self.packed_once(before, PackedWeights { rows, biases })

@@ -21,7 +21,10 @@ pub(super) struct Epilogue<'m> {
 impl Epilogue<'_> {
     /// By operand: true if the operand has an element for each column.
     pub(super) fn by_column(&self) -> Vec<bool> {
-        self.operands.iter().map(|(_, along)| matches!(along, Along::Both | Along::Columns)).collect()
+        self.operands
+            .iter()
+            .map(|(_, along)| matches!(along, Along::Both | Along::Columns))
+            .collect()
     }
 
     /// By operand: its layout along rows and columns.
@@ -51,7 +54,11 @@ impl<'m> End<'m> {
 
     /// The columns with elements of their own for each row, for a loop over tiles of `rows` rows:
     /// name, place, length, and whether the column is written.
-    pub(super) fn rows(&self, units: usize, rows: usize) -> Vec<(&'static str, Place, usize, bool)> {
+    pub(super) fn rows(
+        &self,
+        units: usize,
+        rows: usize,
+    ) -> Vec<(&'static str, Place, usize, bool)> {
         let own = self.columns.iter().filter(|c| c.each_row);
         own.map(|c| (c.name, c.of, rows * c.row(units), c.written)).collect()
     }
@@ -104,7 +111,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             let shape = &self.lowering.model.values[link.out].shape;
             for &input in link.inputs.iter().filter(|input| !is_among(handed_on, **input)) {
                 let along = plan::along(shape, self.lowering.model.shape(input), columns);
-                let operand = (input, along.expect("plan: fused operands lie along rows and columns"));
+                let operand =
+                    (input, along.expect("plan: fused operands lie along rows and columns"));
                 if !operands.contains(&operand) {
                     operands.push(operand);
                 }
@@ -147,7 +155,11 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// The operands of an epilogue: place and elements per row. `None` if all rows share the
     /// elements.
-    pub(super) fn operand_rows(&mut self, epilogue: &Epilogue<'m>, columns: usize) -> Vec<(Place, Option<usize>)> {
+    pub(super) fn operand_rows(
+        &mut self,
+        epilogue: &Epilogue<'m>,
+        columns: usize,
+    ) -> Vec<(Place, Option<usize>)> {
         let row = |(source, along): &(Source, Along)| {
             let place = self.lowering.source(*source);
             match along {
@@ -171,8 +183,11 @@ impl<'m> KernelBuilder<'_, 'm> {
     ) -> Expr {
         value = self.made(epilogue.root, value);
         for (nth, link) in epilogue.links.iter().enumerate() {
-            let inputs: Vec<Option<usize>> =
-                link.inputs.iter().map(|input| epilogue.operands.iter().position(|(s, _)| s == input)).collect();
+            let inputs: Vec<Option<usize>> = link
+                .inputs
+                .iter()
+                .map(|input| epilogue.operands.iter().position(|(s, _)| s == input))
+                .collect();
             if inputs.iter().filter(|i| i.is_none()).count() > 1 || is_deep(nth) {
                 value = self.let_(body, "v", lanes, value);
             }
@@ -184,7 +199,9 @@ impl<'m> KernelBuilder<'_, 'm> {
                         let (source, along) = epilogue.operands[i];
                         let operand = match along {
                             Along::Both | Along::Columns => load(operands[i], lanes),
-                            Along::Rows | Along::Nothing => Expr::Splat { from: operands[i], lanes },
+                            Along::Rows | Along::Nothing => {
+                                Expr::Splat { from: operands[i], lanes }
+                            }
                         };
                         self.lowering.taken(source, operand)
                     }
@@ -198,7 +215,10 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// A Select with a branch: only the chosen operand is computed, and the result is a copy.
     fn join(&mut self, select: &'m Pointwise) -> (Vec<String>, Vec<Stmt>) {
-        let (to, len) = (self.lowering.source(Source::Value(select.out)), self.lowering.len(Source::Value(select.out)));
+        let (to, len) = (
+            self.lowering.source(Source::Value(select.out)),
+            self.lowering.len(Source::Value(select.out)),
+        );
         let flushed = self.lowering.denormals.is_flushed_at(select.out);
         let mut copied = |source: Source| {
             let from = self.lowering.source(source);
@@ -229,7 +249,8 @@ impl<'m> KernelBuilder<'_, 'm> {
                 sources.push(input);
             }
         }
-        let repeats: Vec<Vec<bool>> = sources.iter().map(|&s| repeated(shape, self.lowering.model.shape(s))).collect();
+        let repeats: Vec<Vec<bool>> =
+            sources.iter().map(|&s| repeated(shape, self.lowering.model.shape(s))).collect();
         let dims = merged(shape, &repeats);
         let places: Vec<Place> = sources.iter().map(|&s| self.lowering.source(s)).collect();
         let names: Vec<&str> = links.iter().map(|link| link.function.name()).collect();
@@ -295,7 +316,13 @@ impl<'m> KernelBuilder<'_, 'm> {
             walks.push(walk);
             let mut turn = Vec::new();
             self.vector(work, &mut turn, width, repeats, &inner, to);
-            body.push(Stmt::For { count: size / width, turn: None, backwards: None, walks, body: turn });
+            body.push(Stmt::For {
+                count: size / width,
+                turn: None,
+                backwards: None,
+                walks,
+                body: turn,
+            });
             done = size / width * width;
         }
         for (at, lanes) in plan::vectors(size - done, width) {
@@ -329,7 +356,9 @@ impl<'m> KernelBuilder<'_, 'm> {
                 .inputs
                 .iter()
                 .map(|input| match work.sources.iter().position(|s| s == input) {
-                    Some(i) if repeats[i] => self.lowering.taken(*input, Expr::Splat { from: places[i], lanes }),
+                    Some(i) if repeats[i] => {
+                        self.lowering.taken(*input, Expr::Splat { from: places[i], lanes })
+                    }
                     Some(i) => self.lowering.taken(*input, load(places[i], lanes)),
                     None => value.clone().expect("plan: a link follows what it reads"),
                 })

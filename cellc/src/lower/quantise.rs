@@ -70,9 +70,18 @@ impl KernelBuilder<'_, '_> {
         let largest = self.accumulator(body, "largest", width, Expr::f32(0.0, width));
         let larger = |value, other| op(LaneOp::MaxMagnitude, vec![value, other]);
         let (elements, walk) = self.walk("elements", from, width, false);
-        let turn = vec![Stmt::Set { var: largest, value: larger(load(elements, width), Expr::Var(largest)) }];
+        let turn = vec![Stmt::Set {
+            var: largest,
+            value: larger(load(elements, width), Expr::Var(largest)),
+        }];
         let turns = len / width;
-        body.push(Stmt::For { count: turns, turn: None, backwards: None, walks: vec![walk], body: turn });
+        body.push(Stmt::For {
+            count: turns,
+            turn: None,
+            backwards: None,
+            walks: vec![walk],
+            body: turn,
+        });
         // memory passes the lanes to scalar code
         let all = Place::from(self.lane_room("largest_lanes", width));
         body.push(Stmt::Store { to: all, value: Expr::Var(largest) });
@@ -82,7 +91,10 @@ impl KernelBuilder<'_, '_> {
         }
         let mut half = width / 2;
         while half > 0 {
-            body.push(Stmt::Store { to: all, value: larger(load(all, half), load(all.at(half), half)) });
+            body.push(Stmt::Store {
+                to: all,
+                value: larger(load(all, half), load(all.at(half), half)),
+            });
             half /= 2;
         }
         let most = larger(Expr::f32(LEAST_LARGEST, 1), load(all, 1));
@@ -90,7 +102,9 @@ impl KernelBuilder<'_, '_> {
         // 0, or NaN
         let poison = op(LaneOp::Mul, vec![most.clone(), Expr::f32(0.0, 1)]);
         let step = match given {
-            Scale::Dynamic(range) => op(LaneOp::Div, vec![most.clone(), Expr::f32(f32::from(range), 1)]),
+            Scale::Dynamic(range) => {
+                op(LaneOp::Div, vec![most.clone(), Expr::f32(f32::from(range), 1)])
+            }
             Scale::Model(scale) => Expr::f32(scale, 1),
         };
         body.push(Stmt::Store { to: scale, value: op(LaneOp::Add, vec![step, poison]) });
@@ -107,7 +121,12 @@ impl KernelBuilder<'_, '_> {
     }
 
     /// A rounding factor in `lanes` lanes.
-    fn inverse(&mut self, body: &mut Vec<Stmt>, factor: Option<Factor>, lanes: usize) -> Option<Expr> {
+    fn inverse(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        factor: Option<Factor>,
+        lanes: usize,
+    ) -> Option<Expr> {
         factor.map(|factor| match factor {
             Factor::At(from) => self.let_(body, "inverse", lanes, Expr::Splat { from, lanes }),
             Factor::Known(factor) => Expr::f32(factor, lanes),
@@ -127,9 +146,11 @@ impl KernelBuilder<'_, '_> {
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
         let lanes = self.lowering.plan.width(self.lowering.isa);
-        let mut widths: Vec<usize> = plan::vectors(len % lanes, lanes).into_iter().map(|(_, lanes)| lanes).collect();
+        let mut widths: Vec<usize> =
+            plan::vectors(len % lanes, lanes).into_iter().map(|(_, lanes)| lanes).collect();
         widths.extend((len >= lanes).then_some(lanes));
-        let inverses: Vec<_> = widths.iter().map(|lanes| self.inverse(&mut body, factor, *lanes)).collect();
+        let inverses: Vec<_> =
+            widths.iter().map(|lanes| self.inverse(&mut body, factor, *lanes)).collect();
         self.vectors(&mut body, len, from, to, |builder, element, lanes| {
             let own = widths.iter().zip(&inverses).find(|(width, _)| **width == lanes);
             let (_, inverse) = own.expect("lower: vectors of every width have a factor");
@@ -151,8 +172,8 @@ impl KernelBuilder<'_, '_> {
         let lanes = self.lowering.isa.lanes;
         let (turns, done) = (len / lanes, len / lanes * lanes);
         if turns > 0 {
-            let [(low, walk_low), (high, walk_high)] =
-                [("low", from), ("high", from.at(second))].map(|(name, from)| self.walk(name, from, lanes, false));
+            let [(low, walk_low), (high, walk_high)] = [("low", from), ("high", from.at(second))]
+                .map(|(name, from)| self.walk(name, from, lanes, false));
             let (words, walk) = self.walk("word", to, lanes, true);
             let walks = vec![walk_low, walk_high, walk];
             let turn = vec![word([low, high], words, lanes)];
@@ -176,24 +197,37 @@ impl KernelBuilder<'_, '_> {
     ) {
         let bits = u32::BITS / words.each as u32;
         let mask = u32::MAX >> (u32::BITS - bits);
-        let word = |builder: &mut Self, body: &mut Vec<Stmt>, from: &[Place], to: Place, lanes: usize| {
+        let word = |builder: &mut Self,
+                    body: &mut Vec<Stmt>,
+                    from: &[Place],
+                    to: Place,
+                    lanes: usize| {
             let inverse = builder.inverse(body, inverse, lanes);
             let part = |(part, from): (usize, &Place)| {
-                let rounded = op(LaneOp::ToBits, vec![rounded(load(*from, lanes), inverse.clone(), lanes)]);
+                let rounded =
+                    op(LaneOp::ToBits, vec![rounded(load(*from, lanes), inverse.clone(), lanes)]);
                 let is_last = part + 1 == words.each;
-                let low = if is_last { rounded } else { op(LaneOp::And, vec![rounded, Expr::u32(mask, lanes)]) };
+                let low = if is_last {
+                    rounded
+                } else {
+                    op(LaneOp::And, vec![rounded, Expr::u32(mask, lanes)])
+                };
                 if part == 0 { low } else { op(LaneOp::ShiftLeft(bits * part as u32), vec![low]) }
             };
             let all = from.iter().enumerate().map(part).reduce(|a, b| op(LaneOp::Or, vec![a, b]));
             let all = all.expect("lower: a word has a part");
             let all = match words.is_unsigned {
                 // the offset is one bit, so an exclusive or adds the offset
-                true => op(LaneOp::Xor, vec![all, Expr::u32(OFFSET.cast_unsigned() * 0x0101_0101, lanes)]),
+                true => op(
+                    LaneOp::Xor,
+                    vec![all, Expr::u32(OFFSET.cast_unsigned() * 0x0101_0101, lanes)],
+                ),
                 false => all,
             };
             body.push(Stmt::Store { to, value: op(LaneOp::FromBits, vec![all]) });
         };
-        let places = |at: usize| (0..parts).map(|part| from.at(part * count + at)).collect::<Vec<_>>();
+        let places =
+            |at: usize| (0..parts).map(|part| from.at(part * count + at)).collect::<Vec<_>>();
         let lanes = self.lowering.isa.lanes;
         let turns = range.len() / lanes;
         let mut at = range.start;

@@ -30,7 +30,14 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// `accumulator = accumulator . value`
-    fn combine(&mut self, body: &mut Vec<Stmt>, function: PointwiseFunction, var: Var, value: Expr, lanes: usize) {
+    fn combine(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        function: PointwiseFunction,
+        var: Var,
+        value: Expr,
+        lanes: usize,
+    ) {
         let value = self.combined(body, function, Expr::Var(var), value, lanes);
         body.push(Stmt::Set { var, value });
     }
@@ -57,7 +64,14 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// Reduces `size` rows of `columns` elements to one row.
-    fn reduce_columns(&mut self, reduce: &Reduce, size: usize, columns: usize, from: Place, to: Place) -> Vec<Stmt> {
+    fn reduce_columns(
+        &mut self,
+        reduce: &Reduce,
+        size: usize,
+        columns: usize,
+        from: Place,
+        to: Place,
+    ) -> Vec<Stmt> {
         let isa = self.lowering.isa;
         let mut body = Vec::new();
         // each accumulator may need two more registers for temporaries
@@ -65,7 +79,12 @@ impl<'m> KernelBuilder<'_, 'm> {
             let pass = self.lowering.plan.values.of_pass(pass, isa);
             let mut sums = Vec::new();
             for (v, &(at, lanes)) in pass.iter().enumerate() {
-                sums.push(self.accumulator(&mut body, &format!("y{v}"), lanes, load(from.at(at), lanes)));
+                sums.push(self.accumulator(
+                    &mut body,
+                    &format!("y{v}"),
+                    lanes,
+                    load(from.at(at), lanes),
+                ));
             }
             if size > 1 {
                 let (row, walk) = self.walk("row", from.at(columns), columns, false);
@@ -73,7 +92,13 @@ impl<'m> KernelBuilder<'_, 'm> {
                 for (&(at, lanes), &var) in pass.iter().zip(&sums) {
                     self.combine(&mut turn, reduce.function, var, load(row.at(at), lanes), lanes);
                 }
-                body.push(Stmt::For { count: size - 1, turn: None, backwards: None, walks: vec![walk], body: turn });
+                body.push(Stmt::For {
+                    count: size - 1,
+                    turn: None,
+                    backwards: None,
+                    walks: vec![walk],
+                    body: turn,
+                });
             }
             for (&(at, _), &var) in pass.iter().zip(&sums) {
                 let value = self.made(reduce.out, Expr::Var(var));
@@ -90,7 +115,12 @@ impl<'m> KernelBuilder<'_, 'm> {
         let vectors = plan::vectors(chains, self.lowering.plan.width(self.lowering.isa));
         let mut sums = Vec::new();
         for (v, &(at, lanes)) in vectors.iter().enumerate() {
-            sums.push(self.accumulator(&mut body, &format!("y{v}"), lanes, load(from.at(at), lanes)));
+            sums.push(self.accumulator(
+                &mut body,
+                &format!("y{v}"),
+                lanes,
+                load(from.at(at), lanes),
+            ));
         }
         let turns = size / chains - 1;
         if turns > 0 {
@@ -99,7 +129,13 @@ impl<'m> KernelBuilder<'_, 'm> {
             for (&(at, lanes), &var) in vectors.iter().zip(&sums) {
                 self.combine(&mut turn, function, var, load(elements.at(at), lanes), lanes);
             }
-            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks: vec![walk], body: turn });
+            body.push(Stmt::For {
+                count: turns,
+                turn: None,
+                backwards: None,
+                walks: vec![walk],
+                body: turn,
+            });
         }
         if chains == 1 {
             let value = self.made(reduce.out, Expr::Var(sums[0]));

@@ -27,7 +27,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             _ => {
                 let turned = self.block("turned", outer * size * inner);
                 let plane = (size * inner) as isize;
-                let dims = [(outer, plane, size * inner), (inner, 1, size), (size, inner as isize, 1)];
+                let dims =
+                    [(outer, plane, size * inner), (inner, 1, size), (size, inner as isize, 1)];
                 body.push(strided(from, turned, dims));
                 (turned, self.block("turned_back", outer * size * inner))
             }
@@ -55,7 +56,13 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (element, walk) = self.walk("element", from, 1, false);
         let larger = op(LaneOp::Max, vec![load(element, 1), Expr::Var(most)]);
         let turn = vec![Stmt::Set { var: most, value: larger }];
-        body.push(Stmt::For { count: size, turn: None, backwards: None, walks: vec![walk], body: turn });
+        body.push(Stmt::For {
+            count: size,
+            turn: None,
+            backwards: None,
+            walks: vec![walk],
+            body: turn,
+        });
         body.push(Stmt::Store { to: at_most, value: Expr::Var(most) });
         // first stored: e, or v - m
         self.vectors(&mut body, size, from, to, |builder, value, lanes| {
@@ -70,7 +77,13 @@ impl<'m> KernelBuilder<'_, 'm> {
         }
         let more = op(LaneOp::Add, vec![Expr::Var(sum), term]);
         let turn = vec![Stmt::Set { var: sum, value: more }];
-        body.push(Stmt::For { count: size, turn: None, backwards: None, walks: vec![walk], body: turn });
+        body.push(Stmt::For {
+            count: size,
+            turn: None,
+            backwards: None,
+            walks: vec![walk],
+            body: turn,
+        });
         let total = match log {
             true => self.call(Activation::Log, Expr::Var(sum)),
             false => Expr::Var(sum),

@@ -58,7 +58,13 @@ impl<'m> CellStep<'_, 'm> {
             body.push(Stmt::Store { to: places[0].at(lane), value: value.clone() });
         }
         if let Some(end) = self.end {
-            end.store(builder, body, &places[usize::from(self.out.is_some())..], (lane, lanes), value);
+            end.store(
+                builder,
+                body,
+                &places[usize::from(self.out.is_some())..],
+                (lane, lanes),
+                value,
+            );
         }
     }
 }

@@ -36,7 +36,8 @@ impl<'m> Lowering<'m> {
         for node in nodes.iter().rev() {
             match &node.op {
                 CoreOp::View(view) => {
-                    if let (Some(place), Source::Value(input)) = (wanted.get(&view.out).copied(), view.input)
+                    if let (Some(place), Source::Value(input)) =
+                        (wanted.get(&view.out).copied(), view.input)
                         && self.is_whole(view)
                         && own.contains(&input)
                     {
@@ -72,9 +73,14 @@ impl<'m> Lowering<'m> {
             // no kernel reads from a buffer that the kernel also writes at other places
             let mut busy = self.bases_read(node, &wanted);
             for value in node.op.outputs() {
-                let place = match (wanted.get(&value).filter(|place| !busy.contains(&place.base)), &node.op) {
+                let place = match (
+                    wanted.get(&value).filter(|place| !busy.contains(&place.base)),
+                    &node.op,
+                ) {
                     (Some(place), _) => Some(*place),
-                    (None, CoreOp::View(view)) if is_contiguous(view, &self.model.values[view.out].shape) => {
+                    (None, CoreOp::View(view))
+                        if is_contiguous(view, &self.model.values[view.out].shape) =>
+                    {
                         self.known_place(view.input).map(|place| place.at(view.offset))
                     }
                     // in registers only
@@ -102,14 +108,20 @@ impl<'m> Lowering<'m> {
         // a view of the whole wanted place reads nothing
         if let CoreOp::View(view) = &node.op
             && self.is_whole(view)
-            && self.known_place(view.input).is_none_or(|place| wanted.get(&view.out) == Some(&place))
+            && self
+                .known_place(view.input)
+                .is_none_or(|place| wanted.get(&view.out) == Some(&place))
         {
             return Vec::new();
         }
         if let CoreOp::Concat(_) = &node.op {
             return Vec::new();
         }
-        reads.into_iter().filter_map(|source| self.known_place(source)).map(|place| place.base).collect()
+        reads
+            .into_iter()
+            .filter_map(|source| self.known_place(source))
+            .map(|place| place.base)
+            .collect()
     }
 
     /// A new scratch buffer for a value.
@@ -128,7 +140,9 @@ impl<'m> Lowering<'m> {
     /// True if a view has all elements of its input, in order: only the shape differs.
     pub(super) fn is_whole(&self, view: &View) -> bool {
         let shape = &self.model.values[view.out].shape;
-        view.offset == 0 && self.len(view.input) == shape.iter().product::<usize>() && is_contiguous(view, shape)
+        view.offset == 0
+            && self.len(view.input) == shape.iter().product::<usize>()
+            && is_contiguous(view, shape)
     }
 
     /// True if an operation needs statements. False for views without a copy, and for operations
@@ -136,13 +150,14 @@ impl<'m> Lowering<'m> {
     pub(super) fn is_computed(&self, node: &CoreNode) -> bool {
         match &node.op {
             CoreOp::View(view) => {
-                self.places[view.out]
-                    .is_some_and(|place| self.known_place(view.input).is_none_or(|from| from.at(view.offset) != place))
-                    && !self.plan.fusion.is_inner(view.out)
+                self.places[view.out].is_some_and(|place| {
+                    self.known_place(view.input).is_none_or(|from| from.at(view.offset) != place)
+                }) && !self.plan.fusion.is_inner(view.out)
             }
             CoreOp::Concat(concat) => {
                 let Some(mut place) = self.places[concat.out] else { return true };
-                let outer: usize = self.model.values[concat.out].shape[..concat.axis].iter().product();
+                let outer: usize =
+                    self.model.values[concat.out].shape[..concat.axis].iter().product();
                 let mut in_place = outer == 1;
                 for &input in &concat.inputs {
                     in_place &= self.source(input) == place;
@@ -152,7 +167,13 @@ impl<'m> Lowering<'m> {
             }
             op => {
                 let value = op.outputs()[0];
-                match self.plan.fusion.chains().iter().find(|c| c.root == value || c.links.contains(&value)) {
+                match self
+                    .plan
+                    .fusion
+                    .chains()
+                    .iter()
+                    .find(|c| c.root == value || c.links.contains(&value))
+                {
                     Some(chain) => chain.done_at() == value,
                     None => true,
                 }

@@ -38,7 +38,13 @@ impl<'m> KernelBuilder<'_, 'm> {
         (vec![format!("The {} {which} of {} elements, of {of}.", top.count, top.size)], body)
     }
 
-    fn best_of_row(&mut self, top: &TopK, row: Place, values: Option<Place>, places: Option<Place>) -> Vec<Stmt> {
+    fn best_of_row(
+        &mut self,
+        top: &TopK,
+        row: Place,
+        values: Option<Place>,
+        places: Option<Place>,
+    ) -> Vec<Stmt> {
         let mut body = Vec::new();
         let mut before: Option<(Expr, Expr)> = None;
         // the place of no element, beyond all places
@@ -90,7 +96,13 @@ impl<'m> KernelBuilder<'_, 'm> {
             turn.push(Stmt::Set { var: place, value: kept(at_now.clone(), place_now.clone()) });
             turn.push(Stmt::Set { var: at, value: op(LaneOp::Add, vec![at_now, number(1.0)]) });
             let walks = vec![walk];
-            body.push(Stmt::For { count: top.size, turn: None, backwards: None, walks, body: turn });
+            body.push(Stmt::For {
+                count: top.size,
+                turn: None,
+                backwards: None,
+                walks,
+                body: turn,
+            });
             let is_last = k + 1 == top.count;
             if is_last && values.is_none() {
                 self.store_place(&mut body, places, k, nowhere, place_now);
@@ -113,7 +125,14 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// Stores a place, or 0 if no number is left.
-    fn store_place(&self, body: &mut Vec<Stmt>, to: Option<Place>, k: usize, nowhere: f32, at: Expr) {
+    fn store_place(
+        &self,
+        body: &mut Vec<Stmt>,
+        to: Option<Place>,
+        k: usize,
+        nowhere: f32,
+        at: Expr,
+    ) {
         if let Some(to) = to {
             let value = match nowhere < 0.0 {
                 true => select_less(&at, &number(0.0), number(0.0), at.clone()),

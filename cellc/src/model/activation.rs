@@ -148,7 +148,8 @@ impl Activation {
     /// # Errors
     /// If no activation of cells has this name, or its parameters differ.
     pub fn new(name: &str, alpha: Option<f32>, beta: Option<f32>) -> Result<Self, ActivationError> {
-        let name: String = name.trim().chars().filter(|c| *c != '_').map(|c| c.to_ascii_lowercase()).collect();
+        let name: String =
+            name.trim().chars().filter(|c| *c != '_').map(|c| c.to_ascii_lowercase()).collect();
         for (given, parameter) in [alpha, beta].iter().zip(PARAMETERS) {
             if given.is_some_and(|v| !v.is_finite()) {
                 return Err(ActivationError::NotFinite(parameter));
@@ -156,7 +157,9 @@ impl Activation {
         }
         let activation = Self::named(&name, alpha, beta)?;
         match [alpha, beta].iter().rposition(Option::is_some) {
-            Some(last) if last >= activation.parameters().len() => Err(ActivationError::Surplus(PARAMETERS[last])),
+            Some(last) if last >= activation.parameters().len() => {
+                Err(ActivationError::Surplus(PARAMETERS[last]))
+            }
             _ => Ok(activation),
         }
     }
@@ -245,11 +248,17 @@ impl FromStr for Activation {
 impl fmt::Display for ActivationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name => write!(f, "no activation has this name: there are {}", Activation::WRITTEN.join(", ")),
+            Self::Name => write!(
+                f,
+                "no activation has this name: there are {}",
+                Activation::WRITTEN.join(", ")
+            ),
             Self::Missing(parameter) => write!(f, "{parameter} is missing, which has no default"),
             Self::Surplus(parameter) => write!(f, "the activation does not take {parameter}"),
             Self::NotFinite(parameter) => write!(f, "{parameter} is not a finite number"),
-            Self::Text => f.write_str("neither a name nor a name with numbers: tanh, leaky_relu(0.01)"),
+            Self::Text => {
+                f.write_str("neither a name nor a name with numbers: tanh, leaky_relu(0.01)")
+            }
         }
     }
 }
@@ -263,7 +272,9 @@ mod tests {
     #[test]
     fn names_and_defaults() {
         for name in Activation::NAMES {
-            let given = |n: usize| (0..n).map(|i| 0.25 + i as f32).map(Some).chain([None, None]).collect::<Vec<_>>();
+            let given = |n: usize| {
+                (0..n).map(|i| 0.25 + i as f32).map(Some).chain([None, None]).collect::<Vec<_>>()
+            };
             let takes = Activation::takes(name).expect("a listed name");
             for n in 0..=2 {
                 let made = Activation::new(name, given(n)[0], given(n)[1]);
@@ -275,7 +286,13 @@ mod tests {
                 } else {
                     let made = made.expect("parameters that fit");
                     assert_eq!((made.name(), made.parameters().len()), (name, takes));
-                    assert!(made.parameters().iter().zip(given(n)).all(|(p, g)| g.is_none_or(|g| g == *p)), "{made}");
+                    assert!(
+                        made.parameters()
+                            .iter()
+                            .zip(given(n))
+                            .all(|(p, g)| g.is_none_or(|g| g == *p)),
+                        "{made}"
+                    );
                 }
             }
         }
@@ -287,8 +304,14 @@ mod tests {
         assert_eq!(default("ThresholdedRelu"), Ok(vec![1.0]));
         assert_eq!(default("ELU"), Ok(vec![1.0]));
         assert_eq!(default("affine"), Ok(vec![1.0, 0.0]));
-        assert_eq!([default("exp"), default("log"), default("")], [const { Err(ActivationError::Name) }; 3]);
-        assert_eq!(Activation::new("affine", Some(1.0), Some(f32::NAN)), Err(ActivationError::NotFinite("beta")));
+        assert_eq!(
+            [default("exp"), default("log"), default("")],
+            [const { Err(ActivationError::Name) }; 3]
+        );
+        assert_eq!(
+            Activation::new("affine", Some(1.0), Some(f32::NAN)),
+            Err(ActivationError::NotFinite("beta"))
+        );
         assert_eq!(Activation::new("relu", None, Some(1.0)), Err(ActivationError::Surplus("beta")));
     }
 
@@ -313,7 +336,10 @@ mod tests {
 
     #[test]
     fn texts() {
-        assert_eq!("hard_sigmoid(0.2, 0.5)".parse(), Ok(Activation::HardSigmoid { alpha: 0.2, beta: 0.5 }));
+        assert_eq!(
+            "hard_sigmoid(0.2, 0.5)".parse(),
+            Ok(Activation::HardSigmoid { alpha: 0.2, beta: 0.5 })
+        );
         assert_eq!(" Leaky_ReLU( 1e-3 ) ".parse(), Ok(Activation::LeakyRelu { alpha: 1e-3 }));
         for (text, error) in [
             ("softmax", ActivationError::Name),

@@ -47,9 +47,13 @@ impl Family {
                 gates: "h",
                 activations: &[Activation::Tanh],
             },
-            Self::Gru => {
-                &FamilyRow { name: "gru", step: "GRUCell", sequence: "GRUSequence", gates: "zrh", activations: GATED }
-            }
+            Self::Gru => &FamilyRow {
+                name: "gru",
+                step: "GRUCell",
+                sequence: "GRUSequence",
+                gates: "zrh",
+                activations: GATED,
+            },
             Self::Augru => &FamilyRow {
                 name: "augru",
                 step: "AUGRUCell",
@@ -206,7 +210,8 @@ impl LstmGateOrder {
 
     /// The positions of the gates f, i, c, o.
     pub fn places(self) -> [usize; 4] {
-        ['f', 'i', 'c', 'o'].map(|gate| self.name().chars().position(|c| c == gate).unwrap_or_default())
+        ['f', 'i', 'c', 'o']
+            .map(|gate| self.name().chars().position(|c| c == gate).unwrap_or_default())
     }
 }
 
@@ -257,7 +262,9 @@ impl WeightLayout {
 
     /// The letters of the gates, in the order of W and R.
     pub fn order(&self, kind: CellKind) -> String {
-        let letter = |place| self.gates.iter().zip(kind.gate_letters().chars()).find(|(at, _)| **at == place);
+        let letter = |place| {
+            self.gates.iter().zip(kind.gate_letters().chars()).find(|(at, _)| **at == place)
+        };
         (0..self.gates.len()).filter_map(letter).map(|(_, letter)| letter).collect()
     }
 }
@@ -329,7 +336,9 @@ impl Cell {
     /// The activations of a direction. 0: the only or the forward direction.
     pub fn activations_of(&self, direction: usize) -> &[Activation] {
         let count = self.kind.default_activations().len();
-        self.activations.get(direction * count..(direction + 1) * count).unwrap_or(&self.activations)
+        self.activations
+            .get(direction * count..(direction + 1) * count)
+            .unwrap_or(&self.activations)
     }
 }
 

@@ -65,7 +65,8 @@ impl Bf16 {
     /// The nearest, ties to even.
     pub(crate) fn from_f32(value: f32) -> Self {
         let bits = value.to_bits();
-        let rounded = if value.is_nan() { bits | 0x40_0000 } else { bits + 0x7fff + (bits >> 16 & 1) };
+        let rounded =
+            if value.is_nan() { bits | 0x40_0000 } else { bits + 0x7fff + (bits >> 16 & 1) };
         Self((rounded >> 16) as u16)
     }
 
@@ -106,9 +107,17 @@ mod tests {
     #[test]
     fn every_value_is_that_of_the_crate_half() {
         for bits in 0..=u16::MAX {
-            let same = |ours: f32, theirs: f32| ours.to_bits() == theirs.to_bits() || ours.is_nan() && theirs.is_nan();
-            assert!(same(F16::from_bits(bits).to_f32(), half::f16::from_bits(bits).to_f32()), "{bits:x}");
-            assert!(same(Bf16::from_bits(bits).to_f32(), half::bf16::from_bits(bits).to_f32()), "{bits:x}");
+            let same = |ours: f32, theirs: f32| {
+                ours.to_bits() == theirs.to_bits() || ours.is_nan() && theirs.is_nan()
+            };
+            assert!(
+                same(F16::from_bits(bits).to_f32(), half::f16::from_bits(bits).to_f32()),
+                "{bits:x}"
+            );
+            assert!(
+                same(Bf16::from_bits(bits).to_f32(), half::bf16::from_bits(bits).to_f32()),
+                "{bits:x}"
+            );
         }
     }
 
@@ -117,9 +126,10 @@ mod tests {
         // an f32 of every sign, exponent and upper half of the mantissa, with all that a tie and
         // its neighbours need below
         for upper in 0..=u16::MAX {
-            for lower in
-                [0, 1, 0x7ff, 0x800, 0xfff, 0x1000, 0x1001, 0x1fff, 0x2000, 0x3000, 0x7fff, 0x8000, 0x8001, 0xffff]
-            {
+            for lower in [
+                0, 1, 0x7ff, 0x800, 0xfff, 0x1000, 0x1001, 0x1fff, 0x2000, 0x3000, 0x7fff, 0x8000,
+                0x8001, 0xffff,
+            ] {
                 let value = f32::from_bits(u32::from(upper) << 16 | lower);
                 let theirs = (half::f16::from_f32(value), half::bf16::from_f32(value));
                 let ours = (F16::from_f32(value), Bf16::from_f32(value));

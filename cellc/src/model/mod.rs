@@ -12,12 +12,15 @@ mod spelling;
 mod tensor;
 
 pub use activation::{Activation, ActivationError, PARAMETERS};
-pub use cell::{BiasPart, Cell, CellKind, Coupled, Direction, Family, LstmGateOrder, ResetGate, WeightLayout};
+pub use cell::{
+    BiasPart, Cell, CellKind, Coupled, Direction, Family, LstmGateOrder, ResetGate, WeightLayout,
+};
 pub(crate) use names::{is_made_up, lasting};
 pub use op::{
-    Blocks, Branch, BroadcastMode, Convolution, Dft, Elementwise, GatherNd, Groups, If, Loop, LoopInput, LoopOutput,
-    Nearest, NoAxes, Normalization, Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, ResizeBy,
-    Rounding, Sampling, Scaling, Slicing, SpectralWindow, Unread, Window,
+    Blocks, Branch, BroadcastMode, Convolution, Dft, Elementwise, GatherNd, Groups, If, Loop,
+    LoopInput, LoopOutput, Nearest, NoAxes, Normalization, Op, OutputSizes, PadMode, Padding, Pool,
+    PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, Slicing, SpectralWindow,
+    Unread, Window,
 };
 pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};
@@ -169,7 +172,10 @@ pub(crate) fn shape_text(sizes: &[impl fmt::Display]) -> String {
 impl Node {
     /// The place of an attribute in the input, or the place of the node if the attribute is absent.
     pub fn attribute_origin(&self, attribute: &str) -> &Origin {
-        let said = self.ledger.iter().find(|entry| entry.attribute == attribute && entry.origin != Origin::Unknown);
+        let said = self
+            .ledger
+            .iter()
+            .find(|entry| entry.attribute == attribute && entry.origin != Origin::Unknown);
         said.map_or(&self.origin, |entry| &entry.origin)
     }
 

@@ -457,14 +457,20 @@ impl Elementwise {
     /// True if other operations compute the operation.
     pub fn is_composed(self) -> bool {
         use Elementwise as E;
-        let gates = matches!(self, E::Swish { .. } | E::Mish | E::HardSwish | E::GeluTanh | E::Gelu);
-        gates || self.is_hyperbolic() || matches!(self, E::Selu | E::Celu { .. } | E::SquaredDifference)
+        let gates =
+            matches!(self, E::Swish { .. } | E::Mish | E::HardSwish | E::GeluTanh | E::Gelu);
+        gates
+            || self.is_hyperbolic()
+            || matches!(self, E::Selu | E::Celu { .. } | E::SquaredDifference)
     }
 
     /// True for a trigonometric or hyperbolic function that other operations compute.
     pub fn is_hyperbolic(self) -> bool {
         use Elementwise as E;
-        matches!(self, E::Tan | E::Sinh | E::Cosh | E::Asin | E::Acos | E::Asinh | E::Acosh | E::Atanh)
+        matches!(
+            self,
+            E::Tan | E::Sinh | E::Cosh | E::Asin | E::Acos | E::Asinh | E::Acosh | E::Atanh
+        )
     }
 
     /// The number of inputs.
@@ -478,7 +484,14 @@ impl Elementwise {
             E::SquaredDifference => 2,
             E::Swish { scaled } => 1 + usize::from(scaled),
             E::HardSigmoid | E::Select | E::Selu => 3,
-            E::PRelu | E::Add | E::Subtract | E::Multiply | E::Divide | E::Maximum | E::Minimum | E::Power => 2,
+            E::PRelu
+            | E::Add
+            | E::Subtract
+            | E::Multiply
+            | E::Divide
+            | E::Maximum
+            | E::Minimum
+            | E::Power => 2,
             E::Mod | E::FloorMod | E::Equal | E::NotEqual | E::Greater | E::GreaterEqual => 2,
             E::Less | E::LessEqual | E::LogicalAnd | E::LogicalOr => 2,
         }

@@ -114,7 +114,12 @@ impl Tensor {
     ///
     /// `None` if the range is not inside `bytes` or holds fewer bytes than the shape needs. Further
     /// bytes are allowed and not read.
-    pub fn new(shape: Vec<usize>, element: ElementType, bytes: Arc<Vec<u8>>, range: Range<usize>) -> Option<Self> {
+    pub fn new(
+        shape: Vec<usize>,
+        element: ElementType,
+        bytes: Arc<Vec<u8>>,
+        range: Range<usize>,
+    ) -> Option<Self> {
         let need = element.bytes(elements(&shape)?)?;
         let end = range.start.checked_add(need)?;
         let fits = end <= range.end && range.end <= bytes.len();
@@ -144,10 +149,17 @@ impl Tensor {
         from.checked_add(count).filter(|&end| end <= self.len())?;
         let bits = self.element.bits();
         let (first, last) = (self.skipped + from, self.skipped + from + count);
-        let start = self.range.start + self.element.bytes(first)? - usize::from(bits == 4 && first % 2 == 1);
+        let start = self.range.start + self.element.bytes(first)?
+            - usize::from(bits == 4 && first % 2 == 1);
         let end = self.range.start + self.element.bytes(last)?;
         let skipped = if bits == 4 { first % 2 } else { 0 };
-        Some(Self { shape, element: self.element, bytes: self.bytes.clone(), range: start..end.max(start), skipped })
+        Some(Self {
+            shape,
+            element: self.element,
+            bytes: self.bytes.clone(),
+            range: start..end.max(start),
+            skipped,
+        })
     }
 
     /// The address of the first element, as a pointer and an offset in bits. Equal for tensors with
@@ -237,7 +249,9 @@ impl Tensor {
             ElementType::I32 => Some(i64::from(i32::from_le_bytes(self.get(i)))),
             ElementType::U32 => Some(i64::from(u32::from_le_bytes(self.get(i)))),
             ElementType::I64 => Some(i64::from_le_bytes(self.get(i))),
-            ElementType::U64 => Some(i64::try_from(u64::from_le_bytes(self.get(i))).unwrap_or(i64::MAX)),
+            ElementType::U64 => {
+                Some(i64::try_from(u64::from_le_bytes(self.get(i))).unwrap_or(i64::MAX))
+            }
             ElementType::F16 | ElementType::Bf16 | ElementType::F32 | ElementType::F64 => None,
         }
     }
@@ -288,7 +302,8 @@ mod tests {
         ];
         for (element, bytes, values) in cases {
             let len = bytes.len();
-            let tensor = Tensor::new(vec![values.len()], element, Arc::new(bytes.to_vec()), 0..len).unwrap();
+            let tensor =
+                Tensor::new(vec![values.len()], element, Arc::new(bytes.to_vec()), 0..len).unwrap();
             let got: Vec<i64> = (0..values.len()).map(|i| tensor.get_i64(i).unwrap()).collect();
             assert_eq!(got, values, "{element:?}");
             if element != ElementType::U64 {
@@ -297,15 +312,27 @@ mod tests {
             }
             // one byte less is too few
             let bytes = Arc::new(bytes.to_vec());
-            assert_eq!(Tensor::new(vec![values.len()], element, bytes, 0..len - 1), None, "{element:?}");
+            assert_eq!(
+                Tensor::new(vec![values.len()], element, bytes, 0..len - 1),
+                None,
+                "{element:?}"
+            );
         }
-        let large = Tensor::new(vec![1], ElementType::U64, Arc::new(vec![0, 0, 0, 0, 0, 0, 0, 0x80]), 0..8).unwrap();
+        let large =
+            Tensor::new(vec![1], ElementType::U64, Arc::new(vec![0, 0, 0, 0, 0, 0, 0, 0x80]), 0..8)
+                .unwrap();
         assert_eq!((large.get_f64(0), large.get_f32(0)), (2f64.powi(63), 2f32.powi(63)));
     }
 
     #[test]
     fn parts_may_start_inside_a_byte() {
-        let tensor = Tensor::new(vec![7], ElementType::U4, Arc::new(vec![0xff, 0x10, 0x32, 0x54, 0x76]), 1..5).unwrap();
+        let tensor = Tensor::new(
+            vec![7],
+            ElementType::U4,
+            Arc::new(vec![0xff, 0x10, 0x32, 0x54, 0x76]),
+            1..5,
+        )
+        .unwrap();
         let values = |t: &Tensor| (0..t.len()).map(|i| t.get_i64(i).unwrap()).collect::<Vec<_>>();
         assert_eq!(values(&tensor), [0, 1, 2, 3, 4, 5, 6]);
         for from in 0..7 {

@@ -29,7 +29,8 @@ pub(crate) struct Matrix<'a> {
 impl Matrix<'_> {
     /// The places of the elements in the tensor.
     pub(crate) fn elements(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.rows).flat_map(move |row| (0..self.columns).map(move |column| self.at(row, column)))
+        (0..self.rows)
+            .flat_map(move |row| (0..self.columns).map(move |column| self.at(row, column)))
     }
 
     /// The storage.
@@ -67,15 +68,26 @@ pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<M
     let mut all = Vec::new();
     let mut push = |name, source, first, [rows, columns]: [usize; 2], strides| {
         if let WeightSource::Constant(i) = source {
-            all.push(Matrix { node, name, tensor: &model.constants[i], first, rows, columns, strides });
+            all.push(Matrix {
+                node,
+                name,
+                tensor: &model.constants[i],
+                first,
+                rows,
+                columns,
+                strides,
+            });
         }
     };
     match &node.op {
         CoreOp::Cell(cell) => {
             let (gates, rows) = (cell.kind.gates(), cell.hidden_size);
-            for (name, source, columns) in [("W", cell.w, cell.input_size), ("R", cell.r, cell.hidden_size)] {
+            for (name, source, columns) in
+                [("W", cell.w, cell.input_size), ("R", cell.r, cell.hidden_size)]
+            {
                 for gate in 0..gates {
-                    let first = (cell.weight_set * gates + cell.layout.gates[gate]) * rows * columns;
+                    let first =
+                        (cell.weight_set * gates + cell.layout.gates[gate]) * rows * columns;
                     push(name, source, first, [rows, columns], [columns, 1]);
                 }
             }
@@ -85,9 +97,17 @@ pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<M
             push("the matrix", dense.w, 0, [dense.outputs, dense.inputs], strides);
         }
         CoreOp::Convolve(of) if of.is_depthwise() => {
-            let Source::Constant(w) = of.w else { unreachable!("validate: weights of a convolution are constants") };
+            let Source::Constant(w) = of.w else {
+                unreachable!("validate: weights of a convolution are constants")
+            };
             let taps = of.offsets().len();
-            push("the weights", WeightSource::Constant(w), 0, [of.groups * of.outputs, taps], [taps, 1]);
+            push(
+                "the weights",
+                WeightSource::Constant(w),
+                0,
+                [of.groups * of.outputs, taps],
+                [taps, 1],
+            );
         }
         _ => {}
     }
@@ -121,7 +141,8 @@ impl Loss {
                 continue;
             }
             let is_windows = matrix.is_windows();
-            let is_same = |loss: &Self| (loss.format.name(), loss.is_windows) == (format.name(), is_windows);
+            let is_same =
+                |loss: &Self| (loss.format.name(), loss.is_windows) == (format.name(), is_windows);
             let at = formats.iter().position(is_same).unwrap_or_else(|| {
                 formats.push(Self { format, is_windows, ..Self::default() });
                 formats.len() - 1
@@ -140,7 +161,11 @@ impl Loss {
             for error in stored.errors(&row) {
                 loss.weights += 1;
                 // where all are zero, an error would be, too
-                loss.largest = loss.largest.max(if error > 0.0 { error / most.max(f64::MIN_POSITIVE) } else { 0.0 });
+                loss.largest = loss.largest.max(if error > 0.0 {
+                    error / most.max(f64::MIN_POSITIVE)
+                } else {
+                    0.0
+                });
             }
         }
     }
@@ -161,7 +186,8 @@ impl Display for Loss {
             false => write!(
                 f,
                 "{exact} of {weights} weights are what they are in the model, the others off by at most {largest:.2e} times \
-                 the largest of their row. Bounds are those of the distance from the model with its own weights."
+                 the largest of their row. Bounds are those of the distance from the model with \
+                 its own weights."
             ),
         }
     }

@@ -124,9 +124,16 @@ impl Precisions {
 
     /// The precisions that were asked for, without the integers of a quantised model.
     pub(crate) fn asked(model: &CoreModel, asked: &Numerics) -> Self {
-        let own = |node: &CoreNode| ProductPrecision { asked: asked.precision_in(&node.name), quantised: None };
+        let own = |node: &CoreNode| ProductPrecision {
+            asked: asked.precision_in(&node.name),
+            quantised: None,
+        };
         let nodes = model.all_nodes().into_iter();
-        Self { of: nodes.flat_map(|node| node.op.outputs().first().map(|first| (*first, own(node)))).collect() }
+        Self {
+            of: nodes
+                .flat_map(|node| node.op.outputs().first().map(|first| (*first, own(node))))
+                .collect(),
+        }
     }
 
     /// The precision of the operation with this first value.
@@ -137,12 +144,16 @@ impl Precisions {
         if self.of.is_empty() {
             return F32;
         }
-        self.of.get(&value).unwrap_or_else(|| panic!("numerics: no operation has the first value {value}"))
+        self.of
+            .get(&value)
+            .unwrap_or_else(|| panic!("numerics: no operation has the first value {value}"))
     }
 
     /// True if a product multiplies words with one of the given numbers of integers.
     pub(crate) fn multiply_any(&self, words: &[usize]) -> bool {
-        let stored = |of: &ProductPrecision| [of.asked.stored(), of.stored()].map(|format| format.in_word(usize::MAX));
+        let stored = |of: &ProductPrecision| {
+            [of.asked.stored(), of.stored()].map(|format| format.in_word(usize::MAX))
+        };
         self.of.values().any(|of| stored(of).iter().any(|count| words.contains(count)))
     }
 

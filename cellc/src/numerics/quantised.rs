@@ -73,7 +73,12 @@ impl Quantised {
 
     /// The quantisation of an operand of length `len`, if `arithmetic` multiplies the model's
     /// integers.
-    pub(super) fn in_arithmetic(&self, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
+    pub(super) fn in_arithmetic(
+        &self,
+        arithmetic: Arithmetic,
+        vector: Vector,
+        len: usize,
+    ) -> Option<Multiples> {
         let own = match vector {
             Vector::X => self.x,
             Vector::H => self.h,
@@ -94,7 +99,11 @@ const LEAST_WHOLE: usize = 256;
 /// Matrices are stored in 8 bits if this is exact: integers, or, in a model with constants of 8
 /// bits, integers times a scale for each row. If x is quantised as well, the model's integers are
 /// multiplied. A given precision prevails, and weights that are given at run time leave all f32.
-pub(super) fn quantised(model: &CoreModel, asked: &Numerics, products: &Precisions) -> Vec<(usize, Quantised)> {
+pub(super) fn quantised(
+    model: &CoreModel,
+    asked: &Numerics,
+    products: &Precisions,
+) -> Vec<(usize, Quantised)> {
     if model.parameters.iter().any(|parameter| parameter.weight) {
         // packing at run time knows f32 and integers with scales of its own
         return Vec::new();
@@ -178,7 +187,11 @@ impl Analysis<'_> {
     /// True if products are f32, and no format was asked for.
     fn in_f32(&self, node: &CoreNode) -> bool {
         let is_f32 = self.products.of(node.op.first_value()).arithmetic() == Arithmetic::F32;
-        is_f32 && self.asked.given_in(&node.name).is_none_or(|given| given.arithmetic() != Arithmetic::F32)
+        is_f32
+            && self
+                .asked
+                .given_in(&node.name)
+                .is_none_or(|given| given.arithmetic() != Arithmetic::F32)
     }
 
     /// True if the precision of the layer was left open, or is one of integers for all layers.
@@ -193,7 +206,9 @@ impl Analysis<'_> {
 fn has_weights_at_run_time(node: &CoreNode) -> bool {
     let of_call = |source: &WeightSource| matches!(source, WeightSource::Parameter(_));
     match &node.op {
-        CoreOp::Cell(cell) => [Some(cell.w), Some(cell.r), cell.p].iter().flatten().chain(&cell.b).any(of_call),
+        CoreOp::Cell(cell) => {
+            [Some(cell.w), Some(cell.r), cell.p].iter().flatten().chain(&cell.b).any(of_call)
+        }
         CoreOp::Dense(dense) => of_call(&dense.w),
         _ => false,
     }
@@ -202,14 +217,17 @@ fn has_weights_at_run_time(node: &CoreNode) -> bool {
 /// True if a product of the operation multiplies h, and h is not quantised or reset before.
 fn is_h_needed(node: &CoreNode, h: Option<Multiples>) -> bool {
     match &node.op {
-        CoreOp::Cell(of) => h.is_none() || (0..of.kind.gates()).any(|gate| of.kind.multiplies_reset_h(gate)),
+        CoreOp::Cell(of) => {
+            h.is_none() || (0..of.kind.gates()).any(|gate| of.kind.multiplies_reset_h(gate))
+        }
         _ => false,
     }
 }
 
 /// True if the sums of products with an operand do not exceed 32 bits; no weight exceeds 127.
 fn fits(matrix: &Matrix<'_>, operand: Multiples) -> bool {
-    matrix.columns.saturating_mul(usize::from(operand.magnitude()) * INT8_MOST as usize) <= i32::MAX as usize
+    matrix.columns.saturating_mul(usize::from(operand.magnitude()) * INT8_MOST as usize)
+        <= i32::MAX as usize
 }
 
 /// True if all elements are integers of 8 bits.
@@ -227,5 +245,7 @@ fn has_scales(matrix: &Matrix<'_>) -> bool {
 /// True if every row consists of integers times a scale whose products are finite.
 fn rows_are_multiples(matrix: &Matrix<'_>) -> bool {
     let has_scale = |row: &[f32]| SCALES.contains(&scale_of_whole_numbers(row));
-    (0..matrix.rows).map(|row| matrix.row(row)).all(|row| row.iter().all(|w| *w == 0.0) || has_scale(&row))
+    (0..matrix.rows)
+        .map(|row| matrix.row(row))
+        .all(|row| row.iter().all(|w| *w == 0.0) || has_scale(&row))
 }

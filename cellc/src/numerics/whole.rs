@@ -1,7 +1,9 @@
 //! Detection of quantised tensors: tensors of whole numbers or of multiples of one scale, with
 //! their ranges. Quantised models round and clip operands before products.
 
-use crate::core::{CoreLoop, CoreModel, CoreNode, CoreOp, Facts, Numbers, Pointwise, PointwiseFunction, Source};
+use crate::core::{
+    CoreLoop, CoreModel, CoreNode, CoreOp, Facts, Numbers, Pointwise, PointwiseFunction, Source,
+};
 use crate::model::Activation;
 
 /// Half a unit in the last place of 1.
@@ -31,7 +33,10 @@ impl Known {
     fn between(ends: [f64; 2]) -> Self {
         // rounding keeps order
         let rounded = ends.map(|end| f64::from(end as f32));
-        Self { ends: if rounded.iter().any(|end| end.is_nan()) { NOTHING.ends } else { rounded }, scale: None }
+        Self {
+            ends: if rounded.iter().any(|end| end.is_nan()) { NOTHING.ends } else { rounded },
+            scale: None,
+        }
     }
 
     fn whole(self) -> Self {
@@ -69,15 +74,19 @@ impl Known {
 
     /// The common scale of two tensors, and the distance from multiples of each.
     fn shared(&self, other: &Self) -> Option<(f32, [f64; 2])> {
-        let of = |known: &Self| known.scale.filter(|_| known.number().is_none()).map(|(scale, _)| scale);
-        let scale = of(self).or(of(other)).or(self.scale.and(other.scale).map(|(scale, _)| scale))?;
+        let of =
+            |known: &Self| known.scale.filter(|_| known.number().is_none()).map(|(scale, _)| scale);
+        let scale =
+            of(self).or(of(other)).or(self.scale.and(other.scale).map(|(scale, _)| scale))?;
         Some((scale, [self.off(scale)?, other.off(scale)?]))
     }
 
     /// True if every statement of `other` also holds for `self`.
     fn is_within(&self, other: &Self) -> bool {
         let scaled = |(scale, most): (f32, f64)| self.off(scale).is_some_and(|off| off <= most);
-        other.ends[0] <= self.ends[0] && self.ends[1] <= other.ends[1] && other.scale.is_none_or(scaled)
+        other.ends[0] <= self.ends[0]
+            && self.ends[1] <= other.ends[1]
+            && other.scale.is_none_or(scaled)
     }
 
     fn union(self, other: Self) -> Self {
@@ -105,7 +114,8 @@ impl<'m> WholeNumbers<'m> {
         let Known { ends, scale } = self.known(of);
         let (scale, off) = scale?;
         let [least, most] = ends.map(|end| (end / f64::from(scale)).round());
-        let fits = least >= f64::from(-i16::MAX) && most <= f64::from(i16::MAX) && SCALES.contains(&scale);
+        let fits =
+            least >= f64::from(-i16::MAX) && most <= f64::from(i16::MAX) && SCALES.contains(&scale);
         let fits = fits && off <= f64::from(scale) * MOST_OFF;
         fits.then_some((scale, [least as i16, most as i16], off))
     }
@@ -152,7 +162,9 @@ impl<'m> WholeNumbers<'m> {
     /// The outputs of an operation whose facts say what numbers the outputs hold.
     fn read_facts(&mut self, facts: Facts) {
         let known = match facts.numbers {
-            Numbers::Moved(from) => from.into_iter().map(|source| self.known(source)).reduce(Known::union),
+            Numbers::Moved(from) => {
+                from.into_iter().map(|source| self.known(source)).reduce(Known::union)
+            }
             Numbers::Integers(ends) => Some(Known::between(ends.map(f64::from)).whole()),
             Numbers::Any => None,
             Numbers::Special => unreachable!("numerics: {} has no rule", facts.name),
@@ -170,12 +182,21 @@ impl<'m> WholeNumbers<'m> {
             self.values[carried.value] = NOTHING;
         }
         self.read(&body.body);
-        let assumed: Vec<_> = body.carried.iter().map(|of| self.known(of.initial).union(self.known(of.next))).collect();
+        let assumed: Vec<_> = body
+            .carried
+            .iter()
+            .map(|of| self.known(of.initial).union(self.known(of.next)))
+            .collect();
         for (carried, assumed) in body.carried.iter().zip(&assumed) {
             self.values[carried.value] = *assumed;
         }
         self.read(&body.body);
-        if !body.carried.iter().zip(&assumed).all(|(carried, assumed)| self.known(carried.next).is_within(assumed)) {
+        if !body
+            .carried
+            .iter()
+            .zip(&assumed)
+            .all(|(carried, assumed)| self.known(carried.next).is_within(assumed))
+        {
             for carried in &body.carried {
                 self.values[carried.value] = NOTHING;
             }
@@ -188,7 +209,9 @@ impl<'m> WholeNumbers<'m> {
     fn pointwise(&self, of: &Pointwise) -> Known {
         use PointwiseFunction as P;
         let input = |i: usize| self.known(of.inputs[i]);
-        let both = |ends: fn([f64; 2], [f64; 2]) -> [f64; 2]| Known::between(ends(input(0).ends, input(1).ends));
+        let both = |ends: fn([f64; 2], [f64; 2]) -> [f64; 2]| {
+            Known::between(ends(input(0).ends, input(1).ends))
+        };
         let rounded = |round: fn(f64) -> f64| match input(0) {
             known if known.is_whole() => known,
             known => Known::between(known.ends.map(round)).whole(),

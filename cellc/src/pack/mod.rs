@@ -56,7 +56,8 @@ impl Packed {
     pub fn weight_bytes(&self, program: &Program) -> usize {
         let weights = self.parts.iter().filter(|(id, _)| program.buffer(*id).role == Role::Weights);
         // an empty buffer shares its offset with the next buffer
-        let places: BTreeSet<_> = weights.map(|(id, at)| (at, program.buffer(*id).bytes())).collect();
+        let places: BTreeSet<_> =
+            weights.map(|(id, at)| (at, program.buffer(*id).bytes())).collect();
         places.into_iter().map(|(_, bytes)| bytes).sum()
     }
 
@@ -70,7 +71,8 @@ impl Packed {
             Element::F16 => F16::from_le_bytes([b[0], b[1]]).to_f32(),
             Element::I8 => f32::from(b[0].cast_signed()),
             Element::I8Pair => {
-                let [low, high] = [b[0], b[1]].map(|byte| u32::from(i16::from(byte.cast_signed()).cast_unsigned()));
+                let [low, high] = [b[0], b[1]]
+                    .map(|byte| u32::from(i16::from(byte.cast_signed()).cast_unsigned()));
                 f32::from_bits(low | high << 16)
             }
             _ => f32::from_le_bytes([b[0], b[1], b[2], b[3]]),
@@ -82,15 +84,23 @@ impl Packed {
 /// Packs the constants of a model for a program.
 pub fn pack(model: &CoreModel, program: &Program) -> Packed {
     let role = |id: &BufferId| program.buffer(*id).role;
-    let run_time = program.packing.params.iter().any(|(id, _)| matches!(role(id), Role::Parameter(_)));
-    let weights: Vec<_> = (0..program.buffers.len()).map(BufferId).filter(|b| role(b) == Role::Weights).collect();
+    let run_time =
+        program.packing.params.iter().any(|(id, _)| matches!(role(id), Role::Parameter(_)));
+    let weights: Vec<_> =
+        (0..program.buffers.len()).map(BufferId).filter(|b| role(b) == Role::Weights).collect();
     let mut wanted: Vec<BufferId> = Vec::new();
     if !run_time {
         wanted.extend(&weights);
     }
     // constants of kernels, and constants of packing at run time
-    for id in (0..program.buffers.len()).map(BufferId).filter(|b| matches!(role(b), Role::Constant(_))) {
-        let read = program.bodies.iter().flat_map(|body| &body.kernels).any(|k| k.params.contains(&(id, false)));
+    for id in
+        (0..program.buffers.len()).map(BufferId).filter(|b| matches!(role(b), Role::Constant(_)))
+    {
+        let read = program
+            .bodies
+            .iter()
+            .flat_map(|body| &body.kernels)
+            .any(|k| k.params.contains(&(id, false)));
         if read || run_time && program.packing.params.contains(&(id, false)) {
             wanted.push(id);
         }
@@ -105,9 +115,12 @@ pub fn pack(model: &CoreModel, program: &Program) -> Packed {
             Role::Constant(i) => block.place_constant(&model.constants[i]),
             _ => block.place(program.buffer(id).bytes(), program.buffer(id).element, |bytes| {
                 for (copied, from) in copies.get(&id).into_iter().flatten() {
-                    let Role::Constant(i) = role(from) else { unreachable!("pack: baked weights are constants") };
+                    let Role::Constant(i) = role(from) else {
+                        unreachable!("pack: baked weights are constants")
+                    };
                     let tensor = &model.constants[i];
-                    let put = |to, value| store(copied.encoding.element(), bytes, to, value, copied.add);
+                    let put =
+                        |to, value| store(copied.encoding.element(), bytes, to, value, copied.add);
                     run(copied, |from| tensor.get_f32(from), put);
                 }
             }),
@@ -144,7 +157,11 @@ struct Block {
 
 impl Block {
     fn new(program: &Program) -> Self {
-        Self { bytes: Vec::new(), alignment: 4 * program.aligned_elements(), places: BTreeMap::new() }
+        Self {
+            bytes: Vec::new(),
+            alignment: 4 * program.aligned_elements(),
+            places: BTreeMap::new(),
+        }
     }
 
     /// Adds contents of `len` bytes and returns their offset in units of 4 bytes. `write` fills
@@ -164,7 +181,9 @@ impl Block {
         let mut hasher = DefaultHasher::new();
         contents.hash(&mut hasher);
         let same_hash = self.places.entry(hasher.finish()).or_default();
-        let is_equal = |(at, len, of): &&(usize, usize, Element)| *of == element && &before[*at..][..*len] == contents;
+        let is_equal = |(at, len, of): &&(usize, usize, Element)| {
+            *of == element && &before[*at..][..*len] == contents
+        };
         if let Some(&(earlier, ..)) = same_hash.iter().find(is_equal) {
             self.bytes.truncate(at);
             return earlier / 4;
@@ -213,7 +232,9 @@ fn run(copied: &Copied, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f
     elements(&lines, |to, from| {
         let read = |k: usize| get(from.wrapping_add_signed(k.cast_signed() * line.from_stride));
         let line_values: Vec<f32> = (0..line.extent).map(read).collect();
-        for (k, value) in encode(copied.encoding, &line_values, copied.words).into_iter().enumerate() {
+        for (k, value) in
+            encode(copied.encoding, &line_values, copied.words).into_iter().enumerate()
+        {
             let at = to + k / copied.abreast * line.to_stride + k % copied.abreast;
             if copied.apart { apart.push((at, value.to_bits())) } else { put(at, value) }
         }
@@ -235,7 +256,9 @@ fn store(element: Element, part: &mut [u8], at: usize, value: f32, add: bool) {
         Element::F16 => to.copy_from_slice(&F16::from_f32(value).to_le_bytes()),
         Element::I8 => to.copy_from_slice(&(value as i8).to_le_bytes()),
         // each half has 16 bits, the upper 8 of which are the sign
-        Element::I8Pair => to.copy_from_slice(&[value.to_bits() as u8, (value.to_bits() >> 16) as u8]),
+        Element::I8Pair => {
+            to.copy_from_slice(&[value.to_bits() as u8, (value.to_bits() >> 16) as u8])
+        }
         _ => {
             let before = to.first_chunk().filter(|_| add).map(|bytes| f32::from_le_bytes(*bytes));
             to.copy_from_slice(&before.map_or(value, |before| before + value).to_le_bytes());

@@ -12,7 +12,10 @@ const HIDDEN: usize = 16;
 const LENS: [usize; 3] = [3 * HIDDEN * HIDDEN, 3 * HIDDEN * HIDDEN, 3 * HIDDEN];
 
 /// A GRU that is written out for `steps` steps. `weights` gives W, R and B of each step.
-fn written_out(steps: usize, mut weights: impl FnMut(&mut Written) -> [WeightSource; 3]) -> Written {
+fn written_out(
+    steps: usize,
+    mut weights: impl FnMut(&mut Written) -> [WeightSource; 3],
+) -> Written {
     let mut model = Written::default();
     let x = model.parameter(&[1, HIDDEN]);
     let mut h = model.parameter(&[1, HIDDEN]);
@@ -37,7 +40,11 @@ fn equal_weights(model: &mut Written) -> [WeightSource; 3] {
 }
 
 /// Bytes of the baked block of a GRU unrolled over `steps` steps.
-fn baked_bytes(steps: usize, options: &Options, weights: impl FnMut(&mut Written) -> [WeightSource; 3]) -> usize {
+fn baked_bytes(
+    steps: usize,
+    options: &Options,
+    weights: impl FnMut(&mut Written) -> [WeightSource; 3],
+) -> usize {
     compile_validated(written_out(steps, weights).0, options).packed.bytes.len()
 }
 
@@ -51,7 +58,8 @@ fn stored() -> Vec<Options> {
 fn steps_of_one_cell_share_its_packed_weights() {
     for options in stored() {
         let mut known = None;
-        let bytes = baked_bytes(3, &options, |model| *known.get_or_insert_with(|| equal_weights(model)));
+        let bytes =
+            baked_bytes(3, &options, |model| *known.get_or_insert_with(|| equal_weights(model)));
         assert_eq!(bytes, baked_bytes(1, &options, equal_weights), "{options:?}");
     }
 }
@@ -62,7 +70,8 @@ fn equal_tensors_share_packed_weights_and_others_do_not() {
         let one = baked_bytes(1, &options, equal_weights);
         assert_eq!(baked_bytes(3, &options, equal_weights), one, "{options:?}");
         let mut random = Random::new(8);
-        let different = |model: &mut Written| LENS.map(|len| model.weight(&[len], &random.even(len, 0.5)));
+        let different =
+            |model: &mut Written| LENS.map(|len| model.weight(&[len], &random.even(len, 0.5)));
         assert_eq!(baked_bytes(3, &options, different), 3 * one, "{options:?}");
     }
 }
@@ -73,7 +82,10 @@ fn the_estimate_counts_shared_weights_once() {
     let compilation = compile_validated(model.0, &Options::default());
     let estimate = &compilation.description.estimate;
     assert_eq!(estimate.weight_bytes, 4 * LENS.iter().sum::<usize>() as u64);
-    assert_eq!(estimate.constant_bytes + estimate.weight_bytes, compilation.packed.bytes.len() as u64);
+    assert_eq!(
+        estimate.constant_bytes + estimate.weight_bytes,
+        compilation.packed.bytes.len() as u64
+    );
 }
 
 #[test]
@@ -83,13 +95,16 @@ fn weights_at_run_time_are_packed_once() {
         let mut weights = |model: &mut Written| {
             *known.get_or_insert_with(|| {
                 LENS.map(|len| {
-                    let Source::Parameter(i) = model.parameter(&[len]) else { unreachable!("an input") };
+                    let Source::Parameter(i) = model.parameter(&[len]) else {
+                        unreachable!("an input")
+                    };
                     model.0.parameters[i].weight = true;
                     WeightSource::Parameter(i)
                 })
             })
         };
-        let compilation = compile_validated(written_out(steps, &mut weights).0, &Options::default());
+        let compilation =
+            compile_validated(written_out(steps, &mut weights).0, &Options::default());
         let copies = compilation.program.packing.body.len();
         (compilation.packed.run_time_len, copies)
     };
@@ -106,11 +121,16 @@ fn a_constant_shares_the_place_of_weights_with_its_bits() {
     let constants: Vec<usize> = (0..3).map(|_| model.constant(&[1, HIDDEN], &values)).collect();
     let state = model.variable(&[1, HIDDEN], Some(constants[0]));
     let sum = model.pointwise(PointwiseFunction::Add, &[x, Source::Variable(state)], &[1, HIDDEN]);
-    let sum = model.pointwise(PointwiseFunction::Add, &[sum, Source::Constant(constants[1])], &[1, HIDDEN]);
+    let sum = model.pointwise(
+        PointwiseFunction::Add,
+        &[sum, Source::Constant(constants[1])],
+        &[1, HIDDEN],
+    );
     model.0.variables[state].next = Some(sum);
     let out = model.value(&[1, 1]);
     let (w, chains) = (WeightSource::Constant(constants[2]), Dense::chains(HIDDEN, 1));
-    let dense = Dense { rows: 1, inputs: HIDDEN, outputs: 1, x: sum, w, transposed: false, chains, out };
+    let dense =
+        Dense { rows: 1, inputs: HIDDEN, outputs: 1, x: sum, w, transposed: false, chains, out };
     model.push(CoreOp::Dense(dense));
     model.result(Source::Value(out));
     let compilation = compile_validated(model.0, &Options::default());

@@ -11,7 +11,8 @@ pub(crate) fn expand(body: &mut Body, accuracy: Accuracy) {
     for function in &mut body.functions {
         if function.result.is_none() {
             let activation = Activation::from_label(&function.name);
-            let activation = activation.unwrap_or_else(|| panic!("expand: no activation {:?}", function.name));
+            let activation =
+                activation.unwrap_or_else(|| panic!("expand: no activation {:?}", function.name));
             *function = activation::expand(activation, accuracy);
         }
     }

@@ -26,7 +26,8 @@ fn block(kernel: &mut Kernel, body: &mut Vec<Stmt>) {
                 let mut lets = vec![stmt];
                 lets.extend(std::iter::from_fn(|| rest.next_if(is_named)));
                 let mut stores: Vec<_> =
-                    std::iter::from_fn(|| rest.next_if(|next| matches!(next, Stmt::Store { .. }))).collect();
+                    std::iter::from_fn(|| rest.next_if(|next| matches!(next, Stmt::Store { .. })))
+                        .collect();
                 straight(kernel, lets, &mut stores, &mut out);
                 out.append(&mut stores);
                 continue;
@@ -77,11 +78,9 @@ fn straight(kernel: &mut Kernel, lets: Vec<Stmt>, stores: &mut [Stmt], out: &mut
     }
     order.sort_unstable();
     let mut named: Vec<_> = named.into_iter().map(Some).collect();
-    out.extend(
-        order
-            .into_iter()
-            .filter_map(|(_, _, at)| named[at].take().map(|(var, value)| Stmt::Let { var, mutable: false, value })),
-    );
+    out.extend(order.into_iter().filter_map(|(_, _, at)| {
+        named[at].take().map(|(var, value)| Stmt::Let { var, mutable: false, value })
+    }));
 }
 
 /// Names the scalar calls in an expression, inner calls first. With `apart`, only calls without
@@ -89,7 +88,8 @@ fn straight(kernel: &mut Kernel, lets: Vec<Stmt>, stores: &mut [Stmt], out: &mut
 fn name_calls(kernel: &mut Kernel, expr: &mut Expr, apart: bool, named: &mut Vec<(Var, Expr)>) {
     let (Expr::Op(_, args) | Expr::Call(_, args)) = expr else { return };
     args.iter_mut().for_each(|arg| name_calls(kernel, arg, apart, named));
-    let loads = |part: &Expr| matches!(part, Expr::Load { .. } | Expr::Splat { .. } | Expr::Length { .. });
+    let loads =
+        |part: &Expr| matches!(part, Expr::Load { .. } | Expr::Splat { .. } | Expr::Length { .. });
     let stays = apart && expr.any(&mut |part| loads(part));
     if matches!(expr, Expr::Call(..)) && expr.ty(&kernel.locals).lanes == 1 && !stays {
         let var = kernel.local("activated", Type::f32(1));

@@ -6,19 +6,27 @@ use crate::kernel::{Base, Body, Copied, Expr, Kernel, Place, Stmt, Tiles, Walk, 
 /// body, and the same loop has several iterations there, the loop stays: emitted kernels of several
 /// instruction sets may then share one text.
 pub(crate) fn single(bodies: &mut [Body]) {
-    let counts: Vec<Vec<(String, Vec<Counted>)>> = bodies.iter().map(|body| counts_of(&body.kernels)).collect();
+    let counts: Vec<Vec<(String, Vec<Counted>)>> =
+        bodies.iter().map(|body| counts_of(&body.kernels)).collect();
     for body in bodies {
         for kernel in &mut body.kernels {
             let mut own = Vec::new();
             count(kernel, &kernel.body, &mut own);
-            let same = counts.iter().flatten().filter(|(name, other)| *name == kernel.name && other.len() == own.len());
+            let same = counts
+                .iter()
+                .flatten()
+                .filter(|(name, other)| *name == kernel.name && other.len() == own.len());
             let mut is_single: Vec<_> = own.iter().map(|loops| loops.is_single()).collect();
             for (_, other) in same {
-                is_single.iter_mut().zip(other).for_each(|(is_single, other)| *is_single &= other.is_single());
+                is_single
+                    .iter_mut()
+                    .zip(other)
+                    .for_each(|(is_single, other)| *is_single &= other.is_single());
             }
             if is_single.contains(&true) {
                 let statements = std::mem::take(&mut kernel.body);
-                let mut scope = Scope { is_single: is_single.into_iter(), kernel, places: BTreeMap::new() };
+                let mut scope =
+                    Scope { is_single: is_single.into_iter(), kernel, places: BTreeMap::new() };
                 let mut out = Vec::new();
                 scope.block(statements, &mut out);
                 scope.kernel.body = out;
@@ -58,7 +66,10 @@ fn count(kernel: &Kernel, body: &[Stmt], all: &mut Vec<Counted>) {
             Stmt::For { count: turns, turn, walks, body, .. } => {
                 let is_left = matches!(body.last(), Some(Stmt::LeaveUnless { .. }));
                 let is_apart = walks.iter().any(|walk| kernel.unrelated.contains(&walk.window));
-                all.push(Counted { count: *turns, is_needed: turn.is_some() || is_left || is_apart });
+                all.push(Counted {
+                    count: *turns,
+                    is_needed: turn.is_some() || is_left || is_apart,
+                });
                 count(kernel, body, all);
             }
             Stmt::Pick { body, .. } => count(kernel, body, all),
@@ -82,7 +93,9 @@ struct Scope<'a, I> {
 impl<I: Iterator<Item = bool>> Scope<'_, I> {
     fn place(&self, place: Place) -> Place {
         match place.base {
-            Base::Window(window) => self.places.get(&window).map_or(place, |of| of.at(place.offset)),
+            Base::Window(window) => {
+                self.places.get(&window).map_or(place, |of| of.at(place.offset))
+            }
             Base::Buffer(_) => place,
         }
     }
@@ -99,23 +112,34 @@ impl<I: Iterator<Item = bool>> Scope<'_, I> {
                     let walks: Vec<_> = walks.into_iter().map(|walk| self.walk(walk)).collect();
                     if is_single {
                         self.places.extend(walks.iter().map(|walk| (walk.window, walk.of)));
-                        self.kernel.passes.retain(|pass| walks.iter().all(|walk| walk.window != *pass));
+                        self.kernel
+                            .passes
+                            .retain(|pass| walks.iter().all(|walk| walk.window != *pass));
                         self.block(body, out);
                         continue;
                     }
                     Stmt::For { count, turn, backwards, walks, body: self.inner(body) }
                 }
-                Stmt::Pick { at, count, walk, body } => {
-                    Stmt::Pick { at: self.expr(at), count, walk: self.walk(walk), body: self.inner(body) }
-                }
+                Stmt::Pick { at, count, walk, body } => Stmt::Pick {
+                    at: self.expr(at),
+                    count,
+                    walk: self.walk(walk),
+                    body: self.inner(body),
+                },
                 Stmt::If { less: (a, b), then, otherwise } => {
                     let less = (self.expr(a), self.expr(b));
                     Stmt::If { less, then: self.inner(then), otherwise: self.inner(otherwise) }
                 }
-                Stmt::LeaveUnless { less: (a, b) } => Stmt::LeaveUnless { less: (self.expr(a), self.expr(b)) },
-                Stmt::Let { var, mutable, value } => Stmt::Let { var, mutable, value: self.expr(value) },
+                Stmt::LeaveUnless { less: (a, b) } => {
+                    Stmt::LeaveUnless { less: (self.expr(a), self.expr(b)) }
+                }
+                Stmt::Let { var, mutable, value } => {
+                    Stmt::Let { var, mutable, value: self.expr(value) }
+                }
                 Stmt::Set { var, value } => Stmt::Set { var, value: self.expr(value) },
-                Stmt::Store { to, value } => Stmt::Store { to: self.place(to), value: self.expr(value) },
+                Stmt::Store { to, value } => {
+                    Stmt::Store { to: self.place(to), value: self.expr(value) }
+                }
                 Stmt::Copy(copied) => {
                     let (from, to) = (self.place(copied.from), self.place(copied.to));
                     Stmt::Copy(Copied { from, to, ..copied })
@@ -142,7 +166,9 @@ impl<I: Iterator<Item = bool>> Scope<'_, I> {
         match expr {
             Expr::Load { from, lanes } => Expr::Load { from: self.place(from), lanes },
             Expr::Splat { from, lanes } => Expr::Splat { from: self.place(from), lanes },
-            Expr::Length { from, least, most } => Expr::Length { from: self.place(from), least, most },
+            Expr::Length { from, least, most } => {
+                Expr::Length { from: self.place(from), least, most }
+            }
             Expr::Op(operation, args) => Expr::Op(operation, all(args)),
             Expr::Call(function, args) => Expr::Call(function, all(args)),
             Expr::Const { .. } | Expr::Var(_) => expr,

@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-use crate::kernel::{Base, Body, Copied, Expr, Kernel, Local, Place, Stmt, Tiles, Var, Walk, WindowId};
+use crate::kernel::{
+    Base, Body, Copied, Expr, Kernel, Local, Place, Stmt, Tiles, Var, Walk, WindowId,
+};
 
 /// Unrolls all loops of kernels with `unroll` set: windows become constant offsets.
 pub(crate) fn unroll(body: &mut Body) {
@@ -11,7 +13,8 @@ pub(crate) fn unroll(body: &mut Body) {
             let locals = std::mem::take(&mut kernel.locals);
             kernel.chains.clear();
             kernel.meanwhile.clear();
-            let mut scope = Unroll { kernel, locals, windows: BTreeMap::new(), renamed: BTreeMap::new() };
+            let mut scope =
+                Unroll { kernel, locals, windows: BTreeMap::new(), renamed: BTreeMap::new() };
             let mut out = Vec::new();
             scope.block(&body, &mut out);
             kernel.body = out;
@@ -63,10 +66,12 @@ impl Unroll<'_> {
                 }
                 // direction and number of iterations are known only at run time
                 Stmt::For { count, turn, backwards, walks, body }
-                    if backwards.is_some() || matches!(body.last(), Some(Stmt::LeaveUnless { .. })) =>
+                    if backwards.is_some()
+                        || matches!(body.last(), Some(Stmt::LeaveUnless { .. })) =>
                 {
                     let turn = turn.map(|turn| self.rename(turn));
-                    let walks: Vec<_> = walks.iter().map(|w| Walk { of: self.place(w.of), ..w.clone() }).collect();
+                    let walks: Vec<_> =
+                        walks.iter().map(|w| Walk { of: self.place(w.of), ..w.clone() }).collect();
                     for walk in &walks {
                         self.windows.insert(walk.window, walk.window.into());
                     }
@@ -83,9 +88,14 @@ impl Unroll<'_> {
                             self.windows.insert(walk.window, place);
                         }
                         if let Some(turn) = turn {
-                            let number = u32::try_from(k).expect("unroll: turns are numbered in 32 bits");
+                            let number =
+                                u32::try_from(k).expect("unroll: turns are numbered in 32 bits");
                             let fresh = self.rename(*turn);
-                            out.push(Stmt::Let { var: fresh, mutable: false, value: Expr::u32(number, 1) });
+                            out.push(Stmt::Let {
+                                var: fresh,
+                                mutable: false,
+                                value: Expr::u32(number, 1),
+                            });
                         }
                         self.block(body, out);
                     }
@@ -128,10 +138,16 @@ impl Unroll<'_> {
             Expr::Load { from, lanes } => Expr::Load { from: self.place(*from), lanes: *lanes },
             Expr::Splat { from, lanes } => Expr::Splat { from: self.place(*from), lanes: *lanes },
             Expr::Const { .. } => expr.clone(),
-            Expr::Length { from, least, most } => Expr::Length { from: self.place(*from), least: *least, most: *most },
+            Expr::Length { from, least, most } => {
+                Expr::Length { from: self.place(*from), least: *least, most: *most }
+            }
             Expr::Var(var) => Expr::Var(self.renamed[var]),
-            Expr::Op(operation, args) => Expr::Op(*operation, args.iter().map(|a| self.expr(a)).collect()),
-            Expr::Call(function, args) => Expr::Call(*function, args.iter().map(|a| self.expr(a)).collect()),
+            Expr::Op(operation, args) => {
+                Expr::Op(*operation, args.iter().map(|a| self.expr(a)).collect())
+            }
+            Expr::Call(function, args) => {
+                Expr::Call(*function, args.iter().map(|a| self.expr(a)).collect())
+            }
         }
     }
 }

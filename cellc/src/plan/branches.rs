@@ -42,7 +42,8 @@ impl Branches {
             None => BRANCH * lanes,
         };
         let results = model.results.iter().map(|result| result.source);
-        let wanted = results.chain(model.variables.iter().filter_map(|variable| variable.next)).collect();
+        let wanted =
+            results.chain(model.variables.iter().filter_map(|variable| variable.next)).collect();
         branches.level(model, &Level::new(&model.nodes, wanted, None), least);
         branches
     }
@@ -77,10 +78,15 @@ impl Branches {
             }
         }
         let sides = level.sides(model, |side| work.get(side).is_some_and(|work| *work >= least));
-        let is_on = |source: Source, side: Side| level.position(source).is_some_and(|at| sides[at].contains(&side));
+        let is_on = |source: Source, side: Side| {
+            level.position(source).is_some_and(|at| sides[at].contains(&side))
+        };
         for node in level.nodes {
             if let Some(choice) = level.choice(model, node)
-                && choice.operands.iter().any(|(source, side)| is_on(*source, (choice.condition, *side)))
+                && choice
+                    .operands
+                    .iter()
+                    .any(|(source, side)| is_on(*source, (choice.condition, *side)))
             {
                 self.joins.insert(choice.out);
             }
@@ -118,7 +124,8 @@ struct Choice {
 impl<'m> Level<'m> {
     fn new(nodes: &'m [CoreNode], wanted: Vec<Source>, running: Option<usize>) -> Self {
         let outputs = nodes.iter().enumerate();
-        let outputs = outputs.flat_map(|(at, node)| node.op.outputs().into_iter().map(move |value| (value, at)));
+        let outputs = outputs
+            .flat_map(|(at, node)| node.op.outputs().into_iter().map(move |value| (value, at)));
         Self { nodes, wanted, running, positions: outputs.collect() }
     }
 
@@ -132,11 +139,14 @@ impl<'m> Level<'m> {
 
     /// The operation as a choice, if possible.
     fn choice(&self, model: &CoreModel, node: &CoreNode) -> Option<Choice> {
-        let CoreOp::Pointwise(Pointwise { function: PointwiseFunction::Select, inputs, out }) = &node.op else {
+        let CoreOp::Pointwise(Pointwise { function: PointwiseFunction::Select, inputs, out }) =
+            &node.op
+        else {
             return None;
         };
         let (condition, len) = (inputs[0], model.len(Source::Value(*out)));
-        let asks = model.len(condition) == 1 && self.running.is_none_or(|value| condition != Source::Value(value));
+        let asks = model.len(condition) == 1
+            && self.running.is_none_or(|value| condition != Source::Value(value));
         let copies = inputs[1..].iter().all(|operand| model.len(*operand) == len);
         let operands = [(inputs[1], true), (inputs[2], false)];
         (asks && copies).then_some(Choice { condition, operands, out: *out })
@@ -151,7 +161,8 @@ impl<'m> Level<'m> {
         for (position, node) in self.nodes.iter().enumerate().rev() {
             let mut sides = wanted.of(&node.op.outputs());
             // as far as the conditions are known by then
-            let is_known = |(condition, _): &&Side| self.position(*condition).is_none_or(|at| at < position);
+            let is_known =
+                |(condition, _): &&Side| self.position(*condition).is_none_or(|at| at < position);
             sides.truncate(sides.iter().take_while(is_known).count());
             match self.choice(model, node) {
                 None => node.op.reads().into_iter().for_each(|source| wanted.on(source, &sides)),
@@ -202,7 +213,8 @@ fn common(all: &mut Vec<Side>, others: &[Side]) {
 fn operations(model: &CoreModel, node: &CoreNode) -> usize {
     let work = node.op.facts().work;
     if let CoreOp::Loop(body) = &node.op {
-        let trip = body.body.iter().map(|node| operations(model, node)).fold(0, usize::saturating_add);
+        let trip =
+            body.body.iter().map(|node| operations(model, node)).fold(0, usize::saturating_add);
         return trip.saturating_mul(body.trips);
     }
     let Some((count, effort)) = work.element_operations(model) else { return work.multiply_adds() };

@@ -40,7 +40,13 @@ pub fn cycles(operations: f64, bytes: f64, rate: f64, costs: &Costs) -> f64 {
 /// of `rows` rows. 0 if the registers do not hold one. Besides accumulators, registers hold the
 /// vectors of weights, one element, and one more element, since compilers load the next element
 /// early and would otherwise spill at every row.
-pub fn tile_vectors(product: &Product, vectors: usize, rows: usize, isa: &Isa, arch: &Arch) -> usize {
+pub fn tile_vectors(
+    product: &Product,
+    vectors: usize,
+    rows: usize,
+    isa: &Isa,
+    arch: &Arch,
+) -> usize {
     let (chains, _) = product.widest();
     let most = (product.registers(isa) - 2) / (rows * chains + 1);
     if most == 0 || vectors == 0 {
@@ -58,7 +64,9 @@ pub fn tile_vectors(product: &Product, vectors: usize, rows: usize, isa: &Isa, a
 pub fn equal_parts(all: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
     let parts = all.div_ceil(most.max(1)).max(1);
     let (size, larger) = (all / parts, all % parts);
-    [(larger, size + 1), (parts - larger, size)].into_iter().filter(|(parts, size)| parts * size > 0)
+    [(larger, size + 1), (parts - larger, size)]
+        .into_iter()
+        .filter(|(parts, size)| parts * size > 0)
 }
 
 /// The number of interleaved output channels of a convolution, on every instruction set.
@@ -69,7 +77,12 @@ pub fn window_channels(channels: usize, arch: &Arch) -> usize {
 /// The tile of a convolution: output channels and vectors of positions with sums in registers.
 /// Besides the sums, registers hold the vectors of x or the weights (the smaller number), one of
 /// the others, and one more.
-pub fn window_tile(channels: usize, vectors: usize, (isa, of_integers): (&Isa, bool), arch: &Arch) -> (usize, usize) {
+pub fn window_tile(
+    channels: usize,
+    vectors: usize,
+    (isa, of_integers): (&Isa, bool),
+    arch: &Arch,
+) -> (usize, usize) {
     let costs = &arch.costs;
     let registers = if of_integers { isa.integer_registers } else { isa.registers };
     let packed = window_channels(channels, arch);
@@ -79,8 +92,12 @@ pub fn window_tile(channels: usize, vectors: usize, (isa, of_integers): (&Isa, b
         (multiply_adds.max(loads) / costs.begun).max(costs.hidden_from) + vectors as f64 * crossing
     };
     let columns = |held: usize, vectors: usize| -> f64 {
-        let tiles = |count: usize| equal_parts(count, held).map(|(tiles, count)| tiles as f64 * cycles(count, vectors));
-        equal_parts(channels, packed).map(|(turns, count)| turns as f64 * tiles(count).sum::<f64>()).sum()
+        let tiles = |count: usize| {
+            equal_parts(count, held).map(|(tiles, count)| tiles as f64 * cycles(count, vectors))
+        };
+        equal_parts(channels, packed)
+            .map(|(turns, count)| turns as f64 * tiles(count).sum::<f64>())
+            .sum()
     };
     let total = |(channels, held): (usize, usize)| {
         let (full, rest) = (vectors / held, vectors % held);
@@ -91,8 +108,9 @@ pub fn window_tile(channels: usize, vectors: usize, (isa, of_integers): (&Isa, b
     let fits = |&(channels, held): &(usize, usize)| {
         channels * held + channels.min(held) + 2 <= registers && (held <= channels || channels < 4)
     };
-    let tiles =
-        (1..=packed).rev().flat_map(|channels| (1..=vectors.min(costs.most_sums)).map(move |held| (channels, held)));
+    let tiles = (1..=packed)
+        .rev()
+        .flat_map(|channels| (1..=vectors.min(costs.most_sums)).map(move |held| (channels, held)));
     tiles.filter(fits).min_by(|a, b| total(*a).total_cmp(&total(*b))).unwrap_or((1, 1))
 }
 
@@ -122,12 +140,21 @@ fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa, arch: &Arch) 
 }
 
 /// The best number of rows computed at once, and cycles per row of weights and row of x.
-pub(super) fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa, arch: &Arch) -> (usize, f64) {
+pub(super) fn rows_at_once(
+    product: &Product,
+    panels: &[Panels],
+    isa: &Isa,
+    arch: &Arch,
+) -> (usize, f64) {
     let all = product.together;
     let columns = panels[0].columns;
     let total = |rows: usize| {
         let (cycles, loads) = tile(product, columns, rows, isa, arch);
-        let rest = if all.is_multiple_of(rows) { (0.0, 0.0) } else { tile(product, columns, all % rows, isa, arch) };
+        let rest = if all.is_multiple_of(rows) {
+            (0.0, 0.0)
+        } else {
+            tile(product, columns, all % rows, isa, arch)
+        };
         let each = |full: f64, rest: f64| ((all / rows) as f64 * full + rest) / all as f64;
         (each(cycles, rest.0), each(loads, rest.1))
     };
@@ -157,12 +184,18 @@ impl TileCycles {
             let (active, words) = (product.active(phase), product.packed_rows(phase));
             let pass = |tiles: usize| {
                 let products = words.div_ceil(TILE_WORDS) * (tiles * TILES.each).max(TILES.latency);
-                if tiles > 0 { TILES.load + products + TILES.latency + tiles * TILES.each } else { 0 }
+                if tiles > 0 {
+                    TILES.load + products + TILES.latency + tiles * TILES.each
+                } else {
+                    0
+                }
             };
             for panels in panels {
-                let (full, narrow) = (active * panels.columns / TILE_WORDS, active * panels.columns % TILE_WORDS);
+                let (full, narrow) =
+                    (active * panels.columns / TILE_WORDS, active * panels.columns % TILE_WORDS);
                 let narrow = usize::from(narrow > 0);
-                let sums = rows * panels.count * active * super::vectors(panels.columns, isa.lanes).len();
+                let sums =
+                    rows * panels.count * active * super::vectors(panels.columns, isa.lanes).len();
                 by_tiles += (usize::from(full > 0) + narrow) * TILES.shapes + sums * TILES.sums;
                 by_tiles += panels.count * (full / 4 * pass(4) + pass(full % 4) + narrow * pass(1));
                 // two per cycle
@@ -207,15 +240,19 @@ pub(super) fn input_first(
     }
     let sum_bytes = product.steps * sums * 4;
     if sum_bytes > weight_bytes / 4 {
-        return Err(format!("x terms at every step: those of all steps would take {sum_bytes} bytes"));
+        return Err(format!(
+            "x terms at every step: those of all steps would take {sum_bytes} bytes"
+        ));
     }
     let vectors = (sums.div_ceil(isa.lanes)) as f64;
     let encoding = format.encoding(product.input_size);
-    let each = (encoding.len(product.input_size) * sums * encoding.element().size()) as f64 / costs.second_level_rate;
+    let each = (encoding.len(product.input_size) * sums * encoding.element().size()) as f64
+        / costs.second_level_rate;
     let panel = (product.active(Phase::Input) * panels[0].columns).div_ceil(isa.lanes) as f64;
     let (rows, tile) = rows_at_once(product, panels, isa, arch);
     let first = product.input_size as f64 * tile * vectors / panel + 3.0 * vectors / costs.begun;
-    let first_text = format!("of all steps first, {} at once: {first:.0} cycles a step", counted(rows, "row"));
+    let first_text =
+        format!("of all steps first, {} at once: {first:.0} cycles a step", counted(rows, "row"));
     if first < each {
         Ok(format!("x terms {first_text}; at every step {each:.0} or more"))
     } else {
@@ -227,14 +264,21 @@ pub(super) fn input_first(
 /// that later passes over a panel hit the L1 cache.
 pub(super) fn shared_columns(product: &Product, arch: &Arch) -> usize {
     let (line, costs) = (arch.line / 4, &arch.costs);
-    let of_column: usize = Phase::ALL.iter().map(|&p| 4 * product.phase_rows(p) * product.active(p)).sum();
-    (costs.first_level / of_column.max(1) / line * line).clamp(line, costs.most_shared).min(product.units)
+    let of_column: usize =
+        Phase::ALL.iter().map(|&p| 4 * product.phase_rows(p) * product.active(p)).sum();
+    (costs.first_level / of_column.max(1) / line * line)
+        .clamp(line, costs.most_shared)
+        .min(product.units)
 }
 
 /// Decides whether to use two threads, with the reason. `Ok` if two threads save at least twice the
 /// time of synchronisation. Weights beyond the L2 cache gain as much: two cores read more per cycle
 /// from the L3 cache than one.
-pub(super) fn two_threads(product: &Product, format: WeightFormat, costs: &Costs) -> Result<String, String> {
+pub(super) fn two_threads(
+    product: &Product,
+    format: WeightFormat,
+    costs: &Costs,
+) -> Result<String, String> {
     let bytes = |phase| {
         let rows = product.phase_rows(phase);
         let encoding = format.encoding(rows);
@@ -243,7 +287,8 @@ pub(super) fn two_threads(product: &Product, format: WeightFormat, costs: &Costs
     let bytes = Phase::ALL.into_iter().map(bytes).sum::<usize>();
     let multiply_adds = (product.multiply_adds() * product.rows) as f64 / costs.lanes;
     let half = cycles(multiply_adds, bytes as f64, costs.second_level_rate, costs) / 2.0;
-    let text = format!("{half:.0} cycles for half a step, {:.0} for synchronisation", costs.hand_over);
+    let text =
+        format!("{half:.0} cycles for half a step, {:.0} for synchronisation", costs.hand_over);
     if half >= 2.0 * costs.hand_over {
         Ok(format!("two threads: {text}"))
     } else {
@@ -253,15 +298,26 @@ pub(super) fn two_threads(product: &Product, format: WeightFormat, costs: &Costs
 
 /// Columns of a full panel if one row is computed at a time and panels cover `units` units, with
 /// the reason. `activations` is the number of activations per unit.
-pub(super) fn own_columns(product: &Product, units: usize, activations: usize, arch: &Arch) -> (usize, String) {
+pub(super) fn own_columns(
+    product: &Product,
+    units: usize,
+    activations: usize,
+    arch: &Arch,
+) -> (usize, String) {
     let (line, costs) = (arch.line / 4, &arch.costs);
     let (chains, active) = product.widest();
-    let rows: usize = Phase::ALL.iter().map(|&p| if product.active(p) > 0 { product.phase_rows(p) } else { 0 }).sum();
+    let rows: usize = Phase::ALL
+        .iter()
+        .map(|&p| if product.active(p) > 0 { product.phase_rows(p) } else { 0 })
+        .sum();
     let bytes = 4 * product.multiply_adds();
     if bytes > costs.alternate_from {
         // loads from beyond the L2 cache dominate; two lines of each sum are prefetched best
         let columns = ((8 / active).max(2) * line).min(units);
-        return (columns, format!("{} KiB of weights are read from beyond the L2 cache", bytes >> 10));
+        return (
+            columns,
+            format!("{} KiB of weights are read from beyond the L2 cache", bytes >> 10),
+        );
     }
     let [fewest, most] = costs.alternate_near;
     let is_near = (fewest..=most).contains(&product.weight_bytes(units));
@@ -274,9 +330,17 @@ pub(super) fn own_columns(product: &Product, units: usize, activations: usize, a
         // counted on a Cortex-M4F: LSTMs of 32 to 128 units take 0.83 to 0.85 of the instructions
         // of 4 columns
         let columns = (costs.most_sums * line / active).clamp(1, units);
-        return (columns, "the sums of more columns and a row of their weights do not fit the registers".to_owned());
+        return (
+            columns,
+            "the sums of more columns and a row of their weights do not fit the registers"
+                .to_owned(),
+        );
     }
-    let speed = if bytes <= costs.first_level / 2 { costs.first_level_rate } else { costs.second_level_rate };
+    let speed = if bytes <= costs.first_level / 2 {
+        costs.first_level_rate
+    } else {
+        costs.second_level_rate
+    };
     let arrives = (active * 4 * line) as f64 / costs.second_level_rate;
     if bytes > costs.first_level && arrives > costs.latency / chains as f64 && line < units {
         // more sums at once gain nothing, and every instruction set reads these rows contiguously
@@ -284,25 +348,40 @@ pub(super) fn own_columns(product: &Product, units: usize, activations: usize, a
         // lanes, 0.91 to 1.03 with 16)
         return (
             line,
-            format!("a row of so few takes {arrives:.1} cycles from the L2 cache, longer than a multiply-add"),
+            format!(
+                "a row of so few takes {arrives:.1} cycles from the L2 cache, longer than a \
+                 multiply-add"
+            ),
         );
     }
     let total = |columns: usize| {
         let row = |columns: usize| {
             let vectors = (active * columns.div_ceil(line)) as f64;
-            cycles(vectors, vectors * 4.0 * line as f64, speed, costs).max(costs.latency / chains as f64)
+            cycles(vectors, vectors * 4.0 * line as f64, speed, costs)
+                .max(costs.latency / chains as f64)
         };
         let (full, rest) = (units / columns, units % columns);
-        let panels = || std::iter::repeat_n(columns, full).chain(Some(rest).filter(|rest| *rest > 0));
-        let activations = |columns: usize| (columns.div_ceil(line) * activations) as f64 * costs.activation;
+        let panels =
+            || std::iter::repeat_n(columns, full).chain(Some(rest).filter(|rest| *rest > 0));
+        let activations =
+            |columns: usize| (columns.div_ceil(line) * activations) as f64 * costs.activation;
         let rows = |columns: usize| rows as f64 * row(columns);
         let beside = panels().skip(1).map(|next| costs.hidden * rows(next)).chain([0.0]);
-        let panel = |(own, beside): (usize, f64)| costs.panel + rows(own) + (activations(own) - beside).max(0.0);
-        panels().zip(beside).map(panel).sum::<f64>() + if rest > 0 { costs.other_panel } else { 0.0 }
+        let panel = |(own, beside): (usize, f64)| {
+            costs.panel + rows(own) + (activations(own) - beside).max(0.0)
+        };
+        panels().zip(beside).map(panel).sum::<f64>()
+            + if rest > 0 { costs.other_panel } else { 0.0 }
     };
-    let fits = |columns: &usize| *columns == line || active * chains * (columns / line) <= costs.most_sums;
-    let widths = (1..=costs.most_sums).map(|vectors| vectors * line).filter(fits).filter(|c| *c < units);
-    let whole = Some(units).filter(|units| active * chains * units.div_ceil(line) <= costs.most_sums);
-    let best = widths.chain(whole).min_by(|a, b| total(*a).total_cmp(&total(*b))).unwrap_or(units.min(line));
+    let fits =
+        |columns: &usize| *columns == line || active * chains * (columns / line) <= costs.most_sums;
+    let widths =
+        (1..=costs.most_sums).map(|vectors| vectors * line).filter(fits).filter(|c| *c < units);
+    let whole =
+        Some(units).filter(|units| active * chains * units.div_ceil(line) <= costs.most_sums);
+    let best = widths
+        .chain(whole)
+        .min_by(|a, b| total(*a).total_cmp(&total(*b)))
+        .unwrap_or(units.min(line));
     (best, format!("{:.0} cycles, the fewest among the widths that fit the registers", total(best)))
 }

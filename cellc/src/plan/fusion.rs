@@ -10,7 +10,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Branches;
-use crate::core::{Convolve, CoreCell, CoreModel, CoreNode, CoreOp, Dense, Lengths, MatMul, Pointwise, Source, View};
+use crate::core::{
+    Convolve, CoreCell, CoreModel, CoreNode, CoreOp, Dense, Lengths, MatMul, Pointwise, Source,
+    View,
+};
 
 /// The most pointwise operations of a chain.
 pub(super) const MOST_LINKS: usize = 64;
@@ -73,7 +76,8 @@ pub fn along(out: &[usize], operand: &[usize], columns: usize) -> Option<Along> 
         return Some(Along::Nothing);
     }
     let trimmed = &operand[operand.len().saturating_sub(out.len())..];
-    let sizes: Vec<usize> = std::iter::repeat_n(1, out.len() - trimmed.len()).chain(trimmed.iter().copied()).collect();
+    let sizes: Vec<usize> =
+        std::iter::repeat_n(1, out.len() - trimmed.len()).chain(trimmed.iter().copied()).collect();
     if own == elements {
         return Some(Along::Both);
     }
@@ -153,18 +157,24 @@ impl Fusion {
                     self.level(model, &body.body, readers, (halved, branches));
                     continue;
                 }
-                CoreOp::Cell(cell) if level.has_new_state_first(cell) && !halved.contains(&root) => {
+                CoreOp::Cell(cell)
+                    if level.has_new_state_first(cell) && !halved.contains(&root) =>
+                {
                     // other operands of the links are computed before the cell
                     let known = |link: &Pointwise, at| {
-                        link.inputs.iter().all(|&input| input == Source::Value(at) || level.is_before(input, position))
+                        link.inputs.iter().all(|&input| {
+                            input == Source::Value(at) || level.is_before(input, position)
+                        })
                     };
                     let starts = readers.of(root).filter_map(|reader| level.node(reader));
-                    let mut chains =
-                        starts.map(|first| self.follow(&level, root, Some(first), Some(cell.hidden_size), known));
+                    let mut chains = starts.map(|first| {
+                        self.follow(&level, root, Some(first), Some(cell.hidden_size), known)
+                    });
                     let chain = chains.find(|chain| !chain.links.is_empty());
                     chain.map(|chain| Chain { early: true, ..chain }).unwrap_or_default()
                 }
-                CoreOp::Dense(Dense { outputs: columns, .. }) | CoreOp::MatMul(MatMul { columns, .. }) => {
+                CoreOp::Dense(Dense { outputs: columns, .. })
+                | CoreOp::MatMul(MatMul { columns, .. }) => {
                     self.follow(&level, root, level.only_reader(root), Some(*columns), |_, _| true)
                 }
                 CoreOp::Convolve(Convolve { positions: columns, .. }) => {
@@ -237,9 +247,16 @@ struct Level<'m> {
 }
 
 impl<'m> Level<'m> {
-    fn new(model: &'m CoreModel, nodes: &'m [CoreNode], readers: &'m Readers, branches: &'m Branches) -> Self {
+    fn new(
+        model: &'m CoreModel,
+        nodes: &'m [CoreNode],
+        readers: &'m Readers,
+        branches: &'m Branches,
+    ) -> Self {
         let all = nodes.iter().enumerate();
-        let positions = all.flat_map(|(at, node)| node.op.outputs().into_iter().map(move |v| (v, at))).collect();
+        let positions = all
+            .flat_map(|(at, node)| node.op.outputs().into_iter().map(move |v| (v, at)))
+            .collect();
         Self { model, nodes, readers, branches, positions }
     }
 

@@ -12,7 +12,9 @@ impl ProductPlan {
         if product.abreast > 1 || !Phase::ALL.into_iter().all(is_plain) {
             return Vec::new();
         }
-        let groups = [false, true].into_iter().flat_map(|late| self.panels.iter().map(move |panels| (late, panels)));
+        let groups = [false, true]
+            .into_iter()
+            .flat_map(|late| self.panels.iter().map(move |panels| (late, panels)));
         let groups = groups.map(|(late, panels)| {
             let (mut parts, mut end) = (Vec::new(), 0);
             let mut add = |of, at, rows: Option<usize>, sums: Vec<&'static str>| {
@@ -35,9 +37,10 @@ impl ProductPlan {
             }
             let phases = match late {
                 true => &[(Phase::ResetHidden, panels.late_rows, "weights of r.h")][..],
-                false => {
-                    &[(Phase::Input, panels.input, "weights of x"), (Phase::Hidden, panels.hidden, "weights of h")]
-                }
+                false => &[
+                    (Phase::Input, panels.input, "weights of x"),
+                    (Phase::Hidden, panels.hidden, "weights of h"),
+                ],
             };
             for (phase, at, of) in phases {
                 let rows = product.phase_rows(*phase);

@@ -65,7 +65,12 @@ pub struct Sum {
     pub peephole: Option<usize>,
 }
 
-const fn sum(name: &'static str, bias: usize, w: Option<usize>, r: Option<(usize, Operand)>) -> Sum {
+const fn sum(
+    name: &'static str,
+    bias: usize,
+    w: Option<usize>,
+    r: Option<(usize, Operand)>,
+) -> Sum {
     Sum { name, bias: Some(bias), w, r, peephole: None }
 }
 
@@ -75,20 +80,30 @@ pub fn sums(cell: &CoreCell) -> Vec<Sum> {
     let gate = |name, gate| sum(name, gate, Some(gate), Some((gate, Hidden)));
     match (cell.kind, cell.kind.reset_gate()) {
         (CellKind::Lstm, _) => {
-            let all = [("f", Some(0)), ("i", Some(1)), ("c", None), ("o", Some(2))].into_iter().enumerate();
+            let all = [("f", Some(0)), ("i", Some(1)), ("c", None), ("o", Some(2))]
+                .into_iter()
+                .enumerate();
             all.filter(|(_, (name, _))| match cell.coupled {
                 None => true,
                 Some(Coupled::Input) => *name != "i",
                 Some(Coupled::Forget) => *name != "f",
             })
-            .map(|(at, (name, p))| Sum { peephole: p.filter(|_| cell.p.is_some()), ..gate(name, at) })
+            .map(|(at, (name, p))| Sum {
+                peephole: p.filter(|_| cell.p.is_some()),
+                ..gate(name, at)
+            })
             .collect()
         }
         (_, Some(ResetGate::BeforeMatMul)) => {
             vec![gate("z", 0), gate("r", 1), sum("n", 2, Some(2), Some((2, ResetHidden)))]
         }
         (_, Some(ResetGate::AfterMatMul)) => {
-            vec![gate("z", 0), gate("r", 1), sum("n", 2, Some(2), None), sum("m", 3, None, Some((2, Hidden)))]
+            vec![
+                gate("z", 0),
+                gate("r", 1),
+                sum("n", 2, Some(2), None),
+                sum("m", 3, None, Some((2, Hidden))),
+            ]
         }
         (_, None) => vec![gate("s", 0)],
     }
@@ -224,11 +239,17 @@ impl ProductPlan {
     /// Parallel chains per integer sum. The order of integer sums is free: enough chains to hide
     /// the latency of a dot product, limited by registers.
     pub fn chains(&self, phase: Phase, sums: usize, isa: &Isa) -> usize {
-        let is_one = self.product.format.is_of_integers() && isa.unsigned_quads && self.product.abreast == 1;
+        let is_one =
+            self.product.format.is_of_integers() && isa.unsigned_quads && self.product.abreast == 1;
         let most = self.product.packed_rows(phase);
-        let fits = |chains: &usize| is_one && *chains <= most && chains * sums <= isa.integer_registers * 3 / 4;
+        let fits = |chains: &usize| {
+            is_one && *chains <= most && chains * sums <= isa.integer_registers * 3 / 4
+        };
         let hides = |chains: &usize| chains / 2 * sums < 8;
-        [4, 2].into_iter().find(|chains| fits(chains) && hides(chains)).unwrap_or(self.product.chains(phase))
+        [4, 2]
+            .into_iter()
+            .find(|chains| fits(chains) && hides(chains))
+            .unwrap_or(self.product.chains(phase))
     }
 
     /// The instruction sets with a property of a phase, for products of single rows, and the
@@ -245,7 +266,8 @@ impl ProductPlan {
             let most = phases().filter_map(|phase| number(at, isa, phase)).max()?;
             Some((isa.name, most))
         };
-        let found: Vec<_> = isas.iter().enumerate().filter(|(at, _)| is_alone(*at)).filter_map(most).collect();
+        let found: Vec<_> =
+            isas.iter().enumerate().filter(|(at, _)| is_alone(*at)).filter_map(most).collect();
         let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
         Some((names.join(", "), found.iter().map(|(_, most)| *most).max()?))
     }
@@ -258,11 +280,16 @@ impl ProductPlan {
     /// The instruction sets with chains in integer sums, and the largest number of chains.
     fn said_chains(&self, isas: &[(&'static Isa, bool)]) -> Option<String> {
         let (names, most) = self.on_isas(isas, |at, isa, phase| {
-            let sums = self.tilings[at].iter().map(|tiling| tiling.most_vectors() * self.product.active(phase));
+            let sums = self.tilings[at]
+                .iter()
+                .map(|tiling| tiling.most_vectors() * self.product.active(phase));
             let most = sums.map(|sums| self.chains(phase, sums, isa)).max();
             most.filter(|chains| *chains > 1 && self.product.format.is_of_integers())
         })?;
-        Some(format!("{names}: each sum is added up in up to {most} chains, which hide the latency of instructions"))
+        Some(format!(
+            "{names}: each sum is added up in up to {most} chains, which hide the latency of \
+             instructions"
+        ))
     }
 
     /// The instruction sets with unrolled loops over rows, and the largest factor.
@@ -270,17 +297,25 @@ impl ProductPlan {
         let size = self.product.format.encoding(0).element().size();
         let (names, most) = self.on_isas(isas, |at, isa, phase| {
             let of_panels = |(panels, tiling): (&Panels, &Tiling)| {
-                let chains = self.chains(phase, tiling.most_vectors() * self.product.active(phase), isa);
+                let chains =
+                    self.chains(phase, tiling.most_vectors() * self.product.active(phase), isa);
                 let rows = self.turn_rows(chains, isa);
                 let bytes = rows * self.product.row_of(phase, panels.columns, 0).1 * size;
-                Some(rows * self.turns_at_once(self.product.packed_rows(phase) / rows, bytes, isa)?)
+                Some(
+                    rows * self.turns_at_once(
+                        self.product.packed_rows(phase) / rows,
+                        bytes,
+                        isa,
+                    )?,
+                )
             };
             self.panels.iter().zip(&self.tilings[at]).filter_map(of_panels).max()
         })?;
         // see `emit::rust::unroll`
         let language = if self.product.format == WeightFormat::Int16 { "in C " } else { "" };
         Some(format!(
-            "{names}: {language}loops over rows of weights are unrolled by up to {most}: faster where weights are in the L2 cache"
+            "{names}: {language}loops over rows of weights are unrolled by up to {most}: faster \
+             where weights are in the L2 cache"
         ))
     }
 
@@ -293,7 +328,12 @@ impl ProductPlan {
         // not the limit, and compilers reorder sums of 16-bit pairs and run out of registers
         let is_limit = self.product.format == WeightFormat::F32 || isa.unsigned_quads;
         let distance = isa.load_distance;
-        if !self.loads_apart || !is_limit || distance == 0 || turns * bytes < distance || turns < 2 * TURNS {
+        if !self.loads_apart
+            || !is_limit
+            || distance == 0
+            || turns * bytes < distance
+            || turns < 2 * TURNS
+        {
             return None;
         }
         let enough = distance.div_ceil(bytes).max(LEAST_TURNS);
@@ -315,7 +355,8 @@ impl Product {
             let by_lane = |(isa, _): &(&Isa, bool)| isa.by_lane.iter().any(|own| own.in_word == 2);
             self.apart = if isas.iter().all(by_lane) { isas[0].0.lanes } else { 1 };
         }
-        self.starts = self.format == WeightFormat::Int8Quad && isas.iter().any(|(isa, _)| isa.unsigned_quads);
+        self.starts =
+            self.format == WeightFormat::Int8Quad && isas.iter().any(|(isa, _)| isa.unsigned_quads);
     }
 
     /// True if tiles can compute the sums of a phase for several rows: words must hold four bytes.
@@ -348,10 +389,18 @@ impl Product {
     }
 
     /// The reason against tiles for `rows` rows, on an instruction set with tiles.
-    fn without_tiles(&self, rows: usize, panels: &[Panels], asked: Option<bool>, isa: &Isa) -> String {
+    fn without_tiles(
+        &self,
+        rows: usize,
+        panels: &[Panels],
+        asked: Option<bool>,
+        isa: &Isa,
+    ) -> String {
         match asked {
             Some(false) => "asked for".to_owned(),
-            _ if !(2..=isa.tile_rows).contains(&rows) => format!("they take 2 to {} rows", isa.tile_rows),
+            _ if !(2..=isa.tile_rows).contains(&rows) => {
+                format!("they take 2 to {} rows", isa.tile_rows)
+            }
             _ => cost::TileCycles::new(self, panels, rows, isa).to_string(),
         }
     }
@@ -359,7 +408,9 @@ impl Product {
     /// True if the halves of weight words are interleaved in a phase, for panels of `columns`
     /// columns: all vectors must be full.
     pub fn is_apart(&self, phase: Phase, columns: usize) -> bool {
-        self.apart > 1 && columns.is_multiple_of(self.apart) && self.format.in_word(self.phase_rows(phase)) == 2
+        self.apart > 1
+            && columns.is_multiple_of(self.apart)
+            && self.format.in_word(self.phase_rows(phase)) == 2
     }
 
     /// Registers for sums and their operands.
@@ -395,7 +446,9 @@ impl Product {
     pub fn row_of(&self, phase: Phase, columns: usize, position: usize) -> (usize, usize) {
         match self.sums_are_apart(columns) {
             true => (position * columns * self.packed_rows(phase), columns * self.abreast),
-            false => (position * columns * self.abreast, self.active(phase) * columns * self.abreast),
+            false => {
+                (position * columns * self.abreast, self.active(phase) * columns * self.abreast)
+            }
         }
     }
 
@@ -432,7 +485,11 @@ impl Product {
         match phase {
             // exact sums need no order
             _ if self.format.is_of_integers() => 1,
-            Phase::Hidden | Phase::ResetHidden if (1..=64).contains(&lanes) && self.phase_rows(phase) > 1 => 2,
+            Phase::Hidden | Phase::ResetHidden
+                if (1..=64).contains(&lanes) && self.phase_rows(phase) > 1 =>
+            {
+                2
+            }
             Phase::Hidden | Phase::ResetHidden => 1,
             Phase::Input => self.input_chains,
         }
@@ -441,7 +498,8 @@ impl Product {
     /// Size of the packed weights of `columns` columns.
     fn weight_bytes(&self, columns: usize) -> usize {
         let weights = |phase| self.packed_rows(phase) * self.active(phase) * columns;
-        Phase::ALL.into_iter().map(weights).sum::<usize>() * self.format.encoding(0).element().size()
+        Phase::ALL.into_iter().map(weights).sum::<usize>()
+            * self.format.encoding(0).element().size()
     }
 
     /// The largest number of chains in any phase, and the largest number of sums.
@@ -467,7 +525,8 @@ impl Product {
             true => &[Phase::ResetHidden][..],
             false => &[Phase::Input, Phase::Hidden],
         };
-        let of_phase = |&phase: &Phase| self.active(phase) * (1 + usize::from(self.has_starts(phase)));
+        let of_phase =
+            |&phase: &Phase| self.active(phase) * (1 + usize::from(self.has_starts(phase)));
         let scaled = if scales { phases.iter().map(of_phase).sum() } else { 0 };
         biases + peepholes + scaled
     }
@@ -668,7 +727,8 @@ pub enum Unrolled {
     /// An iteration takes the rows per iteration of the instruction set; two iterations or more are
     /// a loop.
     InTurns,
-    /// An iteration takes one row, or the rows of a packed word: the smallest code, which instruction
+    /// An iteration takes one row, or the rows of a packed word: the smallest code, which
+    /// instruction
     /// sets share.
     RowByRow,
 }
@@ -688,7 +748,8 @@ pub struct Half {
 
 impl fmt::Display for Half {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, Range { start, end }) = if self.is_of_rows { ("row", &self.rows) } else { ("unit", &self.units) };
+        let (what, Range { start, end }) =
+            if self.is_of_rows { ("row", &self.rows) } else { ("unit", &self.units) };
         match end - start {
             1 => write!(f, "{what} {start}"),
             _ => write!(f, "{what}s {start} to {}", end - 1),
@@ -773,13 +834,15 @@ impl Values {
     pub fn of_pass(self, vectors: &[(usize, usize)], isa: &Isa) -> Vec<(usize, usize)> {
         match self.joins(isa) {
             false => vectors.to_vec(),
-            true => vectors.iter().fold(Vec::new(), |mut all: Vec<(usize, usize)>, &(at, lanes)| {
-                match all.last_mut() {
-                    Some((first, joined)) if *first + *joined == at => *joined += lanes,
-                    _ => all.push((at, lanes)),
-                }
-                all
-            }),
+            true => {
+                vectors.iter().fold(Vec::new(), |mut all: Vec<(usize, usize)>, &(at, lanes)| {
+                    match all.last_mut() {
+                        Some((first, joined)) if *first + *joined == at => *joined += lanes,
+                        _ => all.push((at, lanes)),
+                    }
+                    all
+                })
+            }
         }
     }
 }
@@ -815,10 +878,15 @@ impl Plan {
         let mut said = Vec::new();
         let cells = || self.products.iter().filter(|plan| plan.product.recurs());
         if options.machine.threads == Threads::Two && cells().all(|plan| plan.halves.is_none()) {
-            let mut why: Vec<&str> =
-                cells().flat_map(|plan| &plan.reasons).filter_map(|reason| reason.strip_prefix(ONE_THREAD)).collect();
+            let mut why: Vec<&str> = cells()
+                .flat_map(|plan| &plan.reasons)
+                .filter_map(|reason| reason.strip_prefix(ONE_THREAD))
+                .collect();
             why.dedup();
-            said.push(format!("a second thread has nothing to do, as no cell is shared: {}", why.join("; ")));
+            said.push(format!(
+                "a second thread has nothing to do, as no cell is shared: {}",
+                why.join("; ")
+            ));
         }
         said
     }
@@ -833,7 +901,10 @@ pub fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'sta
     let baseline = options.machine.target.baseline;
     // an instruction set that flushes subnormal numbers to zero needs the set of one lane, too
     let flushes = options.known_isas().any(|isa| isa.c_flushes.is_some() && asked(&isa));
-    options.known_isas().filter(|isa| *isa == baseline || asked(isa) || flushes && isa.lanes == 1).collect()
+    options
+        .known_isas()
+        .filter(|isa| *isa == baseline || asked(isa) || flushes && isa.lanes == 1)
+        .collect()
 }
 
 /// Plans a model.
@@ -842,17 +913,30 @@ pub fn plan(model: &CoreModel, options: &Options, precisions: &Precisions) -> Pl
     let all = plan_for(model, options, precisions, &isas);
     // without products in tiles, an instruction set with tiles equals the one that it extends
     let unused = |at: usize, isa: &Isa| {
-        options.machine.isas.is_none() && isa.tile_rows > 0 && all.products.iter().all(|plan| !plan.uses_tiles(at, isa))
+        options.machine.isas.is_none()
+            && isa.tile_rows > 0
+            && all.products.iter().all(|plan| !plan.uses_tiles(at, isa))
     };
-    let used: Vec<_> = isas.iter().enumerate().filter(|(at, isa)| !unused(*at, isa)).map(|(_, isa)| *isa).collect();
+    let used: Vec<_> = isas
+        .iter()
+        .enumerate()
+        .filter(|(at, isa)| !unused(*at, isa))
+        .map(|(_, isa)| *isa)
+        .collect();
     if used.len() == isas.len() { all } else { plan_for(model, options, precisions, &used) }
 }
 
 /// Plans a model for these instruction sets.
-fn plan_for(model: &CoreModel, options: &Options, precisions: &Precisions, isas: &[&'static Isa]) -> Plan {
+fn plan_for(
+    model: &CoreModel,
+    options: &Options,
+    precisions: &Precisions,
+    isas: &[&'static Isa],
+) -> Plan {
     let arch = options.machine.target;
     // safe Rust cannot spell every machine's fused multiply-add
-    let spelled = |isa: &Isa| options.output.language == Language::C || !isa.rust_mul_add.is_empty();
+    let spelled =
+        |isa: &Isa| options.output.language == Language::C || !isa.rust_mul_add.is_empty();
     let fused = |isa: &Isa| isa.fma && options.numerics.fma == Fma::Auto && spelled(isa);
     let isas: Vec<_> = isas.iter().map(|isa| (*isa, fused(isa))).collect();
     let product = |node: &CoreNode| {
@@ -862,7 +946,9 @@ fn plan_for(model: &CoreModel, options: &Options, precisions: &Precisions, isas:
             CoreOp::Cell(cell) => {
                 let mut product = Product::from(cell);
                 // r is waited for
-                if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) && arch.costs.late_apart > 0 {
+                if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
+                    && arch.costs.late_apart > 0
+                {
                     product.sums.swap(0, 1);
                 }
                 product
@@ -876,11 +962,15 @@ fn plan_for(model: &CoreModel, options: &Options, precisions: &Precisions, isas:
         let threads = threads(op, &product, options);
         // each of two threads has panels of its own
         let share = match threads {
-            Ok(_) if product.rows == 1 => product.units.div_ceil(2).next_multiple_of(arch.line / 4).min(product.units),
+            Ok(_) if product.rows == 1 => {
+                product.units.div_ceil(2).next_multiple_of(arch.line / 4).min(product.units)
+            }
             _ => product.units,
         };
         let (columns, why) = match options.tuning.panel_columns {
-            Some(columns) if columns > product.units => (product.units, format!("all, {columns} are asked for")),
+            Some(columns) if columns > product.units => {
+                (product.units, format!("all, {columns} are asked for"))
+            }
             Some(columns) => (columns.max(1), "asked for".to_string()),
             None if product.rows > 1 => {
                 let why = "fits the L1 cache, for several rows";
@@ -910,7 +1000,10 @@ fn plan_for(model: &CoreModel, options: &Options, precisions: &Precisions, isas:
         let (CoreOp::Convolve(of), Some(taps)) = (&node.op, node.op.input_size()) else { continue };
         let precision = precisions.of(of.out);
         if precision.arithmetic() != Arithmetic::F32 {
-            windows.insert(of.out, (precision.arithmetic().of_windows(), precision.own(Vector::X, taps)));
+            windows.insert(
+                of.out,
+                (precision.arithmetic().of_windows(), precision.own(Vector::X, taps)),
+            );
         }
     }
     let accuracy = options.numerics.accuracy;
@@ -961,14 +1054,17 @@ fn plan_product(
 ) -> ProductPlan {
     let (arch, format) = (options.machine.target, product.format);
     let cut = threads.is_ok() && product.rows == 1;
-    let PanelLayout { panels, weights, biases } = layout(&product, width, cut, format, arch.alignment);
+    let PanelLayout { panels, weights, biases } =
+        layout(&product, width, cut, format, arch.alignment);
     let halves = if threads.is_ok() { halves(&product, &panels) } else { None };
     reasons.push(match (threads, &halves) {
         (Ok(_), None) => format!("{ONE_THREAD}one panel"),
         (Ok(reason) | Err(reason), _) => reason,
     });
     reasons.retain(|reason| !reason.is_empty());
-    let vectors = |phase| product.phase_rows(phase) * (4 * product.active(phase) * product.units).div_ceil(arch.line);
+    let vectors = |phase| {
+        product.phase_rows(phase) * (4 * product.active(phase) * product.units).div_ceil(arch.line)
+    };
     let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
     let once = product.rows == 1 && product.steps == 1;
     let values = Values::of(options.output.language, isas);
@@ -985,28 +1081,36 @@ fn plan_product(
         }
         Unroll::Auto if product.rows > 1 => "loops kept: batch above 1".to_string(),
         Unroll::Auto if product.steps > 1 => "loops kept: several steps".to_string(),
-        Unroll::Auto => format!("loops kept: {work} vectors of weights exceed the limit of {UNROLL_BUDGET}"),
+        Unroll::Auto => {
+            format!("loops kept: {work} vectors of weights exceed the limit of {UNROLL_BUDGET}")
+        }
         Unroll::Full => "unrolled: asked for".to_string(),
         Unroll::None => "loops kept: asked for".to_string(),
     });
     let bytes = packed_bytes(format, weights, biases);
     // other formats are unpacked, which takes longer than loads
-    let is_loaded = matches!(format, WeightFormat::F32 | WeightFormat::Int16 | WeightFormat::Int8Quad);
+    let is_loaded =
+        matches!(format, WeightFormat::F32 | WeightFormat::Int16 | WeightFormat::Int8Quad);
     let is_near = (arch.costs.first_level + 1..=arch.costs.partly_near).contains(&bytes);
     let loads_apart = options.tuning.unroll == Unroll::Auto && is_loaded && is_near;
     let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, (isa, arch), values);
-    let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
+    let tilings =
+        isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
     let tuning = &options.tuning;
     let best = isas.last().expect("options: the baseline is always there").0;
     let worth = match tuning.input_first {
-        Some(first) if first && product.steps > 1 => Ok("x terms of all steps first: asked for".to_string()),
+        Some(first) if first && product.steps > 1 => {
+            Ok("x terms of all steps first: asked for".to_string())
+        }
         Some(_) => Err(String::new()),
         None => cost::input_first(&product, &panels, format, bytes, best, arch),
     };
     let several = product.together > 1 && (product.steps == 1 || worth.is_ok());
     let mut chosen = |(isa, _): &(&'static Isa, bool)| {
         let (by_vectors, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
-        let by_tiles = tuning.rows_at_once.map_or(product.tile_rows(isa), |rows| rows.clamp(1, product.together));
+        let by_tiles = tuning
+            .rows_at_once
+            .map_or(product.tile_rows(isa), |rows| rows.clamp(1, product.together));
         let in_tiles = product.has_tiles(by_tiles, &panels, tuning.tiles, isa);
         // h terms of a sequence wait for the step before
         let of = if product.steps > 1 { "x terms of " } else { "" };
@@ -1015,7 +1119,10 @@ fn plan_product(
             reasons.push(format!("{}: {of}{} at once, in tiles", isa.name, counted(rows, "row")));
         } else if several && tuning.rows_at_once.is_none() {
             let rows = counted(rows, "row");
-            reasons.push(format!("{}: {of}{rows} at once, {cycles:.1} cycles for a row of a panel", isa.name));
+            reasons.push(format!(
+                "{}: {of}{rows} at once, {cycles:.1} cycles for a row of a panel",
+                isa.name
+            ));
         }
         if several && !in_tiles && isa.tile_rows > 0 && product.fits_tiles_somewhere() {
             let why = product.without_tiles(by_tiles, &panels, tuning.tiles, isa);
@@ -1031,16 +1138,23 @@ fn plan_product(
     let is_short = |p: &Panels| product.weight_bytes(p.columns) <= fewest;
     // a cell of one step has to remember the order: in f32 it stays a function of its inputs alone
     let remembers = product.steps > 1 || product.format.is_of_integers();
-    let first_level =
-        remembers && (fewest..=most).contains(&bytes) && panels.iter().filter(|p| p.count > 1).all(is_short);
+    let first_level = remembers
+        && (fewest..=most).contains(&bytes)
+        && panels.iter().filter(|p| p.count > 1).all(is_short);
     let alternate = tuning.alternate.unwrap_or(first_level || bytes > arch.costs.alternate_from);
-    let snake = product.recurs() && product.rows == 1 && panels.iter().any(|p| p.count > 1) && alternate;
+    let snake =
+        product.recurs() && product.rows == 1 && panels.iter().any(|p| p.count > 1) && alternate;
     if snake {
         reasons.push(match tuning.alternate {
             Some(_) => "panels in alternating order: asked for".to_string(),
-            None if first_level => "panels in alternating order: the L1 cache holds a part of the weights".to_string(),
+            None if first_level => {
+                "panels in alternating order: the L1 cache holds a part of the weights".to_string()
+            }
             None => {
-                format!("panels in alternating order: more than {} KiB of weights", arch.costs.alternate_from >> 10)
+                format!(
+                    "panels in alternating order: more than {} KiB of weights",
+                    arch.costs.alternate_from >> 10
+                )
             }
         });
     }
@@ -1073,9 +1187,13 @@ fn plan_product(
 fn panel_columns(op: &CoreOp, product: &Product, units: usize, arch: &Arch) -> (usize, String) {
     let activations = match op {
         CoreOp::Cell(cell)
-            if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) && product.units <= arch.costs.most_at_once =>
+            if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
+                && product.units <= arch.costs.most_at_once =>
         {
-            return (product.units, "reset gate before the product: r.h is needed for all columns at once".to_string());
+            return (
+                product.units,
+                "reset gate before the product: r.h is needed for all columns at once".to_string(),
+            );
         }
         CoreOp::Cell(cell) => match cell.kind {
             CellKind::Rnn => 1,
@@ -1096,13 +1214,20 @@ struct PanelLayout {
 }
 
 /// `cut`: half of the full panels, or one more, are a group of their own.
-fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, alignment: usize) -> PanelLayout {
+fn layout(
+    product: &Product,
+    width: usize,
+    cut: bool,
+    format: WeightFormat,
+    alignment: usize,
+) -> PanelLayout {
     let element = format.encoding(0).element();
     let apart = element != Element::F32;
     let whole = |n: usize| n.next_multiple_of((alignment / element.size()).max(1));
     let rows = |phase, columns| whole(product.packed_rows(phase) * product.active(phase) * columns);
     let biases = |late, columns: usize| {
-        (product.bias_rows(late, format.has_scales()) * columns).next_multiple_of((alignment / 4).max(1))
+        (product.bias_rows(late, format.has_scales()) * columns)
+            .next_multiple_of((alignment / 4).max(1))
     };
     // biases are among the rows if both have one element type
     let among = |biases: usize| if apart { 0 } else { biases };
@@ -1121,16 +1246,32 @@ fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, alig
         let input = among(biases(false, columns));
         let hidden = input + rows(Phase::Input, columns);
         let early = blocks(count, hidden + rows(Phase::Hidden, columns), &mut at);
-        let early_biases = if apart { blocks(count, biases(false, columns), &mut biases_at) } else { early };
+        let early_biases =
+            if apart { blocks(count, biases(false, columns), &mut biases_at) } else { early };
         let late_rows = among(biases(true, columns));
         let late = Blocks { offset: 0, stride: late_rows + rows(Phase::ResetHidden, columns) };
-        let late_biases = Blocks { offset: 0, stride: if apart { biases(true, columns) } else { late.stride } };
-        panels.push(Panels { count, columns, first, early, input, hidden, late, late_rows, early_biases, late_biases });
+        let late_biases =
+            Blocks { offset: 0, stride: if apart { biases(true, columns) } else { late.stride } };
+        panels.push(Panels {
+            count,
+            columns,
+            first,
+            early,
+            input,
+            hidden,
+            late,
+            late_rows,
+            early_biases,
+            late_biases,
+        });
     }
     for panel in &mut panels {
         panel.late = blocks(panel.count, panel.late.stride, &mut at);
-        panel.late_biases =
-            if apart { blocks(panel.count, panel.late_biases.stride, &mut biases_at) } else { panel.late };
+        panel.late_biases = if apart {
+            blocks(panel.count, panel.late_biases.stride, &mut biases_at)
+        } else {
+            panel.late
+        };
     }
     PanelLayout { panels, weights: at, biases: biases_at }
 }
@@ -1146,7 +1287,13 @@ pub fn accumulators(isa: &Isa) -> usize {
 }
 
 /// The tiling of a panel on an instruction set. `bytes` is the size of the weights.
-fn tiling(product: &Product, bytes: usize, columns: usize, (isa, arch): (&Isa, &Arch), values: Values) -> Tiling {
+fn tiling(
+    product: &Product,
+    bytes: usize,
+    columns: usize,
+    (isa, arch): (&Isa, &Arch),
+    values: Values,
+) -> Tiling {
     if product.sums.len() > 1 && !columns.is_multiple_of(isa.lanes) {
         return Tiling::Runs;
     }
@@ -1167,7 +1314,11 @@ fn tiling(product: &Product, bytes: usize, columns: usize, (isa, arch): (&Isa, &
         at_once = at_once.min(product.registers(isa) * 5 / 4 / held).max(1);
         // without vectors, whole lines save nothing, and integer sums share the registers with all
         // other values
-        let least = if takes_two || isa.lanes == 1 && product.format.is_of_integers() { at_once } else { line };
+        let least = if takes_two || isa.lanes == 1 && product.format.is_of_integers() {
+            at_once
+        } else {
+            line
+        };
         at_once = (at_once - at_once % line).max(least);
     }
     let values = values.of_product(product);
@@ -1203,10 +1354,17 @@ fn passes(
 }
 
 /// The passes over the columns of a panel in the late phase.
-pub fn late_passes(product: &Product, columns: usize, isa: &Isa, values: Values) -> Vec<Vec<(usize, usize)>> {
+pub fn late_passes(
+    product: &Product,
+    columns: usize,
+    isa: &Isa,
+    values: Values,
+) -> Vec<Vec<(usize, usize)>> {
     let (vectors, at_once) = (vectors(columns, isa.lanes), pass_vectors(product, isa));
     match (isa.pass, values.of_product(product)) {
-        (0, Values::Registers | Values::Joined) => vectors.chunks(at_once).map(<[_]>::to_vec).collect(),
+        (0, Values::Registers | Values::Joined) => {
+            vectors.chunks(at_once).map(<[_]>::to_vec).collect()
+        }
         (_, values) => passes(&vectors, at_once, 1, isa, values),
     }
 }
@@ -1219,7 +1377,11 @@ impl fmt::Display for Plan {
             match isa.body_of.filter(known) {
                 None => {
                     let lanes = counted(isa.lanes, "lane");
-                    writeln!(f, "{}: {lanes}, {} registers, {profile} multiply-add", isa.name, isa.registers)?;
+                    writeln!(
+                        f,
+                        "{}: {lanes}, {} registers, {profile} multiply-add",
+                        isa.name, isa.registers
+                    )?;
                 }
                 Some(of) => writeln!(f, "{}: as {}, {profile} multiply-add", isa.name, of.name)?,
             }
@@ -1253,14 +1415,20 @@ impl fmt::Display for Plan {
                     other => format!(" as {}", other.name()),
                 };
                 let vectors = [("x", plan.own_x), ("h", plan.own_h)];
-                let vectors = vectors.into_iter().filter_map(|(name, of)| Some((name, own(of?)))).collect::<Vec<_>>();
+                let vectors = vectors
+                    .into_iter()
+                    .filter_map(|(name, of)| Some((name, own(of?))))
+                    .collect::<Vec<_>>();
                 match (plan.arithmetic, &vectors[..]) {
                     (Arithmetic::F32, []) => format,
                     (Arithmetic::F32, [(_, x)]) => format!("{format}, multiplied with {x}"),
                     (other, vectors) => {
-                        let vectors =
-                            vectors.iter().map(|(name, own)| format!(", {name} is {own}")).collect::<String>();
-                        let multiplied = if other == Arithmetic::F32 { "integers" } else { other.name() };
+                        let vectors = vectors
+                            .iter()
+                            .map(|(name, own)| format!(", {name} is {own}"))
+                            .collect::<String>();
+                        let multiplied =
+                            if other == Arithmetic::F32 { "integers" } else { other.name() };
                         format!("{format}, multiplied in {multiplied}{vectors}")
                     }
                 }
@@ -1277,17 +1445,30 @@ impl fmt::Display for Plan {
                 writeln!(f, "  at the same time: {here}, {there}")?;
             }
             for (p, panels) in cell.panels.iter().enumerate() {
-                let (count, columns) = (counted(panels.count, "panel"), counted(panels.columns, "column"));
+                let (count, columns) =
+                    (counted(panels.count, "panel"), counted(panels.columns, "column"));
                 writeln!(f, "  {count} of {columns} from column {}", panels.first)?;
-                let own = |((isa, _), _): &(&(&'static Isa, bool), _)| isa.body_of.filter(known).is_none();
+                let own = |((isa, _), _): &(&(&'static Isa, bool), _)| {
+                    isa.body_of.filter(known).is_none()
+                };
                 for ((isa, _), tilings) in self.isas.iter().zip(&cell.tilings).filter(own) {
                     match &tilings[p] {
                         Tiling::Columns(passes) => {
                             let text: Vec<_> = passes
                                 .iter()
-                                .map(|v| v.iter().map(|(_, w)| w.to_string()).collect::<Vec<_>>().join("+"))
+                                .map(|v| {
+                                    v.iter()
+                                        .map(|(_, w)| w.to_string())
+                                        .collect::<Vec<_>>()
+                                        .join("+")
+                                })
                                 .collect();
-                            writeln!(f, "    {}: passes over columns {}", isa.name, text.join(", "))?;
+                            writeln!(
+                                f,
+                                "    {}: passes over columns {}",
+                                isa.name,
+                                text.join(", ")
+                            )?;
                         }
                         Tiling::Runs => writeln!(f, "    {}: gates as runs of lanes", isa.name)?,
                     }

@@ -26,7 +26,10 @@ impl Memory {
         row: MatrixRow<'_>,
         values: &[f64],
     ) -> f64 {
-        let row = self.rows.entry((format, place)).or_insert_with(|| Multiplied::row(format, row.weights()));
+        let row = self
+            .rows
+            .entry((format, place))
+            .or_insert_with(|| Multiplied::row(format, row.weights()));
         // a vector with a NaN equals no vector and is quantised anew
         if !self.last.as_ref().is_some_and(|(its, last, _)| *its == of_vector && last == values) {
             self.last = Some((of_vector, values.to_vec(), Multiplied::vector(of_vector, values)));

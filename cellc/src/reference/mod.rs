@@ -24,7 +24,11 @@ pub(crate) use memory::Memory;
 /// # Panics
 /// If the number of parameters or variables, or the number of their elements, differs from the
 /// model's.
-pub fn reference(model: &CoreModel, parameters: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
+pub fn reference(
+    model: &CoreModel,
+    parameters: &[Vec<f64>],
+    variables: &[Vec<f64>],
+) -> Outcome<f64> {
     reference_in(&Precisions::F32, model, parameters, variables)
 }
 
@@ -66,7 +70,12 @@ pub(crate) const FLOAT64: Float64<'static> = Float64 { products: Precisions::F32
 
 impl Float64<'_> {
     /// One step, as [`reference`] computes it.
-    pub(crate) fn outcome(&self, model: &CoreModel, parameters: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
+    pub(crate) fn outcome(
+        &self,
+        model: &CoreModel,
+        parameters: &[Vec<f64>],
+        variables: &[Vec<f64>],
+    ) -> Outcome<f64> {
         evaluate(self, model, parameters, variables)
     }
 }
@@ -87,7 +96,12 @@ impl Arithmetic for Float64<'_> {
         Some(*value)
     }
 
-    fn step(&self, cell: &CoreCell, weights: &CellWeights<'_>, step: StepInputs<'_, f64>) -> State<f64> {
+    fn step(
+        &self,
+        cell: &CoreCell,
+        weights: &CellWeights<'_>,
+        step: StepInputs<'_, f64>,
+    ) -> State<f64> {
         let gates = Gates { arithmetic: self, cell, weights, x: step.x };
         let (h, c) = match cell.kind {
             CellKind::Rnn => (gates.rnn(step.h), Vec::new()),
@@ -237,7 +251,10 @@ impl Multiplied {
         }
         let row: Vec<_> = weights.map(|w| w as f32).collect();
         let Stored { values, scale } = Stored::new(format, &row);
-        Self { numbers: values.into_iter().map(f64::from).collect(), scale: f64::from(scale.unwrap_or(1.0)) }
+        Self {
+            numbers: values.into_iter().map(f64::from).collect(),
+            scale: f64::from(scale.unwrap_or(1.0)),
+        }
     }
 
     /// A vector.
@@ -302,7 +319,8 @@ impl Gates<'_> {
     /// * coupled gates: `i = 1 - f`, or `f = 1 - i`
     fn lstm(&self, h: &[f64], c: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let [f, i, g, o] = [0, 1, 2, 3];
-        let peephole = |gate: usize, j: usize, c: f64| self.weights.p(gate, j).map_or(0.0, |p| p * c);
+        let peephole =
+            |gate: usize, j: usize, c: f64| self.weights.p(gate, j).map_or(0.0, |p| p * c);
         let own = |gate: usize, place: usize| {
             self.units(|j| self.activate(0, self.sum(gate, j, h) + peephole(place, j, c[j])))
         };

@@ -1,7 +1,7 @@
 use super::{Outcome, initial_variables, reference};
 use crate::core::{
-    Concat, CoreCell, CoreLoop, CoreOp, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, MatMul, Pointwise,
-    PointwiseFunction as P, Softmax, Source, View, WeightSource,
+    Concat, CoreCell, CoreLoop, CoreOp, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, MatMul,
+    Pointwise, PointwiseFunction as P, Softmax, Source, View, WeightSource,
 };
 use crate::evaluate::written::{Written, node, relus, sequence};
 use crate::model::{Activation, CellKind, Coupled, LstmGateOrder, ResetGate, WeightLayout};
@@ -26,7 +26,11 @@ fn sigmoid(v: f64) -> f64 {
 fn rnn_by_hand() {
     let mut model = Written::default();
     let (x, h) = (model.parameter(&[1, 2]), model.parameter(&[1, 1]));
-    let weights = [model.weight(&[1, 2], &[2.0, 3.0]), model.weight(&[1, 1], &[-0.5]), model.weight(&[1], &[0.25])];
+    let weights = [
+        model.weight(&[1, 2], &[2.0, 3.0]),
+        model.weight(&[1, 1], &[-0.5]),
+        model.weight(&[1], &[0.25]),
+    ];
     let out = model.value(&[1, 1]);
     let mut rnn = CoreCell::new(CellKind::Rnn, (1, 2, 1), (x, h), weights);
     rnn.h_out = Some(out);
@@ -72,7 +76,10 @@ fn gru_by_hand() {
     let before = (3.0 * x + 0.375 * (r * h) + 0.75).tanh();
     let after = (3.0 * x + 0.75 + r * (0.375 * h + 0.625)).tanh();
     for (reset, n) in [(ResetGate::BeforeMatMul, before), (ResetGate::AfterMatMul, after)] {
-        assert_near(&results(&gru(CellKind::Gru(reset)), &[&[x], &[h]])[0], &[(1.0 - z) * n + z * h]);
+        assert_near(
+            &results(&gru(CellKind::Gru(reset)), &[&[x], &[h]])[0],
+            &[(1.0 - z) * n + z * h],
+        );
         // the attention scales z after its activation
         let z = (1.0 - 0.25) * z;
         let augru = gru(CellKind::Augru(reset));
@@ -117,7 +124,8 @@ fn lstm_by_hand() {
             (true, true, None),
             (false, true, Some(0.75)),
         ] {
-            let clipped = |v: f64| clip.map_or(v, |clip: f32| v.min(clip.into()).max((-clip).into()));
+            let clipped =
+                |v: f64| clip.map_or(v, |clip: f32| v.min(clip.into()).max((-clip).into()));
             let sum = |k: f64| k * x + k / 8.0 * h + k / 16.0;
             let p = |p: f64, c: f64| if peepholes { p * c } else { 0.0 };
             let f = sigmoid(clipped(sum(1.0) + p(0.5, c)));
@@ -167,13 +175,25 @@ fn running_sum(reverse: bool, lengths: impl FnOnce(&mut Written) -> Lengths) -> 
 fn sequences_by_hand() {
     let (x, h) = ([1.0, 2.0, 4.0, 10.0, 20.0, 40.0], [0.5, 0.25]);
     let full = running_sum(false, |_| Lengths::Full);
-    assert_eq!(results(&full, &[&x, &h]), [vec![1.5, 3.5, 7.5, 10.25, 30.25, 70.25], vec![7.5, 70.25]]);
+    assert_eq!(
+        results(&full, &[&x, &h]),
+        [vec![1.5, 3.5, 7.5, 10.25, 30.25, 70.25], vec![7.5, 70.25]]
+    );
     let full = running_sum(true, |_| Lengths::Full);
-    assert_eq!(results(&full, &[&x, &h]), [vec![7.5, 6.5, 4.5, 70.25, 60.25, 40.25], vec![7.5, 70.25]]);
+    assert_eq!(
+        results(&full, &[&x, &h]),
+        [vec![7.5, 6.5, 4.5, 70.25, 60.25, 40.25], vec![7.5, 70.25]]
+    );
     // reverse starts with the last of the first L steps, and Y stays at its time
     let constant = |reverse| running_sum(reverse, |_| Lengths::Constant(vec![2, 0]));
-    assert_eq!(results(&constant(false), &[&x, &h]), [vec![1.5, 3.5, 0.0, 0.0, 0.0, 0.0], vec![3.5, 0.0]]);
-    assert_eq!(results(&constant(true), &[&x, &h]), [vec![3.5, 2.5, 0.0, 0.0, 0.0, 0.0], vec![3.5, 0.0]]);
+    assert_eq!(
+        results(&constant(false), &[&x, &h]),
+        [vec![1.5, 3.5, 0.0, 0.0, 0.0, 0.0], vec![3.5, 0.0]]
+    );
+    assert_eq!(
+        results(&constant(true), &[&x, &h]),
+        [vec![3.5, 2.5, 0.0, 0.0, 0.0, 0.0], vec![3.5, 0.0]]
+    );
     // lengths at run time are clamped to 0..=T
     let given = running_sum(true, |model| model.lengths(2, 3));
     assert_eq!(results(&given, &[&x, &h, &[2.0, 0.0]]), results(&constant(true), &[&x, &h]));
@@ -206,14 +226,24 @@ fn products_by_hand() {
     for transposed in [false, true] {
         let w = model.weight(if transposed { &[2, 3] } else { &[3, 2] }, &w);
         let out = model.value(&[2, 2]);
-        model.push(CoreOp::Dense(Dense { rows: 2, inputs: 3, outputs: 2, x, w, transposed, chains: 1, out }));
+        model.push(CoreOp::Dense(Dense {
+            rows: 2,
+            inputs: 3,
+            outputs: 2,
+            x,
+            w,
+            transposed,
+            chains: 1,
+            out,
+        }));
         model.result(Source::Value(out));
     }
     let w = model.parameter(&[1, 3, 2]);
     let out = model.value(&[1, 2, 2]);
     model.push(CoreOp::MatMul(MatMul { batch: 1, rows: 2, inner: 3, columns: 2, a: x, b: w, out }));
     model.result(Source::Value(out));
-    let found = results(&model, &[&[1.0, 10.0, 100.0, 2.0, 20.0, 200.0], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]);
+    let found =
+        results(&model, &[&[1.0, 10.0, 100.0, 2.0, 20.0, 200.0], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]);
     assert_eq!(found[0], [531.0, 642.0, 1062.0, 1284.0]);
     assert_eq!(found[1], [321.0, 654.0, 642.0, 1308.0]);
     assert_eq!(found[2], found[0]);
@@ -226,7 +256,10 @@ fn products_of_a_batch_keep_apart() {
     let out = model.value(&[2, 1, 1]);
     model.push(CoreOp::MatMul(MatMul { batch: 2, rows: 1, inner: 2, columns: 1, a, b, out }));
     model.result(Source::Value(out));
-    assert_eq!(results(&model, &[&[1.0, 2.0, 3.0, 4.0], &[1.0, 10.0, 100.0, 1000.0]])[0], [21.0, 4300.0]);
+    assert_eq!(
+        results(&model, &[&[1.0, 2.0, 3.0, 4.0], &[1.0, 10.0, 100.0, 1000.0]])[0],
+        [21.0, 4300.0]
+    );
 }
 
 #[test]
@@ -250,7 +283,10 @@ fn pointwise_by_hand() {
         let out = model.pointwise(function, &inputs, &[1]);
         model.result(out);
         let found = results(&model, &[&[a], &[b]])[0][0];
-        assert!(found == expected || (found.is_nan() && expected.is_nan()), "{function:?} {a} {b}: {found}");
+        assert!(
+            found == expected || (found.is_nan() && expected.is_nan()),
+            "{function:?} {a} {b}: {found}"
+        );
     }
     let mut model = Written::default();
     let x = model.parameter(&[2]);
@@ -262,7 +298,8 @@ fn pointwise_by_hand() {
 #[test]
 fn shapes_broadcast_as_in_numpy() {
     let mut model = Written::default();
-    let (a, b, scalar) = (model.parameter(&[2, 1, 3]), model.parameter(&[2, 1]), model.parameter(&[]));
+    let (a, b, scalar) =
+        (model.parameter(&[2, 1, 3]), model.parameter(&[2, 1]), model.parameter(&[]));
     let sum = model.pointwise(P::Add, &[a, b], &[2, 2, 3]);
     let scaled = model.pointwise(P::Multiply, &[scalar, sum], &[2, 2, 3]);
     model.result(scaled);
@@ -318,7 +355,11 @@ fn concatenations_by_hand() {
     let beside = model.value(&[2, 3]);
     model.push(CoreOp::Concat(Concat { axis: 1, inputs: vec![a, b], out: beside }));
     let below = model.value(&[3, 3]);
-    model.push(CoreOp::Concat(Concat { axis: 0, inputs: vec![c, Source::Value(beside)], out: below }));
+    model.push(CoreOp::Concat(Concat {
+        axis: 0,
+        inputs: vec![c, Source::Value(beside)],
+        out: below,
+    }));
     model.result(Source::Value(below));
     let found = results(&model, &[&[1.0, 4.0], &[2.0, 3.0, 5.0, 6.0]]);
     assert_eq!(found[0], [7.0, 8.0, 9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
@@ -337,7 +378,8 @@ fn loops_by_hand() {
         let ten = Source::Constant(model.constant(&[], &[10.0]));
         let [piece, value, product, next] = [0; 4].map(|_| model.value(&[2, 1]));
         let (all, last) = (model.value(&[2, 3]), model.value(&[2, 1]));
-        let pointwise = |function, inputs, out| node(CoreOp::Pointwise(Pointwise { function, inputs, out }));
+        let pointwise =
+            |function, inputs, out| node(CoreOp::Pointwise(Pointwise { function, inputs, out }));
         model.push(CoreOp::Loop(CoreLoop {
             trips: 3,
             slices: vec![LoopSlice { of, axis: 1, reverse, piece }],

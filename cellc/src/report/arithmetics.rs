@@ -11,7 +11,8 @@ use crate::plan::plan;
 use crate::request::{Arithmetic, Precision};
 
 /// The arithmetics, most accurate first.
-const ORDER: [Precision; 4] = [Precision::F32, Precision::Int16, Precision::Int8x16, Precision::Int8];
+const ORDER: [Precision; 4] =
+    [Precision::F32, Precision::Int16, Precision::Int8x16, Precision::Int8];
 
 /// Two costs count as equal if the larger exceeds the smaller by at most this fraction.
 const ALIKE: f64 = 0.03;
@@ -125,8 +126,9 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
     let rows: Vec<LayersCost> = first
         .iter()
         .map(|(layers, cost)| {
-            let other =
-                |found: &Vec<(Vec<String>, ArithmeticCost)>| Some(found.iter().find(|(own, _)| own == layers)?.1);
+            let other = |found: &Vec<(Vec<String>, ArithmeticCost)>| {
+                Some(found.iter().find(|(own, _)| own == layers)?.1)
+            };
             let others = others.iter().map(other).collect::<Option<Vec<_>>>()?;
             let costs: Vec<_> = std::iter::once(*cost).chain(others).collect();
             Some(LayersCost {
@@ -145,7 +147,8 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
     let in_8_bits = place(Precision::Int8).zip(place(Precision::Int8x16));
     let same: Vec<_> = in_8_bits.filter(|_| is_same_in_8_bits(model)).into_iter().collect();
     let without_gain = |at: usize| {
-        let (own, mut exacter) = (totals[at], (0..at).rev().filter(|other| !same.contains(&(at, *other))));
+        let (own, mut exacter) =
+            (totals[at], (0..at).rev().filter(|other| !same.contains(&(at, *other))));
         let better = |other: &ArithmeticCost| {
             is_alike(other.cycles, own.cycles, ALIKE)
                 && is_alike(other.weight_bytes as f64, own.weight_bytes as f64, ALIKE)
@@ -173,9 +176,14 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
 }
 
 /// The kernels with matrix products: the names of their layers, and their costs.
-fn of_kernels(compilation: &Compilation, isa: &str, precision: Precision) -> Vec<(Vec<String>, ArithmeticCost)> {
+fn of_kernels(
+    compilation: &Compilation,
+    isa: &str,
+    precision: Precision,
+) -> Vec<(Vec<String>, ArithmeticCost)> {
     let model = &compilation.model;
-    let options = compilation.options.clone().with_precision(Some(precision)).with_precision_of(Vec::new());
+    let options =
+        compilation.options.clone().with_precision(Some(precision)).with_precision_of(Vec::new());
     let plan = plan(model, &options, &Precisions::new(model, &options.numerics));
     let program = compile::program(model, &plan);
     // a file without integer products has no body for an instruction set that only adds integer
@@ -187,10 +195,15 @@ fn of_kernels(compilation: &Compilation, isa: &str, precision: Precision) -> Vec
     let (by_value, nodes) = (layers_by_value(model), model.all_nodes());
     let layers = layers(model, &plan, body, |source| operand(&by_value, source));
     let cost = |kernel: super::Kernel| {
-        let has_choice = |node: &CoreNode| node.op.has_precision() && !has_own_integers(&compilation.precisions, node);
+        let has_choice = |node: &CoreNode| {
+            node.op.has_precision() && !has_own_integers(&compilation.precisions, node)
+        };
         let own: Vec<usize> = kernel.layers.into_iter().filter(|i| has_choice(nodes[*i])).collect();
         let weight_bytes = own.iter().map(|&i| layers[i].weight_bytes).sum();
-        (own.iter().map(|&i| nodes[i].name.clone()).collect(), ArithmeticCost { weight_bytes, cycles: kernel.cycles })
+        (
+            own.iter().map(|&i| nodes[i].name.clone()).collect(),
+            ArithmeticCost { weight_bytes, cycles: kernel.cycles },
+        )
     };
     let all = kernels(model, &plan, (body, isa), &layers, |_| None).into_iter().map(cost);
     all.filter(|(layers, _): &(Vec<String>, _)| !layers.is_empty()).collect()

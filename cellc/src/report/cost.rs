@@ -7,7 +7,10 @@
 use std::collections::BTreeMap;
 
 use crate::arch::{Costs, Isa, TILE_WORDS};
-use crate::kernel::{Base, BodyRef, BufferId, Copied, Expr, Kernel, LaneOp, Local, Place, Role, Stmt, Tiles, WindowId};
+use crate::kernel::{
+    Base, BodyRef, BufferId, Copied, Expr, Kernel, LaneOp, Local, Place, Role, Stmt, Tiles,
+    WindowId,
+};
 use crate::plan;
 
 /// The cost of a division, in operations: a division occupies its unit about as long as eight
@@ -25,7 +28,8 @@ pub(super) fn formula(costs: &Costs) -> String {
     let begun = costs.begun;
     format!(
         "cycles = max(operations / {begun}, weight bytes read / (4 x lanes)): {begun} vector operations, or one vector of weights, a cycle; \
-         a division counts as {DIVISION} operations, an element copied out of order as {ELEMENT}, of two branches the dearer"
+         a division counts as {DIVISION} operations, an element copied out of order as {ELEMENT}, \
+         of two branches the dearer"
     )
 }
 
@@ -52,7 +56,12 @@ impl Cost {
 
     /// The cycles, by [`formula`].
     pub(super) fn cycles(self, isa: &Isa, costs: &Costs) -> f64 {
-        plan::cycles(self.operations as f64, self.weight_bytes as f64, (4 * isa.lanes) as f64, costs)
+        plan::cycles(
+            self.operations as f64,
+            self.weight_bytes as f64,
+            (4 * isa.lanes) as f64,
+            costs,
+        )
     }
 
     fn and(self, other: Self) -> Self {
@@ -63,7 +72,10 @@ impl Cost {
     }
 
     fn times(self, n: u64) -> Self {
-        Self { operations: self.operations.saturating_mul(n), weight_bytes: self.weight_bytes.saturating_mul(n) }
+        Self {
+            operations: self.operations.saturating_mul(n),
+            weight_bytes: self.weight_bytes.saturating_mul(n),
+        }
     }
 
     fn operations(operations: u64) -> Self {
@@ -112,7 +124,11 @@ impl<'a> Counting<'a> {
             Stmt::If { less, then, otherwise } => {
                 let condition = self.expression(&less.0).and(self.expression(&less.1));
                 let (then, otherwise) = (self.block(then), self.block(otherwise));
-                condition.and(if then.operations >= otherwise.operations { then } else { otherwise })
+                condition.and(if then.operations >= otherwise.operations {
+                    then
+                } else {
+                    otherwise
+                })
             }
             Stmt::LeaveUnless { less } => self.expression(&less.0).and(self.expression(&less.1)),
             Stmt::Copy(copied) => self.copy(copied),
@@ -140,10 +156,14 @@ impl<'a> Counting<'a> {
     }
 
     fn expression(&self, expr: &Expr) -> Cost {
-        let all = |args: &[Expr]| args.iter().fold(Cost::default(), |sum, arg| sum.and(self.expression(arg)));
+        let all = |args: &[Expr]| {
+            args.iter().fold(Cost::default(), |sum, arg| sum.and(self.expression(arg)))
+        };
         let vectors = self.vectors(expr.ty(self.locals).lanes);
         match expr {
-            Expr::Load { from, lanes } => Cost { operations: 0, weight_bytes: self.bytes(*from, *lanes) },
+            Expr::Load { from, lanes } => {
+                Cost { operations: 0, weight_bytes: self.bytes(*from, *lanes) }
+            }
             Expr::Splat { from, .. } => Cost { operations: 0, weight_bytes: self.bytes(*from, 1) },
             Expr::Const { .. } | Expr::Length { .. } | Expr::Var(_) => Cost::default(),
             Expr::Op(operation, args) => {

@@ -37,28 +37,39 @@ impl Measured {
         let own = if isa == arch.baseline { Some(&[][..]) } else { isa.c_flags };
         let Some(own) = own else { return Ok(None) };
         let cpu = [cpu, own].concat();
-        let Some(version) = output(Command::new(program).arg("-dumpfullversion")) else { return Ok(None) };
+        let Some(version) = output(Command::new(program).arg("-dumpfullversion")) else {
+            return Ok(None);
+        };
         let compilation = compilation.clone().in_language(Language::C);
-        let folder = TemporaryFolder::new().map_err(|error| format!("no temporary folder can be made: {error}"))?;
+        let folder = TemporaryFolder::new()
+            .map_err(|error| format!("no temporary folder can be made: {error}"))?;
         let at = |name: &str| folder.path().join(name);
         for file in compilation.emit("net") {
-            fs::write(at(&file.name), file.bytes.as_slice()).map_err(|error| format!("{}: {error}", file.name))?;
+            fs::write(at(&file.name), file.bytes.as_slice())
+                .map_err(|error| format!("{}: {error}", file.name))?;
         }
         let mut compiler = Command::new(program);
         compiler.args(&cpu).args(FLAGS).args(["net.c", "-o", "net.o"]).current_dir(folder.path());
-        let done = compiler.stdin(Stdio::null()).output().map_err(|error| format!("{program}: {error}"))?;
+        let done = compiler
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| format!("{program}: {error}"))?;
         if !done.status.success() {
             let said = String::from_utf8_lossy(&done.stderr);
-            let line = said.lines().find(|line| line.contains("error")).unwrap_or("it does not say why");
+            let line =
+                said.lines().find(|line| line.contains("error")).unwrap_or("it does not say why");
             return Err(format!("{program} does not compile the file: {line}"));
         }
         let size = output(Command::new(program).arg("-print-prog-name=size"));
-        let sections = size.and_then(|size| output(Command::new(size.trim()).arg("-A").arg(at("net.o"))));
-        let sections = sections.ok_or_else(|| format!("the size program of {program} does not run"))?;
+        let sections =
+            size.and_then(|size| output(Command::new(size.trim()).arg("-A").arg(at("net.o"))));
+        let sections =
+            sections.ok_or_else(|| format!("the size program of {program} does not run"))?;
         let step = format!("{}_step", compilation.interface.function);
         let calls = fs::read_to_string(at("net.ci")).unwrap_or_default();
         let stack = Calls::read(&calls).deepest(&step);
-        let stack = stack.ok_or_else(|| format!("{program} does not say what stack a step takes"))?;
+        let stack =
+            stack.ok_or_else(|| format!("{program} does not say what stack a step takes"))?;
         let flags: Vec<_> = cpu.iter().chain(&FLAGS[1..2]).copied().collect();
         Ok(Some(Self {
             compiler: format!("{program} {} {}", version.trim(), flags.join(" ")),
@@ -71,7 +82,12 @@ impl Measured {
 
 /// The standard output of a program. `None` if the program fails.
 fn output(command: &mut Command) -> Option<String> {
-    let done = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok().filter(|done| done.status.success())?;
+    let done = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()
+        .filter(|done| done.status.success())?;
     String::from_utf8(done.stdout).ok()
 }
 
@@ -79,7 +95,8 @@ fn output(command: &mut Command) -> Option<String> {
 fn bytes_of(list: &str, names: &[&str]) -> u64 {
     let size = |line: &str| {
         let mut words = line.split_whitespace();
-        let named = words.next().is_some_and(|name| names.iter().any(|begin| name.starts_with(begin)));
+        let named =
+            words.next().is_some_and(|name| names.iter().any(|begin| name.starts_with(begin)));
         if named { words.next()?.parse::<u64>().ok() } else { None }
     };
     list.lines().filter_map(size).sum()
@@ -141,10 +158,14 @@ mod tests {
     #[test]
     fn the_deepest_chain_of_frames() {
         let node = |name: &str, bytes: u64| {
-            format!("node: {{ title: \"{name}\" label: \"{name}\\nnet.c:1:2\\n{bytes} bytes (static)\" }}\n")
+            format!(
+                "node: {{ title: \"{name}\" label: \"{name}\\nnet.c:1:2\\n{bytes} bytes (static)\" \
+                 }}\n"
+            )
         };
-        let edge =
-            |from: &str, to: &str| format!("edge: {{ sourcename: \"{from}\" targetname: \"{to}\" label: \"l\" }}\n");
+        let edge = |from: &str, to: &str| {
+            format!("edge: {{ sourcename: \"{from}\" targetname: \"{to}\" label: \"l\" }}\n")
+        };
         let text = [
             node("step", 16),
             edge("step", "short"),
@@ -153,7 +174,10 @@ mod tests {
             node("long", 8),
             edge("long", "deep"),
             node("deep", 96),
-            "node: { title: \"memcpy\" label: \"__builtin_memcpy\\n<built-in>\" shape : ellipse }\n".to_owned(),
+            "node: \
+             { title: \"memcpy\" label: \"__builtin_memcpy\\n<built-in>\" shape : ellipse \
+             }\n"
+            .to_owned(),
             edge("deep", "memcpy"),
             node("alone", 1000),
         ];
@@ -165,7 +189,8 @@ mod tests {
 
     #[test]
     fn sections_are_summed_by_their_names() {
-        let list = "net.o  :\nsection   size  addr\n.text  8  0\n.text.step  100  0\n.rodata  40  0\n.comment 7 0\nTotal 155\n";
+        let list = "net.o  :\nsection   size  addr\n.text  8  0\n.text.step  100  0\n.rodata  40  \
+            0\n.comment 7 0\nTotal 155\n";
         assert_eq!(bytes_of(list, &[".text"]), 108);
         assert_eq!(bytes_of(list, &[".rodata", ".data"]), 40);
     }

@@ -247,7 +247,12 @@ pub struct Totals {
 
 impl Report {
     /// The report on a model and one body of its program, by index.
-    pub fn new(model: &Model, compilation: &Compilation, isa: usize, measured: Option<&Measured>) -> Self {
+    pub fn new(
+        model: &Model,
+        compilation: &Compilation,
+        isa: usize,
+        measured: Option<&Measured>,
+    ) -> Self {
         let Compilation { model: valid, plan, program, interface, packed, .. } = compilation;
         let (isa, body) = (plan.isas[isa].0, program.body(isa));
         let by_value = layers_by_value(valid);
@@ -265,13 +270,20 @@ impl Report {
                 next: variable.next.map(operand),
             })
             .collect();
-        let outputs = valid.results.iter().zip(&interface.outputs).enumerate().map(|(i, (result, field))| Output {
-            name: field.name.clone(),
-            element: result.element.name(),
-            shape: result.shape.clone(),
-            from: operand(result.source),
-            state: valid.states.iter().find(|pair| pair.result == i).map(|pair| pair.parameter),
-        });
+        let outputs =
+            valid.results.iter().zip(&interface.outputs).enumerate().map(|(i, (result, field))| {
+                Output {
+                    name: field.name.clone(),
+                    element: result.element.name(),
+                    shape: result.shape.clone(),
+                    from: operand(result.source),
+                    state: valid
+                        .states
+                        .iter()
+                        .find(|pair| pair.result == i)
+                        .map(|pair| pair.parameter),
+                }
+            });
         let outputs = outputs.collect();
         let mut read = (0, 0);
         count_layers(model, &mut read);
@@ -313,7 +325,10 @@ impl Report {
             in_own_integers: arithmetics::in_own_integers(compilation),
             formula: match plan.arch.instructions_of(isa) {
                 Some(known) => {
-                    format!("cycles = instructions, an estimate for C by {} -O2, one a cycle", known.compiler)
+                    format!(
+                        "cycles = instructions, an estimate for C by {} -O2, one a cycle",
+                        known.compiler
+                    )
                 }
                 None => formula(&plan.arch.costs),
             },
@@ -327,7 +342,8 @@ fn bytes(elements: usize) -> u64 {
 
 fn inputs(compilation: &Compilation) -> Vec<Input> {
     let Compilation { model, interface, .. } = compilation;
-    let named = |i: usize| interface.inputs.iter().chain(&interface.weights).find(|field| field.index == i);
+    let named =
+        |i: usize| interface.inputs.iter().chain(&interface.weights).find(|field| field.index == i);
     let input = |(i, parameter): (usize, &Parameter)| Input {
         name: named(i).map_or_else(String::new, |field| field.name.clone()),
         element: parameter.element.name(),
@@ -373,14 +389,23 @@ fn own_reads(op: &CoreOp) -> Vec<Source> {
 }
 
 /// Every operation, in the order of [`CoreModel::all_nodes`].
-fn layers(model: &CoreModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(Source) -> Operand) -> Vec<Layer> {
+fn layers(
+    model: &CoreModel,
+    plan: &Plan,
+    body: BodyRef<'_>,
+    operand: impl Fn(Source) -> Operand,
+) -> Vec<Layer> {
     let mut layers = Vec::new();
     level(model, &model.nodes, None, 1, &operand, &mut layers);
     let nodes = model.all_nodes();
     let mut products = plan.products.iter();
     let (mut read, mut packed) = (BTreeSet::new(), BTreeSet::new());
     let done_at = |value: usize| {
-        let chain = plan.fusion.chains().iter().find(|chain| chain.root == value || chain.links.contains(&value));
+        let chain = plan
+            .fusion
+            .chains()
+            .iter()
+            .find(|chain| chain.root == value || chain.links.contains(&value));
         chain.map_or(value, |chain| chain.done_at())
     };
     let by_value = layers_by_value(model);
@@ -409,8 +434,7 @@ fn layers(model: &CoreModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(So
             _ => {}
         }
         for source in own_reads(&node.op) {
-            let packed =
-                matches!(&node.op, CoreOp::Convolve(of) if of.w == source && plan.windows.contains_key(&of.out));
+            let packed = matches!(&node.op, CoreOp::Convolve(of) if of.w == source && plan.windows.contains_key(&of.out));
             if let Source::Constant(constant) = source
                 && !packed
                 && read.insert(constant)
@@ -459,7 +483,8 @@ fn weights_of(op: &CoreOp) -> (Vec<WeightSource>, usize) {
 
 /// The number of copied parts, for a kernel that only copies parts of one tensor.
 fn parts_copied(body: &[Stmt]) -> Option<usize> {
-    let target = |stmt: &Stmt| if let Stmt::Copy(copied) = stmt { Some(copied.to.base) } else { None };
+    let target =
+        |stmt: &Stmt| if let Stmt::Copy(copied) = stmt { Some(copied.to.base) } else { None };
     let targets: Vec<_> = body.iter().map(target).collect::<Option<_>>()?;
     // only copies to the last target count: other copies preserve a part in a second buffer first
     let whole = targets.last()?;
@@ -483,7 +508,12 @@ fn level(
             within,
             runs,
             inputs: own_reads(&node.op).into_iter().map(operand).collect(),
-            shapes: node.op.outputs().into_iter().map(|value| model.values[value].shape.clone()).collect(),
+            shapes: node
+                .op
+                .outputs()
+                .into_iter()
+                .map(|value| model.values[value].shape.clone())
+                .collect(),
             multiply_adds: 0,
             weight_bytes: 0,
             done: Done::Computed,
@@ -507,9 +537,14 @@ fn kernels(
     place: impl Fn(BufferId) -> Option<usize>,
 ) -> Vec<Kernel> {
     let nodes = model.all_nodes();
-    let position =
-        plan.isas.iter().position(|(known, _)| *known == isa).expect("the plan is for every instruction set");
-    let product = |i: usize| &plan.products[nodes[..i].iter().copied().filter(|node| node.op.is_product()).count()];
+    let position = plan
+        .isas
+        .iter()
+        .position(|(known, _)| *known == isa)
+        .expect("the plan is for every instruction set");
+    let product = |i: usize| {
+        &plan.products[nodes[..i].iter().copied().filter(|node| node.op.is_product()).count()]
+    };
     // weights and constants that an earlier kernel reads
     let mut read = BTreeSet::new();
     let mut kernels = Vec::new();
@@ -536,7 +571,9 @@ fn kernels(
             let all = buffer.bytes() as u64;
             match (buffer.role, half) {
                 // each half of the units has weights of its own
-                (Role::Weights, Some((_, ProductPlan { product, .. }, [here, _]))) if !here.is_of_rows => {
+                (Role::Weights, Some((_, ProductPlan { product, .. }, [here, _])))
+                    if !here.is_of_rows =>
+                {
                     let here = all * here.units.len() as u64 / product.units as u64;
                     if kernel.concurrent { all - here } else { here }
                 }
@@ -549,18 +586,23 @@ fn kernels(
             None => own.iter().map(|&i| layers[i].multiply_adds).sum(),
             Some((i, ProductPlan { product, .. }, halves)) => {
                 let Half { rows, units, .. } = &halves[usize::from(kernel.concurrent)];
-                layers[i].multiply_adds * (rows.len() * units.len()) as u64 / (product.rows * product.units) as u64
+                layers[i].multiply_adds * (rows.len() * units.len()) as u64
+                    / (product.rows * product.units) as u64
             }
         };
         kernels.push(Kernel {
             name: kernel.name.clone(),
             note: match (own.is_empty(), kernel.doc.last()) {
-                (true, Some(half)) if kernel.concurrent => format!("at the same time as the one above. {half}"),
+                (true, Some(half)) if kernel.concurrent => {
+                    format!("at the same time as the one above. {half}")
+                }
                 (true, _) => kernel.doc.join(" "),
                 (false, _) => String::new(),
             },
             writes_outputs: written(|role| if let Role::Result(i) = role { Some(i) } else { None }),
-            writes_variables: written(|role| if let Role::Variable(i) = role { Some(i) } else { None }),
+            writes_variables: written(
+                |role| if let Role::Variable(i) = role { Some(i) } else { None },
+            ),
             plan: plans,
             multiply_adds,
             layers: own,
@@ -583,8 +625,11 @@ fn tiles(plan: &ProductPlan, isa: usize) -> String {
         let how = match tiling {
             Tiling::Runs => "runs of gates".to_owned(),
             Tiling::Columns(passes) => {
-                let pass = |vectors: &Vec<(usize, usize)>| vectors.iter().map(|(_, lanes)| lanes).sum::<usize>();
-                let passes: Vec<_> = passes.iter().map(|vectors| pass(vectors).to_string()).collect();
+                let pass = |vectors: &Vec<(usize, usize)>| {
+                    vectors.iter().map(|(_, lanes)| lanes).sum::<usize>()
+                };
+                let passes: Vec<_> =
+                    passes.iter().map(|vectors| pass(vectors).to_string()).collect();
                 format!("tiles {}", passes.join("+"))
             }
         };
@@ -595,7 +640,11 @@ fn tiles(plan: &ProductPlan, isa: usize) -> String {
         }
     });
     let panels: Vec<_> = panels.collect();
-    format!("{}, {}", panels.join(", "), if plan.unrolled == Unrolled::Fully { "unrolled" } else { "loops" })
+    format!(
+        "{}, {}",
+        panels.join(", "),
+        if plan.unrolled == Unrolled::Fully { "unrolled" } else { "loops" }
+    )
 }
 
 /// The graphs inside an operation.
@@ -611,7 +660,8 @@ fn bodies(op: &Op) -> Vec<&Model> {
 /// nodes, consecutive except for constants.
 fn layers_of(model: &Model) -> Vec<Vec<usize>> {
     let is_layer = |node: &Node| !matches!(node.op, Op::Parameter | Op::Result | Op::Constant(_));
-    let places: Vec<usize> = (0..model.nodes.len()).filter(|&place| is_layer(&model.nodes[place])).collect();
+    let places: Vec<usize> =
+        (0..model.nodes.len()).filter(|&place| is_layer(&model.nodes[place])).collect();
     let layer = |place: usize| (&model.nodes[place].name, &model.nodes[place].kind);
     places.chunk_by(|&a, &b| layer(a) == layer(b)).map(<[usize]>::to_vec).collect()
 }
@@ -635,19 +685,22 @@ fn folded(model: &Model, valid: &CoreModel) -> Vec<Folded> {
     }
     let mut gone: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     collect_folded(model, &mut |place, _| places.contains(&place), &mut gone);
-    let mut is_left = |_, node: &Node| match left.get_mut(&(node.name.clone(), kind_of(node).to_lowercase())) {
-        Some(count) if *count > 0 => {
-            *count -= 1;
-            true
-        }
-        _ => false,
-    };
+    let mut is_left =
+        |_, node: &Node| match left.get_mut(&(node.name.clone(), kind_of(node).to_lowercase())) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            _ => false,
+        };
     let mut open: Vec<&Model> = model.nodes.iter().flat_map(|node| bodies(&node.op)).collect();
     while let Some(body) = open.pop() {
         collect_folded(body, &mut is_left, &mut gone);
         open.extend(body.nodes.iter().flat_map(|node| bodies(&node.op)));
     }
-    gone.into_iter().map(|(kind, names)| Folded { kind: kind.to_owned(), count: names.len(), names }).collect()
+    gone.into_iter()
+        .map(|(kind, names)| Folded { kind: kind.to_owned(), count: names.len(), names })
+        .collect()
 }
 
 /// The type of a layer without its number.

@@ -80,16 +80,21 @@ pub struct Clock {
 impl TargetCost {
     /// The costs of the body for an instruction set. `None` for an abstract target.
     pub fn new(compilation: &Compilation, isa: &Isa, measured: Option<&Measured>) -> Option<Self> {
-        let (estimate, arch) = (&compilation.description.estimate, compilation.options.machine.target);
+        let (estimate, arch) =
+            (&compilation.description.estimate, compilation.options.machine.target);
         let estimated = estimate.code(isa);
         if estimated.is_none() && arch.c_compiler.is_empty() {
             return None;
         }
         let known = estimate.weight_bytes + estimate.constant_bytes;
-        let constants = measured.map_or(known, |measured| measured.constants.max(known)) - estimate.weight_bytes;
+        let constants = measured.map_or(known, |measured| measured.constants.max(known))
+            - estimate.weight_bytes;
         let code = measured.map(|m| m.code).or(estimated.map(|code| code.bytes));
         let stack = measured.map(|m| m.stack).or(estimated.map(|code| code.stack));
-        let kept = estimate.state_bytes + estimate.isa_bytes + estimate.scratch_bytes + estimate.packed_bytes;
+        let kept = estimate.state_bytes
+            + estimate.isa_bytes
+            + estimate.scratch_bytes
+            + estimate.packed_bytes;
         Some(Self {
             target: arch.name,
             compiler: arch.instructions_of(isa).map_or("gcc", |known| known.compiler),

@@ -58,11 +58,15 @@ impl Bindings {
         if let Some(most) = max_steps {
             words.option("--max-steps", &most.to_string());
         }
-        constants.iter().for_each(|(name, value)| words.option("--const", &format!("{name}={value}")));
+        constants
+            .iter()
+            .for_each(|(name, value)| words.option("--const", &format!("{name}={value}")));
         match state {
             State::Auto => {}
             State::Pairs(pairs) => {
-                pairs.iter().for_each(|(input, output)| words.option("--state", &format!("{input}={output}")));
+                pairs.iter().for_each(|(input, output)| {
+                    words.option("--state", &format!("{input}={output}"))
+                });
             }
             State::None => words.switch("--no-state"),
         }

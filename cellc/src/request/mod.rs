@@ -68,9 +68,15 @@ impl Words {
 
     /// The words, options in the order of `ORDER`.
     fn ordered(mut self) -> Vec<String> {
-        let rank = |name: &str| ORDER.iter().position(|known| *known == name).expect("request: an option of the order");
+        let rank = |name: &str| {
+            ORDER.iter().position(|known| *known == name).expect("request: an option of the order")
+        };
         self.0.sort_by_key(|(name, _)| rank(name));
-        self.0.into_iter().flat_map(|(name, value)| [Some(name.to_owned()), value]).flatten().collect()
+        self.0
+            .into_iter()
+            .flat_map(|(name, value)| [Some(name.to_owned()), value])
+            .flatten()
+            .collect()
     }
 }
 
@@ -115,7 +121,8 @@ impl Options {
         self.output.language == Language::C && !self.machine.target.c_extensions
     }
 
-    /// The instruction sets of the target that the language can express: the baseline, then from the
+    /// The instruction sets of the target that the language can express: the baseline, then from
+    /// the
     /// least to the best.
     pub fn known_isas(&self) -> impl Iterator<Item = &'static Isa> {
         let (language, threads) = (self.output.language, self.machine.threads);
@@ -128,7 +135,9 @@ impl Options {
                     Language::Rust => !condition.rust.is_empty(),
                 })
         };
-        std::iter::once(self.machine.target.baseline).chain(self.machine.target.isas.iter().copied()).filter(known)
+        std::iter::once(self.machine.target.baseline)
+            .chain(self.machine.target.isas.iter().copied())
+            .filter(known)
     }
 }
 

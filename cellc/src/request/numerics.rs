@@ -80,7 +80,11 @@ pub struct Numerics {
 impl Numerics {
     /// The precision given for a layer, or else for all layers.
     pub(crate) fn given_in(&self, layer: &str) -> Option<Precision> {
-        let own = self.precision_of.iter().find(|(name, _)| name == layer).map(|(_, precision)| *precision);
+        let own = self
+            .precision_of
+            .iter()
+            .find(|(name, _)| name == layer)
+            .map(|(_, precision)| *precision);
         own.or(self.precision)
     }
 

@@ -27,7 +27,8 @@ pub enum Precision {
 
 impl Precision {
     /// Every precision.
-    pub const ALL: [Self; 6] = [Self::F32, Self::F16, Self::Bf16, Self::Int16, Self::Int8x16, Self::Int8];
+    pub const ALL: [Self; 6] =
+        [Self::F32, Self::F16, Self::Bf16, Self::Int16, Self::Int8x16, Self::Int8];
 
     /// The name on the command line and in macros.
     pub fn name(self) -> &'static str {
@@ -70,10 +71,12 @@ impl Precision {
     pub(crate) fn of_layer(text: &str) -> Result<(String, Self), String> {
         // the last one: a name may hold '=', a precision cannot
         let named = text.rsplit_once('=').and_then(|(layer, name)| {
-            let precision = Self::ALL.into_iter().find(|precision| precision.name() == name.trim())?;
+            let precision =
+                Self::ALL.into_iter().find(|precision| precision.name() == name.trim())?;
             (!layer.is_empty()).then(|| (layer.to_owned(), precision))
         });
-        let valid = "the name of a layer, '=' and f32, f16, bf16, int16, int8x16 or int8 are needed: head=f32";
+        let valid = "the name of a layer, '=' and f32, f16, bf16, int16, int8x16 or int8 are \
+            needed: head=f32";
         named.ok_or_else(|| valid.to_owned())
     }
 }

@@ -56,10 +56,21 @@ impl Tuning {
 
     /// The chosen values as KEY=VALUE.
     fn choices(&self) -> Vec<String> {
-        let Self { unroll: _, panel_columns, rows_at_once, alternate, input_first, fuse, branches, halves, tiles } =
-            self;
+        let Self {
+            unroll: _,
+            panel_columns,
+            rows_at_once,
+            alternate,
+            input_first,
+            fuse,
+            branches,
+            halves,
+            tiles,
+        } = self;
         let size = |key: &str, size: &Option<usize>| size.map(|size| format!("{key}={size}"));
-        let on = |key: &str, on: &Option<bool>| on.map(|on| format!("{key}={}", if on { "on" } else { "off" }));
+        let on = |key: &str, on: &Option<bool>| {
+            on.map(|on| format!("{key}={}", if on { "on" } else { "off" }))
+        };
         let all = [
             size("panel-columns", panel_columns),
             size("rows-at-once", rows_at_once),

@@ -16,7 +16,11 @@ pub(crate) fn needed(model: &CoreModel) -> Vec<bool> {
     let mut reads: Vec<Vec<Source>> = vec![Vec::new(); model.values.len()];
     collect(&model.nodes, &mut reads);
     let mut needed = vec![false; model.values.len()];
-    let roots = model.results.iter().map(|result| result.source).chain(model.variables.iter().filter_map(|v| v.next));
+    let roots = model
+        .results
+        .iter()
+        .map(|result| result.source)
+        .chain(model.variables.iter().filter_map(|v| v.next));
     let mut open: Vec<Source> = roots.collect();
     while let Some(source) = open.pop() {
         if let Source::Value(value) = source
@@ -38,7 +42,9 @@ fn collect(nodes: &[CoreNode], reads: &mut [Vec<Source>]) {
             continue;
         };
         body.slices.iter().for_each(|slice| reads[slice.piece] = vec![slice.of]);
-        body.carried.iter().for_each(|carried| reads[carried.value] = vec![carried.initial, carried.next]);
+        body.carried
+            .iter()
+            .for_each(|carried| reads[carried.value] = vec![carried.initial, carried.next]);
         body.results.iter().for_each(|result| reads[result.out] = vec![result.of]);
         collect(&body.body, reads);
     }
@@ -84,10 +90,16 @@ impl Renumbering {
 fn renumber(model: &mut CoreModel, needed: &[bool]) {
     let mut read = vec![false; model.constants.len()];
     visit_names(&mut model.nodes, &mut |name| match name {
-        Name::Source(Source::Constant(i)) | Name::Weight(WeightSource::Constant(i)) => read[*i] = true,
+        Name::Source(Source::Constant(i)) | Name::Weight(WeightSource::Constant(i)) => {
+            read[*i] = true
+        }
         _ => {}
     });
-    let sources = model.results.iter().map(|result| result.source).chain(model.variables.iter().filter_map(|v| v.next));
+    let sources = model
+        .results
+        .iter()
+        .map(|result| result.source)
+        .chain(model.variables.iter().filter_map(|v| v.next));
     for source in sources {
         if let Source::Constant(i) = source {
             read[i] = true;

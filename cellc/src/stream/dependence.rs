@@ -53,8 +53,19 @@ pub(crate) struct Dependence<'m> {
 impl<'m> Dependence<'m> {
     /// `nodes`: all nodes of the model, including nodes in bodies of loops.
     pub(crate) fn new(model: &'m CoreModel, nodes: &[&'m CoreNode]) -> Self {
-        let zeros = model.constants.iter().map(|tensor| (0..tensor.len()).all(|i| tensor.get_f32(i) == 0.0)).collect();
-        let mut found = Self { model, zeros, rules: Vec::new(), changes: Vec::new(), groups: Vec::new(), looks: 0 };
+        let zeros = model
+            .constants
+            .iter()
+            .map(|tensor| (0..tensor.len()).all(|i| tensor.get_f32(i) == 0.0))
+            .collect();
+        let mut found = Self {
+            model,
+            zeros,
+            rules: Vec::new(),
+            changes: Vec::new(),
+            groups: Vec::new(),
+            looks: 0,
+        };
         found.rules.resize(model.values.len(), (Rule::Any, Vec::new()));
         nodes.iter().for_each(|node| found.rule(node));
         for variable in &model.variables {
@@ -63,7 +74,10 @@ impl<'m> Dependence<'m> {
         }
         let mut readers: Vec<Vec<usize>> = vec![Vec::new(); found.rules.len()];
         for (tensor, (_, sources)) in found.rules.iter().enumerate() {
-            sources.iter().filter_map(|&source| found.tensor(source)).for_each(|read| readers[read].push(tensor));
+            sources
+                .iter()
+                .filter_map(|&source| found.tensor(source))
+                .for_each(|read| readers[read].push(tensor));
         }
         found.looks = found.propagate(&readers) + found.group(&readers);
         found
@@ -131,7 +145,10 @@ impl<'m> Dependence<'m> {
             Zeros::IfAll => (Rule::Linear, weights.collect()),
             Zeros::IfOne => (Rule::Product, weights.collect()),
             // constants neither change nor make anything zero
-            Zeros::Unknown => (Rule::Any, weights.filter(|source| matches!(source, Source::Parameter(_))).collect()),
+            Zeros::Unknown => (
+                Rule::Any,
+                weights.filter(|source| matches!(source, Source::Parameter(_))).collect(),
+            ),
         };
         let operands = if facts.zeros == Zeros::Always { Vec::new() } else { facts.operands };
         let sources: Vec<Source> = operands.into_iter().chain(weights).collect();
@@ -143,17 +160,22 @@ impl<'m> Dependence<'m> {
     /// Starts every tensor at its least change, and raises readers to the changes of their operands
     /// until all rules hold. Returns the number of visited readers.
     fn propagate(&mut self, readers: &[Vec<usize>]) -> usize {
-        let least = |(rule, _): &(Rule, Vec<Source>)| if *rule == Rule::Any { Change::Never } else { Change::Zero };
+        let least = |(rule, _): &(Rule, Vec<Source>)| {
+            if *rule == Rule::Any { Change::Never } else { Change::Zero }
+        };
         self.changes = self.rules.iter().map(least).collect();
         for tensor in 0..self.rules.len() {
             let (rule, sources) = &self.rules[tensor];
-            let fixed = sources.iter().filter(|source| self.tensor(**source).is_none() && *rule != Rule::Product);
+            let fixed = sources
+                .iter()
+                .filter(|source| self.tensor(**source).is_none() && *rule != Rule::Product);
             let most = fixed.map(|source| self.change(*source)).fold(self.changes[tensor], max);
             self.changes[tensor] = capped(*rule, most);
         }
         let mut open: Vec<usize> =
             (0..self.rules.len()).filter(|&tensor| self.changes[tensor] > Change::Zero).collect();
-        let products = (0..self.rules.len()).filter(|&tensor| self.rules[tensor].0 == Rule::Product);
+        let products =
+            (0..self.rules.len()).filter(|&tensor| self.rules[tensor].0 == Rule::Product);
         for product in products.collect::<Vec<_>>() {
             self.changes[product] = self.product(product);
             open.extend((self.changes[product] > Change::Zero).then_some(product));
@@ -178,7 +200,8 @@ impl<'m> Dependence<'m> {
 
     fn product(&self, tensor: usize) -> Change {
         let factors = self.rules[tensor].1.iter().map(|&factor| self.change(factor));
-        let (least, most) = factors.fold((Change::Inputs, Change::Zero), |(a, b), c| (a.min(c), b.max(c)));
+        let (least, most) =
+            factors.fold((Change::Inputs, Change::Zero), |(a, b), c| (a.min(c), b.max(c)));
         if least == Change::Zero { Change::Zero } else { most }
     }
 
@@ -204,7 +227,9 @@ impl<'m> Dependence<'m> {
                     Some(next) => {
                         *at += 1;
                         looks += 1;
-                        if let Some(next) = next.filter(|&next| !std::mem::replace(&mut seen[next], true)) {
+                        if let Some(next) =
+                            next.filter(|&next| !std::mem::replace(&mut seen[next], true))
+                        {
                             path.push((next, 0));
                         }
                     }
@@ -221,7 +246,8 @@ impl<'m> Dependence<'m> {
                 }
                 groups[tensor] = start;
                 if self.changes[tensor] > Change::Zero {
-                    let sources = self.rules[tensor].1.iter().filter_map(|&source| self.tensor(source));
+                    let sources =
+                        self.rules[tensor].1.iter().filter_map(|&source| self.tensor(source));
                     open.extend(sources.filter(|&source| groups[source] == usize::MAX));
                 }
             }

@@ -39,9 +39,15 @@ impl<'m> Flow<'m> {
                 CoreOp::View(view) => producers[view.out] = Producer::View(view),
                 CoreOp::Concat(concat) => producers[concat.out] = Producer::Concat(concat),
                 CoreOp::Loop(body) if body.trips == 1 => {
-                    body.slices.iter().for_each(|slice| producers[slice.piece] = Producer::Same(slice.of));
-                    body.carried.iter().for_each(|c| producers[c.value] = Producer::Same(c.initial));
-                    body.results.iter().for_each(|result| producers[result.out] = Producer::Same(result.of));
+                    body.slices
+                        .iter()
+                        .for_each(|slice| producers[slice.piece] = Producer::Same(slice.of));
+                    body.carried
+                        .iter()
+                        .for_each(|c| producers[c.value] = Producer::Same(c.initial));
+                    body.results
+                        .iter()
+                        .for_each(|result| producers[result.out] = Producer::Same(result.of));
                 }
                 _ => {}
             }
@@ -86,7 +92,9 @@ impl<'m> Flow<'m> {
                     }
                 };
                 match from {
-                    (Source::Value(before), index) => open.entry(before).or_default().push((place, index)),
+                    (Source::Value(before), index) => {
+                        open.entry(before).or_default().push((place, index))
+                    }
                     element => found[place] = element,
                 }
             }

@@ -75,8 +75,8 @@ mod tests {
             fs::create_dir(at(name)).unwrap();
             fs::write(at(name).join("net.c"), "").unwrap();
         }
-        let [_, used, _] =
-            ["cellc-stale", "cellc-used", "other"].map(|name| File::create(at(name).join(LOCK)).unwrap());
+        let [_, used, _] = ["cellc-stale", "cellc-used", "other"]
+            .map(|name| File::create(at(name).join(LOCK)).unwrap());
         used.lock().unwrap();
         remove_stale_folders(parent.path());
         let mut left = entries(parent.path(), |_| true);

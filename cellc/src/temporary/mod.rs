@@ -50,7 +50,8 @@ fn remove(path: &Path) -> io::Result<()> {
         Ok(_) => fs::remove_file(path),
         Err(error) => Err(error),
     };
-    removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+    removed
+        .or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
 /// A file under a temporary name, removed when dropped unless renamed before.
@@ -104,7 +105,8 @@ impl Unfinished {
         let mut unfinished = Self::create(folder)?;
         // The lock is lost with the first file: until the rename, the copy looks like a stale file.
         fs::remove_file(&unfinished.path)?;
-        fs::hard_link(path, &unfinished.path).or_else(|_| fs::copy(path, &unfinished.path).map(drop))?;
+        fs::hard_link(path, &unfinished.path)
+            .or_else(|_| fs::copy(path, &unfinished.path).map(drop))?;
         unfinished.file = File::open(&unfinished.path)?;
         lock(&unfinished.file);
         Ok(unfinished)
@@ -167,7 +169,8 @@ fn is_abandoned(path: &Path) -> bool {
 /// Paths in a folder whose names satisfy a condition; none if the folder cannot be read.
 fn entries(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let wanted = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(&wanted);
+    let wanted =
+        |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(&wanted);
     entries.flatten().map(|entry| entry.path()).filter(wanted).collect()
 }
 
@@ -180,14 +183,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let used = Unfinished::create(folder.path()).unwrap();
-        for name in [".cellc-1-0", ".cellc-999999999-12", ".cellc-1", ".cellc-a-0", "cellc-1-0", "net.c"] {
+        for name in
+            [".cellc-1-0", ".cellc-999999999-12", ".cellc-1", ".cellc-a-0", "cellc-1-0", "net.c"]
+        {
             fs::write(at(name), "left").unwrap();
         }
         fs::create_dir(at(".cellc-2-0")).unwrap();
         remove_stale_files(folder.path());
         let mut left: Vec<_> = entries(folder.path(), |_| true);
         left.sort();
-        let mut expected = [".cellc-1", ".cellc-2-0", ".cellc-a-0", "cellc-1-0", "net.c"].map(at).to_vec();
+        let mut expected =
+            [".cellc-1", ".cellc-2-0", ".cellc-a-0", "cellc-1-0", "net.c"].map(at).to_vec();
         expected.push(used.path.clone());
         expected.sort();
         assert_eq!(left, expected);

@@ -77,12 +77,14 @@ impl Work {
                 continue;
             }
             // other constants are read too
-            let constant = |source| if let Source::Constant(_) = source { model.len(source) } else { 0 };
+            let constant =
+                |source| if let Source::Constant(_) = source { model.len(source) } else { 0 };
             let constants: usize = node.op.reads().into_iter().map(constant).sum();
             let (weights, passes) = match &node.op {
                 CoreOp::Cell(cell) => {
                     let steps = cell.steps();
-                    let matrices = cell.kind.gates() * cell.hidden_size * (cell.input_size + cell.hidden_size);
+                    let matrices =
+                        cell.kind.gates() * cell.hidden_size * (cell.input_size + cell.hidden_size);
                     let bias = if cell.b.iter().all(|b| *b == WeightSource::Zero) {
                         0
                     } else {
@@ -150,8 +152,12 @@ impl Floor {
                 }
             }
         };
-        let arithmetic = |out: &mut Line<u32>| (self.loops.arithmetic)(black_box(work.multiply_adds), out);
-        [Box::new(move |calls| Ok(self.run(calls, stream))), Box::new(move |calls| Ok(self.run(calls, arithmetic)))]
+        let arithmetic =
+            |out: &mut Line<u32>| (self.loops.arithmetic)(black_box(work.multiply_adds), out);
+        [
+            Box::new(move |calls| Ok(self.run(calls, stream))),
+            Box::new(move |calls| Ok(self.run(calls, arithmetic))),
+        ]
     }
 
     fn run(&self, calls: usize, call: impl Fn(&mut Line<u32>)) -> Duration {
@@ -206,7 +212,8 @@ mod tests {
         for floor in floors() {
             for vectors in [0, 1, CHAINS - 1, CHAINS, CHAINS + 1, 5 * CHAINS / 2] {
                 let done = |chain| vectors / CHAINS + usize::from(chain < vectors % CHAINS);
-                let chains = (0..CHAINS).map(|chain| (2.0 - 0.5f32.powi(done(chain) as i32)).to_bits());
+                let chains =
+                    (0..CHAINS).map(|chain| (2.0 - 0.5f32.powi(done(chain) as i32)).to_bits());
                 let expected = chains.fold(0, u32::wrapping_add);
                 let mut out = Line([0; 16]);
                 (floor.loops.arithmetic)(vectors * lanes(floor.isa), &mut out);

@@ -28,9 +28,11 @@ pub struct Cores {
 impl Cores {
     /// Like [`pin`], with both cores.
     pub fn pin(core: Option<usize>) -> Option<Self> {
-        let ids: Vec<usize> = core_affinity::get_core_ids()?.into_iter().map(|core| core.id).collect();
+        let ids: Vec<usize> =
+            core_affinity::get_core_ids()?.into_iter().map(|core| core.id).collect();
         let first = core.or(ids.last().copied()).filter(|core| ids.contains(core))?;
-        put_on(first).then_some(Self { first, second: ids.into_iter().rev().find(|core| *core != first) })
+        put_on(first)
+            .then_some(Self { first, second: ids.into_iter().rev().find(|core| *core != first) })
     }
 }
 

@@ -58,7 +58,9 @@ impl Process {
     /// Makes one call. Returns the output.
     pub fn call(&mut self) -> Result<Vec<f32>, String> {
         let mut bytes = vec![0; self.number("call")? as usize * 4];
-        self.output.read_exact(&mut bytes).map_err(|error| format!("{} ended early: {error}", self.name))?;
+        self.output
+            .read_exact(&mut bytes)
+            .map_err(|error| format!("{} ended early: {error}", self.name))?;
         Ok(bytes.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect())
     }
 
@@ -78,7 +80,8 @@ impl Process {
 
     fn ask(&mut self, words: &str) -> Result<String, String> {
         let input = self.input.as_mut().expect("open until dropped");
-        writeln!(input, "{words}").map_err(|error| format!("{} does not listen: {error}", self.name))?;
+        writeln!(input, "{words}")
+            .map_err(|error| format!("{} does not listen: {error}", self.name))?;
         self.line()
     }
 
@@ -107,7 +110,9 @@ mod tests {
     #[test]
     fn a_process_takes_turns() {
         let greet = "echo ready tanh 1.2 of it; read a; echo ok";
-        let script = format!(r#"{greet}; read b; printf '1\n\0\0\200?'; read c; echo "${{c#run }}000"; read d"#);
+        let script = format!(
+            r#"{greet}; read b; printf '1\n\0\0\200?'; read c; echo "${{c#run }}000"; read d"#
+        );
         let mut process = shell(&script).expect("it greets");
         assert_eq!((&process.function[..], &process.version[..]), ("tanh", "1.2 of it"));
         assert_eq!(process.reset(), Ok(()));
@@ -130,7 +135,9 @@ mod tests {
         command.args(["-I", "-S", "-c", crate::timing::PYTHON]);
         match Process::start("Python", &mut command).map(drop) {
             Err(reason) if reason.starts_with("cannot be started") => {}
-            other => assert_eq!(other, Err("ModuleNotFoundError: No module named 'numpy'".to_owned())),
+            other => {
+                assert_eq!(other, Err("ModuleNotFoundError: No module named 'numpy'".to_owned()))
+            }
         }
     }
 }

@@ -34,7 +34,11 @@ impl Row {
     }
 
     fn label(&self) -> String {
-        [Some(&self.name[..]), self.trade, self.isa.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ")
+        [Some(&self.name[..]), self.trade, self.isa.as_deref()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Version and deviating function, as a note.
@@ -72,9 +76,13 @@ impl Run {
     ) -> Result<Self, String> {
         let mut turns: Vec<Turn<'_>> = floors.iter().flat_map(|floor| floor.turns(work)).collect();
         turns.append(others);
-        let mut samples = measure(&mut turns, rounds, time)?.into_iter().map(|samples| samples.a_step(steps));
+        let mut samples =
+            measure(&mut turns, rounds, time)?.into_iter().map(|samples| samples.a_step(steps));
         let mut next = || samples.next().expect("samples of everyone");
-        let floors = floors.iter().map(|f| FloorTimes { isa: f.isa, stream: next(), arithmetic: next() }).collect();
+        let floors = floors
+            .iter()
+            .map(|f| FloorTimes { isa: f.isa, stream: next(), arithmetic: next() })
+            .collect();
         Ok(Self { floors, samples: samples.collect() })
     }
 
@@ -164,12 +172,15 @@ impl Report {
     pub fn over_default(&self, row: usize) -> Option<Ratio> {
         let this = &self.rows[row];
         let default = |isa: Option<&str>| {
-            let is_it = |row: &Row| row.is_cellc() && row.name == this.name && row.isa.as_deref() == isa;
+            let is_it =
+                |row: &Row| row.is_cellc() && row.name == this.name && row.isa.as_deref() == isa;
             self.rows.iter().position(is_it).filter(|_| this.trade.is_some())
         };
         // without default code for an instruction set, machines run the extended instruction set
-        let mut extended = this.isa.as_deref().and_then(Isa::from_name).into_iter().flat_map(Isa::extended);
-        let default = default(this.isa.as_deref()).or_else(|| extended.find_map(|isa| default(Some(isa.name))))?;
+        let mut extended =
+            this.isa.as_deref().and_then(Isa::from_name).into_iter().flat_map(Isa::extended);
+        let default = default(this.isa.as_deref())
+            .or_else(|| extended.find_map(|isa| default(Some(isa.name))))?;
         Some(Ratio::new(self.runs.iter().map(|run| (&run.samples[row], &run.samples[default]))))
     }
 
@@ -252,29 +263,59 @@ impl fmt::Display for Report {
         // a single run has no spread
         let spread = |worst: Option<f64>| match (runs.len(), worst) {
             (1, _) => String::new(),
-            (_, worst) => format!("{:>9}", worst.map_or("worst".to_owned(), |worst| format!("{worst:.3}"))),
+            (_, worst) => {
+                format!("{:>9}", worst.map_or("worst".to_owned(), |worst| format!("{worst:.3}")))
+            }
         };
-        let column = format!("{:>8}{} {:>8}  {over:>11}{}", "floor x", spread(None), "median", spread(None));
+        let column =
+            format!("{:>8}{} {:>8}  {over:>11}{}", "floor x", spread(None), "median", spread(None));
         let head = ["ns best", "median", "x cellc", "error"];
         let labels: Vec<String> = rows.iter().map(Row::label).collect();
         let width = labels.iter().map(String::len).fold(22, usize::max);
-        writeln!(f, "  {:width$} {:>10} {:>10}  {column}  {:>8}  {:>6}  bits", "", head[0], head[1], head[2], head[3])?;
+        writeln!(
+            f,
+            "  {:width$} {:>10} {:>10}  {column}  {:>8}  {:>6}  bits",
+            "", head[0], head[1], head[2], head[3]
+        )?;
         for (i, floor) in floors.iter().enumerate() {
             let samples = || runs.iter().map(|run| run.floors[i].samples());
             let half = if floor.is_stream() { "stream" } else { "arithmetic" };
             let label = format!("floor {}", floor.isa);
-            writeln!(f, "  {label:width$} {:10.1} {:10.1}  {half}", best(samples()), median(samples()))?;
+            writeln!(
+                f,
+                "  {label:width$} {:10.1} {:10.1}  {half}",
+                best(samples()),
+                median(samples())
+            )?;
         }
         for (i, (row, label)) in rows.iter().zip(&labels).enumerate() {
             let samples = || runs.iter().map(|run| &run.samples[i]);
             write!(f, "  {label:width$} {:10.1} {:10.1}  ", best(samples()), median(samples()))?;
             match self.over_own_floor(i) {
-                Some(ratio) => write!(f, "{:8.3}{} {:8.3}  ", ratio.best, spread(Some(ratio.worst)), ratio.median())?,
+                Some(ratio) => write!(
+                    f,
+                    "{:8.3}{} {:8.3}  ",
+                    ratio.best,
+                    spread(Some(ratio.worst)),
+                    ratio.median()
+                )?,
                 None => write!(f, "{:1$}  ", "", 17 + spread(None).len())?,
             }
             let ratio = self.over_widest_floor(i);
-            write!(f, "{:11.3}{}  {:8.3}  ", ratio.best, spread(Some(ratio.worst)), self.over_cellc(i).best)?;
-            writeln!(f, "{:6.2}  {:08x}  {}", row.agreement.error(), row.agreement.bits, row.note())?;
+            write!(
+                f,
+                "{:11.3}{}  {:8.3}  ",
+                ratio.best,
+                spread(Some(ratio.worst)),
+                self.over_cellc(i).best
+            )?;
+            writeln!(
+                f,
+                "{:6.2}  {:08x}  {}",
+                row.agreement.error(),
+                row.agreement.bits,
+                row.note()
+            )?;
         }
         for (name, why) in absent {
             writeln!(f, "  {name:width$} {why}")?;

@@ -29,7 +29,11 @@ pub fn timed(work: impl FnOnce()) -> Duration {
 ///
 /// # Errors
 /// The first error of a turn.
-pub fn measure(turns: &mut [Turn<'_>], rounds: usize, time: Duration) -> Result<Vec<Samples>, String> {
+pub fn measure(
+    turns: &mut [Turn<'_>],
+    rounds: usize,
+    time: Duration,
+) -> Result<Vec<Samples>, String> {
     let calls = turns.iter_mut().map(calibrate).collect::<Result<Vec<usize>, _>>()?;
     let mut samples = vec![Samples(Vec::new()); turns.len()];
     let start = Instant::now();
@@ -104,11 +108,18 @@ mod tests {
                 Ok(Duration::from_micros(25 * calls as u64))
             })
         };
-        let samples = measure(&mut [turn('a'), turn('b')], 3, Duration::from_secs(100)).expect("no turn fails");
+        let samples = measure(&mut [turn('a'), turn('b')], 3, Duration::from_secs(100))
+            .expect("no turn fails");
         // calibration: one call is too short, two are enough; then a warm-up and a sample of each
-        assert_eq!(order.borrow().iter().collect::<String>(), "aabb".to_string() + "aabb" + "bbaa" + "aabb");
+        assert_eq!(
+            order.borrow().iter().collect::<String>(),
+            "aabb".to_string() + "aabb" + "bbaa" + "aabb"
+        );
         assert_eq!(samples.iter().map(Samples::rounds).collect::<Vec<_>>(), [3, 3]);
-        assert!((samples[0].best() - 25e3).abs() < 1e-6 && (samples[1].a_step(5).quantile(0.5) - 5e3).abs() < 1e-6);
+        assert!(
+            (samples[0].best() - 25e3).abs() < 1e-6
+                && (samples[1].a_step(5).quantile(0.5) - 5e3).abs() < 1e-6
+        );
     }
 
     #[test]
@@ -116,6 +127,9 @@ mod tests {
         let turn = || -> Turn<'static> { Box::new(|_| Ok(SAMPLE)) };
         let samples = measure(&mut [turn()], 1000, Duration::ZERO).expect("no turn fails");
         assert_eq!(samples[0].rounds(), LEAST_ROUNDS);
-        assert!(measure(&mut [turn(), Box::new(|_| Err("gone".to_string()))], 1000, Duration::ZERO).is_err());
+        assert!(
+            measure(&mut [turn(), Box::new(|_| Err("gone".to_string()))], 1000, Duration::ZERO)
+                .is_err()
+        );
     }
 }

@@ -6,7 +6,8 @@ use super::shape::{Geometry, broadcast_strides, signed, strides};
 use super::{Known, Validation};
 use crate::core::LARGEST_INTEGER;
 use crate::model::{
-    Blocks, ElementType, Elementwise, Nearest, Node, Resize, ResizeBy, Sampling, Scaling, Tensor, shape_text,
+    Blocks, ElementType, Elementwise, Nearest, Node, Resize, ResizeBy, Sampling, Scaling, Tensor,
+    shape_text,
 };
 
 /// The most elements of an axis that are between others.
@@ -14,7 +15,13 @@ const MOST_BETWEEN: usize = 1 << 20;
 
 impl<'a> Validation<'a> {
     /// A constant tensor of one number, of the type of another tensor.
-    fn filled(&mut self, node: &Node, like: &Known, shape: Vec<usize>, value: f32) -> Option<Known> {
+    fn filled(
+        &mut self,
+        node: &Node,
+        like: &Known,
+        shape: Vec<usize>,
+        value: f32,
+    ) -> Option<Known> {
         self.foldable(node, &shape, like.element())?;
         let count = shape.iter().product();
         let tensor = match like.element().is_float() {
@@ -26,7 +33,14 @@ impl<'a> Validation<'a> {
 
     /// The elements of a tensor `by` places further along an axis (back where `back`), with zeros
     /// in their place.
-    fn shifted(&mut self, node: &Node, x: &Known, axis: usize, by: usize, back: bool) -> Option<Known> {
+    fn shifted(
+        &mut self,
+        node: &Node,
+        x: &Known,
+        axis: usize,
+        by: usize,
+        back: bool,
+    ) -> Option<Known> {
         let shape = self.shape_of(x);
         let own = strides(&shape);
         let with = |size: usize| {
@@ -92,10 +106,18 @@ impl<'a> Validation<'a> {
         let Some(depth) = self.integer(node, 1, "the depth") else { return };
         let shape = self.shape_of(&indices);
         let Some(axis) = self.axis(node, axis, shape.len() + 1) else { return };
-        let Some(depth) = usize::try_from(depth).ok().filter(|depth| (1..=LARGEST_INTEGER as usize).contains(depth))
+        let Some(depth) = usize::try_from(depth)
+            .ok()
+            .filter(|depth| (1..=LARGEST_INTEGER as usize).contains(depth))
         else {
             let found = format!("a depth of {depth}");
-            self.error(node, &node.origin, found, format!("1 to {LARGEST_INTEGER}"), "correct the depth");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                format!("1 to {LARGEST_INTEGER}"),
+                "correct the depth",
+            );
             return;
         };
         if indices.element().is_float() {
@@ -125,7 +147,8 @@ impl<'a> Validation<'a> {
         let rank = column.len();
         let column = self.view(node, indices, Geometry::reshaped(column))?;
         let numbers = self.numbers_along(indices, axis, rank, depth, 1)?;
-        let mut is_here = self.computed(node, Elementwise::Equal, vec![column.clone(), numbers.clone()])?;
+        let mut is_here =
+            self.computed(node, Elementwise::Equal, vec![column.clone(), numbers.clone()])?;
         if from_end {
             let all = self.number_like(indices, depth as f32)?;
             let counted = self.computed(node, Elementwise::Subtract, vec![numbers, all])?;
@@ -149,7 +172,9 @@ impl<'a> Validation<'a> {
             let from = column as i64 - row as i64;
             if upper { from >= diagonal } else { from <= diagonal }
         };
-        let Some(mask) = self.of_places(node, rows, columns, ElementType::Bool, stays) else { return };
+        let Some(mask) = self.of_places(node, rows, columns, ElementType::Bool, stays) else {
+            return;
+        };
         let Some(zero) = self.number_like(&x, 0.0) else { return };
         if let Some(part) = self.computed(node, Elementwise::Select, vec![mask, x, zero]) {
             self.set(node, 0, part);
@@ -172,12 +197,15 @@ impl<'a> Validation<'a> {
     }
 
     pub(super) fn eye(&mut self, node: &Node) {
-        let (Some(rows), Some(columns)) = (self.integer(node, 0, "the rows"), self.integer(node, 1, "the columns"))
+        let (Some(rows), Some(columns)) =
+            (self.integer(node, 0, "the rows"), self.integer(node, 1, "the columns"))
         else {
             return;
         };
         let Some(diagonal) = self.diagonal(node, 2) else { return };
-        let size = |size: i64| usize::try_from(size).ok().filter(|size| (1..=LARGEST_INTEGER as usize).contains(size));
+        let size = |size: i64| {
+            usize::try_from(size).ok().filter(|size| (1..=LARGEST_INTEGER as usize).contains(size))
+        };
         let (Some(rows), Some(columns)) = (size(rows), size(columns)) else {
             let found = format!("{rows} rows and {columns} columns");
             let valid = format!("1 to {LARGEST_INTEGER} of each");
@@ -194,13 +222,20 @@ impl<'a> Validation<'a> {
     /// Parts behind each other, by the number of places: one for all axes, or one for each.
     pub(super) fn roll(&mut self, node: &Node) {
         let Some(mut data) = self.input(node, 0) else { return };
-        let (Some(shifts), Some(axes)) = (self.integers(node, 1, "the shift"), self.integers(node, 2, "the axes"))
+        let (Some(shifts), Some(axes)) =
+            (self.integers(node, 1, "the shift"), self.integers(node, 2, "the axes"))
         else {
             return;
         };
         if shifts.len() != 1 && shifts.len() != axes.len() {
             let found = format!("{} shifts for {} axes", shifts.len(), axes.len());
-            self.error(node, &node.origin, found, "one shift, or one for each axis", "correct the shifts");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "one shift, or one for each axis",
+                "correct the shifts",
+            );
             return;
         }
         let shape = self.shape_of(&data);
@@ -219,7 +254,11 @@ impl<'a> Validation<'a> {
     fn diagonal(&mut self, node: &Node, port: usize) -> Option<i64> {
         // no matrix is larger than that
         let bounded = |diagonal: i64| diagonal.clamp(-(1 << 32), 1 << 32);
-        if node.inputs.len() <= port { Some(0) } else { self.integer(node, port, "the diagonal").map(bounded) }
+        if node.inputs.len() <= port {
+            Some(0)
+        } else {
+            self.integer(node, port, "the diagonal").map(bounded)
+        }
     }
 
     /// A constant matrix of zeros and ones.
@@ -269,7 +308,10 @@ impl<'a> Validation<'a> {
             };
             let (channel, first) = if of.channel_first { (1, 2) } else { (1 + axes, 1) };
             let places = (0..axes).flat_map(|k| [2 + axes + k, first + k]);
-            ([&shape[..1], &inner, &shape[2..]].concat(), [0, channel].into_iter().chain(places).collect())
+            (
+                [&shape[..1], &inner, &shape[2..]].concat(),
+                [0, channel].into_iter().chain(places).collect(),
+            )
         } else {
             let inner = shape[2..].iter().flat_map(|n| [n / size, size]);
             let places: Vec<usize> = (0..axes).map(|k| 3 + 2 * k).collect();
@@ -277,7 +319,11 @@ impl<'a> Validation<'a> {
                 true => [&[1], &places[..]].concat(),
                 false => [&places[..], &[1]].concat(),
             };
-            let order = [&[0], &channels[..]].concat().into_iter().chain((0..axes).map(|k| 2 + 2 * k)).collect();
+            let order = [&[0], &channels[..]]
+                .concat()
+                .into_iter()
+                .chain((0..axes).map(|k| 2 + 2 * k))
+                .collect();
             (shape[..2].iter().copied().chain(inner).collect(), order)
         };
         let own = strides(&apart);
@@ -287,8 +333,14 @@ impl<'a> Validation<'a> {
             shape: order.iter().map(|&d| apart[d]).collect(),
         };
         let to: Vec<usize> = match of.to_space {
-            true => [shape[0], shape[1] / power].into_iter().chain(shape[2..].iter().map(|n| n * size)).collect(),
-            false => [shape[0], shape[1] * power].into_iter().chain(shape[2..].iter().map(|n| n / size)).collect(),
+            true => [shape[0], shape[1] / power]
+                .into_iter()
+                .chain(shape[2..].iter().map(|n| n * size))
+                .collect(),
+            false => [shape[0], shape[1] * power]
+                .into_iter()
+                .chain(shape[2..].iter().map(|n| n / size))
+                .collect(),
         };
         if let Some(moved) = self.view(node, &x, geometry) {
             self.set_view(node, 0, &moved, Geometry::reshaped(to));
@@ -310,25 +362,46 @@ impl<'a> Validation<'a> {
         for (&axis, (size, scale)) in axes.iter().zip(scaled) {
             let from = shape[axis];
             // before anything is made of the size
-            let to: Vec<usize> =
-                self.shape_of(&x).into_iter().enumerate().map(|(d, own)| if d == axis { size } else { own }).collect();
+            let to: Vec<usize> = self
+                .shape_of(&x)
+                .into_iter()
+                .enumerate()
+                .map(|(d, own)| if d == axis { size } else { own })
+                .collect();
             let Some(()) = self.computable_up_to(node, &to, self.most_folded(node)) else { return };
             let is_cut = of.by == ResizeBy::Factors && scale * from as f32 != size as f32;
-            if is_cut && of.scaling == Scaling::AlignCorners && !matches!(of.sampling, Sampling::Nearest(_)) {
-                let found =
-                    format!("align_corners with the factor {scale} on {from} elements, on which engines do not agree");
+            if is_cut
+                && of.scaling == Scaling::AlignCorners
+                && !matches!(of.sampling, Sampling::Nearest(_))
+            {
+                let found = format!(
+                    "align_corners with the factor {scale} on {from} elements, on which engines do \
+                     not agree"
+                );
                 let valid = "a factor that gives a whole number of elements";
-                self.error(node, &node.origin, found, valid, "give the sizes in place of the factors");
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    valid,
+                    "give the sizes in place of the factors",
+                );
                 return;
             }
-            let places: Vec<f32> = (0..size).map(|out| of.scaling.place(out, scale, from, size)).collect();
+            let places: Vec<f32> =
+                (0..size).map(|out| of.scaling.place(out, scale, from, size)).collect();
             let taken = match of.sampling {
                 Sampling::Nearest(nearest) => {
-                    let places: Vec<usize> = places.iter().map(|&at| nearest.place(at, scale, from)).collect();
+                    let places: Vec<usize> =
+                        places.iter().map(|&at| nearest.place(at, scale, from)).collect();
                     self.repeated(node, &x, axis, &places)
                 }
                 // nothing in between is asked for
-                _ if size == from && places.iter().enumerate().all(|(at, &place)| place == at as f32) => Some(x),
+                _ if size == from
+                    && places.iter().enumerate().all(|(at, &place)| place == at as f32) =>
+                {
+                    Some(x)
+                }
                 _ => self.between(node, &x, axis, &places, of.sampling),
             };
             let Some(taken) = taken else { return };
@@ -338,7 +411,13 @@ impl<'a> Validation<'a> {
     }
 
     /// The new size along each axis, and the factor by which it counts as larger.
-    fn scaled(&mut self, node: &Node, of: Resize, shape: &[usize], axes: &[usize]) -> Option<Vec<(usize, f32)>> {
+    fn scaled(
+        &mut self,
+        node: &Node,
+        of: Resize,
+        shape: &[usize],
+        axes: &[usize],
+    ) -> Option<Vec<(usize, f32)>> {
         let wrong = |reader: &mut Self, found: String| {
             let valid = "a factor above 0, or a size of 1 or more, for each axis";
             reader.error(node, &node.origin, found, valid, "correct the factors or the sizes");
@@ -347,7 +426,9 @@ impl<'a> Validation<'a> {
         if of.by != ResizeBy::Factors {
             let sizes = self.integers(node, 1, "the sizes")?;
             for (&size, &axis) in sizes.iter().zip(axes) {
-                let Some(size) = usize::try_from(size).ok().filter(|&size| (1..=1 << 24).contains(&size)) else {
+                let Some(size) =
+                    usize::try_from(size).ok().filter(|&size| (1..=1 << 24).contains(&size))
+                else {
                     wrong(self, format!("a size of {size}"));
                     return None;
                 };
@@ -394,11 +475,24 @@ impl<'a> Validation<'a> {
 
     /// What is between the elements along an axis: sums of elements by their weights, the first
     /// element first.
-    fn between(&mut self, node: &Node, x: &Known, axis: usize, at: &[f32], sampling: Sampling) -> Option<Known> {
+    fn between(
+        &mut self,
+        node: &Node,
+        x: &Known,
+        axis: usize,
+        at: &[f32],
+        sampling: Sampling,
+    ) -> Option<Known> {
         let shape = self.shape_of(x);
         if at.len() > MOST_BETWEEN {
             let found = format!("{} elements between others", at.len());
-            self.error(node, &node.origin, found, format!("{MOST_BETWEEN} or fewer"), "resize to fewer, or by nearest");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                format!("{MOST_BETWEEN} or fewer"),
+                "resize to fewer, or by nearest",
+            );
             return None;
         }
         let last = shape[axis] as i64 - 1;
@@ -407,14 +501,17 @@ impl<'a> Validation<'a> {
         let around: Vec<(i64, Vec<f32>)> = at.iter().map(|&at| sampling.around(at, last)).collect();
         let mut sum = None;
         for tap in 0..around[0].1.len() {
-            let places: Vec<usize> =
-                around.iter().map(|(first, _)| (first + tap as i64).clamp(0, last) as usize).collect();
+            let places: Vec<usize> = around
+                .iter()
+                .map(|(first, _)| (first + tap as i64).clamp(0, last) as usize)
+                .collect();
             let weights: Vec<f32> = around.iter().map(|(_, weights)| weights[tap]).collect();
             if weights.iter().all(|&weight| weight == 0.0) {
                 continue;
             }
             let taken = self.repeated(node, x, axis, &places)?;
-            let weights = Known::Constant(Tensor::from_f32(of_axis.clone(), &weights)?, x.element());
+            let weights =
+                Known::Constant(Tensor::from_f32(of_axis.clone(), &weights)?, x.element());
             let part = self.computed(node, Elementwise::Multiply, vec![taken, weights])?;
             sum = Some(match sum {
                 None => part,
@@ -428,7 +525,9 @@ impl<'a> Validation<'a> {
     fn repeated(&mut self, node: &Node, x: &Known, axis: usize, places: &[usize]) -> Option<Known> {
         let shape = self.shape_of(x);
         let times = places.len() / shape[axis].max(1);
-        if times * shape[axis] == places.len() && places.iter().enumerate().all(|(at, &place)| place == at / times) {
+        if times * shape[axis] == places.len()
+            && places.iter().enumerate().all(|(at, &place)| place == at / times)
+        {
             // each of them so many times
             let mut from = shape.clone();
             from.insert(axis + 1, 1);
@@ -456,7 +555,8 @@ impl Sampling {
             Self::Cubic { a, exclude_outside } => {
                 let inner = |d: f32| ((a + 2.0) * d - (a + 3.0)) * d * d + 1.0;
                 let outer = |d: f32| ((a * d - 5.0 * a) * d + 8.0 * a) * d - 4.0 * a;
-                let mut weights = vec![outer(rest + 1.0), inner(rest), inner(1.0 - rest), outer(2.0 - rest)];
+                let mut weights =
+                    vec![outer(rest + 1.0), inner(rest), inner(1.0 - rest), outer(2.0 - rest)];
                 if exclude_outside {
                     for (weight, at) in weights.iter_mut().zip(first - 1..) {
                         if !(0..=last).contains(&at) {

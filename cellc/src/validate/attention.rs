@@ -68,7 +68,8 @@ impl<'a> Validation<'a> {
     fn causal_mask(&mut self, node: &Node, queries: usize, keys: usize) -> Option<Known> {
         let shape = vec![queries, keys];
         self.foldable(node, &shape, ElementType::Bool)?;
-        let seen: Vec<i64> = (0..queries * keys).map(|at| i64::from(at % keys <= at / keys)).collect();
+        let seen: Vec<i64> =
+            (0..queries * keys).map(|at| i64::from(at % keys <= at / keys)).collect();
         Some(Known::Constant(Tensor::from_i64(shape, &seen)?, ElementType::Bool))
     }
 }

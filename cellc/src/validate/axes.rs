@@ -31,11 +31,15 @@ pub(super) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
         if let Op::Constant(tensor) = &node.op {
             constants.insert(node.outputs[0].0, tensor);
         }
-        let constant = |port: usize| node.inputs.get(port).and_then(|value| constants.get(&value.0)).copied();
-        let Some(port) = node.inputs.iter().position(|value| followed[value.0].is_some()) else { continue };
+        let constant =
+            |port: usize| node.inputs.get(port).and_then(|value| constants.get(&value.0)).copied();
+        let Some(port) = node.inputs.iter().position(|value| followed[value.0].is_some()) else {
+            continue;
+        };
         let Some((index, axes)) = followed[node.inputs[port].0].clone() else { continue };
         if matches!(node.op, Op::Sequence(..)) {
-            let is_x = roles(&node.op, node.inputs.len()).is_some_and(|roles| roles[port] == CellPort::X);
+            let is_x =
+                roles(&node.op, node.inputs.len()).is_some_and(|roles| roles[port] == CellPort::X);
             if let (true, [Some(rows), Some(steps), ..]) = (is_x, &axes[..]) {
                 found[index].push(SequenceAxes { rows: *rows, steps: *steps, node: place });
             }
@@ -62,16 +66,21 @@ fn passed<'a>(
     match op {
         Op::Convert => Some(axes),
         Op::Elementwise(_) => {
-            let is_small = |other| constant(other).is_some_and(|tensor| tensor.shape().len() <= axes.len());
+            let is_small =
+                |other| constant(other).is_some_and(|tensor| tensor.shape().len() <= axes.len());
             others().all(is_small).then_some(axes)
         }
-        Op::MatMul { transpose_a: false, .. } if port == 0 && constant(1).is_some_and(|b| b.shape().len() == 2) => {
+        Op::MatMul { transpose_a: false, .. }
+            if port == 0 && constant(1).is_some_and(|b| b.shape().len() == 2) =>
+        {
             *axes.last_mut()? = None;
             Some(axes)
         }
         Op::Transpose if port == 0 => {
             let order = constant(1).filter(|order| order.len() == axes.len())?;
-            let axis = |at| usize::try_from(order.get_i64(at)?).ok().and_then(|axis| axes.get(axis).copied());
+            let axis = |at| {
+                usize::try_from(order.get_i64(at)?).ok().and_then(|axis| axes.get(axis).copied())
+            };
             (0..axes.len()).map(axis).collect()
         }
         _ => None,

@@ -53,13 +53,15 @@ impl Validation<'_> {
             let value = &model.values[model.nodes[model.parameters[index]].outputs[0].0];
             let shape = value.shape.as_deref().unwrap_or_default();
             let names = self.parameter_names(model.parameters[index]);
-            let open: Vec<usize> =
-                (0..shape.len()).filter(|&axis| matches!(shape[axis], Dim::Dynamic { .. })).collect();
+            let open: Vec<usize> = (0..shape.len())
+                .filter(|&axis| matches!(shape[axis], Dim::Dynamic { .. }))
+                .collect();
             let is_named = |axis: usize, says: &dyn Fn(&str) -> bool| {
                 let of_axis = |of: &&AxisName| of.axis == axis && names.contains(&of.input);
                 model.axis_names.iter().any(|of| of_axis(&of) && says(&of.name))
             };
-            let is_batch = |axis: &&usize| is_named(**axis, &|name| names_batch(name, shape, **axis));
+            let is_batch =
+                |axis: &&usize| is_named(**axis, &|name| names_batch(name, shape, **axis));
             let named: Vec<usize> = open.iter().filter(is_batch).copied().collect();
             match &open[..] {
                 _ if !named.is_empty() => BatchAxes { axes: named, is_known: true, is_state },
@@ -73,7 +75,9 @@ impl Validation<'_> {
                         BatchAxes { axes: Vec::new(), is_known: true, is_state }
                     }
                     None => {
-                        let converted = |name: &str| NAMED_BY_CONVERTERS.iter().any(|made| name.starts_with(made));
+                        let converted = |name: &str| {
+                            NAMED_BY_CONVERTERS.iter().any(|made| name.starts_with(made))
+                        };
                         let is_known = open.contains(&0) && is_named(0, &converted);
                         BatchAxes { axes: vec![0], is_known, is_state }
                     }

@@ -12,13 +12,22 @@ const MOST_WANTED: usize = 64;
 const MOST_PLACES: usize = 1 << 24;
 
 impl Validation<'_> {
-    pub(super) fn top_k(&mut self, node: &Node, axis: i64, largest: bool, last: bool, sorted_by_place: bool) {
+    pub(super) fn top_k(
+        &mut self,
+        node: &Node,
+        axis: i64,
+        largest: bool,
+        last: bool,
+        sorted_by_place: bool,
+    ) {
         let Some(input) = self.input(node, 0) else { return };
         let Some(count) = self.integer(node, 1, "the number of elements") else { return };
         let shape = self.shape_of(&input);
         let Some(axis) = self.axis(node, axis, shape.len()) else { return };
         let size = shape[axis];
-        let Some(count) = usize::try_from(count).ok().filter(|&count| count > 0 && count <= size.min(MOST_WANTED))
+        let Some(count) = usize::try_from(count)
+            .ok()
+            .filter(|&count| count > 0 && count <= size.min(MOST_WANTED))
         else {
             let found = format!("{count} of {size} elements");
             let valid = format!("1 to {}", size.min(MOST_WANTED));
@@ -27,14 +36,29 @@ impl Validation<'_> {
         };
         if sorted_by_place && count > 1 {
             let found = "the best elements in the order of their places";
-            self.error(node, &node.origin, found, "the best one first", "sort them by their values");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "the best one first",
+                "sort them by their values",
+            );
             return;
         }
         if let Some([values, places]) = self.best(
             node,
             &input,
             axis,
-            TopK { input: Source::Parameter(0), rows: 1, size, count, largest, last, values: None, places: None },
+            TopK {
+                input: Source::Parameter(0),
+                rows: 1,
+                size,
+                count,
+                largest,
+                last,
+                values: None,
+                places: None,
+            },
         ) {
             self.set(node, 0, values);
             self.set(node, 1, places);
@@ -45,12 +69,19 @@ impl Validation<'_> {
         self.all_exact(node, std::slice::from_ref(input))?;
         if top.size > MOST_PLACES {
             let found = format!("the best of {} elements", top.size);
-            self.error(node, &node.origin, found, format!("{MOST_PLACES} elements or fewer"), "split the tensor");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                format!("{MOST_PLACES} elements or fewer"),
+                "split the tensor",
+            );
             return None;
         }
         let shape = self.shape_of(input);
         let own = strides(&shape);
-        let with = |others: &[usize], own: usize| [&others[..axis], &others[axis + 1..], &[own]].concat();
+        let with =
+            |others: &[usize], own: usize| [&others[..axis], &others[axis + 1..], &[own]].concat();
         // the axis last
         let turned = Geometry {
             offset: 0,
@@ -65,7 +96,16 @@ impl Validation<'_> {
         let rows = best.iter().product::<usize>() / top.count;
         let size = top.size;
         let (values_out, places_out) = (Some(values), Some(places));
-        self.emit(node, CoreOp::TopK(TopK { input: source, rows, values: values_out, places: places_out, ..top }));
+        self.emit(
+            node,
+            CoreOp::TopK(TopK {
+                input: source,
+                rows,
+                values: values_out,
+                places: places_out,
+                ..top
+            }),
+        );
         let values = Known::Source(Source::Value(values), input.element());
         self.set_range(&values, self.range_of(input));
         let element = node.outputs.get(1).map(|output| self.model.values[output.0].element);

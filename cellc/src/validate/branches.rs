@@ -33,14 +33,29 @@ impl<'a> Validation<'a> {
     fn choose_at_run_time(&mut self, node: &'a Node, choice: &'a If, condition: &Known) {
         let shape = self.shape_of(condition);
         if shape.iter().product::<usize>() != 1 || condition.element() != ElementType::Bool {
-            let found = format!("a condition of type {} and shape {}", condition.element().name(), shape_text(&shape));
-            self.error(node, &node.origin, found, "one boolean", "compare numbers, and reduce what is several");
+            let found = format!(
+                "a condition of type {} and shape {}",
+                condition.element().name(),
+                shape_text(&shape)
+            );
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "one boolean",
+                "compare numbers, and reduce what is several",
+            );
             return;
         }
-        let Some(condition) = self.view(node, condition, Geometry::reshaped(Vec::new())) else { return };
-        let branches = (self.side(node, &choice.then, true), self.side(node, &choice.otherwise, false));
+        let Some(condition) = self.view(node, condition, Geometry::reshaped(Vec::new())) else {
+            return;
+        };
+        let branches =
+            (self.side(node, &choice.then, true), self.side(node, &choice.otherwise, false));
         let (Some(then), Some(otherwise)) = branches else { return };
-        let Some(()) = self.all_counted(node, &[&then[..], &otherwise[..]].concat()) else { return };
+        let Some(()) = self.all_counted(node, &[&then[..], &otherwise[..]].concat()) else {
+            return;
+        };
         for (port, (then, otherwise)) in then.into_iter().zip(otherwise).enumerate() {
             let shapes = [&then, &otherwise].map(|known| self.shape_of(known));
             if shapes[0] != shapes[1] {
@@ -69,7 +84,9 @@ impl<'a> Validation<'a> {
             return results;
         }
         let (place, way) = self.place_and_way(node, holds);
-        for problem in self.diagnostics.0.iter_mut().skip(before).filter(|p| p.severity == Severity::Error) {
+        for problem in
+            self.diagnostics.0.iter_mut().skip(before).filter(|p| p.severity == Severity::Error)
+        {
             let joined = |text: Option<String>, by: &str, more: &str| {
                 Some(text.map_or(more.to_owned(), |text| format!("{text}{by}{more}")))
             };
@@ -83,22 +100,31 @@ impl<'a> Validation<'a> {
     fn place_and_way(&self, node: &Node, holds: bool) -> (String, String) {
         let name = quoted(&node.name);
         let wording = self.options.wording;
-        let Some(Decision { input, number, equal }) = node.inputs.first().and_then(|&input| self.decides(input)) else {
+        let Some(Decision { input, number, equal }) =
+            node.inputs.first().and_then(|&input| self.decides(input))
+        else {
             let option = wording.of(Setting::Constant);
             let branch = if holds { "then_branch" } else { "else_branch" };
-            let way = format!("if an input decides which branch is taken, fix the input by {option}");
+            let way =
+                format!("if an input decides which branch is taken, fix the input by {option}");
             return (format!("in the {branch} of {name}"), way);
         };
         let name_of = quoted(&input);
         match equal == holds {
             true => {
                 let option = wording.of(Setting::Constant);
-                let way = format!("leave the branch out: fix {name_of} to another number than {number} by {option}");
+                let way = format!(
+                    "leave the branch out: fix {name_of} to another number than {number} by \
+                     {option}"
+                );
                 (format!("in the branch of {name} for {name_of} = {number}"), way)
             }
             false => {
                 let bare = &name_of[1..name_of.len() - 1];
-                let way = format!("leave the branch out, {}", wording.of(Setting::ConstantOf(bare, number)));
+                let way = format!(
+                    "leave the branch out, {}",
+                    wording.of(Setting::ConstantOf(bare, number))
+                );
                 (format!("in the branch of {name} for {name_of} other than {number}"), way)
             }
         }
@@ -107,14 +133,22 @@ impl<'a> Validation<'a> {
     /// What to do where the branches give tensors of two shapes, the first one where the condition
     /// holds: the option that leaves one of them out, if there is one.
     fn one_branch(&self, node: &Node, shapes: &[Vec<usize>; 2]) -> String {
-        let Some(Decision { input, number, equal }) = node.inputs.first().and_then(|&input| self.decides(input)) else {
-            return "give the outputs of both branches the same shape, by padding for example".to_owned();
+        let Some(Decision { input, number, equal }) =
+            node.inputs.first().and_then(|&input| self.decides(input))
+        else {
+            return "give the outputs of both branches the same shape, by padding for example"
+                .to_owned();
         };
         let name_of = quoted(&input);
         let bare = &name_of[1..name_of.len() - 1];
         let option = self.options.wording.of(Setting::ConstantOf(bare, number));
-        let [taken, other] = if equal { [&shapes[0], &shapes[1]] } else { [&shapes[1], &shapes[0]] };
-        format!("fix the input: {option} gives {}, another number {}", shape_text(taken), shape_text(other))
+        let [taken, other] =
+            if equal { [&shapes[0], &shapes[1]] } else { [&shapes[1], &shapes[0]] };
+        format!(
+            "fix the input: {option} gives {}, another number {}",
+            shape_text(taken),
+            shape_text(other)
+        )
     }
 
     /// The input that a condition compares with a number, or that is the condition: 1 where it
@@ -128,9 +162,13 @@ impl<'a> Validation<'a> {
             (made, equal) = (self.moved(made.inputs[0])?, !equal);
         }
         let named = |at: usize| self.parameter_names(at).into_iter().next();
-        let is = |node: &Node| self.model.parameters.iter().find(|&&at| std::ptr::eq(node, &self.model.nodes[at]));
+        let is = |node: &Node| {
+            self.model.parameters.iter().find(|&&at| std::ptr::eq(node, &self.model.nodes[at]))
+        };
         match made.op {
-            Op::Parameter => return Some(Decision { input: named(*is(made)?)?, number: 1.0, equal }),
+            Op::Parameter => {
+                return Some(Decision { input: named(*is(made)?)?, number: 1.0, equal });
+            }
             Op::Elementwise(Elementwise::Equal) => {}
             Op::Elementwise(Elementwise::NotEqual) => equal = !equal,
             _ => return None,
@@ -149,7 +187,11 @@ impl<'a> Validation<'a> {
         loop {
             let made = self.model.nodes.iter().find(|node| node.outputs.contains(&value))?;
             match made.op {
-                Op::Convert | Op::Reshape { .. } | Op::Squeeze { .. } | Op::Unsqueeze | Op::Gather { .. } => {
+                Op::Convert
+                | Op::Reshape { .. }
+                | Op::Squeeze { .. }
+                | Op::Unsqueeze
+                | Op::Gather { .. } => {
                     value = made.inputs[0];
                 }
                 _ => return Some(made),

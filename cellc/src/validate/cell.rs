@@ -4,7 +4,8 @@ use super::{Known, MALFORMED, Validation, floats};
 use crate::core::{Source, WeightSource};
 use crate::diagnostic::{Diagnostic, Origin, WITHOUT_PROJECTIONS};
 use crate::model::{
-    Activation, Cell, CellKind, Direction, LedgerEntry, Node, Op, ResetGate, Spelling, WeightLayout, shape_text,
+    Activation, Cell, CellKind, Direction, LedgerEntry, Node, Op, ResetGate, Spelling,
+    WeightLayout, shape_text,
 };
 
 /// What an input of a recurrent operation is.
@@ -99,7 +100,10 @@ impl Recurrent<'_> {
     }
 
     fn shapes(&self) -> impl Iterator<Item = (CellPort, Option<&Vec<usize>>)> {
-        self.roles.iter().zip(&self.inputs).map(|(role, input)| (*role, input.as_ref().map(|(_, shape)| shape)))
+        self.roles
+            .iter()
+            .zip(&self.inputs)
+            .map(|(role, input)| (*role, input.as_ref().map(|(_, shape)| shape)))
     }
 }
 
@@ -177,19 +181,27 @@ impl<'a> Validation<'a> {
         let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
         let mut right = true;
         let wanted = cell.kind.default_activations();
-        let own_each =
-            recurrent.direction == Some(Direction::Bidirectional) && cell.activations.len() == 2 * wanted.len();
+        let own_each = recurrent.direction == Some(Direction::Bidirectional)
+            && cell.activations.len() == 2 * wanted.len();
         if cell.activations.len() != wanted.len() && !own_each {
             let (takes, roles) = match cell.kind {
                 CellKind::Rnn => ("1", "f"),
-                CellKind::Gru(_) | CellKind::Augru(_) => ("2", "f for z and r, and g for the candidate"),
-                CellKind::Lstm => ("3", "f for f, i and o, g for the candidate, and h for the cell state"),
+                CellKind::Gru(_) | CellKind::Augru(_) => {
+                    ("2", "f for z and r, and g for the candidate")
+                }
+                CellKind::Lstm => {
+                    ("3", "f for f, i and o, g for the candidate, and h for the cell state")
+                }
             };
             let found = match cell.activations.len() {
                 1 => format!("1 activation, but {op} takes {takes}"),
                 n => format!("{n} activations, but {op} takes {takes}"),
             };
-            let help = format!("write {roles}; or leave {} out for {}", node.spelling.activations, names_of(wanted));
+            let help = format!(
+                "write {roles}; or leave {} out for {}",
+                node.spelling.activations,
+                names_of(wanted)
+            );
             self.error(
                 node,
                 node.attribute_origin(node.spelling.activations),
@@ -203,7 +215,13 @@ impl<'a> Validation<'a> {
             if !activation.is_finite() || !Activation::NAMES.contains(&activation.name()) {
                 let found = format!("the activation {activation}");
                 let valid = format!("{}, with finite numbers", Activation::WRITTEN.join(", "));
-                self.error(node, node.attribute_origin(node.spelling.activations), found, valid, "choose another one");
+                self.error(
+                    node,
+                    node.attribute_origin(node.spelling.activations),
+                    found,
+                    valid,
+                    "choose another one",
+                );
                 right = false;
             }
         }
@@ -225,7 +243,13 @@ impl<'a> Validation<'a> {
                 parts => format!("{parts} * {}", node.spelling.hidden_size),
             };
             let help = "connect a B of zeros if the cell has no bias";
-            self.error(node, &node.origin, format!("{op} without B"), format!("B of shape [{size}]"), help);
+            self.error(
+                node,
+                &node.origin,
+                format!("{op} without B"),
+                format!("B of shape [{size}]"),
+                help,
+            );
             right = false;
         }
         let lstm = cell.kind.has_cell_state();
@@ -247,18 +271,40 @@ impl<'a> Validation<'a> {
         if cell.kind.reset_gate() == Some(ResetGate::AfterMatMul) {
             let name = node.spelling.linear_before_reset;
             let found = format!("{op} with {name} = true");
-            self.error(node, node.attribute_origin(name), found, "false", format!("leave {name} out"));
+            self.error(
+                node,
+                node.attribute_origin(name),
+                found,
+                "false",
+                format!("leave {name} out"),
+            );
         }
         let wanted = cell.kind.default_activations();
         if cell.activations.len() == wanted.len() && cell.activations != wanted {
-            let found = format!("{op} with the {} {}", node.spelling.activations, names_of(&cell.activations));
+            let found = format!(
+                "{op} with the {} {}",
+                node.spelling.activations,
+                names_of(&cell.activations)
+            );
             let help = format!("leave {} out", node.spelling.activations);
-            self.error(node, node.attribute_origin(node.spelling.activations), found, names_of(wanted), help);
+            self.error(
+                node,
+                node.attribute_origin(node.spelling.activations),
+                found,
+                names_of(wanted),
+                help,
+            );
         }
         if let Some(clip) = cell.clip {
             let name = node.spelling.clip;
             let found = format!("{op} with the {name} {clip}");
-            self.error(node, node.attribute_origin(name), found, format!("no {name}"), format!("leave {name} out"));
+            self.error(
+                node,
+                node.attribute_origin(name),
+                found,
+                format!("no {name}"),
+                format!("leave {name} out"),
+            );
         }
         if let Some(direction) = recurrent.direction.filter(|d| *d != Direction::Forward) {
             let name = node.spelling.direction;
@@ -272,7 +318,11 @@ impl<'a> Validation<'a> {
     /// Where the weights of a cell come from; `Some(None)` if they are computed. `None` after an
     /// error.
     #[allow(clippy::option_option)] // an error, computed weights, sources
-    fn cell_weights(&mut self, recurrent: &Recurrent, sizes: Sizes) -> Option<Option<WeightSources>> {
+    fn cell_weights(
+        &mut self,
+        recurrent: &Recurrent,
+        sizes: Sizes,
+    ) -> Option<Option<WeightSources>> {
         let mut source = |role: CellPort| recurrent.known(role).map(|known| self.source(known));
         let (w, r, p) = (source(CellPort::W)??, source(CellPort::R)??, source(CellPort::P));
         let tensors = 0..recurrent.cell.layout.bias_tensors().len();
@@ -307,7 +357,13 @@ impl<'a> Validation<'a> {
             if *role == CellPort::Lengths {
                 if element.is_float() {
                     let help = "give the number of steps of each row as integers";
-                    self.error(node, origin, format!("{name} is {}", element.name()), "i32, i64", help);
+                    self.error(
+                        node,
+                        origin,
+                        format!("{name} is {}", element.name()),
+                        "i32, i64",
+                        help,
+                    );
                     right = false;
                 }
                 continue;
@@ -320,11 +376,19 @@ impl<'a> Validation<'a> {
                 right = false;
             }
         }
-        if elements.windows(2).any(|w| w[0].0 != w[1].0) && elements.iter().all(|(e, _)| e.is_float()) {
-            let texts: Vec<String> = elements.iter().map(|(e, name)| format!("{name} {}", e.name())).collect();
-            let found = format!("the inputs of {} differ in type: {}", recurrent.op_name(), texts.join(", "));
+        if elements.windows(2).any(|w| w[0].0 != w[1].0)
+            && elements.iter().all(|(e, _)| e.is_float())
+        {
+            let texts: Vec<String> =
+                elements.iter().map(|(e, name)| format!("{name} {}", e.name())).collect();
+            let found = format!(
+                "the inputs of {} differ in type: {}",
+                recurrent.op_name(),
+                texts.join(", ")
+            );
             let diagnostic = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
-            self.diagnostics.push(diagnostic.valid("one type for all inputs; here all are computed in f32"));
+            self.diagnostics
+                .push(diagnostic.valid("one type for all inputs; here all are computed in f32"));
         }
         right
     }
@@ -350,7 +414,10 @@ impl<'a> Validation<'a> {
             return None;
         }
         if let Some(c) = projected(recurrent) {
-            let found = format!("an h of {hidden_size} elements and a c of {c}: an LSTM with projections (proj_size)");
+            let found = format!(
+                "an h of {hidden_size} elements and a c of {c}: an LSTM with projections \
+                 (proj_size)"
+            );
             let help = format!("PyTorch's export loses the projections; {WITHOUT_PROJECTIONS}");
             self.error(node, &node.origin, found, "an h and a c of one size", help);
             return None;
@@ -358,7 +425,8 @@ impl<'a> Validation<'a> {
         let rank = if sequence { 3 } else { 2 };
         let x = recurrent.shapes().next().and_then(|(_, shape)| shape).filter(|x| x.len() == rank);
         let of_x = |axis: usize| x.map(|x| x[axis]);
-        let (batch, steps, input) = (of_x(0), if sequence { of_x(1) } else { Some(1) }, of_x(rank - 1));
+        let (batch, steps, input) =
+            (of_x(0), if sequence { of_x(1) } else { Some(1) }, of_x(rank - 1));
         let mut right = true;
         for (port, (role, shape)) in recurrent.shapes().enumerate() {
             let Some(shape) = shape else {
@@ -367,7 +435,10 @@ impl<'a> Validation<'a> {
             };
             let wanted = wanted(recurrent, role, hidden_size, [batch, steps, input]);
             let fits = shape.len() == wanted.len()
-                && shape.iter().zip(&wanted).all(|(size, (_, want))| want.is_none_or(|want| want == *size));
+                && shape
+                    .iter()
+                    .zip(&wanted)
+                    .all(|(size, (_, want))| want.is_none_or(|want| want == *size));
             if fits {
                 continue;
             }
@@ -384,7 +455,8 @@ impl<'a> Validation<'a> {
     }
 
     fn other_hidden_size(&mut self, recurrent: &Recurrent, other: usize) {
-        let (node, hidden_size, sequence) = (recurrent.node, recurrent.cell.hidden_size, recurrent.sequence());
+        let (node, hidden_size, sequence) =
+            (recurrent.node, recurrent.cell.hidden_size, recurrent.sequence());
         let of = |(role, shape): (CellPort, Option<&Vec<usize>>)| {
             shape.map(|shape| format!("{} {}", role.name(sequence), shape_text(shape)))
         };
@@ -394,15 +466,22 @@ impl<'a> Validation<'a> {
             .filter_map(of)
             .collect();
         let name = node.spelling.hidden_size;
-        let found = format!("{name} is {hidden_size}, but the tensors are made for {other}: {}", texts.join(", "));
-        let all = recurrent.roles.iter().filter(|r| !matches!(r, CellPort::X | CellPort::Lengths | CellPort::A)).map(
-            |&role| {
-                let sizes = wanted(recurrent, role, hidden_size, [None; 3]);
-                let sizes: Vec<String> =
-                    sizes.iter().map(|(l, n)| n.map_or_else(|| (*l).to_owned(), |n| n.to_string())).collect();
-                format!("{} [{}]", role.name(sequence), sizes.join(", "))
-            },
+        let found = format!(
+            "{name} is {hidden_size}, but the tensors are made for {other}: {}",
+            texts.join(", ")
         );
+        let all = recurrent
+            .roles
+            .iter()
+            .filter(|r| !matches!(r, CellPort::X | CellPort::Lengths | CellPort::A))
+            .map(|&role| {
+                let sizes = wanted(recurrent, role, hidden_size, [None; 3]);
+                let sizes: Vec<String> = sizes
+                    .iter()
+                    .map(|(l, n)| n.map_or_else(|| (*l).to_owned(), |n| n.to_string()))
+                    .collect();
+                format!("{} [{}]", role.name(sequence), sizes.join(", "))
+            });
         let valid = format!("{}, or {name} {other}", all.collect::<Vec<_>>().join(", "));
         let help = format!("write {name}={other}, or give tensors of the other size");
         self.error(node, node.attribute_origin(name), found, valid, help);
@@ -432,7 +511,9 @@ fn wanted(
         CellPort::Lengths => vec![("N", batch)],
         CellPort::W => vec![("rows", rows), ("I", input)],
         CellPort::R => vec![("rows", rows), ("H", Some(hidden_size))],
-        CellPort::B(tensor) => vec![("rows", hidden_size.checked_mul(recurrent.cell.layout.bias_tensors()[tensor]))],
+        CellPort::B(tensor) => {
+            vec![("rows", hidden_size.checked_mul(recurrent.cell.layout.bias_tensors()[tensor]))]
+        }
         CellPort::P => vec![("3H", hidden_size.checked_mul(3))],
         CellPort::A => vec![("N", batch), ("1", Some(1))],
     };
@@ -458,15 +539,21 @@ fn meaning(recurrent: &Recurrent, role: CellPort) -> String {
         (CellPort::X, false) => "N rows of I elements".to_owned(),
         (CellPort::X, true) => "N rows of T steps of I elements".to_owned(),
         (CellPort::H | CellPort::C, false) => "[N, H], N as in x".to_owned(),
-        (CellPort::H | CellPort::C, true) => "[N, D, H], N as in X, D the number of directions".to_owned(),
+        (CellPort::H | CellPort::C, true) => {
+            "[N, D, H], N as in X, D the number of directions".to_owned()
+        }
         (CellPort::Lengths, _) => "the number of steps of each row of X".to_owned(),
         (CellPort::W, false) => format!("[{gates}H, I], I as in x"),
         (CellPort::W, true) => format!("[D, {gates}H, I], I as in X"),
         (CellPort::R, false) => format!("[{gates}H, H]"),
         (CellPort::R, true) => format!("[D, {gates}H, H]"),
         (CellPort::B(_), false) => bias_layout(kind, recurrent.node.spelling),
-        (CellPort::B(_), true) => format!("for each direction {}", bias_layout(kind, recurrent.node.spelling)),
-        (CellPort::P, _) => format!("3 times {}: the peepholes of f, i, o", recurrent.node.spelling.hidden_size),
+        (CellPort::B(_), true) => {
+            format!("for each direction {}", bias_layout(kind, recurrent.node.spelling))
+        }
+        (CellPort::P, _) => {
+            format!("3 times {}: the peepholes of f, i, o", recurrent.node.spelling.hidden_size)
+        }
         (CellPort::A, false) => "[N, 1], N as in x".to_owned(),
         (CellPort::A, true) => "[N, T, 1], N and T as in X".to_owned(),
     }
@@ -490,11 +577,15 @@ fn other_hidden_size(recurrent: &Recurrent) -> Option<usize> {
         let Some(shape) = shape else { return true };
         let wanted = wanted(recurrent, role, other, [None; 3]);
         // what overflows fits nothing
-        let sizes = wanted.iter().filter(|(letter, size)| *letter != "rows" || size.is_some()).count();
+        let sizes =
+            wanted.iter().filter(|(letter, size)| *letter != "rows" || size.is_some()).count();
         role == CellPort::X
             || shape.len() == wanted.len()
                 && sizes == wanted.len()
-                && shape.iter().zip(wanted).all(|(size, (_, want))| want.is_none_or(|want| want == *size))
+                && shape
+                    .iter()
+                    .zip(wanted)
+                    .all(|(size, (_, want))| want.is_none_or(|want| want == *size))
     });
     (fits && other != recurrent.cell.hidden_size && other > 0).then_some(other)
 }
@@ -509,7 +600,9 @@ fn bias_layout(kind: CellKind, spelling: &Spelling) -> String {
             format!("3 times {size}, the sums Wb + Rb of the gates z, r, h ({after} is false)")
         }
         CellKind::Gru(ResetGate::AfterMatMul) | CellKind::Augru(ResetGate::AfterMatMul) => {
-            format!("4 times {size}: Wb + Rb of z, Wb + Rb of r, Wb of h, Rb of h ({after} is true)")
+            format!(
+                "4 times {size}: Wb + Rb of z, Wb + Rb of r, Wb of h, Rb of h ({after} is true)"
+            )
         }
     }
 }
@@ -526,14 +619,18 @@ fn advice(
     let found = format!("{} has the shape {}", role.name(sequence), shape_text(shape));
     let of_sequence = !sequence && shape.len() == wanted.len() + 1 && shape[0] == 1;
     let length = shape.last().copied().filter(|_| shape.len() == wanted.len() || of_sequence);
-    if let Some(length) = length.filter(|length| matches!(role, CellPort::B(_)) && length % cell.hidden_size == 0) {
+    if let Some(length) =
+        length.filter(|length| matches!(role, CellPort::B(_)) && length % cell.hidden_size == 0)
+    {
         const ONNX: &str = "this is ONNX's layout, Wb of z, r, h, then Rb of z, r, h";
         let both = |layout: &str, help: &str| Some((layout.to_owned(), help.to_owned()));
         let parts = length / cell.hidden_size;
         let layout = match (cell.kind.reset_gate(), cell.kind, parts) {
-            (Some(ResetGate::AfterMatMul), _, 6) => {
-                both(ONNX, "add Wb and Rb of z and of r, and keep those of h apart: [Wbz + Rbz, Wbr + Rbr, Wbh, Rbh]")
-            }
+            (Some(ResetGate::AfterMatMul), _, 6) => both(
+                ONNX,
+                "add Wb and Rb of z and of r, and keep those of h apart: [Wbz + Rbz, Wbr + Rbr, \
+                 Wbh, Rbh]",
+            ),
             (Some(ResetGate::BeforeMatMul), _, 6) => {
                 both(ONNX, "add Wb and Rb of every gate: [Wbz + Rbz, Wbr + Rbr, Wbh + Rbh]")
             }
@@ -545,7 +642,9 @@ fn advice(
                 format!("this is the layout for {after} true"),
                 format!("set {after} to true, or add the last two parts"),
             )),
-            (None, CellKind::Rnn, 2) => both("this is ONNX's layout, Wb, then Rb", "add the two halves"),
+            (None, CellKind::Rnn, 2) => {
+                both("this is ONNX's layout, Wb, then Rb", "add the two halves")
+            }
             (None, CellKind::Lstm, 8) => both(
                 "this is ONNX's layout, Wb of i, o, f, c, then Rb of them",
                 "add the two halves, and put the gates in the order f, i, c, o",
@@ -558,14 +657,21 @@ fn advice(
     }
     if of_sequence {
         let help = match role {
-            CellPort::X => "remove the first dimension: a cell takes one step, without a dimension of time",
-            _ => "remove the first dimension: directions belong to sequences and to ONNX, a cell has one",
+            CellPort::X => {
+                "remove the first dimension: a cell takes one step, without a dimension of time"
+            }
+            _ => {
+                "remove the first dimension: directions belong to sequences and to ONNX, a cell \
+                 has one"
+            }
         };
         return (found, help.to_owned());
     }
     if sequence && shape.len() + 1 == wanted.len() {
         let help = match role {
-            CellPort::X | CellPort::A => "add a dimension of time: a sequence takes all steps at once",
+            CellPort::X | CellPort::A => {
+                "add a dimension of time: a sequence takes all steps at once"
+            }
             _ => "add a dimension of directions: 1 of one direction, 2 of both",
         };
         return (found, help.to_owned());
@@ -576,20 +682,27 @@ fn advice(
         && rows.is_none_or(|n| n == *b)
         && columns.is_none_or(|n| n == *a)
     {
-        return (found, "transpose it: the weights of one unit are a row here, a column in Keras".to_owned());
+        return (
+            found,
+            "transpose it: the weights of one unit are a row here, a column in Keras".to_owned(),
+        );
     }
     let last = shape.len() == wanted.len();
     let help = match (role, cell.kind) {
         (CellPort::X, _) if sequence => "give X three dimensions",
         (CellPort::X, _) => "give x two dimensions",
-        (CellPort::H, _) if !sequence && last && shape[1] == cell.hidden_size => "give x and h the same number of rows",
+        (CellPort::H, _) if !sequence && last && shape[1] == cell.hidden_size => {
+            "give x and h the same number of rows"
+        }
         (CellPort::H | CellPort::C | CellPort::Lengths, _)
             if last && shape.last() == wanted.last().and_then(|(_, n)| n.as_ref()) =>
         {
             "give all of them the same N and D"
         }
         (CellPort::Lengths | CellPort::A, _) if last => "give all of them the same N and T",
-        (CellPort::W, _) if last && Some(shape[0]) == wanted[0].1 => "give the rows of x and of W the same length",
+        (CellPort::W, _) if last && Some(shape[0]) == wanted[0].1 => {
+            "give the rows of x and of W the same length"
+        }
         (CellPort::B(_), CellKind::Gru(_) | CellKind::Augru(_)) => {
             return (found, format!("give the tensor this shape, or correct {size} or {after}"));
         }

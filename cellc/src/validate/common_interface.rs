@@ -24,13 +24,20 @@ impl Validation<'_> {
             );
         }
         if self.options.output.language != Language::C {
-            let help = "generate C, or use the trait `Cell` of cellc-runtime, which is common to all models in Rust";
-            refuse("the common interface is asked for, and the output is not C".to_owned(), "C", help);
+            let help = "generate C, or use the trait `Cell` of cellc-runtime, which is common to \
+                all models in Rust";
+            refuse(
+                "the common interface is asked for, and the output is not C".to_owned(),
+                "C",
+                help,
+            );
         }
-        let weights: Vec<_> = self.valid.parameters.iter().filter(|parameter| parameter.weight).collect();
+        let weights: Vec<_> =
+            self.valid.parameters.iter().filter(|parameter| parameter.weight).collect();
         if let Some(first) = weights.first() {
             let name = quoted(first.names.first().map_or("", String::as_str));
-            let found = format!("the common interface cannot give weights at run time, as {name} is given");
+            let found =
+                format!("the common interface cannot give weights at run time, as {name} is given");
             refuse(
                 found,
                 "constant weights",
@@ -38,7 +45,8 @@ impl Validation<'_> {
             );
         }
         if self.options.machine.threads == Threads::Two {
-            let found = "the common interface cannot give a step the pool of a second thread".to_owned();
+            let found =
+                "the common interface cannot give a step the pool of a second thread".to_owned();
             refuse(
                 found,
                 "one thread",
@@ -53,5 +61,7 @@ impl Validation<'_> {
 fn is_header(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let stem = name.strip_suffix(".h").unwrap_or_default();
-    !stem.is_empty() && name.len() <= 200 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+    !stem.is_empty()
+        && name.len() <= 200
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }

@@ -5,8 +5,12 @@
 use super::cell::{CellPort, Recurrent, Sizes};
 use super::shape::{Geometry, signed, strides};
 use super::{Known, Validation};
-use crate::core::{CoreLoop, CoreOp, Integers, Lengths, LoopCarried, LoopResult, LoopSlice, Source};
-use crate::model::{Activation, BiasPart, CellKind, Coupled, Direction, Elementwise, ResetGate, Tensor};
+use crate::core::{
+    CoreLoop, CoreOp, Integers, Lengths, LoopCarried, LoopResult, LoopSlice, Source,
+};
+use crate::model::{
+    Activation, BiasPart, CellKind, Coupled, Direction, Elementwise, ResetGate, Tensor,
+};
 
 /// The operands of one direction that no step changes.
 struct Operands {
@@ -33,7 +37,11 @@ type Outputs = (Known, State);
 
 impl<'a> Validation<'a> {
     /// Computes a recurrent operation whose weights are computed; `None` after an error.
-    pub(super) fn with_computed_weights(&mut self, recurrent: &Recurrent<'a>, sizes: Sizes) -> Option<()> {
+    pub(super) fn with_computed_weights(
+        &mut self,
+        recurrent: &Recurrent<'a>,
+        sizes: Sizes,
+    ) -> Option<()> {
         let node = recurrent.node;
         let Some(direction) = recurrent.direction else {
             let operands = self.operands(recurrent, sizes, (0, 1))?;
@@ -52,12 +60,14 @@ impl<'a> Validation<'a> {
         let mask = self.steps_of_rows(recurrent, sizes)?;
         let (mut ys, mut hs, mut cs) = (Vec::new(), Vec::new(), Vec::new());
         for (set, &reverse) in ways.iter().enumerate() {
-            let (y, state) = self.over_time(recurrent, sizes, ((set, ways.len()), reverse), mask.as_ref())?;
+            let (y, state) =
+                self.over_time(recurrent, sizes, ((set, ways.len()), reverse), mask.as_ref())?;
             ys.push(y);
             hs.push(state.h);
             cs.extend(state.c);
         }
-        for (port, parts) in [ys, hs, cs].into_iter().filter(|parts| !parts.is_empty()).enumerate() {
+        for (port, parts) in [ys, hs, cs].into_iter().filter(|parts| !parts.is_empty()).enumerate()
+        {
             let whole = self.put_together(node, &parts, 1)?;
             self.set(node, port, whole);
         }
@@ -78,7 +88,11 @@ impl<'a> Validation<'a> {
         let mut first = self.initial(recurrent, sizes, set)?;
         if let Some(mask) = mask {
             // a row without steps ends in zeros: its first step decides
-            let any = self.view(node, mask, Geometry { offset: 0, strides: vec![1, 1], shape: vec![batch, 1] })?;
+            let any = self.view(
+                node,
+                mask,
+                Geometry { offset: 0, strides: vec![1, 1], shape: vec![batch, 1] },
+            )?;
             first.h = self.where_running(recurrent, &any, &first.h, None)?;
             first.c = match first.c {
                 Some(c) => Some(self.where_running(recurrent, &any, &c, None)?),
@@ -110,7 +124,8 @@ impl<'a> Validation<'a> {
         let body = std::mem::replace(&mut self.current.nodes, outside);
         let (y, after) = after?;
         self.countable(node, steps, u32::MAX as usize)?;
-        let mut carried = vec![LoopCarried { initial: h.0, value: h.1, next: self.source(&after.h)? }];
+        let mut carried =
+            vec![LoopCarried { initial: h.0, value: h.1, next: self.source(&after.h)? }];
         if let (Some((initial, value)), Some(next)) = (c, &after.c) {
             carried.push(LoopCarried { initial, value, next: self.source(next)? });
         }
@@ -126,10 +141,14 @@ impl<'a> Validation<'a> {
             Some(c) => Some(result(self, c, None, vec![batch, hidden])?),
             None => None,
         };
-        self.emit(node, CoreOp::Loop(CoreLoop { trips: steps, slices, carried, running: None, body, results }));
+        self.emit(
+            node,
+            CoreOp::Loop(CoreLoop { trips: steps, slices, carried, running: None, body, results }),
+        );
         let of_y = [hidden, 0, batch * hidden, 1];
         let shape = vec![batch, 1, steps, hidden];
-        let y = self.view(node, &y, Geometry { offset: 0, strides: signed(of_y.to_vec()), shape })?;
+        let y =
+            self.view(node, &y, Geometry { offset: 0, strides: signed(of_y.to_vec()), shape })?;
         let of_state = Geometry::reshaped(vec![batch, 1, hidden]);
         let h = self.view(node, &last_h, of_state.clone())?;
         let c = if let Some(c) = last_c { Some(self.view(node, &c, of_state)?) } else { None };
@@ -157,7 +176,9 @@ impl<'a> Validation<'a> {
             y = self.where_running(recurrent, &running, &after.h, None)?;
             after.h = self.where_running(recurrent, &running, &after.h, Some(&before.h))?;
             after.c = match (&after.c, &before.c) {
-                (Some(after), Some(before)) => Some(self.where_running(recurrent, &running, after, Some(before))?),
+                (Some(after), Some(before)) => {
+                    Some(self.where_running(recurrent, &running, after, Some(before))?)
+                }
                 _ => None,
             };
         }
@@ -176,7 +197,8 @@ impl<'a> Validation<'a> {
         let node = recurrent.node;
         let half = self.number_like(running, 0.5)?;
         let condition = self.computed(node, Elementwise::Greater, vec![running.clone(), half])?;
-        let otherwise = if let Some(known) = otherwise { known.clone() } else { self.number_like(then, 0.0)? };
+        let otherwise =
+            if let Some(known) = otherwise { known.clone() } else { self.number_like(then, 0.0)? };
         self.computed(node, Elementwise::Select, vec![condition, then.clone(), otherwise])
     }
 
@@ -212,12 +234,18 @@ impl<'a> Validation<'a> {
     }
 
     /// h and c before the first step.
-    fn initial(&mut self, recurrent: &Recurrent<'a>, sizes: Sizes, (set, sets): (usize, usize)) -> Option<State> {
+    fn initial(
+        &mut self,
+        recurrent: &Recurrent<'a>,
+        sizes: Sizes,
+        (set, sets): (usize, usize),
+    ) -> Option<State> {
         let hidden = recurrent.cell.hidden_size;
         let mut of = |role: CellPort| {
             let known = recurrent.known(role)?;
             let strides = vec![(sets * hidden) as isize, 1];
-            let geometry = Geometry { offset: set * hidden, strides, shape: vec![sizes.batch, hidden] };
+            let geometry =
+                Geometry { offset: set * hidden, strides, shape: vec![sizes.batch, hidden] };
             self.view(recurrent.node, known, geometry)
         };
         let h = of(CellPort::H)?;
@@ -226,7 +254,12 @@ impl<'a> Validation<'a> {
     }
 
     /// The operands that no step changes, of a direction's set of weights.
-    fn operands(&mut self, recurrent: &Recurrent<'a>, sizes: Sizes, (set, _): (usize, usize)) -> Option<Operands> {
+    fn operands(
+        &mut self,
+        recurrent: &Recurrent<'a>,
+        sizes: Sizes,
+        (set, _): (usize, usize),
+    ) -> Option<Operands> {
         let (node, cell, hidden) = (recurrent.node, recurrent.cell, recurrent.cell.hidden_size);
         let x = recurrent.known(CellPort::X)?;
         let (batch, input) = (sizes.batch, sizes.input);
@@ -234,7 +267,11 @@ impl<'a> Validation<'a> {
             None => x.clone(),
             Some(_) => {
                 let strides = signed(vec![input, sizes.steps * input, 1]);
-                self.view(node, x, Geometry { offset: 0, strides, shape: vec![sizes.steps, batch, input] })?
+                self.view(
+                    node,
+                    x,
+                    Geometry { offset: 0, strides, shape: vec![sizes.steps, batch, input] },
+                )?
             }
         };
         let rows = |gate: usize, columns: usize| Geometry {
@@ -279,7 +316,12 @@ impl<'a> Validation<'a> {
     }
 
     /// The addends `[1, H]` of a part of B; none where B is left out.
-    fn biases_of(&mut self, recurrent: &Recurrent<'a>, set: usize, part: usize) -> Option<Vec<Known>> {
+    fn biases_of(
+        &mut self,
+        recurrent: &Recurrent<'a>,
+        set: usize,
+        part: usize,
+    ) -> Option<Vec<Known>> {
         let (cell, hidden) = (recurrent.cell, recurrent.cell.hidden_size);
         let parts = cell.layout.bias_tensors();
         let mut addends = Vec::new();
@@ -356,7 +398,11 @@ impl Step<'_, '_> {
         let node = self.recurrent.node;
         let sum = match self.recurrent.cell.clip {
             None => sum,
-            Some(clip) => self.validation.computed(node, Elementwise::Clamp { min: -clip, max: clip }, vec![sum])?,
+            Some(clip) => self.validation.computed(
+                node,
+                Elementwise::Clamp { min: -clip, max: clip },
+                vec![sum],
+            )?,
         };
         let activation = Elementwise::Activation(self.operands.activations[function]);
         self.validation.computed(node, activation, vec![sum])

@@ -10,11 +10,14 @@ use super::shape::{Geometry, signed, strides};
 use super::steps::ShortOf;
 use super::until::Ending;
 use super::{Known, Validation};
-use crate::core::{Convolve, CoreOp, Dense, MOST_PRODUCTS, MatMul, Pointwise, PointwiseFunction, Source, WeightSource};
+use crate::core::{
+    Convolve, CoreOp, Dense, MOST_PRODUCTS, MatMul, Pointwise, PointwiseFunction, Source,
+    WeightSource,
+};
 use crate::diagnostic::quoted;
 use crate::model::{
-    Convolution, ElementType, Elementwise, Groups, Node, Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Rounding,
-    Tensor, Window, counted, shape_text,
+    Convolution, ElementType, Elementwise, Groups, Node, Op, OutputSizes, PadMode, Padding, Pool,
+    PoolKind, Rounding, Tensor, Window, counted, shape_text,
 };
 use crate::request::WeightFormat;
 
@@ -45,7 +48,8 @@ impl Axis {
     fn has_window_of_pads(self, windows: usize) -> bool {
         (0..windows).any(|window| {
             let first = (window * self.stride) as i64 - self.begin;
-            !(0..self.kernel).any(|tap| (0..self.size as i64).contains(&(first + (tap * self.dilation) as i64)))
+            !(0..self.kernel)
+                .any(|tap| (0..self.size as i64).contains(&(first + (tap * self.dilation) as i64)))
         })
     }
 
@@ -93,10 +97,17 @@ impl Lines {
             before.end += i64::from(last.end > 0);
             (last.begin, last.end) = (gap, 0);
         }
-        let sizes: Vec<usize> = padded.iter().map(|axis| axis.size + (axis.begin + axis.end) as usize).collect();
+        let sizes: Vec<usize> =
+            padded.iter().map(|axis| axis.size + (axis.begin + axis.end) as usize).collect();
         let strides = strides(&sizes);
-        let positions = counts.iter().zip(&strides).map(|(count, stride)| (count - 1) * stride).sum::<usize>() + 1;
-        let taps = padded.iter().zip(&strides).map(|(axis, stride)| (axis.kernel, axis.dilation * stride)).collect();
+        let positions =
+            counts.iter().zip(&strides).map(|(count, stride)| (count - 1) * stride).sum::<usize>()
+                + 1;
+        let taps = padded
+            .iter()
+            .zip(&strides)
+            .map(|(axis, stride)| (axis.kernel, axis.dilation * stride))
+            .collect();
         Some(Self { padded, start, positions, taps, strides })
     }
 }
@@ -139,9 +150,17 @@ enum PadValue {
 impl<'a> Validation<'a> {
     /// The axes of an operation whose windows move over the last dimensions of a tensor; `None`
     /// after an error.
-    fn axes(&mut self, node: &Node, window: &Window, spatial: &[usize], kernel: &[usize]) -> Option<Vec<Axis>> {
+    fn axes(
+        &mut self,
+        node: &Node,
+        window: &Window,
+        spatial: &[usize],
+        kernel: &[usize],
+    ) -> Option<Vec<Axis>> {
         let rank = spatial.len();
-        let or = |given: &[usize], default: usize| if given.is_empty() { vec![default; rank] } else { given.to_vec() };
+        let or = |given: &[usize], default: usize| {
+            if given.is_empty() { vec![default; rank] } else { given.to_vec() }
+        };
         let (steps, dilations) = (or(&window.strides, 1), or(&window.dilations, 1));
         let lengths = [steps.len(), dilations.len(), kernel.len()];
         let zero = steps.iter().chain(&dilations).chain(kernel).any(|&n| n == 0);
@@ -152,12 +171,24 @@ impl<'a> Validation<'a> {
                 shape_text(&dilations),
                 shape_text(kernel)
             );
-            self.error(node, &node.origin, found, "a number of 1 or more for each dimension", "correct the attributes");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "a number of 1 or more for each dimension",
+                "correct the attributes",
+            );
             return None;
         }
         let large = |n: &usize| *n > 1 << 24;
         if steps.iter().chain(&dilations).chain(kernel).any(large) {
-            self.error(node, &node.origin, "a stride or dilation above 2^24", "smaller ones", "correct the attributes");
+            self.error(
+                node,
+                &node.origin,
+                "a stride or dilation above 2^24",
+                "smaller ones",
+                "correct the attributes",
+            );
             return None;
         }
         let mut axes = Vec::new();
@@ -173,21 +204,34 @@ impl<'a> Validation<'a> {
             (axis.begin, axis.end) = match &window.padding {
                 Padding::Explicit { begin, end } if begin.is_empty() && end.is_empty() => (0, 0),
                 Padding::Explicit { begin, end } => match (begin.get(at), end.get(at)) {
-                    (Some(&begin), Some(&end)) if begin.unsigned_abs().max(end.unsigned_abs()) <= 1 << 24 => {
+                    (Some(&begin), Some(&end))
+                        if begin.unsigned_abs().max(end.unsigned_abs()) <= 1 << 24 =>
+                    {
                         (begin, end)
                     }
                     _ => {
                         let found = format!("pads {} and {}", shape_text(begin), shape_text(end));
-                        self.error(node, &node.origin, found, format!("{rank} at either side"), "correct the pads");
+                        self.error(
+                            node,
+                            &node.origin,
+                            found,
+                            format!("{rank} at either side"),
+                            "correct the pads",
+                        );
                         return None;
                     }
                 },
                 Padding::Valid => (0, 0),
                 Padding::SameUpper | Padding::SameLower => {
                     let windows = axis.size.div_ceil(axis.stride);
-                    let total = ((windows - 1) * axis.stride + axis.reach()).saturating_sub(axis.size) as i64;
+                    let total = ((windows - 1) * axis.stride + axis.reach())
+                        .saturating_sub(axis.size) as i64;
                     let less = total / 2;
-                    if window.padding == Padding::SameUpper { (less, total - less) } else { (total - less, less) }
+                    if window.padding == Padding::SameUpper {
+                        (less, total - less)
+                    } else {
+                        (total - less, less)
+                    }
                 }
             };
             axes.push(axis);
@@ -203,8 +247,18 @@ impl<'a> Validation<'a> {
             let sizes: Vec<usize> = axes.iter().map(|axis| axis.size).collect();
             let reach: Vec<usize> = axes.iter().map(|axis| axis.reach()).collect();
             let help = self.longer_input(node);
-            let found = format!("a kernel that reaches over {} of {}", shape_text(&reach), shape_text(&sizes));
-            self.error(node, &node.origin, found, "an input, with its pads, as long as the kernel", help);
+            let found = format!(
+                "a kernel that reaches over {} of {}",
+                shape_text(&reach),
+                shape_text(&sizes)
+            );
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "an input, with its pads, as long as the kernel",
+                help,
+            );
         }
         counts
     }
@@ -215,7 +269,14 @@ impl<'a> Validation<'a> {
         let mut x = x.clone();
         let value = PadValue::Number(value);
         for (at, axis) in axes.iter().enumerate() {
-            x = self.pad_axis(node, &x, first + at, (axis.begin, axis.end), PadMode::Constant, &value)?;
+            x = self.pad_axis(
+                node,
+                &x,
+                first + at,
+                (axis.begin, axis.end),
+                PadMode::Constant,
+                &value,
+            )?;
         }
         Some(x)
     }
@@ -243,7 +304,8 @@ impl<'a> Validation<'a> {
         if begin < 0 || end < 0 {
             let size = self.shape_of(&x)[axis] as i64;
             let (start, cut) = ((-begin).max(0), (-end).max(0));
-            let Some(count) = usize::try_from(size - start - cut).ok().filter(|&count| count > 0) else {
+            let Some(count) = usize::try_from(size - start - cut).ok().filter(|&count| count > 0)
+            else {
                 let found = format!("pads of {begin} and {end} on {size} elements");
                 self.error(node, &node.origin, found, "something that is left", "correct the pads");
                 return None;
@@ -260,7 +322,8 @@ impl<'a> Validation<'a> {
             PadMode::Symmetric | PadMode::Wrap => size,
         };
         if begin > most || end > most {
-            let found = format!("pads of {begin} and {end} by the elements of a side, on {size} elements");
+            let found =
+                format!("pads of {begin} and {end} by the elements of a side, on {size} elements");
             self.error(node, &node.origin, found, format!("at most {most}"), "correct the pads");
             return None;
         }
@@ -272,7 +335,10 @@ impl<'a> Validation<'a> {
             PadMode::Symmetric => ((begin.saturating_sub(1), -1), (size - 1, -1)),
             PadMode::Wrap => ((size - begin, 1), (0, 1)),
         };
-        let side = |this: &mut Self, count: usize, (start, step): (usize, isize)| -> Option<Option<Known>> {
+        let side = |this: &mut Self,
+                    count: usize,
+                    (start, step): (usize, isize)|
+         -> Option<Option<Known>> {
             if count == 0 {
                 return Some(None);
             }
@@ -285,7 +351,9 @@ impl<'a> Validation<'a> {
                 PadValue::Number(number) => *number,
                 PadValue::Computed(value) => {
                     let strides = vec![0; shape.len()];
-                    return this.view(node, value, Geometry { offset: 0, strides, shape }).map(Some);
+                    return this
+                        .view(node, value, Geometry { offset: 0, strides, shape })
+                        .map(Some);
                 }
             };
             this.foldable(node, &shape, ElementType::F32)?;
@@ -300,7 +368,9 @@ impl<'a> Validation<'a> {
     /// Pad: by axis of the data, or by those that the fifth input names.
     pub(super) fn pad(&mut self, node: &'a Node, mode: PadMode) {
         let Some(x) = self.input(node, 0) else { return };
-        let (Some(begin), Some(end)) = (self.integers(node, 1, "the pads"), self.integers(node, 2, "the pads")) else {
+        let (Some(begin), Some(end)) =
+            (self.integers(node, 1, "the pads"), self.integers(node, 2, "the pads"))
+        else {
             return;
         };
         let value = match self.input(node, 3) {
@@ -329,7 +399,13 @@ impl<'a> Validation<'a> {
         once.dedup();
         if begin.len() != axes.len() || end.len() != axes.len() || once.len() != axes.len() {
             let found = format!("{} and {} pads for {} axes", begin.len(), end.len(), axes.len());
-            self.error(node, &node.origin, found, "two for each axis, each axis once", "correct the pads");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "two for each axis, each axis once",
+                "correct the pads",
+            );
             return;
         }
         if begin.iter().chain(&end).any(|pad| pad.unsigned_abs() > 1 << 24) {
@@ -346,7 +422,9 @@ impl<'a> Validation<'a> {
         self.note_lookback(node, &x, Before::Pads, fronts.collect());
         let mut padded = x;
         for ((axis, begin), end) in axes.into_iter().zip(begin).zip(end) {
-            let Some(next) = self.pad_axis(node, &padded, axis, (begin, end), mode, &value) else { return };
+            let Some(next) = self.pad_axis(node, &padded, axis, (begin, end), mode, &value) else {
+                return;
+            };
             padded = next;
         }
         self.set(node, 0, padded);
@@ -356,7 +434,10 @@ impl<'a> Validation<'a> {
     fn longer_input(&self, node: &Node) -> String {
         const LONGER: &str = "give a longer input";
         match &self.over_time.short_of {
-            Some(short) if std::ptr::eq(&raw const self.model.nodes[short.node], node) && short.size == 1 => {
+            Some(short)
+                if std::ptr::eq(&raw const self.model.nodes[short.node], node)
+                    && short.size == 1 =>
+            {
                 let inputs = counted(short.missing, "input");
                 let each = inputs.strip_prefix("1 ").unwrap_or(&inputs);
                 format!(
@@ -377,7 +458,8 @@ impl<'a> Validation<'a> {
             (short.next(), short.next(), self.current.depth, &self.over_time.short_of)
         {
             let (node, missing) = (self.current.layer.outer, missing(axis) as usize);
-            self.over_time.short_of = Some(ShortOf { node, axis: at, rank: axes.len(), size: axis.size, missing });
+            self.over_time.short_of =
+                Some(ShortOf { node, axis: at, rank: axes.len(), size: axis.size, missing });
         }
     }
 
@@ -397,9 +479,19 @@ impl<'a> Validation<'a> {
         let shape = self.shape_of(&x);
         let own = signed(strides(&shape));
         let along = axes.iter().zip(counts).zip(&own[2..]);
-        let positions = along.map(|((axis, &count), &stride)| (count, stride * axis.stride as isize)).collect();
-        let taps = axes.iter().zip(&own[2..]).map(|(axis, &stride)| (axis.kernel, stride * axis.dilation as isize));
-        Patches { batch: (shape[0], own[0]), channels: (shape[1], own[1]), positions, taps: taps.collect(), x }
+        let positions =
+            along.map(|((axis, &count), &stride)| (count, stride * axis.stride as isize)).collect();
+        let taps = axes
+            .iter()
+            .zip(&own[2..])
+            .map(|(axis, &stride)| (axis.kernel, stride * axis.dilation as isize));
+        Patches {
+            batch: (shape[0], own[0]),
+            channels: (shape[1], own[1]),
+            positions,
+            taps: taps.collect(),
+            x,
+        }
     }
 
     pub(super) fn convolution(&mut self, node: &'a Node, of: &Convolution) {
@@ -410,13 +502,18 @@ impl<'a> Validation<'a> {
 
     /// What a convolution gives; without the last elements along one of the axes over which windows
     /// move, where `cut` says how many, and only pads make them: `None` also where more do.
-    pub(super) fn convolved(&mut self, node: &'a Node, of: &Convolution, cut: Option<(usize, usize)>) -> Option<Known> {
+    pub(super) fn convolved(
+        &mut self,
+        node: &'a Node,
+        of: &Convolution,
+        cut: Option<(usize, usize)>,
+    ) -> Option<Known> {
         let (x, w) = (self.input(node, 0)?, self.input(node, 1)?);
         self.all_floats(node, &[x.clone(), w.clone()])?;
         let (shape, mut weights) = (self.shape_of(&x), self.shape_of(&w));
         let mut w = w;
-        let valid =
-            "data [N, C, ..], weights [M, C / groups, ..] (transposed [C, M / groups, ..]) of as many dimensions";
+        let valid = "data [N, C, ..], weights [M, C / groups, ..] (transposed [C, M / groups, ..]) \
+            of as many dimensions";
         let groups = match of.groups {
             Groups::Count(count) => count,
             // the first dimension of the weights counts the groups
@@ -439,7 +536,12 @@ impl<'a> Validation<'a> {
             && if of.transposed { weights[0] == channels } else { weights[1] * groups == channels };
         if !fits {
             let shapes = [shape, weights];
-            self.shapes_differ(node, &shapes, valid, &format!("correct the shapes, or the number of groups, {groups}"));
+            self.shapes_differ(
+                node,
+                &shapes,
+                valid,
+                &format!("correct the shapes, or the number of groups, {groups}"),
+            );
             return None;
         }
         let kernel = weights[2..].to_vec();
@@ -472,7 +574,11 @@ impl<'a> Validation<'a> {
         geometry.strides.extend(own[2..].iter().map(|stride| -stride));
         geometry.shape.extend(&kernel);
         let w = self.view(node, &w, geometry)?;
-        let w = self.view(node, &w, Geometry::reshaped([&[groups * outer, inner], &kernel[..]].concat()))?;
+        let w = self.view(
+            node,
+            &w,
+            Geometry::reshaped([&[groups * outer, inner], &kernel[..]].concat()),
+        )?;
         self.sums(node, &x, &w, groups, &axes, &kernel)
     }
 
@@ -494,7 +600,9 @@ impl<'a> Validation<'a> {
         if axis.stride != 1 || axis.begin < 0 || axis.end < 0 {
             return None;
         }
-        let number = |value: i64| Some(Known::Constant(Tensor::from_i64(Vec::new(), &[value])?, ElementType::I64));
+        let number = |value: i64| {
+            Some(Known::Constant(Tensor::from_i64(Vec::new(), &[value])?, ElementType::I64))
+        };
         let more = number(axis.begin + axis.end - (axis.reach() as i64 - 1))?;
         let count = Known::Source(ending.count, ElementType::I64);
         let count = self.computed(node, Elementwise::Add, vec![count, more])?;
@@ -525,12 +633,17 @@ impl<'a> Validation<'a> {
             OutputSizes::Given(_) if sizes.len() == axes.len() + 2 => sizes[2..].to_vec(),
             _ => sizes,
         });
-        if let Some(sizes) = sizes
-            .as_ref()
-            .filter(|sizes| sizes.len() != axes.len() || sizes.iter().any(|size| !(1..=1 << 24).contains(size)))
-        {
+        if let Some(sizes) = sizes.as_ref().filter(|sizes| {
+            sizes.len() != axes.len() || sizes.iter().any(|size| !(1..=1 << 24).contains(size))
+        }) {
             let found = format!("an output of {} for {} dimensions", shape_text(sizes), axes.len());
-            self.error(node, &node.origin, found, "a size of 1 or more for each", "correct the shape of the output");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "a size of 1 or more for each",
+                "correct the shape of the output",
+            );
             return None;
         }
         let mut x = x.clone();
@@ -539,7 +652,13 @@ impl<'a> Validation<'a> {
             let extra = of.output_padding.get(at).copied().unwrap_or(0);
             if extra >= axis.stride.max(axis.dilation) && extra > 0 {
                 let found = format!("an output padding of {extra}");
-                self.error(node, &node.origin, found, "less than the stride or the dilation", "correct the attribute");
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "less than the stride or the dilation",
+                    "correct the attribute",
+                );
                 return None;
             }
             let full = axis.stride * (axis.size - 1) + axis.reach() + extra;
@@ -560,9 +679,13 @@ impl<'a> Validation<'a> {
                     (_, Padding::SameUpper) => less,
                     _ => total.max(0) - less,
                 };
-                if matches!(of.output_sizes, OutputSizes::Given(_)) && -total >= axis.stride as i64 {
+                if matches!(of.output_sizes, OutputSizes::Given(_)) && -total >= axis.stride as i64
+                {
                     let found = format!("an output of {wanted} elements along an axis");
-                    let valid = format!("at most {}, {full} and less than a stride more", full + axis.stride - 1);
+                    let valid = format!(
+                        "at most {}, {full} and less than a stride more",
+                        full + axis.stride - 1
+                    );
                     self.error(node, &node.origin, found, valid, "correct output_shape");
                     return None;
                 }
@@ -631,13 +754,23 @@ impl<'a> Validation<'a> {
         let apart = known.filter(|_| inner == 1 && groups > MOST_PRODUCTS);
         // weights of fewer bits, and integer arithmetic, are those of products
         let floats = self.options.numerics.precision_in(&node.name).stored() == WeightFormat::F32;
-        if let Some(weights) = known.filter(|_| self.sizes.open.is_none() && (apart.is_some() || floats)) {
-            let line = Lines::new(axes, &counts).filter(|line| line.positions * 4 <= positions * MOST_OF_FOUR);
+        if let Some(weights) =
+            known.filter(|_| self.sizes.open.is_none() && (apart.is_some() || floats))
+        {
+            let line = Lines::new(axes, &counts)
+                .filter(|line| line.positions * 4 <= positions * MOST_OF_FOUR);
             if let Some(lines) = line.filter(|_| positions >= LEAST_POSITIONS) {
                 if apart.is_some() && count == 1 {
                     self.valid.in_f32.push((node.name.clone(), "windows of one element"));
                 }
-                return self.along_lines(node, x, weights, [batch, groups, inner, outputs / groups], &lines, &counts);
+                return self.along_lines(
+                    node,
+                    x,
+                    weights,
+                    [batch, groups, inner, outputs / groups],
+                    &lines,
+                    &counts,
+                );
             }
         }
         if apart.is_some() {
@@ -653,15 +786,27 @@ impl<'a> Validation<'a> {
         let x = self.padded(node, x, axes, 0.0)?;
         let patches = self.patches(x, axes, &counts);
         let y = if let Some(weights) = apart {
-            self.channel_by_channel(node, &patches, weights, [batch, groups, outputs / groups, count], &counts)?
+            self.channel_by_channel(
+                node,
+                &patches,
+                weights,
+                [batch, groups, outputs / groups, count],
+                &counts,
+            )?
         } else {
             let per_group = outputs / groups;
             let mut parts = Vec::new();
             for group in 0..groups {
                 // [N, positions.., C, taps..] of the group's channels: a row for each position
                 let stride = patches.channels.1;
-                let dims = [&[patches.batch][..], &patches.positions, &[(inner, stride)], &patches.taps].concat();
-                let rows = self.view(node, &patches.x, Patches::view(group * inner * stride as usize, dims))?;
+                let dims =
+                    [&[patches.batch][..], &patches.positions, &[(inner, stride)], &patches.taps]
+                        .concat();
+                let rows = self.view(
+                    node,
+                    &patches.x,
+                    Patches::view(group * inner * stride as usize, dims),
+                )?;
                 let size = inner * count;
                 let source = self.source(&rows)?;
                 let rows = batch * positions;
@@ -684,11 +829,23 @@ impl<'a> Validation<'a> {
                     self.emit(node, CoreOp::Dense(dense));
                     out
                 } else {
-                    let columns = Geometry { offset, strides: vec![1, size as isize], shape: vec![size, per_group] };
+                    let columns = Geometry {
+                        offset,
+                        strides: vec![1, size as isize],
+                        shape: vec![size, per_group],
+                    };
                     let b = self.view(node, w, columns)?;
                     let b = self.source(&b)?;
                     let out = self.value(shape);
-                    let of = MatMul { batch: 1, rows, inner: size, columns: per_group, a: source, b, out };
+                    let of = MatMul {
+                        batch: 1,
+                        rows,
+                        inner: size,
+                        columns: per_group,
+                        a: source,
+                        b,
+                        out,
+                    };
                     self.emit(node, CoreOp::MatMul(of));
                     out
                 };
@@ -701,7 +858,8 @@ impl<'a> Validation<'a> {
             // channels in front of the positions again
             let shape = self.shape_of(&y);
             let own = signed(strides(&shape));
-            let order: Vec<usize> = [0, counts.len() + 1].into_iter().chain(1..=counts.len()).collect();
+            let order: Vec<usize> =
+                [0, counts.len() + 1].into_iter().chain(1..=counts.len()).collect();
             let geometry = Geometry {
                 offset: 0,
                 strides: order.iter().map(|&d| own[d]).collect(),
@@ -730,7 +888,11 @@ impl<'a> Validation<'a> {
             [before, last] => {
                 let gap = last.begin as usize;
                 let line = gap + last.size;
-                (x.clone(), (before.begin as usize * line, before.end as usize * line), (before.size, gap))
+                (
+                    x.clone(),
+                    (before.begin as usize * line, before.end as usize * line),
+                    (before.size, gap),
+                )
             }
             axes => (self.padded(node, x, axes, 0.0)?, (0, 0), (1, 0)),
         };
@@ -763,7 +925,9 @@ impl<'a> Validation<'a> {
             }),
         );
         let y = self.with_bias(node, Known::Source(Source::Value(out), element), 1)?;
-        let own = [channels * lines.positions, lines.positions].into_iter().chain(lines.strides.iter().copied());
+        let own = [channels * lines.positions, lines.positions]
+            .into_iter()
+            .chain(lines.strides.iter().copied());
         let geometry = Geometry {
             offset: 0,
             strides: own.map(|stride| stride as isize).collect(),
@@ -775,7 +939,9 @@ impl<'a> Validation<'a> {
     /// What is wanted of lines that are computed as one.
     fn of_lines(&mut self, node: &Node, lines: &Known, geometry: Geometry) -> Option<Known> {
         let view = self.view(node, lines, geometry.clone())?;
-        if let (Known::Source(Source::Value(view), _), Known::Source(Source::Value(of), _)) = (&view, lines) {
+        if let (Known::Source(Source::Value(view), _), Known::Source(Source::Value(of), _)) =
+            (&view, lines)
+        {
             self.cuts.lines.insert(*view, (*of, geometry));
         }
         Some(view)
@@ -792,7 +958,9 @@ impl<'a> Validation<'a> {
         shape: &[usize],
     ) -> Option<Known> {
         let (at, of, geometry) = inputs.iter().enumerate().find_map(|(at, input)| match input {
-            Source::Value(value) => self.cuts.lines.get(value).map(|(of, geometry)| (at, *of, geometry.clone())),
+            Source::Value(value) => {
+                self.cuts.lines.get(value).map(|(of, geometry)| (at, *of, geometry.clone()))
+            }
             _ => None,
         })?;
         let to = self.valid.values[of].shape.clone();
@@ -808,7 +976,9 @@ impl<'a> Validation<'a> {
                     let axis = (own.len() + 1).checked_sub(geometry.shape.len());
                     match tensor.len() {
                         1 => flat.push((*input, None)),
-                        len if len == channels && axis.is_some_and(|axis| own.get(axis) == Some(&len)) => {
+                        len if len == channels
+                            && axis.is_some_and(|axis| own.get(axis) == Some(&len)) =>
+                        {
                             flat.push((*input, Some(tensor.clone())));
                         }
                         _ => return None,
@@ -827,7 +997,11 @@ impl<'a> Validation<'a> {
                 continue;
             };
             let element = tensor.element();
-            let one = self.view(node, &Known::Constant(tensor, element), Geometry::reshaped(vec![1, channels, 1]))?;
+            let one = self.view(
+                node,
+                &Known::Constant(tensor, element),
+                Geometry::reshaped(vec![1, channels, 1]),
+            )?;
             sources.push(self.source(&one)?);
         }
         let out = self.value(to);
@@ -845,10 +1019,13 @@ impl<'a> Validation<'a> {
         counts: &[usize],
     ) -> Option<Known> {
         let (element, rows) = (patches.x.element(), counts.iter().product());
-        let dims = [&[patches.batch, patches.channels], &patches.positions[..], &patches.taps].concat();
+        let dims =
+            [&[patches.batch, patches.channels], &patches.positions[..], &patches.taps].concat();
         let rows_of_taps = self.view(node, &patches.x, Patches::view(0, dims))?;
         // [groups, taps, outputs of a group], for every row of x
-        let of = |k: usize| weights.get_f32((k / (taps * each) % groups * each + k % each) * taps + k / each % taps);
+        let of = |k: usize| {
+            weights.get_f32((k / (taps * each) % groups * each + k % each) * taps + k / each % taps)
+        };
         let shape = vec![batch * groups, taps, each];
         self.foldable(node, &shape, ElementType::F32)?;
         let matrix: Vec<f32> = (0..batch * groups * taps * each).map(of).collect();
@@ -871,21 +1048,33 @@ impl<'a> Validation<'a> {
 
     /// Adds the third input where there is one: a number for each channel, which `axis` counts.
     fn with_bias(&mut self, node: &'a Node, y: Known, axis: usize) -> Option<Known> {
-        let shaped = matches!(&node.op, Op::Convolution(of) if of.output_sizes == OutputSizes::Input);
+        let shaped =
+            matches!(&node.op, Op::Convolution(of) if of.output_sizes == OutputSizes::Input);
         if shaped || node.inputs.len() < 3 {
             return Some(y);
         }
         let bias = self.input(node, 2)?;
         if !bias.element().is_float() {
             let found = "a third input of integers";
-            self.error(node, &node.origin, found, "pads in place of a shape of the output", "save the model with pads");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "pads in place of a shape of the output",
+                "save the model with pads",
+            );
             return None;
         }
         let to = self.shape_of(&y);
         let shape = self.shape_of(&bias);
         if shape != [to[axis]] {
             let shapes = [to, shape];
-            self.shapes_differ(node, &shapes, "a bias for each output channel", "correct the shape of the bias");
+            self.shapes_differ(
+                node,
+                &shapes,
+                "a bias for each output channel",
+                "correct the shape of the bias",
+            );
             return None;
         }
         let mut wide = vec![1; to.len()];
@@ -925,12 +1114,19 @@ impl<'a> Validation<'a> {
             && self.model.nodes.iter().any(|other| other.inputs.contains(&indices))
         {
             let found = "the indices of a maximum pool's elements are used";
-            self.error(node, &node.origin, found, "the elements themselves, output 0", "leave the indices unused");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "the elements themselves, output 0",
+                "leave the indices unused",
+            );
             return None;
         }
         let x = self.input(node, 0)?;
         // the largest of integers rounds nothing
-        let range = (of.kind == PoolKind::Max && !x.element().is_float()).then(|| self.range_of(&x));
+        let range =
+            (of.kind == PoolKind::Max && !x.element().is_float()).then(|| self.range_of(&x));
         if range.is_none() {
             self.all_floats(node, std::slice::from_ref(&x))?;
         }
@@ -943,14 +1139,23 @@ impl<'a> Validation<'a> {
         let (batch, channels, spatial) = (shape[0], shape[1], &shape[2..]);
         let kernel = if of.kernel.is_empty() { spatial.to_vec() } else { of.kernel.clone() };
         let mut axes = self.axes(node, &of.window, spatial, &kernel)?;
-        if axes.iter().any(|axis| axis.begin < 0 || axis.end < 0 || axis.begin.max(axis.end) >= axis.reach() as i64) {
+        if axes.iter().any(|axis| {
+            axis.begin < 0 || axis.end < 0 || axis.begin.max(axis.end) >= axis.reach() as i64
+        }) {
             let found = "a pad that is negative, or as long as the kernel";
-            self.error(node, &node.origin, found, "pads shorter than the kernel", "correct the pads");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "pads shorter than the kernel",
+                "correct the pads",
+            );
             return None;
         }
         let counts = self.windows(node, &axes, of.rounding)?;
-        let behind =
-            |(axis, &count): (&Axis, &usize)| (count - 1) as i64 * axis.stride as i64 >= axis.size as i64 + axis.begin;
+        let behind = |(axis, &count): (&Axis, &usize)| {
+            (count - 1) as i64 * axis.stride as i64 >= axis.size as i64 + axis.begin
+        };
         if axes.iter().zip(&counts).any(behind) {
             let found = "a last window that holds nothing but pads";
             let help = "round the number of windows down, or as PyTorch does, or use other pads";
@@ -973,32 +1178,57 @@ impl<'a> Validation<'a> {
         }
         match of.kind {
             PoolKind::Max => {
-                let apart = axes.iter().any(|axis| axis.dilation > 1 && axis.begin.max(axis.end) > 0);
-                if apart && axes.iter().zip(&counts).any(|(axis, &count)| axis.has_window_of_pads(count)) {
+                let apart =
+                    axes.iter().any(|axis| axis.dilation > 1 && axis.begin.max(axis.end) > 0);
+                if apart
+                    && axes.iter().zip(&counts).any(|(axis, &count)| axis.has_window_of_pads(count))
+                {
                     let found = "a window that holds nothing but pads";
                     let help = "pad the input by an operator of its own";
-                    self.error(node, &node.origin, found, "an element of the data in each window", help);
+                    self.error(
+                        node,
+                        &node.origin,
+                        found,
+                        "an element of the data in each window",
+                        help,
+                    );
                     return None;
                 }
                 // an element that each window at the side holds anyway stands for the pad; where no
                 // window need hold it, or step by step it is not there yet, what is below all
                 let (mode, least) = match self.sizes.open {
                     None if !apart => (PadMode::Edge, 0.0),
-                    _ => (PadMode::Constant, range.map_or(f32::NEG_INFINITY, |[least, _]| least as f32)),
+                    _ => (
+                        PadMode::Constant,
+                        range.map_or(f32::NEG_INFINITY, |[least, _]| least as f32),
+                    ),
                 };
                 let mut padded = x;
                 for (at, axis) in axes.iter().enumerate() {
-                    padded =
-                        self.pad_axis(node, &padded, 2 + at, (axis.begin, axis.end), mode, &PadValue::Number(least))?;
+                    padded = self.pad_axis(
+                        node,
+                        &padded,
+                        2 + at,
+                        (axis.begin, axis.end),
+                        mode,
+                        &PadValue::Number(least),
+                    )?;
                 }
                 let patches = self.patches(padded, &axes, &counts);
                 let mut most: Option<Known> = None;
                 for tap in 0..taps {
-                    let dims = [&[patches.batch, patches.channels], &patches.positions[..]].concat();
-                    let next = self.view(node, &patches.x, Patches::view(patches.offset(tap), dims))?;
+                    let dims =
+                        [&[patches.batch, patches.channels], &patches.positions[..]].concat();
+                    let next =
+                        self.view(node, &patches.x, Patches::view(patches.offset(tap), dims))?;
                     most = Some(match most {
                         None => next,
-                        Some(most) => self.pointwise_of(node, PointwiseFunction::Maximum, &[next, most], to.clone())?,
+                        Some(most) => self.pointwise_of(
+                            node,
+                            PointwiseFunction::Maximum,
+                            &[next, most],
+                            to.clone(),
+                        )?,
                     });
                 }
                 if let (Some(most), Some(range)) = (&most, range) {
@@ -1009,14 +1239,25 @@ impl<'a> Validation<'a> {
             PoolKind::Average { count_pads } => {
                 let padded = self.padded(node, &x, &axes, 0.0)?;
                 let patches = self.patches(padded, &axes, &counts);
-                let dims = [&[patches.batch, patches.channels], &patches.positions[..], &patches.taps].concat();
+                let dims =
+                    [&[patches.batch, patches.channels], &patches.positions[..], &patches.taps]
+                        .concat();
                 let patches = self.view(node, &patches.x, Patches::view(0, dims))?;
                 let rows: usize = to.iter().product();
                 let ones = Tensor::from_f32(vec![1, taps], &vec![1.0; taps])?;
                 let source = self.source(&patches)?;
                 let w = WeightSource::Constant(self.intern(&ones));
                 let out = self.value(to.clone());
-                let dense = Dense { rows, inputs: taps, outputs: 1, x: source, w, transposed: true, chains: 1, out };
+                let dense = Dense {
+                    rows,
+                    inputs: taps,
+                    outputs: 1,
+                    x: source,
+                    w,
+                    transposed: true,
+                    chains: 1,
+                    out,
+                };
                 self.emit(node, CoreOp::Dense(dense));
                 let sum = Known::Source(Source::Value(out), element);
                 // how many elements each window holds
@@ -1026,17 +1267,21 @@ impl<'a> Validation<'a> {
                     .map(|(axis, &count)| {
                         let inside = |window: usize| {
                             let first = (window * axis.stride) as i64 - axis.begin;
-                            let places = (0..axis.kernel).map(|tap| first + (tap * axis.dilation) as i64);
+                            let places =
+                                (0..axis.kernel).map(|tap| first + (tap * axis.dilation) as i64);
                             let size = axis.size as i64;
                             let pads = if count_pads { (axis.begin, axis.end) } else { (0, 0) };
-                            places.filter(|&place| place >= -pads.0 && place < size + pads.1).count() as f32
+                            places
+                                .filter(|&place| place >= -pads.0 && place < size + pads.1)
+                                .count() as f32
                         };
                         (0..count).map(inside).collect()
                     })
                     .collect();
                 let mut counted = vec![1.0f32];
                 for axis in &held {
-                    counted = counted.iter().flat_map(|&n| axis.iter().map(move |&m| n * m)).collect();
+                    counted =
+                        counted.iter().flat_map(|&n| axis.iter().map(move |&m| n * m)).collect();
                 }
                 let mut shape = [&[1, 1], &counts[..]].concat();
                 // one number where all windows hold as many

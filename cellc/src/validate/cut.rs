@@ -48,7 +48,9 @@ pub(super) fn between(model: &Model) -> Vec<bool> {
         while let Some(value) = open.pop()
             && values.len() <= MOST_BETWEEN
         {
-            let Some(at) = producers[value.0].filter(|_| !values.contains(&value)) else { continue };
+            let Some(at) = producers[value.0].filter(|_| !values.contains(&value)) else {
+                continue;
+            };
             let of = &model.nodes[at];
             if pads_behind(&of.op) {
                 is_padded = true;
@@ -78,7 +80,12 @@ impl<'a> Validation<'a> {
 
     /// A tensor without the last `cut` elements of an axis, computed without them. `None`: it
     /// cannot be.
-    pub(super) fn computed_without(&mut self, value: ValueId, axis: usize, cut: usize) -> Option<Known> {
+    pub(super) fn computed_without(
+        &mut self,
+        value: ValueId,
+        axis: usize,
+        cut: usize,
+    ) -> Option<Known> {
         self.shortened(value, axis, cut, &mut HashMap::new())
     }
 
@@ -98,10 +105,17 @@ impl<'a> Validation<'a> {
         let known = match &node.op {
             Op::Convolution(of) => {
                 let axis = axis.checked_sub(2)?;
-                let before: Vec<Option<Known>> = node.inputs.iter().map(|i| self.known[i.0].clone()).collect();
-                node.inputs.iter().zip(inputs).for_each(|(input, known)| self.known[input.0] = known);
+                let before: Vec<Option<Known>> =
+                    node.inputs.iter().map(|i| self.known[i.0].clone()).collect();
+                node.inputs
+                    .iter()
+                    .zip(inputs)
+                    .for_each(|(input, known)| self.known[input.0] = known);
                 let y = self.convolved(node, of, Some((axis, cut)));
-                node.inputs.iter().zip(before).for_each(|(input, known)| self.known[input.0] = known);
+                node.inputs
+                    .iter()
+                    .zip(before)
+                    .for_each(|(input, known)| self.known[input.0] = known);
                 y
             }
             Op::Elementwise(function) => {

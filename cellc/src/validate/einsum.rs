@@ -62,18 +62,28 @@ impl<'a> Validation<'a> {
             .zip(&shapes)
             .map(|(text, shape)| labels(text, |letters| shape.len().checked_sub(letters)))
             .collect();
-        let parsed = parsed.filter(|parsed| parsed.len() == inputs.len() && texts.len() == inputs.len());
+        let parsed =
+            parsed.filter(|parsed| parsed.len() == inputs.len() && texts.len() == inputs.len());
         let all = parsed.as_deref().map(|all| output(all, result.as_deref()));
         let (Some(parsed), Some(Some(output))) = (parsed, all) else {
-            let texts: Vec<String> = shapes.iter().map(|shape| crate::model::shape_text(shape)).collect();
-            let found = format!("the equation {equation:?} for inputs of the shapes {}", texts.join(", "));
-            let valid = "a letter for each dimension of each input, and the result's letters among them, each once";
+            let texts: Vec<String> =
+                shapes.iter().map(|shape| crate::model::shape_text(shape)).collect();
+            let found =
+                format!("the equation {equation:?} for inputs of the shapes {}", texts.join(", "));
+            let valid = "a letter for each dimension of each input, and the result's letters among \
+                them, each once";
             self.error(node, &node.origin, found, valid, "correct the equation, or the shapes");
             return;
         };
         if inputs.len() > MOST_OPERANDS {
             let found = format!("{} operands", inputs.len());
-            self.error(node, &node.origin, found, format!("{MOST_OPERANDS} or fewer"), "split the operator");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                format!("{MOST_OPERANDS} or fewer"),
+                "split the operator",
+            );
             return;
         }
         let mut operands = Vec::new();
@@ -110,19 +120,28 @@ impl<'a> Validation<'a> {
                 }
             }
         }
-        let known = self.view(node, known, Geometry { offset: 0, strides: signed(steps), shape: sizes })?;
+        let known =
+            self.view(node, known, Geometry { offset: 0, strides: signed(steps), shape: sizes })?;
         Some(Labelled { known, labels: once })
     }
 
     /// One operand after the other.
-    fn sum_of_products(&mut self, node: &'a Node, operands: Vec<Labelled>, output: &[Label]) -> Option<Known> {
+    fn sum_of_products(
+        &mut self,
+        node: &'a Node,
+        operands: Vec<Labelled>,
+        output: &[Label],
+    ) -> Option<Known> {
         let mut open = operands.into_iter();
         let mut product = open.next()?;
         let mut rest: Vec<Labelled> = open.collect();
         while !rest.is_empty() {
             let next = rest.remove(0);
-            let needed: Vec<Label> =
-                output.iter().copied().chain(rest.iter().flat_map(|operand| operand.labels.clone())).collect();
+            let needed: Vec<Label> = output
+                .iter()
+                .copied()
+                .chain(rest.iter().flat_map(|operand| operand.labels.clone()))
+                .collect();
             product = self.product_of_two(node, product, next, &needed)?;
         }
         let product = self.without(node, product, |label| output.contains(&label))?;
@@ -130,13 +149,21 @@ impl<'a> Validation<'a> {
     }
 
     /// A tensor summed along the labels that are not kept.
-    fn without(&mut self, node: &Node, x: Labelled, kept: impl Fn(Label) -> bool) -> Option<Labelled> {
+    fn without(
+        &mut self,
+        node: &Node,
+        x: Labelled,
+        kept: impl Fn(Label) -> bool,
+    ) -> Option<Labelled> {
         let axes: Vec<usize> = (0..x.labels.len()).filter(|&d| !kept(x.labels[d])).collect();
         if axes.is_empty() {
             return Some(x);
         }
         let known = self.reduced(node, Reduction::Sum, &x.known, &axes, false)?;
-        Some(Labelled { known, labels: x.labels.into_iter().filter(|&label| kept(label)).collect() })
+        Some(Labelled {
+            known,
+            labels: x.labels.into_iter().filter(|&label| kept(label)).collect(),
+        })
     }
 
     /// A tensor with its dimensions in the order of labels; of size 1 where it does not have one.
@@ -145,17 +172,29 @@ impl<'a> Validation<'a> {
         let own = strides(&shape);
         let at = |label: &Label| x.labels.iter().position(|other| other == label);
         let steps: Vec<usize> = order.iter().map(|label| at(label).map_or(0, |d| own[d])).collect();
-        let sizes: Vec<usize> = order.iter().map(|label| at(label).map_or(1, |d| shape[d])).collect();
+        let sizes: Vec<usize> =
+            order.iter().map(|label| at(label).map_or(1, |d| shape[d])).collect();
         self.view(node, &x.known, Geometry { offset: 0, strides: signed(steps), shape: sizes })
     }
 
     /// The product of two, summed along what neither is needed for.
-    fn product_of_two(&mut self, node: &'a Node, a: Labelled, b: Labelled, needed: &[Label]) -> Option<Labelled> {
-        let a = self.without(node, a, |label| needed.contains(&label) || b.labels.contains(&label))?;
-        let b = self.without(node, b, |label| needed.contains(&label) || a.labels.contains(&label))?;
-        let (both, of_a): (Vec<Label>, Vec<Label>) = a.labels.iter().partition(|label| b.labels.contains(label));
-        let of_b: Vec<Label> = b.labels.iter().copied().filter(|label| !both.contains(label)).collect();
-        let (batch, summed): (Vec<Label>, Vec<Label>) = both.iter().partition(|label| needed.contains(label));
+    fn product_of_two(
+        &mut self,
+        node: &'a Node,
+        a: Labelled,
+        b: Labelled,
+        needed: &[Label],
+    ) -> Option<Labelled> {
+        let a =
+            self.without(node, a, |label| needed.contains(&label) || b.labels.contains(&label))?;
+        let b =
+            self.without(node, b, |label| needed.contains(&label) || a.labels.contains(&label))?;
+        let (both, of_a): (Vec<Label>, Vec<Label>) =
+            a.labels.iter().partition(|label| b.labels.contains(label));
+        let of_b: Vec<Label> =
+            b.labels.iter().copied().filter(|label| !both.contains(label)).collect();
+        let (batch, summed): (Vec<Label>, Vec<Label>) =
+            both.iter().partition(|label| needed.contains(label));
         let sizes = |reader: &Self, x: &Labelled, labels: &[Label]| -> Vec<usize> {
             let shape = reader.shape_of(&x.known);
             labels
@@ -166,12 +205,18 @@ impl<'a> Validation<'a> {
         };
         let mut labels = [&batch[..], &of_a, &of_b].concat();
         let fits = sizes(self, &a, &summed) == sizes(self, &b, &summed);
-        let same =
-            |(label, (a, b)): (&Label, (usize, usize))| a == b || matches!(label, Label::Rest(_)) && a.min(b) == 1;
+        let same = |(label, (a, b)): (&Label, (usize, usize))| {
+            a == b || matches!(label, Label::Rest(_)) && a.min(b) == 1
+        };
         let of_batch = sizes(self, &a, &batch).into_iter().zip(sizes(self, &b, &batch));
         if !fits || !batch.iter().zip(of_batch).all(same) {
             let shapes = [&a, &b].map(|x| self.shape_of(&x.known));
-            self.shapes_differ(node, &shapes, "one size for each letter", "correct the equation, or the shapes");
+            self.shapes_differ(
+                node,
+                &shapes,
+                "one size for each letter",
+                "correct the equation, or the shapes",
+            );
             return None;
         }
         if summed.is_empty() {
@@ -203,12 +248,16 @@ impl<'a> Validation<'a> {
 /// The labels of the result: those of the term, or else `...` and, by alphabet, what stands once.
 fn output(operands: &[Vec<Label>], term: Option<&str>) -> Option<Vec<Label>> {
     let all: Vec<Label> = operands.concat();
-    let rest = all.iter().filter_map(|label| if let Label::Rest(d) = label { Some(d + 1) } else { None }).max();
+    let rest = all
+        .iter()
+        .filter_map(|label| if let Label::Rest(d) = label { Some(d + 1) } else { None })
+        .max();
     let rest = rest.unwrap_or(0);
     let found = match term {
         Some(term) => labels(term, |_| Some(if term.contains("...") { rest } else { 0 }))?,
         None => {
-            let mut once: Vec<Label> = all.iter().copied().filter(|label| matches!(label, Label::Letter(_))).collect();
+            let mut once: Vec<Label> =
+                all.iter().copied().filter(|label| matches!(label, Label::Letter(_))).collect();
             once.retain(|label| all.iter().filter(|other| *other == label).count() == 1);
             once.sort_unstable();
             (0..rest).rev().map(Label::Rest).chain(once).collect()

@@ -14,7 +14,9 @@ fn is_rounded(activation: Activation) -> bool {
 
 /// Which operand a Select gives whose condition is known and the same everywhere.
 fn decided(function: Elementwise, inputs: &[Known]) -> Option<usize> {
-    let condition = inputs[0].tensor().filter(|condition| function == Elementwise::Select && !condition.is_empty())?;
+    let condition = inputs[0]
+        .tensor()
+        .filter(|condition| function == Elementwise::Select && !condition.is_empty())?;
     let is_true = |i: usize| condition.get_f64(i) != 0.0;
     let same = (1..condition.len()).all(|i| is_true(i) == is_true(0));
     same.then(|| if is_true(0) { 1 } else { 2 })
@@ -29,7 +31,12 @@ impl Validation<'_> {
     }
 
     /// What an operation gives; `None` after an error.
-    pub(super) fn computed(&mut self, node: &Node, function: Elementwise, mut inputs: Vec<Known>) -> Option<Known> {
+    pub(super) fn computed(
+        &mut self,
+        node: &Node,
+        function: Elementwise,
+        mut inputs: Vec<Known>,
+    ) -> Option<Known> {
         if let Elementwise::Clamp { min, max } = function
             && min.partial_cmp(&max).is_none_or(std::cmp::Ordering::is_gt)
         {
@@ -55,7 +62,10 @@ impl Validation<'_> {
         if function == Elementwise::PRelu {
             self.slope_by_channel(node, &mut inputs)?;
         }
-        if matches!(function, E::Mod | E::FloorMod) && inputs[0].tensor().is_none() && inputs[0].element().is_float() {
+        if matches!(function, E::Mod | E::FloorMod)
+            && inputs[0].tensor().is_none()
+            && inputs[0].element().is_float()
+        {
             return self.remainder(node, function, &inputs);
         }
         let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| self.shape_of(input)).collect();
@@ -72,11 +82,20 @@ impl Validation<'_> {
         };
         if conditions.iter().any(|input| input.element().is_float()) {
             let found = "the condition is floating point";
-            self.error(node, &node.origin, found, "booleans", "make it a boolean: compare it with a number");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "booleans",
+                "make it a boolean: compare it with a number",
+            );
             return None;
         }
         let operands = if function == Elementwise::Select { &inputs[1..] } else { &inputs[..] };
-        if operands.iter().any(|input| input.element().is_float() != operands[0].element().is_float()) {
+        if operands
+            .iter()
+            .any(|input| input.element().is_float() != operands[0].element().is_float())
+        {
             self.differ_in_type(node, &inputs);
             return None;
         }
@@ -92,7 +111,13 @@ impl Validation<'_> {
                 match fold::elementwise(function, &constants, shape) {
                     Ok((tensor, element)) => Some(Known::Constant(tensor, element)),
                     Err(reason) => {
-                        self.error(node, &node.origin, reason, "an operation that has a result", UNDEFINED);
+                        self.error(
+                            node,
+                            &node.origin,
+                            reason,
+                            "an operation that has a result",
+                            UNDEFINED,
+                        );
                         None
                     }
                 }
@@ -136,7 +161,8 @@ impl Validation<'_> {
                 self.computed(node, E::Activation(A::Sigmoid), vec![inner])?
             }
             E::Gelu => {
-                let [scale, one, half] = [std::f32::consts::FRAC_1_SQRT_2, 1.0, 0.5].map(|v| self.number_like(x, v));
+                let [scale, one, half] =
+                    [std::f32::consts::FRAC_1_SQRT_2, 1.0, 0.5].map(|v| self.number_like(x, v));
                 let scaled = self.computed(node, E::Multiply, vec![x.clone(), scale?])?;
                 let error = self.computed(node, E::Activation(A::Erf), vec![scaled])?;
                 let above = self.computed(node, E::Add, vec![error, one?])?;
@@ -145,7 +171,13 @@ impl Validation<'_> {
             E::Celu { alpha } => {
                 if !(alpha.is_finite() && alpha != 0.0) {
                     let found = format!("Celu with alpha {alpha}");
-                    self.error(node, &node.origin, found, "a finite number other than 0", "correct it");
+                    self.error(
+                        node,
+                        &node.origin,
+                        found,
+                        "a finite number other than 0",
+                        "correct it",
+                    );
                     return None;
                 }
                 let alpha = self.number_like(x, alpha)?;
@@ -154,12 +186,22 @@ impl Validation<'_> {
                 return self.computed(node, E::Multiply, vec![elu, alpha]);
             }
             _ => {
-                let number = |known: &Known| known.tensor().filter(|tensor| tensor.len() == 1).map(|t| t.get_f32(0));
+                let number = |known: &Known| {
+                    known.tensor().filter(|tensor| tensor.len() == 1).map(|t| t.get_f32(0))
+                };
                 let (alpha, gamma) = (number(&inputs[1]), number(&inputs[2]));
-                let (Some(alpha), Some(gamma)) = (alpha.filter(|v| v.is_finite()), gamma.filter(|v| v.is_finite()))
+                let (Some(alpha), Some(gamma)) =
+                    (alpha.filter(|v| v.is_finite()), gamma.filter(|v| v.is_finite()))
                 else {
-                    let found = "Selu whose alpha or gamma is not one finite number that is known when compiling";
-                    self.error(node, &node.origin, found, "constants of one element", "connect constants");
+                    let found = "Selu whose alpha or gamma is not one finite number that is known \
+                        when compiling";
+                    self.error(
+                        node,
+                        &node.origin,
+                        found,
+                        "constants of one element",
+                        "connect constants",
+                    );
                     return None;
                 };
                 let elu = self.computed(node, E::Activation(A::Elu { alpha }), vec![x.clone()])?;
@@ -177,7 +219,13 @@ impl Validation<'_> {
         self.error(node, &node.origin, found, "one type for all inputs", "convert the others");
     }
 
-    fn at_run_time(&mut self, node: &Node, function: Elementwise, inputs: &[Known], shape: &[usize]) -> Option<Known> {
+    fn at_run_time(
+        &mut self,
+        node: &Node,
+        function: Elementwise,
+        inputs: &[Known],
+        shape: &[usize],
+    ) -> Option<Known> {
         use Elementwise as E;
         use PointwiseFunction as P;
         if function == E::Power {
@@ -186,7 +234,13 @@ impl Validation<'_> {
         }
         if matches!(
             function,
-            E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual | E::Select
+            E::Equal
+                | E::NotEqual
+                | E::Greater
+                | E::GreaterEqual
+                | E::Less
+                | E::LessEqual
+                | E::Select
         ) || matches!(function, E::LogicalAnd | E::LogicalOr | E::LogicalNot)
         {
             return self.decision(node, function, inputs, shape);
@@ -217,7 +271,8 @@ impl Validation<'_> {
             _ => {
                 let found = "this operation is computed on constants only";
                 let valid = "inputs that are known when compiling";
-                let help = "compute it outside of the model, or write it with arithmetic that is supported";
+                let help = "compute it outside of the model, or write it with arithmetic that is \
+                    supported";
                 self.error(node, &node.origin, found, valid, help);
                 return None;
             }
@@ -225,11 +280,14 @@ impl Validation<'_> {
         self.all_floats(node, inputs)?;
         let sources: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
         let result = match (function, simple) {
-            (_, Some(function @ P::Activation(_))) => self.pointwise(node, function, &sources[..1], shape),
+            (_, Some(function @ P::Activation(_))) => {
+                self.pointwise(node, function, &sources[..1], shape)
+            }
             // what is known comes first: see lower::builder
             (_, Some(function @ (P::Maximum | P::Minimum))) => {
                 let swapped = matches!(sources[1], Source::Constant(_));
-                let sources = if swapped { [sources[1], sources[0]] } else { [sources[0], sources[1]] };
+                let sources =
+                    if swapped { [sources[1], sources[0]] } else { [sources[0], sources[1]] };
                 self.pointwise(node, function, &sources, shape)
             }
             (_, Some(function)) => self.pointwise(node, function, &sources, shape),
@@ -238,7 +296,8 @@ impl Validation<'_> {
             (E::Ceiling, _) => {
                 let minus = self.scalar(-1.0);
                 let negative = self.pointwise(node, P::Multiply, &[sources[0], minus], shape)?;
-                let below = self.pointwise(node, P::Activation(Activation::Floor), &[negative], shape)?;
+                let below =
+                    self.pointwise(node, P::Activation(Activation::Floor), &[negative], shape)?;
                 self.pointwise(node, P::Multiply, &[below, minus], shape)
             }
             (E::Negative, _) => {
@@ -260,7 +319,9 @@ impl Validation<'_> {
         shape: &[usize],
     ) -> Option<Source> {
         self.computable(node, shape)?;
-        if let Some(Known::Source(source, _)) = self.pointwise_of_lines(node, function, inputs, shape) {
+        if let Some(Known::Source(source, _)) =
+            self.pointwise_of_lines(node, function, inputs, shape)
+        {
             return Some(source);
         }
         let out = self.value(shape.to_vec());
@@ -268,7 +329,14 @@ impl Validation<'_> {
         Some(Source::Value(out))
     }
 
-    pub(super) fn clamp(&mut self, node: &Node, input: Source, min: f32, max: f32, shape: &[usize]) -> Option<Source> {
+    pub(super) fn clamp(
+        &mut self,
+        node: &Node,
+        input: Source,
+        min: f32,
+        max: f32,
+        shape: &[usize],
+    ) -> Option<Source> {
         let bounds = [(min, PointwiseFunction::Maximum), (max, PointwiseFunction::Minimum)];
         let mut value = input;
         for (bound, function) in bounds.into_iter().filter(|(bound, _)| bound.is_finite()) {
@@ -279,7 +347,12 @@ impl Validation<'_> {
         Some(value)
     }
 
-    pub(super) fn absolute(&mut self, node: &Node, input: Source, shape: &[usize]) -> Option<Source> {
+    pub(super) fn absolute(
+        &mut self,
+        node: &Node,
+        input: Source,
+        shape: &[usize],
+    ) -> Option<Source> {
         let (minus, zero) = (self.scalar(-1.0), self.scalar(0.0));
         let value = self.pointwise(node, PointwiseFunction::PRelu, &[input, minus], shape)?;
         // 0 times -1 is the negative zero, and that plus zero is zero
@@ -289,21 +362,23 @@ impl Validation<'_> {
     /// A constant of one element.
     pub(super) fn scalar(&mut self, value: f32) -> Source {
         let bits = value.to_bits();
-        let tensor = self
-            .interned
-            .scalars
-            .entry(bits)
-            .or_insert_with(|| Tensor::from_f32(Vec::new(), &[value]).expect("validate: a scalar has one element"));
+        let tensor = self.interned.scalars.entry(bits).or_insert_with(|| {
+            Tensor::from_f32(Vec::new(), &[value]).expect("validate: a scalar has one element")
+        });
         let tensor = tensor.clone();
         Source::Constant(self.intern(&tensor))
     }
 
     fn hard_sigmoid(&mut self, node: &Node, inputs: &[Known]) -> Option<Known> {
         let number = |known: &Known| {
-            known.tensor().filter(|tensor| tensor.len() == 1 && known.element().is_float()).map(|t| t.get_f32(0))
+            known
+                .tensor()
+                .filter(|tensor| tensor.len() == 1 && known.element().is_float())
+                .map(|t| t.get_f32(0))
         };
         let (Some(alpha), Some(beta)) = (number(&inputs[1]), number(&inputs[2])) else {
-            let found = "HardSigmoid whose alpha or beta is not one number that is known when compiling";
+            let found =
+                "HardSigmoid whose alpha or beta is not one number that is known when compiling";
             self.error(node, &node.origin, found, "constants of one element", "connect constants");
             return None;
         };
@@ -320,8 +395,10 @@ impl Validation<'_> {
     /// The remainder of floats by a power of two, of which no step but the last rounds.
     fn remainder(&mut self, node: &Node, function: Elementwise, inputs: &[Known]) -> Option<Known> {
         let x = &inputs[0];
-        let divisor = inputs[1].tensor().filter(|tensor| tensor.len() == 1).map(|tensor| tensor.get_f32(0));
-        let is_power = |by: &f32| by.is_normal() && by.recip().is_normal() && by.to_bits() << 9 == 0;
+        let divisor =
+            inputs[1].tensor().filter(|tensor| tensor.len() == 1).map(|tensor| tensor.get_f32(0));
+        let is_power =
+            |by: &f32| by.is_normal() && by.recip().is_normal() && by.to_bits() << 9 == 0;
         let Some(by) = divisor.filter(is_power).filter(|_| inputs[1].element().is_float()) else {
             let help = "write it as x - floor(x / b) * b";
             self.error(
@@ -333,7 +410,8 @@ impl Validation<'_> {
             );
             return None;
         };
-        let round = if function == Elementwise::Mod { Activation::Truncate } else { Activation::Floor };
+        let round =
+            if function == Elementwise::Mod { Activation::Truncate } else { Activation::Floor };
         let [by, inverse] = [by, by.recip()].map(|number| self.number_like(x, number));
         let (by, inverse) = (by?, inverse?);
         let quotient = self.computed(node, Elementwise::Multiply, vec![x.clone(), inverse])?;
@@ -354,8 +432,15 @@ impl Validation<'_> {
         } else if slope.len() > shape.len() && slope.iter().product::<usize>() == 1 {
             inputs[1] = self.view(node, &inputs[1], Geometry::reshaped(vec![1; shape.len()]))?;
         } else if broadcast([&shape[..], &slope]).as_ref() != Some(&shape) {
-            let found = format!("a slope of shape {} for {}", shape_text(&slope), shape_text(&shape));
-            self.error(node, &node.origin, found, "one number, or one a channel", "correct the shape of the slope");
+            let found =
+                format!("a slope of shape {} for {}", shape_text(&slope), shape_text(&shape));
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "one number, or one a channel",
+                "correct the shape of the slope",
+            );
             return None;
         }
         Some(())
@@ -377,7 +462,13 @@ impl Validation<'_> {
     }
 
     /// `exp(v) / sum exp(v)` along an axis, or its logarithm.
-    pub(super) fn softmax_along(&mut self, node: &Node, input: &Known, axis: usize, log: bool) -> Option<Known> {
+    pub(super) fn softmax_along(
+        &mut self,
+        node: &Node,
+        input: &Known,
+        axis: usize,
+        log: bool,
+    ) -> Option<Known> {
         self.all_floats(node, std::slice::from_ref(input))?;
         let shape = self.shape_of(input);
         self.computable(node, &shape)?;

@@ -7,10 +7,19 @@ use crate::model::{ElementType, Node, Op, Reduction, Tensor, shape_text};
 
 impl Validation<'_> {
     /// A tensor without elements.
-    pub(super) fn empty(&mut self, node: &Node, element: ElementType, shape: Vec<usize>) -> Option<Known> {
+    pub(super) fn empty(
+        &mut self,
+        node: &Node,
+        element: ElementType,
+        shape: Vec<usize>,
+    ) -> Option<Known> {
         let sizes: Vec<usize> = shape.iter().map(|&size| size.max(1)).collect();
         self.computable_up_to(node, &sizes, MOST_ELEMENTS)?;
-        let tensor = if element.is_float() { Tensor::from_f32(shape, &[]) } else { Tensor::from_i64(shape, &[]) };
+        let tensor = if element.is_float() {
+            Tensor::from_f32(shape, &[])
+        } else {
+            Tensor::from_i64(shape, &[])
+        };
         Some(Known::Constant(tensor?, element))
     }
 
@@ -20,7 +29,8 @@ impl Validation<'_> {
         use Op::{Concat, Convert, If, Result, ShapeOf, Slice, Split, StridedSlice, VariadicSplit};
         use Op::{Reshape, Squeeze, Transpose, Unsqueeze};
         let is_empty = |known: &Known| {
-            known.element().is_float() && known.tensor().is_some_and(|tensor| tensor.shape().contains(&0))
+            known.element().is_float()
+                && known.tensor().is_some_and(|tensor| tensor.shape().contains(&0))
         };
         let moves = matches!(
             &node.op,
@@ -39,12 +49,17 @@ impl Validation<'_> {
                 | Unsqueeze
         );
         let mut inputs = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref());
-        let Some(known) = inputs.find(|known| is_empty(known)).filter(|_| !moves) else { return false };
+        let Some(known) = inputs.find(|known| is_empty(known)).filter(|_| !moves) else {
+            return false;
+        };
         let known = known.clone();
         match self.of_empty(node) {
             Some(folded) => self.set(node, 0, folded),
             None => {
-                let found = format!("an input of shape {}: a size of 0", shape_text(&self.shape_of(&known)));
+                let found = format!(
+                    "an input of shape {}: a size of 0",
+                    shape_text(&self.shape_of(&known))
+                );
                 let help = "correct the shape, or leave the layer out: there is nothing to compute";
                 self.error(node, &node.origin, found, "sizes of 1 or more", help);
             }
@@ -54,14 +69,21 @@ impl Validation<'_> {
 
     /// The result of an operation on tensors without elements; `None` where the operation has none.
     fn of_empty(&mut self, node: &Node) -> Option<Known> {
-        let shapes: Vec<Vec<usize>> = self.inputs(node)?.iter().map(|known| self.shape_of(known)).collect();
+        let shapes: Vec<Vec<usize>> =
+            self.inputs(node)?.iter().map(|known| self.shape_of(known)).collect();
         let element = self.model.values[node.outputs.first()?.0].element;
         let (shape, number) = match &node.op {
             Op::Elementwise(_) => (broadcast(shapes.iter().map(Vec::as_slice))?, 0.0),
             Op::Softmax { .. } => (shapes[0].clone(), 0.0),
-            Op::MatMul { transpose_a, transpose_b } => (product(&shapes, *transpose_a, *transpose_b)?, 0.0),
+            Op::MatMul { transpose_a, transpose_b } => {
+                (product(&shapes, *transpose_a, *transpose_b)?, 0.0)
+            }
             Op::Reduce { reduction, keep, .. } => {
-                let given = if node.inputs.len() > 1 { self.integers(node, 1, "the axes")? } else { Vec::new() };
+                let given = if node.inputs.len() > 1 {
+                    self.integers(node, 1, "the axes")?
+                } else {
+                    Vec::new()
+                };
                 let axes = self.listed_axes(node, &given, shapes[0].len())?;
                 (without_axes(&shapes[0], &axes, *keep), of_none(*reduction)?)
             }

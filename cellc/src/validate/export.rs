@@ -8,15 +8,16 @@ use crate::model::Dim;
 const EXAMPLE_STEPS: usize = 16;
 
 /// The condition under which PyTorch 2.15 opens sizes.
-const NEW_PROCESS: &str =
-    "# in a new process: PyTorch 2.15 ignores dynamic_shapes if the process has exported this module without them";
+const NEW_PROCESS: &str = "# in a new process: PyTorch 2.15 ignores dynamic_shapes if the process \
+    has exported this module without them";
 
 impl Validation<'_> {
     /// The lines that export a model of PyTorch with these axes of its inputs open, each the place
     /// of an input and an axis. Empty where another program wrote the model, or an input has no
     /// known shape. `counted`: what the axes count, as the name of their size.
     pub(super) fn export_again(&self, open: &[(usize, usize)], counted: &str) -> Vec<String> {
-        let from_pytorch = self.model.producer.as_deref() == Some("pytorch") && !self.model.sizes_of_call;
+        let from_pytorch =
+            self.model.producer.as_deref() == Some("pytorch") && !self.model.sizes_of_call;
         if !from_pytorch || open.is_empty() {
             return Vec::new();
         }
@@ -38,10 +39,14 @@ impl Validation<'_> {
         }
         let all_words = names.iter().all(|name| is_word(name));
         let variable = |at: usize| if all_words { names[at].to_owned() } else { format!("x{at}") };
-        let zeros = examples.iter().enumerate().map(|(at, (zeros, _))| format!("{} = {zeros}", variable(at)));
+        let zeros = examples
+            .iter()
+            .enumerate()
+            .map(|(at, (zeros, _))| format!("{} = {zeros}", variable(at)));
         let mut lines: Vec<String> = std::iter::once(NEW_PROCESS.to_owned()).chain(zeros).collect();
         let arguments: String = (0..names.len()).map(|at| format!("{}, ", variable(at))).collect();
-        let arguments = if names.len() == 1 { arguments.trim_end() } else { arguments.trim_end_matches(", ") };
+        let arguments =
+            if names.len() == 1 { arguments.trim_end() } else { arguments.trim_end_matches(", ") };
         // by the names of forward's arguments where the file has them, else by their places
         let shapes = shapes.into_iter().zip(&names);
         let shapes: Vec<String> = match all_words {
@@ -53,13 +58,16 @@ impl Validation<'_> {
             false => format!("({})", shapes.join(" ")),
         };
         let sizes = match open.len() {
-            1 => shapes.replace(&format!("{counted}}}"), &format!("torch.export.Dim(\"{counted}\")}}")),
+            1 => shapes
+                .replace(&format!("{counted}}}"), &format!("torch.export.Dim(\"{counted}\")}}")),
             _ => {
                 lines.push(format!("{counted} = torch.export.Dim(\"{counted}\")"));
                 shapes
             }
         };
-        lines.push(format!("torch.onnx.export(net.eval(), ({arguments}), \"net.onnx\", dynamic_shapes={sizes})"));
+        lines.push(format!(
+            "torch.onnx.export(net.eval(), ({arguments}), \"net.onnx\", dynamic_shapes={sizes})"
+        ));
         lines
     }
 }
@@ -68,15 +76,24 @@ impl Validation<'_> {
     /// The lines that open these axes of inputs in the file itself. Empty where it is no ONNX file
     /// and no model of OpenVINO, or an input has no name.
     pub(super) fn open_in_file(&self, axes: &[(usize, usize)]) -> Vec<String> {
-        let plain = |name: &str| !name.is_empty() && name.chars().all(|c| !c.is_control() && !"\"\\'".contains(c));
-        let Some(file) = self.model.files.first().map(|file| &file.name[..]).filter(|name| plain(name)) else {
+        let plain = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| !c.is_control() && !"\"\\'".contains(c))
+        };
+        let Some(file) =
+            self.model.files.first().map(|file| &file.name[..]).filter(|name| plain(name))
+        else {
             return Vec::new();
         };
         let name_of = |input: usize| {
             let node = &self.model.nodes[self.model.parameters[input]];
-            self.model.values[node.outputs[0].0].names.first().map(String::as_str).filter(|name| plain(name))
+            self.model.values[node.outputs[0].0]
+                .names
+                .first()
+                .map(String::as_str)
+                .filter(|name| plain(name))
         };
-        let Some(names) = axes.iter().map(|&(input, _)| name_of(input)).collect::<Option<Vec<_>>>() else {
+        let Some(names) = axes.iter().map(|&(input, _)| name_of(input)).collect::<Option<Vec<_>>>()
+        else {
             return Vec::new();
         };
         let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
@@ -85,21 +102,33 @@ impl Validation<'_> {
             "onnx" => {
                 lines.extend(["import onnx".to_owned(), format!("model = onnx.load(\"{file}\")")]);
                 for (name, (_, axis)) in names.iter().zip(axes) {
-                    lines.push(format!("x = next(x for x in model.graph.input if x.name == \"{name}\")"));
-                    lines.push(format!("x.type.tensor_type.shape.dim[{axis}].dim_param = \"steps\""));
+                    lines.push(format!(
+                        "x = next(x for x in model.graph.input if x.name == \"{name}\")"
+                    ));
+                    lines.push(format!(
+                        "x.type.tensor_type.shape.dim[{axis}].dim_param = \"steps\""
+                    ));
                 }
                 lines.push("onnx.save(model, \"open.onnx\")".to_owned());
             }
             "xml" => {
-                let shape = |(name, &(input, open)): (&&str, &(usize, usize))| {
-                    let sizes = self.sizes.shapes[input].iter().flatten().enumerate();
-                    let sizes = sizes.map(|(axis, size)| if axis == open { "-1".to_owned() } else { size.to_string() });
-                    format!("\"{name}\": [{}]", sizes.collect::<Vec<_>>().join(", "))
-                };
+                let shape =
+                    |(name, &(input, open)): (&&str, &(usize, usize))| {
+                        let sizes = self.sizes.shapes[input].iter().flatten().enumerate();
+                        let sizes = sizes.map(|(axis, size)| {
+                            if axis == open { "-1".to_owned() } else { size.to_string() }
+                        });
+                        format!("\"{name}\": [{}]", sizes.collect::<Vec<_>>().join(", "))
+                    };
                 let shapes = names.iter().zip(axes).map(shape).collect::<Vec<_>>().join(", ");
-                lines.extend(["import openvino".to_owned(), format!("model = openvino.Core().read_model(\"{file}\")")]);
+                lines.extend([
+                    "import openvino".to_owned(),
+                    format!("model = openvino.Core().read_model(\"{file}\")"),
+                ]);
                 lines.push(format!("model.reshape({{{shapes}}})"));
-                lines.push("openvino.save_model(model, \"open.xml\", compress_to_fp16=False)".to_owned());
+                lines.push(
+                    "openvino.save_model(model, \"open.xml\", compress_to_fp16=False)".to_owned(),
+                );
             }
             _ => return Vec::new(),
         }
@@ -113,8 +142,12 @@ impl Validation<'_> {
     /// The name of an axis whose size the user gives by that name.
     pub(super) fn fixed_by_name(&self, input: usize, axis: usize) -> Option<&str> {
         let names = self.parameter_names(self.model.parameters[input]);
-        let given = |name: &str| self.options.bindings.dims.iter().any(|(own, size)| own == name && size.is_some());
-        let of_axis = |of: &&crate::model::AxisName| of.axis == axis && names.contains(&of.input) && given(&of.name);
+        let given = |name: &str| {
+            self.options.bindings.dims.iter().any(|(own, size)| own == name && size.is_some())
+        };
+        let of_axis = |of: &&crate::model::AxisName| {
+            of.axis == axis && names.contains(&of.input) && given(&of.name)
+        };
         self.model.axis_names.iter().find(of_axis).map(|of| &of.name[..])
     }
 }

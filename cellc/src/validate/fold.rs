@@ -38,7 +38,12 @@ pub(super) fn gather(tensor: &Tensor, axis: usize, places: &[usize], to: Vec<usi
 }
 
 /// Tensors side by side along an axis.
-pub(super) fn concat(tensors: &[&Tensor], axis: usize, shape: Vec<usize>, element: ElementType) -> Tensor {
+pub(super) fn concat(
+    tensors: &[&Tensor],
+    axis: usize,
+    shape: Vec<usize>,
+    element: ElementType,
+) -> Tensor {
     let tensors: Vec<Tensor> = tensors.iter().map(|tensor| in_bytes(tensor)).collect();
     let one = tensors[0].element();
     let same = tensors.iter().all(|tensor| tensor.element() == one);
@@ -135,7 +140,12 @@ pub(super) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tenso
 ///
 /// # Errors
 /// One that its type does not hold.
-pub(super) fn range(start: i64, step: i64, count: usize, element: ElementType) -> Result<Tensor, &'static str> {
+pub(super) fn range(
+    start: i64,
+    step: i64,
+    count: usize,
+    element: ElementType,
+) -> Result<Tensor, &'static str> {
     let values = (0..count as i64)
         .map(|i| in_range(start.wrapping_add(i.wrapping_mul(step)), element))
         .collect::<Result<Vec<i64>, _>>()?;
@@ -171,7 +181,9 @@ pub(super) fn reduce(
         _ => f64::INFINITY,
     };
     if element.is_float() {
-        let sum = |out: usize| (0..size).fold(neutral, |sum, k| of_floats(by, [sum, tensor.get_f64(at(out, k)), 0.0]));
+        let sum = |out: usize| {
+            (0..size).fold(neutral, |sum, k| of_floats(by, [sum, tensor.get_f64(at(out, k)), 0.0]))
+        };
         let bytes = (0..count).flat_map(|out| (sum(out) as f32).to_le_bytes()).collect();
         return Ok(tensor_of(shape, ElementType::F32, bytes));
     }
@@ -204,7 +216,8 @@ pub(super) struct Product {
 
 /// Products of matrices, with sums in f64.
 pub(super) fn product(factors: [&Tensor; 2], of: &Product, shape: Vec<usize>) -> Tensor {
-    let [a, b] = factors.map(|tensor| (0..tensor.len()).map(|i| tensor.get_f64(i)).collect::<Vec<f64>>());
+    let [a, b] =
+        factors.map(|tensor| (0..tensor.len()).map(|i| tensor.get_f64(i)).collect::<Vec<f64>>());
     let mut sums = Vec::with_capacity(shape.iter().product());
     walk([0; 2], &of.shape, &of.strides, |at| {
         let at = |k: usize| [0, 1].map(|i| (at[i] + k as isize * of.along[i]) as usize);
@@ -212,9 +225,17 @@ pub(super) fn product(factors: [&Tensor; 2], of: &Product, shape: Vec<usize>) ->
         sums.push(terms.sum::<f64>());
     });
     if factors.iter().all(|tensor| tensor.element() == ElementType::F64) {
-        return tensor_of(shape, ElementType::F64, sums.into_iter().flat_map(f64::to_le_bytes).collect());
+        return tensor_of(
+            shape,
+            ElementType::F64,
+            sums.into_iter().flat_map(f64::to_le_bytes).collect(),
+        );
     }
-    tensor_of(shape, ElementType::F32, sums.into_iter().flat_map(|sum| (sum as f32).to_le_bytes()).collect())
+    tensor_of(
+        shape,
+        ElementType::F32,
+        sums.into_iter().flat_map(|sum| (sum as f32).to_le_bytes()).collect(),
+    )
 }
 
 /// An operation on constants that broadcast to `shape`; what their elements are called says in what
@@ -234,11 +255,16 @@ pub(super) fn elementwise(
     // the condition of a Select is no operand
     let operands = if function == E::Select { &inputs[1..] } else { inputs };
     let element = operands[0].1;
-    let all: Vec<Vec<usize>> = inputs.iter().map(|(tensor, _)| broadcast_strides(tensor.shape(), &shape)).collect();
-    let strides: Vec<[isize; 3]> =
-        (0..shape.len()).map(|d| [0, 1, 2].map(|k| all.get(k).map_or(0, |s: &Vec<usize>| s[d] as isize))).collect();
+    let all: Vec<Vec<usize>> =
+        inputs.iter().map(|(tensor, _)| broadcast_strides(tensor.shape(), &shape)).collect();
+    let strides: Vec<[isize; 3]> = (0..shape.len())
+        .map(|d| [0, 1, 2].map(|k| all.get(k).map_or(0, |s: &Vec<usize>| s[d] as isize)))
+        .collect();
     let count = shape.iter().product();
-    let compares = matches!(function, E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual);
+    let compares = matches!(
+        function,
+        E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual
+    );
     let logical = matches!(function, E::LogicalAnd | E::LogicalOr | E::LogicalNot);
     if compares || logical || !element.is_float() {
         let mut out: Vec<i64> = Vec::with_capacity(count);
@@ -246,12 +272,20 @@ pub(super) fn elementwise(
         walk([0; 3], &shape, &strides, |at| {
             let at = at.map(|i| i as usize);
             let result = if element.is_float() {
-                Ok(i64::from(compare(function, inputs[0].0.get_f64(at[0]), inputs[1].0.get_f64(at[1]))))
+                Ok(i64::from(compare(
+                    function,
+                    inputs[0].0.get_f64(at[0]),
+                    inputs[1].0.get_f64(at[1]),
+                )))
             } else {
-                let get = |k: usize| inputs.get(k).and_then(|(tensor, _)| tensor.get_i64(at[k])).unwrap_or_default();
+                let get = |k: usize| {
+                    inputs.get(k).and_then(|(tensor, _)| tensor.get_i64(at[k])).unwrap_or_default()
+                };
                 of_integers(function, [get(0), get(1), get(2)])
             };
-            match result.and_then(|v| in_range(v, if compares || logical { ElementType::Bool } else { element })) {
+            match result.and_then(|v| {
+                in_range(v, if compares || logical { ElementType::Bool } else { element })
+            }) {
                 Ok(v) => out.push(v),
                 Err(reason) => problem = Some(reason),
             }
@@ -262,7 +296,9 @@ pub(super) fn elementwise(
             None => Ok((integers(shape, out.into_iter()), element)),
         };
     }
-    let get = |k: usize, at: [isize; 3]| inputs.get(k).map_or(0.0, |(tensor, _)| tensor.get_f64(at[k] as usize));
+    let get = |k: usize, at: [isize; 3]| {
+        inputs.get(k).map_or(0.0, |(tensor, _)| tensor.get_f64(at[k] as usize))
+    };
     let compute = |at: [isize; 3]| of_floats(function, [get(0, at), get(1, at), get(2, at)]);
     if operands.iter().all(|(tensor, _)| tensor.element() == ElementType::F64) {
         let mut out: Vec<u8> = Vec::with_capacity(count * 8);
@@ -377,9 +413,13 @@ fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'stat
         E::Add => a.checked_add(b),
         E::Subtract => a.checked_sub(b),
         E::Multiply => a.checked_mul(b),
-        E::Divide => a.checked_div(b).map(|q| if a % b != 0 && (a < 0) != (b < 0) { q - 1 } else { q }),
+        E::Divide => {
+            a.checked_div(b).map(|q| if a % b != 0 && (a < 0) != (b < 0) { q - 1 } else { q })
+        }
         E::Mod => a.checked_rem(b),
-        E::FloorMod => a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r }),
+        E::FloorMod => {
+            a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r })
+        }
         E::Power => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
         E::Maximum => Some(a.max(b)),
         E::Minimum => Some(a.min(b)),
@@ -423,7 +463,12 @@ fn in_range(v: i64, element: ElementType) -> Result<i64, &'static str> {
 }
 
 /// Calls `visit` with the places of every element of `shape` in C order, in `N` tensors.
-fn walk<const N: usize>(start: [isize; N], shape: &[usize], strides: &[[isize; N]], mut visit: impl FnMut([isize; N])) {
+fn walk<const N: usize>(
+    start: [isize; N],
+    shape: &[usize],
+    strides: &[[isize; N]],
+    mut visit: impl FnMut([isize; N]),
+) {
     let mut index = vec![0usize; shape.len()];
     let mut at = start;
     for _ in 0..shape.iter().product() {

@@ -24,7 +24,12 @@ struct Formula<'v, 'm, 'n> {
 
 impl Validation<'_> {
     /// One of these functions of `x`, which is floating point.
-    pub(super) fn hyperbolic(&mut self, node: &Node, function: Elementwise, x: &Known) -> Option<Known> {
+    pub(super) fn hyperbolic(
+        &mut self,
+        node: &Node,
+        function: Elementwise,
+        x: &Known,
+    ) -> Option<Known> {
         use Elementwise as E;
         let mut formula = Formula { validation: self, node };
         match function {
@@ -42,7 +47,11 @@ impl Validation<'_> {
 
 impl Formula<'_, '_, '_> {
     fn of(&mut self, function: Elementwise, inputs: &[&Known]) -> Option<Known> {
-        self.validation.computed(self.node, function, inputs.iter().map(|&known| known.clone()).collect())
+        self.validation.computed(
+            self.node,
+            function,
+            inputs.iter().map(|&known| known.clone()).collect(),
+        )
     }
 
     fn activation(&mut self, activation: Activation, x: &Known) -> Option<Known> {
@@ -75,7 +84,8 @@ impl Formula<'_, '_, '_> {
 
     /// `sin v / cos v`
     fn tan(&mut self, x: &Known) -> Option<Known> {
-        let (sine, cosine) = (self.activation(Activation::Sin, x)?, self.activation(Activation::Cos, x)?);
+        let (sine, cosine) =
+            (self.activation(Activation::Sin, x)?, self.activation(Activation::Cos, x)?);
         self.quotient(&sine, &cosine)
     }
 
@@ -166,7 +176,8 @@ impl Formula<'_, '_, '_> {
     fn acosh(&mut self, x: &Known) -> Option<Known> {
         let t = self.with(Elementwise::Subtract, x, 1.0)?;
         let above = self.with(Elementwise::Add, x, 1.0)?;
-        let roots = [self.activation(Activation::Sqrt, &t)?, self.activation(Activation::Sqrt, &above)?];
+        let roots =
+            [self.activation(Activation::Sqrt, &t)?, self.activation(Activation::Sqrt, &above)?];
         let root = self.product(&roots[0], &roots[1])?;
         let sum = self.sum(&t, &root)?;
         let near = self.log_1p(&sum)?;

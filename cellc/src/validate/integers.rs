@@ -32,12 +32,20 @@ fn ends(a: Range, b: Range, of: impl Fn(f64, f64) -> f64) -> Range {
     if all.iter().any(|v| v.is_nan()) {
         return ANY;
     }
-    [all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(f64::NEG_INFINITY, f64::max)]
+    [
+        all.iter().copied().fold(f64::INFINITY, f64::min),
+        all.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+    ]
 }
 
 impl Validation<'_> {
     /// An input of integers as kernels compute with it.
-    pub(super) fn integers_of(&mut self, node: &Node, parameter: usize, element: ElementType) -> Known {
+    pub(super) fn integers_of(
+        &mut self,
+        node: &Node,
+        parameter: usize,
+        element: ElementType,
+    ) -> Known {
         let out = self.value(self.valid.parameters[parameter].shape.clone());
         let [least, most] = Integers::limits(element);
         self.emit(node, CoreOp::Integers(Integers { parameter, least, most, out }));
@@ -51,20 +59,26 @@ impl Validation<'_> {
     pub(super) fn limits_of_integers(&mut self) {
         let mut notices = Vec::new();
         for node in self.valid.all_nodes() {
-            let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else { continue };
+            let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else {
+                continue;
+            };
             // what is looked up has the rows of its table as limits, lengths have the steps, and
             // narrow integers have theirs
             let Parameter { rows, length, element, .. } = &self.valid.parameters[parameter];
-            let of_steps = length.is_some_and(|steps| least == 0 && i32::try_from(steps) == Ok(most));
+            let of_steps =
+                length.is_some_and(|steps| least == 0 && i32::try_from(steps) == Ok(most));
             if rows.is_some() || of_steps || element.bits() < 32 {
                 continue;
             }
             let input = &self.model.nodes[self.model.parameters[parameter]];
             let found = format!(
-                "the integers of the input become f32: one below {least} is read as {least}, one above {most} as {most}"
+                "the integers of the input become f32: one below {least} is read as {least}, one \
+                 above {most} as {most}"
             );
             let help = "give numbers within these limits; cellc run says where a file has others";
-            notices.push(Diagnostic::notice(input.origin.clone(), found).layer(input.label()).help(help));
+            notices.push(
+                Diagnostic::notice(input.origin.clone(), found).layer(input.label()).help(help),
+            );
         }
         notices.into_iter().for_each(|notice| self.diagnostics.push(notice));
     }
@@ -87,7 +101,9 @@ impl Validation<'_> {
     pub(super) fn range_of(&self, known: &Known) -> Range {
         match known {
             Known::Source(_, ElementType::Bool) => TRUTH,
-            Known::Source(Source::Value(value), _) => self.integers.ranges.get(value).copied().unwrap_or(ANY),
+            Known::Source(Source::Value(value), _) => {
+                self.integers.ranges.get(value).copied().unwrap_or(ANY)
+            }
             Known::Constant(tensor, _) if !tensor.is_empty() => {
                 let all = (0..tensor.len()).map(|i| tensor.get_f64(i));
                 all.fold([f64::INFINITY, f64::NEG_INFINITY], |range, v| union(range, [v, v]))
@@ -115,7 +131,9 @@ impl Validation<'_> {
     pub(super) fn all_exact(&mut self, node: &Node, inputs: &[Known]) -> Option<()> {
         for input in inputs.iter().filter(|input| !input.element().is_float()) {
             let wrong = match input {
-                Known::Constant(tensor, _) => (0..tensor.len()).find(|&i| tensor.get_f64(i).abs() > EXACT),
+                Known::Constant(tensor, _) => {
+                    (0..tensor.len()).find(|&i| tensor.get_f64(i).abs() > EXACT)
+                }
                 _ => None,
             };
             if let (Some(at), Some(tensor)) = (wrong, input.tensor()) {
@@ -146,7 +164,9 @@ impl Validation<'_> {
                     | Op::Reshape { .. }
                     | Op::Transpose
                     | Op::Squeeze { .. }
-                    | Op::Unsqueeze => waiting.extend(node.outputs.iter().filter(|&&output| seen.insert(output))),
+                    | Op::Unsqueeze => {
+                        waiting.extend(node.outputs.iter().filter(|&&output| seen.insert(output)))
+                    }
                     _ => return false,
                 }
             }
@@ -189,7 +209,8 @@ impl Validation<'_> {
     fn bounded(&self, value: ValueId) -> Option<Range> {
         let known = self.known[value.0].as_ref()?;
         // weights of floating point end this search at one of their first elements
-        let is_integral = |tensor: &Tensor| (0..tensor.len()).all(|i| tensor.get_f64(i).fract() == 0.0);
+        let is_integral =
+            |tensor: &Tensor| (0..tensor.len()).all(|i| tensor.get_f64(i).fract() == 0.0);
         if known.tensor().is_some_and(|tensor| !is_integral(tensor)) {
             return None;
         }
@@ -206,17 +227,32 @@ impl Validation<'_> {
     }
 
     /// A tensor of integers in that range; `None` after an error.
-    fn exact_integers(&mut self, node: &Node, source: Source, element: ElementType, range: Range) -> Option<Known> {
+    fn exact_integers(
+        &mut self,
+        node: &Node,
+        source: Source,
+        element: ElementType,
+        range: Range,
+    ) -> Option<Known> {
         if range.iter().any(|end| end.is_nan() || end.abs() > EXACT) {
             let text = |v: f64| if v.is_finite() { v.to_string() } else { "any number".to_owned() };
-            self.too_large_integer(node, format!("{} from {} to {}", element.name(), text(range[0]), text(range[1])));
+            self.too_large_integer(
+                node,
+                format!("{} from {} to {}", element.name(), text(range[0]), text(range[1])),
+            );
             return None;
         }
         self.wrapped(node, source, element, range)
     }
 
     /// Numbers as a type has them: narrow integers wrap around.
-    pub(super) fn wrapped(&mut self, node: &Node, source: Source, element: ElementType, range: Range) -> Option<Known> {
+    pub(super) fn wrapped(
+        &mut self,
+        node: &Node,
+        source: Source,
+        element: ElementType,
+        range: Range,
+    ) -> Option<Known> {
         use PointwiseFunction as P;
         let [least, most] = Integers::limits(element).map(f64::from);
         let known = Known::Source(source, element);
@@ -228,12 +264,14 @@ impl Validation<'_> {
         // less the multiple of the size that is nearest below, all of it exact
         let shape = self.shape_of(&known);
         let size = (most - least + 1.0) as f32;
-        let [first, size, part] = [least as f32, size, 1.0 / size].map(|number| self.scalar(number));
+        let [first, size, part] =
+            [least as f32, size, 1.0 / size].map(|number| self.scalar(number));
         let from_first = self.pointwise(node, P::Subtract, &[source, first], &shape)?;
         let times = self.pointwise(node, P::Multiply, &[from_first, part], &shape)?;
         let times = self.pointwise(node, P::Activation(Activation::Floor), &[times], &shape)?;
         let beyond = self.pointwise(node, P::Multiply, &[times, size], &shape)?;
-        let wrapped = Known::Source(self.pointwise(node, P::Subtract, &[source, beyond], &shape)?, element);
+        let wrapped =
+            Known::Source(self.pointwise(node, P::Subtract, &[source, beyond], &shape)?, element);
         self.set_range(&wrapped, [least, most]);
         Some(wrapped)
     }
@@ -253,7 +291,11 @@ impl Validation<'_> {
         let range = match function {
             PointwiseFunction::Add => range.map(|end| end * size as f64),
             PointwiseFunction::Multiply => {
-                let most = range[0].abs().max(range[1].abs()).max(1.0).powi(i32::try_from(size).unwrap_or(i32::MAX));
+                let most = range[0]
+                    .abs()
+                    .max(range[1].abs())
+                    .max(1.0)
+                    .powi(i32::try_from(size).unwrap_or(i32::MAX));
                 [-most, most]
             }
             _ => range,
@@ -282,10 +324,20 @@ impl Validation<'_> {
         let sources: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
         let (source, range) = match function {
             E::Add => (self.pointwise(node, P::Add, &sources, shape)?, ends(a, b, |a, b| a + b)),
-            E::Subtract => (self.pointwise(node, P::Subtract, &sources, shape)?, ends(a, b, |a, b| a - b)),
-            E::Multiply => (self.pointwise(node, P::Multiply, &sources, shape)?, ends(a, b, |a, b| a * b)),
-            E::Maximum => (self.pointwise(node, P::Maximum, &sources, shape)?, [a[0].max(b[0]), a[1].max(b[1])]),
-            E::Minimum => (self.pointwise(node, P::Minimum, &sources, shape)?, [a[0].min(b[0]), a[1].min(b[1])]),
+            E::Subtract => {
+                (self.pointwise(node, P::Subtract, &sources, shape)?, ends(a, b, |a, b| a - b))
+            }
+            E::Multiply => {
+                (self.pointwise(node, P::Multiply, &sources, shape)?, ends(a, b, |a, b| a * b))
+            }
+            E::Maximum => (
+                self.pointwise(node, P::Maximum, &sources, shape)?,
+                [a[0].max(b[0]), a[1].max(b[1])],
+            ),
+            E::Minimum => (
+                self.pointwise(node, P::Minimum, &sources, shape)?,
+                [a[0].min(b[0]), a[1].min(b[1])],
+            ),
             E::Negative => {
                 let minus = self.scalar(-1.0);
                 (self.pointwise(node, P::Multiply, &[sources[0], minus], shape)?, [-a[1], -a[0]])
@@ -305,11 +357,13 @@ impl Validation<'_> {
                     let zero = self.scalar(0.0);
                     let own = self.shape_of(&inputs[1]);
                     let no_divisor = self.pointwise(node, P::Equal, &[sources[1], zero], &own)?;
-                    quotient = self.pointwise(node, P::Select, &[no_divisor, zero, quotient], shape)?;
+                    quotient =
+                        self.pointwise(node, P::Select, &[no_divisor, zero, quotient], shape)?;
                 }
                 // the quotient of whole numbers below 2^24 is rounded to no whole number that it is
                 // not
-                let rounded = if function == E::Mod { Activation::Truncate } else { Activation::Floor };
+                let rounded =
+                    if function == E::Mod { Activation::Truncate } else { Activation::Floor };
                 let whole = self.pointwise(node, P::Activation(rounded), &[quotient], shape)?;
                 let divisor = b[0].abs().max(b[1].abs());
                 if function == E::Divide {
@@ -320,7 +374,8 @@ impl Validation<'_> {
                     let rest = self.pointwise(node, P::Subtract, &[sources[0], product], shape)?;
                     // of a division by 0 all is left
                     let most =
-                        if b[0] <= 0.0 && b[1] >= 0.0 { a[0].abs().max(a[1].abs()) } else { 0.0 }.max(divisor - 1.0);
+                        if b[0] <= 0.0 && b[1] >= 0.0 { a[0].abs().max(a[1].abs()) } else { 0.0 }
+                            .max(divisor - 1.0);
                     (rest, [-most, most])
                 }
             }
@@ -341,7 +396,10 @@ impl Validation<'_> {
             return Some(known);
         }
         // what is no arithmetic rounds nothing
-        if matches!(function, E::Maximum | E::Minimum | E::Negative | E::Abs | E::Clamp { .. } | E::Sign) {
+        if matches!(
+            function,
+            E::Maximum | E::Minimum | E::Negative | E::Abs | E::Clamp { .. } | E::Sign
+        ) {
             return self.wrapped(node, source, element, range);
         }
         self.exact_integers(node, source, element, range)
@@ -385,7 +443,9 @@ impl Validation<'_> {
                 truth(self.not(node, equal, shape)?)
             }
             E::LogicalNot if is_truth => truth(self.not(node, sources[0], shape)?),
-            E::LogicalAnd if is_truth => truth(self.pointwise(node, P::Minimum, &sources, shape)?),
+            E::LogicalAnd if is_truth => {
+                truth(self.pointwise(node, P::Minimum, &sources, shape)?)
+            }
             E::LogicalOr if is_truth => truth(self.pointwise(node, P::Maximum, &sources, shape)?),
             E::Select => {
                 let condition = match inputs[0].element() {
@@ -402,8 +462,15 @@ impl Validation<'_> {
                 Some(known)
             }
             _ => {
-                let found = format!("a logical operation on {} at run time", inputs[0].element().name());
-                self.error(node, &node.origin, found, "booleans", "compare the integers with 0 before");
+                let found =
+                    format!("a logical operation on {} at run time", inputs[0].element().name());
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "booleans",
+                    "compare the integers with 0 before",
+                );
                 None
             }
         }
@@ -421,7 +488,12 @@ impl Validation<'_> {
     }
 
     /// A conversion at run time of which one side is no floating point; `None` after an error.
-    pub(super) fn converted(&mut self, node: &Node, known: &Known, element: ElementType) -> Option<Known> {
+    pub(super) fn converted(
+        &mut self,
+        node: &Node,
+        known: &Known,
+        element: ElementType,
+    ) -> Option<Known> {
         let shape = self.shape_of(known);
         let (source, before) = (self.source(known)?, known.element());
         let range = self.range_of(known);

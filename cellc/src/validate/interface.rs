@@ -17,7 +17,10 @@ pub(super) fn names(tensor_names: &[&[String]], layer: &str) -> Vec<String> {
             kept.push(name.to_owned());
         }
     };
-    tensor_names.iter().flat_map(|list| list.iter().take(MOST_NAMES)).for_each(|name| add(name, MOST_NAMES));
+    tensor_names
+        .iter()
+        .flat_map(|list| list.iter().take(MOST_NAMES))
+        .for_each(|name| add(name, MOST_NAMES));
     add(layer, MOST_NAMES + 1);
     kept
 }
@@ -29,13 +32,18 @@ fn cut(name: &str) -> &str {
 /// The input or output that is called `name`; `in0`, `out1` ... name those that nothing else is
 /// called so.
 pub(super) fn find_name(all: &[Vec<String>], name: &str, fallback: &str) -> Result<usize, String> {
-    let mut found = all.iter().enumerate().filter(|(_, names)| names.iter().any(|n| n == cut(name))).map(|(i, _)| i);
+    let mut found = all
+        .iter()
+        .enumerate()
+        .filter(|(_, names)| names.iter().any(|n| n == cut(name)))
+        .map(|(i, _)| i);
     let what = if fallback == "in" { "input" } else { "output" };
     match (found.next(), found.next()) {
         (Some(index), None) => Ok(index),
-        (Some(_), Some(_)) => {
-            Err(format!("the model has several {what}s of that name; {fallback}0, {fallback}1 ... name them by place"))
-        }
+        (Some(_), Some(_)) => Err(format!(
+            "the model has several {what}s of that name; {fallback}0, {fallback}1 ... name them by \
+             place"
+        )),
         (None, _) => name
             .strip_prefix(fallback)
             .and_then(|digits| digits.parse().ok())
@@ -47,13 +55,18 @@ pub(super) fn find_name(all: &[Vec<String>], name: &str, fallback: &str) -> Resu
 /// The name of an input or output that messages print and options take: no name that another export
 /// of the model changes.
 pub(super) fn name(names: &[String], fallback: &str, index: usize) -> String {
-    names.iter().find(|name| !is_made_up(name)).cloned().unwrap_or_else(|| format!("{fallback}{index}"))
+    names
+        .iter()
+        .find(|name| !is_made_up(name))
+        .cloned()
+        .unwrap_or_else(|| format!("{fallback}{index}"))
 }
 
 pub(super) fn list_names(all: &[Vec<String>], fallback: &str) -> String {
     const LONGEST: usize = 12;
     let shown = all.iter().take(LONGEST).enumerate();
-    let mut texts: Vec<String> = shown.map(|(index, names)| quoted(&name(names, fallback, index))).collect();
+    let mut texts: Vec<String> =
+        shown.map(|(index, names)| quoted(&name(names, fallback, index))).collect();
     if all.len() > LONGEST {
         texts.push(format!("and {} more", all.len() - LONGEST));
     }

@@ -12,12 +12,14 @@ impl Validation<'_> {
         }
         let target = self.options.machine.target.name;
         let mut refuse = |found: String, valid: &str, help: &str| {
-            self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(help));
+            self.diagnostics
+                .push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(help));
         };
         if self.options.output.weights_as == WeightsAs::File {
             refuse(
                 format!(
-                    "weights in a file of their own: C11, which is all that the target {target} uses, cannot take in a file"
+                    "weights in a file of their own: C11, which is all that the target {target} \
+                     uses, cannot take in a file"
                 ),
                 "weights in the source",
                 "leave out where the weights are, or choose another target",
@@ -25,7 +27,10 @@ impl Validation<'_> {
         }
         if self.options.machine.threads == Threads::Two {
             refuse(
-                format!("two threads: they need more than C11, which is all that the target {target} uses"),
+                format!(
+                    "two threads: they need more than C11, which is all that the target {target} \
+                     uses"
+                ),
                 "one thread",
                 "leave out the number of threads, or choose another target",
             );

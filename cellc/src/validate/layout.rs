@@ -33,10 +33,16 @@ impl Along {
         let step = i128::from(step);
         let from_end = |i: i64| if i < 0 { i128::from(i) + size } else { i128::from(i) };
         let (start, stop) = if step > 0 {
-            (start.map_or(0, |i| from_end(i).clamp(0, size)), stop.map_or(size, |i| from_end(i).clamp(0, size)))
+            (
+                start.map_or(0, |i| from_end(i).clamp(0, size)),
+                stop.map_or(size, |i| from_end(i).clamp(0, size)),
+            )
         } else {
             let last = size - 1;
-            (start.map_or(last, |i| from_end(i).clamp(0, last)), stop.map_or(-1, |i| from_end(i).clamp(-1, last)))
+            (
+                start.map_or(last, |i| from_end(i).clamp(0, last)),
+                stop.map_or(-1, |i| from_end(i).clamp(-1, last)),
+            )
         };
         let span = if step > 0 { stop - start } else { start - stop };
         let count = if span <= 0 { 0 } else { (span + step.abs() - 1) / step.abs() };
@@ -64,7 +70,9 @@ fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
 impl<'a> Validation<'a> {
     /// A tensor that is made of elements of another, which all are inside.
     pub(super) fn view(&mut self, node: &Node, input: &Known, geometry: Geometry) -> Option<Known> {
-        let same = self.shape_of(input) == geometry.shape && geometry.offset == 0 && geometry.is_contiguous();
+        let same = self.shape_of(input) == geometry.shape
+            && geometry.offset == 0
+            && geometry.is_contiguous();
         match input {
             _ if same => Some(input.clone()),
             Known::Constant(..) | Known::Source(..) if geometry.shape.contains(&0) => {
@@ -85,7 +93,9 @@ impl<'a> Validation<'a> {
                     && let Some(&(parameter, is_whole)) = self.integers.parameter_of.get(value)
                 {
                     let all = self.valid.len(*source) == self.valid.len(Source::Value(out));
-                    self.integers.parameter_of.insert(out, (parameter, is_whole && in_order && all));
+                    self.integers
+                        .parameter_of
+                        .insert(out, (parameter, is_whole && in_order && all));
                 }
                 Some(view)
             }
@@ -93,7 +103,12 @@ impl<'a> Validation<'a> {
         }
     }
 
-    fn view_constant(&mut self, node: &Node, tensor: &Tensor, geometry: &Geometry) -> Option<Tensor> {
+    fn view_constant(
+        &mut self,
+        node: &Node,
+        tensor: &Tensor,
+        geometry: &Geometry,
+    ) -> Option<Tensor> {
         if geometry.is_contiguous() {
             if tensor.element().is_float() {
                 self.computable_up_to(node, &geometry.shape, self.most_folded(node))?;
@@ -127,7 +142,11 @@ impl<'a> Validation<'a> {
         match reshaped(&shape, &wanted, zero_keeps) {
             Some(to) => self.set_view(node, 0, &input, Geometry::reshaped(to)),
             None => {
-                let found = format!("a tensor of shape {} reshaped to {}", shape_text(&shape), shape_text(&wanted));
+                let found = format!(
+                    "a tensor of shape {} reshaped to {}",
+                    shape_text(&shape),
+                    shape_text(&wanted)
+                );
                 let valid = "as many elements, and at most one size of -1";
                 self.error(node, &node.origin, found, valid, "correct the shape");
             }
@@ -151,13 +170,15 @@ impl<'a> Validation<'a> {
                 continue;
             }
             if shape[axis] != 1 {
-                let found = format!("axis {axis} of a tensor of shape {} squeezed", shape_text(&shape));
+                let found =
+                    format!("axis {axis} of a tensor of shape {} squeezed", shape_text(&shape));
                 self.error(node, &node.origin, found, "an axis of size 1", "correct the axes");
                 return;
             }
             gone[axis] = true;
         }
-        let kept = shape.iter().zip(gone).filter(|(_, gone)| !gone).map(|(&size, _)| size).collect();
+        let kept =
+            shape.iter().zip(gone).filter(|(_, gone)| !gone).map(|(&size, _)| size).collect();
         self.set_view(node, 0, &input, Geometry::reshaped(kept));
     }
 
@@ -176,7 +197,10 @@ impl<'a> Validation<'a> {
             }
         }
         let mut sizes = shape.into_iter();
-        let shape = added.into_iter().map(|added| if added { 1 } else { sizes.next().unwrap_or(1) }).collect();
+        let shape = added
+            .into_iter()
+            .map(|added| if added { 1 } else { sizes.next().unwrap_or(1) })
+            .collect();
         self.set_view(node, 0, &input, Geometry::reshaped(shape));
     }
 
@@ -190,7 +214,8 @@ impl<'a> Validation<'a> {
         };
         let permutation = axes.filter(|order| {
             let mut seen = vec![false; shape.len()];
-            order.len() == shape.len() && order.iter().all(|&axis| !std::mem::replace(&mut seen[axis], true))
+            order.len() == shape.len()
+                && order.iter().all(|&axis| !std::mem::replace(&mut seen[axis], true))
         });
         let Some(order) = permutation else {
             self.no_permutation(node, &order, &shape);
@@ -213,26 +238,48 @@ impl<'a> Validation<'a> {
             let of = format!("{} dimensions, {}", shape.len(), shape_text(shape));
             if order.len() == shape.len() {
                 let found = format!("the order {order:?} of {of}");
-                self.error(node, &node.origin, found, "an order that names each dimension once", "correct the order");
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "an order that names each dimension once",
+                    "correct the order",
+                );
                 return;
             }
-            let found = format!("an order of {} numbers, {order:?}, for a tensor of {of}", order.len());
+            let found =
+                format!("an order of {} numbers, {order:?}, for a tensor of {of}", order.len());
             let valid = "an order of as many numbers as there are dimensions";
-            let help =
-                "correct the sizes of the inputs of the model, from which the tensor has its dimensions, or the order";
+            let help = "correct the sizes of the inputs of the model, from which the tensor has \
+                its dimensions, or the order";
             self.error(node, &node.origin, found, valid, help);
             return;
         }
         let label = node.label();
-        if self.diagnostics.0.iter().any(|d| d.severity == Severity::Error && d.layer.as_ref() == Some(&label)) {
+        if self
+            .diagnostics
+            .0
+            .iter()
+            .any(|d| d.severity == Severity::Error && d.layer.as_ref() == Some(&label))
+        {
             return;
         }
-        let found = format!("{operator} reads a tensor of {} dimensions, {}", shape.len(), shape_text(shape));
+        let found = format!(
+            "{operator} reads a tensor of {} dimensions, {}",
+            shape.len(),
+            shape_text(shape)
+        );
         let valid = match operator {
             "LSTM" | "GRU" | "RNN" => "X of 3 dimensions, steps, batch and features; states of 3",
             _ => "as many dimensions as the operator defines",
         };
-        self.error(node, &node.origin, found, valid, "correct the sizes of the inputs of the model, or the operator");
+        self.error(
+            node,
+            &node.origin,
+            found,
+            valid,
+            "correct the sizes of the inputs of the model, or the operator",
+        );
     }
 
     pub(super) fn split(&mut self, node: &Node, parts: usize) {
@@ -240,7 +287,13 @@ impl<'a> Validation<'a> {
         let size = self.shape_of(&input)[axis];
         if parts == 0 || !size.is_multiple_of(parts) {
             let found = format!("{size} elements along axis {axis} split into {parts} equal parts");
-            self.error(node, &node.origin, found, "a number of parts that divides them", "use VariadicSplit");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "a number of parts that divides them",
+                "use VariadicSplit",
+            );
             return;
         }
         self.parts(node, &input, axis, &vec![size / parts; parts]);
@@ -250,7 +303,10 @@ impl<'a> Validation<'a> {
         let Some((input, axis)) = self.split_along(node) else { return };
         let Some(lengths) = self.integers(node, 2, "the lengths") else { return };
         let size = self.shape_of(&input)[axis];
-        let known = lengths.iter().filter(|&&n| n != -1).try_fold(0i64, |sum, &n| sum.checked_add(n.max(0)));
+        let known = lengths
+            .iter()
+            .filter(|&&n| n != -1)
+            .try_fold(0i64, |sum, &n| sum.checked_add(n.max(0)));
         let rest = known.and_then(|known| i64::try_from(size).ok()?.checked_sub(known));
         let rests = lengths.iter().filter(|&&n| n == -1).count();
         let fits = lengths.iter().all(|&n| n >= -1)
@@ -261,12 +317,19 @@ impl<'a> Validation<'a> {
                 _ => false,
             };
         let Some(rest) = rest.filter(|_| fits) else {
-            let found = format!("{size} elements along axis {axis} split into parts of {}", shape_text(&lengths));
-            let valid = format!("{} lengths that add up to {size}, of which one may be -1", node.outputs.len());
+            let found = format!(
+                "{size} elements along axis {axis} split into parts of {}",
+                shape_text(&lengths)
+            );
+            let valid = format!(
+                "{} lengths that add up to {size}, of which one may be -1",
+                node.outputs.len()
+            );
             self.error(node, &node.origin, found, valid, "correct the lengths");
             return;
         };
-        let lengths: Vec<usize> = lengths.iter().map(|&n| if n == -1 { rest } else { n } as usize).collect();
+        let lengths: Vec<usize> =
+            lengths.iter().map(|&n| if n == -1 { rest } else { n } as usize).collect();
         self.parts(node, &input, axis, &lengths);
     }
 
@@ -339,7 +402,8 @@ impl<'a> Validation<'a> {
         along: &mut [Along],
     ) -> (Known, Vec<usize>) {
         let cut = |(axis, along): (usize, &Along)| {
-            let prefix = along.start == 0 && along.step == 1 && (1..shape[axis]).contains(&along.count);
+            let prefix =
+                along.start == 0 && along.step == 1 && (1..shape[axis]).contains(&along.count);
             prefix.then(|| (axis, shape[axis] - along.count))
         };
         for (axis, cut) in along.iter().enumerate().filter_map(cut) {
@@ -353,11 +417,20 @@ impl<'a> Validation<'a> {
     }
 
     pub(super) fn strided_slice(&mut self, node: &Node, op: &Op) {
-        let Op::StridedSlice { begin_mask, end_mask, new_axis_mask, shrink_axis_mask, ellipsis_mask } = op else {
+        let Op::StridedSlice {
+            begin_mask,
+            end_mask,
+            new_axis_mask,
+            shrink_axis_mask,
+            ellipsis_mask,
+        } = op
+        else {
             return;
         };
         let Some(input) = self.input(node, 0) else { return };
-        let (Some(begin), Some(end)) = (self.integers(node, 1, "the begin"), self.integers(node, 2, "the end")) else {
+        let (Some(begin), Some(end)) =
+            (self.integers(node, 1, "the begin"), self.integers(node, 2, "the end"))
+        else {
             return;
         };
         let steps = match node.inputs.len() {
@@ -370,7 +443,8 @@ impl<'a> Validation<'a> {
         let set = |mask: &[bool], i: usize| mask.get(i).copied().unwrap_or(false);
         let shape = self.shape_of(&input);
         let ellipses = (0..begin.len()).filter(|&i| set(ellipsis_mask, i)).count();
-        let own = (0..begin.len()).filter(|&i| !set(ellipsis_mask, i) && !set(new_axis_mask, i)).count();
+        let own =
+            (0..begin.len()).filter(|&i| !set(ellipsis_mask, i) && !set(new_axis_mask, i)).count();
         if begin.len() != end.len()
             || begin.len() != steps.len()
             || steps.contains(&0)
@@ -384,7 +458,8 @@ impl<'a> Validation<'a> {
                 steps.len(),
                 shape.len()
             );
-            let valid = "as many of each, one ellipsis, no more than there are dimensions, no stride of 0";
+            let valid =
+                "as many of each, one ellipsis, no more than there are dimensions, no stride of 0";
             self.error(node, &node.origin, found, valid, "correct them");
             return;
         }
@@ -401,10 +476,21 @@ impl<'a> Validation<'a> {
                 kept.push(1);
             } else if set(shrink_axis_mask, i) {
                 let size = shape[along.len()];
-                let start = if set(begin_mask, i) { Some(0).filter(|_| size > 0) } else { counted(begin[i], size) };
+                let start = if set(begin_mask, i) {
+                    Some(0).filter(|_| size > 0)
+                } else {
+                    counted(begin[i], size)
+                };
                 let Some(start) = start else {
-                    let found = format!("index {} of {size} elements along axis {}", begin[i], along.len());
-                    self.error(node, &node.origin, found, format!("0 to {}", size.max(1) - 1), "correct begin");
+                    let found =
+                        format!("index {} of {size} elements along axis {}", begin[i], along.len());
+                    self.error(
+                        node,
+                        &node.origin,
+                        found,
+                        format!("0 to {}", size.max(1) - 1),
+                        "correct begin",
+                    );
                     return;
                 };
                 along.push(Along { start, count: 1, step: 1 });
@@ -448,16 +534,25 @@ impl<'a> Validation<'a> {
         let Some(input) = self.input(node, 0) else { return };
         let Some(wanted) = self.integers(node, 1, "the shape") else { return };
         let own = self.shape_of(&input);
-        let target: Option<Vec<usize>> = wanted.iter().map(|&size| usize::try_from(size).ok()).collect();
+        let target: Option<Vec<usize>> =
+            wanted.iter().map(|&size| usize::try_from(size).ok()).collect();
         let to = match (mode, target) {
-            (BroadcastMode::Numpy, Some(to)) => {
-                Some(to).filter(|to| broadcast([&own[..], to]).as_ref() == Some(to)).map(|to| (own.clone(), to))
+            (BroadcastMode::Numpy, Some(to)) => Some(to)
+                .filter(|to| broadcast([&own[..], to]).as_ref() == Some(to))
+                .map(|to| (own.clone(), to)),
+            (BroadcastMode::Bidirectional, Some(to)) => {
+                broadcast([&own[..], &to]).map(|to| (own.clone(), to))
             }
-            (BroadcastMode::Bidirectional, Some(to)) => broadcast([&own[..], &to]).map(|to| (own.clone(), to)),
             (BroadcastMode::Explicit, Some(to)) => {
                 if node.inputs.len() < 3 {
                     let found = "an explicit Broadcast without axes";
-                    self.error(node, &node.origin, found, "which axis each of the input's becomes", "connect the axes");
+                    self.error(
+                        node,
+                        &node.origin,
+                        found,
+                        "which axis each of the input's becomes",
+                        "connect the axes",
+                    );
                     return;
                 }
                 let Some(axes) = self.integers(node, 2, "the axes") else { return };
@@ -466,7 +561,11 @@ impl<'a> Validation<'a> {
             (_, None) => None,
         };
         let Some((own, to)) = to else {
-            let found = format!("a tensor of shape {} broadcast to {}", shape_text(&own), shape_text(&wanted));
+            let found = format!(
+                "a tensor of shape {} broadcast to {}",
+                shape_text(&own),
+                shape_text(&wanted)
+            );
             let valid = "sizes that are equal or 1, compared from the last one to the first";
             self.error(node, &node.origin, found, valid, "correct the shape");
             return;
@@ -477,7 +576,12 @@ impl<'a> Validation<'a> {
 
     /// A tensor that broadcasts to a shape, repeated: of a Select one of its operands, where its
     /// condition says the same everywhere.
-    pub(super) fn selected(&mut self, node: &Node, chosen: &Known, shape: Vec<usize>) -> Option<Known> {
+    pub(super) fn selected(
+        &mut self,
+        node: &Node,
+        chosen: &Known,
+        shape: Vec<usize>,
+    ) -> Option<Known> {
         let strides = signed(broadcast_strides(&self.shape_of(chosen), &shape));
         self.view(node, chosen, Geometry { offset: 0, strides, shape })
     }
@@ -507,13 +611,18 @@ impl<'a> Validation<'a> {
             shape.push(size);
             steps.push(stride);
         }
-        let Some(spread) = self.view(node, &input, Geometry { offset: 0, strides: steps, shape }) else { return };
+        let Some(spread) = self.view(node, &input, Geometry { offset: 0, strides: steps, shape })
+        else {
+            return;
+        };
         let whole = times.iter().zip(&own).map(|(times, size)| times * size).collect();
         self.set_view(node, 0, &spread, Geometry::reshaped(whole));
     }
 
     pub(super) fn gather(&mut self, node: &Node, batch_dims: i64) {
-        let (Some(data), Some(indices)) = (self.input(node, 0), self.input(node, 1)) else { return };
+        let (Some(data), Some(indices)) = (self.input(node, 0), self.input(node, 1)) else {
+            return;
+        };
         let Some(axis) = self.integer(node, 2, "the axis") else { return };
         let (shape, of_indices) = (self.shape_of(&data), self.shape_of(&indices));
         let Some(axis) = self.axis(node, axis, shape.len()) else { return };
@@ -568,7 +677,8 @@ impl<'a> Validation<'a> {
             [first, second, ..] => second as isize - first as isize,
         };
         if places.windows(2).all(|w| w[1] as isize - w[0] as isize == step) {
-            let along = signed(strides(dimensions)).into_iter().map(|s| s * step * own[axis] as isize);
+            let along =
+                signed(strides(dimensions)).into_iter().map(|s| s * step * own[axis] as isize);
             let before = own[..axis].iter().map(|&s| s as isize);
             let after = own[axis + 1..].iter().map(|&s| s as isize);
             let geometry = Geometry {
@@ -583,7 +693,9 @@ impl<'a> Validation<'a> {
                 self.foldable(node, &to, *element)?;
                 Some(Known::Constant(fold::gather(tensor, axis, places, to), *element))
             }
-            Known::Source(..) | Known::Iteration(..) => self.gather_one_by_one(node, data, axis, places, to),
+            Known::Source(..) | Known::Iteration(..) => {
+                self.gather_one_by_one(node, data, axis, places, to)
+            }
         }
     }
 
@@ -604,7 +716,13 @@ impl<'a> Validation<'a> {
                 _ if many => {
                     let found = format!("more than {MOST_GATHERED} runs of indices in no order");
                     let valid = format!("{MOST_GATHERED} or fewer, or a progression");
-                    self.error(node, &node.origin, found, valid, "gather from a constant, or fewer at once");
+                    self.error(
+                        node,
+                        &node.origin,
+                        found,
+                        valid,
+                        "gather from a constant, or fewer at once",
+                    );
                     return None;
                 }
                 _ => runs.push((place, 1)),
@@ -629,21 +747,35 @@ impl<'a> Validation<'a> {
     }
 
     pub(super) fn scatter_update(&mut self, node: &Node) {
-        let (Some(data), Some(indices), Some(new)) = (self.input(node, 0), self.input(node, 1), self.input(node, 2))
+        let (Some(data), Some(indices), Some(new)) =
+            (self.input(node, 0), self.input(node, 1), self.input(node, 2))
         else {
             return;
         };
-        let (Some(numbers), Some(axis)) = (self.integers(node, 1, "the indices"), self.integer(node, 3, "the axis"))
+        let (Some(numbers), Some(axis)) =
+            (self.integers(node, 1, "the indices"), self.integer(node, 3, "the axis"))
         else {
             return;
         };
-        let (shape, of_indices, of_new) = (self.shape_of(&data), self.shape_of(&indices), self.shape_of(&new));
+        let (shape, of_indices, of_new) =
+            (self.shape_of(&data), self.shape_of(&indices), self.shape_of(&new));
         let Some(axis) = self.axis(node, axis, shape.len()) else { return };
         let first = numbers.first().and_then(|&i| counted(i, shape[axis]));
         let follow = numbers.windows(2).all(|w| w[1].checked_sub(w[0]) == Some(1));
-        let Some(first) = first.filter(|first| follow && first + numbers.len() <= shape[axis]) else {
-            let found = format!("the indices {} along an axis of {} elements", shape_text(&numbers), shape[axis]);
-            self.error(node, &node.origin, found, "indices that follow one another", "replace the parts one by one");
+        let Some(first) = first.filter(|first| follow && first + numbers.len() <= shape[axis])
+        else {
+            let found = format!(
+                "the indices {} along an axis of {} elements",
+                shape_text(&numbers),
+                shape[axis]
+            );
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "indices that follow one another",
+                "replace the parts one by one",
+            );
             return;
         };
         if of_new != [&shape[..axis], &of_indices, &shape[axis + 1..]].concat() {
@@ -679,7 +811,8 @@ impl<'a> Validation<'a> {
     pub(super) fn reverse_sequence(&mut self, node: &Node, batch_axis: i64, seq_axis: i64) {
         let Some(data) = self.input(node, 0) else { return };
         let shape = self.shape_of(&data);
-        let (batch, steps) = (self.axis(node, batch_axis, shape.len()), self.axis(node, seq_axis, shape.len()));
+        let (batch, steps) =
+            (self.axis(node, batch_axis, shape.len()), self.axis(node, seq_axis, shape.len()));
         let (Some(batch), Some(steps)) = (batch, steps) else { return };
         if let Some(lengths @ Known::Source(..)) = self.input(node, 1) {
             if let Some(reversed) = self.reversed_at_run_time(node, &data, &lengths, batch, steps) {
@@ -688,10 +821,18 @@ impl<'a> Validation<'a> {
             return;
         }
         let Some(lengths) = self.integers(node, 1, "the lengths") else { return };
-        let inside: Option<Vec<usize>> = lengths.iter().map(|&length| usize::try_from(length).ok()).collect();
-        let inside = inside.filter(|all| all.len() == shape[batch] && all.iter().all(|&length| length <= shape[steps]));
+        let inside: Option<Vec<usize>> =
+            lengths.iter().map(|&length| usize::try_from(length).ok()).collect();
+        let inside = inside.filter(|all| {
+            all.len() == shape[batch] && all.iter().all(|&length| length <= shape[steps])
+        });
         let Some(lengths) = inside else {
-            let found = format!("lengths of {} for {} by {}", shape_text(&lengths), shape[batch], shape[steps]);
+            let found = format!(
+                "lengths of {} for {} by {}",
+                shape_text(&lengths),
+                shape[batch],
+                shape[steps]
+            );
             let valid = "a length for each sequence, no longer than the axis";
             self.error(node, &node.origin, found, valid, "correct the lengths");
             return;
@@ -712,7 +853,11 @@ impl<'a> Validation<'a> {
             let Some(sequence) = self.view(node, &data, geometry(&shape, &one)) else { return };
             let of_one = self.shape_of(&sequence);
             let places: Vec<usize> = (0..length).rev().chain(length..shape[steps]).collect();
-            let Some(sequence) = self.gathered(node, &sequence, steps, &places, &of_one[steps..=steps]) else { return };
+            let Some(sequence) =
+                self.gathered(node, &sequence, steps, &places, &of_one[steps..=steps])
+            else {
+                return;
+            };
             sequences.push(sequence);
         }
         if let Some(reversed) = self.put_together(node, &sequences, batch as i64) {
@@ -729,7 +874,12 @@ impl<'a> Validation<'a> {
     }
 
     /// Tensors, one or more, side by side along an axis.
-    pub(super) fn put_together(&mut self, node: &Node, inputs: &[Known], axis: i64) -> Option<Known> {
+    pub(super) fn put_together(
+        &mut self,
+        node: &Node,
+        inputs: &[Known],
+        axis: i64,
+    ) -> Option<Known> {
         let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| self.shape_of(input)).collect();
         let axis = self.axis(node, axis, shapes[0].len())?;
         let agree = |shape: &Vec<usize>| {
@@ -738,7 +888,12 @@ impl<'a> Validation<'a> {
         };
         if !shapes.iter().all(agree) {
             let valid = format!("shapes that differ along axis {axis} only");
-            self.shapes_differ(node, &shapes, &valid, "correct the axis, or the shapes of the inputs");
+            self.shapes_differ(
+                node,
+                &shapes,
+                &valid,
+                "correct the axis, or the shapes of the inputs",
+            );
             return None;
         }
         let mut shape = shapes[0].clone();

@@ -72,12 +72,15 @@ impl Validation<'_> {
     pub(super) fn folds(&mut self, node: &Node, count: usize, element: ElementType) -> Option<()> {
         // integers and booleans are held in 64 bits
         let size = if element.is_float() && element != ElementType::F64 { 4 } else { 8 };
-        self.spent.folded.bytes = self.spent.folded.bytes.saturating_add(count.saturating_mul(size));
-        let most = MOST_FOLDED_BYTES.saturating_add(self.spent.folded.given.saturating_mul(FOLDED_PER_BYTE));
+        self.spent.folded.bytes =
+            self.spent.folded.bytes.saturating_add(count.saturating_mul(size));
+        let most = MOST_FOLDED_BYTES
+            .saturating_add(self.spent.folded.given.saturating_mul(FOLDED_PER_BYTE));
         if self.spent.folded.bytes > most {
             let found = format!("operations on constants give {} bytes", self.spent.folded.bytes);
             let valid = format!(
-                "256 MiB and {FOLDED_PER_BYTE} times the bytes of the model's constants: {most} bytes or fewer, all together"
+                "256 MiB and {FOLDED_PER_BYTE} times the bytes of the model's constants: {most} \
+                 bytes or fewer, all together"
             );
             let help = "compute with smaller tensors, and let operators broadcast them";
             self.error_of_many(node, found, valid, help);
@@ -97,14 +100,21 @@ impl Validation<'_> {
     /// the first pass: each pass counts again, by [`Self::folding`].
     pub(super) fn affords(&mut self, node: &Node, elements: usize) -> Option<()> {
         let all = self.spent.folded.elements.saturating_add(elements);
-        let most = MOST_FOLDED.saturating_add(self.spent.folded.given.saturating_mul(FOLDS_PER_BYTE));
+        let most =
+            MOST_FOLDED.saturating_add(self.spent.folded.given.saturating_mul(FOLDS_PER_BYTE));
         let most = most.min(MOST_FOLDED_EVER);
         if all > most {
             let found = format!("operations on constants compute {all} elements and products");
             let valid = format!(
-                "{MOST_FOLDED} and {FOLDS_PER_BYTE} for each byte of the model's constants: {most} or fewer, all together"
+                "{MOST_FOLDED} and {FOLDS_PER_BYTE} for each byte of the model's constants: {most} \
+                 or fewer, all together"
             );
-            self.error_of_many(node, found, valid, "compute the constants before the model is saved");
+            self.error_of_many(
+                node,
+                found,
+                valid,
+                "compute the constants before the model is saved",
+            );
             return None;
         }
         Some(())
@@ -114,15 +124,18 @@ impl Validation<'_> {
     /// `outputs` are the shapes of the latter.
     pub(super) fn interface_size(&mut self, outputs: &[&[usize]]) -> bool {
         let inputs = self.valid.parameters.iter().filter(|p| !p.weight);
-        let inputs = inputs.map(|p| bytes(&p.shape, if p.element == ElementType::I64 { 8 } else { 4 }));
+        let inputs =
+            inputs.map(|p| bytes(&p.shape, if p.element == ElementType::I64 { 8 } else { 4 }));
         let outputs = outputs.iter().map(|shape| bytes(shape, 4));
         let total = inputs.chain(outputs).fold(0, usize::saturating_add);
         if total > MOST_INTERFACE_BYTES {
             let found = format!("inputs and outputs of {total} bytes, all together");
             let valid = format!("{MOST_INTERFACE_BYTES} bytes (64 MiB) or fewer");
-            let [batch, shape] = [Setting::Batch(None), Setting::Shape].map(|setting| self.options.wording.of(setting));
+            let [batch, shape] = [Setting::Batch(None), Setting::Shape]
+                .map(|setting| self.options.wording.of(setting));
             let help = format!("give a smaller {batch} or {shape}, or split the model");
-            self.diagnostics.push(Diagnostic::error(self.somewhere(), found).valid(valid).help(help));
+            self.diagnostics
+                .push(Diagnostic::error(self.somewhere(), found).valid(valid).help(help));
         }
         total <= MOST_INTERFACE_BYTES
     }
@@ -136,7 +149,9 @@ impl Validation<'_> {
         if total.is_none_or(|total| total > MOST_ELEMENTS_IN_ALL) {
             let found = "all tensors together have too many elements";
             let valid = format!("{MOST_ELEMENTS_IN_ALL} or fewer");
-            self.diagnostics.push(Diagnostic::error(self.somewhere(), found).valid(valid).help("split the model"));
+            self.diagnostics.push(
+                Diagnostic::error(self.somewhere(), found).valid(valid).help("split the model"),
+            );
         }
     }
 
@@ -153,15 +168,19 @@ impl Validation<'_> {
         for (what, count, most) in counts {
             if count > most {
                 let found = format!("the model has {count} {what}");
-                let diagnostic = Diagnostic::error(origin.clone(), found).valid(format!("{most} or fewer"));
-                self.diagnostics.push(diagnostic.help("split the model, and compile its parts one by one"));
+                let diagnostic =
+                    Diagnostic::error(origin.clone(), found).valid(format!("{most} or fewer"));
+                self.diagnostics
+                    .push(diagnostic.help("split the model, and compile its parts one by one"));
             }
         }
         let work = multiply_adds(&valid.nodes);
         if self.options.tuning.unroll == Unroll::Full && work > MOST_UNROLLED as u128 {
             let found = format!("full unrolling of {work} multiply-adds");
-            let diagnostic = Diagnostic::error(origin, found).valid(format!("{MOST_UNROLLED} or fewer"));
-            self.diagnostics.push(diagnostic.help("leave unrolling to the plan: it unrolls where that pays"));
+            let diagnostic =
+                Diagnostic::error(origin, found).valid(format!("{MOST_UNROLLED} or fewer"));
+            self.diagnostics
+                .push(diagnostic.help("leave unrolling to the plan: it unrolls where that pays"));
         }
     }
 

@@ -7,7 +7,13 @@ use crate::model::Node;
 
 impl Validation<'_> {
     /// Parts of data along an axis, by numbers that are computed.
-    pub(super) fn look_up(&mut self, node: &Node, data: &Known, indices: &Known, axis: usize) -> Option<Known> {
+    pub(super) fn look_up(
+        &mut self,
+        node: &Node,
+        data: &Known,
+        indices: &Known,
+        axis: usize,
+    ) -> Option<Known> {
         let (shape, of_indices) = (self.shape_of(data), self.shape_of(indices));
         let size = shape[axis];
         if size == 0 || size > LARGEST_INTEGER as usize {
@@ -23,7 +29,11 @@ impl Validation<'_> {
         // the axis first
         let table = Geometry {
             offset: 0,
-            strides: [&[own[axis]][..], &inner_strides].concat().iter().map(|&stride| stride as isize).collect(),
+            strides: [&[own[axis]][..], &inner_strides]
+                .concat()
+                .iter()
+                .map(|&stride| stride as isize)
+                .collect(),
             shape: [&[size][..], &inner].concat(),
         };
         let len: usize = inner.iter().product();
@@ -53,6 +63,10 @@ impl Validation<'_> {
         let own = strides(&rows);
         let (numbers, parts) = own.split_at(of_indices.len());
         let places = [&parts[..axis], numbers, &parts[axis..]].concat();
-        self.view(node, &found, Geometry { offset: 0, strides: places.iter().map(|&s| s as isize).collect(), shape })
+        self.view(
+            node,
+            &found,
+            Geometry { offset: 0, strides: places.iter().map(|&s| s as isize).collect(), shape },
+        )
     }
 }

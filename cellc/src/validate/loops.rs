@@ -6,7 +6,9 @@ use super::shape::{Geometry, strides};
 use super::{Known, Validation};
 use crate::core::{CoreLoop, CoreNode, CoreOp, LoopCarried, LoopResult, LoopSlice, Source};
 use crate::diagnostic::{Diagnostic, Setting, Severity};
-use crate::model::{ElementType, Loop, LoopInput, Model, Node, Slicing, Tensor, ValueId, shape_text};
+use crate::model::{
+    ElementType, Loop, LoopInput, Model, Node, Slicing, Tensor, ValueId, shape_text,
+};
 
 /// The most iterations of a loop that are written out one by one, where they differ in more than
 /// what they are given.
@@ -103,7 +105,8 @@ impl<'a> Validation<'a> {
             match carried {
                 Some(input) => self.set(node, port, inputs[input.input].clone()),
                 None if self.is_read(node.outputs[port]) => {
-                    let found = format!("a loop of 0 iterations: output {port} would have no elements");
+                    let found =
+                        format!("a loop of 0 iterations: output {port} would have no elements");
                     let help = "remove the loop, or what reads this output";
                     self.error(node, &node.origin, found, "1 iteration or more", help);
                 }
@@ -127,13 +130,15 @@ impl<'a> Validation<'a> {
         trips: usize,
     ) -> Option<Vec<Known>> {
         let mut known: Vec<Option<Known>> = vec![None; body.body.values.len()];
-        let mut iteration = Iteration { node, slices: Vec::new(), carried: Vec::new(), constant: Vec::new() };
+        let mut iteration =
+            Iteration { node, slices: Vec::new(), carried: Vec::new(), constant: Vec::new() };
         for (input, pieces) in body.inputs.iter().zip(cut) {
             let inside = self.loop_input(&mut iteration, input, &inputs[input.input], *pieces)?;
             self.check_body_parameter(&body.body, input.parameter, &inside);
             known[body.parameter(input.parameter)?.0] = Some(inside);
         }
-        if let Some(value) = body.current_iteration.and_then(|parameter| body.parameter(parameter)) {
+        if let Some(value) = body.current_iteration.and_then(|parameter| body.parameter(parameter))
+        {
             let (shape, element) = iteration_number(body, value);
             known[value.0] = Some(Known::Iteration(shape, element));
         }
@@ -148,9 +153,12 @@ impl<'a> Validation<'a> {
             };
             if !same && trips > 1 {
                 self.loops.wants_unrolling = true;
-                let found = format!("{} that change from iteration to iteration", initial.element().name());
-                let help =
-                    format!("carry f32, or unroll the loop; up to {MOST_WRITTEN_OUT} iterations are written out");
+                let found =
+                    format!("{} that change from iteration to iteration", initial.element().name());
+                let help = format!(
+                    "carry f32, or unroll the loop; up to {MOST_WRITTEN_OUT} iterations are \
+                     written out"
+                );
                 self.error(node, &node.origin, found, super::floats(), help);
                 return None;
             }
@@ -164,9 +172,22 @@ impl<'a> Validation<'a> {
         let carried = self.carried(&iteration, &results)?;
         let (mut out, mut outputs) = (Vec::new(), Vec::new());
         for output in &body.outputs {
-            outputs.push(self.loop_output(node, &results[output.result], output.concatenation, trips, &mut out)?);
+            outputs.push(self.loop_output(
+                node,
+                &results[output.result],
+                output.concatenation,
+                trips,
+                &mut out,
+            )?);
         }
-        let body = CoreLoop { trips, slices: iteration.slices, carried, running: None, body: nodes, results: out };
+        let body = CoreLoop {
+            trips,
+            slices: iteration.slices,
+            carried,
+            running: None,
+            body: nodes,
+            results: out,
+        };
         self.emit(node, CoreOp::Loop(body));
         Some(outputs)
     }
@@ -197,9 +218,12 @@ impl<'a> Validation<'a> {
                 };
                 known[body.parameter(input.parameter)?.0] = Some(inside);
             }
-            if let Some(value) = body.current_iteration.and_then(|parameter| body.parameter(parameter)) {
+            if let Some(value) =
+                body.current_iteration.and_then(|parameter| body.parameter(parameter))
+            {
                 let (shape, element) = iteration_number(body, value);
-                known[value.0] = Some(Known::Constant(Tensor::from_i64(shape, &[trip as i64])?, element));
+                known[value.0] =
+                    Some(Known::Constant(Tensor::from_i64(shape, &[trip as i64])?, element));
             }
             let (now, nodes) = self.body(&body.body, known)?;
             self.all_counted(node, &now)?;
@@ -220,8 +244,15 @@ impl<'a> Validation<'a> {
         }
         if trips.is_none() && goes_on {
             let found = format!("a loop of more than {MOST_WRITTEN_OUT} iterations");
-            let help = "give the number of iterations as the trip count, or cut an input into pieces";
-            self.error(node, &node.origin, found, "a number of iterations that is known when compiling", help);
+            let help =
+                "give the number of iterations as the trip count, or cut an input into pieces";
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "a number of iterations that is known when compiling",
+                help,
+            );
             return None;
         }
         let mut outputs = Vec::new();
@@ -242,7 +273,13 @@ impl<'a> Validation<'a> {
     }
 
     /// The piece that one iteration sees.
-    fn one_piece(&mut self, node: &Node, known: &Known, pieces: Pieces, trip: usize) -> Option<Known> {
+    fn one_piece(
+        &mut self,
+        node: &Node,
+        known: &Known,
+        pieces: Pieces,
+        trip: usize,
+    ) -> Option<Known> {
         let Pieces { axis, start, trips, part, stride, reverse } = pieces;
         let mut shape = self.shape_of(known);
         let own = strides(&shape);
@@ -253,15 +290,22 @@ impl<'a> Validation<'a> {
     }
 
     /// Where the pieces of each input lie, and how often the body is computed.
-    fn trips(&mut self, node: &Node, body: &Loop, inputs: &[Known]) -> Option<(Cut, Option<usize>)> {
+    fn trips(
+        &mut self,
+        node: &Node,
+        body: &Loop,
+        inputs: &[Known],
+    ) -> Option<(Cut, Option<usize>)> {
         let mut counted = None;
         if body.counted {
             const WHAT: &str = "the trip count";
             if let Known::Source(..) | Known::Iteration(..) = &inputs[0] {
                 let found = format!("{WHAT} is computed at run time");
-                let valid = "one that is known when compiling; or none, and a condition that ends the loop";
+                let valid =
+                    "one that is known when compiling; or none, and a condition that ends the loop";
                 let help = format!(
-                    "connect a constant; or leave the trip count out, let the condition end the loop, and give a largest count: {}",
+                    "connect a constant; or leave the trip count out, let the condition end the \
+                     loop, and give a largest count: {}",
                     self.options.wording.of(Setting::MaxSteps)
                 );
                 self.error(node, &node.origin, found, valid, help);
@@ -313,7 +357,13 @@ impl<'a> Validation<'a> {
         if trips.is_none() && body.condition.is_none() {
             let found = "a loop that nothing says how often it is computed";
             let help = "cut an input into pieces, or give the trip count";
-            self.error(node, &node.origin, found, "a number of iterations that is known when compiling", help);
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "a number of iterations that is known when compiling",
+                help,
+            );
             return None;
         }
         Some((all, trips))
@@ -327,9 +377,11 @@ impl<'a> Validation<'a> {
         if pieces.is_none() {
             let Slicing { start, end, stride, part_size, .. } = slicing;
             let found = format!(
-                "{size} elements along axis {axis} cut with start {start}, end {end}, stride {stride} and part_size {part_size}"
+                "{size} elements along axis {axis} cut with start {start}, end {end}, stride \
+                 {stride} and part_size {part_size}"
             );
-            let valid = "pieces of 1 or more elements that are inside the axis and cover the range from start to end";
+            let valid = "pieces of 1 or more elements that are inside the axis and cover the range \
+                from start to end";
             self.error(node, &node.origin, found, valid, "correct the port map");
         }
         pieces
@@ -358,7 +410,12 @@ impl<'a> Validation<'a> {
                 shape[pieces.axis] = pieces.part;
                 let of = self.source(&whole)?;
                 let piece = self.value(shape);
-                iteration.slices.push(LoopSlice { of, axis: pieces.axis, reverse: pieces.reverse, piece });
+                iteration.slices.push(LoopSlice {
+                    of,
+                    axis: pieces.axis,
+                    reverse: pieces.reverse,
+                    piece,
+                });
                 Some(Known::Source(Source::Value(piece), known.element()))
             }
             (None, Some(result)) => {
@@ -386,7 +443,12 @@ impl<'a> Validation<'a> {
     }
 
     /// A tensor that holds the pieces and nothing else along their axis.
-    pub(super) fn only_pieces(&mut self, node: &Node, known: &Known, pieces: Pieces) -> Option<Known> {
+    pub(super) fn only_pieces(
+        &mut self,
+        node: &Node,
+        known: &Known,
+        pieces: Pieces,
+    ) -> Option<Known> {
         let Pieces { axis, start, trips, part, stride, .. } = pieces;
         let mut shape = self.shape_of(known);
         let own: Vec<isize> = strides(&shape).into_iter().map(|stride| stride as isize).collect();
@@ -399,7 +461,8 @@ impl<'a> Validation<'a> {
         }
         let apart = Geometry {
             offset,
-            strides: [&own[..axis], &[own[axis] * stride as isize, own[axis]], &own[axis + 1..]].concat(),
+            strides: [&own[..axis], &[own[axis] * stride as isize, own[axis]], &own[axis + 1..]]
+                .concat(),
             shape: [&shape[..axis], &[trips, part], &shape[axis + 1..]].concat(),
         };
         let apart = self.view(node, known, apart)?;
@@ -412,24 +475,32 @@ impl<'a> Validation<'a> {
         let value = &body.values[node.outputs[0].0];
         let shape = self.shape_of(known);
         let Some(stated) = &value.shape else { return };
-        let fits =
-            stated.len() == shape.len() && stated.iter().zip(&shape).all(|(dim, &size)| super::admits(*dim, size));
+        let fits = stated.len() == shape.len()
+            && stated.iter().zip(&shape).all(|(dim, &size)| super::admits(*dim, size));
         if !fits {
             let found = format!(
-                "the body's input has the shape {} in the model, but it receives {shape:?}, which is used",
+                "the body's input has the shape {} in the model, but it receives {shape:?}, which \
+                 is used",
                 shape_text(stated)
             );
-            self.diagnostics.push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
+            self.diagnostics
+                .push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
         }
     }
 
     /// Looks at a body: its Results, and its operations. `None` after an error.
-    pub(super) fn body(&mut self, body: &'a Model, known: Vec<Option<Known>>) -> Option<(Vec<Known>, Vec<CoreNode>)> {
+    pub(super) fn body(
+        &mut self,
+        body: &'a Model,
+        known: Vec<Option<Known>>,
+    ) -> Option<(Vec<Known>, Vec<CoreNode>)> {
         let before = self.diagnostics.0.len();
-        let outside = (std::mem::replace(&mut self.model, body), std::mem::replace(&mut self.known, known));
+        let outside =
+            (std::mem::replace(&mut self.model, body), std::mem::replace(&mut self.known, known));
         let nodes = std::mem::take(&mut self.current.nodes);
         self.current.depth += 1;
-        let places: HashMap<usize, usize> = body.results.iter().enumerate().map(|(i, &node)| (node, i)).collect();
+        let places: HashMap<usize, usize> =
+            body.results.iter().enumerate().map(|(i, &node)| (node, i)).collect();
         let mut results: Vec<Option<Known>> = vec![None; body.results.len()];
         self.graph(|this, index, node| {
             if let Some(&result) = places.get(&index) {
@@ -439,19 +510,25 @@ impl<'a> Validation<'a> {
         self.current.depth -= 1;
         (self.model, self.known) = outside;
         let nodes = std::mem::replace(&mut self.current.nodes, nodes);
-        let wrong =
-            self.diagnostics.0.get(before..).is_some_and(|new| new.iter().any(|d| d.severity == Severity::Error));
+        let wrong = self
+            .diagnostics
+            .0
+            .get(before..)
+            .is_some_and(|new| new.iter().any(|d| d.severity == Severity::Error));
         let results: Option<Vec<Known>> = results.into_iter().collect();
         results.filter(|_| !wrong).map(|results| (results, nodes))
     }
 
     /// Whether the body's condition is true for certain, or nobody asks; `None` after an error.
     fn goes_on(&mut self, node: &Node, body: &Loop, results: &[Known], trips: usize) -> Option<()> {
-        let Some(condition) = body.condition.map(|result| &results[result]).filter(|_| trips > 1) else {
+        let Some(condition) = body.condition.map(|result| &results[result]).filter(|_| trips > 1)
+        else {
             return Some(());
         };
         match condition {
-            Known::Constant(tensor, _) if tensor.len() == 1 && tensor.get_f64(0) != 0.0 => return Some(()),
+            Known::Constant(tensor, _) if tensor.len() == 1 && tensor.get_f64(0) != 0.0 => {
+                return Some(());
+            }
             // once is all
             Known::Constant(..) => self.loops.wants_unrolling = true,
             Known::Source(..) | Known::Iteration(..) => self.loops.wants_condition = true,
@@ -464,7 +541,13 @@ impl<'a> Validation<'a> {
     pub(super) fn countable(&mut self, node: &Node, trips: usize, most: usize) -> Option<()> {
         if trips > most {
             let help = "give a smaller count, or put a loop into a loop";
-            self.error(node, &node.origin, format!("a loop of {trips} iterations"), format!("1 to {most}"), help);
+            self.error(
+                node,
+                &node.origin,
+                format!("a loop of {trips} iterations"),
+                format!("1 to {most}"),
+                help,
+            );
             return None;
         }
         Some(())
@@ -492,7 +575,13 @@ impl<'a> Validation<'a> {
                     shape_text(&wanted)
                 );
                 let valid = "floating point of one shape in every iteration";
-                self.error(node, &node.origin, found, valid, "correct the body, or the initial value");
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    valid,
+                    "correct the body, or the initial value",
+                );
                 return None;
             }
             all.push(LoopCarried { initial, value, next: self.source(known)? });
@@ -535,11 +624,13 @@ impl<'a> Validation<'a> {
         let axis = self.axis(node, slicing.axis, shape.len())?;
         let part = shape[axis];
         let size = part.saturating_mul(trips);
-        let wanted = Pieces { axis, start: 0, trips, part, stride: part, reverse: slicing.stride < 0 };
+        let wanted =
+            Pieces { axis, start: 0, trips, part, stride: part, reverse: slicing.stride < 0 };
         if pieces(slicing, axis, size) != Some(wanted) {
             let Slicing { start, end, stride, part_size, .. } = slicing;
             let found = format!(
-                "{trips} pieces of {part} put together with start {start}, end {end}, stride {stride} and part_size {part_size}"
+                "{trips} pieces of {part} put together with start {start}, end {end}, stride \
+                 {stride} and part_size {part_size}"
             );
             let valid = "adjacent pieces that cover the whole axis";
             self.error(node, &node.origin, found, valid, "correct the port map");
@@ -556,7 +647,9 @@ impl<'a> Validation<'a> {
         results: &mut Vec<LoopResult>,
     ) -> Known {
         let element = if known.element().is_float() { known.element() } else { ElementType::F32 };
-        let of = self.source(known).expect("validate: what is floating point is no number of an iteration");
+        let of = self
+            .source(known)
+            .expect("validate: what is floating point is no number of an iteration");
         let out = self.value(shape);
         results.push(LoopResult { of, pieces, out });
         Known::Source(Source::Value(out), element)
@@ -584,7 +677,8 @@ fn pieces(slicing: Slicing, axis: usize, size: usize) -> Option<Pieces> {
     }
     let trips = (last - first) / step;
     // where pieces that are longer or shorter than the stride begin is said of forward ones only
-    let inside = if reverse { part_size == step } else { (trips - 1) * step <= whole - first - part_size };
+    let inside =
+        if reverse { part_size == step } else { (trips - 1) * step <= whole - first - part_size };
     inside.then_some(Pieces {
         axis,
         start: first as usize,

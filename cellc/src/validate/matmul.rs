@@ -46,9 +46,14 @@ impl Factor {
     fn strides(&self, batch: &[usize]) -> Vec<isize> {
         let own = strides(&self.shape);
         let outer = self.shape.len() - 2;
-        let matrix = if self.transposed { [own[outer + 1], own[outer]] } else { [own[outer], own[outer + 1]] };
+        let matrix = if self.transposed {
+            [own[outer + 1], own[outer]]
+        } else {
+            [own[outer], own[outer + 1]]
+        };
         let size = self.shape[outer] * self.shape[outer + 1];
-        let of_batch = broadcast_strides(self.batch(), batch).into_iter().map(|stride| stride * size);
+        let of_batch =
+            broadcast_strides(self.batch(), batch).into_iter().map(|stride| stride * size);
         signed(of_batch.chain(matrix).collect())
     }
 
@@ -93,9 +98,20 @@ impl<'a> Validation<'a> {
             return None;
         }
         self.all_floats(node, inputs)?;
-        let factor = |i: usize, transposed: bool, vector: fn(usize) -> Vec<usize>| match shapes[i][..] {
-            [n] => Factor { known: inputs[i].clone(), shape: vector(n), transposed: false, vector: true },
-            _ => Factor { known: inputs[i].clone(), shape: shapes[i].clone(), transposed, vector: false },
+        let factor = |i: usize, transposed: bool, vector: fn(usize) -> Vec<usize>| match shapes[i][..]
+        {
+            [n] => Factor {
+                known: inputs[i].clone(),
+                shape: vector(n),
+                transposed: false,
+                vector: true,
+            },
+            _ => Factor {
+                known: inputs[i].clone(),
+                shape: shapes[i].clone(),
+                transposed,
+                vector: false,
+            },
         };
         let a = factor(0, transpose_a, |n| vec![1, n]);
         let b = factor(1, transpose_b, |n| vec![n, 1]);
@@ -109,20 +125,30 @@ impl<'a> Validation<'a> {
         shape.extend((!a.vector).then_some(rows));
         shape.extend((!b.vector).then_some(columns));
         let element = inputs[0].element();
-        let products = batch.iter().chain(&[rows, inner, columns]).fold(1, |n: usize, &size| n.saturating_mul(size));
+        let products = batch
+            .iter()
+            .chain(&[rows, inner, columns])
+            .fold(1, |n: usize, &size| n.saturating_mul(size));
         if products > MOST_REPEATED && a.known.tensor().is_some() && b.known.tensor().is_some() {
             self.folding(node, products)?;
             return self.product_of_constants(node, &a, &b, &batch, shape);
         }
         self.computable(node, &shape)?;
         // weights of fewer bits, and integer arithmetic, are those of dense layers
-        let as_layers = self.options.numerics.precision_in(&node.name).stored() != WeightFormat::F32;
+        let as_layers =
+            self.options.numerics.precision_in(&node.name).stored() != WeightFormat::F32;
         if let Some(w) = b.matrix() {
             // b is one matrix: the batch is a's, and its rows are all rows
             let rows = batch.iter().product::<usize>() * rows;
             let x = if a.transposed { self.matrices(node, &a, a.batch())? } else { a.known };
             let chains = Dense::chains(inner, columns);
-            return self.dense(node, &x, (&w, b.transposed), ([rows, inner, columns], chains), shape);
+            return self.dense(
+                node,
+                &x,
+                (&w, b.transposed),
+                ([rows, inner, columns], chains),
+                shape,
+            );
         }
         // where the columns are steps, one is computed as several are
         let is_vector = columns == 1 && (b.vector || self.sizes.open.is_none());
@@ -130,16 +156,24 @@ impl<'a> Validation<'a> {
             // (W x)' = x' W'
             let count = batch.iter().product();
             let chains = Dense::chains(inner, rows);
-            return self.dense(node, &b.known, (&w, !a.transposed), ([count, inner, rows], chains), shape);
+            return self.dense(
+                node,
+                &b.known,
+                (&w, !a.transposed),
+                ([count, inner, rows], chains),
+                shape,
+            );
         }
         if as_layers && b.is_a_few_constants() {
-            let product = self.matrix_by_matrix(node, &a, &b, &batch, ([rows, inner, columns], as_layers))?;
+            let product =
+                self.matrix_by_matrix(node, &a, &b, &batch, ([rows, inner, columns], as_layers))?;
             return self.view(node, &product, Geometry::reshaped(shape));
         }
         if (as_layers || self.sizes.open.is_some()) && a.is_a_few_constants() {
             // (W X)' = X' W'
             let sizes = [columns, inner, rows];
-            let turned = self.matrix_by_matrix(node, &b.turned(), &a.turned(), &batch, (sizes, as_layers))?;
+            let turned =
+                self.matrix_by_matrix(node, &b.turned(), &a.turned(), &batch, (sizes, as_layers))?;
             let turned = Factor {
                 known: turned,
                 shape: [&batch[..], &[columns, rows]].concat(),
@@ -180,7 +214,10 @@ impl<'a> Validation<'a> {
             inner,
             along,
         };
-        Some(Known::Constant(fold::product([a.known.tensor()?, b.known.tensor()?], &walked, shape), element))
+        Some(Known::Constant(
+            fold::product([a.known.tensor()?, b.known.tensor()?], &walked, shape),
+            element,
+        ))
     }
 
     fn dense(
@@ -196,7 +233,10 @@ impl<'a> Validation<'a> {
         let w = WeightSource::Constant(self.intern(w));
         let out = self.value(shape);
         self.over_time.layers.insert(out, node);
-        self.emit(node, CoreOp::Dense(Dense { rows, inputs, outputs, x, w, transposed, chains, out }));
+        self.emit(
+            node,
+            CoreOp::Dense(Dense { rows, inputs, outputs, x, w, transposed, chains, out }),
+        );
         Some(Known::Source(Source::Value(out), element))
     }
 
@@ -221,10 +261,16 @@ impl<'a> Validation<'a> {
         let part_strides = strides(&of_parts);
         let mut parts = Vec::new();
         for part in 0..of_parts.iter().product() {
-            let place = |(k, &d): (usize, &usize)| (part / part_strides[k] % of_parts[k]) as isize * of_x[d];
+            let place = |(k, &d): (usize, &usize)| {
+                (part / part_strides[k] % of_parts[k]) as isize * of_x[d]
+            };
             let geometry = Geometry {
                 offset: apart.iter().enumerate().map(place).sum::<isize>() as usize,
-                strides: along.iter().map(|&d| of_x[d]).chain(of_x[batch.len()..].iter().copied()).collect(),
+                strides: along
+                    .iter()
+                    .map(|&d| of_x[d])
+                    .chain(of_x[batch.len()..].iter().copied())
+                    .collect(),
                 shape: [&of_rows[..], &[rows, inner]].concat(),
             };
             let x = self.view(node, &x.known, geometry)?;
@@ -242,7 +288,11 @@ impl<'a> Validation<'a> {
         for (d, stride) in order.zip(own) {
             strides[d] = stride;
         }
-        self.view(node, &together, Geometry { offset: 0, strides, shape: [batch, &[rows, columns]].concat() })
+        self.view(
+            node,
+            &together,
+            Geometry { offset: 0, strides, shape: [batch, &[rows, columns]].concat() },
+        )
     }
 
     fn both_computed(

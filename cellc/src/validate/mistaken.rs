@@ -16,7 +16,10 @@ pub(super) struct Mistaken {
 impl Validation<'_> {
     /// The first input of which `axis_of` gives the axis that a sequence reads as the rows of a
     /// batch.
-    pub(super) fn rows_as_steps(&self, axis_of: impl Fn(usize) -> Option<usize>) -> Option<Mistaken> {
+    pub(super) fn rows_as_steps(
+        &self,
+        axis_of: impl Fn(usize) -> Option<usize>,
+    ) -> Option<Mistaken> {
         let inputs = self.sizes.sequence_axes.iter().enumerate();
         inputs.filter_map(|(input, axes)| Some(Mistaken { input, axes: (*axes)? })).find(|found| {
             // several axes of samples may be read as one
@@ -28,7 +31,9 @@ impl Validation<'_> {
     pub(super) fn rows_named_steps(&self, input: usize) -> Option<Mistaken> {
         let names = self.parameter_names(self.model.parameters[input]);
         let rows = self.sizes.sequence_axes[input]?.rows;
-        let says = |of: &&crate::model::AxisName| of.axis == rows && names.contains(&of.input) && names_steps(&of.name);
+        let says = |of: &&crate::model::AxisName| {
+            of.axis == rows && names.contains(&of.input) && names_steps(&of.name)
+        };
         self.model.axis_names.iter().find(says)?;
         self.rows_as_steps(|other| Some(rows).filter(|_| other == input))
     }
@@ -37,7 +42,8 @@ impl Validation<'_> {
     pub(super) fn counts_rows(&self, found: &Mistaken) -> String {
         let layer = &self.model.nodes[found.axes.node];
         format!(
-            "axis {} of the input {} counts the rows of the batch of {}, not its steps, which axis {} counts",
+            "axis {} of the input {} counts the rows of the batch of {}, not its steps, which axis \
+             {} counts",
             found.axes.rows,
             quoted(&self.input_name(found.input)),
             layer.label(),
@@ -56,7 +62,8 @@ impl Validation<'_> {
             Dim::Dynamic { .. } if axis == axes.steps => Some(None),
             Dim::Dynamic { .. } => None,
         };
-        let sizes: Vec<Option<usize>> = stated.iter().enumerate().map(size).collect::<Option<_>>()?;
+        let sizes: Vec<Option<usize>> =
+            stated.iter().enumerate().map(size).collect::<Option<_>>()?;
         let steps = sizes[axes.steps];
         let shapes = [(input, sizes)];
         if !self.is_right_with(&shapes) {
@@ -64,18 +71,23 @@ impl Validation<'_> {
         }
         let shape = self.shape_settings(&shapes);
         let Some(steps) = steps else {
-            return Some((format!("leave axis {} open and fix the batch, {shape}", axes.steps), Vec::new()));
+            return Some((
+                format!("leave axis {} open and fix the batch, {shape}", axes.steps),
+                Vec::new(),
+            ));
         };
         let calls = if steps == 1 { "one step".to_owned() } else { format!("{steps} steps") };
         let mut help = format!(
-            "fix the batch, {shape}, for calls of {calls}; for an open number of steps export the model with axis {} open",
+            "fix the batch, {shape}, for calls of {calls}; for an open number of steps export the \
+             model with axis {} open",
             axes.steps
         );
         let lines = self.export_again(&[(input, axes.steps)], "steps");
         if !lines.is_empty() {
             let way = if axes.rows == 1 { "True" } else { "False" };
             help.push_str(&format!(
-                ", as the lines below do, or, where axis {} was meant for the steps, build the layer with batch_first={way}",
+                ", as the lines below do, or, where axis {} was meant for the steps, build the \
+                 layer with batch_first={way}",
                 axes.rows
             ));
         }
@@ -90,12 +102,18 @@ impl Validation<'_> {
             if rows < 2 {
                 continue;
             }
-            let said = format!("{}: a call computes {rows} sequences beside each other", self.counts_rows(&found));
+            let said = format!(
+                "{}: a call computes {rows} sequences beside each other",
+                self.counts_rows(&found)
+            );
             let origin = self.model.nodes[self.model.parameters[input]].origin.clone();
             let (help, lines) = self.batch_first(&found).unwrap_or_else(|| {
                 let SequenceAxes { rows, steps, .. } = found.axes;
                 (
-                    format!("for one sequence give 1 as the size of axis {rows}, and the steps along axis {steps}"),
+                    format!(
+                        "for one sequence give 1 as the size of axis {rows}, and the steps \
+                        along axis {steps}"
+                    ),
                     self.export_again(&[(input, steps)], "steps"),
                 )
             });

@@ -57,7 +57,9 @@ mod variables;
 
 use std::collections::HashMap;
 
-use crate::core::{CoreModel, CoreNode, CoreOp, CoreValue, LayerPlace, Parameter, ResultValue, Source};
+use crate::core::{
+    CoreModel, CoreNode, CoreOp, CoreValue, LayerPlace, Parameter, ResultValue, Source,
+};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 use crate::model::{Dim, ElementType, Model, Node, Op, Tensor, ValueId, shape_text};
 use crate::request::{Options, State};
@@ -112,7 +114,8 @@ fn validate_and_advise(
     let warnings = validation.single_steps();
     let validated = if validation.diagnostics.has_errors() {
         // perhaps only the number of steps is missing
-        let errors = validation.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).count();
+        let errors =
+            validation.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).count();
         let is_open = errors == validation.sizes.unknown_sizes;
         let refused = std::mem::take(&mut validation.diagnostics);
         steps::validate(model, is_open, with).unwrap_or(Err(refused)).map_err(|mut diagnostics| {
@@ -158,7 +161,9 @@ enum Known {
 impl Known {
     fn element(&self) -> ElementType {
         match self {
-            Self::Constant(_, element) | Self::Source(_, element) | Self::Iteration(_, element) => *element,
+            Self::Constant(_, element) | Self::Source(_, element) | Self::Iteration(_, element) => {
+                *element
+            }
         }
     }
 
@@ -331,7 +336,11 @@ impl<'a> Validation<'a> {
             loops: Loops::default(),
             integers: IntegerValues::default(),
             cuts: Cuts::default(),
-            valid: CoreModel { name: model.name.clone(), files: model.files.clone(), ..CoreModel::default() },
+            valid: CoreModel {
+                name: model.name.clone(),
+                files: model.files.clone(),
+                ..CoreModel::default()
+            },
         }
     }
 
@@ -390,12 +399,18 @@ impl<'a> Validation<'a> {
         if self.is_partial() || self.diagnostics.has_errors() {
             return;
         }
-        assert_eq!(results.len(), self.model.results.len(), "validate: an output is missing and nothing was said");
-        self.valid.results = self.model.results.iter().filter_map(|node| results.remove(node)).collect();
+        assert_eq!(
+            results.len(),
+            self.model.results.len(),
+            "validate: an output is missing and nothing was said"
+        );
+        self.valid.results =
+            self.model.results.iter().filter_map(|node| results.remove(node)).collect();
         self.say_mistaken();
         self.say_endings();
         self.unneeded_count();
-        let outputs: Vec<Vec<usize>> = self.valid.results.iter().map(|result| result.shape.clone()).collect();
+        let outputs: Vec<Vec<usize>> =
+            self.valid.results.iter().map(|result| result.shape.clone()).collect();
         if !self.interface_size(&outputs.iter().map(Vec::as_slice).collect::<Vec<_>>()) {
             return;
         }
@@ -433,7 +448,9 @@ impl<'a> Validation<'a> {
                 Op::Parameter => {}
                 // an empty tensor may stand for an input that is left out
                 Op::Constant(_) if readers[node.outputs[0].0] == 0 => {}
-                _ if self.reads_iteration(node) || self.reads_open_end(node) || self.reads_empty(node) => {}
+                _ if self.reads_iteration(node)
+                    || self.reads_open_end(node)
+                    || self.reads_empty(node) => {}
                 op => self.operation(node, op),
             }
             self.loops.hands_on = None;
@@ -466,7 +483,9 @@ impl<'a> Validation<'a> {
                 self.range_of_products(node, op);
             }
             Op::Softmax { axis, log } => self.softmax(node, *axis, *log),
-            Op::Reduce { reduction, keep, no_axes } => self.reduce(node, *reduction, *keep, *no_axes),
+            Op::Reduce { reduction, keep, no_axes } => {
+                self.reduce(node, *reduction, *keep, *no_axes)
+            }
             Op::Normalize(normalization) => self.normalize(node, *normalization),
             Op::Concat { axis } => self.concat(node, *axis),
             Op::Split { parts } => self.split(node, *parts),
@@ -479,7 +498,9 @@ impl<'a> Validation<'a> {
             Op::Slice => self.slice(node),
             Op::StridedSlice { .. } => self.strided_slice(node, op),
             Op::Broadcast(mode) => self.broadcast(node, *mode),
-            Op::ReverseSequence { batch_axis, seq_axis } => self.reverse_sequence(node, *batch_axis, *seq_axis),
+            Op::ReverseSequence { batch_axis, seq_axis } => {
+                self.reverse_sequence(node, *batch_axis, *seq_axis)
+            }
             Op::ScatterUpdate => self.scatter_update(node),
             Op::ScatterNd { combine } => self.scatter_nd(node, *combine),
             Op::ScatterElements { combine } => self.scatter_elements(node, *combine),
@@ -523,15 +544,20 @@ impl<'a> Validation<'a> {
 
     fn bodies_too_large(&mut self, node: &Node) {
         let found = "loops of too many layers and iterations";
-        let valid =
-            format!("{MOST_LOOKED_AT} layers or fewer, those of loops that are written out counted again and again");
+        let valid = format!(
+            "{MOST_LOOKED_AT} layers or fewer, those of loops that are written out counted again \
+             and again"
+        );
         self.error_of_many(node, found, valid, "let every iteration compute the same");
     }
 
     /// Refuses values computed from the number of an iteration: neither shapes nor kernels know the
     /// number.
     fn reads_iteration(&mut self, node: &Node) -> bool {
-        let reads = node.inputs.iter().any(|input| matches!(self.known[input.0], Some(Known::Iteration(..))));
+        let reads = node
+            .inputs
+            .iter()
+            .any(|input| matches!(self.known[input.0], Some(Known::Iteration(..))));
         if !reads || node.op == Op::ShapeOf {
             return false;
         }
@@ -542,7 +568,8 @@ impl<'a> Validation<'a> {
     fn iteration_is_read(&mut self, node: &Node) {
         self.loops.wants_unrolling = true;
         let found = "the number of the iteration is read";
-        let help = "rewrite the body so that every iteration computes the same from what it is given";
+        let help =
+            "rewrite the body so that every iteration computes the same from what it is given";
         self.error(node, &node.origin, found, "a body that does not depend on it", help);
     }
 
@@ -564,7 +591,8 @@ impl<'a> Validation<'a> {
         let converted = match known {
             Known::Constant(tensor, _) if element.is_float() => {
                 // what was computed when compiling is f32 whatever it is called
-                let same = before == element || tensor.element() == ElementType::F32 && before != ElementType::F32;
+                let same = before == element
+                    || tensor.element() == ElementType::F32 && before != ElementType::F32;
                 let same = same && before.is_float();
                 match Some(&tensor).filter(|_| !same).and_then(|tensor| rounded(tensor, element)) {
                     None => Known::Constant(tensor, element),
@@ -579,7 +607,13 @@ impl<'a> Validation<'a> {
                 match fold::to_integers(&tensor, element) {
                     Ok(tensor) => Known::Constant(tensor, element),
                     Err(reason) => {
-                        self.error(node, &node.origin, reason, "an operation that has a result", UNDEFINED);
+                        self.error(
+                            node,
+                            &node.origin,
+                            reason,
+                            "an operation that has a result",
+                            UNDEFINED,
+                        );
                         return;
                     }
                 }
@@ -592,15 +626,18 @@ impl<'a> Validation<'a> {
             Known::Source(source, _) if element.is_float() && before.is_float() => {
                 if matches!(element, ElementType::F16 | ElementType::Bf16) && before != element {
                     let found = format!(
-                        "the conversion from {} to {} has no effect: the generated code computes in f32",
+                        "the conversion from {} to {} has no effect: the generated code computes \
+                         in f32",
                         before.name(),
                         element.name()
                     );
-                    self.diagnostics.push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
+                    self.diagnostics
+                        .push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
                 }
                 Known::Source(source, element)
             }
-            Known::Source(..) | Known::Iteration(..) => match self.converted(node, &known, element) {
+            Known::Source(..) | Known::Iteration(..) => match self.converted(node, &known, element)
+            {
                 Some(converted) => converted,
                 None => return,
             },
@@ -622,15 +659,25 @@ impl<'a> Validation<'a> {
             self.all_exact(node, std::slice::from_ref(&known))?;
             if !matches!(element, ElementType::I32 | ElementType::I64 | ElementType::Bool) {
                 let wide = if element.bits() < 32 { "i32" } else { "i64" };
-                let found = format!("the output is {} in the model; the generated code gives {wide}", element.name());
-                self.diagnostics.push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
+                let found = format!(
+                    "the output is {} in the model; the generated code gives {wide}",
+                    element.name()
+                );
+                self.diagnostics
+                    .push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
             }
         } else if element != ElementType::F32 {
-            let found = format!("the output is {} in the model; the generated code gives f32", element.name());
-            self.diagnostics.push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
+            let found = format!(
+                "the output is {} in the model; the generated code gives f32",
+                element.name()
+            );
+            self.diagnostics
+                .push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
         }
         // what the value itself is declared as has been compared
-        if let Some(&output) = node.outputs.first().filter(|output| self.model.values[output.0].shape != value.shape) {
+        if let Some(&output) =
+            node.outputs.first().filter(|output| self.model.values[output.0].shape != value.shape)
+        {
             self.check_stated(node, output, &shape);
         }
         let own = node.outputs.first().map_or(&[][..], |output| &self.model.values[output.0].names);
@@ -640,7 +687,8 @@ impl<'a> Validation<'a> {
 
     /// An output with a run-time length, padded with zeros.
     fn with_zeros_behind(&mut self, node: &Node, known: Known) -> Option<Known> {
-        let open = self.ending_of(&known).filter(|ending| ending.parts_along.is_some() && !ending.is_zero);
+        let open =
+            self.ending_of(&known).filter(|ending| ending.parts_along.is_some() && !ending.is_zero);
         let Some(ending) = open else { return Some(known) };
         let zero = self.number_like(&known, 0.0)?;
         let out = self.only_parts(node, &known, ending, &zero)?;
@@ -664,7 +712,8 @@ impl<'a> Validation<'a> {
     fn set(&mut self, node: &Node, port: usize, known: Known) {
         let Some(output) = node.outputs.get(port) else { return };
         self.check_stated(node, *output, &self.shape_of(&known));
-        if let (Some(ending), Known::Source(Source::Value(value), _)) = (self.loops.hands_on, &known)
+        if let (Some(ending), Known::Source(Source::Value(value), _)) =
+            (self.loops.hands_on, &known)
             && !matches!(node.op, Op::ShapeOf)
         {
             self.loops.endings.insert(*value, ending);
@@ -699,7 +748,10 @@ impl<'a> Validation<'a> {
     /// operands together.
     fn most_folded(&self, node: &Node) -> usize {
         let inputs = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref()?.tensor());
-        inputs.map(Tensor::len).fold(0, usize::saturating_add).clamp(MOST_FOLDED_ALONE, MOST_ELEMENTS)
+        inputs
+            .map(Tensor::len)
+            .fold(0, usize::saturating_add)
+            .clamp(MOST_FOLDED_ALONE, MOST_ELEMENTS)
     }
 
     fn computable_up_to(&mut self, node: &Node, shape: &[usize], most: usize) -> Option<()> {
@@ -711,12 +763,24 @@ impl<'a> Validation<'a> {
         }
         if shape.contains(&0) {
             let found = format!("a tensor of shape {}: a size of 0", shape_text(shape));
-            self.error(node, &node.origin, found, "sizes of 1 or more", "an empty tensor has no use: remove the layer");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "sizes of 1 or more",
+                "an empty tensor has no use: remove the layer",
+            );
             return None;
         }
         if shape.len() > MOST_DIMS {
             let found = format!("a tensor of {} dimensions", shape.len());
-            self.error(node, &node.origin, found, format!("{MOST_DIMS} or fewer"), "reshape it to fewer");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                format!("{MOST_DIMS} or fewer"),
+                "reshape it to fewer",
+            );
             return None;
         }
         if element_count(shape).is_none_or(|n| n > most) {
@@ -729,7 +793,8 @@ impl<'a> Validation<'a> {
     /// Refuses a shape above the limit for operations on constants.
     fn foldable(&mut self, node: &Node, shape: &[usize], element: ElementType) -> Option<()> {
         let none = !element.is_float() && shape.contains(&0);
-        let sizes: Vec<usize> = shape.iter().map(|&size| if none { size.max(1) } else { size }).collect();
+        let sizes: Vec<usize> =
+            shape.iter().map(|&size| if none { size.max(1) } else { size }).collect();
         self.computable_up_to(node, &sizes, self.most_folded(node))?;
         let count: usize = shape.iter().product();
         self.folds(node, count, element)
@@ -748,10 +813,12 @@ impl<'a> Validation<'a> {
         let Some(stated) = &value.shape else { return };
         if !admits_shape(stated, shape) && !shape.contains(&0) {
             let found = format!(
-                "the output has the shape {} in the model, but the computed shape is {shape:?}, which is used",
+                "the output has the shape {} in the model, but the computed shape is {shape:?}, \
+                 which is used",
                 shape_text(stated)
             );
-            self.diagnostics.push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
+            self.diagnostics
+                .push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
         }
     }
 
@@ -778,10 +845,14 @@ impl<'a> Validation<'a> {
     fn intern(&mut self, tensor: &Tensor) -> usize {
         let constants = &mut self.valid.constants;
         let (bytes, start) = tensor.place();
-        *self.interned.places.entry((bytes, start, tensor.element(), tensor.shape().to_vec())).or_insert_with(|| {
-            constants.push(tensor.clone());
-            constants.len() - 1
-        })
+        *self
+            .interned
+            .places
+            .entry((bytes, start, tensor.element(), tensor.shape().to_vec()))
+            .or_insert_with(|| {
+                constants.push(tensor.clone());
+                constants.len() - 1
+            })
     }
 
     fn shape_of(&self, known: &Known) -> Vec<usize> {
@@ -794,11 +865,13 @@ impl<'a> Validation<'a> {
 
     /// Refuses integer or boolean tensors computed at run time.
     fn all_floats(&mut self, node: &Node, inputs: &[Known]) -> Option<()> {
-        let Some(wrong) = inputs.iter().map(Known::element).find(|element| !element.is_float()) else {
+        let Some(wrong) = inputs.iter().map(Known::element).find(|element| !element.is_float())
+        else {
             return Some(());
         };
         let found = format!("{} at run time", wrong.name());
-        let help = "integers and booleans are known when compiling, or lengths of sequences: compute in f32";
+        let help = "integers and booleans are known when compiling, or lengths of sequences: \
+            compute in f32";
         self.error(node, &node.origin, found, floats(), help);
         None
     }
@@ -820,13 +893,15 @@ impl<'a> Validation<'a> {
         help: impl Into<String>,
     ) {
         let origin = if *origin == Origin::Unknown { &node.origin } else { origin };
-        let diagnostic = Diagnostic::error(origin.clone(), found).layer(node.label()).valid(valid).help(help);
+        let diagnostic =
+            Diagnostic::error(origin.clone(), found).layer(node.label()).valid(valid).help(help);
         self.diagnostics.push(diagnostic);
     }
 }
 
 fn floats() -> String {
-    let floats: Vec<&str> = ElementType::ALL.into_iter().filter(|e| e.is_float()).map(ElementType::name).collect();
+    let floats: Vec<&str> =
+        ElementType::ALL.into_iter().filter(|e| e.is_float()).map(ElementType::name).collect();
     floats.join(", ")
 }
 

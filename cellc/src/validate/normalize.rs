@@ -19,12 +19,14 @@ impl Validation<'_> {
                 self.layer_norm(node, &inputs, axis, eps, root_mean_square)
             }
             Normalization::Group { groups, eps } => self.group_norm(node, &inputs, groups, eps),
-            Normalization::Variance { first, eps, inside, divides } => self
-                .axes_of(node, &inputs, first)
-                .and_then(|axes| self.centred(node, &inputs[0], &axes, divides.then_some((eps, inside)))),
-            Normalization::Length { eps, adds } => {
-                self.axes_of(node, &inputs, 0).and_then(|axes| self.unit_length(node, &inputs[0], &axes, eps, adds))
+            Normalization::Variance { first, eps, inside, divides } => {
+                self.axes_of(node, &inputs, first).and_then(|axes| {
+                    self.centred(node, &inputs[0], &axes, divides.then_some((eps, inside)))
+                })
             }
+            Normalization::Length { eps, adds } => self
+                .axes_of(node, &inputs, 0)
+                .and_then(|axes| self.unit_length(node, &inputs[0], &axes, eps, adds)),
         };
         if let Some(known) = known {
             self.set(node, 0, known);
@@ -32,19 +34,25 @@ impl Validation<'_> {
     }
 
     /// True if a normalisation computes each place along this axis of its first input alone.
-    pub(super) fn normalizes_inside(&self, node: &Node, normalization: Normalization, axis: usize) -> bool {
+    pub(super) fn normalizes_inside(
+        &self,
+        node: &Node,
+        normalization: Normalization,
+        axis: usize,
+    ) -> bool {
         let Some(x) = self.input(node, 0) else { return false };
         let rank = self.shape_of(&x).len() as i64;
         match normalization {
             Normalization::Batch { .. } => axis != 1,
-            Normalization::Layer { axis: first, .. } => (axis as i64) < if first < 0 { first + rank } else { first },
+            Normalization::Layer { axis: first, .. } => {
+                (axis as i64) < if first < 0 { first + rank } else { first }
+            }
             Normalization::Variance { first, .. } if node.inputs.len() < 2 => axis < first,
             Normalization::Variance { .. } | Normalization::Length { .. } => {
                 let axes = self.input(node, 1);
-                let axes = axes
-                    .as_ref()
-                    .and_then(Known::tensor)
-                    .and_then(|axes| (0..axes.len()).map(|at| axes.get_i64(at)).collect::<Option<Vec<i64>>>());
+                let axes = axes.as_ref().and_then(Known::tensor).and_then(|axes| {
+                    (0..axes.len()).map(|at| axes.get_i64(at)).collect::<Option<Vec<i64>>>()
+                });
                 axes.is_some_and(|axes| axes.iter().all(|&own| own.rem_euclid(rank) != axis as i64))
             }
             Normalization::Group { .. } => axis == 0,
@@ -52,7 +60,12 @@ impl Validation<'_> {
     }
 
     /// Refuses integers, and an `eps` that is no number.
-    fn floats(&mut self, node: &Node, normalization: Normalization, inputs: &[Known]) -> Option<()> {
+    fn floats(
+        &mut self,
+        node: &Node,
+        normalization: Normalization,
+        inputs: &[Known],
+    ) -> Option<()> {
         use Normalization as N;
         let (eps, numbers) = match normalization {
             N::Batch { eps } | N::Layer { eps, .. } | N::Group { eps, .. } => (eps, inputs),
@@ -61,7 +74,13 @@ impl Validation<'_> {
         };
         if !(eps.is_finite() && eps >= 0.0) {
             let found = format!("a normalization with an epsilon of {eps}");
-            self.error(node, &node.origin, found, "a finite number of 0 or more", "correct the number");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "a finite number of 0 or more",
+                "correct the number",
+            );
             return None;
         }
         self.all_floats(node, numbers)
@@ -80,8 +99,16 @@ impl Validation<'_> {
             return self.listed_axes(node, &given, rank);
         }
         if first >= rank {
-            let found = format!("a normalization of a tensor of {rank} dimensions along those from {first} on");
-            self.error(node, &node.origin, found, format!("more than {first}"), "reshape the input");
+            let found = format!(
+                "a normalization of a tensor of {rank} dimensions along those from {first} on"
+            );
+            self.error(
+                node,
+                &node.origin,
+                found,
+                format!("more than {first}"),
+                "reshape the input",
+            );
             return None;
         }
         Some((first..rank).collect())
@@ -94,7 +121,11 @@ impl Validation<'_> {
         for known in &inputs[1..] {
             let own = self.shape_of(known);
             if own.len() != 1 || Some(own[0]) != channels {
-                let found = format!("{} for each place along axis 1 of {}", shape_text(&own), shape_text(&shape));
+                let found = format!(
+                    "{} for each place along axis 1 of {}",
+                    shape_text(&own),
+                    shape_text(&shape)
+                );
                 self.error(node, &node.origin, found, "one number for each", "correct the shapes");
                 return None;
             }
@@ -108,14 +139,17 @@ impl Validation<'_> {
         if let [Some(scale), Some(shift), Some(mean), Some(variance)] = all {
             // what is known is rounded once
             let count = scale.len();
-            let factor = |i: usize| scale.get_f64(i) / (variance.get_f64(i) + f64::from(eps)).sqrt();
+            let factor =
+                |i: usize| scale.get_f64(i) / (variance.get_f64(i) + f64::from(eps)).sqrt();
             let factors: Vec<f32> = (0..count).map(|i| factor(i) as f32).collect();
             let offset = |i: usize| (shift.get_f64(i) - mean.get_f64(i) * factor(i)) as f32;
             let offsets: Vec<f32> = (0..count).map(offset).collect();
             let element = inputs[0].element();
-            let constant =
-                |values: &[f32]| Some(Known::Constant(Tensor::from_f32(scale.shape().to_vec(), values)?, element));
-            let scaled = self.computed(node, E::Multiply, vec![inputs[0].clone(), constant(&factors)?])?;
+            let constant = |values: &[f32]| {
+                Some(Known::Constant(Tensor::from_f32(scale.shape().to_vec(), values)?, element))
+            };
+            let scaled =
+                self.computed(node, E::Multiply, vec![inputs[0].clone(), constant(&factors)?])?;
             return self.computed(node, E::Add, vec![scaled, constant(&offsets)?]);
         }
         let eps = self.number_like(variance, eps)?;
@@ -163,21 +197,38 @@ impl Validation<'_> {
             value = self.computed(node, function, vec![value, known.clone()])?;
             let after = self.shape_of(&value);
             if after != before {
-                let found = format!("a scale or shift that makes {} of {}", shape_text(&after), shape_text(&before));
-                self.error(node, &node.origin, found, "one that broadcasts to the input", "correct the shapes");
+                let found = format!(
+                    "a scale or shift that makes {} of {}",
+                    shape_text(&after),
+                    shape_text(&before)
+                );
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "one that broadcasts to the input",
+                    "correct the shapes",
+                );
                 return None;
             }
         }
         Some(value)
     }
 
-    fn group_norm(&mut self, node: &Node, inputs: &[Known], groups: usize, eps: f32) -> Option<Known> {
+    fn group_norm(
+        &mut self,
+        node: &Node,
+        inputs: &[Known],
+        groups: usize,
+        eps: f32,
+    ) -> Option<Known> {
         use Elementwise as E;
         let shape = self.shape_of(&inputs[0]);
         let channels = shape.get(1).copied().filter(|_| shape.len() > 2).unwrap_or_default();
         let groups = if groups == 0 { channels } else { groups };
         if groups == 0 || channels % groups != 0 {
-            let found = format!("{groups} groups of the places along axis 1 of {}", shape_text(&shape));
+            let found =
+                format!("{groups} groups of the places along axis 1 of {}", shape_text(&shape));
             let valid = "three dimensions or more, and as many groups as divide axis 1";
             self.error(node, &node.origin, found, valid, "correct the number of groups");
             return None;
@@ -187,13 +238,27 @@ impl Validation<'_> {
             let own = self.shape_of(known);
             let per_group = own == [groups] && groups != channels;
             if !per_group && own != [channels] {
-                let found = format!("scale or shift of shape {} for {}", shape_text(&own), shape_text(&shape));
-                self.error(node, &node.origin, found, format!("[{channels}] or [{groups}]"), "correct the shape");
+                let found = format!(
+                    "scale or shift of shape {} for {}",
+                    shape_text(&own),
+                    shape_text(&shape)
+                );
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    format!("[{channels}] or [{groups}]"),
+                    "correct the shape",
+                );
                 return None;
             }
             let mut known = known.clone();
             if per_group {
-                let each = Geometry { offset: 0, strides: vec![1, 0], shape: vec![groups, channels / groups] };
+                let each = Geometry {
+                    offset: 0,
+                    strides: vec![1, 0],
+                    shape: vec![groups, channels / groups],
+                };
                 known = self.view(node, &known, each)?;
                 known = self.view(node, &known, Geometry::reshaped(vec![channels]))?;
             }
@@ -210,7 +275,13 @@ impl Validation<'_> {
 
     /// What is left of a tensor without its mean along axes, divided by its deviation where an
     /// `eps` is given, and whether that is part of the variance.
-    fn centred(&mut self, node: &Node, input: &Known, axes: &[usize], divides: Option<(f32, bool)>) -> Option<Known> {
+    fn centred(
+        &mut self,
+        node: &Node,
+        input: &Known,
+        axes: &[usize],
+        divides: Option<(f32, bool)>,
+    ) -> Option<Known> {
         use Elementwise as E;
         let mean = self.reduced(node, Reduction::Mean, input, axes, true)?;
         let centred = self.computed(node, E::Subtract, vec![input.clone(), mean])?;
@@ -232,7 +303,14 @@ impl Validation<'_> {
         if inside { Some(root) } else { self.computed(node, Elementwise::Add, vec![root, eps]) }
     }
 
-    fn unit_length(&mut self, node: &Node, input: &Known, axes: &[usize], eps: f32, adds: bool) -> Option<Known> {
+    fn unit_length(
+        &mut self,
+        node: &Node,
+        input: &Known,
+        axes: &[usize],
+        eps: f32,
+        adds: bool,
+    ) -> Option<Known> {
         let sum = self.reduced(node, Reduction::SumSquare, input, axes, true)?;
         let length = match adds {
             true => self.root(node, &sum, eps, true)?,

@@ -38,17 +38,22 @@ impl Validation<'_> {
         for (index, &node) in self.model.parameters.iter().enumerate() {
             let node = &self.model.nodes[node];
             let value = &self.model.values[node.outputs[0].0];
-            let Some(stated) = value.shape.as_deref().filter(|_| value.element.is_float()) else { continue };
+            let Some(stated) = value.shape.as_deref().filter(|_| value.element.is_float()) else {
+                continue;
+            };
             // the first axis counts rows, the last one features
             for axis in 1..stated.len().saturating_sub(1) {
                 let size = self.sizes.shapes[index].as_ref().map(|shape| shape[axis]);
                 let open = matches!(stated[axis], Dim::Dynamic { .. });
                 let steps = Steps { axis, rank: stated.len(), reordered: false, open };
-                let has_several = if open { size != Some(1) } else { stated[axis] != Dim::Fixed(1) };
+                let has_several =
+                    if open { size != Some(1) } else { stated[axis] != Dim::Fixed(1) };
                 if !has_several {
                     continue;
                 }
-                let Some((reader, which)) = one_step_of(self.model, node.outputs[0], steps) else { continue };
+                let Some((reader, which)) = one_step_of(self.model, node.outputs[0], steps) else {
+                    continue;
+                };
                 let name = self.input_name(index);
                 let found = format!(
                     "only {which} of the steps of the input {} is read: {} takes it along axis {axis}, and nothing reads \
@@ -57,9 +62,11 @@ impl Validation<'_> {
                     reader.label()
                 );
                 let help = "Keras writes this of a recurrent layer where the number of steps is open: it traces one \
-                            step; export the model with its number of steps and call it once before, as these \
+                            step; export the model with its number of steps and call it once \
+                            before, as these \
                             lines do";
-                let warning = Diagnostic::warning(value.origin.clone(), found).layer(node.label()).help(help);
+                let warning =
+                    Diagnostic::warning(value.origin.clone(), found).layer(node.label()).help(help);
                 warnings.push(warning.lines(self.export_of_keras(index, axis)));
             }
         }
@@ -69,7 +76,10 @@ impl Validation<'_> {
     /// The lines by which Keras exports a model with a number of steps along an axis of an input.
     fn export_of_keras(&self, input: usize, axis: usize) -> Vec<String> {
         let shape = |(index, &node): (usize, &usize)| {
-            let stated = self.model.values[self.model.nodes[node].outputs[0].0].shape.as_deref().unwrap_or_default();
+            let stated = self.model.values[self.model.nodes[node].outputs[0].0]
+                .shape
+                .as_deref()
+                .unwrap_or_default();
             let known = self.sizes.shapes[index].as_deref();
             let size = |at: usize| match (known.map(|known| known[at]), stated[at]) {
                 (Some(size), _) | (None, Dim::Fixed(size)) => size,
@@ -77,14 +87,21 @@ impl Validation<'_> {
                 (None, Dim::Dynamic { min, .. }) => min.max(1),
             };
             let sizes: Vec<String> = (0..stated.len()).map(|at| size(at).to_string()).collect();
-            format!("({},)", sizes.join(", ")).replace(",)", if sizes.len() == 1 { ",)" } else { ")" })
+            format!("({},)", sizes.join(", "))
+                .replace(",)", if sizes.len() == 1 { ",)" } else { ")" })
         };
         let shapes: Vec<String> = self.model.parameters.iter().enumerate().map(shape).collect();
-        let list = |of: &dyn Fn(&String) -> String| shapes.iter().map(of).collect::<Vec<_>>().join(", ");
+        let list =
+            |of: &dyn Fn(&String) -> String| shapes.iter().map(of).collect::<Vec<_>>().join(", ");
         let zeros = list(&|shape| format!("keras.ops.zeros({shape})"));
         let zeros = if shapes.len() == 1 { zeros } else { format!("[{zeros}]") };
-        let signature = list(&|shape| format!("keras.layers.InputSpec(shape={shape}, dtype=\"float32\")"));
-        let is_onnx = self.model.files.first().is_some_and(|file| file.name.to_lowercase().ends_with(".onnx"));
+        let signature =
+            list(&|shape| format!("keras.layers.InputSpec(shape={shape}, dtype=\"float32\")"));
+        let is_onnx = self
+            .model
+            .files
+            .first()
+            .is_some_and(|file| file.name.to_lowercase().ends_with(".onnx"));
         let (file, format) = if is_onnx { ("net.onnx", "onnx") } else { ("net.xml", "openvino") };
         vec![
             format!("model({zeros})"),
@@ -116,21 +133,29 @@ fn one_step_of(model: &Model, value: ValueId, steps: Steps) -> Option<(&Node, &'
         let is_taken = node.inputs.iter().any(|input| taken[input.0]);
         match node.op {
             Op::MatMul { .. } => is_multiplied |= is_taken,
-            Op::Convert | Op::Squeeze { .. } | Op::Reshape { .. } if is_taken => taken[node.outputs[0].0] = true,
+            Op::Convert | Op::Squeeze { .. } | Op::Reshape { .. } if is_taken => {
+                taken[node.outputs[0].0] = true
+            }
             _ => {}
         }
-        let ports: Vec<usize> = (0..node.inputs.len()).filter(|&port| along[node.inputs[port].0].is_some()).collect();
+        let ports: Vec<usize> =
+            (0..node.inputs.len()).filter(|&port| along[node.inputs[port].0].is_some()).collect();
         let Some(&port) = ports.first() else { continue };
         let constant = |port: usize| node.inputs.get(port).and_then(|input| constants[input.0]);
         let rank = |port: usize| match constant(port) {
             Some(tensor) => Some(tensor.shape().len()),
             None => rank_of(model, node.inputs[port]).filter(|_| !of_elements[node.inputs[port].0]),
         };
-        match along[node.inputs[port].0].map_or(Read::Several, |steps| read(node, port, steps, &constant, &rank)) {
+        match along[node.inputs[port].0]
+            .map_or(Read::Several, |steps| read(node, port, steps, &constant, &rank))
+        {
             Read::Each(_) if ports.len() > 1 => return None,
             Read::Each(steps) => along[node.outputs[0].0] = Some(steps),
-            Read::Reordered if !of_elements[node.inputs[1].0] && rank_of(model, node.inputs[1]) == Some(1) => {
-                let steps = along[node.inputs[port].0].map(|steps| Steps { reordered: true, ..steps });
+            Read::Reordered
+                if !of_elements[node.inputs[1].0] && rank_of(model, node.inputs[1]) == Some(1) =>
+            {
+                let steps =
+                    along[node.inputs[port].0].map(|steps| Steps { reordered: true, ..steps });
                 along[node.outputs[0].0] = steps;
             }
             // a shape, which has no elements of the input
@@ -158,7 +183,13 @@ type Constants<'f, 'a> = &'f dyn Fn(usize) -> Option<&'a Tensor>;
 type Ranks<'f> = &'f dyn Fn(usize) -> Option<usize>;
 
 /// How a node reads the steps of the operand at a port.
-fn read(node: &Node, port: usize, steps: Steps, constant: Constants<'_, '_>, rank_of: Ranks<'_>) -> Read {
+fn read(
+    node: &Node,
+    port: usize,
+    steps: Steps,
+    constant: Constants<'_, '_>,
+    rank_of: Ranks<'_>,
+) -> Read {
     let Steps { axis, rank, .. } = steps;
     let from_start = |at: i64| if at < 0 { at + rank as i64 } else { at };
     let numbers = |port: usize| constant(port).filter(|tensor| tensor.len() <= 8).map(integers);
@@ -174,9 +205,13 @@ fn read(node: &Node, port: usize, steps: Steps, constant: Constants<'_, '_>, ran
         }
         Op::Pad(_) if port == 0 && steps.open => Read::Each(steps),
         // windows reach across a few of the steps
-        Op::Convolution(_) | Op::Pool(_) if port == 0 && axis > 1 && steps.open => Read::Each(steps),
+        Op::Convolution(_) | Op::Pool(_) if port == 0 && axis > 1 && steps.open => {
+            Read::Each(steps)
+        }
         // a layer over the features of each step
-        Op::MatMul { transpose_a: false, .. } if port == 0 && axis + 1 < rank && rank_of(1) == Some(2) => {
+        Op::MatMul { transpose_a: false, .. }
+            if port == 0 && axis + 1 < rank && rank_of(1) == Some(2) =>
+        {
             Read::Each(steps)
         }
         Op::Transpose if port == 0 => match numbers(1).and_then(|order| {
@@ -187,32 +222,49 @@ fn read(node: &Node, port: usize, steps: Steps, constant: Constants<'_, '_>, ran
             None => Read::Several,
         },
         Op::Gather { batch_dims: 0 } if port == 0 => match (numbers(1), numbers(2).as_deref()) {
-            (Some(indices), Some(&[at])) if from_start(at) == axis as i64 && indices == [0] => Read::One,
+            (Some(indices), Some(&[at])) if from_start(at) == axis as i64 && indices == [0] => {
+                Read::One
+            }
             (None, Some(&[at])) if from_start(at) == axis as i64 => Read::Reordered,
             _ => Read::Several,
         },
         Op::Slice if port == 0 => {
             let [starts, stops, by] = [1, 2, 3].map(&numbers);
-            let axes =
-                if node.inputs.len() > 4 { numbers(4) } else { starts.as_ref().map(|s| (0..s.len() as i64).collect()) };
-            let (Some(starts), Some(stops), Some(by), Some(axes)) = (starts, stops, by, axes) else {
+            let axes = if node.inputs.len() > 4 {
+                numbers(4)
+            } else {
+                starts.as_ref().map(|s| (0..s.len() as i64).collect())
+            };
+            let (Some(starts), Some(stops), Some(by), Some(axes)) = (starts, stops, by, axes)
+            else {
                 return Read::Several;
             };
             match axes.iter().position(|&at| from_start(at) == axis as i64) {
                 None => Read::Each(steps),
-                Some(at) if starts.get(at) == Some(&0) && stops.get(at) == Some(&1) && by.get(at) == Some(&1) => {
+                Some(at)
+                    if starts.get(at) == Some(&0)
+                        && stops.get(at) == Some(&1)
+                        && by.get(at) == Some(&1) =>
+                {
                     Read::One
                 }
                 Some(_) => Read::Several,
             }
         }
-        Op::StridedSlice { begin_mask, end_mask, new_axis_mask, shrink_axis_mask, ellipsis_mask } if port == 0 => {
+        Op::StridedSlice {
+            begin_mask,
+            end_mask,
+            new_axis_mask,
+            shrink_axis_mask,
+            ellipsis_mask,
+        } if port == 0 => {
             let is = |mask: &[bool]| mask.get(axis).copied().unwrap_or(false);
             let moves = new_axis_mask.iter().chain(ellipsis_mask).any(|&on| on);
             let (Some(begin), Some(end)) = (numbers(1), numbers(2)) else { return Read::Several };
             let first = is(begin_mask) || begin.get(axis) == Some(&0);
             let one = is(shrink_axis_mask) || !is(end_mask) && end.get(axis) == Some(&1);
-            let forward = node.inputs.len() < 4 || numbers(3).is_some_and(|by| by.get(axis) == Some(&1));
+            let forward =
+                node.inputs.len() < 4 || numbers(3).is_some_and(|by| by.get(axis) == Some(&1));
             if !moves && first && one && forward { Read::One } else { Read::Several }
         }
         _ => Read::Several,

@@ -24,32 +24,40 @@ impl Validation<'_> {
                 Ok(index) if given[index].is_some() => {
                     let found = format!("two shapes are given for the input {}", quoted(name));
                     let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("one");
-                    let diagnostic = diagnostic.help(format!("remove one {}", self.shape_option(Some(shape))));
+                    let diagnostic =
+                        diagnostic.help(format!("remove one {}", self.shape_option(Some(shape))));
                     self.diagnostics.push(diagnostic);
                 }
                 Ok(index) => given[index] = Some(shape),
                 Err(problem) => self.diagnostics.push(
-                    Diagnostic::error(Origin::Unknown, format!("a shape is given for {}, but {problem}", quoted(name)))
-                        .valid(format!("the inputs of the model: {}", list_names(&all_names, "in")))
-                        .help(format!("correct the name in {}", self.shape_option(Some(shape)))),
+                    Diagnostic::error(
+                        Origin::Unknown,
+                        format!("a shape is given for {}, but {problem}", quoted(name)),
+                    )
+                    .valid(format!("the inputs of the model: {}", list_names(&all_names, "in")))
+                    .help(format!("correct the name in {}", self.shape_option(Some(shape)))),
                 ),
             }
         }
         if self.options.bindings.batch == Some(0) {
             let found = "a batch size of 0";
             let help = format!("correct {}", self.options.wording.of(Setting::Batch(None)));
-            self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid("1 or more").help(help));
+            self.diagnostics
+                .push(Diagnostic::error(Origin::Unknown, found).valid("1 or more").help(help));
         }
         // variables may have a batch, too
         let mut batch_used = self.model.nodes.iter().any(|node| {
             let shape = || self.model.values[node.outputs[0].0].shape.as_ref()?.first();
             matches!(node.op, Op::ReadValue { .. }) && matches!(shape(), Some(Dim::Dynamic { .. }))
         });
-        let shapes = (0..given.len()).map(|index| self.parameter_shape(index, given[index], &mut batch_used)).collect();
+        let shapes = (0..given.len())
+            .map(|index| self.parameter_shape(index, given[index], &mut batch_used))
+            .collect();
         // every model whose batch is fixed takes one row or says so by its shapes
         let asked = self.options.bindings.batch.is_some_and(|batch| batch > 1);
         if asked && !batch_used && !self.diagnostics.has_errors() {
-            let found = "the batch size that was given has no effect: the model leaves the batch of no input open";
+            let found = "the batch size that was given has no effect: the model leaves the batch \
+                of no input open";
             self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
         }
         shapes
@@ -65,48 +73,64 @@ impl Validation<'_> {
         let value = &self.model.values[node.outputs[0].0];
         let is_weight = self.sizes.uses[index].weight.is_some();
         let is_wide = matches!(value.element, ElementType::I32 | ElementType::I64);
-        let is_read =
-            value.element.is_float() || is_wide || value.element.bits() > 4 && !self.sizes.uses[index].is_length();
+        let is_read = value.element.is_float()
+            || is_wide
+            || value.element.bits() > 4 && !self.sizes.uses[index].is_length();
         if !is_read {
             let found = format!("an input of type {}", value.element.name());
-            let valid = format!("{}; i32 or i64; other integers and booleans that are no lengths", floats());
+            let valid = format!(
+                "{}; i32 or i64; other integers and booleans that are no lengths",
+                floats()
+            );
             self.error(node, &value.origin, found, valid, "convert it before it enters the model");
             return None;
         }
         if !value.element.is_float() && !is_wide && value.element != ElementType::Bool {
             let wide = if value.element.bits() < 32 { "i32" } else { "i64" };
-            let found = format!("the input is {} in the model; the generated code takes {wide}", value.element.name());
-            self.diagnostics.push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
+            let found = format!(
+                "the input is {} in the model; the generated code takes {wide}",
+                value.element.name()
+            );
+            self.diagnostics
+                .push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
         }
         if value.element.is_float() && value.element != ElementType::F32 {
             let found = format!(
                 "the input is {} in the model; the generated code takes f32 and computes in f32",
                 value.element.name()
             );
-            self.diagnostics.push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
+            self.diagnostics
+                .push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
         }
         let stated = match (&value.shape, given) {
             // sizes of 0 that stand for open ones
-            (Some(shape), Some(_)) => shape.iter().map(|&dim| if dim == Dim::Fixed(0) { ANY } else { dim }).collect(),
+            (Some(shape), Some(_)) => {
+                shape.iter().map(|&dim| if dim == Dim::Fixed(0) { ANY } else { dim }).collect()
+            }
             (Some(shape), None) => shape.clone(),
             (None, Some(given)) => vec![ANY; given.len()],
             (None, None) if self.is_partial() => return None,
             (None, None) => {
                 // which shape works is tried once the whole model is known
-                let help = format!("give its shape, by {}", self.options.wording.of(Setting::Shape));
+                let help =
+                    format!("give its shape, by {}", self.options.wording.of(Setting::Shape));
                 self.error(node, &value.origin, NO_SHAPE, "a shape", help);
                 return None;
             }
         };
         if let Some(given) = given {
             let fits = stated.len() == given.len()
-                && stated.iter().zip(given).all(|(dim, size)| size.is_none_or(|size| admits(*dim, size)));
+                && stated
+                    .iter()
+                    .zip(given)
+                    .all(|(dim, size)| size.is_none_or(|size| admits(*dim, size)));
             if !fits {
                 let against = match given.contains(&Some(0)) {
                     true => ": a size of 0".to_owned(),
                     false => format!(", but the model says {}", shape_text(&stated)),
                 };
-                let found = format!("the shape {} is given for the input{against}", given_text(given));
+                let found =
+                    format!("the shape {} is given for the input{against}", given_text(given));
                 let valid = "sizes of 1 or more that agree with the model where it knows them";
                 let help = format!("correct {}", self.shape_option(Some(given)));
                 self.error(node, &value.origin, found, valid, help);
@@ -114,7 +138,8 @@ impl Validation<'_> {
             }
         }
         let by_name = |axis: usize| self.model.open_axes.contains(&(node.outputs[0], axis));
-        let asked_for = |axis: usize| by_name(axis) || given.is_some_and(|given| given[axis].is_none());
+        let asked_for =
+            |axis: usize| by_name(axis) || given.is_some_and(|given| given[axis].is_none());
         if let Some((axis, size)) = stated.iter().enumerate().find_map(|(axis, dim)| match dim {
             Dim::Fixed(size) if asked_for(axis) => Some((axis, size)),
             _ => None,
@@ -124,7 +149,9 @@ impl Validation<'_> {
         }
         let batch_axes = self.sizes.batch_axes[index].clone();
         let is_batch = |axis: usize| !is_weight && batch_axes.axes.contains(&axis);
-        let is_time = |axis: usize| !is_weight && (!is_batch(axis) && !batch_axes.is_state || asked_for(axis));
+        let is_time = |axis: usize| {
+            !is_weight && (!is_batch(axis) && !batch_axes.is_state || asked_for(axis))
+        };
         let mut shape = Vec::new();
         for (axis, &dim) in stated.iter().enumerate() {
             let said = given.and_then(|given| given[axis]);
@@ -133,7 +160,9 @@ impl Validation<'_> {
                 (None, Dim::Fixed(size), _) => size,
                 // reported for all inputs at once
                 (None, Dim::Dynamic { .. }, Some(0)) if is_batch(axis) => return None,
-                (None, Dim::Dynamic { .. }, Some(batch)) if is_batch(axis) && !asked_for(axis) => batch,
+                (None, Dim::Dynamic { .. }, Some(batch)) if is_batch(axis) && !asked_for(axis) => {
+                    batch
+                }
                 // the number of steps; an axis that counts the batch is one where that is asked for
                 (None, Dim::Dynamic { .. }, _) if is_time(axis) && self.sizes.open.is_some() => {
                     self.sizes.open_axes[index].push(axis);
@@ -142,9 +171,12 @@ impl Validation<'_> {
                 // the options may yet fix it
                 (None, Dim::Dynamic { .. }, _) if self.is_partial() => return None,
                 (None, Dim::Dynamic { .. }, _) => {
-                    if let (Some(given), Some(features)) = (given, self.other_features(index, given)) {
+                    if let (Some(given), Some(features)) =
+                        (given, self.other_features(index, given))
+                    {
                         let found = format!(
-                            "the shape {} is given for the input, but the weights take {features} in its last axis",
+                            "the shape {} is given for the input, but the weights take {features} \
+                             in its last axis",
                             given_text(given)
                         );
                         let right = format!("{features} as the last size");
@@ -153,9 +185,17 @@ impl Validation<'_> {
                         return None;
                     }
                     // which shapes work is said of all inputs at once
-                    let help = format!("give the sizes, by {}", self.options.wording.of(Setting::Shape));
-                    let found = format!("the input has the shape {}: {UNKNOWN_SIZES}", shape_text(&stated));
-                    self.error(node, &value.origin, found, "sizes that are fixed when compiling", help);
+                    let help =
+                        format!("give the sizes, by {}", self.options.wording.of(Setting::Shape));
+                    let found =
+                        format!("the input has the shape {}: {UNKNOWN_SIZES}", shape_text(&stated));
+                    self.error(
+                        node,
+                        &value.origin,
+                        found,
+                        "sizes that are fixed when compiling",
+                        help,
+                    );
                     self.sizes.unknown_sizes += 1;
                     return None;
                 }
@@ -176,7 +216,13 @@ impl Validation<'_> {
                         format!("correct {}", self.options.wording.of(Setting::Batch(None))),
                     ),
                 };
-                self.error(node, &value.origin, found, "sizes of 1 or more that agree with the model", help);
+                self.error(
+                    node,
+                    &value.origin,
+                    found,
+                    "sizes of 1 or more that agree with the model",
+                    help,
+                );
                 return None;
             }
             shape.push(size);
@@ -190,14 +236,17 @@ impl Validation<'_> {
         {
             *batch_used = true;
             if size != batch {
-                let found = format!("the batch size {batch} is given, but the input has the shape {shape:?}");
+                let found = format!(
+                    "the batch size {batch} is given, but the input has the shape {shape:?}"
+                );
                 let batch = self.options.wording.of(Setting::Batch(None));
                 let help = format!("leave out {batch}, or save the model with another batch size");
                 self.error(node, &value.origin, found, format!("a batch size of {size}"), help);
                 return None;
             }
         } else if self.options.bindings.batch.is_some() {
-            let is_open = |(axis, dim): (usize, &Dim)| is_batch(axis) && matches!(dim, Dim::Dynamic { .. });
+            let is_open =
+                |(axis, dim): (usize, &Dim)| is_batch(axis) && matches!(dim, Dim::Dynamic { .. });
             *batch_used |= stated.iter().enumerate().any(is_open);
         }
         Some(shape)
@@ -222,7 +271,9 @@ impl Validation<'_> {
             shape_text(stated)
         );
         let axes = self.sizes.sequence_axes[index];
-        let is_features = stated.len() > 1 && axis + 1 == stated.len() && self.sizes.uses[index].features.is_some();
+        let is_features = stated.len() > 1
+            && axis + 1 == stated.len()
+            && self.sizes.uses[index].features.is_some();
         let counts = match axes {
             _ if is_features => Some("features"),
             Some(axes) if axes.rows == axis => Some("the rows of a batch"),
@@ -238,13 +289,18 @@ impl Validation<'_> {
                 let is_steps = axes.is_some() || axis > 0;
                 (self.export_again(&[(index, axis)], if is_steps { "steps" } else { "rows" }), None)
             }
-            (Some(_), _, Some(steps)) => (self.export_again(&[(index, steps)], "steps"), Some(steps)),
+            (Some(_), _, Some(steps)) => {
+                (self.export_again(&[(index, steps)], "steps"), Some(steps))
+            }
             (Some(_), ..) => (Vec::new(), None),
         };
         let help = match (counts, to_open, again.is_empty()) {
-            (None, _, true) => "give the size, or save the model with a dynamic size there".to_owned(),
+            (None, _, true) => {
+                "give the size, or save the model with a dynamic size there".to_owned()
+            }
             (None, _, false) => {
-                "give the size, or export the model with an open size there, as these lines do".to_owned()
+                "give the size, or export the model with an open size there, as these lines do"
+                    .to_owned()
             }
             (Some(counts), Some(steps), false) => format!(
                 "give the number of {counts}, which is fixed; only the number of steps may be open, axis {steps}: export \
@@ -255,7 +311,10 @@ impl Validation<'_> {
                     "give the number of {counts}, which is fixed; only the number of steps may be open: save the model \
                      with a dynamic size of axis {steps}"
                 ),
-                _ => format!("give the number of {counts}, which is fixed; only the number of steps may be open"),
+                _ => format!(
+                    "give the number of {counts}, which is fixed; only the number of steps may be \
+                     open"
+                ),
             },
         };
         self.error(node, origin, found, format!("{size} in place of the ?"), help);
@@ -279,9 +338,18 @@ impl Validation<'_> {
 
     /// The sizes of an input, those that are open as the options or the weights have them where
     /// they do.
-    pub(super) fn likely(&self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) -> Vec<Dim> {
+    pub(super) fn likely(
+        &self,
+        index: usize,
+        stated: &[Dim],
+        given: Option<&[Option<usize>]>,
+    ) -> Vec<Dim> {
         let size = |(axis, dim): (usize, &Dim)| {
-            let batch = self.options.bindings.batch.filter(|_| self.sizes.batch_axes[index].axes.contains(&axis));
+            let batch = self
+                .options
+                .bindings
+                .batch
+                .filter(|_| self.sizes.batch_axes[index].axes.contains(&axis));
             let features = self.sizes.uses[index].features.filter(|_| axis + 1 == stated.len());
             let said = given.and_then(|given| given[axis]).or(batch).or(features);
             said.filter(|&size| admits(*dim, size)).map_or(*dim, Dim::Fixed)
@@ -292,12 +360,18 @@ impl Validation<'_> {
 
 /// Sizes as they were given.
 fn given_text(sizes: &[Option<usize>]) -> String {
-    let texts: Vec<String> = sizes.iter().map(|size| size.map_or("?".to_owned(), |n| n.to_string())).collect();
+    let texts: Vec<String> =
+        sizes.iter().map(|size| size.map_or("?".to_owned(), |n| n.to_string())).collect();
     format!("[{}]", texts.join(", "))
 }
 
 /// How to give a shape; `time`: an axis, and the size to give for it.
-pub(super) fn example(wording: Wording, name: &str, stated: &[Dim], time: Option<(usize, Option<usize>)>) -> String {
+pub(super) fn example(
+    wording: Wording,
+    name: &str,
+    stated: &[Dim],
+    time: Option<(usize, Option<usize>)>,
+) -> String {
     let sizes: Vec<Option<usize>> = stated
         .iter()
         .take(8)

@@ -9,7 +9,9 @@ impl Validation<'_> {
     /// Parts of data, one for each row of the indices. Rows of constants are counted when
     /// compiling; a computed index beyond an end is taken as the end.
     pub(super) fn gather_nd(&mut self, node: &Node, of: GatherNd) {
-        let (Some(data), Some(indices)) = (self.input(node, 0), self.input(node, 1)) else { return };
+        let (Some(data), Some(indices)) = (self.input(node, 0), self.input(node, 1)) else {
+            return;
+        };
         let (shape, of_indices) = (self.shape_of(&data), self.shape_of(&indices));
         let rank = shape.len().min(of_indices.len().saturating_sub(1));
         let Some(batch) = usize::try_from(of.batch_dims).ok().filter(|&batch| batch <= rank) else {
@@ -20,24 +22,37 @@ impl Validation<'_> {
         };
         let depth = of_indices.last().copied().unwrap_or(0);
         if depth == 0 || batch + depth > shape.len() || shape[..batch] != of_indices[..batch] {
-            let valid = "equal sizes in the batch, and 1 index or more, at most one for each axis behind the batch";
+            let valid = "equal sizes in the batch, and 1 index or more, at most one for each axis \
+                behind the batch";
             self.shapes_differ(node, &[shape, of_indices], valid, "correct the indices");
             return;
         }
         let Some(found) = self.gathered_parts(node, &data, &indices, batch) else { return };
         let outer = &of_indices[..of_indices.len() - 1];
         let first: usize = outer[..batch].iter().product();
-        let of_batch = if of.flattens_batch && batch > 1 { vec![first] } else { outer[..batch].to_vec() };
+        let of_batch =
+            if of.flattens_batch && batch > 1 { vec![first] } else { outer[..batch].to_vec() };
         let to = [&of_batch, &outer[batch..], &shape[batch + depth..]].concat();
         self.set_view(node, 0, &found, Geometry::reshaped(to));
     }
 
     /// Gather with `batch_dims`: elements along an axis of data, by the indices of each row of the
     /// batch. They stand in the place of the axis.
-    pub(super) fn gather_by_rows(&mut self, node: &Node, [data, indices]: [&Known; 2], axis: usize, batch: usize) {
+    pub(super) fn gather_by_rows(
+        &mut self,
+        node: &Node,
+        [data, indices]: [&Known; 2],
+        axis: usize,
+        batch: usize,
+    ) {
         let [shape, of_indices] = [data, indices].map(|known| self.shape_of(known));
         if shape[..batch] != of_indices[..batch] {
-            self.shapes_differ(node, &[shape, of_indices], "equal sizes in the batch", "correct the indices");
+            self.shapes_differ(
+                node,
+                &[shape, of_indices],
+                "equal sizes in the batch",
+                "correct the indices",
+            );
             return;
         }
         // the axis behind the batch
@@ -65,7 +80,13 @@ impl Validation<'_> {
     }
 
     /// The parts, in the shape of the rows of the indices and of a part.
-    fn gathered_parts(&mut self, node: &Node, data: &Known, indices: &Known, batch: usize) -> Option<Known> {
+    fn gathered_parts(
+        &mut self,
+        node: &Node,
+        data: &Known,
+        indices: &Known,
+        batch: usize,
+    ) -> Option<Known> {
         let (shape, of_indices) = (self.shape_of(data), self.shape_of(indices));
         let (&depth, outer) = of_indices.split_last()?;
         let (places, part) = shape.split_at(batch + depth);
@@ -107,7 +128,13 @@ impl Validation<'_> {
     }
 
     /// By row of computed indices, the place among all parts.
-    fn computed_places(&mut self, node: &Node, indices: &Known, sizes: &[usize], batch: usize) -> Option<Known> {
+    fn computed_places(
+        &mut self,
+        node: &Node,
+        indices: &Known,
+        sizes: &[usize],
+        batch: usize,
+    ) -> Option<Known> {
         let indices = self.converted(node, indices, ElementType::I64)?;
         let of_indices = self.shape_of(&indices);
         let (&depth, outer) = of_indices.split_last()?;
@@ -131,7 +158,13 @@ impl Validation<'_> {
     }
 
     /// A sum and a term times a factor.
-    fn added(&mut self, node: &Node, sum: Option<Known>, term: Known, factor: usize) -> Option<Known> {
+    fn added(
+        &mut self,
+        node: &Node,
+        sum: Option<Known>,
+        term: Known,
+        factor: usize,
+    ) -> Option<Known> {
         let factor = self.number_like(&term, factor as f32)?;
         let term = self.computed(node, Elementwise::Multiply, vec![term, factor])?;
         match sum {
@@ -145,19 +178,26 @@ impl Validation<'_> {
     pub(super) fn scatter_nd(&mut self, node: &Node, combine: Option<Elementwise>) {
         let inputs = (self.input(node, 0), self.input(node, 1), self.input(node, 2));
         let (Some(data), Some(indices), Some(updates)) = inputs else { return };
-        let [shape, of_indices, given] = [&data, &indices, &updates].map(|known| self.shape_of(known));
+        let [shape, of_indices, given] =
+            [&data, &indices, &updates].map(|known| self.shape_of(known));
         let depth = of_indices.last().copied().unwrap_or(0);
         let outer = &of_indices[..of_indices.len().saturating_sub(1)];
         if depth == 0 || depth > shape.len() || given != [outer, &shape[depth..]].concat() {
             let shapes = [shape, of_indices, given];
-            self.shapes_differ(node, &shapes, "updates of the shape of the indices and of the parts", "correct them");
+            self.shapes_differ(
+                node,
+                &shapes,
+                "updates of the shape of the indices and of the parts",
+                "correct them",
+            );
             return;
         }
         let Some(places) = self.known_places(node, &of_indices, &shape[..depth], 0) else { return };
         let whole = match places {
             Some(parts) => {
                 let len: usize = shape[depth..].iter().product();
-                let places: Vec<usize> = parts.iter().flat_map(|&part| part * len..(part + 1) * len).collect();
+                let places: Vec<usize> =
+                    parts.iter().flat_map(|&part| part * len..(part + 1) * len).collect();
                 self.scattered(node, &data, &updates, &places, combine)
             }
             None => self.scattered_parts(node, [&data, &indices, &updates], combine),
@@ -176,22 +216,34 @@ impl Validation<'_> {
     ) -> Option<Known> {
         let [shape, of_indices] = [data, indices].map(|known| self.shape_of(known));
         let (&depth, outer) = of_indices.split_last()?;
-        let (count, len) = (outer.iter().product::<usize>(), shape[depth..].iter().product::<usize>());
+        let (count, len) =
+            (outer.iter().product::<usize>(), shape[depth..].iter().product::<usize>());
         if count > MOST_SCATTERED {
             let found = format!("{count} updates at places that are computed");
-            self.error(node, &node.origin, found, format!("{MOST_SCATTERED} or fewer"), "use constant indices");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                format!("{MOST_SCATTERED} or fewer"),
+                "use constant indices",
+            );
             return None;
         }
         let places = self.computed_places(node, indices, &shape[..depth], 0)?;
         let parts = shape[..depth].iter().product();
         let numbers: Vec<i64> = (0..parts as i64).collect();
-        let numbers = Known::Constant(Tensor::from_i64(vec![parts, 1], &numbers)?, ElementType::I64);
+        let numbers =
+            Known::Constant(Tensor::from_i64(vec![parts, 1], &numbers)?, ElementType::I64);
         self.all_exact(node, std::slice::from_ref(&numbers))?;
         let mut whole = self.view(node, data, Geometry::reshaped(vec![parts, len]))?;
         for update in 0..count {
             let place = Geometry { offset: update, strides: vec![1; 2], shape: vec![1; 2] };
             let place = self.view(node, &places, place)?;
-            let new = Geometry { offset: update * len, strides: vec![len as isize, 1], shape: vec![1, len] };
+            let new = Geometry {
+                offset: update * len,
+                strides: vec![len as isize, 1],
+                shape: vec![1, len],
+            };
             let mut new = self.view(node, updates, new)?;
             if let Some(function) = combine {
                 new = self.computed(node, function, vec![whole.clone(), new])?;

@@ -16,7 +16,8 @@ impl Validation<'_> {
         let mut problems = Vec::new();
         if let Some(parameter) = self.valid.parameters.iter().find(|parameter| parameter.weight) {
             let name = parameter.names.first().map_or("an input".to_owned(), |name| quoted(name));
-            let mut layers: Vec<_> = self.valid.all_nodes().into_iter().filter(|n| n.op.has_precision()).collect();
+            let mut layers: Vec<_> =
+                self.valid.all_nodes().into_iter().filter(|n| n.op.has_precision()).collect();
             layers.dedup_by(|a, b| a.name == b.name);
             for node in layers {
                 let format = self.options.numerics.precision_in(&node.name).stored();
@@ -28,8 +29,12 @@ impl Validation<'_> {
                     format.name(),
                     quoted(&node.name)
                 );
-                let problem = self.at_layer(self.layer_named(&node.name), found).valid("f32, int16, int8x16 or int8");
-                problems.push(problem.help("choose one of these, or make the weights constants of the model"));
+                let problem = self
+                    .at_layer(self.layer_named(&node.name), found)
+                    .valid("f32, int16, int8x16 or int8");
+                problems.push(
+                    problem.help("choose one of these, or make the weights constants of the model"),
+                );
             }
         }
         let mut refused = BTreeSet::new();
@@ -44,14 +49,18 @@ impl Validation<'_> {
             if let Some(k) = too_large.filter(|_| refused.insert((layer, matrix.name))) {
                 let value = matrix.tensor.get_f32(k);
                 let name = self.stored_as(layer).unwrap_or_default();
-                let found =
-                    format!("element {k} of {} of {:?} is {value:e}: {name} cannot hold it", matrix.name, layer);
+                let found = format!(
+                    "element {k} of {} of {:?} is {value:e}: {name} cannot hold it",
+                    matrix.name, layer
+                );
                 let problem = self.at_layer(self.layer_named(layer), found);
                 problems.push(match format {
-                    WeightFormat::F16 => {
-                        problem.valid("-65504 to 65504").help("the other precisions have the range of f32")
-                    }
-                    _ => problem.valid("finite numbers").help("leave the option out, or correct the model"),
+                    WeightFormat::F16 => problem
+                        .valid("-65504 to 65504")
+                        .help("the other precisions have the range of f32"),
+                    _ => problem
+                        .valid("finite numbers")
+                        .help("leave the option out, or correct the model"),
                 });
             }
         }
@@ -63,27 +72,43 @@ impl Validation<'_> {
     fn exact_in_8_bits(&mut self) {
         let products = Precisions::new(&self.valid, &self.options.numerics);
         let [count, scaled] = products.quantised_weights();
-        let option = self.options.wording.of(Setting::Key { name: "precision", in_files: "precision" });
+        let option =
+            self.options.wording.of(Setting::Key { name: "precision", in_files: "precision" });
         if scaled > 0 {
             let found = format!(
-                "{scaled} weights and what they multiply are whole numbers of 8 bits with scales of the model: they are multiplied as integers, with these scales and exact sums"
+                "{scaled} weights and what they multiply are whole numbers of 8 bits with scales \
+                 of the model: they are multiplied as integers, with these scales and exact sums"
             );
-            let help = format!("f32 for {option} multiplies them as f32, and takes four bytes for each weight");
+            let help = format!(
+                "f32 for {option} multiplies them as f32, and takes four bytes for each weight"
+            );
             self.diagnostics.push(Diagnostic::notice(self.somewhere(), found).help(help));
         }
         if count > 0 {
             let stored = || products.quantised().filter(|of| of.is_stored_alone());
             let as_integers = stored().all(|of| of.has_x());
             let scaled = stored().any(|of| !of.has_integer_weights());
-            let what =
-                if scaled { "are what 8 bits and a scale for each row hold" } else { "are whole numbers of 8 bits" };
+            let what = if scaled {
+                "are what 8 bits and a scale for each row hold"
+            } else {
+                "are whole numbers of 8 bits"
+            };
             let multiplied = if as_integers { ", and multiplied as an integer" } else { "" };
-            let results =
-                if scaled { "; results differ from those of f32 by rounding" } else { ", with the same results" };
-            let found = format!("{count} weights {what}: each is stored in one byte{multiplied}{results}");
+            let results = if scaled {
+                "; results differ from those of f32 by rounding"
+            } else {
+                ", with the same results"
+            };
+            let found =
+                format!("{count} weights {what}: each is stored in one byte{multiplied}{results}");
             let help = match as_integers {
-                true => format!("f32 for {option} takes four bytes for each, and multiplies them as f32"),
-                false => format!("f32 for {option} takes four bytes for each, and less time where they fit the caches"),
+                true => format!(
+                    "f32 for {option} takes four bytes for each, and multiplies them as f32"
+                ),
+                false => format!(
+                    "f32 for {option} takes four bytes for each, and less time where they fit the \
+                     caches"
+                ),
             };
             self.diagnostics.push(Diagnostic::notice(self.somewhere(), found).help(help));
         }
@@ -106,7 +131,10 @@ impl Validation<'_> {
                 match op {
                     CoreOp::Convolve(of) if of.is_depthwise() => {
                         of.beside_given = true;
-                        found.push((name.clone(), "a model with weights that are given at run time"));
+                        found.push((
+                            name.clone(),
+                            "a model with weights that are given at run time",
+                        ));
                     }
                     CoreOp::Loop(of) => each(&mut of.body, found),
                     _ => {}
@@ -123,7 +151,9 @@ impl Validation<'_> {
         let mut left: BTreeSet<String> = BTreeSet::new();
         for node in self.valid.all_nodes() {
             match &node.op {
-                CoreOp::MatMul(_) | CoreOp::Convolve(_) if !node.op.has_precision() => left.insert(node.name.clone()),
+                CoreOp::MatMul(_) | CoreOp::Convolve(_) if !node.op.has_precision() => {
+                    left.insert(node.name.clone())
+                }
                 _ => false,
             };
         }
@@ -137,46 +167,75 @@ impl Validation<'_> {
         // several layers may have one name
         let known = nodes.iter().filter(|node| node.op.has_precision() && seen.insert(&node.name));
         let known: Vec<_> = known.map(|node| node.name.clone()).collect();
-        let product = |node: &&CoreNode| matches!(node.op, CoreOp::MatMul(_)).then(|| node.name.clone());
+        let product =
+            |node: &&CoreNode| matches!(node.op, CoreOp::MatMul(_)).then(|| node.name.clone());
         let products: BTreeSet<_> = nodes.iter().filter_map(product).collect();
         let wording = &self.options.wording;
         let option = wording.of(Setting::Key { name: "precision_of", in_files: "precision_of" });
         let mut problems = Vec::new();
         let stores = |precision: Precision, node: &CoreNode| {
-            node.op.has_precision() && (precision.arithmetic() != Arithmetic::F32 || node.op.is_product())
+            node.op.has_precision()
+                && (precision.arithmetic() != Arithmetic::F32 || node.op.is_product())
         };
-        let asked = self.options.numerics.precision.filter(|precision| *precision != Precision::F32);
-        if let Some(precision) = asked.filter(|precision| !nodes.iter().any(|node| stores(*precision, node))) {
+        let asked =
+            self.options.numerics.precision.filter(|precision| *precision != Precision::F32);
+        if let Some(precision) =
+            asked.filter(|precision| !nodes.iter().any(|node| stores(*precision, node)))
+        {
             let all = wording.of(Setting::Key { name: "precision", in_files: "precision" });
-            let found = format!("{all} has no effect: no layer of the model has a matrix for {}", precision.name());
+            let found = format!(
+                "{all} has no effect: no layer of the model has a matrix for {}",
+                precision.name()
+            );
             problems.push(Diagnostic::warning(Origin::Unknown, found));
         }
         for (i, (layer, precision)) in self.options.numerics.precision_of.iter().enumerate() {
             let name = quoted(layer);
-            let stays_f32 = self.valid.in_f32.iter().find(|(own, _)| own == layer).map(|(_, why)| why);
+            let stays_f32 =
+                self.valid.in_f32.iter().find(|(own, _)| own == layer).map(|(_, why)| why);
             let found = match stays_f32 {
-                _ if self.options.numerics.precision_of[..i].iter().any(|(before, _)| before == layer) => {
+                _ if self.options.numerics.precision_of[..i]
+                    .iter()
+                    .any(|(before, _)| before == layer) =>
+                {
                     format!("{option} names {name} twice")
                 }
                 _ if known.contains(layer) => {
-                    let halves = *precision != Precision::F32 && precision.arithmetic() == Arithmetic::F32;
-                    if !halves || nodes.iter().any(|node| node.name == *layer && node.op.is_product()) {
+                    let halves =
+                        *precision != Precision::F32 && precision.arithmetic() == Arithmetic::F32;
+                    if !halves
+                        || nodes.iter().any(|node| node.name == *layer && node.op.is_product())
+                    {
                         continue;
                     }
-                    format!("{option} gives {} to {name}, a depthwise convolution", precision.name())
+                    format!(
+                        "{option} gives {} to {name}, a depthwise convolution",
+                        precision.name()
+                    )
                 }
                 // a layer that would be a dense layer in integers
-                _ if *precision == Precision::F32 && (stays_f32.is_some() || products.contains(layer)) => continue,
+                _ if *precision == Precision::F32
+                    && (stays_f32.is_some() || products.contains(layer)) =>
+                {
+                    continue;
+                }
                 Some(why) => format!("{option} names {name}, which stays f32 ({why})"),
-                None => format!("{option} names {name}, which is no cell, dense layer or convolution"),
+                None => {
+                    format!("{option} names {name}, which is no cell, dense layer or convolution")
+                }
             };
-            let named: Vec<_> = known.iter().filter(|name| !name.is_empty()).map(|name| quoted(name)).collect();
+            let named: Vec<_> =
+                known.iter().filter(|name| !name.is_empty()).map(|name| quoted(name)).collect();
             let valid = match (known.len(), named.len()) {
                 (0, _) => "the model has no cell, dense layer or convolution".to_owned(),
                 (_, 0) => "the layers of the model have no names".to_owned(),
                 _ => named.join(", "),
             };
-            problems.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(format!("correct {option}")));
+            problems.push(
+                Diagnostic::error(Origin::Unknown, found)
+                    .valid(valid)
+                    .help(format!("correct {option}")),
+            );
         }
         problems.into_iter().for_each(|problem| self.diagnostics.push(problem));
     }

@@ -29,9 +29,13 @@ impl<'a> Validation<'a> {
             Known::Constant(tensor, _) if tensor.len() == 1 => tensor.get_i64(0),
             _ => None,
         };
-        let Some(Known::Source(Source::Parameter(_) | Source::Value(_), _)) = self.input(node, 0) else { return None };
+        let Some(Known::Source(Source::Parameter(_) | Source::Value(_), _)) = self.input(node, 0)
+        else {
+            return None;
+        };
         let stop = self.input(node, 2).filter(|stop| matches!(stop, Known::Source(..)))?;
-        let is_one = self.shape_of(&stop).iter().all(|&size| size == 1) && !stop.element().is_float();
+        let is_one =
+            self.shape_of(&stop).iter().all(|&size| size == 1) && !stop.element().is_float();
         let rank = self.shape_of(&self.input(node, 0)?).len();
         let axis = if node.inputs.len() > 4 { known(4)? } else { 0 };
         let axis = usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok()?;
@@ -58,13 +62,25 @@ impl<'a> Validation<'a> {
         self.emit(node, CoreOp::View(View { input: source, offset: 0, strides, out }));
         let known = Known::Source(Source::Value(out), input.element());
         self.set_range(&known, self.range_of(&input));
-        let ending = Ending { count, by: Opened::Slice, is_zero: false, truncated: None, parts_along: Some(axis) };
+        let ending = Ending {
+            count,
+            by: Opened::Slice,
+            is_zero: false,
+            truncated: None,
+            parts_along: Some(axis),
+        };
         Some((known, ending))
     }
 
     /// The axis of the parts in a product of which one factor has parts that only a call counts,
     /// along rows, columns or matrices; `None` where all parts meet others.
-    pub(super) fn parts_of_product(&self, node: &Node, port: usize, along: usize, transposed: bool) -> Option<usize> {
+    pub(super) fn parts_of_product(
+        &self,
+        node: &Node,
+        port: usize,
+        along: usize,
+        transposed: bool,
+    ) -> Option<usize> {
         let shapes = [0, 1].map(|port| self.input(node, port).map(|known| self.shape_of(&known)));
         let [Some(a), Some(b)] = shapes else { return None };
         let (own, other) = if port == 0 { (&a, &b) } else { (&b, &a) };

@@ -14,14 +14,19 @@ impl Validation<'_> {
             let one = |tensor: &&Tensor| known.element().is_float() && tensor.len() == 1;
             known.tensor().filter(one).map(|tensor| tensor.get_f64(0))
         };
-        let numbers = self.inputs(node).and_then(|all| all.into_iter().map(number).collect::<Option<Vec<f64>>>());
+        let numbers = self
+            .inputs(node)
+            .and_then(|all| all.into_iter().map(number).collect::<Option<Vec<f64>>>());
         if let Some(&[start, stop, step]) = numbers.as_deref() {
             self.range_of_numbers(node, start, stop, step);
             return;
         }
         let ends = [(0, "the start"), (1, "the stop"), (2, "the step")];
-        let is_open = |&(port, _): &(usize, _)| matches!(self.input(node, port), Some(Known::Source(..)));
-        if let Some((_, what)) = ends.into_iter().find(is_open).filter(|_| node.kind.starts_with("Range")) {
+        let is_open =
+            |&(port, _): &(usize, _)| matches!(self.input(node, port), Some(Known::Source(..)));
+        if let Some((_, what)) =
+            ends.into_iter().find(is_open).filter(|_| node.kind.starts_with("Range"))
+        {
             self.range_of_run_time(node, what);
             return;
         }
@@ -31,9 +36,14 @@ impl Validation<'_> {
             self.error(node, &node.origin, "a step of 0", "any other", "correct the step");
             return;
         }
-        let span = if step > 0 { i128::from(stop) - i128::from(start) } else { i128::from(start) - i128::from(stop) };
+        let span = if step > 0 {
+            i128::from(stop) - i128::from(start)
+        } else {
+            i128::from(start) - i128::from(stop)
+        };
         let step_size = i128::from(step).abs();
-        let count = usize::try_from((span.max(0) + step_size - 1) / step_size).unwrap_or(usize::MAX);
+        let count =
+            usize::try_from((span.max(0) + step_size - 1) / step_size).unwrap_or(usize::MAX);
         let stated = self.model.values[node.outputs[0].0].element;
         let element = if stated == ElementType::I32 { stated } else { ElementType::I64 };
         if self.foldable(node, &[count], element).is_none() {
@@ -41,7 +51,9 @@ impl Validation<'_> {
         }
         match fold::range(start, step, count, element) {
             Ok(tensor) => self.set(node, 0, Known::Constant(tensor, element)),
-            Err(reason) => self.error(node, &node.origin, reason, "an operation that has a result", UNDEFINED),
+            Err(reason) => {
+                self.error(node, &node.origin, reason, "an operation that has a result", UNDEFINED)
+            }
         }
     }
 
@@ -61,7 +73,8 @@ impl Validation<'_> {
         let port = if what == "the start" { 0 } else { usize::from(what != "the stop") + 1 };
         let names = &self.model.values[node.inputs[port].0].names;
         let limit = names.first().map_or(String::new(), |name| format!(", {},", quoted(name)));
-        let found = format!("{what} of Range{limit} is computed at run time: it says the size of a tensor");
+        let found =
+            format!("{what} of Range{limit} is computed at run time: it says the size of a tensor");
         let valid = "a start and a step that are known when compiling, and a stop that is known, a size of an input, or \
                      at most a constant, by Clip or Min before it";
         self.error(node, &node.origin, found, valid, COUNT_ALL);
@@ -71,15 +84,20 @@ impl Validation<'_> {
     /// where nothing limits the stop.
     fn most_of_range(&mut self, node: &Node, what: &str) -> Option<(i64, i64, usize)> {
         let known = |port: usize| match self.input(node, port) {
-            Some(Known::Constant(tensor, element)) if !element.is_float() && tensor.len() == 1 => tensor.get_i64(0),
+            Some(Known::Constant(tensor, element)) if !element.is_float() && tensor.len() == 1 => {
+                tensor.get_i64(0)
+            }
             _ => None,
         };
         let (start, step) = (known(0)?, known(2).filter(|&step| step != 0)?);
-        let stop = self.input(node, 1).filter(|stop| what == "the stop" && !stop.element().is_float())?;
+        let stop =
+            self.input(node, 1).filter(|stop| what == "the stop" && !stop.element().is_float())?;
         let [least, largest] = self.range_of(&stop);
         let last = if step > 0 { largest } else { least };
         // what is not limited counts as the largest integer
-        if self.shape_of(&stop).iter().any(|&size| size != 1) || last.abs() >= f64::from(LARGEST_INTEGER - 1) {
+        if self.shape_of(&stop).iter().any(|&size| size != 1)
+            || last.abs() >= f64::from(LARGEST_INTEGER - 1)
+        {
             return None;
         }
         let most = ((last - start as f64) / step as f64).ceil();
@@ -87,8 +105,16 @@ impl Validation<'_> {
     }
 
     /// As many elements as there are at most, zeros behind those that there are.
-    fn open_range(&mut self, node: &Node, start: i64, step: i64, most: usize) -> Option<(Known, Ending)> {
-        let number = |value: i64| Some(Known::Constant(Tensor::from_i64(Vec::new(), &[value])?, ElementType::I64));
+    fn open_range(
+        &mut self,
+        node: &Node,
+        start: i64,
+        step: i64,
+        most: usize,
+    ) -> Option<(Known, Ending)> {
+        let number = |value: i64| {
+            Some(Known::Constant(Tensor::from_i64(Vec::new(), &[value])?, ElementType::I64))
+        };
         let stop = self.input(node, 1)?;
         let stop = self.view(node, &stop, Geometry::reshaped(Vec::new()))?;
         let stop = self.converted(node, &stop, ElementType::I64)?;

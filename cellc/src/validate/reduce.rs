@@ -10,7 +10,13 @@ use crate::model::{Activation, ElementType, Elementwise, NoAxes, Node, Reduction
 const MOST_MULTIPLIED: f32 = 128.0;
 
 impl Validation<'_> {
-    pub(super) fn reduce(&mut self, node: &Node, reduction: Reduction, keep: bool, no_axes: NoAxes) {
+    pub(super) fn reduce(
+        &mut self,
+        node: &Node,
+        reduction: Reduction,
+        keep: bool,
+        no_axes: NoAxes,
+    ) {
         let Some(input) = self.input(node, 0) else { return };
         let rank = self.shape_of(&input).len();
         let given = match node.inputs.len() {
@@ -53,7 +59,8 @@ impl Validation<'_> {
         if !axes.contains(&along) {
             let before = axes.iter().filter(|&&axis| axis < along).count();
             let along = if keep { along } else { along - before };
-            self.loops.hands_on = Some(Ending { parts_along: Some(along), is_zero: false, ..ending });
+            self.loops.hands_on =
+                Some(Ending { parts_along: Some(along), is_zero: false, ..ending });
             return self.reduced(node, reduction, input, axes, keep);
         }
         let is_float = input.element().is_float();
@@ -62,10 +69,17 @@ impl Validation<'_> {
         if !is_float && may_be_none && matches!(reduction, Reduction::Max | Reduction::Min) {
             let found = "the largest or the smallest of integers of which a call may have none";
             let valid = "at least one integer, by Clip or Max of their number, or floating point";
-            self.error(node, &node.origin, found, valid, "convert the integers to floating point before");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                valid,
+                "convert the integers to floating point before",
+            );
             return None;
         }
-        let [least, most] = if is_float { [f64::NEG_INFINITY, f64::INFINITY] } else { self.range_of(input) };
+        let [least, most] =
+            if is_float { [f64::NEG_INFINITY, f64::INFINITY] } else { self.range_of(input) };
         let neutral = match reduction {
             Reduction::Product | Reduction::All => 1.0,
             Reduction::Max | Reduction::LogSumExp => least,
@@ -79,12 +93,19 @@ impl Validation<'_> {
         }
         if !is_float {
             let found = "a mean of integers of which only a call knows how many there are";
-            self.error(node, &node.origin, found, "a mean of floating point", "convert the integers before");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "a mean of floating point",
+                "convert the integers before",
+            );
             return None;
         }
         let sum = self.reduced(node, Reduction::Sum, &parts, axes, keep)?;
         let shape = self.shape_of(input);
-        let others: usize = axes.iter().filter(|&&axis| axis != along).map(|&axis| shape[axis]).product();
+        let others: usize =
+            axes.iter().filter(|&&axis| axis != along).map(|&axis| shape[axis]).product();
         let count = self.converted(node, &count, ElementType::F32)?;
         let others = self.number_like(&sum, others as f32)?;
         let count = self.computed(node, Elementwise::Multiply, vec![count, others])?;
@@ -92,7 +113,12 @@ impl Validation<'_> {
     }
 
     /// Axes in order, all of them where none are given.
-    pub(super) fn listed_axes(&mut self, node: &Node, given: &[i64], rank: usize) -> Option<Vec<usize>> {
+    pub(super) fn listed_axes(
+        &mut self,
+        node: &Node,
+        given: &[i64],
+        rank: usize,
+    ) -> Option<Vec<usize>> {
         let mut axes = Vec::new();
         for &axis in given {
             axes.push(self.axis(node, axis, rank)?);
@@ -125,7 +151,13 @@ impl Validation<'_> {
         let logical = matches!(reduction, Reduction::All | Reduction::Any);
         if logical && is_float {
             let found = "a logical reduction of floating point";
-            self.error(node, &node.origin, found, "booleans", "make it a boolean: compare it with a number");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "booleans",
+                "make it a boolean: compare it with a number",
+            );
             return None;
         }
         let value = match reduction {
@@ -152,7 +184,9 @@ impl Validation<'_> {
                 let squares = self.squared(node, input)?;
                 let sum = self.combined(node, P::Add, &squares, axes)?;
                 match reduction {
-                    Reduction::L2 => self.computed(node, E::Activation(Activation::Sqrt), vec![sum])?,
+                    Reduction::L2 => {
+                        self.computed(node, E::Activation(Activation::Sqrt), vec![sum])?
+                    }
                     _ => sum,
                 }
             }
@@ -173,7 +207,12 @@ impl Validation<'_> {
         if keep {
             return Some(value);
         }
-        let kept = shape.iter().enumerate().filter(|(axis, _)| !axes.contains(axis)).map(|(_, &size)| size).collect();
+        let kept = shape
+            .iter()
+            .enumerate()
+            .filter(|(axis, _)| !axes.contains(axis))
+            .map(|(_, &size)| size)
+            .collect();
         self.view(node, &value, Geometry::reshaped(kept))
     }
 
@@ -194,7 +233,11 @@ impl Validation<'_> {
     /// Every element times itself.
     pub(super) fn squared(&mut self, node: &Node, input: &Known) -> Option<Known> {
         match input.element().is_float() {
-            true => self.computed(node, Elementwise::Activation(Activation::Square), vec![input.clone()]),
+            true => self.computed(
+                node,
+                Elementwise::Activation(Activation::Square),
+                vec![input.clone()],
+            ),
             false => self.computed(node, Elementwise::Multiply, vec![input.clone(), input.clone()]),
         }
     }
@@ -210,7 +253,13 @@ impl Validation<'_> {
     }
 
     /// All elements along axes by one operation; the axes have a size of 1 then.
-    fn combined(&mut self, node: &Node, function: PointwiseFunction, input: &Known, axes: &[usize]) -> Option<Known> {
+    fn combined(
+        &mut self,
+        node: &Node,
+        function: PointwiseFunction,
+        input: &Known,
+        axes: &[usize],
+    ) -> Option<Known> {
         let mut value = input.clone();
         // runs of neighbouring axes, the last one first
         let mut open = axes;
@@ -236,7 +285,8 @@ impl Validation<'_> {
         let shape = self.shape_of(input);
         let mut to = shape.clone();
         to[first..end].fill(1);
-        let [size, inner] = [&shape[first..end], &shape[end..]].map(|sizes| sizes.iter().product::<usize>());
+        let [size, inner] =
+            [&shape[first..end], &shape[end..]].map(|sizes| sizes.iter().product::<usize>());
         if size == 1 {
             return Some(input.clone());
         }
@@ -246,7 +296,13 @@ impl Validation<'_> {
             return match fold::reduce(function, tensor, *element, size, inner, to) {
                 Ok(tensor) => Some(Known::Constant(tensor, *element)),
                 Err(reason) => {
-                    self.error(node, &node.origin, reason, "an operation that has a result", UNDEFINED);
+                    self.error(
+                        node,
+                        &node.origin,
+                        reason,
+                        "an operation that has a result",
+                        UNDEFINED,
+                    );
                     None
                 }
             };
@@ -255,15 +311,25 @@ impl Validation<'_> {
         let range = self.reduced_range(node, function, input, size)?;
         let (source, out) = (self.source(input)?, self.value(to));
         let chains = Reduce::chains(size, inner);
-        self.emit(node, CoreOp::Reduce(Reduce { function, first, end, chains, input: source, out }));
+        self.emit(
+            node,
+            CoreOp::Reduce(Reduce { function, first, end, chains, input: source, out }),
+        );
         self.wrapped(node, Source::Value(out), input.element(), range)
     }
 
     /// A power of a tensor that is computed at run time.
-    pub(super) fn power(&mut self, node: &Node, inputs: &[Known], shape: &[usize]) -> Option<Known> {
+    pub(super) fn power(
+        &mut self,
+        node: &Node,
+        inputs: &[Known],
+        shape: &[usize],
+    ) -> Option<Known> {
         let exponent = inputs[1].tensor().filter(|tensor| !tensor.is_empty());
-        let same = |tensor: &&Tensor| (1..tensor.len()).all(|i| tensor.get_f64(i) == tensor.get_f64(0));
-        let exponent = exponent.filter(same).map(|tensor| tensor.get_f32(0)).filter(|e| e.is_finite());
+        let same =
+            |tensor: &&Tensor| (1..tensor.len()).all(|i| tensor.get_f64(i) == tensor.get_f64(0));
+        let exponent =
+            exponent.filter(same).map(|tensor| tensor.get_f32(0)).filter(|e| e.is_finite());
         let Some(exponent) = exponent else {
             return self.raised_to_any(node, &inputs[0], &inputs[1]);
         };
@@ -276,7 +342,8 @@ impl Validation<'_> {
     fn raised_to_any(&mut self, node: &Node, base: &Known, exponent: &Known) -> Option<Known> {
         use Elementwise as E;
         self.all_floats(node, std::slice::from_ref(exponent))?;
-        let [zero, half, one, two] = [0.0, 0.5, 1.0, 2.0].map(|number| self.number_like(exponent, number));
+        let [zero, half, one, two] =
+            [0.0, 0.5, 1.0, 2.0].map(|number| self.number_like(exponent, number));
         let (zero, half, one, two) = (zero?, half?, one?, two?);
         let floor = self.computed(node, E::Floor, vec![exponent.clone()])?;
         let is_whole = self.computed(node, E::Equal, vec![exponent.clone(), floor])?;
@@ -305,7 +372,10 @@ impl Validation<'_> {
     fn raised(&mut self, node: &Node, base: &Known, exponent: f32) -> Option<Known> {
         use Elementwise as E;
         let one = self.number_like(base, 1.0)?;
-        if exponent < 0.0 && (exponent.fract() == 0.0 || exponent.fract() == -0.5) && exponent >= -MOST_MULTIPLIED {
+        if exponent < 0.0
+            && (exponent.fract() == 0.0 || exponent.fract() == -0.5)
+            && exponent >= -MOST_MULTIPLIED
+        {
             let inverse = self.raised(node, base, -exponent)?;
             return self.computed(node, E::Divide, vec![one, inverse]);
         }
@@ -328,7 +398,9 @@ impl Validation<'_> {
                 if rest & 1 == 1 {
                     product = match product {
                         None => Some(square.clone()),
-                        Some(product) => Some(self.computed(node, E::Multiply, vec![product, square.clone()])?),
+                        Some(product) => {
+                            Some(self.computed(node, E::Multiply, vec![product, square.clone()])?)
+                        }
                     };
                 }
                 rest >>= 1;
@@ -341,7 +413,8 @@ impl Validation<'_> {
         // every f32 of 2^24 or more is even
         let whole = exponent.fract() == 0.0;
         let odd = whole && exponent.abs() < 16_777_216.0 && exponent as i64 % 2 != 0;
-        let size = if whole { self.computed(node, E::Abs, vec![base.clone()])? } else { base.clone() };
+        let size =
+            if whole { self.computed(node, E::Abs, vec![base.clone()])? } else { base.clone() };
         let logarithm = self.computed(node, E::Log, vec![size])?;
         // an odd power is the even one nearer to 0, times the base or divided by it: its sign, and
         // no 0 times infinity

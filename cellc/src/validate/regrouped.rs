@@ -44,7 +44,8 @@ struct Views<'v> {
 
 impl<'v> Views<'v> {
     fn new(valid: &'v CoreModel, nodes: &'v [CoreNode]) -> Self {
-        let by_value = nodes.iter().flat_map(|node| node.op.outputs().into_iter().map(move |out| (out, node)));
+        let by_value =
+            nodes.iter().flat_map(|node| node.op.outputs().into_iter().map(move |out| (out, node)));
         Self { valid, by_value: by_value.collect() }
     }
 
@@ -76,7 +77,8 @@ impl<'v> Views<'v> {
             }
             CoreOp::Concat(concat) => {
                 let inner: usize = shape[concat.axis + 1..].iter().product();
-                let (outer, mut at) = (place / (inner * shape[concat.axis]), place / inner % shape[concat.axis]);
+                let (outer, mut at) =
+                    (place / (inner * shape[concat.axis]), place / inner % shape[concat.axis]);
                 for &input in &concat.inputs {
                     let size = self.valid.shape(input)[concat.axis];
                     if at < size {
@@ -86,12 +88,18 @@ impl<'v> Views<'v> {
                 }
                 Err(refused())
             }
-            CoreOp::Pointwise(of) if of.function == PointwiseFunction::Add && of.inputs.len() == 2 => {
+            CoreOp::Pointwise(of)
+                if of.function == PointwiseFunction::Add && of.inputs.len() == 2 =>
+            {
                 let place_in = |input: Source| {
                     let strides = broadcast_strides(self.valid.shape(input), shape);
-                    coordinates(shape, place).zip(strides.iter().rev()).map(|(at, stride)| at * stride).sum()
+                    coordinates(shape, place)
+                        .zip(strides.iter().rev())
+                        .map(|(at, stride)| at * stride)
+                        .sum()
                 };
-                let [one, other] = [of.inputs[0], of.inputs[1]].map(|input| (input, place_in(input)));
+                let [one, other] =
+                    [of.inputs[0], of.inputs[1]].map(|input| (input, place_in(input)));
                 sum(one, other)
             }
             CoreOp::Reduce(of) if of.function == PointwiseFunction::Add => {
@@ -123,7 +131,10 @@ impl<'v> Views<'v> {
                 let whole = stand.all(|((tensor, at), (other, place))| {
                     let len = self.valid.len(tensor);
                     let own = len / sets;
-                    tensor == other && len.is_multiple_of(sets * count) && place == set * own + at && at < own
+                    tensor == other
+                        && len.is_multiple_of(sets * count)
+                        && place == set * own + at
+                        && at < own
                 });
                 let aligned = first.elements().all(|(_, at)| at.is_multiple_of(count));
                 if !whole || !aligned || of_first.1.is_some() != first.1.is_some() {
@@ -194,29 +205,44 @@ impl Validation<'_> {
         }
     }
 
-    fn layout_of(&mut self, recurrent: &Recurrent, given: Given, sizes: Sizes) -> Result<WeightSources, String> {
+    fn layout_of(
+        &mut self,
+        recurrent: &Recurrent,
+        given: Given,
+        sizes: Sizes,
+    ) -> Result<WeightSources, String> {
         let (cell, hidden) = (recurrent.cell, recurrent.cell.hidden_size);
         let sets = recurrent.direction.map_or(1, Direction::count);
         let name = |role: CellPort| role.name(recurrent.direction.is_some());
-        let computed = |role| move |by: String| format!("{} is computed at run time, by {by}", name(role));
+        let computed =
+            |role| move |by: String| format!("{} is computed at run time, by {by}", name(role));
         let views = Views::new(&self.valid, &self.current.nodes);
-        let (w, of_w) = views.order(given.w, [sets, hidden * sizes.input]).map_err(computed(CellPort::W))?;
-        let (r, of_r) = views.order(given.r, [sets, hidden * hidden]).map_err(computed(CellPort::R))?;
+        let (w, of_w) =
+            views.order(given.w, [sets, hidden * sizes.input]).map_err(computed(CellPort::W))?;
+        let (r, of_r) =
+            views.order(given.r, [sets, hidden * hidden]).map_err(computed(CellPort::R))?;
         for root in [w, r] {
             self.weight_source(root)?;
         }
         let mut layout = cell.layout.clone();
         let of_b = |b: &Option<Source>| b.map(|b| views.parts(b, [sets, hidden])).transpose();
-        let of_b: Vec<_> = given.b.iter().map(of_b).collect::<Result<_, _>>().map_err(computed(CellPort::B(0)))?;
+        let of_b: Vec<_> =
+            given.b.iter().map(of_b).collect::<Result<_, _>>().map_err(computed(CellPort::B(0)))?;
         let (biases, b) = biases(&layout, &of_b).map_err(computed(CellPort::B(0)))?;
         layout.biases = biases;
         for (tensor, parts) in b.iter().zip(layout.bias_tensors()) {
             // the sets of a tensor of which the last parts are not read would begin elsewhere
-            if tensor.is_some_and(|tensor| sets > 1 && self.valid.len(tensor) != sets * parts * hidden) {
+            if tensor
+                .is_some_and(|tensor| sets > 1 && self.valid.len(tensor) != sets * parts * hidden)
+            {
                 return Err(computed(CellPort::B(0))(NOT_WHOLE.to_owned()));
             }
         }
-        let p = given.p.map(|p| views.order(p, [sets, hidden])).transpose().map_err(computed(CellPort::P))?;
+        let p = given
+            .p
+            .map(|p| views.order(p, [sets, hidden]))
+            .transpose()
+            .map_err(computed(CellPort::P))?;
         if let Some((_, order)) = &p {
             layout.peepholes = layout.peepholes.map(|at| order[at]);
         }
@@ -229,7 +255,10 @@ impl Validation<'_> {
         let order = if matches!(w, Source::Parameter(_)) { of_w } else { of_r };
         layout.gates.iter_mut().for_each(|gate| *gate = order[*gate]);
         let weight = |source: Source| self.weight_source(source);
-        let b = b.into_iter().map(|b| b.map_or(Ok(WeightSource::Zero), weight)).collect::<Result<_, _>>()?;
+        let b = b
+            .into_iter()
+            .map(|b| b.map_or(Ok(WeightSource::Zero), weight))
+            .collect::<Result<_, _>>()?;
         let p = p.map(|(p, _)| weight(p)).transpose()?;
         Ok(WeightSources { w: weight(w)?, r: weight(r)?, b, p, layout })
     }
@@ -237,12 +266,18 @@ impl Validation<'_> {
     fn weight_source(&self, source: Source) -> Result<WeightSource, String> {
         match source {
             Source::Constant(i) => Ok(WeightSource::Constant(i)),
-            Source::Parameter(i) if self.valid.parameters[i].weight => Ok(WeightSource::Parameter(i)),
+            Source::Parameter(i) if self.valid.parameters[i].weight => {
+                Ok(WeightSource::Parameter(i))
+            }
             Source::Parameter(i) => {
                 let name = &self.valid.parameters[i].names[0];
-                Err(format!("the input {name:?} gives weights of cells, and something else reads it"))
+                Err(format!(
+                    "the input {name:?} gives weights of cells, and something else reads it"
+                ))
             }
-            Source::Variable(_) | Source::Value(_) => unreachable!("views end at inputs and constants"),
+            Source::Variable(_) | Source::Value(_) => {
+                unreachable!("views end at inputs and constants")
+            }
         }
     }
 
@@ -284,10 +319,11 @@ fn biases(layout: &WeightLayout, of_b: &[Option<Parts>]) -> Result<Biases, Strin
                 return Err("sums of more than two parts".to_owned());
             }
             for &(source, part) in &parts[term.part] {
-                let tensor = tensors.iter().position(|&known| known == Some(source)).unwrap_or_else(|| {
-                    tensors.push(Some(source));
-                    tensors.len() - 1
-                });
+                let tensor =
+                    tensors.iter().position(|&known| known == Some(source)).unwrap_or_else(|| {
+                        tensors.push(Some(source));
+                        tensors.len() - 1
+                    });
                 sum.push(BiasPart { tensor, part });
             }
         }

@@ -15,7 +15,14 @@ pub(super) fn rounded(tensor: &Tensor, element: ElementType) -> Option<Tensor> {
         (ElementType::U32 | ElementType::U64, _) => stored == element,
         (_, ElementType::F32) => true,
         // 8 bits of mantissa hold what 8 bits of integer can say
-        (ElementType::I4 | ElementType::U4 | ElementType::I8 | ElementType::U8 | ElementType::Bool, _) => true,
+        (
+            ElementType::I4
+            | ElementType::U4
+            | ElementType::I8
+            | ElementType::U8
+            | ElementType::Bool,
+            _,
+        ) => true,
         _ => stored == element,
     };
     if exact {
@@ -23,8 +30,12 @@ pub(super) fn rounded(tensor: &Tensor, element: ElementType) -> Option<Tensor> {
     }
     let values = 0..tensor.len();
     let bytes: Vec<u8> = match element {
-        ElementType::F16 => values.flat_map(|i| F16::from_f32(odd_f32(tensor, i)).to_le_bytes()).collect(),
-        ElementType::Bf16 => values.flat_map(|i| Bf16::from_f32(odd_f32(tensor, i)).to_le_bytes()).collect(),
+        ElementType::F16 => {
+            values.flat_map(|i| F16::from_f32(odd_f32(tensor, i)).to_le_bytes()).collect()
+        }
+        ElementType::Bf16 => {
+            values.flat_map(|i| Bf16::from_f32(odd_f32(tensor, i)).to_le_bytes()).collect()
+        }
         ElementType::F64 => values.flat_map(|i| tensor.get_f64(i).to_le_bytes()).collect(),
         _ => values.flat_map(|i| tensor.get_f32(i).to_le_bytes()).collect(),
     };
@@ -43,7 +54,9 @@ fn odd_f32(tensor: &Tensor, i: usize) -> f32 {
     let magnitude = match tensor.get_i64(i) {
         // 2^63 needs more than an i64
         Some(exact) => (nearest.abs() as i128).cmp(&i128::from(exact).abs()),
-        None => f64::from(nearest.abs()).partial_cmp(&tensor.get_f64(i).abs()).unwrap_or(Ordering::Equal),
+        None => f64::from(nearest.abs())
+            .partial_cmp(&tensor.get_f64(i).abs())
+            .unwrap_or(Ordering::Equal),
     };
     match magnitude {
         Ordering::Equal => nearest,
@@ -86,9 +99,10 @@ mod tests {
     fn ties_and_their_neighbours_round_once() {
         let to_f16 = |bits: u16| F16::from_bits(bits).to_f64();
         let to_bf16 = |bits: u16| Bf16::from_bits(bits).to_f64();
-        for (element, finite, value) in
-            [(ElementType::F16, 0x7bffu16, &to_f16 as &dyn Fn(u16) -> f64), (ElementType::Bf16, 0x7f7f, &to_bf16)]
-        {
+        for (element, finite, value) in [
+            (ElementType::F16, 0x7bffu16, &to_f16 as &dyn Fn(u16) -> f64),
+            (ElementType::Bf16, 0x7f7f, &to_bf16),
+        ] {
             for low in 0..finite {
                 let tie = (value(low) + value(low + 1)) / 2.0;
                 // half the last bit of f64
@@ -105,7 +119,8 @@ mod tests {
 
     #[test]
     fn overflow_zero_infinities_and_nan() {
-        let all = f64s(&[65519.9, 65520.0, 1e300, -1e300, 0.0, -0.0, 1e-300, f64::INFINITY, f64::NAN]);
+        let all =
+            f64s(&[65519.9, 65520.0, 1e300, -1e300, 0.0, -0.0, 1e-300, f64::INFINITY, f64::NAN]);
         let rounded = rounded(&all, ElementType::F16).unwrap();
         let inf = f32::INFINITY;
         let values: Vec<f32> = (0..8).map(|i| rounded.get_f32(i)).collect();
@@ -118,7 +133,13 @@ mod tests {
     fn integers_round_once() {
         // 2^24 + 1 lies between two f32; 2^31 + 2^7 + 1 is just above a tie of f32; 2^62 + 2^38 + 1
         // too, below the last bit of f64
-        let values = [(1i64 << 24) + 1, (1 << 31) + (1 << 7) + 1, (1 << 62) + (1 << 38) + 1, i64::MAX, i64::MIN];
+        let values = [
+            (1i64 << 24) + 1,
+            (1 << 31) + (1 << 7) + 1,
+            (1 << 62) + (1 << 38) + 1,
+            i64::MAX,
+            i64::MIN,
+        ];
         let all = i64s(&values);
         let wanted: Vec<f32> = values.iter().map(|&v| v as f32).collect();
         let f32s = rounded(&all, ElementType::F32).unwrap();
@@ -154,7 +175,11 @@ mod tests {
             for to in [F16, Bf16, F32, F64] {
                 let all = tensor(from, vec![0; 2 * from.size()]);
                 let narrow = [I4, U4, I8, U8, Bool].contains(&from);
-                assert_eq!(rounded(&all, to).is_none(), narrow || exact.contains(&(from, to)), "{from:?} {to:?}");
+                assert_eq!(
+                    rounded(&all, to).is_none(),
+                    narrow || exact.contains(&(from, to)),
+                    "{from:?} {to:?}"
+                );
             }
         }
         assert!(rounded(&i64s(&[1]), F64).is_some());

@@ -25,10 +25,25 @@ fn add(runs: &mut Vec<Run>, of: usize, at: usize) {
 
 impl Validation<'_> {
     /// A tensor whose elements are runs of elements of others, one after the other.
-    fn of_runs(&mut self, node: &Node, of: &[&Known], runs: &[Run], shape: Vec<usize>) -> Option<Known> {
+    fn of_runs(
+        &mut self,
+        node: &Node,
+        of: &[&Known],
+        runs: &[Run],
+        shape: Vec<usize>,
+    ) -> Option<Known> {
         if runs.len() > MOST_PIECES {
-            let found = format!("more than {MOST_PIECES} pieces of a tensor at places that are not next to each other");
-            self.error(node, &node.origin, found, format!("{MOST_PIECES} or fewer"), "order the indices");
+            let found = format!(
+                "more than {MOST_PIECES} pieces of a tensor at places that are not next to each \
+                 other"
+            );
+            self.error(
+                node,
+                &node.origin,
+                found,
+                format!("{MOST_PIECES} or fewer"),
+                "order the indices",
+            );
             return None;
         }
         let mut pieces = Vec::new();
@@ -79,7 +94,13 @@ impl Validation<'_> {
             if rounds.len() > MOST_SCATTERED {
                 let found = format!("more than {MOST_SCATTERED} updates of one element");
                 let valid = format!("{MOST_SCATTERED} or fewer");
-                self.error(node, &node.origin, found, valid, "reduce the updates by another operator");
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    valid,
+                    "reduce the updates by another operator",
+                );
                 return None;
             }
         }
@@ -124,15 +145,23 @@ impl Validation<'_> {
 
     /// Indices and the shape they have, along an axis of a shape with as many dimensions; `None`
     /// after an error.
-    fn along(&mut self, node: &Node, axis: i64, shape: &[usize]) -> Option<(Vec<usize>, Vec<usize>, usize)> {
+    fn along(
+        &mut self,
+        node: &Node,
+        axis: i64,
+        shape: &[usize],
+    ) -> Option<(Vec<usize>, Vec<usize>, usize)> {
         let axis = self.axis(node, axis, shape.len())?;
         let indices = self.integers(node, 1, "the indices")?;
         let of_indices = self.input(node, 1).map(|known| self.shape_of(&known))?;
         let fits = of_indices.len() == shape.len()
             && of_indices.iter().zip(shape).enumerate().all(|(d, (a, b))| d == axis || a <= b);
         if !fits {
-            let found =
-                format!("indices of shape {} along axis {axis} of {}", shape_text(&of_indices), shape_text(shape));
+            let found = format!(
+                "indices of shape {} along axis {axis} of {}",
+                shape_text(&of_indices),
+                shape_text(shape)
+            );
             self.error(
                 node,
                 &node.origin,
@@ -148,7 +177,9 @@ impl Validation<'_> {
         for (k, &index) in indices.iter().enumerate() {
             let place = self.place(node, index, shape[axis])?;
             let at: usize = (0..shape.len())
-                .map(|d| if d == axis { place * own[d] } else { k / of[d] % of_indices[d] * own[d] })
+                .map(
+                    |d| if d == axis { place * own[d] } else { k / of[d] % of_indices[d] * own[d] },
+                )
                 .sum();
             places.push(at);
         }
@@ -158,13 +189,17 @@ impl Validation<'_> {
     /// Data with elements replaced, or combined with what is there: each index says the place along
     /// an axis.
     pub(super) fn scatter_elements(&mut self, node: &Node, combine: Option<Elementwise>) {
-        let (Some(data), Some(updates)) = (self.input(node, 0), self.input(node, 2)) else { return };
+        let (Some(data), Some(updates)) = (self.input(node, 0), self.input(node, 2)) else {
+            return;
+        };
         let Some(axis) = self.integer(node, 3, "the axis") else { return };
         let shape = self.shape_of(&data);
         if let Some(indices @ Known::Source(..)) = self.input(node, 1)
             && !indices.element().is_float()
         {
-            if let Some(whole) = self.scattered_at_run_time(node, axis, [&data, &indices, &updates], combine) {
+            if let Some(whole) =
+                self.scattered_at_run_time(node, axis, [&data, &indices, &updates], combine)
+            {
                 self.set(node, 0, whole);
             }
             return;
@@ -172,7 +207,12 @@ impl Validation<'_> {
         let Some((places, of_indices, _)) = self.along(node, axis, &shape) else { return };
         if self.shape_of(&updates) != of_indices {
             let shapes = [of_indices, self.shape_of(&updates)];
-            self.shapes_differ(node, &shapes, "updates of the shape of the indices", "correct the updates");
+            self.shapes_differ(
+                node,
+                &shapes,
+                "updates of the shape of the indices",
+                "correct the updates",
+            );
             return;
         }
         if let Some(whole) = self.scattered(node, &data, &updates, &places, combine) {
@@ -190,7 +230,8 @@ impl Validation<'_> {
         let all = self.number_like(indices, size as f32)?;
         let from_end = self.computed(node, Elementwise::Add, vec![indices.clone(), all])?;
         let is_below = self.computed(node, Elementwise::Less, vec![indices.clone(), zero])?;
-        let counted = self.computed(node, Elementwise::Select, vec![is_below, from_end, indices.clone()])?;
+        let counted =
+            self.computed(node, Elementwise::Select, vec![is_below, from_end, indices.clone()])?;
         let (min, max) = (0.0, (size - 1) as f32);
         self.computed(node, Elementwise::Clamp { min, max }, vec![counted])
     }
@@ -224,14 +265,21 @@ impl Validation<'_> {
             && shapes[1].len() == shapes[0].len()
             && shapes[1].iter().zip(&shapes[0]).enumerate().all(|(d, (a, b))| d == axis || a <= b);
         if !fits {
-            let valid = "indices and updates of one shape, which is inside that of the data along the other axes";
+            let valid = "indices and updates of one shape, which is inside that of the data along \
+                the other axes";
             self.shapes_differ(node, &shapes, valid, "correct the indices");
             return None;
         }
         let (size, count, rank) = (shapes[0][axis], shapes[1][axis], shapes[0].len());
         if count > MOST_SCATTERED {
             let found = format!("{count} updates at places that are computed");
-            self.error(node, &node.origin, found, format!("{MOST_SCATTERED} or fewer"), "use constant indices");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                format!("{MOST_SCATTERED} or fewer"),
+                "use constant indices",
+            );
             return None;
         }
         let indices = self.counted(node, indices, size)?;
@@ -253,7 +301,8 @@ impl Validation<'_> {
                 let strides = own.iter().map(|&stride| stride as isize).collect();
                 self.view(node, of, Geometry { offset: k * own[axis], strides, shape })
             });
-            let is_meant = self.computed(node, Elementwise::Equal, vec![numbers.clone(), index?])?;
+            let is_meant =
+                self.computed(node, Elementwise::Equal, vec![numbers.clone(), index?])?;
             let new = match combine {
                 None => update?,
                 Some(function) => self.computed(node, function, vec![whole.clone(), update?])?,
@@ -284,7 +333,12 @@ impl Validation<'_> {
         let (sequences, size) = (shape[batch], shape[steps]);
         if self.shape_of(lengths) != [sequences] || lengths.element().is_float() {
             let shapes = [self.shape_of(lengths), shape];
-            self.shapes_differ(node, &shapes, "an integer for each sequence", "correct the lengths");
+            self.shapes_differ(
+                node,
+                &shapes,
+                "an integer for each sequence",
+                "correct the lengths",
+            );
             return None;
         }
         let lengths = self.view(node, lengths, Geometry::reshaped(vec![sequences, 1]))?;
@@ -297,7 +351,8 @@ impl Validation<'_> {
         let last = self.computed(node, Elementwise::Subtract, vec![lengths.clone(), one])?;
         let backwards = self.computed(node, Elementwise::Subtract, vec![last, numbers.clone()])?;
         let is_inside = self.computed(node, Elementwise::Less, vec![numbers.clone(), lengths])?;
-        let places = self.computed(node, Elementwise::Select, vec![is_inside, backwards, numbers])?;
+        let places =
+            self.computed(node, Elementwise::Select, vec![is_inside, backwards, numbers])?;
         let places = self.computed(node, Elementwise::Add, vec![places, first])?;
         // the steps of all sequences as rows of one table
         let own = strides(&shape);
@@ -310,18 +365,34 @@ impl Validation<'_> {
         };
         let rows = self.view(node, data, geometry)?;
         let of_rows: Vec<usize> = rest.iter().map(|&d| shape[d]).collect();
-        let rows = self.view(node, &rows, Geometry::reshaped([&[sequences * size], &of_rows[..]].concat()))?;
+        let rows = self.view(
+            node,
+            &rows,
+            Geometry::reshaped([&[sequences * size], &of_rows[..]].concat()),
+        )?;
         let found = self.look_up(node, &rows, &places, 0)?;
         let own = strides(&self.shape_of(&found));
-        let place = |d: usize| order.iter().position(|&at| at == d).map_or(0, |at| own[at] as isize);
-        self.view(node, &found, Geometry { offset: 0, strides: (0..shape.len()).map(place).collect(), shape })
+        let place =
+            |d: usize| order.iter().position(|&at| at == d).map_or(0, |at| own[at] as isize);
+        self.view(
+            node,
+            &found,
+            Geometry { offset: 0, strides: (0..shape.len()).map(place).collect(), shape },
+        )
     }
 
     /// Every element by its place among all elements of the data.
-    fn gathered_at_run_time(&mut self, node: &Node, axis: i64, data: &Known, indices: &Known) -> Option<Known> {
+    fn gathered_at_run_time(
+        &mut self,
+        node: &Node,
+        axis: i64,
+        data: &Known,
+        indices: &Known,
+    ) -> Option<Known> {
         let (shape, to) = (self.shape_of(data), self.shape_of(indices));
         let axis = self.axis(node, axis, shape.len())?;
-        let fits = to.len() == shape.len() && to.iter().zip(&shape).enumerate().all(|(d, (a, b))| d == axis || a <= b);
+        let fits = to.len() == shape.len()
+            && to.iter().zip(&shape).enumerate().all(|(d, (a, b))| d == axis || a <= b);
         if !fits {
             let valid = "a shape that is inside, along the other axes";
             self.shapes_differ(node, &[to, shape], valid, "correct the indices");

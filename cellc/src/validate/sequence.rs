@@ -30,13 +30,19 @@ impl<'a> Validation<'a> {
             Some(Direction::Reverse) => &[true],
             Some(Direction::Bidirectional) => &[false, true],
         };
-        let of_state = if lengths.is_some() { vec![batch, 1, hidden_size] } else { vec![batch, hidden_size] };
+        let of_state =
+            if lengths.is_some() { vec![batch, 1, hidden_size] } else { vec![batch, hidden_size] };
         let of_y = vec![batch, 1, steps, hidden_size];
         let all = ways.len();
-        if self.computable(node, &[batch, all, if lengths.is_some() { steps } else { 1 }, hidden_size]).is_none() {
+        if self
+            .computable(node, &[batch, all, if lengths.is_some() { steps } else { 1 }, hidden_size])
+            .is_none()
+        {
             return;
         }
-        let data = |this: &mut Self, role: CellPort| recurrent.known(role).and_then(|known| this.source(known));
+        let data = |this: &mut Self, role: CellPort| {
+            recurrent.known(role).and_then(|known| this.source(known))
+        };
         let (Some(x), a) = (data(self, CellPort::X), data(self, CellPort::A)) else { return };
         let (mut ys, mut hs, mut cs) = (Vec::new(), Vec::new(), Vec::new());
         for (weight_set, &reverse) in ways.iter().enumerate() {
@@ -118,8 +124,11 @@ impl<'a> Validation<'a> {
         let node = recurrent.node;
         match recurrent.known(CellPort::Lengths)? {
             Known::Constant(tensor, _) => {
-                let most = (0..tensor.len()).filter_map(|row| usize::try_from(tensor.get_i64(row)?).ok()).max();
-                if let Some(most) = most.filter(|&most| self.sizes.open == Some(sizes.steps) && most != sizes.steps)
+                let most = (0..tensor.len())
+                    .filter_map(|row| usize::try_from(tensor.get_i64(row)?).ok())
+                    .max();
+                if let Some(most) =
+                    most.filter(|&most| self.sizes.open == Some(sizes.steps) && most != sizes.steps)
                     && self.over_time.most_lengths.is_none_or(|(before, _)| before < most)
                 {
                     self.over_time.most_lengths = Some((most, node));
@@ -128,9 +137,16 @@ impl<'a> Validation<'a> {
                 for row in 0..tensor.len() {
                     let length = tensor.get_i64(row).unwrap_or_default();
                     if length > sizes.steps as i64 {
-                        let found = format!("sequence_lengths says {length} steps for row {row} of X");
+                        let found =
+                            format!("sequence_lengths says {length} steps for row {row} of X");
                         let valid = format!("0 to {}, the number of steps of X", sizes.steps);
-                        self.error(node, &node.origin, found, valid, "correct sequence_lengths, or give X more steps");
+                        self.error(
+                            node,
+                            &node.origin,
+                            found,
+                            valid,
+                            "correct sequence_lengths, or give X more steps",
+                        );
                         return None;
                     }
                     lengths.push(usize::try_from(length).unwrap_or(0));
@@ -144,7 +160,9 @@ impl<'a> Validation<'a> {
                 *length = Some(length.map_or(sizes.steps, |most| most.max(sizes.steps)));
                 Some(Lengths::Parameter(*i))
             }
-            Known::Source(source, element) if !element.is_float() => Some(Lengths::Computed(*source)),
+            Known::Source(source, element) if !element.is_float() => {
+                Some(Lengths::Computed(*source))
+            }
             Known::Source(..) | Known::Iteration(..) => {
                 let found = "sequence_lengths are computed at every step";
                 let help = "connect a constant or an input of the model of type i32 or i64";

@@ -32,7 +32,11 @@ impl Geometry {
     /// Whether the elements stand one after the other.
     pub(super) fn is_contiguous(&self) -> bool {
         let own = signed(strides(&self.shape));
-        self.strides.iter().zip(own).zip(&self.shape).all(|((&stride, own), &size)| size == 1 || stride == own)
+        self.strides
+            .iter()
+            .zip(own)
+            .zip(&self.shape)
+            .all(|((&stride, own), &size)| size == 1 || stride == own)
     }
 }
 
@@ -125,7 +129,13 @@ impl Validation<'_> {
         };
         if tensor.len() > LONGEST_LIST {
             let found = format!("{} numbers as {what}", tensor.len());
-            self.error(node, &node.origin, found, format!("{LONGEST_LIST} or fewer"), "split the layer");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                format!("{LONGEST_LIST} or fewer"),
+                "split the layer",
+            );
             return None;
         }
         (0..tensor.len()).map(|i| tensor.get_i64(i)).collect()
@@ -143,7 +153,13 @@ impl Validation<'_> {
     }
 
     /// Shapes that have to agree and do not.
-    pub(super) fn shapes_differ(&mut self, node: &Node, shapes: &[Vec<usize>], valid: &str, help: &str) {
+    pub(super) fn shapes_differ(
+        &mut self,
+        node: &Node,
+        shapes: &[Vec<usize>],
+        valid: &str,
+        help: &str,
+    ) {
         let texts: Vec<String> = shapes.iter().take(8).map(|shape| shape_text(shape)).collect();
         let found = format!("inputs of the shapes {}", texts.join(", "));
         self.error(node, &node.origin, found, valid, help);

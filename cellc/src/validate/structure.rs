@@ -15,14 +15,22 @@ impl Validation<'_> {
         let mut produced = vec![false; model.values.len()];
         for node in &model.nodes {
             self.arity(node);
-            let exists = |input: &ValueId| produced.get(input.0).is_some_and(|&p| p || self.is_partial());
+            let exists =
+                |input: &ValueId| produced.get(input.0).is_some_and(|&p| p || self.is_partial());
             if !node.inputs.iter().all(exists) {
                 let found = "no earlier operation produces this input";
-                self.error(node, &node.origin, found, "operations in the order in which they are computed", MALFORMED);
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "operations in the order in which they are computed",
+                    MALFORMED,
+                );
             }
             for output in &node.outputs {
                 if produced.get_mut(output.0).is_none_or(|p| std::mem::replace(p, true)) {
-                    let found = "an output that something else produces too, or that does not exist";
+                    let found =
+                        "an output that something else produces too, or that does not exist";
                     self.error(node, &node.origin, found, "outputs of its own", MALFORMED);
                 }
             }
@@ -41,14 +49,17 @@ impl Validation<'_> {
             };
             let all = model.nodes.iter().enumerate().filter(|(_, node)| is(&node.op));
             if listed.len() != list.len() || !all.map(|(index, _)| index).eq(sorted(&listed)) {
-                let found = format!("the list of {what}s of the model does not name each of them once");
+                let found =
+                    format!("the list of {what}s of the model does not name each of them once");
                 let valid = "each of them, once";
-                self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(MALFORMED));
+                self.diagnostics
+                    .push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(MALFORMED));
             }
         }
         if model.results.is_empty() && depth == 0 && !self.is_partial() {
             let diagnostic = Diagnostic::error(Origin::Unknown, "the model has no Result");
-            self.diagnostics.push(diagnostic.valid("at least one Result").help("give the model an output"));
+            self.diagnostics
+                .push(diagnostic.valid("at least one Result").help("give the model an output"));
         }
         !self.diagnostics.has_errors()
     }
@@ -59,12 +70,22 @@ impl Validation<'_> {
         if !inputs.contains(&node.inputs.len()) || roles_missing(node) {
             let (name, valid) = match &node.op {
                 Op::Cell(_) | Op::Sequence(..) => recurrent_inputs(&node.op),
-                _ if inputs.start() == inputs.end() => ("a layer".to_owned(), inputs.end().to_string()),
-                _ if *inputs.end() == usize::MAX => ("a layer".to_owned(), format!("{} or more", inputs.start())),
+                _ if inputs.start() == inputs.end() => {
+                    ("a layer".to_owned(), inputs.end().to_string())
+                }
+                _ if *inputs.end() == usize::MAX => {
+                    ("a layer".to_owned(), format!("{} or more", inputs.start()))
+                }
                 _ => ("a layer".to_owned(), format!("{} to {}", inputs.start(), inputs.end())),
             };
             let found = format!("{name} with {} inputs", node.inputs.len());
-            self.error(node, &node.origin, found, valid, "connect the missing inputs, and remove the surplus ones");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                valid,
+                "connect the missing inputs, and remove the surplus ones",
+            );
         }
         if !outputs.contains(&node.outputs.len()) {
             let found = format!("{} outputs", node.outputs.len());
@@ -78,7 +99,13 @@ impl Validation<'_> {
             return false;
         }
         let found = format!("more than {MOST_LOOPS} loops or branches inside each other");
-        self.error(node, &node.origin, found, format!("{MOST_LOOPS} or fewer"), "unroll some of them");
+        self.error(
+            node,
+            &node.origin,
+            found,
+            format!("{MOST_LOOPS} or fewer"),
+            "unroll some of them",
+        );
         true
     }
 
@@ -87,10 +114,17 @@ impl Validation<'_> {
             return;
         }
         for Branch { body, inputs } in [&choice.then, &choice.otherwise] {
-            let given = inputs.len() == body.parameters.len() && inputs.iter().all(|&input| input < node.inputs.len());
+            let given = inputs.len() == body.parameters.len()
+                && inputs.iter().all(|&input| input < node.inputs.len());
             if !given || body.results.len() != node.outputs.len() {
                 let found = "a branch whose inputs or outputs are not those of the layer";
-                self.error(node, &node.origin, found, "as many outputs, and inputs of the layer", MALFORMED);
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "as many outputs, and inputs of the layer",
+                    MALFORMED,
+                );
             }
             self.structure(body, depth + 1);
         }
@@ -112,7 +146,13 @@ impl Validation<'_> {
             && body.condition.is_none_or(|r| r < results);
         if !places {
             let found = "the port map names an input or an output that does not exist";
-            self.error(node, &node.origin, found, "inputs of the layer, Parameters and Results of its body", MALFORMED);
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "inputs of the layer, Parameters and Results of its body",
+                MALFORMED,
+            );
         }
         let mut given = vec![0usize; parameters];
         let all = body.inputs.iter().map(|i| i.parameter).chain(body.current_iteration);
@@ -125,7 +165,11 @@ impl Validation<'_> {
             self.error(node, &node.origin, found, "each of them once", "connect it");
         }
         if body.outputs.len() != node.outputs.len() {
-            let found = format!("{} outputs, and {} in the port map", node.outputs.len(), body.outputs.len());
+            let found = format!(
+                "{} outputs, and {} in the port map",
+                node.outputs.len(),
+                body.outputs.len()
+            );
             self.error(node, &node.origin, found, "as many", MALFORMED);
         }
         self.structure(&body.body, depth + 1);
@@ -142,7 +186,9 @@ fn arity(op: &Op) -> (RangeInclusive<usize>, RangeInclusive<usize>) {
         Op::Sequence(cell, _) => (0..=9, 1..=2 + usize::from(cell.kind.has_cell_state())),
         Op::Result => (1..=1, 0..=1),
         Op::Elementwise(function) => (function.inputs()..=function.inputs(), 1..=1),
-        Op::MatMul { .. } | Op::Reshape { .. } | Op::Unsqueeze | Op::Transpose | Op::Tile => (2..=2, 1..=1),
+        Op::MatMul { .. } | Op::Reshape { .. } | Op::Unsqueeze | Op::Transpose | Op::Tile => {
+            (2..=2, 1..=1)
+        }
         Op::Concat { .. } | Op::Einsum { .. } => (1..=usize::MAX, 1..=1),
         Op::RunningSum { .. } => (2..=2, 1..=1),
         Op::Resize(_) => (2..=3, 1..=1),
@@ -181,7 +227,8 @@ fn arity(op: &Op) -> (RangeInclusive<usize>, RangeInclusive<usize>) {
 }
 
 fn roles_missing(node: &Node) -> bool {
-    matches!(node.op, Op::Cell(_) | Op::Sequence(..)) && roles(&node.op, node.inputs.len()).is_none()
+    matches!(node.op, Op::Cell(_) | Op::Sequence(..))
+        && roles(&node.op, node.inputs.len()).is_none()
 }
 
 /// The name of a recurrent operation, and its inputs.

@@ -17,7 +17,8 @@ impl Validation<'_> {
         let mut refuse = |layer: Option<&CoreNode>, found: String| {
             let node = layer.and_then(|layer| self.model.nodes.get(layer.layer.outer));
             let problem = self.at_layer(node, found).valid(
-                "GRUCell with linear_before_reset = true, LSTMCell and RNNCell, one step each and outside of loops",
+                "GRUCell with linear_before_reset = true, LSTMCell and RNNCell, one step each and \
+                 outside of loops",
             );
             problems.push(problem.help("leave out the number of threads"));
         };
@@ -29,7 +30,10 @@ impl Validation<'_> {
             match &node.op {
                 CoreOp::Loop(_) => refuse(
                     Some(node),
-                    format!("two threads cannot share {name}, a loop: they would have to synchronise at every step"),
+                    format!(
+                        "two threads cannot share {name}, a loop: they would have to synchronise \
+                         at every step"
+                    ),
                 ),
                 CoreOp::Cell(cell) if cell.sequence.is_some() => {
                     let why = match cell.steps() {
@@ -38,12 +42,15 @@ impl Validation<'_> {
                     };
                     refuse(Some(node), format!("two threads cannot share {name}, {why}"));
                 }
-                CoreOp::Cell(cell) if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) => refuse(
-                    Some(node),
-                    format!(
-                        "two threads cannot share {name}, whose linear_before_reset is false: they would have to synchronise twice per step"
-                    ),
-                ),
+                CoreOp::Cell(cell) if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) => {
+                    refuse(
+                        Some(node),
+                        format!(
+                            "two threads cannot share {name}, whose linear_before_reset is false: \
+                             they would have to synchronise twice per step"
+                        ),
+                    )
+                }
                 _ => {}
             }
         }

@@ -81,19 +81,41 @@ impl Matrix {
 
 impl<'a> Validation<'a> {
     /// A matrix as a constant; `None` after an error.
-    fn transform_matrix(&mut self, node: &Node, matrix: Matrix, weight: impl Fn(usize) -> f64) -> Option<Known> {
+    fn transform_matrix(
+        &mut self,
+        node: &Node,
+        matrix: Matrix,
+        weight: impl Fn(usize) -> f64,
+    ) -> Option<Known> {
         let [count, parts] = matrix.result();
         let columns = count.saturating_mul(parts);
-        self.foldable(node, &[matrix.taken.saturating_mul(matrix.parts), columns], ElementType::F32)?;
+        self.foldable(
+            node,
+            &[matrix.taken.saturating_mul(matrix.parts), columns],
+            ElementType::F32,
+        )?;
         Some(Known::Constant(matrix.tensor(weight)?, ElementType::F32))
     }
 
     /// A transform along one axis of a tensor whose last dimension is the parts of numbers.
-    fn transformed(&mut self, node: &'a Node, x: &Known, axis: usize, length: usize, of: Dft) -> Option<Known> {
+    fn transformed(
+        &mut self,
+        node: &'a Node,
+        x: &Known,
+        axis: usize,
+        length: usize,
+        of: Dft,
+    ) -> Option<Known> {
         let shape = self.shape_of(x);
         let (&parts, outer) = shape.split_last()?;
         let most = if of.half && of.inverse { length / 2 + 1 } else { length };
-        let matrix = Matrix { length, inverse: of.inverse, half: of.half, taken: shape[axis].min(most), parts };
+        let matrix = Matrix {
+            length,
+            inverse: of.inverse,
+            half: of.half,
+            taken: shape[axis].min(most),
+            parts,
+        };
         let product = self.transform_matrix(node, matrix, |_| 1.0)?;
         // the axis and the parts last
         let own = signed(strides(&shape));
@@ -105,7 +127,11 @@ impl<'a> Validation<'a> {
             shape: [&sizes[..], &[matrix.taken, parts]].concat(),
         };
         let rows = self.view(node, x, last)?;
-        let rows = self.view(node, &rows, Geometry::reshaped([&sizes[..], &[matrix.taken * parts]].concat()))?;
+        let rows = self.view(
+            node,
+            &rows,
+            Geometry::reshaped([&sizes[..], &[matrix.taken * parts]].concat()),
+        )?;
         let y = self.product(node, &[rows, product], false, false)?;
         // and back to their places
         let [count, parts] = matrix.result();
@@ -113,7 +139,8 @@ impl<'a> Validation<'a> {
         let place = |d: usize| others.iter().position(|&other| other == d).unwrap_or(others.len());
         let mut to: Vec<usize> = outer.to_vec();
         to[axis] = count;
-        let strides = (0..outer.len()).map(|d| own[place(d)]).chain([own[others.len() + 1]]).collect();
+        let strides =
+            (0..outer.len()).map(|d| own[place(d)]).chain([own[others.len() + 1]]).collect();
         self.view(node, &y, Geometry { offset: 0, strides, shape: [&to[..], &[parts]].concat() })
     }
 
@@ -139,7 +166,11 @@ impl<'a> Validation<'a> {
         };
         let parts = *self.shape_of(&x).last()?;
         if !wanted.contains(&parts) || shape.len() < 2 && !is_real {
-            let valid = if wanted == [1] { "real numbers" } else { "numbers of two parts, the last dimension" };
+            let valid = if wanted == [1] {
+                "real numbers"
+            } else {
+                "numbers of two parts, the last dimension"
+            };
             let help = "reshape the input, or correct onesided";
             self.shapes_differ(node, &[shape], valid, help);
             return None;
@@ -152,11 +183,20 @@ impl<'a> Validation<'a> {
             let mut sorted = places.clone();
             sorted.sort_unstable();
             sorted.dedup();
-            sorted.len() == axes.len() && !axes.is_empty() && sorted.iter().all(|&place| place < signal)
+            sorted.len() == axes.len()
+                && !axes.is_empty()
+                && sorted.iter().all(|&place| place < signal)
         });
         let Some(places) = places else {
-            let found = format!("the axes {} of a signal of {signal} dimensions", shape_text(&axes));
-            self.error(node, &node.origin, found, "axes of the signal, each once", "correct the axes");
+            let found =
+                format!("the axes {} of a signal of {signal} dimensions", shape_text(&axes));
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "axes of the signal, each once",
+                "correct the axes",
+            );
             return None;
         };
         let lengths = self.dft_lengths(node, of, &places, &x)?;
@@ -183,7 +223,13 @@ impl<'a> Validation<'a> {
     }
 
     /// The length of the transform along each axis.
-    fn dft_lengths(&mut self, node: &Node, of: Dft, axes: &[usize], x: &Known) -> Option<Vec<usize>> {
+    fn dft_lengths(
+        &mut self,
+        node: &Node,
+        of: Dft,
+        axes: &[usize],
+        x: &Known,
+    ) -> Option<Vec<usize>> {
         let given = match node.inputs.len() {
             2 => vec![-1; axes.len()],
             _ => self.integers(node, 2, "the lengths of the transform")?,
@@ -199,9 +245,11 @@ impl<'a> Validation<'a> {
             given => usize::try_from(given).ok(),
         };
         let lengths: Option<Vec<usize>> = given.iter().enumerate().map(length).collect();
-        let lengths = lengths.filter(|lengths| lengths.len() == axes.len() && lengths.iter().all(|&n| n > 0));
+        let lengths =
+            lengths.filter(|lengths| lengths.len() == axes.len() && lengths.iter().all(|&n| n > 0));
         if lengths.is_none() {
-            let found = format!("the lengths {} of a transform of {} axes", shape_text(&given), axes.len());
+            let found =
+                format!("the lengths {} of a transform of {} axes", shape_text(&given), axes.len());
             self.error(node, &node.origin, found, "1 or more for each axis", "correct the lengths");
         }
         lengths
@@ -222,14 +270,24 @@ impl<'a> Validation<'a> {
             [batch, len, 2] if !half => (batch, len, 2),
             _ => {
                 let valid = "a real signal [N, T] or [N, T, 1]; without onesided [N, T, 2] as well";
-                self.shapes_differ(node, &[shape], valid, "reshape the signal, or correct onesided");
+                self.shapes_differ(
+                    node,
+                    &[shape],
+                    valid,
+                    "reshape the signal, or correct onesided",
+                );
                 return None;
             }
         };
-        let (step, length) = (self.integer(node, 1, "the step")?, self.integer(node, 2, "the length of a frame")?);
+        let (step, length) =
+            (self.integer(node, 1, "the step")?, self.integer(node, 2, "the length of a frame")?);
         let sizes = usize::try_from(step).ok().zip(usize::try_from(length).ok());
-        let Some((step, length)) = sizes.filter(|&(step, length)| step > 0 && length > 0 && length <= len) else {
-            let found = format!("frames of {length} elements, {step} from one to the next, of a signal of {len}");
+        let Some((step, length)) =
+            sizes.filter(|&(step, length)| step > 0 && length > 0 && length <= len)
+        else {
+            let found = format!(
+                "frames of {length} elements, {step} from one to the next, of a signal of {len}"
+            );
             let valid = format!("a length of 1 to {len}, and a step of 1 or more");
             self.error(node, &node.origin, found, valid, "correct the length and the step");
             return None;
@@ -247,7 +305,12 @@ impl<'a> Validation<'a> {
             && self.shape_of(window) != [length]
         {
             let shapes = [self.shape_of(window)];
-            self.shapes_differ(node, &shapes, &format!("a window of the {length} elements of a frame"), "correct it");
+            self.shapes_differ(
+                node,
+                &shapes,
+                &format!("a window of the {length} elements of a frame"),
+                "correct it",
+            );
             return None;
         }
         let known = window.as_ref().and_then(Known::tensor);
@@ -259,7 +322,8 @@ impl<'a> Validation<'a> {
             let window = self.view(node, window, Geometry::reshaped(vec![length, 1]))?;
             rows = self.computed(node, Elementwise::Multiply, vec![rows, window])?;
         }
-        let rows = self.view(node, &rows, Geometry::reshaped(vec![batch, frames, length * parts]))?;
+        let rows =
+            self.view(node, &rows, Geometry::reshaped(vec![batch, frames, length * parts]))?;
         let y = self.product(node, &[rows, matrix], false, false)?;
         let count = if half { length / 2 + 1 } else { length };
         self.view(node, &y, Geometry::reshaped(vec![batch, frames, count, 2]))
@@ -285,7 +349,13 @@ impl<'a> Validation<'a> {
         let element = self.model.values[node.outputs[0].0].element;
         if !element.is_float() {
             let found = format!("numbers of the type {}", element.name());
-            self.error(node, &node.origin, found, super::floats(), "compute them in floating point, and convert them");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                super::floats(),
+                "compute them in floating point, and convert them",
+            );
             return;
         }
         if self.foldable(node, &shape, element).is_none() {
@@ -302,28 +372,46 @@ impl<'a> Validation<'a> {
     }
 
     pub(super) fn mel_weights(&mut self, node: &Node) {
-        let Some(sizes) = [(0, "the bands"), (1, "the length of the transform"), (2, "the sampling rate")]
-            .into_iter()
-            .map(|(port, what)| self.integer(node, port, what))
-            .collect::<Option<Vec<_>>>()
+        let Some(sizes) =
+            [(0, "the bands"), (1, "the length of the transform"), (2, "the sampling rate")]
+                .into_iter()
+                .map(|(port, what)| self.integer(node, port, what))
+                .collect::<Option<Vec<_>>>()
         else {
             return;
         };
         let edges: Option<Vec<f64>> = (3..5).map(|port| self.number(node, port)).collect();
-        let valid =
-            "constants: 1 band or more, a length and a rate of 1 or more, and frequencies from 0 to half the rate";
-        let sizes: Option<Vec<usize>> = sizes.into_iter().map(|size| usize::try_from(size).ok()).collect();
-        let (Some(&[bands, length, rate]), Some(&[low, high])) = (sizes.as_deref(), edges.as_deref()) else {
-            self.error(node, &node.origin, "MelWeightMatrix of other inputs", valid, "correct the inputs");
+        let valid = "constants: 1 band or more, a length and a rate of 1 or more, and frequencies \
+            from 0 to half the rate";
+        let sizes: Option<Vec<usize>> =
+            sizes.into_iter().map(|size| usize::try_from(size).ok()).collect();
+        let (Some(&[bands, length, rate]), Some(&[low, high])) =
+            (sizes.as_deref(), edges.as_deref())
+        else {
+            self.error(
+                node,
+                &node.origin,
+                "MelWeightMatrix of other inputs",
+                valid,
+                "correct the inputs",
+            );
             return;
         };
         let rows = length / 2 + 1;
-        let sizes_fit = bands > 0 && length > 0 && rate > 0 && low >= 0.0 && low < high && high.is_finite();
+        let sizes_fit =
+            bands > 0 && length > 0 && rate > 0 && low >= 0.0 && low < high && high.is_finite();
         if !sizes_fit || self.foldable(node, &[rows, bands], ElementType::F32).is_none() {
-            self.error(node, &node.origin, "MelWeightMatrix of other inputs", valid, "correct the inputs");
+            self.error(
+                node,
+                &node.origin,
+                "MelWeightMatrix of other inputs",
+                valid,
+                "correct the inputs",
+            );
             return;
         }
-        let [first, last] = [low, high].map(|hertz| 2595.0 * (hertz / 700.0).ln_1p() / std::f64::consts::LN_10);
+        let [first, last] =
+            [low, high].map(|hertz| 2595.0 * (hertz / 700.0).ln_1p() / std::f64::consts::LN_10);
         let step = (last - first) / (bands + 2) as f64;
         let places: Vec<usize> = (0..bands + 2)
             .map(|k| {
@@ -334,7 +422,8 @@ impl<'a> Validation<'a> {
             .collect();
         // the last one is where the last band has come down to 0
         if places[bands] >= rows || places[bands + 1] > rows {
-            let found = format!("bands up to {high} Hz of a spectrum up to {} Hz", rate as f64 / 2.0);
+            let found =
+                format!("bands up to {high} Hz of a spectrum up to {} Hz", rate as f64 / 2.0);
             self.error(node, &node.origin, found, valid, "correct the upper frequency");
             return;
         }
@@ -346,7 +435,9 @@ impl<'a> Validation<'a> {
             }
             match lower == center {
                 true => f64::from(u8::from(row == center)),
-                false if (lower..=center).contains(&row) => (row - lower) as f64 / (center - lower) as f64,
+                false if (lower..=center).contains(&row) => {
+                    (row - lower) as f64 / (center - lower) as f64
+                }
                 false => 0.0,
             }
         });
@@ -355,6 +446,9 @@ impl<'a> Validation<'a> {
     /// The one number of an input that is known when compiling.
     fn number(&self, node: &Node, port: usize) -> Option<f64> {
         let known = self.input(node, port)?;
-        known.tensor().filter(|tensor| tensor.len() == 1 && known.element().is_float()).map(|tensor| tensor.get_f64(0))
+        known
+            .tensor()
+            .filter(|tensor| tensor.len() == 1 && known.element().is_float())
+            .map(|tensor| tensor.get_f64(0))
     }
 }

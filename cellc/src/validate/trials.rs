@@ -65,7 +65,9 @@ impl OpenInput {
     }
 
     fn is_other(&self, axis: usize) -> bool {
-        matches!(self.sizes[axis], Dim::Dynamic { .. }) && !self.batch.contains(&axis) && self.time != Some(axis)
+        matches!(self.sizes[axis], Dim::Dynamic { .. })
+            && !self.batch.contains(&axis)
+            && self.time != Some(axis)
     }
 
     /// The shape, with one row, and `other` for the sizes that count neither rows nor steps.
@@ -108,8 +110,9 @@ impl Validation<'_> {
     /// every call.
     pub(super) fn goes_on_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
         self.tries_hints()
-            && validate_and_advise(self.model, &self.with_shapes(shapes), Purpose::Trial)
-                .is_ok_and(|(_, warnings)| !warnings.0.iter().any(|warning| begins_anew(&warning.found)))
+            && validate_and_advise(self.model, &self.with_shapes(shapes), Purpose::Trial).is_ok_and(
+                |(_, warnings)| !warnings.0.iter().any(|warning| begins_anew(&warning.found)),
+            )
     }
 
     /// True if the model would be right if the file left these axes of its inputs open.
@@ -124,7 +127,8 @@ impl Validation<'_> {
             let known = self.sizes.shapes[index].as_deref().unwrap_or_default();
             let Some(stated) = &mut model.values[value.0].shape else { return false };
             stated[axis] = Dim::Dynamic { min: 0, max: None };
-            let sizes = known.iter().enumerate().map(|(at, &size)| Some(size).filter(|_| at != axis));
+            let sizes =
+                known.iter().enumerate().map(|(at, &size)| Some(size).filter(|_| at != axis));
             shapes.push((index, sizes.collect()));
         }
         is_right(&model, &self.with_shapes(&shapes))
@@ -132,19 +136,25 @@ impl Validation<'_> {
 
     fn with_shapes(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> Options {
         let mut options = self.options.clone();
-        let names: Vec<Vec<String>> = self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
+        let names: Vec<Vec<String>> =
+            self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
         options.bindings.shapes.retain(|(name, _)| {
-            find_name(&names, name, "in").is_ok_and(|index| shapes.iter().all(|(input, _)| *input != index))
+            find_name(&names, name, "in")
+                .is_ok_and(|index| shapes.iter().all(|(input, _)| *input != index))
         });
-        let named = shapes.iter().filter_map(|(index, sizes)| Some((names[*index].first()?.clone(), sizes.clone())));
+        let named = shapes
+            .iter()
+            .filter_map(|(index, sizes)| Some((names[*index].first()?.clone(), sizes.clone())));
         options.bindings.shapes.extend(named);
         options
     }
 
     /// How to give a shape of an input.
     fn shape_setting(&self, index: usize, sizes: &[Option<usize>]) -> String {
-        let dims: Vec<Dim> =
-            sizes.iter().map(|size| size.map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed)).collect();
+        let dims: Vec<Dim> = sizes
+            .iter()
+            .map(|size| size.map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed))
+            .collect();
         let name = self.input_name(index);
         let time = sizes.iter().position(Option::is_none).map(|axis| (axis, None));
         example(self.options.wording, &name, &dims, time)
@@ -152,7 +162,8 @@ impl Validation<'_> {
 
     /// How to give these shapes of inputs.
     pub(super) fn shape_settings(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> String {
-        let texts: Vec<String> = shapes.iter().map(|(index, sizes)| self.shape_setting(*index, sizes)).collect();
+        let texts: Vec<String> =
+            shapes.iter().map(|(index, sizes)| self.shape_setting(*index, sizes)).collect();
         texts.join(" ")
     }
 
@@ -165,15 +176,21 @@ impl Validation<'_> {
 
     /// Shapes of inputs with so many steps. `time`: by input, the axis of the steps. `steps`: their
     /// number, by input.
-    pub(super) fn shapes_of_steps(&self, time: &[Option<usize>], steps: &dyn Fn(usize) -> usize) -> Shapes {
-        let shapes = self.sizes.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
-            let mut sizes: Vec<Option<usize>> = shape.as_ref()?.iter().map(|&size| Some(size)).collect();
-            match *axis {
-                Some(axis) => sizes[axis] = Some(steps(index)),
-                None => self.is_by_batch(index).then_some(())?,
-            }
-            Some((index, sizes))
-        });
+    pub(super) fn shapes_of_steps(
+        &self,
+        time: &[Option<usize>],
+        steps: &dyn Fn(usize) -> usize,
+    ) -> Shapes {
+        let shapes =
+            self.sizes.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
+                let mut sizes: Vec<Option<usize>> =
+                    shape.as_ref()?.iter().map(|&size| Some(size)).collect();
+                match *axis {
+                    Some(axis) => sizes[axis] = Some(steps(index)),
+                    None => self.is_by_batch(index).then_some(())?,
+                }
+                Some((index, sizes))
+            });
         shapes.collect()
     }
 
@@ -188,21 +205,25 @@ impl Validation<'_> {
     /// Shapes for inputs whose first axis was taken for steps and counts rows. `time`: by input,
     /// the axis that was taken.
     pub(super) fn rows_first(&self, time: &[Option<usize>]) -> Option<Shapes> {
-        let shapes = time.iter().enumerate().filter(|(_, axis)| **axis == Some(0)).map(|(index, _)| {
-            let value = self.value_of(index);
-            let stated = self.model.values[value.0].shape.as_ref()?;
-            let known = self.sizes.shapes[index].as_ref().filter(|known| known.len() > 2)?;
-            let mut sizes: Vec<Option<usize>> = known.iter().map(|&size| Some(size)).collect();
-            sizes[0] = Some(1);
-            let open = (1..sizes.len() - 1).find(|&axis| matches!(stated[axis], Dim::Dynamic { .. }));
-            match open {
-                Some(axis) => sizes[axis] = None,
-                // nothing but the recurrent operator says that the steps are elsewhere
-                None if self.sizes.sequence_axes[index].is_none_or(|axes| axes.rows != 0) => return None,
-                None => {}
-            }
-            Some((index, sizes))
-        });
+        let shapes =
+            time.iter().enumerate().filter(|(_, axis)| **axis == Some(0)).map(|(index, _)| {
+                let value = self.value_of(index);
+                let stated = self.model.values[value.0].shape.as_ref()?;
+                let known = self.sizes.shapes[index].as_ref().filter(|known| known.len() > 2)?;
+                let mut sizes: Vec<Option<usize>> = known.iter().map(|&size| Some(size)).collect();
+                sizes[0] = Some(1);
+                let open =
+                    (1..sizes.len() - 1).find(|&axis| matches!(stated[axis], Dim::Dynamic { .. }));
+                match open {
+                    Some(axis) => sizes[axis] = None,
+                    // nothing but the recurrent operator says that the steps are elsewhere
+                    None if self.sizes.sequence_axes[index].is_none_or(|axes| axes.rows != 0) => {
+                        return None;
+                    }
+                    None => {}
+                }
+                Some((index, sizes))
+            });
         let shapes: Shapes = shapes.collect::<Option<_>>()?;
         (!shapes.is_empty() && self.is_right_with(&shapes)).then_some(shapes)
     }
@@ -220,8 +241,10 @@ impl Validation<'_> {
 
     /// Says of each input with open sizes which shapes work.
     pub(super) fn advise_sizes(&self, diagnostics: &mut Diagnostics) {
-        let labels: Vec<String> = self.model.parameters.iter().map(|&node| self.model.nodes[node].label()).collect();
-        let input_of = |layer: &Option<String>| labels.iter().position(|label| Some(label) == layer.as_ref());
+        let labels: Vec<String> =
+            self.model.parameters.iter().map(|&node| self.model.nodes[node].label()).collect();
+        let input_of =
+            |layer: &Option<String>| labels.iter().position(|label| Some(label) == layer.as_ref());
         let unknown: Vec<(usize, usize)> = (diagnostics.0.iter().enumerate())
             .filter(|(_, diagnostic)| diagnostic.found.ends_with(UNKNOWN_SIZES))
             .filter_map(|(at, diagnostic)| Some((at, input_of(&diagnostic.layer)?)))
@@ -229,17 +252,21 @@ impl Validation<'_> {
         if !self.tries_hints() {
             return;
         }
-        for diagnostic in diagnostics.0.iter_mut().filter(|diagnostic| diagnostic.found == NO_SHAPE) {
+        for diagnostic in diagnostics.0.iter_mut().filter(|diagnostic| diagnostic.found == NO_SHAPE)
+        {
             let Some(index) = input_of(&diagnostic.layer) else { continue };
             if let Some(sizes) = self.any_shape(index) {
-                diagnostic.help =
-                    Some(format!("give its shape; this one works: {}", self.shape_setting(index, &sizes)));
+                diagnostic.help = Some(format!(
+                    "give its shape; this one works: {}",
+                    self.shape_setting(index, &sizes)
+                ));
             }
         }
         if unknown.is_empty() {
             return;
         }
-        let inputs: Vec<OpenInput> = unknown.iter().filter_map(|&(_, index)| self.open_input(index)).collect();
+        let inputs: Vec<OpenInput> =
+            unknown.iter().filter_map(|&(_, index)| self.open_input(index)).collect();
         let found = self.try_shapes(&inputs);
         for (at, index) in unknown {
             let Some(input) = inputs.iter().find(|input| input.index == index) else { continue };
@@ -253,16 +280,23 @@ impl Validation<'_> {
 
     /// A shape of an input of which the model says none.
     fn any_shape(&self, index: usize) -> Option<Vec<Option<usize>>> {
-        let features = self.sizes.uses[index].features.map_or_else(|| sizes_of_weights(self.model), |size| vec![size]);
+        let features = self.sizes.uses[index]
+            .features
+            .map_or_else(|| sizes_of_weights(self.model), |size| vec![size]);
         let shapes = features.iter().flat_map(|&size| {
-            [vec![Some(1), Some(size)], vec![Some(1), None, Some(size)], vec![Some(1), Some(STEPS[0]), Some(size)]]
+            [
+                vec![Some(1), Some(size)],
+                vec![Some(1), None, Some(size)],
+                vec![Some(1), Some(STEPS[0]), Some(size)],
+            ]
         });
         shapes.into_iter().find(|sizes| self.is_right_with(&[(index, sizes.clone())]))
     }
 
     fn open_input(&self, index: usize) -> Option<OpenInput> {
         let stated = self.model.values[self.value_of(index).0].shape.as_ref()?;
-        let names: Vec<Vec<String>> = self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
+        let names: Vec<Vec<String>> =
+            self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
         let mut given = self.options.bindings.shapes.iter();
         let given = given.find(|(name, _)| find_name(&names, name, "in").ok() == Some(index));
         let sizes = self.likely(index, stated, given.map(|(_, sizes)| &sizes[..]));
@@ -285,7 +319,8 @@ impl Validation<'_> {
             && sizes.len() > 1
             && is_open(0);
         let mut stated = stated.iter().enumerate();
-        let only_rows = stated.all(|(axis, dim)| matches!(dim, Dim::Fixed(_)) || batch.contains(&axis));
+        let only_rows =
+            stated.all(|(axis, dim)| matches!(dim, Dim::Fixed(_)) || batch.contains(&axis));
         Some(OpenInput { index, batch, time, first, only_rows, sizes })
     }
 
@@ -297,23 +332,30 @@ impl Validation<'_> {
             may && self.is_right_with(shapes)
         };
         let shapes = |way: Way, others: &[usize]| -> Shapes {
-            inputs.iter().zip(others).map(|(input, &other)| (input.index, input.shape(way, other))).collect()
+            inputs
+                .iter()
+                .zip(others)
+                .map(|(input, &other)| (input.index, input.shape(way, other)))
+                .collect()
         };
         let sizes: Vec<usize> = sizes_of_weights(self.model).into_iter().chain(SIZES).collect();
         let others = combinations(inputs, &sizes);
         let has_time = inputs.iter().any(|input| input.time.is_some());
-        let first_of = |way: Way| others.iter().find_map(|sizes| Some(shapes(way, sizes)).filter(&works));
+        let first_of =
+            |way: Way| others.iter().find_map(|sizes| Some(shapes(way, sizes)).filter(&works));
         let first = Some(shapes(Way::First, &others[0]));
         let first = first.filter(|_| inputs.iter().any(|input| input.first)).filter(&works);
         let open = if has_time { first_of(Way::Open) } else { None };
         let steps = if has_time { self.numbers_of_steps() } else { vec![1] };
         let whole = steps.iter().find_map(|&steps| first_of(Way::Whole(steps)));
         // sizes that the model takes by chance, it takes as well as others
-        let another = whole.as_ref().filter(|_| inputs.iter().any(OpenInput::others)).and_then(|found| {
-            let (of, sizes) = (inputs.iter(), vec![ANOTHER_SIZE; inputs.len()]);
-            let steps = of.zip(found).find_map(|(input, (_, sizes))| sizes[input.time?]).unwrap_or(1);
-            Some(shapes(Way::Whole(steps), &sizes)).filter(&works)
-        });
+        let another =
+            whole.as_ref().filter(|_| inputs.iter().any(OpenInput::others)).and_then(|found| {
+                let (of, sizes) = (inputs.iter(), vec![ANOTHER_SIZE; inputs.len()]);
+                let steps =
+                    of.zip(found).find_map(|(input, (_, sizes))| sizes[input.time?]).unwrap_or(1);
+                Some(shapes(Way::Whole(steps), &sizes)).filter(&works)
+            });
         let by_batch = inputs.iter().any(|input| input.only_rows)
             && is_right(self.model, &self.options.clone().with_batch(Some(1)));
         Found { open, whole, first, by_batch, any_size: another.is_some() }
@@ -322,7 +364,8 @@ impl Validation<'_> {
     fn size_help(&self, input: &OpenInput, found: &Found) -> String {
         let wording = self.options.wording;
         // the shapes of all inputs with open sizes, as one alone leaves the others open
-        let setting = |shapes: &Option<Shapes>| shapes.as_ref().map(|shapes| self.shape_settings(shapes));
+        let setting =
+            |shapes: &Option<Shapes>| shapes.as_ref().map(|shapes| self.shape_settings(shapes));
         let many = found.whole.as_ref().is_some_and(|shapes| shapes.len() > 1);
         let (open, whole) = (setting(&found.open), setting(&found.whole));
         let first = setting(&found.first).filter(|_| input.first);
@@ -331,13 +374,16 @@ impl Validation<'_> {
             None => String::new(),
         };
         let like = match input.others() && found.any_size {
-            true => "; the model leaves other sizes of it open, too: give those that it was made for",
+            true => {
+                "; the model leaves other sizes of it open, too: give those that it was made for"
+            }
             false => "",
         };
         const GOES_ON: &str = "and the state goes on from call to call";
         // a row of samples has no other axis; what counts in it is no token
         let value = &self.model.values[self.value_of(input.index).0];
-        let mut others = input.sizes.iter().enumerate().filter(|(axis, _)| input.time != Some(*axis));
+        let mut others =
+            input.sizes.iter().enumerate().filter(|(axis, _)| input.time != Some(*axis));
         let is_row = others.all(|(axis, dim)| input.batch.contains(&axis) || *dim == Dim::Fixed(1));
         let (count, of_call) = match input.time {
             Some(time) if time + 1 == input.sizes.len() && is_row && value.element.is_float() => {
@@ -348,10 +394,14 @@ impl Validation<'_> {
         match (open, whole) {
             (Some(open), whole) if input.time.is_some() => {
                 let or_first = or_first("leave that one");
-                let or_whole = whole.map_or_else(String::new, |whole| format!("; or give the {of_call}, {whole}"));
+                let or_whole = whole
+                    .map_or_else(String::new, |whole| format!("; or give the {of_call}, {whole}"));
                 if found.by_batch {
                     let batch = wording.of(Setting::Batch(Some(1)));
-                    return format!("give the batch size, {batch}: the {count} stays open, {GOES_ON}{or_whole}{like}");
+                    return format!(
+                        "give the batch size, {batch}: the {count} stays open, \
+                         {GOES_ON}{or_whole}{like}"
+                    );
                 }
                 format!("leave the {count} open, {open}, {GOES_ON}{or_first}{or_whole}{like}")
             }
@@ -363,14 +413,21 @@ impl Validation<'_> {
                 let or_first = or_first("leave their number");
                 let shape = if many { "whole shapes" } else { "whole shape" };
                 match found.by_batch {
-                    true => format!("give the batch size, {batch}, or the {shape}, {whole}{or_first}"),
+                    true => {
+                        format!("give the batch size, {batch}, or the {shape}, {whole}{or_first}")
+                    }
                     false => format!("give the {shape}, {whole}{or_first}"),
                 }
             }
-            (_, Some(whole)) => format!("give the whole {}: {whole}{like}", if many { "shapes" } else { "shape" }),
+            (_, Some(whole)) => {
+                format!("give the whole {}: {whole}{like}", if many { "shapes" } else { "shape" })
+            }
             (_, None) => match first {
                 Some(first) => format!("leave the number of steps, the first axis, open, {first}"),
-                None => format!("give the sizes that the model was made for, by {}", wording.of(Setting::Shape)),
+                None => format!(
+                    "give the sizes that the model was made for, by {}",
+                    wording.of(Setting::Shape)
+                ),
             },
         }
     }
@@ -382,7 +439,10 @@ fn combinations(inputs: &[OpenInput], sizes: &[usize]) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = vec![Vec::new()];
     for input in inputs {
         let own = if input.others() { sizes.len() } else { 1 };
-        all = all.iter().flat_map(|before| (0..own).map(|at| [&before[..], &[at]].concat())).collect();
+        all = all
+            .iter()
+            .flat_map(|before| (0..own).map(|at| [&before[..], &[at]].concat()))
+            .collect();
         all.sort_by_key(|places| places.iter().max().copied());
         all.truncate(MOST_TRIALS);
     }
@@ -395,12 +455,18 @@ fn sizes_of_weights(model: &Model) -> Vec<usize> {
     let mut sizes: Vec<usize> = Vec::new();
     for node in &model.nodes {
         let of_node: Vec<usize> = match &node.op {
-            Op::Constant(tensor) if tensor.element().is_float() && tensor.shape().len() > 1 => tensor.shape().to_vec(),
+            Op::Constant(tensor) if tensor.element().is_float() && tensor.shape().len() > 1 => {
+                tensor.shape().to_vec()
+            }
             Op::Parameter => {
                 let stated = model.values[node.outputs[0].0].shape.iter().flatten();
-                stated.filter_map(|dim| if let Dim::Fixed(size) = dim { Some(*size) } else { None }).collect()
+                stated
+                    .filter_map(|dim| if let Dim::Fixed(size) = dim { Some(*size) } else { None })
+                    .collect()
             }
-            Op::Cell(cell) | Op::Sequence(cell, _) => vec![cell.hidden_size, cell.kind.gates() * cell.hidden_size],
+            Op::Cell(cell) | Op::Sequence(cell, _) => {
+                vec![cell.hidden_size, cell.kind.gates() * cell.hidden_size]
+            }
             _ => continue,
         };
         for size in of_node {

@@ -7,7 +7,9 @@
 use super::loops::{Cut, iteration_number};
 use super::shape::Geometry;
 use super::{Known, Validation};
-use crate::core::{CoreLoop, CoreOp, LARGEST_INTEGER, LoopCarried, LoopResult, LoopSlice, ResultValue, Source};
+use crate::core::{
+    CoreLoop, CoreOp, LARGEST_INTEGER, LoopCarried, LoopResult, LoopSlice, ResultValue, Source,
+};
 use crate::diagnostic::{Diagnostic, Origin, Setting};
 use crate::model::{ElementType, Elementwise as E, Loop, LoopInput, Node, Op, Tensor, shape_text};
 
@@ -103,9 +105,11 @@ impl<'a> Validation<'a> {
             (None, None) => return self.without_a_count(node),
         }
         let count = Count { most: given.unwrap_or(1), may_cut: stated.is_none(), huge };
-        let is_handed_on = |input: &&LoopInput| input.back_edge.is_some() && input.back_edge != body.condition;
+        let is_handed_on =
+            |input: &&LoopInput| input.back_edge.is_some() && input.back_edge != body.condition;
         let back_edges = body.inputs.iter().filter(is_handed_on);
-        let mut ranges: Ranges = back_edges.map(|input| self.range_of(&inputs[input.input])).collect();
+        let mut ranges: Ranges =
+            back_edges.map(|input| self.range_of(&inputs[input.input])).collect();
         for attempt in 1..=MOST_ATTEMPTS {
             let before = (self.diagnostics.0.len(), self.current.nodes.len());
             match self.attempt(node, body, inputs, cut, count, &ranges)? {
@@ -125,7 +129,13 @@ impl<'a> Validation<'a> {
         }
         let found = "integers that grow from iteration to iteration";
         let valid = format!("integers that stay between -{LARGEST_INTEGER} and {LARGEST_INTEGER}");
-        self.error(node, &node.origin, found, valid, "clip them in the body, or carry floating point");
+        self.error(
+            node,
+            &node.origin,
+            found,
+            valid,
+            "clip them in the body, or carry floating point",
+        );
         None
     }
 
@@ -151,7 +161,12 @@ impl<'a> Validation<'a> {
                     let mut shape = self.shape_of(&whole);
                     shape[pieces.axis] = pieces.part;
                     let (of, piece) = (self.source(&whole)?, self.value(shape));
-                    slices.push(LoopSlice { of, axis: pieces.axis, reverse: pieces.reverse, piece });
+                    slices.push(LoopSlice {
+                        of,
+                        axis: pieces.axis,
+                        reverse: pieces.reverse,
+                        piece,
+                    });
                     let piece = Known::Source(Source::Value(piece), outside.element());
                     self.set_range(&piece, self.range_of(outside));
                     piece
@@ -182,27 +197,49 @@ impl<'a> Validation<'a> {
         };
         let (results, nodes) = self.body(&body.body, known)?;
         self.all_counted(node, &results)?;
-        let ends = !matches!(body.condition.map(|result| &results[result]), None | Some(Known::Constant(..)));
+        let ends = !matches!(
+            body.condition.map(|result| &results[result]),
+            None | Some(Known::Constant(..))
+        );
         match huge {
             Some(trips) if !ends => self.countable(node, trips, MOST_COUNTED)?,
-            Some(_) if self.options.bindings.max_steps.is_none() => return self.without_a_count(node),
+            Some(_) if self.options.bindings.max_steps.is_none() => {
+                return self.without_a_count(node);
+            }
             _ => {}
         }
         for (_, value, result) in &edges {
-            let (shapes, next) = ([self.shape_of(&results[*result]), self.shape_of(value)], &results[*result]);
+            let (shapes, next) =
+                ([self.shape_of(&results[*result]), self.shape_of(value)], &results[*result]);
             if shapes[0] != shapes[1] || next.element().is_float() != value.element().is_float() {
                 let [from, to] = shapes.map(|shape| shape_text(&shape));
                 let types = [next.element().name(), value.element().name()];
-                let found =
-                    format!("a back edge from a {} tensor of shape {from} to a {} one of {to}", types[0], types[1]);
+                let found = format!(
+                    "a back edge from a {} tensor of shape {from} to a {} one of {to}",
+                    types[0], types[1]
+                );
                 let valid = "one type and shape in every iteration";
-                self.error(node, &node.origin, found, valid, "correct the body, or the initial value");
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    valid,
+                    "correct the body, or the initial value",
+                );
                 return None;
             }
         }
-        let left: Ranges = edges.iter().map(|(_, _, result)| self.range_of(&results[*result])).collect();
-        let stays = left.iter().zip(ranges).map(|(left, assumed)| assumed[0] <= left[0] && left[1] <= assumed[1]);
-        if !edges.iter().zip(stays).all(|((_, value, _), stays)| value.element().is_float() || stays) {
+        let left: Ranges =
+            edges.iter().map(|(_, _, result)| self.range_of(&results[*result])).collect();
+        let stays = left
+            .iter()
+            .zip(ranges)
+            .map(|(left, assumed)| assumed[0] <= left[0] && left[1] <= assumed[1]);
+        if !edges
+            .iter()
+            .zip(stays)
+            .all(|((_, value, _), stays)| value.element().is_float() || stays)
+        {
             let both = |(a, b): (&[f64; 2], &[f64; 2])| [a[0].min(b[0]), a[1].max(b[1])];
             return Some(Err(ranges.iter().zip(&left).map(both).collect()));
         }
@@ -219,7 +256,8 @@ impl<'a> Validation<'a> {
             handed.push((result, Handed { initial, value, next }));
         }
         if let Some(counter) = counter {
-            let next = self.computed(node, E::Add, vec![counter.clone(), number(1, counter.element())])?;
+            let next =
+                self.computed(node, E::Add, vec![counter.clone(), number(1, counter.element())])?;
             let zeros = self.shape_of(&counter);
             let initial = self.selected(node, &number(0, counter.element()), zeros)?;
             handed.push((usize::MAX, Handed { initial, value: counter, next }));
@@ -236,13 +274,18 @@ impl<'a> Validation<'a> {
             };
             endings = vec![next_count.clone(), next.clone()];
             goes_on = Some(running.clone());
-            handed.push((usize::MAX, Handed { initial: number(0, ElementType::I64), value: count, next: next_count }));
+            handed.push((
+                usize::MAX,
+                Handed { initial: number(0, ElementType::I64), value: count, next: next_count },
+            ));
             handed.push((usize::MAX, Handed { initial: go, value: running.clone(), next }));
         }
         let mut pieces = Vec::new();
         for output in &body.outputs {
             let of = &results[output.result];
-            let own = handed.iter().find(|(result, _)| *result == output.result && output.concatenation.is_none());
+            let own = handed
+                .iter()
+                .find(|(result, _)| *result == output.result && output.concatenation.is_none());
             let value = match (own, of) {
                 (Some((_, handed)), _) => handed.next.clone(),
                 (None, _) if !ends => of.clone(),
@@ -258,7 +301,11 @@ impl<'a> Validation<'a> {
                     let initial = self.selected(node, &zero, shape.clone())?;
                     let range = [range[0].min(0.0), range[1].max(0.0)];
                     let value = self.handed_on(node, shape, of.element(), range)?;
-                    let next = self.computed(node, E::Select, vec![running.clone(), of.clone(), value.clone()])?;
+                    let next = self.computed(
+                        node,
+                        E::Select,
+                        vec![running.clone(), of.clone(), value.clone()],
+                    )?;
                     handed.push((output.result, Handed { initial, value, next: next.clone() }));
                     next
                 }
@@ -269,7 +316,11 @@ impl<'a> Validation<'a> {
         let (mut carried, mut out, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
         for (_, Handed { initial, value, next }) in &handed {
             let Known::Source(Source::Value(value), _) = value else { return None };
-            carried.push(LoopCarried { initial: self.source(initial)?, value: *value, next: self.source(next)? });
+            carried.push(LoopCarried {
+                initial: self.source(initial)?,
+                value: *value,
+                next: self.source(next)?,
+            });
         }
         for (output, piece) in body.outputs.iter().zip(&pieces) {
             let mut shape = self.shape_of(piece);
@@ -293,18 +344,36 @@ impl<'a> Validation<'a> {
                 let Known::Source(Source::Value(value), _) = known else { continue };
                 let axis = output.concatenation.and_then(|slicing| {
                     let rank = self.valid.values[*value].shape.len() as i64;
-                    usize::try_from(if slicing.axis < 0 { slicing.axis + rank } else { slicing.axis }).ok()
+                    usize::try_from(if slicing.axis < 0 {
+                        slicing.axis + rank
+                    } else {
+                        slicing.axis
+                    })
+                    .ok()
                 });
                 let truncated = may_cut.then_some(still);
                 let by = Opened::Loop;
-                self.loops.endings.insert(*value, Ending { count, by, is_zero: true, truncated, parts_along: axis });
+                self.loops.endings.insert(
+                    *value,
+                    Ending { count, by, is_zero: true, truncated, parts_along: axis },
+                );
             }
         }
         let running = goes_on.and_then(|known| match known {
             Known::Source(Source::Value(value), _) => Some(value),
             _ => None,
         });
-        self.emit(node, CoreOp::Loop(CoreLoop { trips: most, slices, carried, running, body: nodes, results: out }));
+        self.emit(
+            node,
+            CoreOp::Loop(CoreLoop {
+                trips: most,
+                slices,
+                carried,
+                running,
+                body: nodes,
+                results: out,
+            }),
+        );
         Some(Ok(outputs))
     }
 
@@ -312,7 +381,13 @@ impl<'a> Validation<'a> {
     fn without_a_count<T>(&mut self, node: &Node) -> Option<T> {
         let found = "a loop that ends when its condition says so, without a largest count";
         let help = format!("give one: {}", self.options.wording.of(Setting::MaxSteps));
-        self.error(node, &node.origin, found, format!("a largest count, from 1 to {MOST_COUNTED}"), help);
+        self.error(
+            node,
+            &node.origin,
+            found,
+            format!("a largest count, from 1 to {MOST_COUNTED}"),
+            help,
+        );
         None
     }
 
@@ -320,13 +395,20 @@ impl<'a> Validation<'a> {
     pub(super) fn unneeded_count(&mut self) {
         if self.options.bindings.max_steps.is_some() && !self.loops.needs_max_steps {
             let setting = self.options.wording.of(Setting::MaxSteps);
-            let found = format!("{setting} has no effect: no loop of the model needs a largest count");
+            let found =
+                format!("{setting} has no effect: no loop of the model needs a largest count");
             self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
         }
     }
 
     /// A value that an iteration sees as the one before left it.
-    fn handed_on(&mut self, node: &Node, shape: Vec<usize>, element: ElementType, range: [f64; 2]) -> Option<Known> {
+    fn handed_on(
+        &mut self,
+        node: &Node,
+        shape: Vec<usize>,
+        element: ElementType,
+        range: [f64; 2],
+    ) -> Option<Known> {
         self.computable(node, &shape)?;
         let value = Known::Source(Source::Value(self.value(shape)), element);
         self.set_range(&value, range);
@@ -348,7 +430,10 @@ impl<'a> Validation<'a> {
         out.push(LoopResult { of: source, pieces, out: value });
         let left = Known::Source(Source::Value(value), of.element());
         let range = self.range_of(of);
-        self.set_range(&left, if pieces.is_some() { [range[0].min(0.0), range[1].max(0.0)] } else { range });
+        self.set_range(
+            &left,
+            if pieces.is_some() { [range[0].min(0.0), range[1].max(0.0)] } else { range },
+        );
         Some(left)
     }
 
@@ -374,12 +459,19 @@ impl<'a> Validation<'a> {
             }
             Op::Elementwise(function) => match self.parts_of_elements(node, function, &open) {
                 Ok(axis) => {
-                    self.loops.hands_on = Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
+                    self.loops.hands_on =
+                        Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
                     false
                 }
                 Err(found) if ending.by == Opened::Loop => {
                     let valid = "for each part one element, or one for all of them";
-                    self.error(node, &node.origin, found, valid, "compute this part outside of the model");
+                    self.error(
+                        node,
+                        &node.origin,
+                        found,
+                        valid,
+                        "compute this part outside of the model",
+                    );
                     true
                 }
                 Err(_) if ending.by == Opened::Slice => {
@@ -412,7 +504,9 @@ impl<'a> Validation<'a> {
                 }
                 true
             }
-            Op::Normalize(normalization) if open.len() == 1 && self.normalizes_inside(node, normalization, axis) => {
+            Op::Normalize(normalization)
+                if open.len() == 1 && self.normalizes_inside(node, normalization, axis) =>
+            {
                 self.loops.hands_on = Some(Ending { is_zero: false, ..ending });
                 false
             }
@@ -420,10 +514,13 @@ impl<'a> Validation<'a> {
                 let transposed = [transpose_a, transpose_b];
                 self.product_with_parts(node, &open, transposed)
             }
-            Op::Gather { .. } | Op::Unsqueeze | Op::Squeeze { .. } | Op::Transpose if open.len() == 1 => {
+            Op::Gather { .. } | Op::Unsqueeze | Op::Squeeze { .. } | Op::Transpose
+                if open.len() == 1 =>
+            {
                 let moved = self.moved_parts(node, open[0].0, axis);
                 if let Some(axis) = moved {
-                    self.loops.hands_on = Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
+                    self.loops.hands_on =
+                        Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
                 } else {
                     self.read_as_all(node, ending);
                 }
@@ -437,11 +534,17 @@ impl<'a> Validation<'a> {
     }
 
     /// A product of matrices with parts that only a call counts. True where the node is done.
-    fn product_with_parts(&mut self, node: &'a Node, open: &[(usize, Ending, usize)], transposed: [bool; 2]) -> bool {
+    fn product_with_parts(
+        &mut self,
+        node: &'a Node,
+        open: &[(usize, Ending, usize)],
+        transposed: [bool; 2],
+    ) -> bool {
         if let &[(port, ending, along)] = open
             && let Some(axis) = self.parts_of_product(node, port, along, transposed[port])
         {
-            self.loops.hands_on = Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
+            self.loops.hands_on =
+                Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
             return false;
         }
         let errors = self.diagnostics.0.len();
@@ -457,25 +560,32 @@ impl<'a> Validation<'a> {
     fn read_as_all(&mut self, node: &Node, ending: Ending) {
         let (found, help) = match ending.by {
             Opened::Loop => (
-                "an output of a loop that ends by its condition is read: how many parts it has only a call knows",
+                "an output of a loop that ends by its condition is read: how many parts it has \
+                 only a call knows",
                 "compute this part outside of the model",
             ),
             Opened::Range => (
-                "elements of a Range are read whose limit is computed: how many there are only a call knows",
+                "elements of a Range are read whose limit is computed: how many there are only a \
+                 call knows",
                 COUNT_ALL,
             ),
-            Opened::Slice => {
-                ("a Slice is read whose stop is computed: how many elements it has only a call knows", MASK_STEPS)
-            }
+            Opened::Slice => (
+                "a Slice is read whose stop is computed: how many elements it has only a call \
+                 knows",
+                MASK_STEPS,
+            ),
         };
         let valid = "an output of the model, operations element by element, reductions, Softmax, products of matrices, \
-                     convolutions of stride 1, normalisation of each element alone, indices of Gather, Unsqueeze, Squeeze, Transpose";
+                     convolutions of stride 1, normalisation of each element alone, indices of \
+                     Gather, Unsqueeze, Squeeze, Transpose";
         self.error(node, &node.origin, found, valid, help);
     }
 
     /// Refuses results of a body of which only a call knows how many parts they have.
     pub(super) fn all_counted(&mut self, node: &Node, results: &[Known]) -> Option<()> {
-        let open = results.iter().find_map(|known| self.ending_of(known).filter(|of| of.parts_along.is_some()));
+        let open = results
+            .iter()
+            .find_map(|known| self.ending_of(known).filter(|of| of.parts_along.is_some()));
         match open {
             Some(ending) => {
                 self.read_as_all(node, ending);
@@ -490,7 +600,9 @@ impl<'a> Validation<'a> {
     fn moved_parts(&mut self, node: &Node, port: usize, along: usize) -> Option<usize> {
         let rank = |this: &Self, port: usize| Some(this.shape_of(&this.input(node, port)?).len());
         let counted = |axis: i64, rank: usize| {
-            usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok().filter(|&axis| axis < rank)
+            usize::try_from(if axis < 0 { axis + rank as i64 } else { axis })
+                .ok()
+                .filter(|&axis| axis < rank)
         };
         match node.op {
             Op::Gather { batch_dims: 0 } if port == 1 => {
@@ -500,12 +612,14 @@ impl<'a> Validation<'a> {
             Op::Unsqueeze => {
                 let axes = self.integers(node, 1, "the axes")?;
                 let rank = rank(self, 0)? + axes.len();
-                let added: Vec<usize> = axes.iter().map(|&axis| counted(axis, rank)).collect::<Option<_>>()?;
+                let added: Vec<usize> =
+                    axes.iter().map(|&axis| counted(axis, rank)).collect::<Option<_>>()?;
                 (0..rank).filter(|axis| !added.contains(axis)).nth(along)
             }
             Op::Squeeze { .. } if node.inputs.len() > 1 => {
                 let (axes, rank) = (self.integers(node, 1, "the axes")?, rank(self, 0)?);
-                let removed: Vec<usize> = axes.iter().map(|&axis| counted(axis, rank)).collect::<Option<_>>()?;
+                let removed: Vec<usize> =
+                    axes.iter().map(|&axis| counted(axis, rank)).collect::<Option<_>>()?;
                 let before = removed.iter().filter(|&&axis| axis < along).count();
                 (!removed.is_empty() && !removed.contains(&along)).then(|| along - before)
             }
@@ -522,7 +636,13 @@ impl<'a> Validation<'a> {
     }
 
     /// A value with a number in place of what stands behind its last part.
-    pub(super) fn only_parts(&mut self, node: &Node, known: &Known, ending: Ending, other: &Known) -> Option<Known> {
+    pub(super) fn only_parts(
+        &mut self,
+        node: &Node,
+        known: &Known,
+        ending: Ending,
+        other: &Known,
+    ) -> Option<Known> {
         let Some(axis) = ending.parts_along else { return Some(known.clone()) };
         let shape = self.shape_of(known);
         let mut places = vec![1; shape.len()];
@@ -536,11 +656,13 @@ impl<'a> Validation<'a> {
 
     /// The sizes of a value of which only a call knows how many parts it has along an axis.
     fn sizes_at_run_time(&mut self, node: &Node, ending: Ending, axis: usize) -> Option<Known> {
-        let mut sizes: Vec<i64> = self.shape_of(&self.input(node, 0)?).iter().map(|&size| size as i64).collect();
+        let mut sizes: Vec<i64> =
+            self.shape_of(&self.input(node, 0)?).iter().map(|&size| size as i64).collect();
         sizes[axis] = 0;
         let is_open: Vec<i64> = (0..sizes.len()).map(|at| i64::from(at == axis)).collect();
-        let vector =
-            |numbers: &[i64]| Some(Known::Constant(Tensor::from_i64(vec![numbers.len()], numbers)?, ElementType::I64));
+        let vector = |numbers: &[i64]| {
+            Some(Known::Constant(Tensor::from_i64(vec![numbers.len()], numbers)?, ElementType::I64))
+        };
         let count = Known::Source(ending.count, ElementType::I64);
         let count = self.computed(node, E::Multiply, vec![count, vector(&is_open)?])?;
         self.computed(node, E::Add, vec![count, vector(&sizes)?])
@@ -559,10 +681,16 @@ impl<'a> Validation<'a> {
         let shapes: Vec<Vec<usize>> = node
             .inputs
             .iter()
-            .map(|input| self.known[input.0].as_ref().map_or(Vec::new(), |known| self.shape_of(known)))
+            .map(|input| {
+                self.known[input.0].as_ref().map_or(Vec::new(), |known| self.shape_of(known))
+            })
             .collect();
         // a slope of one number may have more axes than what it scales
-        let rank = if function == E::PRelu { shapes[0].len() } else { shapes.iter().map(Vec::len).max().unwrap_or(0) };
+        let rank = if function == E::PRelu {
+            shapes[0].len()
+        } else {
+            shapes.iter().map(Vec::len).max().unwrap_or(0)
+        };
         // the slopes of a PRelu may stand along axis 1
         let by_channel = |port: usize| function == E::PRelu && port == 1 && shapes[port].len() == 1;
         let aligned = |port: usize, axis: usize| axis + rank.saturating_sub(shapes[port].len());
@@ -571,8 +699,13 @@ impl<'a> Validation<'a> {
         for (port, shape) in shapes.iter().enumerate() {
             match open.iter().find(|(at, ..)| *at == port) {
                 Some(_) if by_channel(port) => return Err("slopes whose number only a call knows"),
-                Some((_, other, axis)) if other.count != ending.count || aligned(port, *axis) != along => {
-                    return Err("outputs of loops that end by their conditions, with parts that are counted apart");
+                Some((_, other, axis))
+                    if other.count != ending.count || aligned(port, *axis) != along =>
+                {
+                    return Err(
+                        "outputs of loops that end by their conditions, with parts that are \
+                         counted apart",
+                    );
                 }
                 Some(_) => {}
                 None => {
@@ -583,8 +716,11 @@ impl<'a> Validation<'a> {
                     };
                     let size = along.checked_sub(start).and_then(|at| shape.get(at));
                     if size.is_some_and(|&size| size != 1) {
-                        return Err("a fixed number of elements, one for each part of an output of a loop \
-                                    that ends by its condition: how many parts it has only a call knows");
+                        return Err(
+                            "a fixed number of elements, one for each part of an output of a loop \
+                                    that ends by its condition: how many parts it has only a call \
+                                    knows",
+                        );
                     }
                 }
             }
@@ -606,11 +742,20 @@ impl<'a> Validation<'a> {
             let result = &self.valid.results[at];
             let Source::Value(value) = result.source else { continue };
             let Some(ending) = self.loops.endings.get(&value) else { continue };
-            let called =
-                |ending: &str| -> Vec<String> { result.names.iter().map(|name| format!("{name}_{ending}")).collect() };
-            let said = |names, element, source| ResultValue { names, shape: Vec::new(), element, source, parts: None };
-            let len = ending.parts_along.map(|_| said(called("len"), ElementType::I64, ending.count));
-            let truncated = ending.truncated.map(|source| said(called("truncated"), ElementType::Bool, source));
+            let called = |ending: &str| -> Vec<String> {
+                result.names.iter().map(|name| format!("{name}_{ending}")).collect()
+            };
+            let said = |names, element, source| ResultValue {
+                names,
+                shape: Vec::new(),
+                element,
+                source,
+                parts: None,
+            };
+            let len =
+                ending.parts_along.map(|_| said(called("len"), ElementType::I64, ending.count));
+            let truncated =
+                ending.truncated.map(|source| said(called("truncated"), ElementType::Bool, source));
             if ending.parts_along == Some(0) {
                 self.valid.results[at].parts = Some(self.valid.results.len());
             }

@@ -37,7 +37,9 @@ impl Validation<'_> {
         self.read_graph(self.model, root, true);
         for (index, uses) in self.sizes.uses.clone().into_iter().enumerate() {
             let node = &self.model.nodes[self.model.parameters[index]];
-            if let (Some(weight), Some(data)) = (&uses.weight, uses.data.as_ref().or(uses.lengths.as_ref())) {
+            if let (Some(weight), Some(data)) =
+                (&uses.weight, uses.data.as_ref().or(uses.lengths.as_ref()))
+            {
                 let found = format!("the input is both {weight} and {data}");
                 self.error(
                     node,
@@ -55,7 +57,8 @@ impl Validation<'_> {
         let needed = needed(&self.valid);
         let mut read = vec![false; self.valid.parameters.len()];
         read_as_data(&self.valid.nodes, &needed, &mut read);
-        let otherwise = (0..read.len()).filter(|&index| self.valid.parameters[index].weight && read[index]);
+        let otherwise =
+            (0..read.len()).filter(|&index| self.valid.parameters[index].weight && read[index]);
         for index in otherwise.collect::<Vec<_>>() {
             let packed = self.valid.all_nodes().into_iter().find(|node| packs(&node.op, index));
             let Some(packed) = packed.map(|node| node.name.clone()) else {
@@ -63,7 +66,10 @@ impl Validation<'_> {
                 continue;
             };
             let node = &self.model.nodes[self.model.parameters[index]];
-            let found = format!("the input gives weights of {packed:?}, and a cell with computed weights reads it too");
+            let found = format!(
+                "the input gives weights of {packed:?}, and a cell with computed weights reads it \
+                 too"
+            );
             let help = "declare two inputs and give both the same contents";
             self.error(node, &node.origin, found, "an input for the weights of one of them", help);
         }
@@ -72,7 +78,10 @@ impl Validation<'_> {
     fn read_graph(&mut self, model: &Model, mut root: Vec<Option<usize>>, outermost: bool) {
         let handed_on = handed_on(model);
         for node in &model.nodes {
-            let weights = node.inputs.iter().filter_map(|input| Some((root[input.0]?, handed_on[input.0].clone()?)));
+            let weights = node
+                .inputs
+                .iter()
+                .filter_map(|input| Some((root[input.0]?, handed_on[input.0].clone()?)));
             for (parameter, text) in weights {
                 self.sizes.uses[parameter].weight.get_or_insert(text);
             }
@@ -87,17 +96,26 @@ impl Validation<'_> {
                 Op::Loop(body) => {
                     let mut inner = vec![None; body.body.values.len()];
                     let mut handed_on = vec![false; node.inputs.len()];
-                    for input in body.inputs.iter().filter(|i| i.slice.is_none() && i.back_edge.is_none()) {
+                    for input in
+                        body.inputs.iter().filter(|i| i.slice.is_none() && i.back_edge.is_none())
+                    {
                         if let Some(value) = body.parameter(input.parameter) {
                             inner[value.0] = of(&node.inputs[input.input]);
                             handed_on[input.input] = true;
                         }
                     }
-                    for input in body.inputs.iter().filter(|i| i.slice.is_some() || i.back_edge.is_some()) {
+                    for input in
+                        body.inputs.iter().filter(|i| i.slice.is_some() || i.back_edge.is_some())
+                    {
                         handed_on[input.input] = false;
                     }
-                    let read: Vec<usize> =
-                        node.inputs.iter().zip(handed_on).filter(|(_, on)| !on).filter_map(|(v, _)| of(v)).collect();
+                    let read: Vec<usize> = node
+                        .inputs
+                        .iter()
+                        .zip(handed_on)
+                        .filter(|(_, on)| !on)
+                        .filter_map(|(v, _)| of(v))
+                        .collect();
                     read.into_iter().for_each(|parameter| self.read(parameter, node, None, false));
                     self.read_graph(&body.body, inner, false);
                     continue;

@@ -40,9 +40,13 @@ impl<'a> Validation<'a> {
                     (Some(tensor), shape, element)
                 }
                 Some(_) => {
-                    let found = format!("the variable {} whose initial value is not constant", quoted(name));
+                    let found = format!(
+                        "the variable {} whose initial value is not constant",
+                        quoted(name)
+                    );
                     let valid = "an initial value that is known when compiling";
-                    let help = "connect a constant, or give the initial state as an input of the model";
+                    let help =
+                        "connect a constant, or give the initial state as an input of the model";
                     self.error(node, &node.origin, found, valid, help);
                     return;
                 }
@@ -63,7 +67,13 @@ impl<'a> Validation<'a> {
                 shape_text(stated)
             );
             let valid = "an initial value of the variable's shape";
-            self.error(node, &value.origin, found, valid, "correct variable_shape, or the initial value");
+            self.error(
+                node,
+                &value.origin,
+                found,
+                valid,
+                "correct variable_shape, or the initial value",
+            );
             return;
         }
         if let Some(stated) = stated_element.filter(|&stated| stated != element) {
@@ -74,11 +84,18 @@ impl<'a> Validation<'a> {
                 element.name()
             );
             let valid = "an initial value of the variable's type";
-            self.error(node, &node.origin, found, valid, "correct variable_type, or convert the initial value");
+            self.error(
+                node,
+                &node.origin,
+                found,
+                valid,
+                "correct variable_type, or convert the initial value",
+            );
             return;
         }
         // zeros are what a variable is when nothing else is said
-        let initial = initial.filter(|tensor| (0..tensor.len()).any(|i| tensor.get_f32(i).to_bits() != 0));
+        let initial =
+            initial.filter(|tensor| (0..tensor.len()).any(|i| tensor.get_f32(i).to_bits() != 0));
         let index = match self.variables.read.get(name) {
             Some(&index) => {
                 let before = &self.valid.variables[index];
@@ -89,14 +106,25 @@ impl<'a> Validation<'a> {
                 };
                 if !same || before.shape != shape {
                     let found = format!("the variable {} has two initial values", quoted(name));
-                    self.error(node, &node.origin, found, "one", "give the variables different names");
+                    self.error(
+                        node,
+                        &node.origin,
+                        found,
+                        "one",
+                        "give the variables different names",
+                    );
                     return;
                 }
                 index
             }
             None => {
                 let initial = initial.map(|tensor| self.intern(&tensor));
-                self.valid.variables.push(Variable { name: name.to_owned(), shape, initial, next: None });
+                self.valid.variables.push(Variable {
+                    name: name.to_owned(),
+                    shape,
+                    initial,
+                    next: None,
+                });
                 self.variables.read.insert(name, self.valid.variables.len() - 1);
                 self.valid.variables.len() - 1
             }
@@ -115,7 +143,8 @@ impl<'a> Validation<'a> {
         let stated = value.shape.as_ref();
         let shape = stated.and_then(|shape| shape.iter().enumerate().map(size).collect());
         if shape.is_none() && !self.is_partial() {
-            let text = stated.map_or("no shape".to_owned(), |shape| format!("the shape {}", shape_text(shape)));
+            let text = stated
+                .map_or("no shape".to_owned(), |shape| format!("the shape {}", shape_text(shape)));
             let found = format!("a variable without an initial value, of {text}");
             let batch = self.options.wording.of(Setting::Batch(Some(1)));
             let help = format!("give the batch size, {batch}, or the variable an initial value");
@@ -154,36 +183,65 @@ impl<'a> Validation<'a> {
         let never = never.min_by_key(|(_, index)| **index).map(|(name, _)| quoted(name));
         for (name, node, known) in assigned {
             if let Some(other) = seen.insert(name, node) {
-                let found = format!("the variable {} is assigned by {} too", quoted(name), other.label());
-                self.error(node, &node.origin, found, "one Assign for each variable", "remove one of them");
+                let found =
+                    format!("the variable {} is assigned by {} too", quoted(name), other.label());
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "one Assign for each variable",
+                    "remove one of them",
+                );
                 continue;
             }
             let Some(&index) = self.variables.read.get(name) else {
                 // what is wrong with its ReadValue has been reported
                 if !self.diagnostics.has_errors() && !self.is_partial() {
-                    let found = format!("the variable {} is assigned, and no output needs what it holds", quoted(name));
+                    let found = format!(
+                        "the variable {} is assigned, and no output needs what it holds",
+                        quoted(name)
+                    );
                     match &never {
                         // a slip of the pen would leave that one as it was at the start
                         Some(other) => {
-                            let valid = "a ReadValue of the same variable_id that an output depends on";
-                            let help =
-                                format!("is {other} meant, which is read and never assigned? Else remove the Assign");
+                            let valid =
+                                "a ReadValue of the same variable_id that an output depends on";
+                            let help = format!(
+                                "is {other} meant, which is read and never assigned? Else remove \
+                                 the Assign"
+                            );
                             self.error(node, &node.origin, found, valid, &help);
                         }
                         None => {
-                            let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
-                            self.diagnostics.push(warning.help("remove the Assign, which has no effect"));
+                            let warning =
+                                Diagnostic::warning(node.origin.clone(), found).layer(node.label());
+                            self.diagnostics
+                                .push(warning.help("remove the Assign, which has no effect"));
                         }
                     }
                 }
                 continue;
             };
             let Some(known) = known else { continue };
-            let (shape, wanted) = (self.shape_of(&known), self.valid.variables[index].shape.clone());
+            let (shape, wanted) =
+                (self.shape_of(&known), self.valid.variables[index].shape.clone());
             if !known.element().is_float() || shape != wanted {
-                let found = format!("a tensor of type {} and shape {}", known.element().name(), shape_text(&shape));
-                let valid = format!("floating point of shape {}, as ReadValue gives it", shape_text(&wanted));
-                self.error(node, &node.origin, found, valid, "assign what has the variable's shape");
+                let found = format!(
+                    "a tensor of type {} and shape {}",
+                    known.element().name(),
+                    shape_text(&shape)
+                );
+                let valid = format!(
+                    "floating point of shape {}, as ReadValue gives it",
+                    shape_text(&wanted)
+                );
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    valid,
+                    "assign what has the variable's shape",
+                );
                 continue;
             }
             let next = self.source(&known);

@@ -21,7 +21,8 @@ where
     let mut moves = Vec::new();
     for frame in frames {
         cell.step(frame, &mut after);
-        let square: f32 = before.iter().zip(&after).map(|(before, after)| (after - before).powi(2)).sum();
+        let square: f32 =
+            before.iter().zip(&after).map(|(before, after)| (after - before).powi(2)).sum();
         moves.push(square.sqrt());
         before = after;
     }
@@ -35,7 +36,10 @@ fn main() {
     let frames: Vec<[f32; 16]> =
         (0..24).map(|k| std::array::from_fn(|i| tone(i, if k < 12 { 0.4 } else { 0.8 }))).collect();
 
-    println!("A GRU of 128 states on {}: how far a step moves them while a tone lasts", cell.isa_name());
+    println!(
+        "A GRU of 128 states on {}: how far a step moves them while a tone lasts",
+        cell.isa_name()
+    );
     let moves = settle(&mut cell, &frames);
 
     // the moving average of it, by the cell that build.rs declares

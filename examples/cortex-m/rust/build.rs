@@ -6,7 +6,10 @@ use std::{env, fs};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let denoiser = PathBuf::from("../../denoiser");
-    cellc::Builder::new(denoiser.join("model/model.xml")).name("rnnoise").runtime(false).compile()?;
+    cellc::Builder::new(denoiser.join("model/model.xml"))
+        .name("rnnoise")
+        .runtime(false)
+        .compile()?;
     fs::copy(denoiser.join("frames.bin"), PathBuf::from(env::var("OUT_DIR")?).join("frames.bin"))?;
     Ok(())
 }

@@ -59,7 +59,10 @@ impl Denoiser {
         let mut frame: [f32; FRAME] = std::array::from_fn(|i| self.input[i] * self.window[i]);
         let mut spectrum = [Complex::new(0.0, 0.0); FRAME / 2 + 1];
         self.forward.process(&mut frame, &mut spectrum).expect("lengths as planned");
-        let mix = std::array::from_fn(|i| if i % 2 == 0 { spectrum[i / 2].re } else { spectrum[i / 2].im });
+        let mix =
+            std::array::from_fn(
+                |i| if i % 2 == 0 { spectrum[i / 2].re } else { spectrum[i / 2].im },
+            );
         let mut outputs = gtcrn::Outputs::new();
         self.net.step(&mix, &mut outputs);
         for (bin, pair) in spectrum.iter_mut().zip(outputs.enh.chunks_exact(2)) {
@@ -94,9 +97,12 @@ impl Denoiser {
 
 /// How much louder than all else a signal is in another one, in dB, at the best scale (SI-SDR).
 pub fn si_sdr(signal: &[f32], of: &[f32]) -> f64 {
-    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+    let dot = |a: &[f32], b: &[f32]| {
+        a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>()
+    };
     let scale = dot(of, signal) / dot(signal, signal);
-    let rest: f64 = of.iter().zip(signal).map(|(of, s)| (f64::from(*of) - scale * f64::from(*s)).powi(2)).sum();
+    let rest: f64 =
+        of.iter().zip(signal).map(|(of, s)| (f64::from(*of) - scale * f64::from(*s)).powi(2)).sum();
     10.0 * (scale * scale * dot(signal, signal) / rest).log10()
 }
 
@@ -105,7 +111,8 @@ pub fn noise(signal: &[f32], db: f32) -> Vec<f32> {
     let mut state = 1u64;
     let mut uniform = || {
         // Knuth's generator
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0
     };
     let power = |x: &[f32]| x.iter().map(|v| v * v).sum::<f32>();
@@ -138,7 +145,8 @@ mod tests {
             (0.3 * (0.05 * t).sin() * (0.002 * t).sin() + 0.02 * (1.7 * t).sin()) as f32
         };
         let mut denoiser = Denoiser::new();
-        let hops = (0..12).flat_map(|hop| denoiser.process(&std::array::from_fn(|i| sample(hop * HOP + i))));
+        let hops = (0..12)
+            .flat_map(|hop| denoiser.process(&std::array::from_fn(|i| sample(hop * HOP + i))));
         let found: Vec<f32> = hops.skip(8 * HOP).step_by(97).take(wanted.len()).collect();
         for (found, wanted) in found.iter().zip(wanted) {
             assert!((found - wanted).abs() < 1e-5, "{found}, {wanted} expected");
@@ -149,7 +157,8 @@ mod tests {
     #[test]
     fn noise_goes_and_speech_stays() {
         let mut reader = hound::WavReader::open("speech.wav").unwrap();
-        let speech: Vec<f32> = reader.samples::<i16>().map(|sample| f32::from(sample.unwrap()) / 32768.0).collect();
+        let speech: Vec<f32> =
+            reader.samples::<i16>().map(|sample| f32::from(sample.unwrap()) / 32768.0).collect();
         let noisy: Vec<f32> = speech.iter().zip(noise(&speech, 0.0)).map(|(a, b)| a + b).collect();
         let cleaned = Denoiser::new().recording(&noisy);
         assert_eq!(cleaned.len(), speech.len());

@@ -27,15 +27,23 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let cleaned = Denoiser::new().recording(&noisy);
     let took = start.elapsed().as_secs_f64();
-    let spec =
-        hound::WavSpec { channels: 1, sample_rate: RATE, bits_per_sample: 16, sample_format: hound::SampleFormat::Int };
+    let spec = hound::WavSpec {
+        channels: 1,
+        sample_rate: RATE,
+        bits_per_sample: 16,
+        sample_format: hound::SampleFormat::Int,
+    };
     let mut writer = hound::WavWriter::create(output, spec)?;
     for sample in &cleaned {
         writer.write_sample((sample.clamp(-1.0, 1.0) * 32767.0) as i16)?;
     }
     writer.finalize()?;
     if tries {
-        println!("SI-SDR {:.1} dB with noise, {:.1} dB without", si_sdr(&speech, &noisy), si_sdr(&speech, &cleaned));
+        println!(
+            "SI-SDR {:.1} dB with noise, {:.1} dB without",
+            si_sdr(&speech, &noisy),
+            si_sdr(&speech, &cleaned)
+        );
     }
     println!("{:.0} times as fast as it is spoken", speech.len() as f64 / f64::from(RATE) / took);
     Ok(())
@@ -46,7 +54,11 @@ fn samples(path: &str) -> Result<Vec<f32>, Box<dyn Error>> {
     let mut reader = hound::WavReader::open(path)?;
     let spec = reader.spec();
     if spec.sample_rate != RATE {
-        return Err(format!("{path} has {} samples a second; the network takes {RATE}", spec.sample_rate).into());
+        return Err(format!(
+            "{path} has {} samples a second; the network takes {RATE}",
+            spec.sample_rate
+        )
+        .into());
     }
     let all: Result<Vec<f32>, hound::Error> = match spec.sample_format {
         hound::SampleFormat::Float => reader.samples::<f32>().collect(),

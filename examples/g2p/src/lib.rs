@@ -20,11 +20,12 @@ const END: usize = 3;
 
 /// The phonemes as the network numbers them, in ARPAbet; a digit is the stress of a vowel.
 const NAMES: [&str; 74] = [
-    "<pad>", "<unk>", "<s>", "</s>", "AA0", "AA1", "AA2", "AE0", "AE1", "AE2", "AH0", "AH1", "AH2", "AO0", "AO1",
-    "AO2", "AW0", "AW1", "AW2", "AY0", "AY1", "AY2", "B", "CH", "D", "DH", "EH0", "EH1", "EH2", "ER0", "ER1", "ER2",
-    "EY0", "EY1", "EY2", "F", "G", "HH", "IH0", "IH1", "IH2", "IY0", "IY1", "IY2", "JH", "K", "L", "M", "N", "NG",
-    "OW0", "OW1", "OW2", "OY0", "OY1", "OY2", "P", "R", "S", "SH", "T", "TH", "UH0", "UH1", "UH2", "UW", "UW0", "UW1",
-    "UW2", "V", "W", "Y", "Z", "ZH",
+    "<pad>", "<unk>", "<s>", "</s>", "AA0", "AA1", "AA2", "AE0", "AE1", "AE2", "AH0", "AH1", "AH2",
+    "AO0", "AO1", "AO2", "AW0", "AW1", "AW2", "AY0", "AY1", "AY2", "B", "CH", "D", "DH", "EH0",
+    "EH1", "EH2", "ER0", "ER1", "ER2", "EY0", "EY1", "EY2", "F", "G", "HH", "IH0", "IH1", "IH2",
+    "IY0", "IY1", "IY2", "JH", "K", "L", "M", "N", "NG", "OW0", "OW1", "OW2", "OY0", "OY1", "OY2",
+    "P", "R", "S", "SH", "T", "TH", "UH0", "UH1", "UH2", "UW", "UW0", "UW1", "UW2", "V", "W", "Y",
+    "Z", "ZH",
 ];
 
 /// The network.
@@ -43,7 +44,8 @@ pub struct Phonemes {
 impl Phonemes {
     /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        let numbers = self.numbers[..self.len].iter().filter_map(|&number| usize::try_from(number).ok());
+        let numbers =
+            self.numbers[..self.len].iter().filter_map(|&number| usize::try_from(number).ok());
         numbers.filter(|&number| number != END).filter_map(|number| NAMES.get(number).copied())
     }
 }
@@ -69,9 +71,13 @@ impl Speaker {
         }
         letters[len] = 2;
         let mut outputs = network::Outputs::new();
-        self.network.step(&network::Inputs { letters: &letters, length: &[len as i32 + 1] }, &mut outputs);
+        self.network
+            .step(&network::Inputs { letters: &letters, length: &[len as i32 + 1] }, &mut outputs);
         let [said] = outputs.phonemes_len;
-        Phonemes { numbers: outputs.phonemes, len: usize::try_from(said).unwrap_or(0).min(PHONEMES) }
+        Phonemes {
+            numbers: outputs.phonemes,
+            len: usize::try_from(said).unwrap_or(0).min(PHONEMES),
+        }
     }
 }
 

@@ -29,13 +29,19 @@ fn main() {
     for input in [8.0, 8.0, 8.0, 8.0, 0.0, 0.0, 8.0, 0.0] {
         let mut average = [0.0];
         smoother.step(&[input], &mut average);
-        println!("{input:8.3} {:8.3}  {}", average[0], "#".repeat((average[0] * 5.0).round() as usize));
+        println!(
+            "{input:8.3} {:8.3}  {}",
+            average[0],
+            "#".repeat((average[0] * 5.0).round() as usize)
+        );
     }
 
     // weights in the program: nothing to load
     let mut recurrent = Recurrent::new();
     let rows = [[1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]];
-    println!("\nThe states of the GRU in model/model.xml, while its two rows of input stay the same:");
+    println!(
+        "\nThe states of the GRU in model/model.xml, while its two rows of input stay the same:"
+    );
     for step in 1..=6 {
         let mut states = [[0.0; 7]; 2];
         recurrent.step(&rows, &mut states);

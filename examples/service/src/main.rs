@@ -10,7 +10,8 @@ mod net {
 fn serve(mut stream: TcpStream) -> io::Result<()> {
     let mut network = net::Net::new();
     for line in BufReader::new(stream.try_clone()?).lines() {
-        let numbers: Vec<f32> = line?.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let numbers: Vec<f32> =
+            line?.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let Ok(frame) = <&[f32; 10]>::try_from(&numbers[..]) else {
             writeln!(stream, "10 numbers are expected")?;
             continue;

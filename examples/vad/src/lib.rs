@@ -118,14 +118,19 @@ mod tests {
     #[test]
     fn probabilities_are_those_of_onnx_runtime() {
         // computed by ONNX Runtime 1.32 from the same file
-        let wanted = [0.286_789_24, 0.545_256, 0.350_506_37, 0.194_448_29, 0.588_364_84, 0.352_052_12];
+        let wanted =
+            [0.286_789_24, 0.545_256, 0.350_506_37, 0.194_448_29, 0.588_364_84, 0.352_052_12];
         let mut detector = Detector::new();
         for _ in 0..2 {
             for (frame, wanted) in wanted.iter().enumerate() {
                 let at = |i: usize| (frame * FRAME + i) as f64;
-                let sample = |i: usize| (f64::sin(at(i) * 0.05) * f64::sin(at(i) * 0.002) * 0.5) as f32;
+                let sample =
+                    |i: usize| (f64::sin(at(i) * 0.05) * f64::sin(at(i) * 0.002) * 0.5) as f32;
                 let speech = detector.process(&core::array::from_fn(sample));
-                assert!((speech - wanted).abs() < 1e-5, "frame {frame}: {speech}, {wanted} expected");
+                assert!(
+                    (speech - wanted).abs() < 1e-5,
+                    "frame {frame}: {speech}, {wanted} expected"
+                );
             }
             detector.restart();
         }

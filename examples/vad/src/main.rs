@@ -80,9 +80,11 @@ fn samples(wav: &str) -> Result<Vec<f32>, Box<dyn error::Error>> {
     let mut reader = hound::WavReader::open(wav).map_err(|problem| format!("{wav}: {problem}"))?;
     let spec = reader.spec();
     if spec.sample_rate != RATE {
-        return Err(
-            format!("{wav} has {} samples a second; the network takes {RATE}: resample it", spec.sample_rate).into()
-        );
+        return Err(format!(
+            "{wav} has {} samples a second; the network takes {RATE}: resample it",
+            spec.sample_rate
+        )
+        .into());
     }
     let channels = usize::from(spec.channels);
     let all: Result<Vec<f32>, hound::Error> = match spec.sample_format {
@@ -99,19 +101,33 @@ fn samples(wav: &str) -> Result<Vec<f32>, Box<dyn error::Error>> {
 fn drawing(samples: &[f32], speech: &[f32], found: &[Segment]) -> String {
     const HEIGHT: f32 = 160.0;
     let width = speech.len() as f32 * 3.0;
-    let mut svg = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\">\n");
+    let mut svg =
+        format!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\">\n");
     for segment in found {
         let (x, wide) = (segment.start as f32 * 3.0, (segment.end - segment.start) as f32 * 3.0);
-        let _ = writeln!(svg, "<rect x=\"{x}\" y=\"0\" width=\"{wide}\" height=\"{HEIGHT}\" fill=\"#cde7ff\"/>");
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{x}\" y=\"0\" width=\"{wide}\" height=\"{HEIGHT}\" fill=\"#cde7ff\"/>"
+        );
     }
     for (frame, piece) in samples.chunks(FRAME).enumerate() {
         let loudest = piece.iter().fold(0.0f32, |most, sample| most.max(sample.abs()));
         let (x, tall) = (frame as f32 * 3.0, loudest.clamp(0.01, 1.0) * HEIGHT);
         let y = (HEIGHT - tall) / 2.0;
-        let _ = writeln!(svg, "<rect x=\"{x}\" y=\"{y}\" width=\"2\" height=\"{tall}\" fill=\"#888\"/>");
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"2\" height=\"{tall}\" fill=\"#888\"/>"
+        );
     }
-    let line: Vec<String> =
-        speech.iter().enumerate().map(|(frame, p)| format!("{},{}", frame as f32 * 3.0, (1.0 - p) * HEIGHT)).collect();
-    let _ = writeln!(svg, "<polyline points=\"{}\" fill=\"none\" stroke=\"#c00\"/>\n</svg>", line.join(" "));
+    let line: Vec<String> = speech
+        .iter()
+        .enumerate()
+        .map(|(frame, p)| format!("{},{}", frame as f32 * 3.0, (1.0 - p) * HEIGHT))
+        .collect();
+    let _ = writeln!(
+        svg,
+        "<polyline points=\"{}\" fill=\"none\" stroke=\"#c00\"/>\n</svg>",
+        line.join(" ")
+    );
     svg
 }

@@ -13,14 +13,27 @@ pub(crate) fn frames(mut work: impl FnMut(&[f32; FRAME])) -> Result<(), Box<dyn 
     let device = cpal::default_host().default_input_device().ok_or("there is no microphone")?;
     // where it has no 16 kHz, each sample is the mean of several at a multiple of that
     let read = [SampleFormat::F32, SampleFormat::I16, SampleFormat::U16, SampleFormat::I32];
-    let offered: Vec<_> =
-        device.supported_input_configs()?.filter(|offered| read.contains(&offered.sample_format())).collect();
-    let at = |times: u32| offered.iter().find_map(|offered| Some((times, offered.try_with_sample_rate(times * RATE)?)));
+    let offered: Vec<_> = device
+        .supported_input_configs()?
+        .filter(|offered| read.contains(&offered.sample_format()))
+        .collect();
+    let at = |times: u32| {
+        offered
+            .iter()
+            .find_map(|offered| Some((times, offered.try_with_sample_rate(times * RATE)?)))
+    };
     let found = [1, 2, 3, 6].into_iter().find_map(at);
-    let (times, config) = found.ok_or("the microphone has none of 16, 32, 48 and 96 kHz as f32, i16, u16 or i32")?;
+    let (times, config) =
+        found.ok_or("the microphone has none of 16, 32, 48 and 96 kHz as f32, i16, u16 or i32")?;
     let (format, config): (_, StreamConfig) = (config.sample_format(), config.into());
     let (send, receive) = mpsc::channel();
-    let take = Take { channels: usize::from(config.channels), times: times as usize, sum: 0.0, taken: 0, send };
+    let take = Take {
+        channels: usize::from(config.channels),
+        times: times as usize,
+        sum: 0.0,
+        taken: 0,
+        send,
+    };
     let stream = match format {
         SampleFormat::F32 => stream::<f32>(&device, config, take),
         SampleFormat::I16 => stream::<i16>(&device, config, take),
@@ -66,7 +79,11 @@ impl Take {
 }
 
 /// A stream of samples of one type, of which the first channel is taken.
-fn stream<T>(device: &cpal::Device, config: StreamConfig, mut take: Take) -> Result<cpal::Stream, cpal::Error>
+fn stream<T>(
+    device: &cpal::Device,
+    config: StreamConfig,
+    mut take: Take,
+) -> Result<cpal::Stream, cpal::Error>
 where
     T: SizedSample,
     f32: FromSample<T>,

@@ -52,8 +52,10 @@ impl Machine {
         assert!(counts.is_empty() || counts.len() == trials.len(), "{}: {counts:?}", self.name);
         let cost = |(at, trial): (usize, &Trial)| {
             let name = &trial.subject.name;
-            let read =
-                |ending| fs::read_to_string(folder.join(format!("{name}.{ending}"))).expect("the compiler's notes");
+            let read = |ending| {
+                fs::read_to_string(folder.join(format!("{name}.{ending}")))
+                    .expect("the compiler's notes")
+            };
             let instructions = counts.get(at).map(|count| count / STEPS);
             if !self.rust.is_empty() {
                 // the module's functions, by their symbols; what the caller took in of them is not
@@ -84,7 +86,11 @@ impl Machine {
         let works = *asked.entry(self.name).or_insert_with(|| self.runs_counted());
         drop(asked);
         if !works {
-            assert!(!is_required(self.emulator[0]), "{} takes no plugin that counts", self.emulator[0]);
+            assert!(
+                !is_required(self.emulator[0]),
+                "{} takes no plugin that counts",
+                self.emulator[0]
+            );
             skip(&format!("no {} that takes a plugin", self.emulator[0]));
         }
         works
@@ -95,7 +101,11 @@ impl Machine {
         if !self.emulator[0].starts_with("qemu-") {
             return true;
         }
-        let folder = std::env::temp_dir().join(format!("cellc-tests-{}-{}-count", std::process::id(), self.name));
+        let folder = std::env::temp_dir().join(format!(
+            "cellc-tests-{}-{}-count",
+            std::process::id(),
+            self.name
+        ));
         let (counts, plugin) = (folder.join("counts.txt"), folder.join("count.so"));
         let argument = format!("{},to={}", plugin.display(), counts.display());
         let works = fs::create_dir_all(&folder).is_ok()
@@ -120,11 +130,13 @@ impl Machine {
 
     /// The compiler with its version: `arm-none-eabi-gcc-12.2.1`.
     pub fn compiler_version(&self) -> String {
-        let output = Command::new(self.compiler[0]).arg("--version").output().expect("the compiler starts");
+        let output =
+            Command::new(self.compiler[0]).arg("--version").output().expect("the compiler starts");
         let text = String::from_utf8(output.stdout).expect("a version is ASCII");
         let words: Vec<&str> = text.lines().next().expect("a line").split_whitespace().collect();
         // the last that looks like one; gcc of Arm has a date behind it
-        let numbers = || words.iter().rev().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        let numbers =
+            || words.iter().rev().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         let version = numbers().find(|word| word.contains('.')).or_else(|| numbers().next());
         format!("{}-{}", self.compiler[0], version.expect("a version"))
     }
@@ -133,17 +145,22 @@ impl Machine {
     fn code(&self, object: &Path, named: &str) -> u64 {
         let output = Command::new(self.size).arg("-A").arg(object).output().expect("size starts");
         let listing = String::from_utf8(output.stdout).expect("size prints ASCII");
-        let text = listing
-            .lines()
-            .filter(|line| (line.starts_with(".text") || line.starts_with("CODE")) && line.contains(named));
-        text.map(|line| line.split_whitespace().nth(1).expect("a size").parse::<u64>().expect("a number")).sum()
+        let text = listing.lines().filter(|line| {
+            (line.starts_with(".text") || line.starts_with("CODE")) && line.contains(named)
+        });
+        text.map(|line| {
+            line.split_whitespace().nth(1).expect("a size").parse::<u64>().expect("a number")
+        })
+        .sum()
     }
 }
 
 /// The command that compiles the plugin of QEMU that counts instructions.
 fn plugin_compiler(plugin: &Path) -> Command {
     let mut compiler = Command::new("gcc");
-    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]).arg(support().join("count.c"));
+    compiler
+        .args(["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"])
+        .arg(support().join("count.c"));
     compiler.arg("-o").arg(plugin);
     compiler
 }
@@ -169,9 +186,13 @@ impl Calls {
             if let (Some(from), Some(to)) = (field("sourcename"), field("targetname")) {
                 assert_ne!(to, "__indirect_call", "{line}");
                 calls.edges.push((from, to));
-            } else if let (true, Some(name), Some(label)) = (line.starts_with("node"), field("title"), field("label")) {
+            } else if let (true, Some(name), Some(label)) =
+                (line.starts_with("node"), field("title"), field("label"))
+            {
                 // one that is defined elsewhere has none
-                if let Some((frame, kind)) = label.rsplit("\\n").next().and_then(|last| last.split_once(" bytes ")) {
+                if let Some((frame, kind)) =
+                    label.rsplit("\\n").next().and_then(|last| last.split_once(" bytes "))
+                {
                     assert_eq!(kind, "(static)", "{line}");
                     calls.frames.insert(name, frame.parse().expect("a size"));
                 }
@@ -201,10 +222,13 @@ mod tests {
     #[test]
     fn the_deepest_chain_of_frames() {
         let node = |name: &str, bytes: u64| {
-            format!("node: {{ title: \"{name}\" label: \"{name}\\nnet.c:1:2\\n{bytes} bytes (static)\" }}\n")
+            format!(
+                "node: {{ title: \"{name}\" label: \"{name}\\nnet.c:1:2\\n{bytes} bytes (static)\" }}\n"
+            )
         };
-        let edge =
-            |from: &str, to: &str| format!("edge: {{ sourcename: \"{from}\" targetname: \"{to}\" label: \"l\" }}\n");
+        let edge = |from: &str, to: &str| {
+            format!("edge: {{ sourcename: \"{from}\" targetname: \"{to}\" label: \"l\" }}\n")
+        };
         let text = [
             "graph: { title: \"net.c\"\n".to_owned(),
             node("step", 16),

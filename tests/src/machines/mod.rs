@@ -23,7 +23,10 @@ use crate::skipped::{has, is_required, skip};
 use crate::subject::{Subject, bits};
 
 pub use cost::Cost;
-pub use table::{AARCH64, AARCH64_DOTPROD, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, INSTALLED, Machine, PORTABLE};
+pub use table::{
+    AARCH64, AARCH64_DOTPROD, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, INSTALLED, Machine,
+    PORTABLE,
+};
 
 /// What a program writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,13 +79,16 @@ impl Trial {
         // weights are packed once
         let call = |at: usize| {
             let mut parameters = subject.calls[at].clone();
-            for (k, parameter) in model.parameters.iter().enumerate().filter(|(_, parameter)| parameter.weight) {
+            for (k, parameter) in
+                model.parameters.iter().enumerate().filter(|(_, parameter)| parameter.weight)
+            {
                 debug_assert!(parameter.weight);
                 parameters[k].clone_from(&subject.calls[0][k]);
             }
             parameters
         };
-        let mut states: Vec<_> = model.states.iter().map(|s| vec![0.0; subject.calls[0][s.parameter].len()]).collect();
+        let mut states: Vec<_> =
+            model.states.iter().map(|s| vec![0.0; subject.calls[0][s.parameter].len()]).collect();
         for at in (0..*rounds).flat_map(|_| 0..subject.calls.len()) {
             let mut parameters = call(at);
             for (pair, state) in model.states.iter().zip(&states) {
@@ -101,7 +107,8 @@ impl Trial {
 
     /// How many numbers a machine writes.
     fn len(&self) -> usize {
-        let outputs: usize = self.subject.compilation.interface.outputs.iter().map(|field| field.len()).sum();
+        let outputs: usize =
+            self.subject.compilation.interface.outputs.iter().map(|field| field.len()).sum();
         outputs * self.subject.calls.len() * (self.rounds + 1)
     }
 }
@@ -120,7 +127,11 @@ impl Machine {
         drop(asked);
         if !works {
             let of_ci = tools.into_iter().all(|tool| tool == "rustc" || is_required(tool));
-            assert!(!of_ci, "no program for {} can be made and run: .ci/run installs what it needs", self.name);
+            assert!(
+                !of_ci,
+                "no program for {} can be made and run: .ci/run installs what it needs",
+                self.name
+            );
             skip(&format!("no program for {} can be made and run", self.name));
         }
         works
@@ -128,7 +139,8 @@ impl Machine {
 
     /// Makes a program without trials, and runs it; the emulator takes `arguments` besides.
     fn runs_a_program(&self, arguments: &[&str]) -> bool {
-        let folder = std::env::temp_dir().join(format!("cellc-tests-{}-{}", std::process::id(), self.name));
+        let folder =
+            std::env::temp_dir().join(format!("cellc-tests-{}-{}", std::process::id(), self.name));
         if fs::create_dir_all(&folder).is_err() {
             return false;
         }
@@ -139,7 +151,8 @@ impl Machine {
             output.is_ok_and(|output| output.status.success())
         };
         let mut all = commands.into_iter().flatten();
-        let works = all.all(|mut command| quiet(&mut command)) && quiet(&mut self.started(&program, arguments));
+        let works = all.all(|mut command| quiet(&mut command))
+            && quiet(&mut self.started(&program, arguments));
         _ = fs::remove_dir_all(&folder);
         works
     }
@@ -154,9 +167,13 @@ impl Machine {
         let written = self.run(&program, &[]);
         let mut rest = written.as_slice();
         let tried = trials.iter().map(|trial| {
-            let name = rest.iter().position(|byte| *byte == b'\n').expect("the name of an instruction set");
+            let name = rest
+                .iter()
+                .position(|byte| *byte == b'\n')
+                .expect("the name of an instruction set");
             let isa = String::from_utf8(rest[..name].to_vec()).expect("it is ASCII");
-            let (words, after) = rest[name + 1..].split_at_checked(4 * trial.len()).expect("all results");
+            let (words, after) =
+                rest[name + 1..].split_at_checked(4 * trial.len()).expect("all results");
             rest = after;
             let words = words.as_chunks().0.iter().map(|word| bits(f32::from_le_bytes(*word)));
             Tried { isa, bits: words.collect() }
@@ -167,7 +184,13 @@ impl Machine {
     }
 
     /// Makes a program of all trials.
-    fn compile(&self, folder: &Path, trials: &[Trial], flags: &[&str], written: Written) -> PathBuf {
+    fn compile(
+        &self,
+        folder: &Path,
+        trials: &[Trial],
+        flags: &[&str],
+        written: Written,
+    ) -> PathBuf {
         let mut sources = vec!["main".to_owned()];
         let library = (!self.rust.is_empty()).then(|| self.library(folder, trials, self.rust));
         if library.is_none() {
@@ -186,7 +209,13 @@ impl Machine {
 
     /// Compiles the sources of a folder, by their stems, and links them with what the machine
     /// needs.
-    fn link(&self, folder: &Path, sources: &[String], library: Option<&Path>, flags: &[&str]) -> PathBuf {
+    fn link(
+        &self,
+        folder: &Path,
+        sources: &[String],
+        library: Option<&Path>,
+        flags: &[&str],
+    ) -> PathBuf {
         let ([compile, link], program) = self.build(folder, sources, library, flags);
         run_all(compile);
         run_all(link);
@@ -209,11 +238,21 @@ impl Machine {
         };
         let compile = |source: PathBuf, object: String| {
             let mut command = start(of_c);
-            command.args(flags).args(self.flags).arg("-I").arg(support()).arg("-c").arg(source).arg("-o").arg(object);
+            command
+                .args(flags)
+                .args(self.flags)
+                .arg("-I")
+                .arg(support())
+                .arg("-c")
+                .arg(source)
+                .arg("-o")
+                .arg(object);
             command
         };
-        let mut commands: Vec<_> =
-            sources.iter().map(|stem| compile(format!("{stem}.c").into(), format!("{stem}.o"))).collect();
+        let mut commands: Vec<_> = sources
+            .iter()
+            .map(|stem| compile(format!("{stem}.c").into(), format!("{stem}.o")))
+            .collect();
         // no model's file has a name with a dash
         let started = |file: &&str| format!("machine-{}.o", file.replace('/', "-"));
         commands.extend(self.start.iter().map(|file| compile(support().join(file), started(file))));
@@ -242,7 +281,13 @@ impl Machine {
         let output = self.started(program, arguments).output();
         let output = output.unwrap_or_else(|error| panic!("{emulator} starts: {error}"));
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}: {}: {}: {said}", self.name, program.display(), output.status);
+        assert!(
+            output.status.success(),
+            "{}: {}: {}: {said}",
+            self.name,
+            program.display(),
+            output.status
+        );
         output.stdout
     }
 }
@@ -251,7 +296,9 @@ impl Machine {
 pub fn cases(machine: &Machine, cases: &[(&str, Precision)]) -> Vec<Trial> {
     let trial = |(name, precision): &(&str, Precision)| {
         let options = (machine.options)().with_precision(Some(*precision));
-        let (subject, _) = Case::subjects(&corpus::case(name), &options, &format!("_{}", precision.name())).remove(0);
+        let (subject, _) =
+            Case::subjects(&corpus::case(name), &options, &format!("_{}", precision.name()))
+                .remove(0);
         Trial { subject, rounds: 1 }
     };
     cases.iter().map(trial).collect()

@@ -8,7 +8,9 @@ use super::{Trial, Written};
 
 /// The program that makes all trials, one after another, or so many steps of each that are counted.
 pub(super) fn main(trials: &[Trial], written: Written) -> String {
-    let each = |line: &dyn Fn(&str) -> String| trials.iter().map(|trial| line(&trial.subject.name)).collect::<String>();
+    let each = |line: &dyn Fn(&str) -> String| {
+        trials.iter().map(|trial| line(&trial.subject.name)).collect::<String>()
+    };
     let ending = if written == Written::Results { "trial" } else { "count" };
     format!(
         "{}\nint main(void) {{\n{}    return 0;\n}}\n",
@@ -25,11 +27,13 @@ pub(super) fn caller(Trial { subject, rounds }: &Trial) -> String {
     let mut declarations = String::new();
     let mut take = String::new();
     for field in inputs.iter().chain(weights) {
-        let calls: Vec<_> = subject.calls.iter().map(|call| values(field, &call[field.index])).collect();
+        let calls: Vec<_> =
+            subject.calls.iter().map(|call| values(field, &call[field.index])).collect();
         let (Field { name, .. }, count, len) = (field, calls.len(), field.len());
         let (stored, element) = types(field);
         let calls = calls.join(",\n");
-        declarations += &format!("static const {stored} given_{name}[{count}][{len}] = {{\n{calls}}};\n");
+        declarations +=
+            &format!("static const {stored} given_{name}[{count}][{len}] = {{\n{calls}}};\n");
         declarations += &format!("static {element} v_{name}[{len}];\n");
         take += &format!("    memcpy(v_{name}, given_{name}[call], sizeof v_{name});\n");
     }
@@ -48,20 +52,23 @@ pub(super) fn caller(Trial { subject, rounds }: &Trial) -> String {
     let (mut pack, mut packed) = (String::new(), "");
     if !weights.is_empty() {
         declarations += &format!("static {f}_packed packed;\n");
-        let members: Vec<_> = weights.iter().map(|field| format!(".{0} = v_{0}", field.name)).collect();
+        let members: Vec<_> =
+            weights.iter().map(|field| format!(".{0} = v_{0}", field.name)).collect();
         pack = format!("    {f}_pack(&({f}_weights){{{}}}, &packed);\n", members.join(", "));
         packed = ", &packed";
     }
     let states = states.iter().map(|state| &inputs[state.input].name);
-    let set: String =
-        states.map(|name| format!("        memcpy(cell.{name}, v_{name}, sizeof cell.{name});\n")).collect();
+    let set: String = states
+        .map(|name| format!("        memcpy(cell.{name}, v_{name}, sizeof cell.{name});\n"))
+        .collect();
     let pair = interface.in_place();
     let argument = |field: &Field, in_place: bool| match pair {
         Some((input, output)) if in_place && field == input => format!(", v_{}", output.name),
         _ => format!(", v_{}", field.name),
     };
-    let arguments =
-        |in_place| interface.step_inputs().chain(outputs).map(|f| argument(f, in_place)).collect::<String>();
+    let arguments = |in_place| {
+        interface.step_inputs().chain(outputs).map(|f| argument(f, in_place)).collect::<String>()
+    };
     let (arguments, in_place) = (arguments(false), arguments(true));
     let moved = pair.map_or_else(String::new, |(input, output)| {
         format!("    memcpy(v_{1}, v_{0}, sizeof v_{1});\n", input.name, output.name)
@@ -69,7 +76,9 @@ pub(super) fn caller(Trial { subject, rounds }: &Trial) -> String {
     let calls = subject.calls.len();
     let say_isa = match subject.isas().collect::<Vec<_>>()[..] {
         [(alone, _)] => format!("    machine_write(\"{alone}\", {});\n", alone.len()),
-        _ => format!("    machine_write({f}_isa_name(cell.isa), strlen({f}_isa_name(cell.isa)));\n"),
+        _ => {
+            format!("    machine_write({f}_isa_name(cell.isa), strlen({f}_isa_name(cell.isa)));\n")
+        }
     };
     format!(
         r#"#include <stdint.h>

@@ -91,20 +91,27 @@ impl Machine {
     pub(super) fn library(&self, folder: &Path, trials: &[Trial], target: &str) -> PathBuf {
         let subjects: Vec<_> = trials.iter().map(|trial| trial.subject.clone()).collect();
         write_files(folder, &subjects, Language::Rust);
-        let modules: String = trials.iter().map(|trial| format!("mod {};\n", trial.subject.name)).collect();
+        let modules: String =
+            trials.iter().map(|trial| format!("mod {};\n", trial.subject.name)).collect();
         let callers: String = trials.iter().map(caller).collect();
         write(folder, "lib.rs", &format!("{HEAD}\n{modules}{callers}"));
         write(folder, "Cargo.toml", MANIFEST);
         let mut cargo = Command::new(self.compiler[0]);
-        cargo.args(["build", "--quiet", "--release", "-Zbuild-std=core", "--target", target]).current_dir(folder);
+        cargo
+            .args(["build", "--quiet", "--release", "-Zbuild-std=core", "--target", target])
+            .current_dir(folder);
         // Debian's own rustc and cargo, with the sources that belong to them; what they make is
         // kept for the next run
         let kept = folder.with_file_name("machines-rust");
-        cargo.env("RUSTC", "/usr/bin/rustc").env("RUSTC_BOOTSTRAP", "1").env("CARGO_TARGET_DIR", &kept);
+        cargo
+            .env("RUSTC", "/usr/bin/rustc")
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env("CARGO_TARGET_DIR", &kept);
         cargo.env_remove("RUSTFLAGS").env_remove("RUSTUP_TOOLCHAIN");
         run(&mut cargo);
         let library = folder.join("libtrials.a");
-        fs::copy(kept.join(target).join("release/libtrials.a"), &library).expect("cargo has made it");
+        fs::copy(kept.join(target).join("release/libtrials.a"), &library)
+            .expect("cargo has made it");
         library
     }
 }
@@ -126,7 +133,8 @@ fn caller(Trial { subject, rounds }: &Trial) -> String {
     };
     let statics: String = taken()
         .map(|field| {
-            let calls: Vec<_> = subject.calls.iter().map(|call| values(field, &call[field.index])).collect();
+            let calls: Vec<_> =
+                subject.calls.iter().map(|call| values(field, &call[field.index])).collect();
             let calls = calls.join(",\n").replace(['{'], "[").replace(['}'], "]");
             let (name, stored, len) = (given(field), stored(field), field.len());
             format!("static {name}: [[{stored}; {len}]; {}] = [\n{calls}];\n", subject.calls.len())
@@ -145,11 +153,14 @@ fn caller(Trial { subject, rounds }: &Trial) -> String {
     };
     let give: String = match &interface.outputs[..] {
         [field] => given_back(field, "y"),
-        several => several.iter().map(|field| given_back(field, &format!("y.{}", field.name))).collect(),
+        several => {
+            several.iter().map(|field| given_back(field, &format!("y.{}", field.name))).collect()
+        }
     };
     let (mut pack, mut packed) = (String::new(), "");
     if !interface.weights.is_empty() {
-        let fields: String = interface.weights.iter().map(|f| format!("{}: &{}, ", f.name, variable(f))).collect();
+        let fields: String =
+            interface.weights.iter().map(|f| format!("{}: &{}, ", f.name, variable(f))).collect();
         pack = format!(
             "    let mut packed = {m}::Packed::new();\n    {m}::pack(&{m}::Weights {{ {fields} }}, &mut packed);\n"
         );
@@ -164,17 +175,23 @@ fn caller(Trial { subject, rounds }: &Trial) -> String {
         _ => "&mut y".to_owned(),
     });
     let states = interface.states.iter().map(|state| &interface.inputs[state.input]);
-    let set: String = states.map(|field| format!("        cell.set_{}(&{});\n", field.name, variable(field))).collect();
+    let set: String = states
+        .map(|field| format!("        cell.set_{}(&{});\n", field.name, variable(field)))
+        .collect();
     let (ty, calls) = (&interface.type_name, subject.calls.len());
     let start = |fields: &[&Field]| {
-        let declare = each(fields, &|field| format!("let mut {} = unsafe {{ zeroed() }};", variable(field)));
+        let declare =
+            each(fields, &|field| format!("let mut {} = unsafe {{ zeroed() }};", variable(field)));
         let first = take(fields, "0");
-        format!("{declare}    let mut y = {outputs};\n{first}{pack}    let mut cell = {m}::{ty}::new({packed});\n")
+        format!(
+            "{declare}    let mut y = {outputs};\n{first}{pack}    let mut cell = {m}::{ty}::new({packed});\n"
+        )
     };
     let all: Vec<_> = taken().collect();
     let (start_of_trial, take) = (start(&all), take(&all, "call"));
     // what nothing is done with would have no type
-    let start_of_count = start(&interface.step_inputs().chain(&interface.weights).collect::<Vec<_>>());
+    let start_of_count =
+        start(&interface.step_inputs().chain(&interface.weights).collect::<Vec<_>>());
     format!(
         r#"
 {statics}

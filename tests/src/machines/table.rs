@@ -155,7 +155,8 @@ pub static CORTEX_M55: Machine = Machine {
 };
 
 /// What is the same for all compilers.
-const LINUX_ON_AARCH64: Machine = Machine { emulator: &["qemu-aarch64"], size: "aarch64-linux-gnu-size", ..LINUX };
+const LINUX_ON_AARCH64: Machine =
+    Machine { emulator: &["qemu-aarch64"], size: "aarch64-linux-gnu-size", ..LINUX };
 
 /// Linux on Arm of 32 bits.
 const ARMHF: Machine = Machine {
@@ -199,8 +200,12 @@ const WASM: Machine = Machine {
 };
 
 /// Linux on Arm of 64 bits.
-pub static AARCH64: Machine =
-    Machine { name: "aarch64", compiler: &["aarch64-linux-gnu-gcc"], options: target!(AARCH64), ..LINUX_ON_AARCH64 };
+pub static AARCH64: Machine = Machine {
+    name: "aarch64",
+    compiler: &["aarch64-linux-gnu-gcc"],
+    options: target!(AARCH64),
+    ..LINUX_ON_AARCH64
+};
 
 /// The same with the dot products of bytes.
 pub static AARCH64_DOTPROD: Machine = Machine {
@@ -216,9 +221,19 @@ const HERE: Machine = Machine { emulator: &["env"], options: target!(PORTABLE), 
 /// C without extensions, by this machine's compilers: as strict as they can be, where they may
 /// fuse, and by one that knows C11 and little else.
 pub static PORTABLE: [Machine; 5] = [
-    Machine { name: "portable-gcc", compiler: &["gcc"], flags: &["-std=c11", "-pedantic-errors"], ..HERE },
+    Machine {
+        name: "portable-gcc",
+        compiler: &["gcc"],
+        flags: &["-std=c11", "-pedantic-errors"],
+        ..HERE
+    },
     Machine { name: "portable-gcc-fma", compiler: &["gcc"], flags: &["-mavx2", "-mfma"], ..HERE },
-    Machine { name: "portable-clang", compiler: &["clang-19"], flags: &["-std=c11", "-pedantic-errors"], ..HERE },
+    Machine {
+        name: "portable-clang",
+        compiler: &["clang-19"],
+        flags: &["-std=c11", "-pedantic-errors"],
+        ..HERE
+    },
     Machine { name: "portable-tcc", compiler: &["tcc"], link: &[], ..HERE },
     Machine {
         name: "portable-aarch64",
@@ -242,7 +257,11 @@ pub static BY_HAND: [Machine; 29] = [
         ..CORTEX_M
     },
     // what Rust there is compared with
-    Machine { name: "cortex-m4f-unfused", options: || (CORTEX_M4F.options)().with_fma(Fma::Off), ..CORTEX_M4F },
+    Machine {
+        name: "cortex-m4f-unfused",
+        options: || (CORTEX_M4F.options)().with_fma(Fma::Off),
+        ..CORTEX_M4F
+    },
     Machine { name: "aarch64-any", compiler: &["aarch64-linux-gnu-gcc"], ..LINUX_ON_AARCH64 },
     Machine { name: "armhf-vfp-any", ..ARMHF },
     Machine { name: "riscv64-any", options: any, ..RISCV64 },
@@ -265,7 +284,13 @@ pub static BY_HAND: [Machine; 29] = [
     },
     Machine {
         name: "cortex-m7",
-        compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"],
+        compiler: &[
+            "arm-none-eabi-gcc",
+            "-mcpu=cortex-m7",
+            "-mthumb",
+            "-mfloat-abi=hard",
+            "-mfpu=fpv5-sp-d16",
+        ],
         emulator: board!("mps2-an500"),
         options: target!(CORTEX_M7),
         ..CORTEX_M
@@ -298,7 +323,11 @@ pub static BY_HAND: [Machine; 29] = [
         options: target!(ARMV7),
         ..ARMHF
     },
-    Machine { name: "armhf-neon-any", compiler: &["arm-linux-gnueabihf-gcc", "-mfpu=neon-vfpv4"], ..ARMHF },
+    Machine {
+        name: "armhf-neon-any",
+        compiler: &["arm-linux-gnueabihf-gcc", "-mfpu=neon-vfpv4"],
+        ..ARMHF
+    },
     RISCV64,
     // as compilers for firmware do: constants are at fixed addresses, and those of activations one
     // load each
@@ -309,7 +338,12 @@ pub static BY_HAND: [Machine; 29] = [
     // without a floating-point unit; Linux's system calls and nothing else of it
     Machine {
         name: "riscv32",
-        compiler: &["riscv64-unknown-elf-gcc", "-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs"],
+        compiler: &[
+            "riscv64-unknown-elf-gcc",
+            "-march=rv32imac",
+            "-mabi=ilp32",
+            "--specs=picolibc.specs",
+        ],
         link: &["-nostartfiles", "-TFOLDER/riscv32.ld"],
         start: &["riscv32.c", "marks.c"],
         emulator: &["qemu-riscv32"],

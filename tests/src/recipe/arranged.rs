@@ -10,11 +10,13 @@ impl Drawing {
         let axes = choices.pick("axes", &[2, 1, 3]);
         let size = choices.pick("size", &[2, 1, 3]).min(if axes == 3 { 2 } else { 3 });
         let power: usize = std::iter::repeat_n(size, axes).product();
-        let (batch, channels) = (choices.pick("batch", &[1, 2]), choices.pick("channels", &[1, 2, 3]));
+        let (batch, channels) =
+            (choices.pick("batch", &[1, 2]), choices.pick("channels", &[1, 2, 3]));
         let spatial: Vec<usize> = (0..axes).map(|_| choices.pick("spatial", &[2, 1, 3])).collect();
         let mode = choices.pick("mode", &["blocks_first", "depth_first"]);
         let narrow = [&[batch, channels * power], &spatial[..]].concat();
-        let wide: Vec<usize> = [batch, channels].into_iter().chain(spatial.iter().map(|n| n * size)).collect();
+        let wide: Vec<usize> =
+            [batch, channels].into_iter().chain(spatial.iter().map(|n| n * size)).collect();
         let (kind, from, to) = match choices.one_in("to_depth", 2) {
             true => ("SpaceToDepth", wide, narrow),
             false => ("DepthToSpace", narrow, wide),
@@ -37,23 +39,40 @@ impl Drawing {
         let lengths = if self.level == 0 && choices.one_in("at_run_time", 2) {
             self.whole(choices, &[sequences])
         } else {
-            let lengths: Vec<i64> =
-                (0..sequences).map(|_| choices.below("length", port.shape[steps] + 1) as i64).collect();
+            let lengths: Vec<i64> = (0..sequences)
+                .map(|_| choices.below("length", port.shape[steps] + 1) as i64)
+                .collect();
             self.file.integers(&[sequences], &lengths)
         };
         let data = format!("batch_axis=\"{batch}\" seq_axis=\"{steps}\"");
-        let port = self.file.operation("ReverseSequence", "opset1", &data, &[&port, &lengths], &port.shape.clone());
+        let port = self.file.operation(
+            "ReverseSequence",
+            "opset1",
+            &data,
+            &[&port, &lengths],
+            &port.shape.clone(),
+        );
         self.push(port, most);
     }
 
     pub(super) fn resized(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
         let x = self.channels_first(choices, &port);
         let mode = choices.pick("mode", &["nearest", "linear_onnx", "cubic"]);
-        let scalings = ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "tf_half_pixel_for_nn"];
+        let scalings = [
+            "half_pixel",
+            "asymmetric",
+            "align_corners",
+            "pytorch_half_pixel",
+            "tf_half_pixel_for_nn",
+        ];
         let scaling = choices.pick("scaling", &scalings);
-        let nearest = choices.pick("nearest", &["round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"]);
+        let nearest = choices.pick(
+            "nearest",
+            &["round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"],
+        );
         // engines do not agree on align_corners by factors
-        let by_size = choices.one_in("by_size", 2) || scaling == "align_corners" && mode != "nearest";
+        let by_size =
+            choices.one_in("by_size", 2) || scaling == "align_corners" && mode != "nearest";
         let first = 2 + choices.below("first", x.shape.len() - 2);
         let axes: Vec<usize> = (first..x.shape.len()).collect();
         let mut shape = x.shape.clone();
@@ -70,14 +89,21 @@ impl Drawing {
             }
         }
         let sizes: Vec<usize> = axes.iter().map(|&axis| shape[axis]).collect();
-        let [sizes, on] = [sizes, axes].map(|all| self.file.integers(&[all.len()], &integers(&all)));
+        let [sizes, on] =
+            [sizes, axes].map(|all| self.file.integers(&[all.len()], &integers(&all)));
         let factors = self.file.constant(&[factors.len()], Stored::F32, factors.into_iter());
         let by = if by_size { "sizes" } else { "scales" };
         let data = format!(
             "mode=\"{mode}\" coordinate_transformation_mode=\"{scaling}\" nearest_mode=\"{nearest}\" shape_calculation_mode=\"{by}\""
         );
         let port = match choices.one_in("opset4", 2) {
-            true => self.file.operation("Interpolate", "opset4", &data, &[&x, &sizes, &factors, &on], &shape),
+            true => self.file.operation(
+                "Interpolate",
+                "opset4",
+                &data,
+                &[&x, &sizes, &factors, &on],
+                &shape,
+            ),
             false => {
                 let to = if by_size { &sizes } else { &factors };
                 self.file.operation("Interpolate", "opset11", &data, &[&x, to, &on], &shape)
@@ -96,16 +122,30 @@ impl Drawing {
             "Batch" => {
                 let least = self.number(0.25);
                 let positive = self.plain("Abs", &spread);
-                let variance = self.file.operation("Add", "opset1", "", &[&positive, &least], &[channels]);
+                let variance =
+                    self.file.operation("Add", "opset1", "", &[&positive, &least], &[channels]);
                 let inputs = [&x, &scale, &shift, &mean, &variance];
                 let data = "epsilon=\"0.01\"";
-                (self.file.operation("BatchNormInference", "opset5", data, &inputs, &shape), 2.0 * most + 3.0)
+                (
+                    self.file.operation("BatchNormInference", "opset5", data, &inputs, &shape),
+                    2.0 * most + 3.0,
+                )
             }
             "Group" => {
-                let divisors: Vec<usize> = (1..=channels).filter(|n| channels.is_multiple_of(*n)).collect();
+                let divisors: Vec<usize> =
+                    (1..=channels).filter(|n| channels.is_multiple_of(*n)).collect();
                 let groups = choices.pick("groups", &divisors);
                 let data = format!("num_groups=\"{groups}\" epsilon=\"0.1\"");
-                (self.file.operation("GroupNormalization", "opset12", &data, &[&x, &scale, &shift], &shape), 20.0)
+                (
+                    self.file.operation(
+                        "GroupNormalization",
+                        "opset12",
+                        &data,
+                        &[&x, &scale, &shift],
+                        &shape,
+                    ),
+                    20.0,
+                )
             }
             _ => {
                 let axes = choices.pick("axes", &[&[1][..], &[-1], &[1, 2]]);
@@ -119,10 +159,20 @@ impl Drawing {
     }
 
     pub(super) fn einsum(&mut self, choices: &mut Choices<'_>, first: Item) {
-        let equations = ["ab,bc->ac", "abc,adc->abd", "ab,ab->a", "a,b->ab", "abc->cab", "ab->a", "ab,cb,c->ac"];
+        let equations = [
+            "ab,bc->ac",
+            "abc,adc->abd",
+            "ab,ab->a",
+            "a,b->ab",
+            "abc->cab",
+            "ab->a",
+            "ab,cb,c->ac",
+        ];
         let equation = choices.pick("equation", &equations);
         let sizes: Vec<usize> = (0..4).map(|_| choices.pick("size", &[3, 1, 2, 5, 8])).collect();
-        let shape = |letters: &str| letters.bytes().map(|letter| sizes[usize::from(letter - b'a')]).collect::<Vec<_>>();
+        let shape = |letters: &str| {
+            letters.bytes().map(|letter| sizes[usize::from(letter - b'a')]).collect::<Vec<_>>()
+        };
         let (from, to) = equation.split_once("->").expect("an arrow");
         let (mut ports, mut most): (Vec<Port>, f32) = (Vec::new(), 64.0);
         for letters in from.split(',') {
@@ -142,7 +192,8 @@ impl Drawing {
         let near = self.file.operation("Clamp", "opset1", "min=\"-3\" max=\"3\"", &[&port], &shape);
         let (half, size) = (self.number(0.5), self.plain("Abs", &near));
         let positive = self.file.operation("Add", "opset1", "", &[&size, &half], &shape);
-        let exponents = [Some(2.0), Some(3.0), Some(0.5), Some(-1.0), Some(1.5), Some(-0.3), Some(2.4), None];
+        let exponents =
+            [Some(2.0), Some(3.0), Some(0.5), Some(-1.0), Some(1.5), Some(-0.3), Some(2.4), None];
         let (base, exponent) = match choices.pick("exponent", &exponents) {
             Some(whole @ (2.0 | 3.0)) => (near, self.number(whole)),
             Some(other) => (positive, self.number(other)),

@@ -22,7 +22,8 @@ impl Drawing {
                 self.file.operation(kind, "opset1", "keep_dims=\"false\"", &[&all, &axes], &[])
             }
             _ => {
-                let (one, other) = (self.number(choices.pick("constant", &[0.5, -0.5])), self.number(0.25));
+                let (one, other) =
+                    (self.number(choices.pick("constant", &[0.5, -0.5])), self.number(0.25));
                 self.file.operation("Less", "opset1", "", &[&one, &other], &[])
             }
         }
@@ -69,7 +70,8 @@ impl Drawing {
             self.file.weights = std::mem::take(&mut body.file.weights);
             Branch { body: body.file, inputs, results }
         });
-        let ports = self.file.either(&condition, &given.each_ref().map(|item| &item.port), branches);
+        let ports =
+            self.file.either(&condition, &given.each_ref().map(|item| &item.port), branches);
         self.some_of(choices, &ports, most);
     }
 }

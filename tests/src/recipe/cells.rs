@@ -7,7 +7,8 @@ use super::drawing::{Drawing, MOST};
 use crate::model_file::Port;
 
 /// Of cells there are larger ones too.
-const CELL_SIZES: [usize; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 16, 17, 20, 24, 31, 33, 40, 66];
+const CELL_SIZES: [usize; 20] =
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 16, 17, 20, 24, 31, 33, 40, 66];
 
 impl Drawing {
     /// An input of a cell: of a value, of the model, or a constant.
@@ -43,7 +44,8 @@ impl Drawing {
         self.file.work += batch * gates * hidden * (inputs + hidden);
         ports.push(self.weights(choices, at_run_time, &[gates * hidden, inputs]));
         ports.push(self.weights(choices, at_run_time, &[gates * hidden, hidden]));
-        let optional = kind == Recurrent::Gru || attributes.set == "opset1" && kind == Recurrent::Lstm;
+        let optional =
+            kind == Recurrent::Gru || attributes.set == "opset1" && kind == Recurrent::Lstm;
         if !(optional && !attributes.peepholes && choices.one_in("no_bias", 4)) {
             ports.push(self.weights(choices, at_run_time, &[parts * hidden]));
         }
@@ -98,7 +100,8 @@ impl Drawing {
         let lengths = match how {
             2 | 3 if at_call => self.parameter(choices.pick("of", &["i64", "i32"]), &[batch]),
             4 => {
-                let lengths: Vec<i64> = (0..batch).map(|_| choices.below("length", steps + 1) as i64).collect();
+                let lengths: Vec<i64> =
+                    (0..batch).map(|_| choices.below("length", steps + 1) as i64).collect();
                 self.file.integers(&[batch], &lengths)
             }
             _ => self.file.integers(&[batch], &vec![steps as i64; batch]),
@@ -174,7 +177,14 @@ impl Attributes {
             Recurrent::Lstm => choices.pick("set", &["opset4", "opset1"]),
             Recurrent::Augru => "ie_internal_opset",
         };
-        let mut drawn = Self { kind, set, text: String::new(), peepholes: false, resets_after: false, most: 2.0 };
+        let mut drawn = Self {
+            kind,
+            set,
+            text: String::new(),
+            peepholes: false,
+            resets_after: false,
+            most: 2.0,
+        };
         if kind == Recurrent::Augru {
             return drawn;
         }
@@ -185,10 +195,11 @@ impl Attributes {
                 Recurrent::Gru => 2,
                 Recurrent::Lstm | Recurrent::Augru => 3,
             };
-            let names: Vec<&str> = (0..count).map(|_| choices.pick("activation", &Activation::NAMES)).collect();
-            bounded = names
-                .iter()
-                .all(|name| matches!(*name, "sigmoid" | "tanh" | "hardsigmoid" | "softsign" | "scaledtanh"));
+            let names: Vec<&str> =
+                (0..count).map(|_| choices.pick("activation", &Activation::NAMES)).collect();
+            bounded = names.iter().all(|name| {
+                matches!(*name, "sigmoid" | "tanh" | "hardsigmoid" | "softsign" | "scaledtanh")
+            });
             drawn.text += &format!("activations=\"{}\" ", names.join(","));
             // without numbers: the defaults, which one of them lacks
             if names.contains(&"scaledtanh") || choices.one_in("with_numbers", 2) {
@@ -196,14 +207,17 @@ impl Attributes {
                     ("activations_alpha", [0.5, 1.0, -0.3, 1.3, 0.01]),
                     ("activations_beta", [0.5, 0.0, 1.0, -0.25, 0.7]),
                 ] {
-                    let numbers: Vec<String> =
-                        names.iter().map(|_| choices.pick("number", &numbers).to_string()).collect();
+                    let numbers: Vec<String> = names
+                        .iter()
+                        .map(|_| choices.pick("number", &numbers).to_string())
+                        .collect();
                     drawn.text += &format!("{attribute}=\"{}\" ", numbers.join(","));
                 }
             }
         }
         if !bounded || choices.one_in("clips", 3) {
-            drawn.text += &format!("clip=\"{}\" ", choices.pick("clip", &["1", "0.5", "2", "0.1", "1.25"]));
+            drawn.text +=
+                &format!("clip=\"{}\" ", choices.pick("clip", &["1", "0.5", "2", "0.1", "1.25"]));
         }
         if kind == Recurrent::Gru {
             drawn.resets_after = choices.one_in("resets_after", 2);

@@ -15,7 +15,13 @@ impl Drawing {
         match choices.one_in("halves", 3) {
             true => {
                 let doubled = self.times(&port, 2.0);
-                let rounded = self.file.operation("Round", "opset5", "mode=\"half_to_even\"", &[&doubled], &port.shape);
+                let rounded = self.file.operation(
+                    "Round",
+                    "opset5",
+                    "mode=\"half_to_even\"",
+                    &[&doubled],
+                    &port.shape,
+                );
                 self.times(&rounded, 0.5)
             }
             false => port,
@@ -38,7 +44,8 @@ impl Drawing {
             _ => a.clone(),
         };
         let kinds = ["Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual"];
-        let mut condition = self.file.operation(choices.pick("kind", &kinds), "opset1", "", &[&a, &b], &shape);
+        let mut condition =
+            self.file.operation(choices.pick("kind", &kinds), "opset1", "", &[&a, &b], &shape);
         condition = match choices.pick("logic", &["", "LogicalNot", "LogicalAnd", "LogicalOr"]) {
             "" => condition,
             "LogicalNot" => self.file.operation("LogicalNot", "opset1", "", &[&condition], &shape),
@@ -49,8 +56,15 @@ impl Drawing {
         };
         let other = self.item(choices);
         let otherwise = self.fit(&other.port, &shape);
-        let inputs = if choices.one_in("swapped", 2) { [&otherwise, &port] } else { [&port, &otherwise] };
-        let port = self.file.operation("Select", "opset1", "", &[&condition, inputs[0], inputs[1]], &shape);
+        let inputs =
+            if choices.one_in("swapped", 2) { [&otherwise, &port] } else { [&port, &otherwise] };
+        let port = self.file.operation(
+            "Select",
+            "opset1",
+            "",
+            &[&condition, inputs[0], inputs[1]],
+            &shape,
+        );
         self.push(port, most.max(other.most));
     }
 
@@ -78,7 +92,13 @@ impl Drawing {
         let element = choices.pick("element", &["i64", "i32"]);
         let mut port = self.parameter(element, shape);
         if element != "i64" {
-            port = self.file.operation("Convert", "opset1", "destination_type=\"i64\"", &[&port], shape);
+            port = self.file.operation(
+                "Convert",
+                "opset1",
+                "destination_type=\"i64\"",
+                &[&port],
+                shape,
+            );
         }
         // products of any are more than f32 holds
         for (kind, limit) in [("Maximum", -20), ("Minimum", 20)] {
@@ -86,7 +106,8 @@ impl Drawing {
             port = self.file.operation(kind, "opset1", "", &[&port, &limit], shape);
         }
         for _ in 0..choices.below("steps", 3) {
-            let kinds = ["Add", "Subtract", "Multiply", "Maximum", "Minimum", "FloorMod", "Mod", "Divide"];
+            let kinds =
+                ["Add", "Subtract", "Multiply", "Maximum", "Minimum", "FloorMod", "Mod", "Divide"];
             let kind = choices.pick("kind", &kinds);
             let divides = matches!(kind, "FloorMod" | "Mod" | "Divide");
             let by = choices.pick("by", &[Some(3), Some(2), Some(7), Some(-3), None]);
@@ -102,7 +123,9 @@ impl Drawing {
                 }
             }
             let data = match kind {
-                "Divide" => choices.pick("rounding", &["", "m_pythondiv=\"true\"", "m_pythondiv=\"false\""]),
+                "Divide" => {
+                    choices.pick("rounding", &["", "m_pythondiv=\"true\"", "m_pythondiv=\"false\""])
+                }
                 _ => "",
             };
             port = self.file.operation(kind, "opset1", data, &[&port, &other], shape);
@@ -141,21 +164,31 @@ impl Drawing {
     pub(super) fn best(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
         let deciding = self.deciding(choices, &port.shape);
         let shape = deciding.shape.clone();
-        let (half, is_nan) =
-            (self.number(0.5), self.file.operation("NotEqual", "opset1", "", &[&deciding, &deciding], &shape));
-        let deciding = self.file.operation("Select", "opset1", "", &[&is_nan, &half, &deciding], &shape);
+        let (half, is_nan) = (
+            self.number(0.5),
+            self.file.operation("NotEqual", "opset1", "", &[&deciding, &deciding], &shape),
+        );
+        let deciding =
+            self.file.operation("Select", "opset1", "", &[&is_nan, &half, &deciding], &shape);
         let axis = choices.below("axis", port.shape.len());
         let count = choices.pick("count", &[1, 2, 5]).min(port.shape[axis]);
         let mode = choices.pick("mode", &["max", "min"]);
         let mut shape = port.shape.clone();
         shape[axis] = count;
         let k = self.file.integers(&[], &[count as i64]);
-        let data = format!("axis=\"{axis}\" mode=\"{mode}\" sort=\"value\" index_element_type=\"i64\"");
+        let data =
+            format!("axis=\"{axis}\" mode=\"{mode}\" sort=\"value\" index_element_type=\"i64\"");
         let ports = self.file.best(&data, &deciding, &k, &shape);
         match choices.below("of_it", 3) {
             0 => {
                 let data = format!("axis=\"{axis}\"");
-                let others = self.file.operation("GatherElements", "opset6", &data, &[&port, &ports[1]], &shape);
+                let others = self.file.operation(
+                    "GatherElements",
+                    "opset6",
+                    &data,
+                    &[&port, &ports[1]],
+                    &shape,
+                );
                 self.push(others, most);
             }
             1 => {
@@ -173,7 +206,8 @@ impl Drawing {
         let data = format!("exclusive=\"{exclusive}\" reverse=\"{reverse}\"");
         let most = most * port.shape[axis] as f32;
         let axis = self.file.integers(&[], &[axis as i64]);
-        let port = self.file.operation("CumSum", "opset3", &data, &[&port, &axis], &port.shape.clone());
+        let port =
+            self.file.operation("CumSum", "opset3", &data, &[&port, &axis], &port.shape.clone());
         self.push(port, most);
     }
 
@@ -187,7 +221,8 @@ impl Drawing {
         let depth = self.file.integers(&[], &[depth as i64]);
         let [on, off] = [0.75, -0.5].map(|value| self.number(value));
         let data = format!("axis=\"{axis}\"");
-        let port = self.file.operation("OneHot", "opset1", &data, &[&indices, &depth, &on, &off], &shape);
+        let port =
+            self.file.operation("OneHot", "opset1", &data, &[&indices, &depth, &on, &off], &shape);
         self.push(port, 1.0);
     }
 
@@ -217,7 +252,12 @@ impl Drawing {
 
     /// How updates are combined with what is there, and how large the result is where `count` of
     /// them meet.
-    fn reduction(choices: &mut Choices<'_>, most: f32, other: f32, count: usize) -> (&'static str, f32) {
+    fn reduction(
+        choices: &mut Choices<'_>,
+        most: f32,
+        other: f32,
+        count: usize,
+    ) -> (&'static str, f32) {
         let reduction = choices.pick("reduction", &["none", "sum", "prod", "max", "min"]);
         let most = match reduction {
             "sum" => most + count as f32 * other,
@@ -233,7 +273,11 @@ impl Drawing {
         let count = choices.pick("count", &[2, 1, 3]);
         let mut indices = Vec::new();
         for _ in 0..count {
-            indices.extend(port.shape[..depth].iter().map(|&n| choices.below("index", 2 * n) as i64 - n as i64));
+            indices.extend(
+                port.shape[..depth]
+                    .iter()
+                    .map(|&n| choices.below("index", 2 * n) as i64 - n as i64),
+            );
         }
         let other = self.item(choices);
         let updates = self.fit(&other.port, &[&[count], &port.shape[depth..]].concat());
@@ -255,15 +299,22 @@ impl Drawing {
         shape[axis] = count;
         let other = self.item(choices);
         let updates = self.fit(&other.port, &shape);
-        let (indices, axis) =
-            (self.file.integers(&[count], &integers(&taken)), self.file.integers(&[], &[axis as i64]));
+        let (indices, axis) = (
+            self.file.integers(&[count], &integers(&taken)),
+            self.file.integers(&[], &[axis as i64]),
+        );
         let inputs = [&port, &indices, &updates, &axis];
         let port = self.file.operation("ScatterUpdate", "opset3", "", &inputs, &port.shape);
         self.push(port, most.max(other.most));
     }
 
     /// Elements by their places along an axis; of run time, whole slices of them.
-    fn scattered_elements(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item, at_run_time: bool) {
+    fn scattered_elements(
+        &mut self,
+        choices: &mut Choices<'_>,
+        Item { port, most }: Item,
+        at_run_time: bool,
+    ) {
         let axis = choices.below("axis", port.shape.len());
         let count = choices.pick("count", &[2, 1, 3]);
         let mut shape = port.shape.clone();

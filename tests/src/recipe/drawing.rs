@@ -80,7 +80,12 @@ impl Drawing {
     }
 
     /// Random numbers, stored one way or another.
-    pub(super) fn constant(&mut self, choices: &mut Choices<'_>, shape: &[usize], scale: f32) -> Port {
+    pub(super) fn constant(
+        &mut self,
+        choices: &mut Choices<'_>,
+        shape: &[usize],
+        scale: f32,
+    ) -> Port {
         let stored = if choices.one_in("f16", 5) { Stored::F16 } else { Stored::F32 };
         let values: Vec<f32> = (0..len(shape)).map(|_| unit(&mut self.random) * scale).collect();
         self.file.constant(shape, stored, values.into_iter())
@@ -135,10 +140,22 @@ impl Drawing {
         let mut flat = if of.shape.len() == 1 { of.clone() } else { self.reshape(of, &[have]) };
         if have == 1 && want > 1 {
             let target = self.file.integers(&[1], &[want as i64]);
-            flat = self.file.operation("Broadcast", "opset3", "mode=\"numpy\"", &[&flat, &target], &[want]);
+            flat = self.file.operation(
+                "Broadcast",
+                "opset3",
+                "mode=\"numpy\"",
+                &[&flat, &target],
+                &[want],
+            );
         } else if have < want {
             let times = want.div_ceil(have);
-            flat = self.file.operation("Concat", "opset1", "axis=\"0\"", &vec![&flat; times], &[times * have]);
+            flat = self.file.operation(
+                "Concat",
+                "opset1",
+                "axis=\"0\"",
+                &vec![&flat; times],
+                &[times * have],
+            );
         }
         let have = flat.shape[0];
         if have > want {
@@ -148,21 +165,34 @@ impl Drawing {
     }
 
     /// From, to and step along an axis, which leave so many.
-    pub(super) fn slice(&mut self, of: &Port, axis: usize, (start, stop, step): (i64, i64, i64), left: usize) -> Port {
-        let [start, stop, step, axes] = [start, stop, step, axis as i64].map(|v| self.file.integers(&[1], &[v]));
+    pub(super) fn slice(
+        &mut self,
+        of: &Port,
+        axis: usize,
+        (start, stop, step): (i64, i64, i64),
+        left: usize,
+    ) -> Port {
+        let [start, stop, step, axes] =
+            [start, stop, step, axis as i64].map(|v| self.file.integers(&[1], &[v]));
         let mut shape = of.shape.clone();
         shape[axis] = left;
         self.file.operation("Slice", "opset8", "", &[of, &start, &stop, &step, &axes], &shape)
     }
 
     /// Random weights, or a Parameter.
-    pub(super) fn weights(&mut self, choices: &mut Choices<'_>, at_run_time: bool, shape: &[usize]) -> Port {
+    pub(super) fn weights(
+        &mut self,
+        choices: &mut Choices<'_>,
+        at_run_time: bool,
+        shape: &[usize],
+    ) -> Port {
         if at_run_time && self.level == 0 {
             self.file.weights_at_run_time = true;
             return self.parameter("f32", shape);
         }
         // biases of 0 let states be denormal
-        let scale = if shape.len() == 1 && choices.one_in("zero", 3) { 0.0 } else { weight_scale(shape) };
+        let scale =
+            if shape.len() == 1 && choices.one_in("zero", 3) { 0.0 } else { weight_scale(shape) };
         self.constant(choices, shape, scale)
     }
 

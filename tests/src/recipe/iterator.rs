@@ -21,8 +21,11 @@ impl Drawing {
         let trips = x.port.shape[axis];
         let mut piece = x.port.shape.clone();
         piece[axis] = 1;
-        let carried =
-            if choices.one_in("carries_a_row", 2) { vec![1, choices.pick("columns", &SIZES)] } else { piece.clone() };
+        let carried = if choices.one_in("carries_a_row", 2) {
+            vec![1, choices.pick("columns", &SIZES)]
+        } else {
+            piece.clone()
+        };
         let initial = self.state(choices, &carried);
         let around = self.item(choices);
         let ends = choices.one_in("ends", 3);
@@ -38,7 +41,8 @@ impl Drawing {
         let of_piece = file.parameter("", &piece);
         let of_carried = file.parameter("", &carried);
         let backwards = choices.one_in("backwards", 3);
-        let invariant = choices.one_in("invariant", 2).then(|| file.parameter("", &around.port.shape));
+        let invariant =
+            choices.one_in("invariant", 2).then(|| file.parameter("", &around.port.shape));
         let mut body = Drawing::new(file, self.random.clone(), self.level + 1);
         let mut inputs = vec![(x.port, Some((axis, backwards)), of_piece.clone())];
         if let Some(parameter) = invariant {
@@ -83,12 +87,22 @@ impl Drawing {
             let axes = body.file.integers(&[1], &[at as i64]);
             let of = body.file.operation("Unsqueeze", "opset1", "", &[&port, &axes], &shape);
             shape[at] = trips;
-            outputs.push(IteratedOutput { of, pieces: Some((at, choices.one_in("from_last", 3))), shape });
+            outputs.push(IteratedOutput {
+                of,
+                pieces: Some((at, choices.one_in("from_last", 3))),
+                shape,
+            });
         }
         let until = ends.then(|| {
             let axes: Vec<i64> = (0..piece.len() as i64).collect();
             let axes = body.file.integers(&[axes.len()], &axes);
-            let largest = body.file.operation("ReduceMax", "opset1", "keep_dims=\"false\"", &[&of_piece, &axes], &[]);
+            let largest = body.file.operation(
+                "ReduceMax",
+                "opset1",
+                "keep_dims=\"false\"",
+                &[&of_piece, &axes],
+                &[],
+            );
             let limit = body.number(choices.pick("limit", &[0.5, 0.0, 2.0]));
             body.file.operation("Less", "opset1", "", &[&largest, &limit], &[])
         });
@@ -98,10 +112,16 @@ impl Drawing {
             .into_iter()
             .map(|(of, slice, parameter)| IteratedInput { of, parameter, slice, next: None })
             .collect();
-        inputs.push(IteratedInput { of: initial, parameter: of_carried, slice: None, next: Some(next) });
+        inputs.push(IteratedInput {
+            of: initial,
+            parameter: of_carried,
+            slice: None,
+            next: Some(next),
+        });
         let is_whole: Vec<bool> = outputs.iter().map(|output| output.pieces.is_some()).collect();
         let ports = self.file.iterator(Iterated { body: body.file, inputs, outputs, until });
-        let (whole, last): (Vec<_>, Vec<_>) = ports.into_iter().zip(is_whole).partition(|(_, whole)| *whole && ends);
+        let (whole, last): (Vec<_>, Vec<_>) =
+            ports.into_iter().zip(is_whole).partition(|(_, whole)| *whole && ends);
         self.needed.extend(whole.into_iter().map(|(port, _)| port));
         let last: Vec<Port> = last.into_iter().map(|(port, _)| port).collect();
         self.some_of(choices, &last, MOST);

@@ -42,7 +42,8 @@ use operations::{Model, Operation};
 
 /// Draws the same recipes whenever it starts from the same seed.
 pub fn runner(cases: u32, seed: u64) -> TestRunner {
-    let config = Config { cases, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
+    let config =
+        Config { cases, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
@@ -100,8 +101,9 @@ pub fn recipes() -> impl Strategy<Value = Recipe> {
     let nodes = proptest::prop_oneof![1 => cells, 2 => graph];
     let inputs = vec(any::<[u8; 4]>(), 1..=3);
     let results = vec(any::<u8>(), 0..=3);
-    (any::<u32>(), inputs, nodes, results, any::<[u8; 3]>())
-        .prop_map(|(seed, inputs, nodes, results, options)| Recipe { seed, inputs, nodes, results, options })
+    (any::<u32>(), inputs, nodes, results, any::<[u8; 3]>()).prop_map(
+        |(seed, inputs, nodes, results, options)| Recipe { seed, inputs, nodes, results, options },
+    )
 }
 
 impl Recipe {
@@ -143,9 +145,16 @@ mod tests {
     #[test]
     fn recipes_name_their_choices() {
         let all: String = drawn(100, 0).iter().map(|recipe| format!("{recipe:?}")).collect();
-        for named in
-            ["\ncell ", " kind=Gru", " hidden=", "\ntranspose ", " axis=", "\niterator ", " (unary ", "\neither "]
-        {
+        for named in [
+            "\ncell ",
+            " kind=Gru",
+            " hidden=",
+            "\ntranspose ",
+            " axis=",
+            "\niterator ",
+            " (unary ",
+            "\neither ",
+        ] {
             assert!(all.contains(named), "{named:?} is not in\n{all}");
         }
     }

@@ -94,7 +94,10 @@ fn listed(sizes: &[usize]) -> String {
 
 /// Those of a model, each as often as it is drawn.
 pub(super) fn in_a(model: Model) -> Vec<&'static Operation> {
-    OPERATIONS.iter().flat_map(|operation| repeat_n(operation, operation.often[model as usize])).collect()
+    OPERATIONS
+        .iter()
+        .flat_map(|operation| repeat_n(operation, operation.often[model as usize]))
+        .collect()
 }
 
 impl Debug for Operation {
@@ -137,15 +140,28 @@ impl Drawing {
         let (of, most) = match kind {
             "Elu" => {
                 let alpha = choices.pick("alpha", &[1.0, 0.5, -0.25]);
-                (self.file.operation(kind, "opset1", &format!("alpha=\"{alpha}\""), &[&port], &shape), most.max(1.0))
+                (
+                    self.file.operation(
+                        kind,
+                        "opset1",
+                        &format!("alpha=\"{alpha}\""),
+                        &[&port],
+                        &shape,
+                    ),
+                    most.max(1.0),
+                )
             }
             "HardSigmoid" => {
-                let (alpha, beta) = (choices.pick("alpha", &[0.2, 0.5, -1.0]), choices.pick("beta", &[0.5, 0.0, -0.1]));
+                let (alpha, beta) = (
+                    choices.pick("alpha", &[0.2, 0.5, -1.0]),
+                    choices.pick("beta", &[0.5, 0.0, -0.1]),
+                );
                 let (alpha, beta) = (self.number(alpha), self.number(beta));
                 (self.file.operation(kind, "opset1", "", &[&port, &alpha, &beta], &shape), 1.0)
             }
             "Clamp" => {
-                let (min, max) = choices.pick("range", &[("-0.5", "0.25"), ("0", "6"), ("-1", "1e3"), ("-inf", "0.5")]);
+                let (min, max) = choices
+                    .pick("range", &[("-0.5", "0.25"), ("0", "6"), ("-1", "1e3"), ("-inf", "0.5")]);
                 let data = format!("min=\"{min}\" max=\"{max}\"");
                 (self.file.operation(kind, "opset1", &data, &[&port], &shape), most.max(1.0))
             }
@@ -156,45 +172,69 @@ impl Drawing {
                 (self.file.operation(kind, "opset1", "", &[&port, &slope], &shape), most)
             }
             "Exp" => {
-                let near = self.file.operation("Clamp", "opset1", "min=\"-8\" max=\"3\"", &[&port], &shape);
+                let near = self.file.operation(
+                    "Clamp",
+                    "opset1",
+                    "min=\"-8\" max=\"3\"",
+                    &[&port],
+                    &shape,
+                );
                 (self.plain(kind, &near), 20.0)
             }
             "Sqrt" => {
                 let (least, positive) = (self.number(0.25), self.plain("Abs", &port));
-                let positive = self.file.operation("Add", "opset1", "", &[&positive, &least], &shape);
+                let positive =
+                    self.file.operation("Add", "opset1", "", &[&positive, &least], &shape);
                 (self.plain(kind, &positive), most.sqrt() + 1.0)
             }
             "Log" => {
                 let (least, positive) = (self.number(0.125), self.plain("Abs", &port));
-                let positive = self.file.operation("Add", "opset1", "", &[&positive, &least], &shape);
+                let positive =
+                    self.file.operation("Add", "opset1", "", &[&positive, &least], &shape);
                 (self.plain(kind, &positive), 3.0)
             }
             "Swish" => {
                 let beta = choices.pick("beta", &[1.0, 0.5, -2.0]);
                 let beta = self.number(beta);
                 let inputs = [&port, &beta];
-                (self.file.operation(kind, "opset4", "", &inputs[..choices.pick("inputs", &[1, 2])], &shape), most)
+                (
+                    self.file.operation(
+                        kind,
+                        "opset4",
+                        "",
+                        &inputs[..choices.pick("inputs", &[1, 2])],
+                        &shape,
+                    ),
+                    most,
+                )
             }
             "Selu" => {
                 let [alpha, scale] = [1.5, 1.25].map(|number| self.number(number));
-                (self.file.operation(kind, "opset1", "", &[&port, &alpha, &scale], &shape), 1.25 * most + 2.0)
+                (
+                    self.file.operation(kind, "opset1", "", &[&port, &alpha, &scale], &shape),
+                    1.25 * most + 2.0,
+                )
             }
             "Erf" | "Sin" | "Cos" | "HSigmoid" => (self.plain(kind, &port), 1.0),
             "FakeQuantize" => {
                 let levels = choices.pick("levels", &[2, 16, 255, 256]);
-                let ranges = [[-1.0, 1.0, -1.0, 1.0], [0.0, 2.0, -0.5, 0.25], [-0.3, 0.1, -0.3, 0.1]];
+                let ranges =
+                    [[-1.0, 1.0, -1.0, 1.0], [0.0, 2.0, -0.5, 0.25], [-0.3, 0.1, -0.3, 0.1]];
                 let range = choices.pick("range", &ranges).map(|end| self.number(end));
                 let [a, b, c, d] = &range;
                 let data = format!("levels=\"{levels}\" auto_broadcast=\"numpy\"");
                 (self.file.operation(kind, "opset1", &data, &[&port, a, b, c, d], &shape), 1.0)
             }
             "Gelu" => {
-                let data =
-                    choices.pick("approximation", &["", "approximation_mode=\"ERF\"", "approximation_mode=\"TANH\""]);
+                let data = choices.pick(
+                    "approximation",
+                    &["", "approximation_mode=\"ERF\"", "approximation_mode=\"TANH\""],
+                );
                 (self.file.operation(kind, "opset7", data, &[&port], &shape), most + 1.0)
             }
             _ => {
-                let least = if matches!(kind, "Tanh" | "Sigmoid" | "SoftSign") { 1.0 } else { most + 1.0 };
+                let least =
+                    if matches!(kind, "Tanh" | "Sigmoid" | "SoftSign") { 1.0 } else { most + 1.0 };
                 (self.file.operation(kind, set, "", &[&port], &shape), least)
             }
         };
@@ -202,7 +242,11 @@ impl Drawing {
     }
 
     /// What it broadcasts with by NumPy's rules, and both shapes together.
-    fn broadcast_with(&mut self, choices: &mut Choices<'_>, shape: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    fn broadcast_with(
+        &mut self,
+        choices: &mut Choices<'_>,
+        shape: &[usize],
+    ) -> (Vec<usize>, Vec<usize>) {
         let (mut other, mut both) = (shape.to_vec(), shape.to_vec());
         for at in 0..shape.len() {
             match choices.below("widen", 4) {
@@ -228,7 +272,8 @@ impl Drawing {
     }
 
     pub(super) fn binary(&mut self, choices: &mut Choices<'_>, a: Item) {
-        let kind = choices.pick("kind", &["Add", "Multiply", "Subtract", "Maximum", "Minimum", "Divide"]);
+        let kind =
+            choices.pick("kind", &["Add", "Multiply", "Subtract", "Maximum", "Minimum", "Divide"]);
         let how = choices.below("how", 8);
         let (other, mut both) = self.broadcast_with(choices, &a.port.shape);
         let b = match how {
@@ -253,7 +298,10 @@ impl Drawing {
                 // nothing near 0
                 let (half, positive) = (self.number(0.5), self.plain("Sigmoid", &b.port));
                 let shape = positive.shape.clone();
-                (self.file.operation("Add", "opset1", "", &[&positive, &half], &shape), 2.0 * a.most)
+                (
+                    self.file.operation("Add", "opset1", "", &[&positive, &half], &shape),
+                    2.0 * a.most,
+                )
             }
             "Multiply" => (b.port, a.most * b.most),
             _ => (b.port, a.most + b.most),
@@ -270,7 +318,13 @@ impl Drawing {
             - if choices.one_in("negative", 2) { rank as i64 } else { 0 };
         let (kind, set) = choices.pick("kind", &[("SoftMax", "opset8"), ("LogSoftmax", "opset5")]);
         let most = if kind == "SoftMax" { 1.0 } else { 2.0 * most + 3.0 };
-        let port = self.file.operation(kind, set, &format!("axis=\"{axis}\""), &[&port], &port.shape.clone());
+        let port = self.file.operation(
+            kind,
+            set,
+            &format!("axis=\"{axis}\""),
+            &[&port],
+            &port.shape.clone(),
+        );
         self.push(port, most);
     }
 
@@ -282,7 +336,16 @@ impl Drawing {
         if !axes.contains(&other) && choices.one_in("two", 2) {
             axes.push(other);
         }
-        let kinds = ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceProd", "MVN"];
+        let kinds = [
+            "ReduceSum",
+            "ReduceMean",
+            "ReduceMax",
+            "ReduceMin",
+            "ReduceL1",
+            "ReduceL2",
+            "ReduceProd",
+            "MVN",
+        ];
         let count: usize = axes.iter().map(|&axis| port.shape[axis]).product();
         // products of more are beyond all bounds
         let kind = match choices.pick("kind", &kinds) {
@@ -294,15 +357,23 @@ impl Drawing {
         let listed = self.file.integers(&[listed.len()], &listed);
         if kind == "MVN" {
             let data = "eps=\"0.1\" normalize_variance=\"true\" eps_mode=\"inside_sqrt\"";
-            let port = self.file.operation(kind, "opset6", data, &[&port, &listed], &port.shape.clone());
+            let port =
+                self.file.operation(kind, "opset6", data, &[&port, &listed], &port.shape.clone());
             self.push(port, (count as f32).sqrt() + 1.0);
             return;
         }
         let keep = choices.one_in("keep", 2);
         let set = if kind.starts_with("ReduceL") { "opset4" } else { "opset1" };
         let kept = port.shape.iter().enumerate().filter(|(axis, _)| keep || !axes.contains(axis));
-        let shape: Vec<usize> = kept.map(|(axis, &size)| if axes.contains(&axis) { 1 } else { size }).collect();
-        let port = self.file.operation(kind, set, &format!("keep_dims=\"{keep}\""), &[&port, &listed], &shape);
+        let shape: Vec<usize> =
+            kept.map(|(axis, &size)| if axes.contains(&axis) { 1 } else { size }).collect();
+        let port = self.file.operation(
+            kind,
+            set,
+            &format!("keep_dims=\"{keep}\""),
+            &[&port, &listed],
+            &shape,
+        );
         let most = match kind {
             "ReduceSum" | "ReduceL1" | "ReduceL2" => most * count as f32,
             "ReduceProd" => most.powf(count as f32),
@@ -346,9 +417,11 @@ impl Drawing {
                 let at = shape.iter().position(|size| *size == 1).expect("a 1");
                 let mut to = shape.clone();
                 to.remove(at);
-                let axes = self
-                    .file
-                    .integers(&[1], &[at as i64 - if choices.one_in("negative", 2) { shape.len() as i64 } else { 0 }]);
+                let axes = self.file.integers(
+                    &[1],
+                    &[at as i64
+                        - if choices.one_in("negative", 2) { shape.len() as i64 } else { 0 }],
+                );
                 self.file.operation("Squeeze", "opset1", "", &[&port, &axes], &to)
             }
             _ if shape.len() < 5 => {
@@ -379,15 +452,21 @@ impl Drawing {
         for _ in 0..=choices.below("more", 2) {
             let axis = choices.below("axis", port.shape.len());
             let size = port.shape[axis] as i64;
-            let [first, last] = ["first", "last"].map(|name| choices.below(name, port.shape[axis]) as i64);
+            let [first, last] =
+                ["first", "last"].map(|name| choices.below(name, port.shape[axis]) as i64);
             let step = choices.pick("step", &[1, 2, 3]);
             let left = ((first - last).abs() / step + 1) as usize;
             let range = match last >= first {
-                true => (first, if choices.one_in("negative", 3) { last + 1 - size - 1 } else { last + 1 }, step),
+                true => (
+                    first,
+                    if choices.one_in("negative", 3) { last + 1 - size - 1 } else { last + 1 },
+                    step,
+                ),
                 false => (first - size, if last == 0 { -size - 1 } else { last - 1 }, -step),
             };
             // -1 is the last element, never the end behind it
-            let range = if range.2 > 0 && range.1 < 0 { (range.0, last + 1, range.2) } else { range };
+            let range =
+                if range.2 > 0 && range.1 < 0 { (range.0, last + 1, range.2) } else { range };
             port = self.slice(&port, axis, range, left);
         }
         self.push(port, most);
@@ -396,7 +475,8 @@ impl Drawing {
     pub(super) fn split(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
         let axis = choices.below("axis", port.shape.len());
         let size = port.shape[axis];
-        let named = axis as i64 - if choices.one_in("negative", 3) { port.shape.len() as i64 } else { 0 };
+        let named =
+            axis as i64 - if choices.one_in("negative", 3) { port.shape.len() as i64 } else { 0 };
         let at = self.file.integers(&[], &[named]);
         let part = |size: usize| {
             let mut shape = port.shape.clone();
@@ -417,7 +497,13 @@ impl Drawing {
         } else {
             let parts = choices.pick("parts", &divisors);
             let shapes = vec![part(size / parts); parts];
-            self.file.operations("Split", "opset1", &format!("num_splits=\"{parts}\""), &[&port, &at], &shapes)
+            self.file.operations(
+                "Split",
+                "opset1",
+                &format!("num_splits=\"{parts}\""),
+                &[&port, &at],
+                &shapes,
+            )
         };
         let [read, other] = ["read", "other"].map(|name| choices.below(name, ports.len()));
         self.push(ports[read].clone(), most);
@@ -430,7 +516,8 @@ impl Drawing {
         let axis = choices.below("axis", port.shape.len());
         let size = port.shape[axis] as i64;
         let dims = choices.pick("dims", &[&[][..], &[1], &[3], &[5], &[2, 2]]);
-        let (start, step) = (choices.below("start", 17) as i64, choices.pick("step", &[1, 2, -1, 0]));
+        let (start, step) =
+            (choices.below("start", 17) as i64, choices.pick("step", &[1, 2, -1, 0]));
         let progression = choices.one_in("progression", 2);
         let mut index = |k: usize| match progression {
             true => (start + k as i64 * step).rem_euclid(size),
@@ -442,7 +529,13 @@ impl Drawing {
         shape.extend(&port.shape[axis + 1..]);
         let indices = self.file.integers(dims, &indices);
         let axis = self.file.integers(&[], &[axis as i64]);
-        let port = self.file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&port, &indices, &axis], &shape);
+        let port = self.file.operation(
+            "Gather",
+            "opset8",
+            "batch_dims=\"0\"",
+            &[&port, &indices, &axis],
+            &shape,
+        );
         self.push(port, most);
     }
 
@@ -462,9 +555,16 @@ impl Drawing {
             1 => {
                 // the shape is narrower than the value in places
                 let to = widen(&shape, by);
-                let target: Vec<usize> = shape.iter().map(|size| if *size == 1 { by } else { 1 }).collect();
+                let target: Vec<usize> =
+                    shape.iter().map(|size| if *size == 1 { by } else { 1 }).collect();
                 let target = self.file.integers(&[target.len()], &integers(&target));
-                self.file.operation("Broadcast", "opset3", "mode=\"bidirectional\"", &[&port, &target], &to)
+                self.file.operation(
+                    "Broadcast",
+                    "opset3",
+                    "mode=\"bidirectional\"",
+                    &[&port, &target],
+                    &to,
+                )
             }
             2 => {
                 let mut to = shape.clone();
@@ -483,7 +583,13 @@ impl Drawing {
                 let axes: Vec<i64> = (0..to.len()).filter(|d| *d != at).map(|d| d as i64).collect();
                 let target = self.file.integers(&[to.len()], &integers(&to));
                 let axes = self.file.integers(&[axes.len()], &axes);
-                self.file.operation("Broadcast", "opset3", "mode=\"explicit\"", &[&port, &target, &axes], &to)
+                self.file.operation(
+                    "Broadcast",
+                    "opset3",
+                    "mode=\"explicit\"",
+                    &[&port, &target, &axes],
+                    &to,
+                )
             }
         };
         self.push(port, most);
@@ -508,9 +614,11 @@ impl Drawing {
         }
         let mut shape = port.shape.clone();
         shape[axis] = total;
-        let named = axis as i64 - if choices.one_in("negative", 3) { shape.len() as i64 } else { 0 };
+        let named =
+            axis as i64 - if choices.one_in("negative", 3) { shape.len() as i64 } else { 0 };
         let inputs: Vec<&Port> = parts.iter().collect();
-        let port = self.file.operation("Concat", "opset1", &format!("axis=\"{named}\""), &inputs, &shape);
+        let port =
+            self.file.operation("Concat", "opset1", &format!("axis=\"{named}\""), &inputs, &shape);
         self.push(port, most);
     }
 
@@ -541,7 +649,9 @@ impl Drawing {
             let bias = self.constant(choices, &[outputs], 0.5);
             port = self.file.operation("Add", "opset1", "", &[&port, &bias], &shape);
         }
-        if let Some(kind) = choices.pick("then", &[Some("ReLU"), Some("Tanh"), Some("Sigmoid"), None]) {
+        if let Some(kind) =
+            choices.pick("then", &[Some("ReLU"), Some("Tanh"), Some("Sigmoid"), None])
+        {
             port = self.plain(kind, &port);
         }
         self.push(port, 2.0 * most * (inputs as f32).sqrt());
@@ -601,7 +711,8 @@ impl Drawing {
 
     /// Some of a value as `[N, C, ..]`, with one dimension behind or two.
     pub(super) fn channels_first(&mut self, choices: &mut Choices<'_>, port: &Port) -> Port {
-        let mut shape = vec![choices.pick("batch", &[1, 2]), choices.pick("channels", &[4, 1, 6, 9])];
+        let mut shape =
+            vec![choices.pick("batch", &[1, 2]), choices.pick("channels", &[4, 1, 6, 9])];
         match choices.one_in("two_dimensions", 3) {
             true => shape.extend([choices.pick("height", &[5, 6]), choices.pick("width", &[5, 8])]),
             false => shape.push(choices.pick("length", &[8, 5, 17, 12])),
@@ -643,7 +754,10 @@ impl Drawing {
                 true => stride * (size - 1) + reach - begin - end,
                 false => (size + begin + end - reach) / stride + 1,
             });
-            columns.iter_mut().zip([kernel, stride, dilation, begin, end]).for_each(|(column, n)| column.push(n));
+            columns
+                .iter_mut()
+                .zip([kernel, stride, dilation, begin, end])
+                .for_each(|(column, n)| column.push(n));
         }
         let [kernel, rest @ ..] = columns;
         let [strides, dilations, begin, end] = rest.map(|column| listed(&column));
@@ -651,8 +765,9 @@ impl Drawing {
         if auto == "valid" {
             // what pads say is not read
             for (at, (size, kernel)) in sizes.iter().zip(&kernel).enumerate() {
-                let number =
-                    |text: &str| text.split(',').nth(at).and_then(|n| n.parse::<usize>().ok()).expect("a size");
+                let number = |text: &str| {
+                    text.split(',').nth(at).and_then(|n| n.parse::<usize>().ok()).expect("a size")
+                };
                 let (stride, reach) = (number(&strides), (kernel - 1) * number(&dilations) + 1);
                 let whole = stride * (size - 1) + reach;
                 shape[2 + at] = if transposed { whole } else { (size - reach) / stride + 1 };
@@ -719,7 +834,10 @@ impl Drawing {
             let dilation = if dilated { choices.pick("dilation", &[1, 2]) } else { 1 };
             let rest = size + begin + end - (kernel - 1) * dilation - 1;
             shape.push(if ceil { rest.div_ceil(stride) } else { rest / stride } + 1);
-            columns.iter_mut().zip([kernel, stride, begin, end, dilation]).for_each(|(column, n)| column.push(n));
+            columns
+                .iter_mut()
+                .zip([kernel, stride, begin, end, dilation])
+                .for_each(|(column, n)| column.push(n));
         }
         let [kernel, strides, begin, end, dilations] = columns.map(|column| listed(&column));
         let rounding = if ceil { "ceil" } else { "floor" };
@@ -734,7 +852,10 @@ impl Drawing {
         }
         let port = match (kind, dilated) {
             // the indices are not computed
-            ("MaxPool", true) => self.file.operations(kind, set, &data, &[&x], &[shape.clone(), shape]).swap_remove(0),
+            ("MaxPool", true) => self
+                .file
+                .operations(kind, set, &data, &[&x], &[shape.clone(), shape])
+                .swap_remove(0),
             _ => self.file.operation(kind, set, &data, &[&x], &shape),
         };
         self.push(port, most);
@@ -747,7 +868,8 @@ impl Drawing {
         for (at, size) in shape.iter_mut().enumerate() {
             if choices.one_in("this_axis", 2) {
                 let most = if mode == "reflect" { *size as i64 - 1 } else { *size as i64 };
-                let [front, behind] = ["begin", "end"].map(|name| (choices.below(name, 4) as i64 - 1).min(most));
+                let [front, behind] =
+                    ["begin", "end"].map(|name| (choices.below(name, 4) as i64 - 1).min(most));
                 // something is left
                 if *size as i64 + front.min(0) + behind.min(0) > front.max(behind).max(0) {
                     (begin[at], end[at]) = (front, behind);
@@ -758,18 +880,25 @@ impl Drawing {
         let [begin, end] = [begin, end].map(|pads| self.file.integers(&[pads.len()], &pads));
         let value = self.number(0.5);
         let data = format!("pad_mode=\"{mode}\"");
-        let port = self.file.operation("Pad", "opset1", &data, &[&port, &begin, &end, &value], &shape);
+        let port =
+            self.file.operation("Pad", "opset1", &data, &[&port, &begin, &end, &value], &shape);
         self.push(port, most);
     }
 
     /// Read before it is written; written at the end.
     pub(super) fn variable(&mut self, choices: &mut Choices<'_>) {
         let rank = 1 + choices.below("rank", 3);
-        let shape =
-            if choices.one_in("same_shape", 2) { self.item(choices).port.shape } else { choices.shape("shape", rank) };
+        let shape = if choices.one_in("same_shape", 2) {
+            self.item(choices).port.shape
+        } else {
+            choices.shape("shape", rank)
+        };
         let name = format!("variable {}", self.variables.len());
         let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
-        let data = format!("variable_id=\"{name}\" variable_shape=\"{}\" variable_type=\"f32\"", sizes.join(","));
+        let data = format!(
+            "variable_id=\"{name}\" variable_shape=\"{}\" variable_type=\"f32\"",
+            sizes.join(",")
+        );
         let port = if choices.one_in("uninitialized", 4) {
             self.file.operation("ReadValue", "opset6", &data, &[], &shape)
         } else {

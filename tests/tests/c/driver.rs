@@ -21,11 +21,22 @@ pub(crate) struct Expected {
 
 /// Links objects of `net.c`, runs them on the calls, and compares bits on every instruction set.
 /// How many there are here.
-pub(crate) fn check(folder: &Path, compiler: Compiler, objects: &[&str], expected: &Expected) -> usize {
+pub(crate) fn check(
+    folder: &Path,
+    compiler: Compiler,
+    objects: &[&str],
+    expected: &Expected,
+) -> usize {
     let compiler = vec![compiler.c.into()];
-    let toolchain = Toolchain { language: Language::C, compiler, flags: vec!["-w".to_owned()], around: Vec::new() };
+    let toolchain = Toolchain {
+        language: Language::C,
+        compiler,
+        flags: vec!["-w".to_owned()],
+        around: Vec::new(),
+    };
     let called = harness::Subject::new("net", &expected.subject.compilation);
-    let program = Executable::link(folder, &[called], &toolchain, objects).unwrap_or_else(|failed| panic!("{failed}"));
+    let program = Executable::link(folder, &[called], &toolchain, objects)
+        .unwrap_or_else(|failed| panic!("{failed}"));
     let found = values(&program, std::slice::from_ref(&expected.subject));
     assert_same(&folder.display().to_string(), &expected.values, &found);
     expected.isas
@@ -34,7 +45,19 @@ pub(crate) fn check(folder: &Path, compiler: Compiler, objects: &[&str], expecte
 /// Calls that a model must get right: everyday values, then some that find the seams.
 pub(crate) fn calls(compilation: &Compilation) -> Expected {
     let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
-    let special = [0.0, -0.0, 1e-40, -1e-40, 3e38, -3e38, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 20.0, -110.0];
+    let special = [
+        0.0,
+        -0.0,
+        1e-40,
+        -1e-40,
+        3e38,
+        -3e38,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+        20.0,
+        -110.0,
+    ];
     let calls = (0..5)
         .map(|call| {
             let parameters = compilation.model.parameters.iter();
@@ -44,7 +67,9 @@ pub(crate) fn calls(compilation: &Compilation) -> Expected {
                         .map(|_| match call {
                             // weights stay ordinary
                             3 if !parameter.weight => random.unit() * 40.0,
-                            4 if !parameter.weight && random.below(6) == 0 => random.choice(&special),
+                            4 if !parameter.weight && random.below(6) == 0 => {
+                                random.choice(&special)
+                            }
                             _ => random.unit(),
                         })
                         .collect()

@@ -13,12 +13,20 @@ use cellc::{AppleResetGate, Arch, Builder, Framework, Language};
 use cellc::{Fma, Isa, Options, Precision, Tuning, Unroll, WeightsAs};
 use cellc_tests::skipped::{Far, ONE_LINE, compiler_works, has, skip};
 
-use toolchain::{Compiler, GCC, STRICT, compilers, exported, folder, foreign, gcc, object, run, succeed, undefined};
+use toolchain::{
+    Compiler, GCC, STRICT, compilers, exported, folder, foreign, gcc, object, run, succeed,
+    undefined,
+};
 
 /// Flags that decide what a compiler may contract, and how far it optimises.
 fn flag_sets() -> Vec<&'static [&'static str]> {
     if !cfg!(target_arch = "x86_64") {
-        return vec![&["-std=c11", "-O0"], &["-std=c11", "-O3"], &["-std=gnu11", "-O2"], &["-std=gnu11", "-O3"]];
+        return vec![
+            &["-std=c11", "-O0"],
+            &["-std=c11", "-O3"],
+            &["-std=gnu11", "-O2"],
+            &["-std=gnu11", "-O3"],
+        ];
     }
     vec![
         &["-std=c11", "-O0"],
@@ -48,7 +56,8 @@ fn objects_define_what_headers_declare() {
             (!compilation.interface.weights.is_empty(), &["pack"]),
             (compilation.interface.takes_state, &["state_reset"]),
         ];
-        expected.extend(parts.iter().filter(|(is_there, _)| *is_there).flat_map(|(_, names)| *names));
+        expected
+            .extend(parts.iter().filter(|(is_there, _)| *is_there).flat_map(|(_, names)| *names));
         let mut expected: Vec<_> = expected.iter().map(|name| format!("net_{name}")).collect();
         expected.sort();
         object(&folder, gcc, "net.c", "net.o", &["-std=c11", "-Os"]);
@@ -67,8 +76,10 @@ fn no_flag_changes_a_bit() {
         ("gru_cell_lbr1", Fma::Auto, Unroll::Auto, 1),
         ("gru_cell_params", Fma::Off, Unroll::Auto, 0),
     ] {
-        let compilation =
-            cases::compiled(case, &Options::default().with_fma(fma).with_tuning(Tuning::default().with_unroll(unroll)));
+        let compilation = cases::compiled(
+            case,
+            &Options::default().with_fma(fma).with_tuning(Tuning::default().with_unroll(unroll)),
+        );
         let folder = folder(&format!("flags-{case}-{fma:?}"));
         cases::write(&folder, &compilation, "net");
         let calls = driver::calls(&compilation);
@@ -99,7 +110,8 @@ fn split_operations_stay_split_because_of_the_pragma() {
     fs::write(folder.join("without.c"), text.replace(pragma, "")).expect("written");
     let fused = |source: &str| {
         object(&folder, gcc, source, "net.o", &["-std=gnu11", "-O2", "-mfma"]);
-        let listing = String::from_utf8(succeed(&folder, "objdump", &["-d", "net.o"])).expect("ASCII");
+        let listing =
+            String::from_utf8(succeed(&folder, "objdump", &["-d", "net.o"])).expect("ASCII");
         listing.matches("vfmadd").count()
     };
     assert_eq!(fused("net.c"), 0);
@@ -111,7 +123,11 @@ fn split_operations_stay_split_because_of_the_pragma() {
 fn a_call_of_libm_would_be_seen() {
     let Some(gcc) = gcc() else { return };
     let folder = folder("foreign");
-    fs::write(folder.join("planted.c"), "#include <math.h>\nfloat f(float x) { return tanhf(x); }\n").expect("written");
+    fs::write(
+        folder.join("planted.c"),
+        "#include <math.h>\nfloat f(float x) { return tanhf(x); }\n",
+    )
+    .expect("written");
     object(&folder, gcc, "planted.c", "planted.o", &["-O2"]);
     if let Some(foreign) = foreign(&folder, "planted.o") {
         assert_eq!(foreign, ["tanhf"]);
@@ -153,7 +169,8 @@ int main() { return net_isa_available(net_isa_detect()) && net_isa_name(NET_ISA_
         .expect("written");
         for compiler in compilers() {
             object(&folder, compiler, "net.c", "net.o", &["-O1"]);
-            for standard in ["-std=c++11", "-std=gnu++20"].into_iter().filter(|_| has(compiler.cpp)) {
+            for standard in ["-std=c++11", "-std=gnu++20"].into_iter().filter(|_| has(compiler.cpp))
+            {
                 let arguments = [STRICT, &[standard, "main.cpp", "net.o", "-o", "main"]].concat();
                 succeed(&folder, compiler.cpp, &arguments);
                 succeed(&folder, "./main", &[]);
@@ -187,12 +204,19 @@ fn fast_math_is_refused_with_its_remedy() {
             assert!(!output.status.success(), "{} {flag}", compiler.c);
             let text = String::from_utf8_lossy(&output.stderr);
             assert!(text.contains("add -fno-fast-math for this file alone"), "{text}");
-            let line = "set_source_files_properties(net.c PROPERTIES COMPILE_OPTIONS -fno-fast-math)";
+            let line =
+                "set_source_files_properties(net.c PROPERTIES COMPILE_OPTIONS -fno-fast-math)";
             assert!(text.contains(line), "{text}");
         }
         // clang warns of the flag that another overrides
         for flag in FAST_MATH {
-            object(&folder, compiler, "net.c", "net.o", &["-fsyntax-only", flag, "-fno-fast-math", "-Wno-error"]);
+            object(
+                &folder,
+                compiler,
+                "net.c",
+                "net.o",
+                &["-fsyntax-only", flag, "-fno-fast-math", "-Wno-error"],
+            );
         }
         object(&folder, compiler, "net.c", "net.o", &["-Ofast", "-fno-fast-math", "-Wno-error"]);
         driver::check(&folder, compiler, &["net.o"], &calls);
@@ -218,7 +242,13 @@ fn narrow_weights_are_refused_where_the_most_significant_byte_is_first() {
     for (remedy, options) in all {
         let folder = folder("big-endian");
         cases::write(&folder, &cases::compiled("gru_cell_128_f32", &options), "net");
-        let big = ["-E", "-o", "/dev/null", "-Wno-builtin-macro-redefined", "-D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__"];
+        let big = [
+            "-E",
+            "-o",
+            "/dev/null",
+            "-Wno-builtin-macro-redefined",
+            "-D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__",
+        ];
         let output = run(&folder, gcc.c, &[&big[..], &["net.c"]].concat());
         let text = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.success(), remedy.is_empty(), "{text}");
@@ -233,8 +263,9 @@ fn vectors_that_flush_are_refused_where_nothing_takes_their_place() {
     let Some(gcc) = gcc() else { return };
     let folder = folder("flushing-vectors");
     fs::write(folder.join("arm_mve.h"), "").expect("the header of Helium's intrinsics");
-    let isas =
-        |names: &[&str]| Some(names.iter().map(|name| Isa::from_name(name).expect("an instruction set")).collect());
+    let isas = |names: &[&str]| {
+        Some(names.iter().map(|name| Isa::from_name(name).expect("an instruction set")).collect())
+    };
     let all = [
         (None, true),
         (isas(&[]), false),
@@ -248,9 +279,18 @@ fn vectors_that_flush_are_refused_where_nothing_takes_their_place() {
         for (machine, is_refused) in
             [("-D__ARM_FEATURE_MVE=3", !compiles), ("-D__ARM_NEON=1", !compiles), ("-DNONE", false)]
         {
-            let output = run(&folder, gcc.c, &["-E", "-o", "/dev/null", "-U__SSE2__", "-I.", machine, "net.c"]);
+            let output = run(
+                &folder,
+                gcc.c,
+                &["-E", "-o", "/dev/null", "-U__SSE2__", "-I.", machine, "net.c"],
+            );
             let text = String::from_utf8_lossy(&output.stderr);
-            assert_eq!(output.status.success(), !is_refused, "{:?} {machine}: {text}", options.machine.isas);
+            assert_eq!(
+                output.status.success(),
+                !is_refused,
+                "{:?} {machine}: {text}",
+                options.machine.isas
+            );
             assert_eq!(text.contains("generate it with scalar in --isa"), is_refused, "{text}");
         }
     }
@@ -344,10 +384,12 @@ fn weights_in_a_file() {
         assert!(!output.status.success(), "the weights cannot be found from here");
         for other in others {
             fs::write(folder.join("other.bin"), other).expect("written");
-            let output = run(&folder, compiler.c, &["-DNET_WEIGHTS_FILE=\"other.bin\"", "-c", "src/net.c"]);
+            let output =
+                run(&folder, compiler.c, &["-DNET_WEIGHTS_FILE=\"other.bin\"", "-c", "src/net.c"]);
             assert!(!output.status.success(), "{} bytes are not those of this source", other.len());
         }
-        fs::write(folder.join("embed.c"), "#ifndef __has_embed\n#error none\n#endif\n").expect("written");
+        fs::write(folder.join("embed.c"), "#ifndef __has_embed\n#error none\n#endif\n")
+            .expect("written");
         if run(&folder, compiler.c, &["-c", "embed.c"]).status.success() {
             object(&folder, compiler, "src/net.c", "net.o", &["-O2", "-DNET_EMBED"]);
             driver::check(&folder, compiler, &["net.o"], &calls);
@@ -374,8 +416,11 @@ fn files_do_not_meet() {
         main = format!("#include \"{case}.h\"\n{main}");
     }
     fs::write(folder.join("unit.c"), unit).expect("written");
-    fs::write(folder.join("main.c"), main + "int main(void) { return (int)gru_cell_lbr0_isa_detect() < 0; }\n")
-        .expect("written");
+    fs::write(
+        folder.join("main.c"),
+        main + "int main(void) { return (int)gru_cell_lbr0_isa_detect() < 0; }\n",
+    )
+    .expect("written");
     for compiler in compilers() {
         object(&folder, compiler, "unit.c", "unit.o", &["-O1"]);
         let mut objects = Vec::new();
@@ -405,7 +450,13 @@ fn a_file_that_includes_itself_is_found() {
     assert!(fs::read_to_string(&source).expect("written").contains("#include NET_FILE"));
     let renamed = folder.join("sources/renamed.c");
     for compiler in compilers() {
-        object(&folder, compiler, "sources/net.c", "net.o", &["-ffile-prefix-map=sources=elsewhere"]);
+        object(
+            &folder,
+            compiler,
+            "sources/net.c",
+            "net.o",
+            &["-ffile-prefix-map=sources=elsewhere"],
+        );
         fs::rename(&source, &renamed).expect("renamed");
         object(&folder, compiler, &renamed.to_string_lossy(), "renamed.o", &[]);
         let named = "-DNET_FILE=\"renamed.c\"";
@@ -460,12 +511,14 @@ fn no_name_becomes_code() {
             .replace("name=\"cell\"", &format!("name=\"{name}\""));
         let path = folder.join("model.xml");
         fs::write(&path, text).expect("written");
-        let (model, _) = cellc::internals::front::formats::read(&path, &Default::default()).expect("any name is read");
+        let (model, _) = cellc::internals::front::formats::read(&path, &Default::default())
+            .expect("any name is read");
         let options = Options::default()
             .with_name(Some("net".to_owned()))
             .with_language(cellc::Language::C)
             .with_isas(Some(vec![if i % 2 == 0 { &arch::AVX2 } else { &arch::AVX512 }]));
-        let compilation = cellc::internals::compile::compile(&model, &options).expect("any name is compiled");
+        let compilation =
+            cellc::internals::compile::compile(&model, &options).expect("any name is compiled");
         cases::write(&folder, &compilation, "net");
         for compiler in compilers() {
             object(&folder, compiler, "net.c", "net.o", &["-std=gnu11", "-fsyntax-only"]);
@@ -488,7 +541,8 @@ fn no_file_name_becomes_code() {
     let folder = folder("file-names");
     for stem in ["a b", "a\"b", "a\\b", "gr\u{fc}", "a'b", "a??)b", "a%sb"] {
         for weights_as in [WeightsAs::Inline, WeightsAs::File] {
-            let compilation = cases::compiled("gru_cell_min", &Options::default().with_weights_as(weights_as));
+            let compilation =
+                cases::compiled("gru_cell_min", &Options::default().with_weights_as(weights_as));
             cases::write(&folder, &compilation, stem);
             let calls = driver::calls(&compilation);
             fs::copy(folder.join(format!("{stem}.h")), folder.join("net.h")).expect("copied");
@@ -509,7 +563,11 @@ fn same_input_same_bytes() {
     for file in text() {
         let text = String::from_utf8(file.bytes.to_vec()).expect("C is text");
         assert!(text.is_ascii() && !text.contains(env!("CARGO_MANIFEST_DIR")), "{}", file.name);
-        assert!(text.lines().all(|line| line.len() <= 120 && line.trim_end() == line), "{}", file.name);
+        assert!(
+            text.lines().all(|line| line.len() <= 120 && line.trim_end() == line),
+            "{}",
+            file.name
+        );
     }
 }
 
@@ -519,7 +577,8 @@ fn any_list_of_instruction_sets() {
     for isas in [vec![], vec![&arch::AVX2], vec![&arch::AVX512]] {
         let folder = folder(&format!("isas-{}", isas.first().map_or("none", |isa| isa.name)));
         let only = isas.is_empty();
-        let compilation = cases::compiled("gru_cell_relu", &Options::default().with_isas(Some(isas)));
+        let compilation =
+            cases::compiled("gru_cell_relu", &Options::default().with_isas(Some(isas)));
         cases::write(&folder, &compilation, "net");
         if only {
             let text = fs::read_to_string(folder.join("net.c")).expect("written");
@@ -547,21 +606,37 @@ fn apples_weights_at_run_time() {
     ];
     // sums of two are rounded
     let value = |i: usize| ((i * 7919 + 12345) % 99991) as f32 / 49999.0 - 1.0;
-    let arrays: Vec<Vec<f32>> =
-        SIZES.iter().enumerate().map(|(k, (_, len))| (0..*len).map(|i| value(1000 * k + i)).collect()).collect();
+    let arrays: Vec<Vec<f32>> = SIZES
+        .iter()
+        .enumerate()
+        .map(|(k, (_, len))| (0..*len).map(|i| value(1000 * k + i)).collect())
+        .collect();
     let mut data = String::new();
     for ((name, _), values) in SIZES.iter().zip(&arrays) {
         let values: Vec<_> = values.iter().map(|value| format!("{value:e}f")).collect();
         data += &format!("static const float {name}[] = {{{}}};\n", values.join(", "));
     }
-    for gate in [AppleResetGate::BeforeMatMul, AppleResetGate::AfterMatMul, AppleResetGate::AfterMatMulOuterBias] {
+    for gate in [
+        AppleResetGate::BeforeMatMul,
+        AppleResetGate::AfterMatMul,
+        AppleResetGate::AfterMatMulOuterBias,
+    ] {
         let tensors = if gate == AppleResetGate::AfterMatMul { 4 } else { 3 };
         let folder = folder(&format!("apple-{gate:?}"));
         let given: Vec<&[f32]> = arrays[..tensors].iter().map(|values| &values[..]).collect();
-        let builder = Builder::apple_gru(5, 3, 4).batch(2).reset_gate(gate).language(Language::C).out_dir(&folder);
+        let builder = Builder::apple_gru(5, 3, 4)
+            .batch(2)
+            .reset_gate(gate)
+            .language(Language::C)
+            .out_dir(&folder);
         builder.clone().name("run_time").compile().expect("weights at run time");
-        builder.name("baked").weights_of(Framework::Apple, &given).compile().expect("weights in the source");
-        let weights: Vec<_> = SIZES[..tensors].iter().map(|(name, _)| format!(".{name} = {name}")).collect();
+        builder
+            .name("baked")
+            .weights_of(Framework::Apple, &given)
+            .compile()
+            .expect("weights in the source");
+        let weights: Vec<_> =
+            SIZES[..tensors].iter().map(|(name, _)| format!(".{name} = {name}")).collect();
         let main = format!(
             "#include \"baked.h\"
 #include \"run_time.h\"
@@ -600,19 +675,26 @@ int main(void) {{
 /// The C compiler takes a large model's weights in without reading them as text.
 #[test]
 fn the_file_of_weights_is_not_text() {
-    let compilation = cases::compiled("gru_cell_128_f32", &Options::default().with_weights_as(WeightsAs::File));
+    let compilation =
+        cases::compiled("gru_cell_128_f32", &Options::default().with_weights_as(WeightsAs::File));
     let source = compilation.emit("net").pop().expect("the source");
     let weights = compilation.packed.bytes.len();
     assert!(source.bytes.len() < weights, "{} bytes, and {weights} of weights", source.bytes.len());
     let names: Vec<_> = compilation.emit("net").into_iter().map(|file| file.name).collect();
-    assert_eq!(names, ["net.c.weights.bin", "net.h", "net.c"].map(|name| Path::new(name).display().to_string()));
+    assert_eq!(
+        names,
+        ["net.c.weights.bin", "net.h", "net.c"].map(|name| Path::new(name).display().to_string())
+    );
 }
 
 /// The bytes of a section of an object; 0 if it has none of that name.
 fn section(folder: &Path, object: &str, name: &str) -> usize {
-    let listing = String::from_utf8(succeed(folder, "objdump", &["-h", object])).expect("objdump prints ASCII");
+    let listing = String::from_utf8(succeed(folder, "objdump", &["-h", object]))
+        .expect("objdump prints ASCII");
     let rows = listing.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let size = |row: Vec<&str>| (row.get(1) == Some(&name)).then(|| usize::from_str_radix(row[2], 16).expect("a size"));
+    let size = |row: Vec<&str>| {
+        (row.get(1) == Some(&name)).then(|| usize::from_str_radix(row[2], 16).expect("a size"))
+    };
     rows.filter_map(size).sum()
 }
 
@@ -626,12 +708,15 @@ fn weights_go_to_the_section_that_is_named() {
     const ARM: Compiler = Compiler { c: "arm-none-eabi-gcc", cpp: "arm-none-eabi-g++" };
     let named = "-DNET_WEIGHTS_SECTION=\".qspi\"";
     for weights_as in [WeightsAs::Inline, WeightsAs::File] {
-        let compilation = cases::compiled("gru_cell_lbr1", &Options::default().with_weights_as(weights_as));
+        let compilation =
+            cases::compiled("gru_cell_lbr1", &Options::default().with_weights_as(weights_as));
         let bytes = compilation.packed.bytes.len();
         let folder = folder(&format!("sections-{weights_as:?}"));
         cases::write(&folder, &compilation, "net");
         let arm = has(ARM.c).then_some((ARM, "-mcpu=cortex-m4"));
-        for (compiler, machine) in compilers().into_iter().map(|compiler| (compiler, "-O1")).chain(arm) {
+        for (compiler, machine) in
+            compilers().into_iter().map(|compiler| (compiler, "-O1")).chain(arm)
+        {
             let sizes = |flag: &str| {
                 object(&folder, compiler, "net.c", "net.o", &["-std=c11", machine, flag]);
                 [".qspi", ".rodata"].map(|name| section(&folder, "net.o", name))
@@ -643,7 +728,10 @@ fn weights_go_to_the_section_that_is_named() {
             assert_eq!(alone, bytes, "{compiler:?} {weights_as:?}");
             // the weights are aligned to 64 bytes, behind what else is there
             let others = together - bytes;
-            assert!(rest <= others && others < rest + 64, "{compiler:?} {weights_as:?}: {rest}, {others} with weights");
+            assert!(
+                rest <= others && others < rest + 64,
+                "{compiler:?} {weights_as:?}: {rest}, {others} with weights"
+            );
             if compiler != ARM {
                 driver::check(&folder, compiler, &["net.o"], &driver::calls(&compilation));
             }
@@ -659,7 +747,12 @@ fn firmware_is_linked_as_the_page_says() {
     let page = fs::read_to_string(page).expect("the page");
     let block = |start: &str| {
         let mut blocks = page.split("```").skip(1).step_by(2);
-        blocks.find(|block| block.contains(start)).and_then(|block| block.split_once('\n')).expect(start).1.to_owned()
+        blocks
+            .find(|block| block.contains(start))
+            .and_then(|block| block.split_once('\n'))
+            .expect(start)
+            .1
+            .to_owned()
     };
     let compiler = "arm-none-eabi-gcc";
     if !has(compiler) || !has("nm") {
@@ -670,14 +763,22 @@ fn firmware_is_linked_as_the_page_says() {
     let target = Arch::from_name("cortex-m4f").expect("a target");
     case.target(target).language(Language::C).out_dir(&folder).compile().expect("it is compiled");
     let state = block("section(\".dtcm\")").replace("static gru net;", "gru net;");
-    let handler = block("DMA1_Stream5_IRQHandler").split_once("\n").expect("a function").1.to_owned();
+    let handler =
+        block("DMA1_Stream5_IRQHandler").split_once("\n").expect("a function").1.to_owned();
     let main = "int main(void) { gru_init(&net); for (;;) { } }";
-    let arrays = "float input[GRU_X_SIZE], output[GRU_H_OUT_SIZE];\nvoid DMA1_Stream5_IRQHandler(void);";
-    fs::write(folder.join("main.c"), format!("#include \"gru.h\"\n{arrays}\n{state}{handler}{main}\n"))
-        .expect("written");
+    let arrays =
+        "float input[GRU_X_SIZE], output[GRU_H_OUT_SIZE];\nvoid DMA1_Stream5_IRQHandler(void);";
+    fs::write(
+        folder.join("main.c"),
+        format!("#include \"gru.h\"\n{arrays}\n{state}{handler}{main}\n"),
+    )
+    .expect("written");
     fs::write(folder.join("firmware.ld"), block("MEMORY {")).expect("written");
-    let words: Vec<String> =
-        block("GRU_WEIGHTS_SECTION=\".qspi\"' -c").replace('\'', "").split_whitespace().map(str::to_owned).collect();
+    let words: Vec<String> = block("GRU_WEIGHTS_SECTION=\".qspi\"' -c")
+        .replace('\'', "")
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     succeed(&folder, words[0], &words[1..]);
     let (machine, _) = words[1..].split_at(3);
@@ -695,7 +796,8 @@ fn firmware_is_linked_as_the_page_says() {
     succeed(&folder, compiler, &[machine, &link].concat());
     let symbols = String::from_utf8(succeed(&folder, "nm", &["firmware"])).expect("ASCII");
     let at = |symbol: &str| {
-        let line = symbols.lines().find(|line| line.ends_with(&format!(" {symbol}"))).expect(symbol);
+        let line =
+            symbols.lines().find(|line| line.ends_with(&format!(" {symbol}"))).expect(symbol);
         u32::from_str_radix(&line[..8], 16).expect("an address") >> 24
     };
     let places = ["gru_weight_data", "net", "gru_step", "main"].map(at);
@@ -712,9 +814,12 @@ fn firmware_has_no_memory_of_its_own() {
     }
     for case in ["gru_cell_min", "stateful_gru", "ti_gru"] {
         let folder = folder(&format!("memory-{case}"));
-        let builder = Builder::new(cases::corpus().join(case).join("model.xml")).name("net").language(Language::C);
+        let builder = Builder::new(cases::corpus().join(case).join("model.xml"))
+            .name("net")
+            .language(Language::C);
         builder.interface("cellc_model.h").out_dir(&folder).compile().expect("it is compiled");
-        let flags = [STRICT, &["-mcpu=cortex-m4", "-std=c11", "-Os", "-c", "net.c", "-o", "net.o"]].concat();
+        let flags = [STRICT, &["-mcpu=cortex-m4", "-std=c11", "-Os", "-c", "net.c", "-o", "net.o"]]
+            .concat();
         succeed(&folder, compiler, &flags);
         let sizes = [".data", ".bss", ".rodata"].map(|name| section(&folder, "net.o", name));
         assert!(sizes[0] == 0 && sizes[1] == 0 && sizes[2] > 0, "{case}: {sizes:?}");

@@ -65,24 +65,40 @@ pub(crate) fn run(folder: &Path, program: &str, arguments: &[&str]) -> Output {
 pub(crate) fn succeed(folder: &Path, program: &str, arguments: &[&str]) -> Vec<u8> {
     let output = run(folder, program, arguments);
     let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{program} {} in {}:\n{text}", arguments.join(" "), folder.display());
+    assert!(
+        output.status.success(),
+        "{program} {} in {}:\n{text}",
+        arguments.join(" "),
+        folder.display()
+    );
     output.stdout
 }
 
 /// Compiles `source` to `object`.
-pub(crate) fn object(folder: &Path, compiler: Compiler, source: &str, object: &str, flags: &[&str]) {
+pub(crate) fn object(
+    folder: &Path,
+    compiler: Compiler,
+    source: &str,
+    object: &str,
+    flags: &[&str],
+) {
     // clang 19 warns of features of newer processors that it has read itself
     let native = flags.contains(&"-march=native") && compiler != GCC;
-    let quiet: &[&str] =
-        if native { &["-Wno-unknown-warning-option", "-Wno-invalid-feature-combination"] } else { &[] };
+    let quiet: &[&str] = if native {
+        &["-Wno-unknown-warning-option", "-Wno-invalid-feature-combination"]
+    } else {
+        &[]
+    };
     let arguments = [STRICT, &PLAIN, flags, quiet, &["-c", source, "-o", object]].concat();
     succeed(folder, compiler.c, &arguments);
 }
 
 /// The functions that an object offers to others, sorted.
 pub(crate) fn exported(folder: &Path, object: &str) -> Vec<String> {
-    let listing = String::from_utf8(succeed(folder, "nm", &["-g", "--defined-only", object])).expect("nm prints ASCII");
-    let mut names: Vec<_> = listing.lines().filter_map(|line| line.split_once(" T ")).map(|l| l.1.to_owned()).collect();
+    let listing = String::from_utf8(succeed(folder, "nm", &["-g", "--defined-only", object]))
+        .expect("nm prints ASCII");
+    let mut names: Vec<_> =
+        listing.lines().filter_map(|line| line.split_once(" T ")).map(|l| l.1.to_owned()).collect();
     names.sort();
     names
 }

@@ -5,15 +5,16 @@ mod work;
 use crate::kernel::Element;
 
 use super::{
-    Arch, ByLane, CAcross, CFlushes, CLoads, CVector, Condition, Detection, FOUR_LANES, GENERIC, Isa, ONE_LANE,
-    RustVector, SCALAR, SCALAR_FMA, SOFT, X86_64,
+    Arch, ByLane, CAcross, CFlushes, CLoads, CVector, Condition, Detection, FOUR_LANES, GENERIC,
+    Isa, ONE_LANE, RustVector, SCALAR, SCALAR_FMA, SOFT, X86_64,
 };
 
 /// Loads stand where they are needed.
 macro_rules! c_tuning_of_loads {
     () => {
         "\
-/* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, they do not fit the registers. */
+/* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, they do not \
+fit the registers. */
 #pragma GCC optimize(\"no-schedule-insns,no-tree-coalesce-vars\")
 "
     };
@@ -23,7 +24,8 @@ macro_rules! c_tuning_of_loads {
 macro_rules! c_tuning_of_products {
     () => {
         "\
-/* Products stand where they are computed: moved down to the sums that use them, they keep their factors in registers.
+/* Products stand where they are computed: moved down to the sums that use them, they keep their \
+factors in registers.
  * The same holds for values that only some paths need. */
 #pragma GCC optimize(\"no-tree-ter,no-tree-pre\")
 "
@@ -66,14 +68,18 @@ const LANES_4: CVector = CVector {
     div: "",
     max: "vbslq_f32(vcgtq_f32({0}, {1}), {0}, {1})",
     min: "vbslq_f32(vcltq_f32({0}, {1}), {0}, {1})",
-    max_magnitude: "vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), vreinterpretq_u32_f32({1})))",
+    max_magnitude: "vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), \
+        vreinterpretq_u32_f32({1})))",
     select_less: "vbslq_f32(vcltq_f32({0}, {1}), {2}, {3})",
-    flush: "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32({0}), vcaltq_f32({0}, vdupq_n_f32({1}))))",
+    flush: "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32({0}), vcaltq_f32({0}, \
+        vdupq_n_f32({1}))))",
     load_i8_pairs: "vreinterpretq_f32_s16(vmovl_s8(vld1_s8((const int8_t *)({0}))))",
     from_signed: "vcvtq_f32_s32((int32x4_t){0})",
-    dot_pairs: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmull_high_s16((int16x8_t){0}, (int16x8_t){1})))",
+    dot_pairs: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t){0}), \
+        vget_low_s16((int16x8_t){1})), vmull_high_s16((int16x8_t){0}, (int16x8_t){1})))",
     // no byte is -128: two products are 16 bits
-    dot_quads: "vpadalq_s16((int32x4_t){2}, vpaddq_s16(vmull_s8(vget_low_s8((int8x16_t){0}), vget_low_s8((int8x16_t){1})), vmull_high_s8((int8x16_t){0}, (int8x16_t){1})))",
+    dot_quads: "vpadalq_s16((int32x4_t){2}, vpaddq_s16(vmull_s8(vget_low_s8((int8x16_t){0}), \
+        vget_low_s8((int8x16_t){1})), vmull_high_s8((int8x16_t){0}, (int8x16_t){1})))",
     sums: "",
 };
 
@@ -92,7 +98,8 @@ const LANES_4_OF_ANY: CVector = CVector {
 /// Pairs of 16 bits. Each half of a vector of weights has one element per lane.
 const PAIRS_BY_LANE: ByLane = ByLane {
     in_word: 2,
-    c: "vmlal_high_laneq_s16(vmlal_laneq_s16((int32x4_t){2}, vget_low_s16((int16x8_t){0}), (int16x8_t){1}, {4}), (int16x8_t){0}, (int16x8_t){1}, {5})",
+    c: "vmlal_high_laneq_s16(vmlal_laneq_s16((int32x4_t){2}, vget_low_s16((int16x8_t){0}), \
+        (int16x8_t){1}, {4}), (int16x8_t){0}, (int16x8_t){1}, {5})",
     rust: "dot_apart_4",
 };
 
@@ -120,9 +127,11 @@ const LANES_2: CVector = CVector {
     div: "",
     max: "vbsl_f32(vcgt_f32({0}, {1}), {0}, {1})",
     min: "vbsl_f32(vclt_f32({0}, {1}), {0}, {1})",
-    max_magnitude: "vreinterpret_f32_u32(vmax_u32(vreinterpret_u32_f32(vabs_f32({0})), vreinterpret_u32_f32({1})))",
+    max_magnitude: "vreinterpret_f32_u32(vmax_u32(vreinterpret_u32_f32(vabs_f32({0})), \
+        vreinterpret_u32_f32({1})))",
     select_less: "vbsl_f32(vclt_f32({0}, {1}), {2}, {3})",
-    flush: "vreinterpret_f32_u32(vbic_u32(vreinterpret_u32_f32({0}), vcalt_f32({0}, vdup_n_f32({1}))))",
+    flush: "vreinterpret_f32_u32(vbic_u32(vreinterpret_u32_f32({0}), vcalt_f32({0}, \
+        vdup_n_f32({1}))))",
     load_i8_pairs: "",
     from_signed: "",
     dot_pairs: "",
@@ -151,7 +160,8 @@ const PAIRS_OF_32_BYTES: CLoads = CLoads {
     element: Element::I8Pair,
     count: Some(4),
     text: "\
-\x20   const int8x16_t low = vld1q_s8((const int8_t *)from), high = vld1q_s8((const int8_t *)from + 16);
+\x20   const int8x16_t low = vld1q_s8((const int8_t *)from), high = vld1q_s8((const int8_t *)from \
++ 16);
     *to0 = (TYPE)vmovl_s8(vget_low_s8(low));
     *to1 = (TYPE)vmovl_high_s8(low);
     *to2 = (TYPE)vmovl_s8(vget_low_s8(high));
@@ -174,10 +184,12 @@ const VECTORS_OF: [CLoads; 4] = {
         lanes: 4,
         element: Element::F32,
         count: None,
-        text: "    const float32x4xCOUNT_t all = vld1q_f32_xCOUNT(from);\nEACH     *to# = (TYPE)all.val[#];\n",
+        text: "    const float32x4xCOUNT_t all = vld1q_f32_xCOUNT(from);\nEACH     *to# = \
+            (TYPE)all.val[#];\n",
         list: "",
     };
-    let two = CLoads { count: Some(2), text: "EACH     *to# = (TYPE)vld1q_f32(from + 4 * #);\n", ..of };
+    let two =
+        CLoads { count: Some(2), text: "EACH     *to# = (TYPE)vld1q_f32(from + 4 * #);\n", ..of };
     [of, CLoads { element: Element::U32, ..of }, two, CLoads { element: Element::U32, ..two }]
 };
 
@@ -253,12 +265,14 @@ const RUST_ON_4: &[(&str, &str)] = &[
     ("min", "vbslq_f32(vcltq_f32(a, b), a, b)"),
     (
         "max_magnitude",
-        "vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(vabsq_f32(a)), vreinterpretq_u32_f32(b)))",
+        "vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(vabsq_f32(a)), \
+         vreinterpretq_u32_f32(b)))",
     ),
     ("select_less", "vbslq_f32(vcltq_f32(a, b), c, d)"),
     (
         "flush",
-        "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a), vcltq_f32(vabsq_f32(a), vdupq_n_f32(FLUSH_LIMIT))))",
+        "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a), vcltq_f32(vabsq_f32(a), \
+         vdupq_n_f32(FLUSH_LIMIT))))",
     ),
     ("to_bits", "vreinterpretq_u32_f32(a)"),
     ("from_bits", "vreinterpretq_f32_u32(a)"),
@@ -313,7 +327,10 @@ pub(super) static NEON_OF_ANY: Isa = Isa {
     name: "neon",
     fma: true,
     body_of: Some(&GENERIC),
-    detection: Detection::Compiling(Condition { c: "defined(__aarch64__)", rust: "target_arch = \"aarch64\"" }),
+    detection: Detection::Compiling(Condition {
+        c: "defined(__aarch64__)",
+        rust: "target_arch = \"aarch64\"",
+    }),
     rust_features: "neon",
     rust_mul_add: MUL_ADD,
     rust_vectors: &[RustVector { condition: "target_arch = \"aarch64\"", ..RUST_4 }],
@@ -347,7 +364,8 @@ pub static AARCH64: Arch = Arch {
 };
 
 /// Tuning for gcc in a file for any machine: loads stay next to their use.
-pub(super) const C_TUNING: &str = concat!("#if defined(__arm__)\n", c_tuning_of_helium!(), "#endif\n");
+pub(super) const C_TUNING: &str =
+    concat!("#if defined(__arm__)\n", c_tuning_of_helium!(), "#endif\n");
 
 /// Tuning for gcc, for a core with Helium.
 const HELIUM_C_TUNING: &str = c_tuning_of_helium!();
@@ -363,7 +381,8 @@ const SOFT_C_TUNING: &str = "\
 
 /// The condition for a fused multiply-add as a function call, or for Helium: gcc uses Helium on its
 /// own, and Helium flushes subnormal numbers to 0.
-const NO_FMA: &str = "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || defined(__ARM_FEATURE_MVE))";
+const NO_FMA: &str =
+    "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || defined(__ARM_FEATURE_MVE))";
 
 /// Cortex-M4 with its FPU.
 pub static CORTEX_M4F: Arch = Arch {
@@ -376,10 +395,18 @@ pub static CORTEX_M4F: Arch = Arch {
     c_tuning: &[FPU_C_TUNING],
     c_refused: (
         NO_FMA,
-        "compile it with -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0; for one with Helium, with --target cortex-m55",
+        "compile it with -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16; for a processor \
+         without an FPU, generate it with --target cortex-m3 or cortex-m0; for one with Helium, \
+         with --target cortex-m55",
     ),
     instructions: Some(work::ONE_LANE),
-    c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"],
+    c_compiler: &[
+        "arm-none-eabi-gcc",
+        "-mcpu=cortex-m4",
+        "-mthumb",
+        "-mfloat-abi=hard",
+        "-mfpu=fpv4-sp-d16",
+    ],
     begin: 1,
     ..ONE_LANE
 };
@@ -391,9 +418,17 @@ pub static CORTEX_M7: Arch = Arch {
     triples: &[],
     c_refused: (
         NO_FMA,
-        "compile it with -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-sp-d16; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0; for one with Helium, with --target cortex-m55",
+        "compile it with -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-sp-d16; for a processor \
+         without an FPU, generate it with --target cortex-m3 or cortex-m0; for one with Helium, \
+         with --target cortex-m55",
     ),
-    c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"],
+    c_compiler: &[
+        "arm-none-eabi-gcc",
+        "-mcpu=cortex-m7",
+        "-mthumb",
+        "-mfloat-abi=hard",
+        "-mfpu=fpv5-sp-d16",
+    ],
     begin: 2,
     ..CORTEX_M4F
 };
@@ -405,7 +440,9 @@ pub static CORTEX_M33: Arch = Arch {
     triples: &["thumbv8m.main-none-eabihf"],
     c_refused: (
         NO_FMA,
-        "compile it with -mcpu=cortex-m33 -mfloat-abi=hard; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0; for one with Helium, with --target cortex-m55",
+        "compile it with -mcpu=cortex-m33 -mfloat-abi=hard; for a processor without an FPU, \
+         generate it with --target cortex-m3 or cortex-m0; for one with Helium, with --target \
+         cortex-m55",
     ),
     c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard"],
     begin: 2,
@@ -431,12 +468,14 @@ const LANES_4_OF_HELIUM: CVector = CVector {
     div: "PREFIX_quotient({0}, {1})",
     max: "PREFIX_where_less({1}, {0}, {0}, {1})",
     min: "PREFIX_where_less({0}, {1}, {0}, {1})",
-    max_magnitude: "vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), vreinterpretq_u32_f32({1})))",
+    max_magnitude: "vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), \
+        vreinterpretq_u32_f32({1})))",
     select_less: "PREFIX_where_less({0}, {1}, {2}, {3})",
     flush: "PREFIX_not_below({0}, vdupq_n_f32({1}))",
     load_i8_pairs: "vreinterpretq_f32_s16(vldrbq_s16((const int8_t *)({0})))",
     from_signed: "vcvtq_f32_s32((int32x4_t){0})",
-    dot_pairs: "vaddq_s32((int32x4_t){2}, vaddq_s32(vmullbq_int_s16((int16x8_t){0}, (int16x8_t){1}), vmulltq_int_s16((int16x8_t){0}, (int16x8_t){1})))",
+    dot_pairs: "vaddq_s32((int32x4_t){2}, vaddq_s32(vmullbq_int_s16((int16x8_t){0}, \
+        (int16x8_t){1}), vmulltq_int_s16((int16x8_t){0}, (int16x8_t){1})))",
     dot_quads: "",
     sums: "",
 };
@@ -455,7 +494,10 @@ const ACROSS: CAcross = CAcross {
     beyond: "add %[weights], %[beyond]",
     begin: "dls lr, %[turns]\\n1:",
     end: "le lr, 1b",
-    meet: ["vmov %q[all][2], %q[all][0], %[sum0], %[sum2]", "vmov %q[all][3], %q[all][1], %[sum1], %[sum3]"],
+    meet: [
+        "vmov %q[all][2], %q[all][0], %[sum0], %[sum2]",
+        "vmov %q[all][3], %q[all][1], %[sum1], %[sum3]",
+    ],
     // widening loads of bytes need one of the first eight registers
     pointer_to_bytes: "+l",
     sum: "=&Te",
@@ -505,7 +547,11 @@ pub(super) static HELIUM_OF_ANY: Isa = Isa {
     c_across: None,
     c_vectors: &[CVector {
         // no byte is -128: two products are 16 bits
-        dot_quads: "vaddq_s32((int32x4_t){2}, vaddq_s32(vmovlbq_s16(vaddq_s16(vmullbq_int_s8((int8x16_t){0}, (int8x16_t){1}), vmulltq_int_s8((int8x16_t){0}, (int8x16_t){1}))), vmovltq_s16(vaddq_s16(vmullbq_int_s8((int8x16_t){0}, (int8x16_t){1}), vmulltq_int_s8((int8x16_t){0}, (int8x16_t){1})))))",
+        dot_quads: "vaddq_s32((int32x4_t){2}, \
+            vaddq_s32(vmovlbq_s16(vaddq_s16(vmullbq_int_s8((int8x16_t){0}, (int8x16_t){1}), \
+            vmulltq_int_s8((int8x16_t){0}, (int8x16_t){1}))), \
+            vmovltq_s16(vaddq_s16(vmullbq_int_s8((int8x16_t){0}, (int8x16_t){1}), \
+            vmulltq_int_s8((int8x16_t){0}, (int8x16_t){1})))))",
         ..LANES_4_OF_HELIUM
     }],
     ..HELIUM
@@ -528,8 +574,10 @@ pub static CORTEX_M55: Arch = Arch {
     isas: &[&HELIUM],
     c_tuning: &[HELIUM_C_TUNING],
     c_refused: (
-        "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || (defined(__clang__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)))",
-        "compile it with -mcpu=cortex-m55 -mfloat-abi=hard, with clang -mcpu=cortex-m55+nomve.fp; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0",
+        "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || (defined(__clang__) && \
+         defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)))",
+        "compile it with -mcpu=cortex-m55 -mfloat-abi=hard, with clang -mcpu=cortex-m55+nomve.fp; \
+         for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0",
     ),
     c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"],
     begin: 2,
@@ -570,10 +618,17 @@ const LANES_4_OF_ARMV7: CVector = CVector {
     mul: "vmulq_f32({0}, {1})",
     div: "PREFIX_quotient({0}, {1})",
     // as integers, never subnormal
-    flush: "vreinterpretq_f32_u32(vbicq_u32(\n        vreinterpretq_u32_f32({0}),\n        vcltq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), vreinterpretq_u32_f32(vdupq_n_f32({1})))\n    ))",
-    from_signed: "vcvtq_f32_s32(vcombine_s32(vpadd_s32(vget_low_s32({0}.first), vget_high_s32({0}.first)), vpadd_s32(vget_low_s32({0}.second), vget_high_s32({0}.second))))",
-    dot_pairs: "vmlal_s16({2}.first, vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmlal_s16({2}.second, vget_high_s16((int16x8_t){0}), vget_high_s16((int16x8_t){1}))",
-    dot_quads: "vpadalq_s16({2}.first, vmull_s8(vget_low_s8((int8x16_t){0}), vget_low_s8((int8x16_t){1}))), vpadalq_s16({2}.second, vmull_s8(vget_high_s8((int8x16_t){0}), vget_high_s8((int8x16_t){1})))",
+    flush: "vreinterpretq_f32_u32(vbicq_u32(\n        vreinterpretq_u32_f32({0}),\n        \
+        vcltq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), \
+        vreinterpretq_u32_f32(vdupq_n_f32({1})))\n    ))",
+    from_signed: "vcvtq_f32_s32(vcombine_s32(vpadd_s32(vget_low_s32({0}.first), \
+        vget_high_s32({0}.first)), vpadd_s32(vget_low_s32({0}.second), \
+        vget_high_s32({0}.second))))",
+    dot_pairs: "vmlal_s16({2}.first, vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), \
+        vmlal_s16({2}.second, vget_high_s16((int16x8_t){0}), vget_high_s16((int16x8_t){1}))",
+    dot_quads: "vpadalq_s16({2}.first, vmull_s8(vget_low_s8((int8x16_t){0}), \
+        vget_low_s8((int8x16_t){1}))), vpadalq_s16({2}.second, \
+        vmull_s8(vget_high_s8((int8x16_t){0}), vget_high_s8((int8x16_t){1})))",
     sums: "int32x4_t first, second;",
     ..LANES_4
 };
@@ -629,7 +684,8 @@ pub(super) static NEON_FMA: Isa = Isa {
     c_flags: Some(&["-mfpu=neon-vfpv4"]),
     c_vectors: &[CVector { mul_add: LANES_4.mul_add, ..LANES_4_OF_ARMV7 }],
     detection: Detection::Compiling(Condition {
-        c: "defined(__arm__) && defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN) && defined(__ARM_FEATURE_FMA)",
+        c: "defined(__arm__) && defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN) && \
+            defined(__ARM_FEATURE_FMA)",
         rust: "",
     }),
     ..NEON_OF_ARMV7
@@ -638,7 +694,10 @@ pub(super) static NEON_FMA: Isa = Isa {
 /// One lane with a fused multiply-add instruction.
 static SCALAR_FMA_OF_ARMV7: Isa = Isa {
     body_of: Some(&SCALAR),
-    detection: Detection::Compiling(Condition { c: "defined(__arm__) && defined(__ARM_FEATURE_FMA)", rust: "" }),
+    detection: Detection::Compiling(Condition {
+        c: "defined(__arm__) && defined(__ARM_FEATURE_FMA)",
+        rust: "",
+    }),
     c_flags: Some(&["-mfpu=vfpv4-d16"]),
     ..SCALAR_FMA
 };

@@ -2,7 +2,9 @@
 
 mod work;
 
-use super::{Arch, CVector, Condition, Detection, FOUR_LANES, GENERIC, Isa, ONE_LANE, SCALAR_FMA, SOFT};
+use super::{
+    Arch, CVector, Condition, Detection, FOUR_LANES, GENERIC, Isa, ONE_LANE, SCALAR_FMA, SOFT,
+};
 
 /// Tuning for gcc.
 const C_TUNING: &str = "\

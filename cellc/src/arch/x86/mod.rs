@@ -10,20 +10,23 @@ use super::{Arch, Condition, Costs, Detection, GENERIC, Isa, Processor, Question
 /// stores longer vectors on the stack with aligned moves (gcc bug 54412).
 const C_ASKED: &str = "\
 defined(__x86_64__) \\
-    && (defined(__clang__) || !(defined(_WIN64) || defined(__CYGWIN__)) || defined(CELLC_UNALIGNED_VECTOR_MOVES))";
+    && (defined(__clang__) || !(defined(_WIN64) || defined(__CYGWIN__)) || \
+    defined(CELLC_UNALIGNED_VECTOR_MOVES))";
 
 /// C: the condition for run-time detection with a compiler with VNNI of both vector lengths.
 const C_ASKED_VNNI: &str = "\
 defined(__x86_64__) \\
     && (defined(__clang__) ? __clang_major__ >= 13 \\
-                           : __GNUC__ >= 11 && (!(defined(_WIN64) || defined(__CYGWIN__)) || defined(CELLC_UNALIGNED_VECTOR_MOVES)))";
+                           : __GNUC__ >= 11 && (!(defined(_WIN64) || defined(__CYGWIN__)) || \
+                           defined(CELLC_UNALIGNED_VECTOR_MOVES)))";
 
 /// C: the condition for run-time detection of tiles: Linux must permit tiles.
 const C_ASKED_AMX: &str = "\
 defined(__x86_64__) && defined(__linux__) && defined(__LP64__) \\
     && (defined(__clang__) ? __clang_major__ >= 13 : __GNUC__ >= 11)";
 
-/// Detection by the features of [`CPUID`], by bits of leaf 7 in ebx, and of XCR0, the registers saved
+/// Detection by the features of [`CPUID`], by bits of leaf 7 in ebx, and of XCR0, the registers
+/// saved
 /// by the operating system. C conditions on other registers of leaf 7 are spelled out. Rust has one
 /// function per instruction set.
 macro_rules! cpuid {
@@ -92,10 +95,15 @@ pub static X86_64: Arch = Arch {
     c_tuning: &[C_TUNING],
     c_float_flags: "32-bit x86: -msse2 -mfpmath=sse",
     c_refused: ("", ""),
-    rust_refused: ("not(target_arch = \"x86_64\")", "compile it for x86-64, or generate it with --target any"),
+    rust_refused: (
+        "not(target_arch = \"x86_64\")",
+        "compile it for x86-64, or generate it with --target any",
+    ),
     c_baseline_refused: (
-        "(defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)) || (defined(__ARM_NEON) && !defined(__aarch64__))",
-        "vectors make 0 of subnormal numbers here; generate it with scalar in --isa, or without --isa",
+        "(defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)) || (defined(__ARM_NEON) && \
+         !defined(__aarch64__))",
+        "vectors make 0 of subnormal numbers here; generate it with scalar in --isa, or without \
+         --isa",
     ),
     c_rows: "",
     // loads of state vectors that straddle two cache lines take twice as long
@@ -180,7 +188,14 @@ pub static AVX512: Isa = Isa {
     registers: 32,
     integer_registers: 32,
     // as AVX2; F (16), DQ (17), BW (30), VL (31); the state of vectors of 512 bits
-    detection: cpuid!(C_ASKED, "0xc0030020", "0xe6", "", "has_avx512()", include_str!("text/has_avx512.rs")),
+    detection: cpuid!(
+        C_ASKED,
+        "0xc0030020",
+        "0xe6",
+        "",
+        "has_avx512()",
+        include_str!("text/has_avx512.rs")
+    ),
     rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
     c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
     rust_vectors: &vectors::RUST_AVX512,

@@ -19,14 +19,20 @@ const LANES_16: CVector = CVector {
     div: "",
     max: "_mm512_max_ps({0}, {1})",
     min: "_mm512_min_ps({0}, {1})",
-    max_magnitude: "_mm512_castsi512_ps(_mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps({0})), _mm512_castps_si512({1})))",
+    max_magnitude: "_mm512_castsi512_ps(_mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps({0})), \
+        _mm512_castps_si512({1})))",
     select_less: "_mm512_mask_blend_ps(_mm512_cmp_ps_mask({0}, {1}, _CMP_LT_OQ), {3}, {2})",
-    flush: "_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(_mm512_abs_ps({0}), _mm512_set1_ps({1}), _CMP_NLT_UQ), {0})",
-    load_i8_pairs: "_mm512_castsi512_ps(_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)({0}))))",
+    flush: "_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(_mm512_abs_ps({0}), _mm512_set1_ps({1}), \
+        _CMP_NLT_UQ), {0})",
+    load_i8_pairs: "_mm512_castsi512_ps(_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i \
+        *)({0}))))",
     from_signed: "_mm512_cvtepi32_ps((__m512i){0})",
     dot_pairs: "_mm512_add_epi32((__m512i){2}, _mm512_madd_epi16((__m512i){0}, (__m512i){1}))",
     // moves the signs of elements to the weights, none of which is -128
-    dot_quads: "_mm512_add_epi32((__m512i){2}, _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8((__m512i){1}), _mm512_mask_sub_epi8((__m512i){0}, _mm512_movepi8_mask((__m512i){1}), _mm512_setzero_si512(), (__m512i){0})), _mm512_set1_epi16(1)))",
+    dot_quads: "_mm512_add_epi32((__m512i){2}, \
+        _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8((__m512i){1}), \
+        _mm512_mask_sub_epi8((__m512i){0}, _mm512_movepi8_mask((__m512i){1}), \
+        _mm512_setzero_si512(), (__m512i){0})), _mm512_set1_epi16(1)))",
     sums: "",
 };
 
@@ -49,11 +55,15 @@ const LANES_8: CVector = CVector {
     min: "_mm256_min_ps({0}, {1})",
     max_magnitude: "_mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), {0})), _mm256_castps_si256({1})))",
     select_less: "_mm256_blendv_ps({3}, {2}, _mm256_cmp_ps({0}, {1}, _CMP_LT_OQ))",
-    flush: "_mm256_andnot_ps(\n        _mm256_cmp_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), {0}), _mm256_set1_ps({1}), _CMP_LT_OQ),\n        {0}\n    )",
-    load_i8_pairs: "_mm256_castsi256_ps(_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)({0}))))",
+    flush: "_mm256_andnot_ps(\n        _mm256_cmp_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), {0}), \
+        _mm256_set1_ps({1}), _CMP_LT_OQ),\n        {0}\n    )",
+    load_i8_pairs: "_mm256_castsi256_ps(_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i \
+        *)({0}))))",
     from_signed: "_mm256_cvtepi32_ps((__m256i){0})",
     dot_pairs: "_mm256_add_epi32((__m256i){2}, _mm256_madd_epi16((__m256i){0}, (__m256i){1}))",
-    dot_quads: "_mm256_add_epi32((__m256i){2}, _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_abs_epi8((__m256i){1}), _mm256_sign_epi8((__m256i){0}, (__m256i){1})), _mm256_set1_epi16(1)))",
+    dot_quads: "_mm256_add_epi32((__m256i){2}, \
+        _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_abs_epi8((__m256i){1}), \
+        _mm256_sign_epi8((__m256i){0}, (__m256i){1})), _mm256_set1_epi16(1)))",
     sums: "",
 };
 
@@ -76,11 +86,14 @@ const LANES_4: CVector = CVector {
     min: "_mm_min_ps({0}, {1})",
     max_magnitude: "_mm_castsi128_ps(_mm_max_epi32(_mm_castps_si128(_mm_andnot_ps(_mm_set1_ps(-0.0f), {0})), _mm_castps_si128({1})))",
     select_less: "_mm_blendv_ps({3}, {2}, _mm_cmplt_ps({0}, {1}))",
-    flush: "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0f), {0}), _mm_set1_ps({1})), {0})",
+    flush: "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0f), {0}), _mm_set1_ps({1})), \
+        {0})",
     load_i8_pairs: "_mm_castsi128_ps(_mm_cvtepi8_epi16(_mm_loadl_epi64((const __m128i *)({0}))))",
     from_signed: "_mm_cvtepi32_ps((__m128i){0})",
     dot_pairs: "_mm_add_epi32((__m128i){2}, _mm_madd_epi16((__m128i){0}, (__m128i){1}))",
-    dot_quads: "_mm_add_epi32((__m128i){2}, _mm_madd_epi16(_mm_maddubs_epi16(_mm_abs_epi8((__m128i){1}), _mm_sign_epi8((__m128i){0}, (__m128i){1})), _mm_set1_epi16(1)))",
+    dot_quads: "_mm_add_epi32((__m128i){2}, \
+        _mm_madd_epi16(_mm_maddubs_epi16(_mm_abs_epi8((__m128i){1}), _mm_sign_epi8((__m128i){0}, \
+        (__m128i){1})), _mm_set1_epi16(1)))",
     sums: "",
 };
 
@@ -161,8 +174,15 @@ const ON_SSE2: &[(&str, &str)] = &[
         "max_magnitude",
         "{ let (a, b) = (_mm_and_si128(_mm_castps_si128(a), _mm_set1_epi32(0x7fff_ffff)), _mm_castps_si128(b)); let greater = _mm_cmpgt_epi32(a, b); _mm_castsi128_ps(_mm_or_si128(_mm_and_si128(greater, a), _mm_andnot_si128(greater, b))) }",
     ),
-    ("select_less", "{ let less = _mm_cmplt_ps(a, b); _mm_or_ps(_mm_and_ps(less, c), _mm_andnot_ps(less, d)) }"),
-    ("flush", "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0), a), _mm_set1_ps(FLUSH_LIMIT)), a)"),
+    (
+        "select_less",
+        "{ let less = _mm_cmplt_ps(a, b); _mm_or_ps(_mm_and_ps(less, c), _mm_andnot_ps(less, d)) }",
+    ),
+    (
+        "flush",
+        "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0), a), \
+         _mm_set1_ps(FLUSH_LIMIT)), a)",
+    ),
     (
         "dot_quads",
         "{ let (a_low, a_high) = (_mm_srai_epi16::<8>(_mm_unpacklo_epi8(a, a)), _mm_srai_epi16::<8>(_mm_unpackhi_epi8(a, a))); let (b_low, b_high) = (_mm_srai_epi16::<8>(_mm_unpacklo_epi8(b, b)), _mm_srai_epi16::<8>(_mm_unpackhi_epi8(b, b))); let (low, high) = (_mm_castsi128_ps(_mm_madd_epi16(a_low, b_low)), _mm_castsi128_ps(_mm_madd_epi16(a_high, b_high))); let sums = _mm_add_epi32(_mm_castps_si128(_mm_shuffle_ps::<0x88>(low, high)), _mm_castps_si128(_mm_shuffle_ps::<0xdd>(low, high))); _mm_add_epi32(c, sums) }",
@@ -178,13 +198,19 @@ const ON_4: &[(&str, &str)] = &[
     ("mul_add", "_mm_fmadd_ps(a, b, c)"),
     (
         "max_magnitude",
-        "_mm_castsi128_ps(_mm_max_epi32(_mm_castps_si128(_mm_andnot_ps(_mm_set1_ps(-0.0), a)), _mm_castps_si128(b)))",
+        "_mm_castsi128_ps(_mm_max_epi32(_mm_castps_si128(_mm_andnot_ps(_mm_set1_ps(-0.0), a)), \
+         _mm_castps_si128(b)))",
     ),
     ("select_less", "_mm_blendv_ps(d, c, _mm_cmplt_ps(a, b))"),
-    ("flush", "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0), a), _mm_set1_ps(FLUSH_LIMIT)), a)"),
+    (
+        "flush",
+        "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0), a), \
+         _mm_set1_ps(FLUSH_LIMIT)), a)",
+    ),
     (
         "dot_quads",
-        "_mm_add_epi32(c, _mm_madd_epi16(_mm_maddubs_epi16(_mm_abs_epi8(b), _mm_sign_epi8(a, b)), _mm_set1_epi16(1)))",
+        "_mm_add_epi32(c, _mm_madd_epi16(_mm_maddubs_epi16(_mm_abs_epi8(b), _mm_sign_epi8(a, b)), \
+         _mm_set1_epi16(1)))",
     ),
 ];
 
@@ -226,11 +252,13 @@ const ON_8: &[(&str, &str)] = &[
     ("select_less", "_mm256_blendv_ps(d, c, _mm256_cmp_ps::<{ _CMP_LT_OQ }>(a, b))"),
     (
         "flush",
-        "_mm256_andnot_ps(_mm256_cmp_ps::<{ _CMP_LT_OQ }>(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a), _mm256_set1_ps(FLUSH_LIMIT)), a)",
+        "_mm256_andnot_ps(_mm256_cmp_ps::<{ _CMP_LT_OQ }>(_mm256_andnot_ps(_mm256_set1_ps(-0.0), \
+         a), _mm256_set1_ps(FLUSH_LIMIT)), a)",
     ),
     (
         "dot_quads",
-        "_mm256_add_epi32(c, _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_abs_epi8(b), _mm256_sign_epi8(a, b)), _mm256_set1_epi16(1)))",
+        "_mm256_add_epi32(c, _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_abs_epi8(b), \
+         _mm256_sign_epi8(a, b)), _mm256_set1_epi16(1)))",
     ),
 ];
 
@@ -263,42 +291,59 @@ const BITS_512: &[(&str, &str)] = &[
 const ON_16: &[(&str, &str)] = &[
     ("from_halves", "_mm512_cvtph_ps(_mm256_loadu_si256(a.as_ptr().cast()))"),
     ("from_bytes", "_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(a.as_ptr().cast())))"),
-    ("from_pairs", "_mm512_castsi512_ps(_mm512_cvtepi8_epi16(_mm256_loadu_si256(a.as_ptr().cast())))"),
+    (
+        "from_pairs",
+        "_mm512_castsi512_ps(_mm512_cvtepi8_epi16(_mm256_loadu_si256(a.as_ptr().cast())))",
+    ),
     ("mul_add", "_mm512_fmadd_ps(a, b, c)"),
     (
         "max_magnitude",
-        "_mm512_castsi512_ps(_mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps(a)), _mm512_castps_si512(b)))",
+        "_mm512_castsi512_ps(_mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps(a)), \
+         _mm512_castps_si512(b)))",
     ),
     ("select_less", "_mm512_mask_blend_ps(_mm512_cmp_ps_mask::<{ _CMP_LT_OQ }>(a, b), d, c)"),
     (
         "flush",
-        "_mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<{ _CMP_NLT_UQ }>(_mm512_abs_ps(a), _mm512_set1_ps(FLUSH_LIMIT)), a)",
+        "_mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<{ _CMP_NLT_UQ }>(_mm512_abs_ps(a), \
+         _mm512_set1_ps(FLUSH_LIMIT)), a)",
     ),
     (
         "dot_quads",
-        "_mm512_add_epi32(c, _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8(b), _mm512_mask_sub_epi8(a, _mm512_movepi8_mask(b), _mm512_setzero_si512(), a)), _mm512_set1_epi16(1)))",
+        "_mm512_add_epi32(c, _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8(b), \
+         _mm512_mask_sub_epi8(a, _mm512_movepi8_mask(b), _mm512_setzero_si512(), a)), \
+         _mm512_set1_epi16(1)))",
     ),
 ];
 
 /// Rust: dot products of AVX-512 VNNI.
-const VNNI_4: &[(&str, &str)] =
-    &[("dot_pairs", "_mm_dpwssd_epi32(c, a, b)"), ("dot_unsigned_quads", "_mm_dpbusd_epi32(c, b, a)")];
+const VNNI_4: &[(&str, &str)] = &[
+    ("dot_pairs", "_mm_dpwssd_epi32(c, a, b)"),
+    ("dot_unsigned_quads", "_mm_dpbusd_epi32(c, b, a)"),
+];
 
 /// Rust: dot products of AVX-512 VNNI.
-const VNNI_8: &[(&str, &str)] =
-    &[("dot_pairs", "_mm256_dpwssd_epi32(c, a, b)"), ("dot_unsigned_quads", "_mm256_dpbusd_epi32(c, b, a)")];
+const VNNI_8: &[(&str, &str)] = &[
+    ("dot_pairs", "_mm256_dpwssd_epi32(c, a, b)"),
+    ("dot_unsigned_quads", "_mm256_dpbusd_epi32(c, b, a)"),
+];
 
 /// Rust: dot products of AVX-512 VNNI.
-const VNNI_16: &[(&str, &str)] =
-    &[("dot_pairs", "_mm512_dpwssd_epi32(c, a, b)"), ("dot_unsigned_quads", "_mm512_dpbusd_epi32(c, b, a)")];
+const VNNI_16: &[(&str, &str)] = &[
+    ("dot_pairs", "_mm512_dpwssd_epi32(c, a, b)"),
+    ("dot_unsigned_quads", "_mm512_dpbusd_epi32(c, b, a)"),
+];
 
 /// Rust: dot products of AVX-VNNI.
-const AVX_VNNI_4: &[(&str, &str)] =
-    &[("dot_pairs", "_mm_dpwssd_avx_epi32(c, a, b)"), ("dot_unsigned_quads", "_mm_dpbusd_avx_epi32(c, b, a)")];
+const AVX_VNNI_4: &[(&str, &str)] = &[
+    ("dot_pairs", "_mm_dpwssd_avx_epi32(c, a, b)"),
+    ("dot_unsigned_quads", "_mm_dpbusd_avx_epi32(c, b, a)"),
+];
 
 /// Rust: dot products of AVX-VNNI.
-const AVX_VNNI_8: &[(&str, &str)] =
-    &[("dot_pairs", "_mm256_dpwssd_avx_epi32(c, a, b)"), ("dot_unsigned_quads", "_mm256_dpbusd_avx_epi32(c, b, a)")];
+const AVX_VNNI_8: &[(&str, &str)] = &[
+    ("dot_pairs", "_mm256_dpwssd_avx_epi32(c, a, b)"),
+    ("dot_unsigned_quads", "_mm256_dpbusd_avx_epi32(c, b, a)"),
+];
 
 /// Rust: SSE2, available on every x86-64. For bodies shared with other machines.
 pub(in crate::arch) static SSE2: [RustVector; 1] = [RustVector {
@@ -311,7 +356,10 @@ pub(in crate::arch) static SSE2: [RustVector; 1] = [RustVector {
 }];
 
 /// Rust: a register of `lanes` lanes, for bodies for x86-64 only.
-const fn register(lanes: usize, operations: &'static [&'static [(&'static str, &'static str)]]) -> RustVector {
+const fn register(
+    lanes: usize,
+    operations: &'static [&'static [(&'static str, &'static str)]],
+) -> RustVector {
     let (register, integers) = match lanes {
         4 => ("__m128", "__m128i"),
         8 => ("__m256", "__m256i"),
@@ -325,8 +373,11 @@ pub(in crate::arch) static RUST_AVX2: [RustVector; 2] =
     [register(8, &[ON_8, BITS_256]), register(4, &[ON_4, BITS_128])];
 
 /// Rust: AVX-512.
-pub(in crate::arch) static RUST_AVX512: [RustVector; 3] =
-    [register(16, &[ON_16, BITS_512]), register(8, &[ON_8, BITS_256]), register(4, &[ON_4, BITS_128])];
+pub(in crate::arch) static RUST_AVX512: [RustVector; 3] = [
+    register(16, &[ON_16, BITS_512]),
+    register(8, &[ON_8, BITS_256]),
+    register(4, &[ON_4, BITS_128]),
+];
 
 /// Rust: AVX2 with AVX-VNNI.
 pub(in crate::arch) static RUST_AVX_VNNI: [RustVector; 2] =

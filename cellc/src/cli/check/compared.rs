@@ -24,7 +24,13 @@ pub(super) struct Compared {
 
 impl Compared {
     /// Adds a step whose last axis has `columns` elements.
-    pub(super) fn add(&mut self, recorded: &[f64], got: &[f32], columns: usize, threshold: Option<f64>) {
+    pub(super) fn add(
+        &mut self,
+        recorded: &[f64],
+        got: &[f32],
+        columns: usize,
+        threshold: Option<f64>,
+    ) {
         for (&recorded, &got) in recorded.iter().zip(got) {
             let distance = error(recorded, got);
             self.error = self.error.max(distance);
@@ -37,7 +43,8 @@ impl Compared {
                 self.product += recorded * got;
             }
             self.elements += 1;
-            self.other_sides += usize::from(threshold.is_some_and(|at| (recorded > at) != (got > at)));
+            self.other_sides +=
+                usize::from(threshold.is_some_and(|at| (recorded > at) != (got > at)));
         }
         if columns > 1 {
             let exact: Vec<f64> = got.iter().map(|&v| f64::from(v)).collect();
@@ -88,7 +95,9 @@ mod tests {
         assert_eq!((compared.rows, compared.other_places), (4, 1));
         let squares: f64 = 0.0625 + 0.140625;
         assert!((compared.rms() - (squares / 8.0).sqrt()).abs() < 1e-15);
-        assert!((compared.snr() - 10.0 * ((1.3125 + 0.3125 + 0.3125) / squares).log10()).abs() < 1e-12);
+        assert!(
+            (compared.snr() - 10.0 * ((1.3125 + 0.3125 + 0.3125) / squares).log10()).abs() < 1e-12
+        );
     }
 
     #[test]

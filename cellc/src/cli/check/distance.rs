@@ -23,8 +23,12 @@ mod tests {
         assert_eq!(error(f64::NAN, f32::NAN), 0.0);
         assert_eq!(error(f64::INFINITY, f32::INFINITY), 0.0);
         assert_eq!(error(1e300, f32::INFINITY), 0.0);
-        for (exact, got) in [(f64::NAN, 1.0), (1.0, f32::NAN), (1.0, f32::INFINITY), (f64::INFINITY, f32::NEG_INFINITY)]
-        {
+        for (exact, got) in [
+            (f64::NAN, 1.0),
+            (1.0, f32::NAN),
+            (1.0, f32::INFINITY),
+            (f64::INFINITY, f32::NEG_INFINITY),
+        ] {
             assert_eq!(error(exact, got), f64::INFINITY);
         }
     }

@@ -79,7 +79,8 @@ impl<'a> Inputs<'a> {
                 let (_, call) = self.call.as_ref().expect("it was read");
                 let fresh = step == 0 || frame == 0 && model.steps.is_some();
                 let mut changed = Vec::new();
-                for (i, (parameter, values)) in model.parameters.iter().zip(parameters).enumerate() {
+                for (i, (parameter, values)) in model.parameters.iter().zip(parameters).enumerate()
+                {
                     let state = model.states.iter().position(|pair| pair.parameter == i);
                     *values = match (state, &call.inputs[i]) {
                         // within a call the state continues from step to step
@@ -112,9 +113,12 @@ impl<'a> Inputs<'a> {
             *values = match (state, parameter.largest_drawn()) {
                 _ if parameter.weight && step > 0 => continue,
                 // as PyTorch initialises weights: sums stay of order 1 for every size
-                _ if parameter.weight => Numbers::Floats(
-                    random.even(len, parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip())),
-                ),
+                _ if parameter.weight => {
+                    Numbers::Floats(random.even(
+                        len,
+                        parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip()),
+                    ))
+                }
                 (None, Some(most)) => Numbers::Integers(random.lengths(len, most)),
                 (None, None) if held.contains(&i) => Numbers::Floats(random.varied(len, range.h)),
                 (None, None) => Numbers::Floats(random.varied(len, range.x)),

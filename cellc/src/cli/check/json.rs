@@ -96,7 +96,11 @@ pub(super) fn text(arguments: &CheckArguments, source: &Source, all: &[Checked])
         passed: far.is_empty() && !all.iter().any(Checked::is_broken),
         above_max_error: far
             .iter()
-            .map(|far| TooFar { precision: far.precision.name(), output: far.output, error: far.error })
+            .map(|far| TooFar {
+                precision: far.precision.name(),
+                output: far.output,
+                error: far.error,
+            })
             .collect(),
         precisions: all.iter().map(|checked| precision(arguments, checked)).collect(),
     };

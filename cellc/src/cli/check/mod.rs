@@ -70,7 +70,9 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
                 "--output is what was recorded for given inputs: add --input or --inputs".into(),
             ));
         }
-        None if arguments.threshold.is_some() => return Err(Failure::Usage(NOTHING_RECORDED.into())),
+        None if arguments.threshold.is_some() => {
+            return Err(Failure::Usage(NOTHING_RECORDED.into()));
+        }
         None => Source::Drawn { seed: arguments.seed, range: arguments.range },
     };
     let precisions = arguments.model.precisions();
@@ -104,7 +106,9 @@ const NOTHING_RECORDED: &str = "--threshold counts decisions that differ from a 
 
 /// The notice for a recording of calls with one step each, though the number of steps is open.
 pub(in crate::cli) fn single_steps(files: usize) -> Diagnostic {
-    let found = format!("each of the {files} calls is a sequence of one step, which begins with the initial state");
+    let found = format!(
+        "each of the {files} calls is a sequence of one step, which begins with the initial state"
+    );
     let help = "if the recording continues from call to call, put all steps into one file for each input, r0_in0.npy, \
                 along the time axis";
     Diagnostic::notice(Origin::Unknown, found).help(help)
@@ -135,7 +139,8 @@ fn too_far<'a>(found: &'a [Checked], arguments: &'a CheckArguments) -> Vec<TooFa
 
 /// The limit of an output: its own, else that of all outputs.
 fn limit<'a>(arguments: &'a CheckArguments, output: &str) -> Option<&'a MaxError> {
-    let of = |name: Option<&str>| arguments.max_error.iter().find(|most| most.output.as_deref() == name);
+    let of =
+        |name: Option<&str>| arguments.max_error.iter().find(|most| most.output.as_deref() == name);
     of(Some(output)).or_else(|| of(None))
 }
 
@@ -146,10 +151,14 @@ fn refuse_wrong_limits(limits: &[MaxError], outputs: &[Field]) -> Result<(), Fai
             let of = output.as_deref().map_or_else(|| "all outputs".to_owned(), quoted);
             return Err(Failure::Usage(format!("two limits of {of} are given by --max-error")));
         }
-        if let Some(output) = output.as_deref().filter(|output| outputs.iter().all(|field| field.name != **output)) {
+        if let Some(output) =
+            output.as_deref().filter(|output| outputs.iter().all(|field| field.name != **output))
+        {
             let names: Vec<&str> = outputs.iter().map(|field| &field.name[..]).collect();
             let (output, names) = (quoted(output), names.join(", "));
-            return Err(Failure::Usage(format!("--max-error names the output {output}; the model has: {names}")));
+            return Err(Failure::Usage(format!(
+                "--max-error names the output {output}; the model has: {names}"
+            )));
         }
     }
     Ok(())
@@ -172,7 +181,8 @@ fn checked(
             progress.suspend(|| report(&Diagnostics(vec![single_steps(recording.calls())])));
         }
     }
-    let mut harness = Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
+    let mut harness =
+        Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
     let isa = harness.isa().to_owned();
     let fused = compilation.plan.isas.iter().any(|(of, fused)| of.name == isa && *fused);
     let model = &compilation.model;
@@ -181,7 +191,8 @@ fn checked(
     let drawn = if has_integers || precisions > 1 { INTEGER_STEPS } else { STEPS };
     let steps = source.steps(arguments.steps, drawn)?;
     // for a single precision, the contribution of each layer
-    let mut integers = (has_integers && precisions == 1).then(|| IntegerRuns::new(model, of_products));
+    let mut integers =
+        (has_integers && precisions == 1).then(|| IntegerRuns::new(model, of_products));
     progress.count("checking", steps);
     let profile = &compilation.profile(fused);
     let mut run = Run::new(model, arguments.threshold);
@@ -198,7 +209,8 @@ fn checked(
         }
     }
     let recorded_range = matches!(source, Source::Recorded(_)).then_some(run.range);
-    let (costs, precision) = (Costs::of(&compilation), compilation.options.numerics.precision.unwrap_or_default());
+    let (costs, precision) =
+        (Costs::of(&compilation), compilation.options.numerics.precision.unwrap_or_default());
     Ok(Checked { precision, isa, fused, steps, tables, costs, compilation, recorded_range })
 }
 
@@ -234,7 +246,9 @@ impl<'m> Run<'m> {
         Self {
             model,
             threshold,
-            tables: (0..model.results.len() + model.variables.len()).map(|_| Table::default()).collect(),
+            tables: (0..model.results.len() + model.variables.len())
+                .map(|_| Table::default())
+                .collect(),
             given: vec![Numbers::Floats(Vec::new()); model.parameters.len()],
             exact: vec![Vec::new(); model.parameters.len()],
             exact_states: Vec::new(),
@@ -268,7 +282,8 @@ impl<'m> Run<'m> {
         // a step from the reference's state, rounded to f32
         let as_f32 = |values: &Vec<f64>| values.iter().map(|&v| v as f32).collect();
         let variables: Vec<Vec<f32>> = self.exact_variables.iter().map(as_f32).collect();
-        let before: Vec<Vec<f64>> = variables.iter().map(|v| v.iter().map(|&v| f64::from(v)).collect()).collect();
+        let before: Vec<Vec<f64>> =
+            variables.iter().map(|v| v.iter().map(|&v| f64::from(v)).collect()).collect();
         let mut expected = reference(model, &self.exact, &before);
         let bounds = bound::bound(model, profile, &self.exact, &before);
         let first = if next.fresh { Variables::Initial } else { Variables::Given(&variables) };
@@ -277,14 +292,16 @@ impl<'m> Run<'m> {
             table.one_step(step, part(&expected, r), part(&got, r), part(&bounds, r));
         }
         // a recording with states continues from the recorded states
-        let brings_states = matches!(source, Source::Recorded(recording) if recording.gives_states(model));
+        let brings_states =
+            matches!(source, Source::Recorded(recording) if recording.gives_states(model));
         if brings_states {
             self.compare(&next.recorded, &got);
         }
         if keeps(model) && !next.fresh {
             for (s, pair) in model.states.iter().enumerate() {
                 self.exact[pair.parameter] = std::mem::take(&mut self.exact_states[s]);
-                self.given[pair.parameter] = Numbers::Floats(std::mem::take(&mut self.own_states[s]));
+                self.given[pair.parameter] =
+                    Numbers::Floats(std::mem::take(&mut self.own_states[s]));
             }
             expected = reference(model, &self.exact, &self.exact_variables);
             got = harness.call(&self.given, false, Variables::Given(&self.own_variables))?;
@@ -298,8 +315,10 @@ impl<'m> Run<'m> {
         if let Some(integers) = integers {
             integers.step(model, &self.exact, &expected, next.fresh);
         }
-        self.exact_states = model.states.iter().map(|pair| expected.results[pair.result].clone()).collect();
-        self.own_states = model.states.iter().map(|pair| got.results[pair.result].clone()).collect();
+        self.exact_states =
+            model.states.iter().map(|pair| expected.results[pair.result].clone()).collect();
+        self.own_states =
+            model.states.iter().map(|pair| got.results[pair.result].clone()).collect();
         self.exact_variables = expected.variables;
         self.own_variables = got.variables;
         Ok(())

@@ -25,7 +25,8 @@ pub(super) fn table(arguments: &CheckArguments, source: &Source, checked: &Check
         text.push('\n');
     }
     let interface = &checked.compilation.interface;
-    for (field, table) in interface.outputs.iter().chain(&interface.variables).zip(&checked.tables) {
+    for (field, table) in interface.outputs.iter().chain(&interface.variables).zip(&checked.tables)
+    {
         text += &output(arguments, checked, field, table);
     }
     text.push('\n');
@@ -58,7 +59,8 @@ pub(super) fn inputs(source: &Source, model: &CoreModel) -> String {
     match source {
         Source::Recorded(recording) => format!("inputs from {}", recording.from),
         Source::Drawn { seed, range: Range { x, h } } => {
-            let of_states = if bound::has_states(model) { format!(", |h| <= {h}") } else { String::new() };
+            let of_states =
+                if bound::has_states(model) { format!(", |h| <= {h}") } else { String::new() };
             format!("inputs drawn from seed {seed} with |x| <= {x}{of_states}")
         }
     }
@@ -72,16 +74,19 @@ fn notes(checked: &Checked) -> Vec<String> {
     lines.extend(Loss::of(model, &compilation.precisions).iter().map(Loss::to_string));
     let floats = model.parameters.iter().map(|p| p.element).filter(|e| e.is_float());
     let elements = floats.chain(model.results.iter().map(|r| r.element));
-    let mut others: Vec<_> = elements.filter(|e| *e != ElementType::F32).map(ElementType::name).collect();
+    let mut others: Vec<_> =
+        elements.filter(|e| *e != ElementType::F32).map(ElementType::name).collect();
     others.sort_unstable();
     others.dedup();
     if !others.is_empty() {
         lines.push(format!("tensors of type {} are computed in f32", others.join(", ")));
     }
     if compilation.options.machine.threads == Threads::Two {
-        let products = compilation.plan.products.iter().filter_map(|product| product.halves.as_ref());
+        let products =
+            compilation.plan.products.iter().filter_map(|product| product.halves.as_ref());
         let halves: Vec<_> = products.map(|[here, there]| format!("{here} and {there}")).collect();
-        let halves = if halves.is_empty() { "no cell is divided".to_owned() } else { halves.join("; ") };
+        let halves =
+            if halves.is_empty() { "no cell is divided".to_owned() } else { halves.join("; ") };
         lines.push(format!("two threads: {halves}"));
     }
     lines.extend(compilation.description.activations.iter().cloned());
@@ -94,7 +99,9 @@ fn output(arguments: &CheckArguments, checked: &Checked, field: &Field, table: &
     let mut text = format!("\n{} {:?}", field.name, field.shape);
     if interface.variables.iter().any(|variable| variable == field) {
         text += ", the variable";
-    } else if let Some(state) = interface.states.iter().find(|s| interface.outputs[s.output] == *field) {
+    } else if let Some(state) =
+        interface.states.iter().find(|s| interface.outputs[s.output] == *field)
+    {
         text += &format!(", the next {}", interface.inputs[state.input].name);
     }
     text.push('\n');
@@ -106,11 +113,13 @@ fn output(arguments: &CheckArguments, checked: &Checked, field: &Field, table: &
             false => "-".to_owned(),
         }
     };
-    let line = |what: &str, value: f64| format!("    {what:<32}{value:>12.3e}{:>20}\n", units(value));
+    let line =
+        |what: &str, value: f64| format!("    {what:<32}{value:>12.3e}{:>20}\n", units(value));
     let plain = |what: &str, value: String| format!("    {what:<32}{value:>12}\n");
     text += &format!("{:<36}{:>12}{:>20}\n", "", "absolute", "2^-23 of largest");
     text += &format!("  {:<34}{:>12.3e}\n", "largest value of the reference", table.largest());
-    text += if checked.keeps() { "  one step, from the reference's state\n" } else { "  one step\n" };
+    text +=
+        if checked.keeps() { "  one step, from the reference's state\n" } else { "  one step\n" };
     text += &line("largest error", table.error);
     match table.useless() {
         None => {
@@ -159,7 +168,8 @@ fn recording(
     text += &plain("SNR", decibels(compared.snr()));
     text += &plain("cosine", cosine(compared.cosine()));
     if compared.rows > 0 {
-        text += &plain("arg max differs", format!("{} of {}", compared.other_places, compared.rows));
+        text +=
+            &plain("arg max differs", format!("{} of {}", compared.other_places, compared.rows));
     }
     if let Some(threshold) = arguments.threshold {
         let what = format!("on the other side of {threshold}");
@@ -172,13 +182,17 @@ fn recording(
 fn verdict(arguments: &CheckArguments, all: &[Checked]) -> String {
     let broken = all.iter().any(Checked::is_broken);
     let tables = || all.iter().flat_map(|checked| &checked.tables);
-    let (outputs, useless) = (tables().count(), tables().filter(|table| table.useless().is_some()).count());
+    let (outputs, useless) =
+        (tables().count(), tables().filter(|table| table.useless().is_some()).count());
     let mut text = match useless {
         _ if broken => "the error bound is broken\n".to_owned(),
         0 => "every error is within its bound\n".to_owned(),
-        _ if useless == outputs => "no output has a useful bound: read the measured errors\n".to_owned(),
+        _ if useless == outputs => {
+            "no output has a useful bound: read the measured errors\n".to_owned()
+        }
         _ => format!(
-            "every error is within its bound, for the {} of {outputs} outputs with a useful bound\n",
+            "every error is within its bound, for the {} of {outputs} outputs with a useful \
+             bound\n",
             outputs - useless
         ),
     };
@@ -201,7 +215,9 @@ fn verdict(arguments: &CheckArguments, all: &[Checked]) -> String {
 
 /// The line about recorded inputs outside the range of the bound in generated files.
 fn beyond_range(all: &[Checked]) -> String {
-    let Some(Checked { recorded_range: Some(found), compilation, .. }) = all.first() else { return String::new() };
+    let Some(Checked { recorded_range: Some(found), compilation, .. }) = all.first() else {
+        return String::new();
+    };
     let has_states = bound::has_states(&compilation.model);
     let Range { x, h } = Range::default();
     if found.x <= x && (found.h <= h || !has_states) {
@@ -213,10 +229,12 @@ fn beyond_range(all: &[Checked]) -> String {
         (found > stated).then(|| (reached, format!("|{name}| <= {stated}")))
     };
     let of_h = beyond("h", found.h, h).filter(|_| has_states);
-    let (reached, stated): (Vec<_>, Vec<_>) = beyond("x", found.x, x).into_iter().chain(of_h).unzip();
+    let (reached, stated): (Vec<_>, Vec<_>) =
+        beyond("x", found.x, x).into_iter().chain(of_h).unzip();
     let of_states = if has_states { format!(",{}", up(found.h, h)) } else { String::new() };
     format!(
-        "the recording has {}: generated files state their bound for {}; compile with --range {}{of_states}\n",
+        "the recording has {}: generated files state their bound for {}; compile with --range \
+         {}{of_states}\n",
         reached.join(" and "),
         stated.join(", "),
         up(found.x, x)
@@ -232,7 +250,8 @@ fn digits(value: f32) -> String {
 fn recorded(all: &[Checked]) -> String {
     let mut text = String::new();
     for checked in all {
-        let of = if all.len() > 1 { format!(" in {}", checked.precision.name()) } else { String::new() };
+        let of =
+            if all.len() > 1 { format!(" in {}", checked.precision.name()) } else { String::new() };
         for (table, field) in checked.tables.iter().zip(&checked.compilation.interface.outputs) {
             let Some(compared) = &table.recording else { continue };
             _ = writeln!(
@@ -255,7 +274,10 @@ pub(super) fn precisions(arguments: &CheckArguments, source: &Source, all: &[Che
     let fields = &first.compilation.interface.outputs;
     for (i, field) in fields.iter().enumerate() {
         let largest = first.tables[i].largest();
-        text += &format!("\n{} {:?}, values up to {largest:.3e}; errors of all steps", field.name, field.shape);
+        text += &format!(
+            "\n{} {:?}, values up to {largest:.3e}; errors of all steps",
+            field.name, field.shape
+        );
         text += if first.keeps() { ", from the code's state\n" } else { "\n" };
         let recorded = first.tables[i].recording.is_some();
         let mut head = vec!["precision", "largest error", "rms", "SNR"];
@@ -274,11 +296,21 @@ pub(super) fn precisions(arguments: &CheckArguments, source: &Source, all: &[Che
         (true, false) => "weights, constants and code (an estimate; cellc inspect measures it)",
         (false, _) => "weights and constants",
     };
-    text += &format!("\na step of the generated {language} for --target {target}; flash: {parts}\n");
-    let mut costs = vec![vec!["precision".to_owned(), "flash, bytes".to_owned(), "instructions (estimate)".to_owned()]];
+    text +=
+        &format!("\na step of the generated {language} for --target {target}; flash: {parts}\n");
+    let mut costs = vec![vec![
+        "precision".to_owned(),
+        "flash, bytes".to_owned(),
+        "instructions (estimate)".to_owned(),
+    ]];
     for checked in all {
-        let instructions = checked.costs.instructions.map_or("not known".to_owned(), |n| n.to_string());
-        costs.push(vec![checked.precision.name().to_owned(), checked.costs.flash.to_string(), instructions]);
+        let instructions =
+            checked.costs.instructions.map_or("not known".to_owned(), |n| n.to_string());
+        costs.push(vec![
+            checked.precision.name().to_owned(),
+            checked.costs.flash.to_string(),
+            instructions,
+        ]);
     }
     text += &columns(&costs);
     text.push('\n');
@@ -289,15 +321,23 @@ pub(super) fn precisions(arguments: &CheckArguments, source: &Source, all: &[Che
 /// The row of an output in one precision.
 fn row(arguments: &CheckArguments, name: &str, table: &Table) -> Vec<String> {
     let own = &table.own_state;
-    let mut cells =
-        vec![name.to_owned(), format!("{:.3e}", own.error), format!("{:.3e}", own.rms()), decibels(own.snr())];
+    let mut cells = vec![
+        name.to_owned(),
+        format!("{:.3e}", own.error),
+        format!("{:.3e}", own.rms()),
+        decibels(own.snr()),
+    ];
     if let Some(compared) = &table.recording {
         cells.extend([format!("{:.3e}", compared.error), decibels(compared.snr())]);
         cells.push(match compared.rows {
             0 => "-".to_owned(),
             rows => format!("{} of {rows}", compared.other_places),
         });
-        cells.extend(arguments.threshold.map(|_| format!("{} of {}", compared.other_sides, compared.elements)));
+        cells.extend(
+            arguments
+                .threshold
+                .map(|_| format!("{} of {}", compared.other_sides, compared.elements)),
+        );
     }
     cells
 }
@@ -308,10 +348,11 @@ fn columns(rows: &[Vec<String>]) -> String {
     let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
     let mut text = String::new();
     for row in rows {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
-            0 => format!("  {cell:<width$}"),
-            _ => format!("  {cell:>width$}"),
-        });
+        let cells =
+            row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
+                0 => format!("  {cell:<width$}"),
+                _ => format!("  {cell:>width$}"),
+            });
         text += cells.collect::<String>().trim_end();
         text.push('\n');
     }

@@ -54,7 +54,11 @@ impl Recording {
                 Some(path) => Ok(Some(calls::read(path, expected)?.shape().to_vec())),
                 None => Ok(None),
             };
-            let shapes = inputs[0].iter().zip(&parameters).map(shape).collect::<Result<Vec<_>, Failure>>()?;
+            let shapes = inputs[0]
+                .iter()
+                .zip(&parameters)
+                .map(shape)
+                .collect::<Result<Vec<_>, Failure>>()?;
             if let Some(shapes) = shapes.into_iter().collect::<Option<Vec<_>>>() {
                 *options = calls::fix_shapes(model, options, &shapes);
                 parameters = calls::expected(model, options)?;
@@ -65,15 +69,25 @@ impl Recording {
     }
 
     /// Finds recorded outputs and counts the steps of each call.
-    pub(super) fn compiled(&mut self, arguments: &CheckArguments, compilation: &Compilation) -> Result<(), Failure> {
+    pub(super) fn compiled(
+        &mut self,
+        arguments: &CheckArguments,
+        compilation: &Compilation,
+    ) -> Result<(), Failure> {
         let Compilation { model, interface, .. } = compilation;
         let fields: Vec<&str> = interface.outputs.iter().map(|field| &field.name[..]).collect();
-        let names: Vec<_> =
-            model.results.iter().zip(&fields).map(|(result, field)| (&result.names[..], *field)).collect();
+        let names: Vec<_> = model
+            .results
+            .iter()
+            .zip(&fields)
+            .map(|(result, field)| (&result.names[..], *field))
+            .collect();
         self.outputs = vec![vec![None; fields.len()]; self.inputs.len()];
         if let Some(folder) = arguments.inputs.as_deref().filter(|path| path.is_dir()) {
             for (call, output, path) in calls::recorded_outputs(folder, &self.parameters, &names)? {
-                if let Some(place) = self.outputs.get_mut(call).and_then(|outputs| outputs.get_mut(output)) {
+                if let Some(place) =
+                    self.outputs.get_mut(call).and_then(|outputs| outputs.get_mut(output))
+                {
                     *place = Some(path);
                 }
             }
@@ -81,11 +95,13 @@ impl Recording {
         if !arguments.output.is_empty() && self.inputs.len() > 1 {
             let calls = self.inputs.len();
             return Err(Failure::Usage(format!(
-                "--output is the recording of one call, and --inputs holds {calls}: name the recorded outputs r<k>_out<j>.npy and put them beside the inputs"
+                "--output is the recording of one call, and --inputs holds {calls}: name the \
+                 recorded outputs r<k>_out<j>.npy and put them beside the inputs"
             )));
         }
         for (name, path) in &arguments.output {
-            let output = calls::named(&names, name, "out").map_err(|wrong| wrong.help("correct --output"))?;
+            let output = calls::named(&names, name, "out")
+                .map_err(|wrong| wrong.help("correct --output"))?;
             self.outputs[0][output] = Some(path.clone());
         }
         let frames = |files: &Vec<_>| steps_of_call(files, &self.parameters, model);
@@ -139,7 +155,11 @@ impl Recording {
         };
         let output = |path: &Option<PathBuf>| path.as_deref().map(calls::read_npy).transpose();
         Ok(Call {
-            inputs: self.inputs[call].iter().zip(&self.parameters).map(input).collect::<Result<_, Failure>>()?,
+            inputs: self.inputs[call]
+                .iter()
+                .zip(&self.parameters)
+                .map(input)
+                .collect::<Result<_, Failure>>()?,
             outputs: self.outputs[call].iter().map(output).collect::<Result<_, _>>()?,
         })
     }
@@ -165,14 +185,24 @@ impl Recording {
             let at_frame = if wanted == 1 { 0 } else { frame };
             let shape = tensor.shape();
             // the first axis may be shorter: only the parts of this call
-            let is_part = |most: &usize| shape.first().is_some_and(|parts| parts <= most) && shape[1..] == one[1..];
-            if result.parts.is_some() && shape.len() == one.len() && one.first().is_some_and(is_part) {
+            let is_part = |most: &usize| {
+                shape.first().is_some_and(|parts| parts <= most) && shape[1..] == one[1..]
+            };
+            if result.parts.is_some()
+                && shape.len() == one.len()
+                && one.first().is_some_and(is_part)
+            {
                 return Ok(Some((0..tensor.len()).map(|place| tensor.get_f64(place)).collect()));
             }
-            let places = places(shape, one, at_frame).filter(|_| frames(shape, one) == Some(wanted));
+            let places =
+                places(shape, one, at_frame).filter(|_| frames(shape, one) == Some(wanted));
             let path = self.outputs[at][i].as_deref().unwrap_or(Path::new(""));
             let places = places.ok_or_else(|| {
-                let steps = if wanted == 1 { String::new() } else { format!(" for each of {wanted} steps") };
+                let steps = if wanted == 1 {
+                    String::new()
+                } else {
+                    format!(" for each of {wanted} steps")
+                };
                 wrong(path, format!("its shape is {shape:?}; {one:?}{steps} is needed"))
             })?;
             Ok(Some(places.into_iter().map(|place| tensor.get_f64(place)).collect()))
@@ -211,7 +241,11 @@ mod tests {
             (&[2, 5, 2], &[1, 1, 2], None, None),
             (&[5, 3], &[1, 1, 2], None, None),
         ] {
-            assert_eq!((frames(shape, one), places(shape, one, 1)), (steps, second), "{shape:?} {one:?}");
+            assert_eq!(
+                (frames(shape, one), places(shape, one, 1)),
+                (steps, second),
+                "{shape:?} {one:?}"
+            );
         }
     }
 }

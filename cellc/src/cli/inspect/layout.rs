@@ -56,8 +56,12 @@ struct Item {
 impl Graph {
     pub(super) fn layout(&self) -> Layout {
         let ranks = self.ranks();
-        let mut items: Vec<Item> =
-            self.sizes.iter().zip(&ranks).map(|(size, &rank)| Item::new(size.0, 1.0, rank)).collect();
+        let mut items: Vec<Item> = self
+            .sizes
+            .iter()
+            .zip(&ranks)
+            .map(|(size, &rank)| Item::new(size.0, 1.0, rank))
+            .collect();
         let mut chains = Vec::new();
         for &(from, to) in &self.edges {
             let mut chain = vec![from];
@@ -72,7 +76,8 @@ impl Graph {
             }
             chains.push(chain);
         }
-        let mut rows: Vec<Vec<usize>> = vec![Vec::new(); ranks.iter().max().map_or(0, |most| most + 1)];
+        let mut rows: Vec<Vec<usize>> =
+            vec![Vec::new(); ranks.iter().max().map_or(0, |most| most + 1)];
         for (i, item) in items.iter().enumerate() {
             rows[item.rank].push(i);
         }
@@ -90,11 +95,14 @@ impl Graph {
             y += height + RANK_GAP;
         }
         let left = items.iter().map(|item| item.x - item.width / 2.0).fold(f64::INFINITY, f64::min);
-        let right = items.iter().map(|item| item.x + item.width / 2.0).fold(f64::NEG_INFINITY, f64::max);
+        let right =
+            items.iter().map(|item| item.x + item.width / 2.0).fold(f64::NEG_INFINITY, f64::max);
         let middle = |i: usize| items[i].x - left;
         let boxes = self.sizes.iter().zip(&ranks).enumerate();
         let boxes: Vec<(f64, f64)> = boxes
-            .map(|(i, (size, &rank))| (middle(i) - size.0 / 2.0, tops[rank] + (heights[rank] - size.1) / 2.0))
+            .map(|(i, (size, &rank))| {
+                (middle(i) - size.0 / 2.0, tops[rank] + (heights[rank] - size.1) / 2.0)
+            })
             .collect();
         let path = |chain: &Vec<usize>| {
             let mut path = Vec::new();
@@ -103,13 +111,15 @@ impl Graph {
                 match self.sizes.get(i) {
                     Some(size) if path.is_empty() => path.push((middle(i), boxes[i].1 + size.1)),
                     Some(_) => path.push((middle(i), boxes[i].1)),
-                    None => path.extend([(middle(i), tops[rank]), (middle(i), tops[rank] + heights[rank])]),
+                    None => path
+                        .extend([(middle(i), tops[rank]), (middle(i), tops[rank] + heights[rank])]),
                 }
             }
             path
         };
         let paths = chains.iter().map(path).collect();
-        let (width, height) = if rows.is_empty() { (0.0, 0.0) } else { (right - left, y - RANK_GAP) };
+        let (width, height) =
+            if rows.is_empty() { (0.0, 0.0) } else { (right - left, y - RANK_GAP) };
         Layout { boxes, paths, width, height }
     }
 
@@ -146,8 +156,11 @@ fn order(rows: &mut Vec<Vec<usize>>, items: &[Item]) {
     let mut fewest = crossings(&best, items);
     for sweep in 0..SWEEPS {
         let down = sweep % 2 == 0;
-        let numbers: Vec<usize> =
-            if down { (1..rows.len()).collect() } else { (0..rows.len().max(1) - 1).rev().collect() };
+        let numbers: Vec<usize> = if down {
+            (1..rows.len()).collect()
+        } else {
+            (0..rows.len().max(1) - 1).rev().collect()
+        };
         for r in numbers {
             let at = positions(rows, items.len());
             let wanted = |i: usize| {
@@ -183,8 +196,10 @@ fn crossings(rows: &[Vec<usize>], items: &[Item]) -> usize {
     let at = positions(rows, items.len());
     let mut count = 0;
     for row in rows {
-        let mut edges: Vec<(usize, usize)> =
-            row.iter().flat_map(|&i| items[i].below.iter().map(|&j| (at[i], at[j])).collect::<Vec<_>>()).collect();
+        let mut edges: Vec<(usize, usize)> = row
+            .iter()
+            .flat_map(|&i| items[i].below.iter().map(|&j| (at[i], at[j])).collect::<Vec<_>>())
+            .collect();
         edges.sort_unstable();
         for (k, a) in edges.iter().enumerate() {
             count += edges[k + 1..].iter().filter(|b| a.0 < b.0 && b.1 < a.1).count();
@@ -201,7 +216,8 @@ fn place(rows: &[Vec<usize>], items: &mut [Item]) {
     }
     for sweep in 0..4 * SWEEPS {
         let down = sweep % 2 == 0;
-        let numbers: Vec<usize> = if down { (0..rows.len()).collect() } else { (0..rows.len()).rev().collect() };
+        let numbers: Vec<usize> =
+            if down { (0..rows.len()).collect() } else { (0..rows.len()).rev().collect() };
         for r in numbers {
             let middle = |i: usize| {
                 let item = &items[i];
@@ -260,21 +276,39 @@ mod tests {
 
     /// A graph from a list of edges, boxes of different sizes.
     fn graph(boxes: usize, edges: &[(usize, usize)]) -> Graph {
-        let sizes = (0..boxes).map(|i| (60.0 + 13.0 * (i % 4) as f64, 20.0 + 7.0 * (i % 3) as f64)).collect();
+        let sizes = (0..boxes)
+            .map(|i| (60.0 + 13.0 * (i % 4) as f64, 20.0 + 7.0 * (i % 3) as f64))
+            .collect();
         Graph { sizes, edges: edges.to_vec() }
     }
 
     #[test]
     fn boxes_stay_apart_and_edges_lead_down() {
-        let edges = [(0, 2), (1, 2), (2, 3), (2, 4), (0, 5), (3, 5), (4, 5), (4, 6), (2, 7), (5, 7), (1, 7)];
+        let edges = [
+            (0, 2),
+            (1, 2),
+            (2, 3),
+            (2, 4),
+            (0, 5),
+            (3, 5),
+            (4, 5),
+            (4, 6),
+            (2, 7),
+            (5, 7),
+            (1, 7),
+        ];
         let graph = graph(8, &edges);
         let layout = graph.layout();
         for (i, (a, size_a)) in layout.boxes.iter().zip(&graph.sizes).enumerate() {
             assert!(a.0 >= -1e-6 && a.0 + size_a.0 <= layout.width + 1e-6, "box {i} lies outside");
             assert!(a.1 >= -1e-6 && a.1 + size_a.1 <= layout.height + 1e-6, "box {i} lies outside");
             for (b, size_b) in layout.boxes.iter().zip(&graph.sizes).skip(i + 1) {
-                let apart = |a: f64, a_size: f64, b: f64, b_size: f64| a + a_size <= b || b + b_size <= a;
-                assert!(apart(a.0, size_a.0, b.0, size_b.0) || apart(a.1, size_a.1, b.1, size_b.1), "boxes overlap");
+                let apart =
+                    |a: f64, a_size: f64, b: f64, b_size: f64| a + a_size <= b || b + b_size <= a;
+                assert!(
+                    apart(a.0, size_a.0, b.0, size_b.0) || apart(a.1, size_a.1, b.1, size_b.1),
+                    "boxes overlap"
+                );
             }
         }
         for (path, (from, to)) in layout.paths.iter().zip(edges) {

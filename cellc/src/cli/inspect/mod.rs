@@ -28,7 +28,8 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     if let Some(path) = arguments.svg.as_deref() {
         refuse_other_pictures(path)?;
     }
-    let picture = arguments.svg.as_deref().map(|path| Destination::of(path, "--svg", "svg")).transpose()?;
+    let picture =
+        arguments.svg.as_deref().map(|path| Destination::of(path, "--svg", "svg")).transpose()?;
     if picture == Some(Destination::Stdout) && arguments.json {
         return Err(Failure::Usage("--svg - and --json both want standard output".to_owned()));
     }
@@ -36,7 +37,8 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let (model, warnings) = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
     progress.stage("compiling");
-    let stem = arguments.model.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stem =
+        arguments.model.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut options = arguments.options().with_name(Some(stem));
     options.output.language = Language::of_target(options.machine.target);
     let compilation = compile::compile(&model, &options)?;
@@ -48,12 +50,15 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let asked = arguments.isa.as_deref().unwrap_or(isas[own]);
     let isa = isas.iter().position(|isa| *isa == asked).ok_or_else(|| {
         let (target, isas) = (compilation.options.machine.target.name, isas.join(", "));
-        Failure::Usage(format!("--isa: a file for --target {target} has no code for {asked}; it has: {isas}"))
+        Failure::Usage(format!(
+            "--isa: a file for --target {target} has no code for {asked}; it has: {isas}"
+        ))
     })?;
     let clock = arguments.clock.map(|hertz| clock(hertz, &compilation, isa)).transpose()?;
     progress.stage("measuring the code");
     let measured = Measured::of(&compilation, plan.isas[isa].0).unwrap_or_else(|why| {
-        let warning = Diagnostic::warning(Origin::Unknown, format!("code and stack are not measured: {why}"));
+        let warning =
+            Diagnostic::warning(Origin::Unknown, format!("code and stack are not measured: {why}"));
         progress.suspend(|| report(&Diagnostics(vec![warning])));
         None
     });
@@ -75,14 +80,17 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
 
 /// Refuses a file with the extension of another picture format.
 fn refuse_other_pictures(path: &Path) -> Result<(), Failure> {
-    const OTHERS: [&str; 12] = ["png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "pdf", "eps", "ps", "html"];
+    const OTHERS: [&str; 12] =
+        ["png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "pdf", "eps", "ps", "html"];
     let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
     if !OTHERS.contains(&&ending[..]) {
         return Ok(());
     }
     let (file, svg) = (path.display(), path.with_extension("svg"));
     let svg = in_shell(&svg.to_string_lossy());
-    Err(Failure::Usage(format!("--svg {file} asks for another format: cellc draws SVG: --svg {svg}")))
+    Err(Failure::Usage(format!(
+        "--svg {file} asks for another format: cellc draws SVG: --svg {svg}"
+    )))
 }
 
 /// The given clock frequency, and the number of instructions issued per cycle.
@@ -91,10 +99,15 @@ fn clock(hertz: f64, compilation: &Compilation, isa: usize) -> Result<(f64, u64)
     if arch.instructions_of(compilation.plan.isas[isa].0).is_some() {
         return Ok((hertz, arch.begin));
     }
-    let known: Vec<_> = arch::TARGETS.iter().filter(|arch| arch.instructions.is_some()).map(|arch| arch.name).collect();
+    let known: Vec<_> = arch::TARGETS
+        .iter()
+        .filter(|arch| arch.instructions.is_some())
+        .map(|arch| arch.name)
+        .collect();
     let (target, known) = (arch.name, known.join(", "));
     Err(Failure::Usage(format!(
-        "--clock: how many instructions a step takes is not known for --target {target}; it is for: {known}"
+        "--clock: how many instructions a step takes is not known for --target {target}; it is \
+         for: {known}"
     )))
 }
 
@@ -119,18 +132,24 @@ fn shapes(all: &[Vec<usize>]) -> String {
 /// Parts of the input removed by compilation. `names`: maximum number of names for each type.
 fn folded(report: &Report, names: usize) -> String {
     let one = |folded: &Folded| {
-        let mut shown: Vec<String> = folded.names.iter().take(names).map(|name| visible(name)).collect();
+        let mut shown: Vec<String> =
+            folded.names.iter().take(names).map(|name| visible(name)).collect();
         if names > 0 && folded.count > names {
             shown.push("...".to_owned());
         }
-        let shown = if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) };
+        let shown =
+            if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) };
         format!("{} {}{shown}", folded.count, visible(&folded.kind))
     };
     let all: Vec<_> = report.folded.iter().map(one).collect();
     let all = if all.is_empty() { "nothing".to_owned() } else { all.join(", ") };
     let plural = |n: usize| if n == 1 { "" } else { "s" };
     let (layers, constants) = (report.totals.layers_read, report.totals.constants_read);
-    format!("{all}, of {layers} layer{} and {constants} constant{}", plural(layers), plural(constants))
+    format!(
+        "{all}, of {layers} layer{} and {constants} constant{}",
+        plural(layers),
+        plural(constants)
+    )
 }
 
 /// A text of the model on one line: escaped, and shortened in the middle, because the end of a name
@@ -142,9 +161,12 @@ fn visible(text: &str) -> String {
 /// As [`visible`], with at most `longest` characters.
 fn cut(text: &str, longest: usize) -> String {
     let shown = |c: char| c.is_alphanumeric() || c == ' ' || c.is_ascii_graphic();
-    let pieces: Vec<String> =
-        text.chars().map(|c| if shown(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect();
-    let length = |pieces: &[String]| pieces.iter().map(|piece| piece.chars().count()).sum::<usize>();
+    let pieces: Vec<String> = text
+        .chars()
+        .map(|c| if shown(c) { c.to_string() } else { c.escape_unicode().to_string() })
+        .collect();
+    let length =
+        |pieces: &[String]| pieces.iter().map(|piece| piece.chars().count()).sum::<usize>();
     if pieces.len() <= longest && length(&pieces) <= longest {
         return pieces.concat();
     }
@@ -189,7 +211,10 @@ mod tests {
         assert_eq!(visible("module.fc1/MatMul"), "module.fc1/MatMul");
         assert_eq!(visible("größe\n\u{202e}"), "größe\\u{a}\\u{202e}");
         let cut = visible(&format!("start{}end", "x".repeat(100_000)));
-        assert!(cut.starts_with("startx") && cut.ends_with("xend") && cut.chars().count() <= LONGEST, "{cut}");
+        assert!(
+            cut.starts_with("startx") && cut.ends_with("xend") && cut.chars().count() <= LONGEST,
+            "{cut}"
+        );
         assert!(visible(&"\n".repeat(100)).chars().count() <= LONGEST);
     }
 }

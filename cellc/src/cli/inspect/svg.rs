@@ -28,7 +28,8 @@ const NAME: usize = 28;
 const PLAN: usize = 52;
 
 const STYLE: &str = "\
-text { font: 12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: #1f2933; white-space: pre }
+text { font: 12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: #1f2933; \
+white-space: pre }
 .name { font-weight: bold }
 .title { font-weight: bold; font-size: 15px }
 .small { font-size: 11px; fill: #5b6773 }
@@ -125,7 +126,10 @@ impl<'a> Picture<'a> {
             self.inputs.push(at);
         }
         for variable in &report.variables {
-            let at = self.add(Look::Kept, end(&variable.name, &format!("variable, f32 {:?}", variable.shape)));
+            let at = self.add(
+                Look::Kept,
+                end(&variable.name, &format!("variable, f32 {:?}", variable.shape)),
+            );
             self.variables.push(at);
         }
     }
@@ -155,7 +159,9 @@ impl<'a> Picture<'a> {
             };
             let at = self.add(look, lines);
             let own = |i: &usize| match kernel {
-                Some(kernel) => report.layers[top(*i)].kernel.is_some_and(|k| std::ptr::eq(&report.kernels[k], kernel)),
+                Some(kernel) => report.layers[top(*i)]
+                    .kernel
+                    .is_some_and(|k| std::ptr::eq(&report.kernels[k], kernel)),
                 None => *i == first,
             };
             for i in (0..report.layers.len()).filter(own) {
@@ -173,17 +179,22 @@ impl<'a> Picture<'a> {
     fn sinks(&mut self) {
         let report = self.report;
         let mut copies = vec![None; report.kernels.len()];
-        for (k, kernel) in report.kernels.iter().enumerate().filter(|(_, kernel)| kernel.layers.is_empty()) {
+        for (k, kernel) in
+            report.kernels.iter().enumerate().filter(|(_, kernel)| kernel.layers.is_empty())
+        {
             let lines = self.kernel(kernel);
             copies[k] = Some(self.add(Look::Kernel(kernel.share), lines));
         }
-        let copier = |writes: &dyn Fn(&Kernel) -> bool| report.kernels.iter().rposition(writes).and_then(|k| copies[k]);
+        let copier = |writes: &dyn Fn(&Kernel) -> bool| {
+            report.kernels.iter().rposition(writes).and_then(|k| copies[k])
+        };
         for (i, output) in report.outputs.iter().enumerate() {
             let what = match output.state {
                 Some(input) => format!("output, next {}", visible(&report.inputs[input].name)),
                 None => "output".to_owned(),
             };
-            let lines = end(&output.name, &format!("{what}, {} {:?}", output.element, output.shape));
+            let lines =
+                end(&output.name, &format!("{what}, {} {:?}", output.element, output.shape));
             let at = self.add(if output.state.is_some() { Look::Kept } else { Look::End }, lines);
             self.sink(output.from, copier(&|kernel| kernel.writes_outputs.contains(&i)), at);
         }
@@ -218,14 +229,19 @@ impl<'a> Picture<'a> {
 
     fn kernel(&self, kernel: &Kernel) -> Vec<Text> {
         let report = self.report;
-        let mut lines = vec![text("name", format!("{}: {:.1} %", kernel.name, kernel.share * 100.0))];
+        let mut lines =
+            vec![text("name", format!("{}: {:.1} %", kernel.name, kernel.share * 100.0))];
         if kernel.layers.is_empty() {
             lines.push(text("small", kernel.note.clone()));
         }
-        let depth = |i: usize| std::iter::successors(report.layers[i].within, |&i| report.layers[i].within).count();
+        let depth = |i: usize| {
+            std::iter::successors(report.layers[i].within, |&i| report.layers[i].within).count()
+        };
         // layers of a loop's body without cost have no kernel: they are listed in the loop's box
-        let within =
-            |i: usize| std::iter::successors(Some(i), |&i| report.layers[i].within).any(|i| kernel.layers.contains(&i));
+        let within = |i: usize| {
+            std::iter::successors(Some(i), |&i| report.layers[i].within)
+                .any(|i| kernel.layers.contains(&i))
+        };
         for (i, layer) in report.layers.iter().enumerate().filter(|(i, _)| within(*i)) {
             let what = format!("{} {}", visible(&layer.kind), cut(&layer.name, NAME));
             let out = shapes(&layer.shapes);
@@ -256,7 +272,9 @@ impl<'a> Picture<'a> {
         if !counts.is_empty() {
             lines.push(text("small", counts.join(", ")));
         }
-        lines.extend(kernel.plan.iter().flat_map(|plan| wrap(plan, PLAN)).map(|line| text("small", line)));
+        lines.extend(
+            kernel.plan.iter().flat_map(|plan| wrap(plan, PLAN)).map(|line| text("small", line)),
+        );
         lines
     }
 
@@ -286,7 +304,8 @@ impl<'a> Picture<'a> {
             svg,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
              viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n\
-             <title>{}</title>\n<style>{STYLE}</style>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>",
+             <title>{}</title>\n<style>{STYLE}</style>\n<rect class=\"page\" width=\"100%\" \
+             height=\"100%\"/>",
             escape(&visible(&report.model)),
         );
         lines(&mut svg, MARGIN, MARGIN, &head);
@@ -301,8 +320,17 @@ impl<'a> Picture<'a> {
         svg
     }
 
-    fn boxes(&self, svg: &mut String, graph: &Graph, layout: &Layout, (left, top): (f64, f64), most: f64) {
-        for ((shape, (width, height)), (x, y)) in self.shapes.iter().zip(&graph.sizes).zip(&layout.boxes) {
+    fn boxes(
+        &self,
+        svg: &mut String,
+        graph: &Graph,
+        layout: &Layout,
+        (left, top): (f64, f64),
+        most: f64,
+    ) {
+        for ((shape, (width, height)), (x, y)) in
+            self.shapes.iter().zip(&graph.sizes).zip(&layout.boxes)
+        {
             let (x, y) = (x + left, y + top);
             let (class, radius) = match shape.look {
                 Look::End => ("end", 14.0),
@@ -314,7 +342,13 @@ impl<'a> Picture<'a> {
             rect(svg, class, (x, y, *width, *height), radius, "");
             if let Look::Kernel(share) = shape.look {
                 let heat = if most > 0.0 { share / most } else { 0.0 };
-                rect(svg, "heat", (x, y, *width, *height), radius, &format!(" fill-opacity=\"{:.2}\"", 0.5 * heat));
+                rect(
+                    svg,
+                    "heat",
+                    (x, y, *width, *height),
+                    radius,
+                    &format!(" fill-opacity=\"{:.2}\"", 0.5 * heat),
+                );
                 let (bar, at) = (width - 2.0 * PADDING, y + PADDING + LINE);
                 rect(svg, "track", (x + PADDING, at, bar, 4.0), 2.0, "");
                 rect(svg, "heat", (x + PADDING, at, bar * share, 4.0), 2.0, "");
@@ -343,7 +377,10 @@ impl Shape {
         let length = |line: &Text| line.text.chars().count() + 2 * line.depth;
         let longest = self.lines.iter().map(length).max().unwrap_or(0);
         let bar = if matches!(self.look, Look::Kernel(_)) { 8.0 } else { 0.0 };
-        (longest as f64 * CHARACTER + 2.0 * PADDING, self.lines.len() as f64 * LINE + bar + 2.0 * PADDING)
+        (
+            longest as f64 * CHARACTER + 2.0 * PADDING,
+            self.lines.len() as f64 * LINE + bar + 2.0 * PADDING,
+        )
     }
 }
 
@@ -361,12 +398,18 @@ fn head(report: &Report) -> Vec<Text> {
     vec![
         text(
             "title",
-            format!("{} on {}: {} lanes, {profile} multiply-add", visible(&report.model), report.isa, report.lanes),
+            format!(
+                "{} on {}: {} lanes, {profile} multiply-add",
+                visible(&report.model),
+                report.isa,
+                report.lanes
+            ),
         ),
         text(
             "small",
             format!(
-                "{} multiply-adds a step, {} bytes of weights, {} of state, {} of intermediate values",
+                "{} multiply-adds a step, {} bytes of weights, {} of state, {} of intermediate \
+                 values",
                 grouped(totals.multiply_adds),
                 grouped(totals.weight_bytes),
                 grouped(totals.state_bytes),
@@ -395,14 +438,27 @@ fn lines(svg: &mut String, x: f64, y: f64, lines: &[Text]) {
 
 /// A line of text with its upper edge at `y`.
 fn write_line(svg: &mut String, x: f64, y: f64, line: &Text) {
-    let class = if line.class.is_empty() { String::new() } else { format!(" class=\"{}\"", line.class) };
-    _ = writeln!(svg, "<text{class} x=\"{x:.1}\" y=\"{:.1}\">{}</text>", y + 12.5, escape(&line.text));
-}
-
-fn rect(svg: &mut String, class: &str, (x, y, width, height): (f64, f64, f64, f64), radius: f64, more: &str) {
+    let class =
+        if line.class.is_empty() { String::new() } else { format!(" class=\"{}\"", line.class) };
     _ = writeln!(
         svg,
-        "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{radius:.0}\"{more}/>"
+        "<text{class} x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
+        y + 12.5,
+        escape(&line.text)
+    );
+}
+
+fn rect(
+    svg: &mut String,
+    class: &str,
+    (x, y, width, height): (f64, f64, f64, f64),
+    radius: f64,
+    more: &str,
+) {
+    _ = writeln!(
+        svg,
+        "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
+         height=\"{height:.1}\" rx=\"{radius:.0}\"{more}/>"
     );
 }
 
@@ -478,7 +534,8 @@ mod tests {
             parts_copied: None,
         };
         let from = Operand::Layer(0);
-        let output = Output { name: name.to_owned(), element: "f32", shape: vec![1, 2], from, state: None };
+        let output =
+            Output { name: name.to_owned(), element: "f32", shape: vec![1, 2], from, state: None };
         Report {
             model: name.to_owned(),
             isa: "generic",
@@ -486,7 +543,11 @@ mod tests {
             fused_multiply_add: false,
             inputs: Vec::new(),
             outputs: vec![output],
-            variables: vec![Variable { name: name.to_owned(), shape: vec![1, 2], next: Some(Operand::Layer(0)) }],
+            variables: vec![Variable {
+                name: name.to_owned(),
+                shape: vec![1, 2],
+                next: Some(Operand::Layer(0)),
+            }],
             layers: vec![layer],
             kernels: Vec::new(),
             folded: vec![Folded { kind: name.to_owned(), count: 1, names: vec![name.to_owned()] }],
@@ -506,6 +567,9 @@ mod tests {
         let (all, plain) = (elements(&svg), elements(&plain));
         // more text may need more lines
         assert!(all - plain < 5, "{svg}");
-        assert!(!svg.contains("<script") && !svg.contains(['\u{0}', '\u{ffff}', '\u{202e}']), "{svg}");
+        assert!(
+            !svg.contains("<script") && !svg.contains(['\u{0}', '\u{ffff}', '\u{202e}']),
+            "{svg}"
+        );
     }
 }

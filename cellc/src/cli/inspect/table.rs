@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::report::{
-    ALIKE_IN_TIME, ArithmeticCost, Arithmetics, Clock, Flash, InF32, InputRole, Layer, Operand, Ram, Report,
-    TargetCost, Totals,
+    ALIKE_IN_TIME, ArithmeticCost, Arithmetics, Clock, Flash, InF32, InputRole, Layer, Operand,
+    Ram, Report, TargetCost, Totals,
 };
 
 use super::{done, folded, grouped, shapes, visible};
@@ -41,11 +41,16 @@ pub(super) fn table(report: &Report) -> String {
     }
     if !report.in_own_integers.is_empty() {
         let layers: Vec<_> = report.in_own_integers.iter().map(|layer| visible(layer)).collect();
-        for line in wrap(&format!("the model's own integers in each precision: {}", layers.join(", "))) {
+        for line in
+            wrap(&format!("the model's own integers in each precision: {}", layers.join(", ")))
+        {
             _ = writeln!(text, "{line}");
         }
     }
-    if report.precisions.is_some() || !report.in_f32.is_empty() || !report.in_own_integers.is_empty() {
+    if report.precisions.is_some()
+        || !report.in_f32.is_empty()
+        || !report.in_own_integers.is_empty()
+    {
         text.push('\n');
     }
     for line in totals(report) {
@@ -65,14 +70,19 @@ fn interface(report: &Report) -> String {
             InputRole::Lengths => "input, lengths",
             InputRole::Weights => "input, weights",
         };
-        rows.push([role.to_owned(), visible(&input.name), format!("{} {:?}", input.element, input.shape)]);
+        rows.push([
+            role.to_owned(),
+            visible(&input.name),
+            format!("{} {:?}", input.element, input.shape),
+        ]);
     }
     for output in &report.outputs {
         let role = match output.state {
             Some(input) => format!("output, next {}", visible(&report.inputs[input].name)),
             None => "output".to_owned(),
         };
-        let written = if ["f64", "f16", "bf16"].contains(&output.element) { ", written as f32" } else { "" };
+        let written =
+            if ["f64", "f16", "bf16"].contains(&output.element) { ", written as f32" } else { "" };
         let what = format!("{} {:?}{written}", output.element, output.shape);
         rows.push([role, visible(&output.name), what]);
     }
@@ -84,10 +94,12 @@ fn interface(report: &Report) -> String {
 }
 
 fn layers(report: &Report) -> String {
-    let head = ["", "layer", "type", "reads", "shape", "multiply-adds", "weight bytes", "done by"].map(str::to_owned);
+    let head = ["", "layer", "type", "reads", "shape", "multiply-adds", "weight bytes", "done by"]
+        .map(str::to_owned);
     let mut rows = vec![head];
     for (i, layer) in report.layers.iter().enumerate() {
-        let reads: Vec<_> = layer.inputs.iter().map(|operand| operand_text(*operand, report)).collect();
+        let reads: Vec<_> =
+            layer.inputs.iter().map(|operand| operand_text(*operand, report)).collect();
         rows.push([
             i.to_string(),
             format!("{}{}", "  ".repeat(depth(layer, report)), visible(&layer.name)),
@@ -103,11 +115,21 @@ fn layers(report: &Report) -> String {
 }
 
 fn kernels(report: &Report) -> String {
-    let head =
-        ["kernel", "layers", "multiply-adds", "weight bytes", "bytes read", "operations", "cycles", "time", "plan"];
+    let head = [
+        "kernel",
+        "layers",
+        "multiply-adds",
+        "weight bytes",
+        "bytes read",
+        "operations",
+        "cycles",
+        "time",
+        "plan",
+    ];
     let mut rows = vec![head.map(str::to_owned)];
     for kernel in &report.kernels {
-        let plan = if kernel.note.is_empty() { kernel.plan.join("; ") } else { kernel.note.clone() };
+        let plan =
+            if kernel.note.is_empty() { kernel.plan.join("; ") } else { kernel.note.clone() };
         rows.push([
             kernel.name.clone(),
             ranges(&kernel.layers),
@@ -142,11 +164,13 @@ fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
     let row = |layers: String, costs: &[ArithmeticCost], fastest: usize| -> [String; 10] {
         let bytes = costs.iter().map(|cost| grouped(cost.weight_bytes));
         let cycles = costs.iter().map(|cost| grouped(cost.cycles.round() as u64));
-        let mut cells = std::iter::once(layers).chain(bytes).chain(cycles).chain([names[fastest].to_owned()]);
+        let mut cells =
+            std::iter::once(layers).chain(bytes).chain(cycles).chain([names[fastest].to_owned()]);
         std::array::from_fn(|_| cells.next().unwrap_or_default())
     };
     let names_twice = names.iter().chain(names).map(|name| (*name).to_owned());
-    let mut words = ["layer".to_owned()].into_iter().chain(names_twice).chain(["fastest".to_owned()]);
+    let mut words =
+        ["layer".to_owned()].into_iter().chain(names_twice).chain(["fastest".to_owned()]);
     let mut head: [String; 10] = std::array::from_fn(|_| words.next().unwrap_or_default());
     head[1] = format!("bytes: {}", head[1]);
     head[5] = format!("{what}: {}", head[5]);
@@ -158,7 +182,8 @@ fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
     if rows.len() > 1 {
         lines.push(row("all of these".to_owned(), totals, *fastest));
     }
-    let mut text = format!("Bytes and estimated {what} of one step for each --precision on {machine}:\n");
+    let mut text =
+        format!("Bytes and estimated {what} of one step for each --precision on {machine}:\n");
     text += &columns(&lines, [false, true, true, true, true, true, true, true, true, false]);
     let is_least = totals.iter().all(|cost| cost.cycles >= totals[*fastest].cycles);
     let within = match is_least {
@@ -166,9 +191,14 @@ fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
         false => format!(" within the error of the estimates, {:.0} %", 100.0 * ALIKE_IN_TIME),
     };
     text += &match fastest == smallest {
-        true => format!("{} is the fastest on {machine}{within}, and the smallest.\n", names[*fastest]),
+        true => {
+            format!("{} is the fastest on {machine}{within}, and the smallest.\n", names[*fastest])
+        }
         false => {
-            format!("{} is the fastest on {machine}{within}, {} the smallest.\n", names[*fastest], names[*smallest])
+            format!(
+                "{} is the fastest on {machine}{within}, {} the smallest.\n",
+                names[*fastest], names[*smallest]
+            )
         }
     };
     for (at, other) in &arithmetics.same {
@@ -184,7 +214,11 @@ fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
 fn totals(report: &Report) -> Vec<String> {
     let totals = &report.totals;
     let when = if totals.weights_at_run_time { ", packed at run time" } else { "" };
-    let format = if totals.precision == "f32" { String::new() } else { format!(", as {}", totals.precision) };
+    let format = if totals.precision == "f32" {
+        String::new()
+    } else {
+        format!(", as {}", totals.precision)
+    };
     let mut lines = vec![
         format!("weights        {} bytes{format}{when}", grouped(totals.weight_bytes)),
         format!("state          {} bytes", grouped(totals.state_bytes)),
@@ -219,7 +253,11 @@ fn on_target(cost: &TargetCost, totals: &Totals) -> Vec<String> {
         false => format!("{about}{} bytes", grouped(bytes)),
     };
     let Flash { weights, constants, code, total } = cost.flash;
-    let constants = if constants > 0 { format!(", {} of constants", grouped(constants)) } else { String::new() };
+    let constants = if constants > 0 {
+        format!(", {} of constants", grouped(constants))
+    } else {
+        String::new()
+    };
     let mut lines = vec![
         format!("A step on {}, C by {} -O2:", cost.name, cost.compiler),
         format!(
@@ -230,11 +268,15 @@ fn on_target(cost: &TargetCost, totals: &Totals) -> Vec<String> {
         ),
     ];
     let Ram { state, isa, scratch, packed_weights, stack, total } = cost.ram;
-    let packed =
-        if packed_weights > 0 { format!(", {} of packed weights", grouped(packed_weights)) } else { String::new() };
+    let packed = if packed_weights > 0 {
+        format!(", {} of packed weights", grouped(packed_weights))
+    } else {
+        String::new()
+    };
     let isa = if isa > 0 { format!(", {isa} for the instruction set") } else { String::new() };
     lines.push(format!(
-        "RAM            {}: {} of state{isa}, {} of scratch memory{packed}{}; and the arrays of inputs and outputs",
+        "RAM            {}: {} of state{isa}, {} of scratch memory{packed}{}; and the arrays of \
+         inputs and outputs",
         whole(total, stack.is_none()),
         grouped(state),
         grouped(scratch),
@@ -243,15 +285,22 @@ fn on_target(cost: &TargetCost, totals: &Totals) -> Vec<String> {
     let instructions = match cost.instructions_estimate {
         Some(instructions) => {
             let of_kernels = grouped(totals.cycles.round() as u64);
-            format!("about {} instructions (an estimate), {of_kernels} of them in kernels", grouped(instructions))
+            format!(
+                "about {} instructions (an estimate), {of_kernels} of them in kernels",
+                grouped(instructions)
+            )
         }
         None => "how many instructions is not known for this target".to_owned(),
     };
-    lines.push(format!("work           {} multiply-adds, {instructions}", grouped(cost.multiply_adds)));
+    lines.push(format!(
+        "work           {} multiply-adds, {instructions}",
+        grouped(cost.multiply_adds)
+    ));
     lines.push(match &cost.measured_by {
         Some(compiler) => format!("code, stack    measured with {compiler}"),
         None if !cost.measurable => {
-            "code, stack    estimates: the compiler of this target does not make this code".to_owned()
+            "code, stack    estimates: the compiler of this target does not make this code"
+                .to_owned()
         }
         None => {
             let are = if code.is_some() { "estimates" } else { "not known" };
@@ -267,7 +316,8 @@ fn on_target(cost: &TargetCost, totals: &Totals) -> Vec<String> {
             several => format!("{several} instructions"),
         };
         lines.push(format!(
-            "least time     {} at {}, if {begin} began in every cycle; wait states of the flash are not modelled",
+            "least time     {} at {}, if {begin} began in every cycle; wait states of the flash \
+             are not modelled",
             seconds(least_seconds),
             frequency(hertz)
         ));

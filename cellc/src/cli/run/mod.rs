@@ -45,19 +45,27 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let kept = Kept::new(&model, &keeping, &expected, &calls)?;
     if calls.len() > 1 && !arguments.output.is_empty() {
         return Err(Failure::Usage(format!(
-            "--output takes the result of one call, and --inputs holds {}: --outputs FOLDER takes those of all",
+            "--output takes the result of one call, and --inputs holds {}: --outputs FOLDER takes \
+             those of all",
             calls.len()
         )));
     }
     let given = arguments.output.iter().map(|(_, path)| path.as_path());
     refuse_to_overwrite_inputs(&arguments.model, "--output", given)?;
     // Calls without state between them are grouped by program, so that one program runs at a time.
-    let has_variables = model.nodes.iter().any(|node| matches!(node.op, Op::ReadValue { .. } | Op::Assign { .. }));
+    let has_variables =
+        model.nodes.iter().any(|node| matches!(node.op, Op::ReadValue { .. } | Op::Assign { .. }));
     let keeps = has_variables || !kept.states.is_empty();
     let mut results = Results { arguments, by_field, wanted: Vec::new(), files: Vec::new() };
     if keeps && calls.len() > 1 && expected.iter().any(|expected| expected.own_in_each_step) {
-        let calls =
-            Streamed { model: &model, options: &options, keeping: &keeping, expected: &expected, calls: &calls, kept };
+        let calls = Streamed {
+            model: &model,
+            options: &options,
+            keeping: &keeping,
+            expected: &expected,
+            calls: &calls,
+            kept,
+        };
         calls.run(&mut results, &progress)?;
         return results.write();
     }
@@ -101,7 +109,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
                     warned = true;
                 }
                 results.wanted = wanted_outputs(&compilation, &arguments.output)?;
-                let harness = Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
+                let harness =
+                    Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
                 progress.stage("running");
                 let parts = compilation.model.results.iter().map(|result| result.parts).collect();
                 let limits = limits(&compilation.model);
@@ -112,7 +121,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
             Some(path) => Ok(Numbers::of(&calls::read(path, &expected[i])?)),
             None => Ok(kept.value(i)),
         };
-        let parameters = calls[k].iter().enumerate().map(read).collect::<Result<Vec<_>, Failure>>()?;
+        let parameters =
+            calls[k].iter().enumerate().map(read).collect::<Result<Vec<_>, Failure>>()?;
         for limit in limits.iter() {
             if let Some(path) = &calls[k][limit.parameter] {
                 progress.suspend(|| say_beyond(limit, &parameters[limit.parameter], path));
@@ -176,7 +186,8 @@ impl Results<'_> {
 /// in the files, not in the model, so a notice replaces the warning.
 fn told(compilation: &Compilation, expected: &[Expected], calls: usize) -> Diagnostics {
     let Compilation { model, warnings, .. } = compilation;
-    let is_open = model.steps.is_none() && expected.iter().any(|expected| expected.own_in_each_step);
+    let is_open =
+        model.steps.is_none() && expected.iter().any(|expected| expected.own_in_each_step);
     if model.restarts.is_empty() || !is_open || calls < 2 {
         return warnings.clone();
     }
@@ -185,15 +196,25 @@ fn told(compilation: &Compilation, expected: &[Expected], calls: usize) -> Diagn
 }
 
 /// Indices of the outputs to write, with their files.
-fn wanted_outputs(compilation: &Compilation, given: &[(String, PathBuf)]) -> Result<Vec<(usize, PathBuf)>, Failure> {
+fn wanted_outputs(
+    compilation: &Compilation,
+    given: &[(String, PathBuf)],
+) -> Result<Vec<(usize, PathBuf)>, Failure> {
     let outputs = compilation.model.results.iter().zip(&compilation.interface.outputs);
-    let names: Vec<_> = outputs.map(|(result, field)| (&result.names[..], &field.name[..])).collect();
+    let names: Vec<_> =
+        outputs.map(|(result, field)| (&result.names[..], &field.name[..])).collect();
     let mut wanted: Vec<(usize, PathBuf)> = Vec::new();
     for (name, path) in given {
         if wanted.iter().any(|(_, other)| other == path) {
-            return Err(Failure::Usage(format!("two outputs are to be written to {}", path.display())));
+            return Err(Failure::Usage(format!(
+                "two outputs are to be written to {}",
+                path.display()
+            )));
         }
-        wanted.push((calls::named(&names, name, "out").map_err(|wrong| wrong.help("correct --output"))?, path.clone()));
+        wanted.push((
+            calls::named(&names, name, "out").map_err(|wrong| wrong.help("correct --output"))?,
+            path.clone(),
+        ));
     }
     Ok(wanted)
 }
@@ -217,7 +238,9 @@ struct IntegerLimit {
 
 fn limits(model: &CoreModel) -> Vec<IntegerLimit> {
     let of_node = |node: &&CoreNode| {
-        let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else { return None };
+        let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else {
+            return None;
+        };
         let of = &model.parameters[parameter];
         // booleans have no limits; indices into a table may count from its end
         let rows = of.rows.map(|rows| [-(rows as i64), rows as i64 - 1]);
@@ -234,8 +257,10 @@ fn say_beyond(limit: &IntegerLimit, numbers: &Numbers, path: &Path) {
     let beyond = all.iter().filter(|number| !(least..=most).contains(*number)).count();
     if beyond > 0 {
         let are = if beyond == 1 { "1 number is" } else { &format!("{beyond} numbers are") };
-        let found =
-            format!("{}: {are} outside of {least} to {most}, and counted as the nearest of these", path.display());
+        let found = format!(
+            "{}: {are} outside of {least} to {most}, and counted as the nearest of these",
+            path.display()
+        );
         report(&Diagnostics(vec![Diagnostic::warning(Origin::Unknown, found)]));
     }
 }
@@ -284,17 +309,21 @@ impl Kept {
             1 => format!("no file is given for the state {names}"),
             _ => format!("no files are given for the states {names}"),
         };
-        let found = format!("{found}: the first call starts from zero, the next ones where the call before ended");
+        let found = format!(
+            "{found}: the first call starts from zero, the next ones where the call before ended"
+        );
         let notice = Diagnostic::notice(Origin::Unknown, found);
-        let help =
-            "to start a call from another state, give its file with --input NAME=FILE, or in the folder of --inputs";
+        let help = "to start a call from another state, give its file with --input NAME=FILE, or \
+            in the folder of --inputs";
         report(&Diagnostics(vec![notice.help(help)]));
         Ok(kept)
     }
 
     fn state(&self, parameter: usize) -> &KeptState {
         let mut states = self.states.iter();
-        states.find(|state| state.pair.parameter == parameter).expect("calls: only states may have no file")
+        states
+            .find(|state| state.pair.parameter == parameter)
+            .expect("calls: only states may have no file")
     }
 
     fn shape(&self, parameter: usize) -> &[usize] {
@@ -314,7 +343,11 @@ impl Kept {
 }
 
 /// The valid parts of an output along its first axis. `parts`: their number; `None`: all.
-fn first_parts<'v>(shape: &[usize], values: &'v [f32], parts: Option<f32>) -> (Vec<usize>, &'v [f32]) {
+fn first_parts<'v>(
+    shape: &[usize],
+    values: &'v [f32],
+    parts: Option<f32>,
+) -> (Vec<usize>, &'v [f32]) {
     let (Some(parts), [most, rest @ ..]) = (parts, shape) else { return (shape.to_vec(), values) };
     let parts = (parts as usize).min(*most);
     let len = parts * rest.iter().product::<usize>();
@@ -322,15 +355,25 @@ fn first_parts<'v>(shape: &[usize], values: &'v [f32], parts: Option<f32>) -> (V
 }
 
 /// The variables of the previous program, if their sizes match this program's.
-fn fitting<'a>(left: &'a [Vec<f32>], interface: &Interface, call: usize) -> Result<&'a [Vec<f32>], Diagnostic> {
+fn fitting<'a>(
+    left: &'a [Vec<f32>],
+    interface: &Interface,
+    call: usize,
+) -> Result<&'a [Vec<f32>], Diagnostic> {
     for (field, values) in interface.variables.iter().zip(left) {
         if values.len() != field.len() {
             let (name, found, shape) = (&field.name, values.len(), &field.shape);
             return Err(Diagnostic::error(
                 Origin::Unknown,
-                format!("call {call} needs {shape:?} of variable {name:?}, which holds {found} elements after the call before"),
+                format!(
+                    "call {call} needs {shape:?} of variable {name:?}, which holds {found} \
+                    elements after the call before"
+                ),
             )
-            .help("the variables' sizes follow the inputs': run calls of each shape by themselves"));
+            .help(
+                "the variables' sizes follow the inputs': run calls of each shape by \
+                themselves",
+            ));
         }
     }
     Ok(left)

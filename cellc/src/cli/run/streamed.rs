@@ -38,12 +38,17 @@ fn put(whole: &mut Vec<f32>, values: &[f32], places: Option<Vec<usize>>) {
 
 impl Streamed<'_> {
     /// Runs every call.
-    pub(super) fn run(mut self, results: &mut Results<'_>, progress: &Progress) -> Result<(), Failure> {
+    pub(super) fn run(
+        mut self,
+        results: &mut Results<'_>,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
         progress.stage("compiling");
         let compilation = compile::compile(self.model, self.keeping)?;
         progress.suspend(|| report(&compilation.warnings));
         results.wanted = wanted_outputs(&compilation, &results.arguments.output)?;
-        let mut harness = Executable::temporary(&compilation)?.start(results.arguments.execute.isa.as_deref())?;
+        let mut harness =
+            Executable::temporary(&compilation)?.start(results.arguments.execute.isa.as_deref())?;
         progress.count("running", self.calls.len());
         let limits = limits(&compilation.model);
         for k in 0..self.calls.len() {
@@ -70,17 +75,23 @@ impl Streamed<'_> {
         let Compilation { model, interface, .. } = compilation;
         let files = &self.calls[k];
         let steps = calls::steps_of_call(files, self.expected, model)?;
-        let read = |(path, expected): (&Option<PathBuf>, &Expected)| -> Result<Option<Tensor>, Failure> {
-            path.as_deref().map(|path| Ok(calls::read(path, expected)?)).transpose()
-        };
-        let given = files.iter().zip(self.expected).map(read).collect::<Result<Vec<_>, Failure>>()?;
+        let read =
+            |(path, expected): (&Option<PathBuf>, &Expected)| -> Result<Option<Tensor>, Failure> {
+                path.as_deref().map(|path| Ok(calls::read(path, expected)?)).transpose()
+            };
+        let given =
+            files.iter().zip(self.expected).map(read).collect::<Result<Vec<_>, Failure>>()?;
         // files for all states begin a new sequence
-        let begins =
-            k == 0 || model.states.iter().all(|pair| given[pair.parameter].is_some()) && !model.states.is_empty();
+        let begins = k == 0
+            || model.states.iter().all(|pair| given[pair.parameter].is_some())
+                && !model.states.is_empty();
         let shapes = self.result_shapes(&given, model)?;
-        let mut whole: Vec<Vec<f32>> = shapes.iter().map(|shape| vec![0.0; shape.iter().product()]).collect();
-        let numbers: Vec<Option<(Numbers, Vec<usize>)>> =
-            given.iter().map(|tensor| tensor.as_ref().map(|t| (Numbers::of(t), t.shape().to_vec()))).collect();
+        let mut whole: Vec<Vec<f32>> =
+            shapes.iter().map(|shape| vec![0.0; shape.iter().product()]).collect();
+        let numbers: Vec<Option<(Numbers, Vec<usize>)>> = given
+            .iter()
+            .map(|tensor| tensor.as_ref().map(|t| (Numbers::of(t), t.shape().to_vec())))
+            .collect();
         let mut fed: Vec<(StatePair, Vec<f32>)> = Vec::new();
         for step in 0..steps {
             let input = |(i, of): (usize, &Option<(Numbers, Vec<usize>)>)| match (
@@ -88,29 +99,44 @@ impl Streamed<'_> {
                 of,
             ) {
                 (Some((_, values)), _) => Numbers::Floats(values.clone()),
-                (None, Some((numbers, shape))) => calls::one_step(numbers, shape, &model.parameters[i].shape, step),
+                (None, Some((numbers, shape))) => {
+                    calls::one_step(numbers, shape, &model.parameters[i].shape, step)
+                }
                 (None, None) => self.kept.value(i),
             };
             let inputs: Vec<Numbers> = numbers.iter().enumerate().map(input).collect();
             let variables = if begins && step == 0 { Variables::Initial } else { Variables::Kept };
             let outcome = harness.call(&inputs, true, variables)?;
-            fed = model.states.iter().map(|pair| (*pair, outcome.results[pair.result].clone())).collect();
+            fed = model
+                .states
+                .iter()
+                .map(|pair| (*pair, outcome.results[pair.result].clone()))
+                .collect();
             for (result, values) in outcome.results.iter().enumerate() {
                 self.kept.take(result, values);
                 let is_each = model.steps.as_ref().is_some_and(|of| of.results[result]);
-                let places = calls::places(&shapes[result], &model.results[result].shape, step).filter(|_| is_each);
+                let places = calls::places(&shapes[result], &model.results[result].shape, step)
+                    .filter(|_| is_each);
                 put(&mut whole[result], values, places);
             }
         }
         let fields: &[Field] = &interface.outputs;
-        fields.iter().for_each(|field| results.add(k, field, &shapes[field.index], &whole[field.index], fields));
+        fields.iter().for_each(|field| {
+            results.add(k, field, &shapes[field.index], &whole[field.index], fields)
+        });
         Ok(())
     }
 
     /// The output shapes of a call with these inputs.
-    fn result_shapes(&self, given: &[Option<Tensor>], one: &CoreModel) -> Result<Vec<Vec<usize>>, Failure> {
+    fn result_shapes(
+        &self,
+        given: &[Option<Tensor>],
+        one: &CoreModel,
+    ) -> Result<Vec<Vec<usize>>, Failure> {
         let shape = |(i, tensor): (usize, &Option<Tensor>)| {
-            tensor.as_ref().map_or_else(|| one.parameters[i].shape.clone(), |tensor| tensor.shape().to_vec())
+            tensor
+                .as_ref()
+                .map_or_else(|| one.parameters[i].shape.clone(), |tensor| tensor.shape().to_vec())
         };
         let shapes: Vec<Vec<usize>> = given.iter().enumerate().map(shape).collect();
         let mut model = self.model.clone();

@@ -51,7 +51,9 @@ impl Across {
     pub(super) fn all(isa: &Isa) -> Vec<Self> {
         let rests = if isa.across { 2 * isa.rows } else { 0 };
         let mut all = Vec::new();
-        for (columns, rest) in COLUMNS.into_iter().flat_map(|columns| (0..rests).map(move |rest| (columns, rest))) {
+        for (columns, rest) in
+            COLUMNS.into_iter().flat_map(|columns| (0..rests).map(move |rest| (columns, rest)))
+        {
             for of in [Of::Quads, Of::Pairs, Of::PairsOfBytes] {
                 let of = |has_loop, is_apart| Self { columns, of, rest, has_loop, is_apart };
                 all.extend([of(false, false), of(false, true), of(true, false), of(true, true)]);
@@ -74,24 +76,34 @@ impl Across {
 
     /// The arguments after the common ones.
     pub(super) fn arguments(self, turns: usize, tiles: &Tiles) -> String {
-        let beyond = (tiles.step - tiles.columns * tiles.abreast) * if self.of == Of::PairsOfBytes { 2 } else { 4 };
+        let beyond = (tiles.step - tiles.columns * tiles.abreast)
+            * if self.of == Of::PairsOfBytes { 2 } else { 4 };
         let mut text = String::new();
-        for (_, value) in [(self.has_loop, turns), (self.is_apart, beyond)].into_iter().filter(|(has, _)| *has) {
+        for (_, value) in
+            [(self.has_loop, turns), (self.is_apart, beyond)].into_iter().filter(|(has, _)| *has)
+        {
             let _ = write!(text, ", {value}");
         }
         text
     }
 
     /// The head and the body. `float` and `bits` are the types of four f32 lanes and of their bits.
-    pub(super) fn head_and_body(self, prefix: &str, isa: &Isa, [float, bits]: [&str; 2]) -> (String, String) {
+    pub(super) fn head_and_body(
+        self,
+        prefix: &str,
+        isa: &Isa,
+        [float, bits]: [&str; 2],
+    ) -> (String, String) {
         let how = isa.c_across.expect("emit: what adds across lanes has a text");
         let weights = if self.of == Of::PairsOfBytes { "uint16_t" } else { "float" };
         let others = [(self.has_loop, "turns"), (self.is_apart, "beyond")];
         let others = || others.iter().filter(|(has, _)| *has).map(|(_, name)| *name);
         let params: String = others().map(|name| format!(", size_t {name}")).collect();
         let (name, inline) = (self.name(prefix), format!("{}_INLINE", prefix.to_ascii_uppercase()));
-        let head =
-            format!("{inline} void {name}(const {weights} *weights, const float *elements, float *to{params}) {{");
+        let head = format!(
+            "{inline} void {name}(const {weights} *weights, const float *elements, float \
+             *to{params}) {{"
+        );
         let sums: Vec<_> = (0..self.columns).map(|column| format!("sum{column}")).collect();
         let meets = self.columns == 4;
         let mut body = format!("    uint32_t {};\n", sums.join(", "));
@@ -105,7 +117,10 @@ impl Across {
             let _ = writeln!(body, "        \"{line}{end}\"");
         }
         let pointer = if self.of == Of::PairsOfBytes { how.pointer_to_bytes } else { "+r" };
-        let mut outputs = vec![format!("[weights]\"{pointer}\"(weights)"), "[elements]\"+r\"(elements)".to_owned()];
+        let mut outputs = vec![
+            format!("[weights]\"{pointer}\"(weights)"),
+            "[elements]\"+r\"(elements)".to_owned(),
+        ];
         outputs.extend(sums.iter().map(|sum| format!("[{sum}]\"{}\"({sum})", how.sum)));
         outputs.extend(meets.then(|| "[all]\"=w\"(all)".to_owned()));
         let inputs: Vec<_> = others().map(|name| format!("[{name}]\"r\"({name})")).collect();

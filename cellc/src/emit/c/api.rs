@@ -75,28 +75,35 @@ impl CFile<'_> {
         // places of tensors that differ from step to step
         let step_places = |StepTensor { field, written, each_step }: StepTensor<'_>| {
             let of = if written { "outputs" } else { "inputs" };
-            each_step.then(|| format!("{of}.{0} = {0} + steps_done * {cast}{1};", field.name, self.size(field)))
+            each_step.then(|| {
+                format!("{of}.{0} = {0} + steps_done * {cast}{1};", field.name, self.size(field))
+            })
         };
         let state_places = |(state, output): (&Field, &Field)| {
             let swapped = |of: &str, field: &Field, odd: &str, even: &str| {
                 format!("{of}.{} = steps_done % 2u != 0u ? {odd} : {even};", field.name)
             };
             let held = format!("self->{}", state.name);
-            [swapped("inputs", state, &held, &output.name), swapped("outputs", output, &output.name, &held)]
+            [
+                swapped("inputs", state, &held, &output.name),
+                swapped("outputs", output, &output.name, &held),
+            ]
         };
         let step_places: Vec<_> = self.interface.step_tensors().filter_map(step_places).collect();
         let step_places = [step_places, self.states().flat_map(state_places).collect()].concat();
         let copied = |held_from_output: bool| {
             let copied = |(state, output): (&Field, &Field)| {
                 let held = format!("self->{}", state.name);
-                let (to, from) = if held_from_output { (&held, &output.name) } else { (&output.name, &held) };
+                let (to, from) =
+                    if held_from_output { (&held, &output.name) } else { (&output.name, &held) };
                 self.copied(to, from, state)
             };
             self.states().map(copied).collect::<Vec<_>>().join(STEPS_INDENT)
         };
         let names = |StepTensor { field, .. }: StepTensor<'_>| format!(", {}", field.name);
-        let place =
-            |field: &Field| format!(".{0} = {1}{0}", field.name, if self.is_kept(field) { "self->" } else { "" });
+        let place = |field: &Field| {
+            format!(".{0} = {1}{0}", field.name, if self.is_kept(field) { "self->" } else { "" })
+        };
         let places = |fields: &[Field]| fields.iter().map(place).collect::<Vec<_>>().join(", ");
         let run = self.body_signature().spelled(|argument| match argument {
             Argument::Pool | Argument::Packed => format!("self->{}", argument.name()),
@@ -112,12 +119,15 @@ impl CFile<'_> {
             (true, true) => ("advance".to_owned(), "self->isa, "),
         };
         let stateless = self.interface.states.is_empty() && self.interface.variables.is_empty();
-        let copies = self.interface.in_place.map_or_else(String::new, |pair| pair.copied(self.isas));
+        let copies =
+            self.interface.in_place.map_or_else(String::new, |pair| pair.copied(self.isas));
         let mut words = vec![
             ("MEMBER_ALIGNED", self.member_aligned(true)),
             (
                 "ORDER_ALIGNED",
-                self.member_aligned(self.interface.block_len == 0 && self.interface.variables.is_empty()),
+                self.member_aligned(
+                    self.interface.block_len == 0 && self.interface.variables.is_empty(),
+                ),
             ),
             (" PACKED_PARAMETER", parameter),
             (" PACKED_ARGUMENT", argument.to_owned()),
@@ -147,7 +157,11 @@ impl CFile<'_> {
             ("PROCESSORS;\n", self.processors_asked()),
             (
                 "QUOTED_ISAS",
-                self.isas.iter().map(|(isa, _)| format!("\"{}\"", isa.name)).collect::<Vec<_>>().join(", "),
+                self.isas
+                    .iter()
+                    .map(|(isa, _)| format!("\"{}\"", isa.name))
+                    .collect::<Vec<_>>()
+                    .join(", "),
             ),
         ];
         words.extend(self.names_and_sizes());
@@ -158,15 +172,21 @@ impl CFile<'_> {
     pub(super) fn lists(&self) -> Vec<List> {
         // the last instruction set of each processor; and each instruction set, with `#if` before
         // the first and `#endif` after the last
-        let (mut available, mut asked, all) = (Vec::new(), Vec::new(), self.asked().collect::<Vec<_>>());
+        let (mut available, mut asked, all) =
+            (Vec::new(), Vec::new(), self.asked().collect::<Vec<_>>());
         for processor in self.processors() {
             let word = if available.is_empty() { "#if" } else { "#elif" };
             let own: Vec<_> = self.asked_of(processor).collect();
-            let condition = self.condition(own[0]).expect("emit: what is asked for stands under a condition");
-            available.push([self.isa(own[own.len() - 1]), vec![("CONDITION", format!("{word} {condition}"))]].concat());
+            let condition =
+                self.condition(own[0]).expect("emit: what is asked for stands under a condition");
+            available.push(
+                [self.isa(own[own.len() - 1]), vec![("CONDITION", format!("{word} {condition}"))]]
+                    .concat(),
+            );
         }
         for same in all.chunk_by(|a, b| a.condition() == b.condition()) {
-            let condition = self.condition(same[0]).expect("emit: what is asked for stands under a condition");
+            let condition =
+                self.condition(same[0]).expect("emit: what is asked for stands under a condition");
             asked.extend(same.iter().enumerate().map(|(at, isa)| {
                 let before = if at == 0 { format!("#if {condition}\n") } else { String::new() };
                 let after = if at == same.len() - 1 { "#endif\n" } else { "" };
@@ -176,15 +196,24 @@ impl CFile<'_> {
         let (mut baselines, mut word) = (Vec::new(), "#if");
         for (isa, condition) in self.instead() {
             baselines.push(
-                [self.isa(isa), vec![("CONDITION\n", format!("{word} {}\n", self.asked_as(condition)))]].concat(),
+                [
+                    self.isa(isa),
+                    vec![("CONDITION\n", format!("{word} {}\n", self.asked_as(condition)))],
+                ]
+                .concat(),
             );
             word = "#elif";
         }
         let instead = !baselines.is_empty();
         let condition = if instead { "#else\n" } else { "" };
-        baselines.push([self.isa(self.isas[0].0), vec![("CONDITION\n", condition.to_owned())]].concat());
+        baselines
+            .push([self.isa(self.isas[0].0), vec![("CONDITION\n", condition.to_owned())]].concat());
         let flushed = |field: &Field| {
-            let copy = self.copied(&format!("flushed_{}", field.name), &format!("inputs->{}", field.name), field);
+            let copy = self.copied(
+                &format!("flushed_{}", field.name),
+                &format!("inputs->{}", field.name),
+                field,
+            );
             [tensors::words(field, &self.upper()), vec![("COPY", copy)]].concat()
         };
         let mut lists = vec![
@@ -197,7 +226,10 @@ impl CFile<'_> {
         lists.extend(self.chosen_baselines());
         lists.push((
             "model's file",
-            self.sha256.iter().map(|sha256| vec![("HEXADECIMAL_DIGEST", (*sha256).to_owned())]).collect(),
+            self.sha256
+                .iter()
+                .map(|sha256| vec![("HEXADECIMAL_DIGEST", (*sha256).to_owned())])
+                .collect(),
         ));
         lists.extend(common::lists(self));
         lists.extend(self.contents.lists(self));
@@ -206,7 +238,10 @@ impl CFile<'_> {
 
     /// The contents of the struct of state and scratch memory.
     fn state_holds(&self) -> &'static str {
-        match (self.interface.variables.is_empty() && !self.interface.alternates, self.interface.block_len) {
+        match (
+            self.interface.variables.is_empty() && !self.interface.alternates,
+            self.interface.block_len,
+        ) {
             (true, _) => "Scratch memory of a step, which keeps nothing",
             (false, 0) => "The state between steps",
             (false, _) => "The state between steps, and scratch memory",
@@ -230,7 +265,11 @@ impl CFile<'_> {
             .enumerate()
             .map(|(at, (isa, conditions))| {
                 let word = if at == 0 { "#if" } else { "#elif" };
-                [self.isa(isa), vec![("CONDITION\n", format!("{word} {}\n", conditions.join(" || ")))]].concat()
+                [
+                    self.isa(isa),
+                    vec![("CONDITION\n", format!("{word} {}\n", conditions.join(" || ")))],
+                ]
+                .concat()
             })
             .collect();
         let has_conditions = !words.is_empty();
@@ -250,16 +289,26 @@ impl CFile<'_> {
 
     /// An item of a text. Functions with all arguments of the pure function have them on one line.
     pub(super) fn item(&self, text: &'static str, name: &str) -> String {
-        let restrict = if text == HEADER { format!("{}_RESTRICT ", self.upper()) } else { "restrict ".to_owned() };
-        let words =
-            [self.words(), vec![(" STEP_PARAMETERS", self.step_params(&restrict))], common::words(self)].concat();
+        let restrict = if text == HEADER {
+            format!("{}_RESTRICT ", self.upper())
+        } else {
+            "restrict ".to_owned()
+        };
+        let words = [
+            self.words(),
+            vec![(" STEP_PARAMETERS", self.step_params(&restrict))],
+            common::words(self),
+        ]
+        .concat();
         let text = listed(part(text, name), &self.lists(), &words);
         if name == "function" { text } else { wrap::lines(&text) }
     }
 
     /// The instruction sets detected on a processor, best last.
     fn asked_of(&self, processor: &'static Processor) -> impl Iterator<Item = &'static Isa> + '_ {
-        self.asked().filter(move |isa| isa.question().is_some_and(|asked| std::ptr::eq(asked.processor, processor)))
+        self.asked().filter(move |isa| {
+            isa.question().is_some_and(|asked| std::ptr::eq(asked.processor, processor))
+        })
     }
 
     /// The functions that detect features of processors.
@@ -274,7 +323,9 @@ impl CFile<'_> {
                 let enumerator = self.enumerator(isa);
                 let mut out = String::new();
                 let own = self.condition(isa).filter(|own| Some(own) != condition.as_ref());
-                let text = format!("        if ({c}) {{\n            have |= 1u << {enumerator};\n        }}\n");
+                let text = format!(
+                    "        if ({c}) {{\n            have |= 1u << {enumerator};\n        }}\n"
+                );
                 guarded(&mut out, own.as_deref(), &text);
                 out
             };
@@ -296,7 +347,9 @@ impl OwnWords for CFile<'_> {
         let comma = if self.isas.last().is_some_and(|(last, _)| *last == isa) { "" } else { "," };
         let note = match self.condition(isa) {
             Some(_) => "",
-            None if self.instead().next().is_some() => " /* machines without a body of their own */",
+            None if self.instead().next().is_some() => {
+                " /* machines without a body of their own */"
+            }
             None => " /* every machine */",
         };
         vec![
@@ -309,7 +362,10 @@ impl OwnWords for CFile<'_> {
 
     fn state(&self, state: &Field, output: &Field) -> Vec<Word> {
         let (place, size) = (format!("self->{}", state.name), self.size(state));
-        vec![("RESET", self.zeroed(&place, (&size, state.len()))), ("KEEP", self.copied(&place, &output.name, state))]
+        vec![
+            ("RESET", self.zeroed(&place, (&size, state.len()))),
+            ("KEEP", self.copied(&place, &output.name, state)),
+        ]
     }
 
     fn variable(&self, at: usize, variable: &Field) -> Vec<Word> {
@@ -319,7 +375,10 @@ impl OwnWords for CFile<'_> {
             None => self.zeroed(&place, (&size, variable.len())),
             Some(at) => self.copied(&place, &from(at), variable),
         };
-        vec![("RESET", reset), ("FIRST_ALIGNED", self.member_aligned(at == 0 && self.interface.block_len == 0))]
+        vec![
+            ("RESET", reset),
+            ("FIRST_ALIGNED", self.member_aligned(at == 0 && self.interface.block_len == 0)),
+        ]
     }
 
     fn in_place(&self, input: &Field, _output: &Field) -> Vec<Word> {
@@ -330,7 +389,10 @@ impl OwnWords for CFile<'_> {
 /// Writes the header.
 pub(super) fn header(out: &mut String, file: &CFile<'_>) {
     let mut summary = file.summary.to_vec();
-    summary.push(format!("Generated by cellc {}. The source file says from what.", env!("CARGO_PKG_VERSION")));
+    summary.push(format!(
+        "Generated by cellc {}. The source file says from what.",
+        env!("CARGO_PKG_VERSION")
+    ));
     summary.extend(file.estimate.iter().cloned());
     block_comment(out, "", &summary);
     for name in file.items(Language::C).into_iter().chain(["end"]) {

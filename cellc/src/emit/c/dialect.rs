@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::traversal::{
-    Block, Context, Copying, Dialect, Line, LinePart, LineRow, RowText, Subscript, Text, TextKind, Together, Walking,
-    decimal, function_name,
+    Block, Context, Copying, Dialect, Line, LinePart, LineRow, RowText, Subscript, Text, TextKind,
+    Together, Walking, decimal, function_name,
 };
 use super::across::Across;
 use super::block_comment;
@@ -32,7 +32,11 @@ pub(super) fn counter(depth: usize) -> String {
 /// The suffix of types and functions for a number of lanes. A file with one scalar body omits the
 /// instruction set.
 pub(super) fn ending(lanes: usize, isa: &Isa, is_alone: bool) -> String {
-    if is_alone && isa.lanes == 1 { format!("f32x{lanes}") } else { format!("f32x{lanes}_{}", isa.name) }
+    if is_alone && isa.lanes == 1 {
+        format!("f32x{lanes}")
+    } else {
+        format!("f32x{lanes}_{}", isa.name)
+    }
 }
 
 /// The name of an activation's function outside the loop with the inlined copy.
@@ -181,7 +185,11 @@ impl<'a> C<'a> {
     /// The linkage and attribute of a function, followed by a space. Shared text has a macro
     /// instead.
     fn linked(&self, linkage: &str) -> String {
-        if self.shares { once::target(self.prefix) + " " } else { format!("{linkage} {}", self.attribute()) }
+        if self.shares {
+            once::target(self.prefix) + " "
+        } else {
+            format!("{linkage} {}", self.attribute())
+        }
     }
 
     /// The attribute of a function, followed by a space.
@@ -218,7 +226,8 @@ impl<'a> C<'a> {
         if self.extensions || is_number(&text) {
             return text;
         }
-        let spelled = |word: &str| if is_number(word) { format!("{word}u") } else { word.to_owned() };
+        let spelled =
+            |word: &str| if is_number(word) { format!("{word}u") } else { word.to_owned() };
         text.split(' ').map(spelled).collect::<Vec<_>>().join(" ")
     }
 
@@ -284,8 +293,11 @@ impl<'a> C<'a> {
             _ => return None,
         };
         let [a, b] = args else { return None };
-        let large = b.text.strip_suffix('f').filter(|_| b.kind == TextKind::Number)?.parse().ok()?;
-        let rounds = self.isa.in_software && lanes == 1 && (10_485_760.0..=14_680_064.0_f32).contains(&large);
+        let large =
+            b.text.strip_suffix('f').filter(|_| b.kind == TextKind::Number)?.parse().ok()?;
+        let rounds = self.isa.in_software
+            && lanes == 1
+            && (10_485_760.0..=14_680_064.0_f32).contains(&large);
         rounds.then(|| Text::atom(format!("{}({}, {})", self.name(function, 1), a.text, b.text)))
     }
 
@@ -298,7 +310,11 @@ impl<'a> C<'a> {
         let (name, arguments) = (function.name(self.prefix), function.arguments(turns, tiles));
         for row in 0..tiles.rows {
             for panel in 0..tiles.panels {
-                let beyond = [row * tiles.words, panel * tiles.stride, row * tiles.pitch + panel * tiles.columns];
+                let beyond = [
+                    row * tiles.words,
+                    panel * tiles.stride,
+                    row * tiles.pitch + panel * tiles.columns,
+                ];
                 let at = |which: usize| {
                     let (block, offset): (&Block, usize) = places[which];
                     plus(&block.name, offset + beyond[which])
@@ -318,7 +334,8 @@ impl<'a> C<'a> {
     pub(super) fn named_call(&mut self, function: &str, lanes: usize) -> (String, bool) {
         let key = (function.to_string(), lanes);
         let here = self.within.0.last().copied().unwrap_or(0);
-        let is_outlined = self.outlines && lanes > 1 && *self.copied_to.entry(key).or_insert(here) != here;
+        let is_outlined =
+            self.outlines && lanes > 1 && *self.copied_to.entry(key).or_insert(here) != here;
         self.needs.calls(function, is_outlined, lanes);
         let name = if is_outlined { outlined(function) } else { function.to_owned() };
         (self.full(&name, lanes), is_outlined)
@@ -373,7 +390,9 @@ impl<'a> C<'a> {
             return self.joined_number(ty, &text.text);
         }
         match ty.scalar {
-            Scalar::F32 => self.template(|v| v.splat, "splat", ty.lanes, vec![Text::atom(text.text)]),
+            Scalar::F32 => {
+                self.template(|v| v.splat, "splat", ty.lanes, vec![Text::atom(text.text)])
+            }
             Scalar::U32 => {
                 let ty = self.ty(ty);
                 Text::compound(format!("({ty}){{0}} + {}", text.text))
@@ -383,7 +402,8 @@ impl<'a> C<'a> {
 
     /// An operator between two operands, at least one of which has all lanes.
     fn infix(&mut self, operator: &str, ty: Type, args: Vec<Text>) -> Text {
-        let [a, b] = <[Text; 2]>::try_from(args).unwrap_or_else(|_| panic!("emit: {operator} takes two operands"));
+        let [a, b] = <[Text; 2]>::try_from(args)
+            .unwrap_or_else(|_| panic!("emit: {operator} takes two operands"));
         let a = if b.kind == TextKind::Number { self.value(a, ty) } else { a };
         let operand = |text: Text| match (operator, text.kind) {
             ("+" | "-", TextKind::Product) => text.text,
@@ -423,9 +443,15 @@ impl Dialect for C<'_> {
         // iteration (gcc 12.2, Cortex-M4F: a called kernel takes 0.63 of the instructions for an
         // LSTM of 64 units, 0.73 for two GRUs)
         let is_full = |scalar, registers| kernel.most_accumulators(scalar) * 4 >= registers * 3;
-        let fills_registers = is_full(Scalar::F32, isa.registers) || is_full(Scalar::U32, isa.integer_registers);
-        let is_called = isa.calls && isa.lanes == 1 && fills_registers && !kernel.unroll && !self.shares;
-        let linkage = if is_called { format!("{}_CALLED", prefix.to_ascii_uppercase()) } else { "static".to_owned() };
+        let fills_registers =
+            is_full(Scalar::F32, isa.registers) || is_full(Scalar::U32, isa.integer_registers);
+        let is_called =
+            isa.calls && isa.lanes == 1 && fills_registers && !kernel.unroll && !self.shares;
+        let linkage = if is_called {
+            format!("{}_CALLED", prefix.to_ascii_uppercase())
+        } else {
+            "static".to_owned()
+        };
         let head = format!("{}void {prefix}_{name}_{}(", self.linked(&linkage), isa.name);
         self.kernel = name.to_owned();
         self.out.push_str(&format!("{head}{}) {{\n", params.join(", ")));
@@ -446,7 +472,9 @@ impl Dialect for C<'_> {
     }
 
     fn wanted(&self, functions: &[String]) -> Vec<(usize, usize)> {
-        let at = |name: &String| functions.iter().position(|f| f == name).expect("emit: a called function exists");
+        let at = |name: &String| {
+            functions.iter().position(|f| f == name).expect("emit: a called function exists")
+        };
         self.needs.called.iter().rev().map(|(name, lanes)| (at(name), *lanes)).collect()
     }
 
@@ -457,10 +485,15 @@ impl Dialect for C<'_> {
         let ty = self.ty(Type::f32(lanes));
         let params: Vec<_> = names.iter().map(|name| format!("{ty} {name}")).collect();
         // functions for several values are inlined into functions for one value
-        let is_called = self.isa.calls && !self.needs.called_each.contains(&(name.to_string(), lanes));
+        let is_called =
+            self.isa.calls && !self.needs.called_each.contains(&(name.to_string(), lanes));
         let kind = if is_called { "CALLED" } else { "INLINE" };
         let head = self.linked(&format!("{}_{kind}", self.prefix.to_ascii_uppercase()));
-        self.out.push_str(&format!("{head}{ty} {}({}) {{\n", self.full(name, lanes), params.join(", ")));
+        self.out.push_str(&format!(
+            "{head}{ty} {}({}) {{\n",
+            self.full(name, lanes),
+            params.join(", ")
+        ));
         self.params = names.to_vec();
     }
 
@@ -471,10 +504,12 @@ impl Dialect for C<'_> {
         if self.needs.called_each.contains(&(name.to_string(), lanes)) {
             let (ty, attribute) = (self.ty(Type::f32(lanes)), self.attribute());
             let (upper, full) = (self.prefix.to_ascii_uppercase(), self.full(name, lanes));
-            let comment = "The same of each of so many values, for which constants are loaded once.";
+            let comment =
+                "The same of each of so many values, for which constants are loaded once.";
             self.out.push_str(&format!(
                 "\n/* {comment} */\n{upper}_CALLED {attribute}void {}({ty} *values, size_t count) {{\n    \
-                 for (size_t i = 0; i < count; i++) {{\n        values[i] = {full}(values[i]);\n    }}\n}}\n",
+                 for (size_t i = 0; i < count; i++) {{\n        values[i] = {full}(values[i]);\n   \
+                  }}\n}}\n",
                 of_each(&full)
             ));
         }
@@ -498,15 +533,23 @@ impl Dialect for C<'_> {
         let place = || vec![Text::compound(plus(&from.name, offset))];
         match from.element {
             Element::F16 => return self.template(|v| v.load_f16, "load_f16_", lanes, place()),
-            Element::I8Pair => return self.template(|v| v.load_i8_pairs, "load_i8_pairs_", lanes, place()),
+            Element::I8Pair => {
+                return self.template(|v| v.load_i8_pairs, "load_i8_pairs_", lanes, place());
+            }
             Element::I8 => return self.template(|v| v.load_i8, "load_i8_", lanes, place()),
             _ => {}
         }
         if lanes == 1 {
             return Text::atom(format!("{}[{offset}]", from.name));
         }
-        let is_constant = from.bytes && self.vector(lanes).is_some_and(|vector| !vector.load_constant.is_empty());
-        self.template(if is_constant { |v| v.load_constant } else { |v| v.load }, "load", lanes, place())
+        let is_constant =
+            from.bytes && self.vector(lanes).is_some_and(|vector| !vector.load_constant.is_empty());
+        self.template(
+            if is_constant { |v| v.load_constant } else { |v| v.load },
+            "load",
+            lanes,
+            place(),
+        )
     }
 
     fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
@@ -530,7 +573,9 @@ impl Dialect for C<'_> {
         let value = f32::from_bits(bits);
         match ty.scalar {
             // a count rather than a mask
-            Scalar::U32 if context == Context::Kernel && bits < 1 << 16 => Text::number(format!("{bits}u")),
+            Scalar::U32 if context == Context::Kernel && bits < 1 << 16 => {
+                Text::number(format!("{bits}u"))
+            }
             Scalar::U32 => Text::number(format!("{bits:#x}u")),
             Scalar::F32 if !self.extensions && !value.is_finite() => {
                 let quiet = if value.is_nan() { bits | 0x0040_0000 } else { bits };
@@ -546,14 +591,21 @@ impl Dialect for C<'_> {
         }
     }
 
-    fn operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>, context: Context) -> Text {
+    fn operation(
+        &mut self,
+        operation: LaneOp,
+        ty: Type,
+        args: Vec<Text>,
+        context: Context,
+    ) -> Text {
         use LaneOp as O;
         let ty = self.widened(ty, context);
         let (lanes, bits) = (ty.lanes, Type { scalar: Scalar::U32, lanes: ty.lanes });
         if let Some(text) = self.by_integers(operation, lanes, &args) {
             return text;
         }
-        let is_of_kernel = self.is_named(lanes) && context == Context::Kernel && !operation.is_dot();
+        let is_of_kernel =
+            self.is_named(lanes) && context == Context::Kernel && !operation.is_dot();
         if self.is_joined(lanes) || is_of_kernel {
             return self.joined_operation(operation, ty, args);
         }
@@ -561,8 +613,8 @@ impl Dialect for C<'_> {
             return self.register_operation(operation, ty, args);
         }
         if operation == LaneOp::MulAdd && !self.fuses {
-            let [a, b, c] =
-                <[Text; 3]>::try_from(args).unwrap_or_else(|_| panic!("emit: mul_add takes three operands"));
+            let [a, b, c] = <[Text; 3]>::try_from(args)
+                .unwrap_or_else(|_| panic!("emit: mul_add takes three operands"));
             let product = self.operation(LaneOp::Mul, ty, vec![a, b], context);
             return self.operation(LaneOp::Add, ty, vec![product, c], context);
         }
@@ -572,7 +624,9 @@ impl Dialect for C<'_> {
                 let value = self.value(args.remove(0), bits);
                 return Text::compound(format!("{} {sign} {by}", value.operand()));
             }
-            (Some(sign), _) if self.vector(lanes).is_none_or(|vector| own(operation, vector).is_empty()) => {
+            (Some(sign), _)
+                if self.vector(lanes).is_none_or(|vector| own(operation, vector).is_empty()) =>
+            {
                 return self.infix(sign, ty, args);
             }
             _ => {}
@@ -607,17 +661,27 @@ impl Dialect for C<'_> {
             O::MaxMagnitude => |v| v.max_magnitude,
             O::FromSigned => |v| v.from_signed,
             O::DotPairs | O::DotQuads | O::DotUnsignedQuads => {
-                let template =
-                    if operation == O::DotPairs { |v: &CVector| v.dot_pairs } else { |v: &CVector| v.dot_quads };
+                let template = if operation == O::DotPairs {
+                    |v: &CVector| v.dot_pairs
+                } else {
+                    |v: &CVector| v.dot_quads
+                };
                 let sum = self.template(template, name, lanes, args).text;
                 if let Some(sums) = self.sums(lanes) {
                     return Text::atom(format!("({sums}){{{sum}}}"));
                 }
-                return Text::atom(if lanes == 1 { sum } else { format!("(({}){sum})", self.ty(ty)) });
+                return Text::atom(if lanes == 1 {
+                    sum
+                } else {
+                    format!("(({}){sum})", self.ty(ty))
+                });
             }
             O::DotApart(lane) | O::DotQuadsOf(lane) => {
-                let own = ByLane::of(self.isa.by_lane, operation).expect("emit: what multiplies by a lane has a text");
-                args.extend([lane, 2 * lane, 2 * lane + 1].map(|number| Text::atom(number.to_string())));
+                let own = ByLane::of(self.isa.by_lane, operation)
+                    .expect("emit: what multiplies by a lane has a text");
+                args.extend(
+                    [lane, 2 * lane, 2 * lane + 1].map(|number| Text::atom(number.to_string())),
+                );
                 let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
                 return Text::atom(format!("(({}){})", self.ty(ty), fill(own.c, &args)));
             }
@@ -647,7 +711,9 @@ impl Dialect for C<'_> {
     fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context) {
         let ty = self.widened(ty, context);
         // sums of integers, initially 0
-        if let Some(sums) = Some(()).filter(|_| mutable && ty.scalar == Scalar::U32).and_then(|()| self.sums(ty.lanes))
+        if let Some(sums) = Some(())
+            .filter(|_| mutable && ty.scalar == Scalar::U32)
+            .and_then(|()| self.sums(ty.lanes))
         {
             self.types.insert(name.to_string(), ty);
             return self.line(&format!("{sums} {name} = {{0}};"));
@@ -678,7 +744,9 @@ impl Dialect for C<'_> {
         match self.registers_of(ty.lanes) {
             1 => Together { least: 2, most: registers },
             // the registers of a value are loaded together
-            each if ty.lanes == each * self.isa.lanes => Together { least: 1, most: registers / each },
+            each if ty.lanes == each * self.isa.lanes => {
+                Together { least: 1, most: registers / each }
+            }
             _ => Together::ALONE,
         }
     }
@@ -788,8 +856,11 @@ impl Dialect for C<'_> {
         let Copying { from, mut read, to, mut write, run, repeated, add } = copying;
         let (from, to) = (&from.name, &to.name);
         if run > 1 && !repeated && !add {
-            let pointer = |base: &str, at: String| if at == "0" { base.to_owned() } else { format!("{base} + {at}") };
-            let (to, from) = (pointer(to, self.subscript(&write)), pointer(from, self.subscript(&read)));
+            let pointer = |base: &str, at: String| {
+                if at == "0" { base.to_owned() } else { format!("{base} + {at}") }
+            };
+            let (to, from) =
+                (pointer(to, self.subscript(&write)), pointer(from, self.subscript(&read)));
             if vectors::copies_by_call(self.extensions, run) {
                 self.name("copy_floats", 1);
             }
@@ -830,18 +901,25 @@ impl Dialect for C<'_> {
         };
         let (from, to) = (pointer(from, read), pointer(to, write));
         let row = match row {
-            LineRow::Bytes => format!("{}({from}, {stride}, {count})", self.name("row_of_bytes", 1)),
-            LineRow::Pairs(most) => format!("{}({from}, {stride}, {count}, {most}u)", self.name("row_of_pairs", 1)),
+            LineRow::Bytes => {
+                format!("{}({from}, {stride}, {count})", self.name("row_of_bytes", 1))
+            }
+            LineRow::Pairs(most) => {
+                format!("{}({from}, {stride}, {count}, {most}u)", self.name("row_of_pairs", 1))
+            }
         };
         let call = match part {
             LinePart::Words(_) | LinePart::Pairs if apart => {
                 let pairs = matches!(part, LinePart::Pairs);
-                let pack = self.name(if pairs { "pack_pairs_apart" } else { "pack_words_apart" }, 1);
+                let pack =
+                    self.name(if pairs { "pack_pairs_apart" } else { "pack_words_apart" }, 1);
                 format!("{pack}({place}, {step}, {row}, {from}, {stride}, {count});")
             }
             LinePart::Words(parts) => {
                 let pack = self.name("pack_words", 1);
-                format!("{pack}({to}, {step}, {abreast}, {row}, {parts}, {from}, {stride}, {count});")
+                format!(
+                    "{pack}({to}, {step}, {abreast}, {row}, {parts}, {from}, {stride}, {count});"
+                )
             }
             LinePart::Pairs => {
                 let pack = self.name("pack_pairs", 1);
@@ -849,13 +927,22 @@ impl Dialect for C<'_> {
             }
             LinePart::Scale => format!("*({to}) = {row}.scale;"),
             LinePart::Start => {
-                format!("*({to}) = {}({row}, {from}, {stride}, {count});", self.name("row_start", 1))
+                format!(
+                    "*({to}) = {}({row}, {from}, {stride}, {count});",
+                    self.name("row_start", 1)
+                )
             }
         };
         self.line(&call);
     }
 
-    fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]) {
+    fn begin_for(
+        &mut self,
+        count: usize,
+        turn: Option<&str>,
+        backwards: Option<&str>,
+        walks: &[Walking<'_>],
+    ) {
         let mut i = self.begin_turns(0, count);
         if let Some(turn) = turn {
             self.line(&format!("const uint32_t {turn} = (uint32_t){i};"));
@@ -868,7 +955,11 @@ impl Dialect for C<'_> {
         }
         for walk in walks {
             let constant = if walk.written { "" } else { "const " };
-            let k = if walk.reverse { format!("({} - {i})", self.unsigned(count - 1)) } else { i.clone() };
+            let k = if walk.reverse {
+                format!("({} - {i})", self.unsigned(count - 1))
+            } else {
+                i.clone()
+            };
             let k = if walk.step == 1 { k } else { format!("{k} * {}", self.unsigned(walk.step)) };
             let from = match walk.offset {
                 0 => walk.of.name.clone(),
@@ -887,7 +978,11 @@ impl Dialect for C<'_> {
         self.loops += 1;
         self.depth += 1;
         self.line(&format!("const uint32_t {i} = {};", at.text));
-        let k = if count == 1 { "0".to_owned() } else { format!("({i} < {count}u ? {i} : {}u)", count - 1) };
+        let k = if count == 1 {
+            "0".to_owned()
+        } else {
+            format!("({i} < {count}u ? {i} : {}u)", count - 1)
+        };
         let k = if walking.step == 1 { k } else { format!("(size_t){k} * {}", walking.step) };
         let (from, ty) = (plus(&walking.of.name, walking.offset), spelling(walking.of.element).c);
         self.line(&format!("const {ty} *{} = {from} + {k};", window.name));
@@ -941,8 +1036,9 @@ mod tests {
         let used = RefCell::default();
         let mut c = C::new("p", arch::ALL[0], 4, true, &used);
         let name = |name: &str| Text::atom(name);
-        let mut op =
-            |operation, lanes, args: [Text; 2]| c.operation(operation, Type::f32(lanes), args.into(), Context::Kernel);
+        let mut op = |operation, lanes, args: [Text; 2]| {
+            c.operation(operation, Type::f32(lanes), args.into(), Context::Kernel)
+        };
         let product = op(Mul, 1, [name("a"), Text::number("-0.5f")]);
         let sum = op(Sub, 1, [name("d"), product]);
         let product = op(Mul, 1, [sum, name("e")]);
@@ -955,25 +1051,40 @@ mod tests {
         assert_eq!(op(Mul, 4, [Text::number("1.0f"), name("v")]).text, "1.0f * v");
         let widened = op(Add, 4, [Text::number("1.0f"), Text::number("2.0f")]).text;
         assert!(widened.contains("(1.0f") && widened.ends_with(" + 2.0f"), "{widened}");
-        assert!(c.operation(ToBits, Type::f32(4), vec![name("v")], Context::Kernel).text.ends_with(")v"));
+        assert!(
+            c.operation(ToBits, Type::f32(4), vec![name("v")], Context::Kernel)
+                .text
+                .ends_with(")v")
+        );
     }
 
     #[test]
     fn templates_take_as_many_arguments_as_they_should() {
         assert_eq!(fill("f({1}, {0})", &["a".into(), "b".into()]), "f(b, a)");
         for vector in arch::ALL.iter().flat_map(|isa| isa.c_vectors) {
-            let one = [vector.load, vector.load_constant, vector.load_f16, vector.load_i8, vector.splat];
+            let one =
+                [vector.load, vector.load_constant, vector.load_f16, vector.load_i8, vector.splat];
+            let others = [
+                (vector.from_signed, 1),
+                (vector.load_i8_pairs, 1),
+                (vector.dot_pairs, 3),
+                (vector.dot_quads, 3),
+            ];
             let others =
-                [(vector.from_signed, 1), (vector.load_i8_pairs, 1), (vector.dot_pairs, 3), (vector.dot_quads, 3)];
-            let others = others.into_iter().chain([(vector.mul_add_one, 3), (vector.max_magnitude, 2)]);
+                others.into_iter().chain([(vector.mul_add_one, 3), (vector.max_magnitude, 2)]);
             let operators = [vector.add, vector.sub, vector.mul, vector.div];
-            let two = [&[vector.store, vector.max, vector.min, vector.flush], &operators[..]].concat();
+            let two =
+                [&[vector.store, vector.max, vector.min, vector.flush], &operators[..]].concat();
             let templates = one.map(|t| (t, 1)).into_iter().chain(two.into_iter().map(|t| (t, 2)));
-            let templates = templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]).chain(others);
+            let templates =
+                templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]).chain(others);
             for (template, n) in templates.filter(|(text, _)| !text.is_empty()) {
-                let args: Vec<_> = ["p", "q", "r", "s"][..n].iter().map(|a| a.to_string()).collect();
+                let args: Vec<_> =
+                    ["p", "q", "r", "s"][..n].iter().map(|a| a.to_string()).collect();
                 let text = fill(template, &args);
-                let used = |arg: &String| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == arg);
+                let used = |arg: &String| {
+                    text.split(|c: char| !c.is_alphanumeric()).any(|word| word == arg)
+                };
                 assert!(args.iter().all(used), "{template}");
             }
         }

@@ -45,7 +45,9 @@ pub(super) fn lists(file: &CFile<'_>) -> Vec<List> {
 pub(super) fn words(file: &CFile<'_>) -> Vec<Word> {
     let interface = file.interface;
     let (inputs, outputs) = (interface.step_inputs().count(), interface.outputs.len());
-    let pointers = |list: &str, count: usize| (0..count).map(|at| format!(", {list}[{at}]")).collect::<String>();
+    let pointers = |list: &str, count: usize| {
+        (0..count).map(|at| format!(", {list}[{at}]")).collect::<String>()
+    };
     let mut counts = [0, 0];
     let advancing = interface.step_tensors().map(|StepTensor { field, written, .. }| {
         let (list, at) = (if written { "output" } else { "input" }, counts[usize::from(written)]);

@@ -50,7 +50,9 @@ impl Operation {
     pub(super) fn signature(&self) -> (usize, Scalar, Scalar) {
         use LaneOp as O;
         match self {
-            Self::Load { .. } | Self::Store | Self::Number(Scalar::F32) => (0, Scalar::F32, Scalar::F32),
+            Self::Load { .. } | Self::Store | Self::Number(Scalar::F32) => {
+                (0, Scalar::F32, Scalar::F32)
+            }
             Self::Number(Scalar::U32) => (0, Scalar::U32, Scalar::U32),
             Self::Row { .. } => (0, Scalar::F32, Scalar::F32),
             Self::Call { arguments, .. } => (*arguments, Scalar::F32, Scalar::F32),
@@ -58,7 +60,9 @@ impl Operation {
             Self::Lanes(O::ToBits) => (1, Scalar::F32, Scalar::U32),
             Self::Lanes(O::Flush) => (1, Scalar::F32, Scalar::F32),
             Self::Lanes(O::ShiftLeft(_) | O::ShiftRight(_)) => (1, Scalar::U32, Scalar::U32),
-            Self::Lanes(O::And | O::Or | O::Xor | O::WrappingAdd | O::WrappingSub) => (2, Scalar::U32, Scalar::U32),
+            Self::Lanes(O::And | O::Or | O::Xor | O::WrappingAdd | O::WrappingSub) => {
+                (2, Scalar::U32, Scalar::U32)
+            }
             Self::Lanes(O::MulAdd) => (3, Scalar::F32, Scalar::F32),
             Self::Lanes(O::SelectLess) => (4, Scalar::F32, Scalar::F32),
             Self::Lanes(_) => (2, Scalar::F32, Scalar::F32),
@@ -126,7 +130,9 @@ impl Joined {
     /// The operations on registers. Excludes activations and additions of rows, which use other
     /// operations.
     fn of_registers(&self) -> impl Iterator<Item = (&String, &Operation)> {
-        let is_other = |operation: &Operation| matches!(operation, Operation::Call { .. } | Operation::Row { .. });
+        let is_other = |operation: &Operation| {
+            matches!(operation, Operation::Call { .. } | Operation::Row { .. })
+        };
         self.operations.iter().filter(move |(_, operation)| !is_other(operation))
     }
 
@@ -139,12 +145,17 @@ impl Joined {
         let upper = prefix.to_ascii_uppercase();
         let end = " \\";
         let mut lines = Vec::new();
-        let names: Vec<_> = self.of_registers().map(|(name, _)| name.to_ascii_uppercase()).collect();
+        let names: Vec<_> =
+            self.of_registers().map(|(name, _)| name.to_ascii_uppercase()).collect();
         let parameters = [vec!["T".to_owned(), "TARGET".to_owned()], names].concat();
         lines.push(flowing(&format!("#define {upper}_OPERATIONS"), &parameters, "", end));
         for (name, operation) in self.of_registers() {
             let value = name.to_ascii_uppercase();
-            let statement = if matches!(operation, Operation::Store) { value } else { format!("return {value}") };
+            let statement = if matches!(operation, Operation::Store) {
+                value
+            } else {
+                format!("return {value}")
+            };
             lines.extend(function(prefix, name, operation, &statement));
         }
         let rows = self.operations.iter().filter_map(|(name, operation)| match operation {
@@ -155,22 +166,35 @@ impl Joined {
         let operations = lines.join(&format!("{end}\n"));
         let registers = self.of_activations(prefix);
         let mut lines = vec![format!("#define {upper}_JOINED(T, A, LANES_OF_A, B, TARGET)")];
-        for scalar in if self.has_bits() { &[Scalar::F32, Scalar::U32][..] } else { &[Scalar::F32] } {
+        for scalar in if self.has_bits() { &[Scalar::F32, Scalar::U32][..] } else { &[Scalar::F32] }
+        {
             let of = |ty| spelled(prefix, *scalar, ty, "##");
-            lines.push(format!("    typedef struct {{ {} a; {} b; }} {};", of("A"), of("B"), of("T")));
+            lines.push(format!(
+                "    typedef struct {{ {} a; {} b; }} {};",
+                of("A"),
+                of("B"),
+                of("T")
+            ));
         }
         for (name, operation) in &self.operations {
             if matches!(operation, Operation::Call { .. }) {
-                lines.extend(function(prefix, name, operation, &format!("return {}", both(prefix, name, operation))));
+                lines.extend(function(
+                    prefix,
+                    name,
+                    operation,
+                    &format!("return {}", both(prefix, name, operation)),
+                ));
             }
         }
         let values = self.of_registers().map(|(name, operation)| both(prefix, name, operation));
-        let values = ["T".to_owned(), "TARGET".to_owned()].into_iter().chain(values).collect::<Vec<_>>();
+        let values =
+            ["T".to_owned(), "TARGET".to_owned()].into_iter().chain(values).collect::<Vec<_>>();
         lines.push(flowing(&format!("{upper}_OPERATIONS"), &values, "    ", end));
         let joined = lines.join(&format!("{end}\n"));
         format!(
             "\n/* The operations on values of type T, each as an expression of operands (x, y, z, w), a number or a place. */\n{operations}\n{registers}\
-             \n/* The type T: a value of type A and one of type B side by side. Operations compute both parts. */\n{joined}\n"
+             \n/* The type T: a value of type A and one of type B side by side. Operations compute \
+             both parts. */\n{joined}\n"
         )
     }
 }
@@ -178,12 +202,18 @@ impl Joined {
 impl Joined {
     /// The macro for operations on registers needed only by activations.
     fn of_activations(&self, prefix: &str) -> String {
-        let names: Vec<_> = self.only_of_registers().map(|(name, _)| name.to_ascii_uppercase()).collect();
+        let names: Vec<_> =
+            self.only_of_registers().map(|(name, _)| name.to_ascii_uppercase()).collect();
         if names.is_empty() {
             return String::new();
         }
         let parameters = [vec!["T".to_owned(), "TARGET".to_owned()], names].concat();
-        let head = flowing(&format!("#define {}_OF_REGISTERS", prefix.to_ascii_uppercase()), &parameters, "", " \\");
+        let head = flowing(
+            &format!("#define {}_OF_REGISTERS", prefix.to_ascii_uppercase()),
+            &parameters,
+            "",
+            " \\",
+        );
         let functions = self.only_of_registers().flat_map(|(name, operation)| {
             function(prefix, name, operation, &format!("return {}", name.to_ascii_uppercase()))
         });
@@ -197,16 +227,22 @@ fn function(prefix: &str, name: &str, operation: &Operation, statement: &str) ->
     let (operands, operand, result) = operation.signature();
     let of = |scalar| spelled(prefix, scalar, "T", "##");
     let (result, params) = match operation {
-        Operation::Load { element, .. } => (of(result), format!("const {} *from", spelling(*element).c)),
+        Operation::Load { element, .. } => {
+            (of(result), format!("const {} *from", spelling(*element).c))
+        }
         Operation::Store => ("void".to_owned(), format!("float *to, {} x", of(Scalar::F32))),
         Operation::Number(Scalar::F32) => (of(result), "float number".to_owned()),
         Operation::Number(Scalar::U32) => (of(result), "uint32_t number".to_owned()),
         _ => {
-            let params: Vec<_> = OPERANDS[..operands].iter().map(|name| format!("{} {name}", of(operand))).collect();
+            let params: Vec<_> =
+                OPERANDS[..operands].iter().map(|name| format!("{} {name}", of(operand))).collect();
             (of(result), params.join(", "))
         }
     };
-    let head = format!("    {}_INLINE TARGET {result} {prefix}_{name}_##T({params}) {{", prefix.to_ascii_uppercase());
+    let head = format!(
+        "    {}_INLINE TARGET {result} {prefix}_{name}_##T({params}) {{",
+        prefix.to_ascii_uppercase()
+    );
     match head.len() + statement.len() + 4 <= COLUMNS {
         true => vec![format!("{head} {statement}; }}")],
         false => vec![head, format!("        {statement};"), "    }".to_owned()],
@@ -236,7 +272,8 @@ fn added_row(prefix: &str, name: &str, of: Element, count: usize) -> Vec<String>
     let apart = (count > 1).then(|| "size_t apart".to_owned());
     let row = [format!("const {} *row", spelling(of).c)];
     let sums = (0..count).map(|at| format!("{ty} *sum{at}"));
-    let params: Vec<_> = row.into_iter().chain(apart).chain(["float x".to_owned()]).chain(sums).collect();
+    let params: Vec<_> =
+        row.into_iter().chain(apart).chain(["float x".to_owned()]).chain(sums).collect();
     let inline = format!("{}_INLINE", prefix.to_ascii_uppercase());
     let head = flowing(&format!("{inline} TARGET void {prefix}_{name}_##T"), &params, "    ", "");
     let mut lines: Vec<_> = format!("{head} {{").lines().map(str::to_owned).collect();
@@ -259,8 +296,13 @@ fn both(prefix: &str, name: &str, operation: &Operation) -> String {
     let (operands, _, result) = operation.signature();
     let on = |part: &str, args: &str| format!("{prefix}_{name}_##{part}({args})");
     let parts = |a: &str, b: &str| [on("A", a), on("B", b)];
-    let of =
-        |part: &str| OPERANDS[..operands].iter().map(|name| format!("{name}.{part}")).collect::<Vec<_>>().join(", ");
+    let of = |part: &str| {
+        OPERANDS[..operands]
+            .iter()
+            .map(|name| format!("{name}.{part}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let parts = match operation {
         Operation::Store => return parts("to, x.a", "to + LANES_OF_A, x.b").join("; "),
         Operation::Load { .. } => parts("from", "from + LANES_OF_A"),
@@ -285,7 +327,11 @@ pub(super) fn members(registers: usize) -> Vec<String> {
     let of = |name: &str, count| {
         let inner = members(count).into_iter();
         inner
-            .map(|member| if member.is_empty() { name.to_owned() } else { format!("{name}.{member}") })
+            .map(
+                |member| {
+                    if member.is_empty() { name.to_owned() } else { format!("{name}.{member}") }
+                },
+            )
             .collect::<Vec<_>>()
     };
     [of("a", a), of("b", registers - a)].concat()

@@ -22,20 +22,27 @@ use crate::kernel::{Body, BodyRef, BufferId, Element, Kernel, Role};
 use crate::request::Language;
 
 /// Further names in the text of a body.
-const TAKEN: &[&str] =
-    &["inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t", "tiles_of"];
+const TAKEN: &[&str] = &[
+    "inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t", "tiles_of",
+];
 
 /// The bodies of all instruction sets, with macros for their types, and the texts that bodies
 /// share. Adds needed declarations to `used`.
-pub(super) fn bodies(file: &CFile<'_>, shares: bool, used: &RefCell<BTreeSet<VectorFunction>>) -> (String, Once) {
+pub(super) fn bodies(
+    file: &CFile<'_>,
+    shares: bool,
+    used: &RefCell<BTreeSet<VectorFunction>>,
+) -> (String, Once) {
     let mut joined = Joined::default();
-    let mut all: Vec<_> = file.bodies().map(|spelled| Texts::new(file, spelled, shares, used)).collect();
+    let mut all: Vec<_> =
+        file.bodies().map(|spelled| Texts::new(file, spelled, shares, used)).collect();
     all.iter().for_each(|texts| joined.extend(&texts.dialect.needs.joined));
     for texts in &mut all {
         texts.write_functions(&joined);
     }
     all.iter().for_each(|texts| joined.extend(&texts.dialect.needs.joined));
-    let once = Once::of(file.prefix(), all.iter().filter(|texts| texts.dialect.shares).map(Texts::pieces));
+    let once =
+        Once::of(file.prefix(), all.iter().filter(|texts| texts.dialect.shares).map(Texts::pieces));
     let mut out = joined.declaration(file.prefix());
     for texts in all {
         let isa = texts.spelled.isa;
@@ -88,7 +95,8 @@ impl<'f> Texts<'f> {
         if self.dialect.needs.joined.has_types() {
             self.dialect.joined_types(joined);
         }
-        self.shared.all_functions(BodyRef { body: &self.body, ..self.spelled.body }, &mut self.dialect);
+        self.shared
+            .all_functions(BodyRef { body: &self.body, ..self.spelled.body }, &mut self.dialect);
         self.functions = std::mem::take(&mut self.dialect.pieces);
     }
 
@@ -100,19 +108,26 @@ impl<'f> Texts<'f> {
     /// The body.
     fn body(mut self, file: &CFile<'_>, joined: &Joined, once: &Once) -> String {
         let Spelled { isa, fused_by, body } = self.spelled;
-        let profile = if self.dialect.needs.is_fused && fused_by.is_none() { "fused" } else { "unfused" };
+        let profile =
+            if self.dialect.needs.is_fused && fused_by.is_none() { "fused" } else { "unfused" };
         let [registers, types] = match self.dialect.needs.joined.has_types() {
             true => self.dialect.joined_types(joined),
             false => Default::default(),
         };
         let fusing: Vec<_> = file.fusing(isa).map(|other| other.name).collect();
-        let fused = if fusing.is_empty() { String::new() } else { format!(", fused for {}", fusing.join(", ")) };
+        let fused = if fusing.is_empty() {
+            String::new()
+        } else {
+            format!(", fused for {}", fusing.join(", "))
+        };
         let (name, lanes, s) = (isa.name, isa.lanes, if isa.lanes == 1 { "" } else { "s" });
-        let title = format!("/* ---- {name}: {lanes} lane{s}, {profile} multiply-add{fused} ---- */\n");
+        let title =
+            format!("/* ---- {name}: {lanes} lane{s}, {profile} multiply-add{fused} ---- */\n");
         let functions = once.functions(isa, &self.functions);
         let kernels = once.kernels(isa, &self.kernels);
         // activations that are shared are spelled by operations on registers
-        let declared = if self.dialect.shares { [registers, functions] } else { [functions, registers] };
+        let declared =
+            if self.dialect.shares { [registers, functions] } else { [functions, registers] };
         let rows: String = self.dialect.needs.rows.into_values().collect();
         let mut out = [&title, &*declared.concat(), &types, &rows, &kernels].concat();
         run(file, isa, body, &self.shared, &mut out);
@@ -123,7 +138,11 @@ impl<'f> Texts<'f> {
 /// The names of a body.
 fn shared(file: &CFile<'_>, isa: &'static Isa, body: BodyRef<'_>) -> Shared {
     let taken = taken(file.prefix(), isa, body);
-    let taken = Taken { around: taken.iter().map(String::as_str).collect(), counters: Vec::new(), suffix: "" };
+    let taken = Taken {
+        around: taken.iter().map(String::as_str).collect(),
+        counters: Vec::new(),
+        suffix: "",
+    };
     Shared::new(body, &taken, file.interface, file.is_baked())
 }
 
@@ -140,7 +159,13 @@ fn packing(file: &CFile<'_>, used: &RefCell<BTreeSet<VectorFunction>>, out: &mut
     let zeroed = file.zeroed("packed->values", (&len.to_string(), len));
     let pairs = file.packed.run_time_pairs;
     let lists = [("calls", calls), when("packed pairs", pairs > 0)];
-    out.push_str(&text(file, isa, "packing", &lists, &[("ZEROED", zeroed), ("PACKED_PAIRS", pairs.to_string())]));
+    out.push_str(&text(
+        file,
+        isa,
+        "packing",
+        &lists,
+        &[("ZEROED", zeroed), ("PACKED_PAIRS", pairs.to_string())],
+    ));
 }
 
 /// A text of kernels.
@@ -155,15 +180,21 @@ fn text(file: &CFile<'_>, isa: &Isa, name: &str, lists: &[List], own: &[Word]) -
 }
 
 /// The dialect of a body.
-fn dialect<'f>(file: &'f CFile<'_>, spelled: &Spelled<'_>, used: &'f RefCell<BTreeSet<VectorFunction>>) -> C<'f> {
+fn dialect<'f>(
+    file: &'f CFile<'_>,
+    spelled: &Spelled<'_>,
+    used: &'f RefCell<BTreeSet<VectorFunction>>,
+) -> C<'f> {
     let isa = spelled.isa;
     let mut dialect = C::new(file.prefix(), isa, file.program.alignment, file.extensions(), used);
     dialect.fused_by = spelled.fused_by;
-    dialect.outlines = !isa.calls && file.special().any(|other| other != isa && file.named(other) == isa);
+    dialect.outlines =
+        !isa.calls && file.special().any(|other| other != isa && file.named(other) == isa);
     let is_fused = |(other, fused): &(&'static Isa, bool)| *other == isa && *fused;
     dialect.fuses = spelled.fused_by.is_some() || file.isas.iter().any(is_fused);
     dialect.is_alone = file.bodies().count() == 1;
-    dialect.rows = !file.options.machine.target.c_rows.is_empty() && isa == file.options.machine.target.baseline;
+    dialect.rows = !file.options.machine.target.c_rows.is_empty()
+        && isa == file.options.machine.target.baseline;
     dialect
 }
 
@@ -172,7 +203,9 @@ fn taken(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<String> {
     let mut all: Vec<_> = TAKEN.iter().map(|name| name.to_string()).collect();
     all.extend(body.buffers().map(|buffer| spelling(buffer.element).c.to_owned()));
     all.extend((0..DEEPEST).flat_map(|depth| [counter(depth), format!("{}_k", counter(depth))]));
-    all.extend(VectorFunction::ALL_LANES.iter().flat_map(|&lanes| vectors::names(prefix, lanes, isa)));
+    all.extend(
+        VectorFunction::ALL_LANES.iter().flat_map(|&lanes| vectors::names(prefix, lanes, isa)),
+    );
     for function in &body.functions {
         for lanes in VectorFunction::ALL_LANES {
             for is_alone in [false, true] {
@@ -187,13 +220,20 @@ fn taken(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<String> {
 
 /// The calls of a step, as entries of a list. Before them, the functions with which a pool calls
 /// concurrent kernels.
-fn pairs(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) -> Vec<Vec<Word>> {
+fn pairs(
+    file: &CFile<'_>,
+    isa: &Isa,
+    body: BodyRef<'_>,
+    shared: &Shared,
+    out: &mut String,
+) -> Vec<Vec<Word>> {
     let prefix = file.prefix();
     let mut calls = Vec::new();
     for group in shared.calls(body) {
         let mut pool = vec!["pool".to_owned()];
         for (kernel, name) in &group {
-            let args: Vec<_> = kernel.params.iter().map(|(id, _)| file.argument(body, shared, *id)).collect();
+            let args: Vec<_> =
+                kernel.params.iter().map(|(id, _)| file.argument(body, shared, *id)).collect();
             let (full, args) = (format!("{prefix}_{name}_{}", isa.name), args.join(", "));
             if group.len() == 1 {
                 calls.push(format!("{full}({args});"));
@@ -202,12 +242,25 @@ fn pairs(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &
             let param = |(id, written): &(BufferId, bool)| {
                 let (constant, block) = (if *written { "" } else { "const " }, shared.buffer(*id));
                 let ty = spelling(block.element).c;
-                vec![("CONSTANT ", constant.to_owned()), ("TYPE", ty.to_owned()), ("NAME", block.name.clone())]
+                vec![
+                    ("CONSTANT ", constant.to_owned()),
+                    ("TYPE", ty.to_owned()),
+                    ("NAME", block.name.clone()),
+                ]
             };
-            let members: Vec<_> =
-                kernel.params.iter().map(|(id, _)| format!("args->{}", shared.buffer(*id).name)).collect();
+            let members: Vec<_> = kernel
+                .params
+                .iter()
+                .map(|(id, _)| format!("args->{}", shared.buffer(*id).name))
+                .collect();
             let words = [("MEMBERS", members.join(", ")), ("FULL", full.clone())];
-            out.push_str(&text(file, isa, "half", &[("params", kernel.params.iter().map(param).collect())], &words));
+            out.push_str(&text(
+                file,
+                isa,
+                "half",
+                &[("params", kernel.params.iter().map(param).collect())],
+                &words,
+            ));
             calls.push(format!("struct {full}_args {name} = {{{args}}};"));
             pool.push(format!("{full}_call, &{name}"));
         }
@@ -225,9 +278,15 @@ fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mu
     // variables change last, so a step can be repeated until then
     let assigned = isa.c_flushes.and_then(|_| {
         let is_variable = |id| matches!(body.buffer(body.whole(id).0).role, Role::Variable(_));
-        let changes = |kernel: &Kernel| kernel.params.iter().any(|(id, written)| *written && is_variable(*id));
+        let changes = |kernel: &Kernel| {
+            kernel.params.iter().any(|(id, written)| *written && is_variable(*id))
+        };
         let first = body.body.kernels.iter().position(changes)?;
-        assert_eq!(first, body.body.kernels.len() - 1, "emit: the last kernel alone changes variables");
+        assert_eq!(
+            first,
+            body.body.kernels.len() - 1,
+            "emit: the last kernel alone changes variables"
+        );
         groups.pop();
         calls.pop()
     });
@@ -240,7 +299,9 @@ fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mu
     let tables = body.program.tables.iter().filter(|(id, _)| uses.buffers.contains(id));
     let (what, function) = match isa.c_flushes {
         None => ("One step: the kernels in order.", "run"),
-        Some(_) => ("The kernels of a step in order, but the one that changes the state.", "kernels"),
+        Some(_) => {
+            ("The kernels of a step in order, but the one that changes the state.", "kernels")
+        }
     };
     let mut words = vec![("WHAT", what.to_owned()), ("KERNELS", function.to_owned())];
     let mut lists = vec![
@@ -264,7 +325,12 @@ fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mu
         let pair = interface.in_place().filter(|_| !file.copies()).map(|(input, output)| {
             let (name, size) = (&input.name, file.size(input));
             let copy = file.copied(&format!("{name}_before"), &format!("inputs->{name}"), input);
-            vec![("COPY", copy), ("FIELD_SIZE", size), ("FIELD", name.clone()), ("OUTPUT", output.name.clone())]
+            vec![
+                ("COPY", copy),
+                ("FIELD_SIZE", size),
+                ("FIELD", name.clone()),
+                ("OUTPUT", output.name.clone()),
+            ]
         });
         lists = vec![
             ("assigned", assigned.into_iter().collect()),

@@ -57,7 +57,8 @@ impl CFile<'_> {
     /// The source file.
     pub(super) fn source(&self) -> String {
         let apart = self.code(false);
-        let shared = self.can_share().then(|| self.code(true)).filter(|code| code.lines() < apart.lines());
+        let shared =
+            self.can_share().then(|| self.code(true)).filter(|code| code.lines() < apart.lines());
         let Code { once, shared, code, mut used } = shared.unwrap_or(apart);
         for name in ["copy_floats", "zero_floats"] {
             let function = VectorFunction::new(name, 1, None);
@@ -74,7 +75,8 @@ impl CFile<'_> {
             out.push_str(&header);
         }
         out.push_str(&format!(
-            "#if {}_H_HASH != {hash}\n#error \"the header belongs to another version of this file: generate both again\"\n#endif\n",
+            "#if {}_H_HASH != {hash}\n#error \"the header belongs to another version of this file: \
+             generate both again\"\n#endif\n",
             self.upper()
         ));
         out.push_str(&shared);
@@ -117,10 +119,13 @@ impl CFile<'_> {
         api::header(&mut out, self);
         let out = single_spaced(&out);
         let digest = Sha256::digest(&out);
-        let hash = format!("0x{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
+        let hash =
+            format!("0x{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
         let included = format!("#define {}_H_INCLUDED\n", self.upper());
-        let (before, after) = out.split_once(&included).expect("emit: a header has an include guard");
-        let compared = format!("#define {}_H_HASH {hash} /* which the source compares */\n", self.upper());
+        let (before, after) =
+            out.split_once(&included).expect("emit: a header has an include guard");
+        let compared =
+            format!("#define {}_H_HASH {hash} /* which the source compares */\n", self.upper());
         (format!("{before}{included}{compared}{after}"), hash)
     }
 
@@ -141,7 +146,12 @@ impl CFile<'_> {
 
     /// A statement: copies the floats of a field.
     pub(super) fn copied(&self, to: &str, from: &str, field: &Field) -> String {
-        vectors::copied((self.prefix(), self.extensions()), to, from, (&self.size(field), field.len()))
+        vectors::copied(
+            (self.prefix(), self.extensions()),
+            to,
+            from,
+            (&self.size(field), field.len()),
+        )
     }
 
     /// A statement: sets floats to zero.
@@ -163,7 +173,10 @@ impl CFile<'_> {
     fn condition(&self, isa: &'static Isa) -> Option<String> {
         match isa.condition() {
             None => {
-                let others: Vec<_> = self.bodies_instead().map(|other| format!("!{}", self.asked_as(other))).collect();
+                let others: Vec<_> = self
+                    .bodies_instead()
+                    .map(|other| format!("!{}", self.asked_as(other)))
+                    .collect();
                 Some(others.join(" && ")).filter(|_| !others.is_empty())
             }
             Some(condition) => Some(self.asked_as(condition)),
@@ -173,7 +186,8 @@ impl CFile<'_> {
     /// A condition as the file spells it: by the macro of an instruction set, if it has several
     /// terms.
     fn asked_as(&self, condition: Condition) -> String {
-        let macro_of = |isa: &&'static Isa| isa.condition() == Some(condition) && condition.has_terms();
+        let macro_of =
+            |isa: &&'static Isa| isa.condition() == Some(condition) && condition.has_terms();
         match self.special().find(macro_of) {
             Some(isa) => format!("defined({})", self.macro_of(isa)),
             None => condition.c.to_owned(),
@@ -189,7 +203,8 @@ impl CFile<'_> {
     fn conditions(&self, text: &str) -> String {
         let is_asked = |isa: &&'static Isa| {
             let spelled = format!("defined({})", self.macro_of(isa));
-            isa.condition().is_some_and(|condition| self.asked_as(condition) == spelled) && text.contains(&spelled)
+            isa.condition().is_some_and(|condition| self.asked_as(condition) == spelled)
+                && text.contains(&spelled)
         };
         let defined = |isa: &'static Isa| {
             let condition = isa.condition().map_or("", |condition| condition.c);
@@ -198,7 +213,9 @@ impl CFile<'_> {
         let all: String = self.special().filter(is_asked).map(defined).collect();
         match all.is_empty() {
             true => all,
-            false => format!("/* The instruction sets of which this compilation has a body. */\n{all}"),
+            false => {
+                format!("/* The instruction sets of which this compilation has a body. */\n{all}")
+            }
         }
     }
 
@@ -209,17 +226,22 @@ impl CFile<'_> {
         let (baseline_refused, baseline_help) = arch.c_baseline_refused;
         let mut others = self.isas.iter().filter(|(isa, _)| isa.is_chosen_when_compiling());
         let has_vectors = arch.baseline.lanes > 1 && others.all(|(isa, _)| isa.lanes > 1);
-        let no_other = self.bodies_instead().map(|other| format!(" && !{}", self.asked_as(other))).collect();
+        let no_other =
+            self.bodies_instead().map(|other| format!(" && !{}", self.asked_as(other))).collect();
         let headers = self.headers();
         let included = |(condition, headers): &(Condition, Vec<&str>)| {
             let headers = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
             vec![("CONDITION", self.asked_as(*condition)), ("HEADERS\n", headers)]
         };
         let attributes = |isa: &'static Isa| {
-            vec![("ATTRIBUTE", attribute(self.prefix(), isa)), ("FEATURES", self.features(isa.c_features))]
+            vec![
+                ("ATTRIBUTE", attribute(self.prefix(), isa)),
+                ("FEATURES", self.features(isa.c_features)),
+            ]
         };
         let baseline = self.isas[0].0.c_header;
-        let called = if self.extensions() { "static __attribute__((noinline, unused))" } else { "static" };
+        let called =
+            if self.extensions() { "static __attribute__((noinline, unused))" } else { "static" };
         let lists = [
             when("refused", !refused.is_empty()),
             when("baseline refused", has_vectors && !baseline_refused.is_empty()),
@@ -229,7 +251,10 @@ impl CFile<'_> {
             when("rows", code.contains("_ROW(")),
             when("unrolled", code.contains("_UNROLL(")),
             when("called", self.isas.iter().any(|(isa, _)| isa.calls)),
-            ("attributes", self.special().filter(|isa| !isa.c_features.is_empty()).map(attributes).collect()),
+            (
+                "attributes",
+                self.special().filter(|isa| !isa.c_features.is_empty()).map(attributes).collect(),
+            ),
         ];
         let words = [
             ("REFUSED", refused.to_owned()),
@@ -247,7 +272,11 @@ impl CFile<'_> {
             ("HOW_CALLED", called.to_owned()),
             ("UPPER", self.upper()),
         ];
-        listed(include_str!("text/preamble.c"), &[lists.to_vec(), self.contents.lists(self)].concat(), &words)
+        listed(
+            include_str!("text/preamble.c"),
+            &[lists.to_vec(), self.contents.lists(self)].concat(),
+            &words,
+        )
     }
 }
 
@@ -378,7 +407,11 @@ mod tests {
         guarded(&mut out, Some("Y"), "d\n");
         assert_eq!(out, "a\n#if X\n#ifdef Z\nb\n#endif\n\nc\n#endif\n#if Y\nd\n#endif\n");
         // text under another condition, or under the opposite one, is not continued
-        for before in ["#if X\nb\n#else\nc\n#endif\n", "#if X\nb\n#endif\nc\n", "#if X\nb\n#endif\n#if Y\n#endif\n"] {
+        for before in [
+            "#if X\nb\n#else\nc\n#endif\n",
+            "#if X\nb\n#endif\nc\n",
+            "#if X\nb\n#endif\n#if Y\n#endif\n",
+        ] {
             let mut out = format!("a\n{before}");
             guarded(&mut out, Some("X"), "d\n");
             assert_eq!(out, format!("a\n{before}#if X\nd\n#endif\n"));
@@ -403,6 +436,11 @@ mod tests {
     #[test]
     fn names_with_a_meaning_to_include_are_not_included() {
         assert!(is_includable("gru") && is_includable("my net") && is_includable("gr\u{fc}"));
-        assert!(!is_includable("a\"b") && !is_includable("a\\b") && !is_includable("??)") && !is_includable("a\nb"));
+        assert!(
+            !is_includable("a\"b")
+                && !is_includable("a\\b")
+                && !is_includable("??)")
+                && !is_includable("a\nb")
+        );
     }
 }

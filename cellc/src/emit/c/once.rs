@@ -56,9 +56,13 @@ fn token<'t>(word: &'t str, prefix: &str, isa: &str) -> Token<'t> {
     let Some(own) = word.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_')) else {
         return Token::Text(word);
     };
-    let of_bits = own.strip_suffix("_bits").and_then(|own| own.strip_suffix(isa)?.strip_suffix('_'));
-    let Some(name) = of_bits.or_else(|| own.strip_suffix(isa)?.strip_suffix('_')) else { return Token::Text(word) };
-    let (function, lanes) = name.rsplit_once('_').map_or(("", name), |(function, lanes)| (function, lanes));
+    let of_bits =
+        own.strip_suffix("_bits").and_then(|own| own.strip_suffix(isa)?.strip_suffix('_'));
+    let Some(name) = of_bits.or_else(|| own.strip_suffix(isa)?.strip_suffix('_')) else {
+        return Token::Text(word);
+    };
+    let (function, lanes) =
+        name.rsplit_once('_').map_or(("", name), |(function, lanes)| (function, lanes));
     match (lanes.strip_prefix("f32x").and_then(|lanes| lanes.parse().ok()), function, of_bits) {
         (Some(lanes), "", None) => Token::Numbers(lanes),
         (Some(lanes), "", Some(_)) => Token::Bits(lanes),
@@ -92,7 +96,8 @@ impl Parameters {
             return None;
         }
         // lanes first: a count equal to the lanes of every instance is the same parameter
-        let numbers = |at: usize| instances.iter().map(|tokens| tokens[at].number()).collect::<Vec<_>>();
+        let numbers =
+            |at: usize| instances.iter().map(|tokens| tokens[at].number()).collect::<Vec<_>>();
         for (at, token) in first.iter().enumerate() {
             if matches!(token, Token::Numbers(_) | Token::Bits(_) | Token::Function(..)) {
                 position(numbers(at), &mut self.lanes);
@@ -130,16 +135,21 @@ impl Parameters {
         let words = words(text);
         let is_used = |names: &[String]| names.iter().any(|name| words.contains(name.as_str()));
         let differs = |numbers: &[usize]| numbers.windows(2).any(|two| two[0] != two[1]);
-        let lanes = self.lanes.iter().enumerate().filter(|(_, lanes)| differs(lanes)).map(|(at, lanes)| {
-            let of = |kind: &str| format!("{upper}_{kind}{at}");
-            (of("LANES"), is_used(&["LANES", "F", "U", "V"].map(of)), &lanes[..])
-        });
+        let lanes =
+            self.lanes.iter().enumerate().filter(|(_, lanes)| differs(lanes)).map(|(at, lanes)| {
+                let of = |kind: &str| format!("{upper}_{kind}{at}");
+                (of("LANES"), is_used(&["LANES", "F", "U", "V"].map(of)), &lanes[..])
+            });
         let counts = self.counts.iter().enumerate().map(|(at, counts)| {
             let name = format!("{upper}_COUNT{at}");
             let is_used = is_used(std::slice::from_ref(&name));
             (name, is_used, &counts[..])
         });
-        lanes.chain(counts).filter(|(_, is_used, _)| *is_used).map(|(name, _, numbers)| (name, numbers)).collect()
+        lanes
+            .chain(counts)
+            .filter(|(_, is_used, _)| *is_used)
+            .map(|(name, _, numbers)| (name, numbers))
+            .collect()
     }
 
     /// Definitions of macros for the types, bits and functions that a text uses, composed of lanes
@@ -149,7 +159,8 @@ impl Parameters {
         let mut all = Vec::new();
         for (number, lanes) in self.lanes.iter().enumerate() {
             let is_same = lanes.windows(2).all(|two| two[0] == two[1]);
-            let lanes = if is_same { lanes[0].to_string() } else { format!("{upper}_LANES{number}") };
+            let lanes =
+                if is_same { lanes[0].to_string() } else { format!("{upper}_LANES{number}") };
             for (name, parameter, begin, end) in [
                 ("F", "", format!("{prefix}_f32x"), ""),
                 ("U", "", format!("{prefix}_f32x"), "_bits"),
@@ -202,9 +213,11 @@ impl Part {
         if words(&text).contains(format!("{upper}_NAME").as_str()) {
             names.push((kernel, format!("{upper}_PASTED({prefix}_##name, , {upper}_ISA, )")));
         }
-        let defined: String = names.iter().map(|(name, value)| format!("#define {name} {value}\n")).collect();
+        let defined: String =
+            names.iter().map(|(name, value)| format!("#define {name} {value}\n")).collect();
         let given = ["PART", "TARGET", "ISA"].map(|name| format!("{upper}_{name}")).into_iter();
-        let given = given.chain(self.parameters.differing(&upper, &text).into_iter().map(|(name, _)| name));
+        let given =
+            given.chain(self.parameters.differing(&upper, &text).into_iter().map(|(name, _)| name));
         let own = names.iter().map(|(name, _)| name.split('(').next().unwrap_or(name).to_owned());
         let ended: String = given.chain(own).map(|name| format!("#undef {name}\n")).collect();
         format!("{defined}{text}\n{ended}")
@@ -236,17 +249,20 @@ impl Once {
     fn share_kernels(&mut self, bodies: &[Pieces<'_>]) {
         let upper = self.upper();
         for name in named(bodies.iter().flat_map(|body| body.kernels)) {
-            let kernels = bodies.iter().flat_map(|body| body.kernels.iter().map(|kernel| (body.isa, kernel)));
+            let kernels =
+                bodies.iter().flat_map(|body| body.kernels.iter().map(|kernel| (body.isa, kernel)));
             let (isas, texts): (Vec<_>, Vec<_>) = kernels
                 .filter(|(_, kernel)| kernel.name == name)
                 .map(|(isa, kernel)| (isa, tokens(&kernel.text, &self.prefix, isa.name)))
                 .unzip();
             for group in groups(&texts).into_iter().filter(|group| group.len() > 1) {
-                let (isas, texts): (Vec<_>, Vec<_>) = group.iter().map(|at| (isas[*at], texts[*at].clone())).unzip();
-                let at = self.kernels.iter().position(|part| part.isas == isas).unwrap_or_else(|| {
-                    self.kernels.push(Part { isas, ..Part::default() });
-                    self.kernels.len() - 1
-                });
+                let (isas, texts): (Vec<_>, Vec<_>) =
+                    group.iter().map(|at| (isas[*at], texts[*at].clone())).unzip();
+                let at =
+                    self.kernels.iter().position(|part| part.isas == isas).unwrap_or_else(|| {
+                        self.kernels.push(Part { isas, ..Part::default() });
+                        self.kernels.len() - 1
+                    });
                 let part = &mut self.kernels[at];
                 let text = part.parameters.unified(&upper, &texts).map(|text| said(&text, &upper));
                 part.texts.extend(text.map(|text| (name.to_owned(), text)));
@@ -258,12 +274,16 @@ impl Once {
     /// activation, used or not.
     fn share_activations(&mut self, bodies: &[Pieces<'_>]) {
         let upper = self.upper();
-        let functions = || bodies.iter().flat_map(|body| body.functions.iter().map(|one| (body.isa, one)));
+        let functions =
+            || bodies.iter().flat_map(|body| body.functions.iter().map(|one| (body.isa, one)));
         for name in named(functions().map(|(_, one)| one)) {
             let same = functions().filter(|(_, one)| one.name == name);
-            let same: Vec<_> = same.map(|(isa, one)| tokens(&one.text, &self.prefix, isa.name)).collect();
+            let same: Vec<_> =
+                same.map(|(isa, one)| tokens(&one.text, &self.prefix, isa.name)).collect();
             let mut parameters = Parameters::default();
-            let text = parameters.unified(&upper, &same).filter(|_| same.len() > 1 && parameters.is_type());
+            let text = parameters
+                .unified(&upper, &same)
+                .filter(|_| same.len() > 1 && parameters.is_type());
             let text = text.map(|text| said(&text, &upper));
             self.activations.texts.extend(text.map(|text| (name.to_owned(), text)));
         }
@@ -285,10 +305,12 @@ impl Once {
         self.activations.texts.is_empty() && self.kernels.is_empty()
     }
 
-    /// The activations of an instruction set: its own texts, and the lines that include shared texts.
+    /// The activations of an instruction set: its own texts, and the lines that include shared
+    /// texts.
     pub(super) fn functions(&self, isa: &'static Isa, own: &[Piece]) -> String {
         let shares = self.activations.isas.contains(&isa);
-        let mut out = self.own(isa, own.iter().filter(|piece| !(shares && self.activations.has(&piece.name))));
+        let mut out = self
+            .own(isa, own.iter().filter(|piece| !(shares && self.activations.has(&piece.name))));
         if shares && !self.activations.texts.is_empty() {
             self.include(&mut out, isa, ACTIVATIONS, &self.activations);
         }
@@ -302,7 +324,8 @@ impl Once {
         for (at, part) in parts() {
             self.include(&mut out, isa, KERNELS + at, part);
         }
-        out + &self.own(isa, own.iter().filter(|piece| !parts().any(|(_, part)| part.has(&piece.name))))
+        out + &self
+            .own(isa, own.iter().filter(|piece| !parts().any(|(_, part)| part.has(&piece.name))))
     }
 
     /// The linkage and attribute of a function for a number of lanes, or of a kernel: 0 lanes.
@@ -318,7 +341,9 @@ impl Once {
     /// Texts of one instruction set.
     fn own<'a>(&self, isa: &Isa, pieces: impl Iterator<Item = &'a Piece>) -> String {
         let (upper, target) = (self.upper(), target(&self.prefix));
-        pieces.map(|piece| said(&piece.text.replace(&target, &self.linked(isa, piece.lanes)), &upper)).collect()
+        pieces
+            .map(|piece| said(&piece.text.replace(&target, &self.linked(isa, piece.lanes)), &upper))
+            .collect()
     }
 
     /// Includes a section of the file for all its instances of an instruction set.
@@ -332,7 +357,8 @@ impl Once {
                 (target(&self.prefix), self.linked(isa, lanes)),
                 (format!("{upper}_ISA"), isa.name.to_owned()),
             ];
-            let numbers = differing.iter().map(|(name, numbers)| (name.clone(), numbers[at].to_string()));
+            let numbers =
+                differing.iter().map(|(name, numbers)| (name.clone(), numbers[at].to_string()));
             out.push('\n');
             for (name, value) in first.into_iter().chain(numbers) {
                 let _ = writeln!(out, "#define {name} {value}");
@@ -353,17 +379,24 @@ impl Once {
         }
         let upper = self.upper();
         let numbered = self.kernels.iter().enumerate().map(|(at, part)| (KERNELS + at, part));
-        let parts = [(ACTIVATIONS, &self.activations)].into_iter().filter(|(_, part)| !part.texts.is_empty());
+        let parts = [(ACTIVATIONS, &self.activations)]
+            .into_iter()
+            .filter(|(_, part)| !part.texts.is_empty());
         let sections = parts.chain(numbered).enumerate().map(|(at, (number, part))| {
             let word = if at == 0 { "if" } else { "elif" };
-            format!("#{word} defined({upper}_PART) && {upper}_PART == {number}\n{}", part.section(&self.prefix))
+            format!(
+                "#{word} defined({upper}_PART) && {upper}_PART == {number}\n{}",
+                part.section(&self.prefix)
+            )
         });
         let sections: String = sections.collect();
         format!(
             "\n/* This file includes itself for each instruction set: the activations once for each type of vectors, and then the\n \
              * kernels. Each part stands here once. Its macros:\n \
-             *   F0, F1, ..: types of values;  U0, U1, ..: types of their bits;  V0(f), V1(f), ..: the function f on such values;\n \
-             *   LANES0, ..: numbers in a value;  COUNT0, ..: other counts;  NAME: kernels;  TARGET: linkage and attribute. */\n\
+             *   F0, F1, ..: types of values;  U0, U1, ..: types of their bits;  V0(f), V1(f), ..: \
+             the function f on such values;\n \
+             *   LANES0, ..: numbers in a value;  COUNT0, ..: other counts;  NAME: kernels;  \
+             TARGET: linkage and attribute. */\n\
              {sections}#else /* the file proper */\n"
         )
     }
@@ -411,26 +444,43 @@ mod tests {
 
     #[test]
     fn names_of_an_instruction_set_are_parameters() {
-        let all =
-            tokens("/* 8 */ p_f32x8_avx2 x = p_mul_add_f32x16_avx2(a0, 4, 2.0f); p_cell0_avx2(y / 3u);", "p", "avx2");
+        let all = tokens(
+            "/* 8 */ p_f32x8_avx2 x = p_mul_add_f32x16_avx2(a0, 4, 2.0f); p_cell0_avx2(y / 3u);",
+            "p",
+            "avx2",
+        );
         assert_eq!(all[0], Token::Text("/* 8 */"));
-        for token in [Token::Numbers(8), Token::Function("mul_add", 16), Token::Count(4), Token::Kernel("cell0")] {
+        for token in [
+            Token::Numbers(8),
+            Token::Function("mul_add", 16),
+            Token::Count(4),
+            Token::Kernel("cell0"),
+        ] {
             assert!(all.contains(&token), "{token:?}");
         }
         assert!(["a0", "2.0f", "3u"].iter().all(|word| all.contains(&Token::Text(word))));
-        assert_eq!(tokens("p_f32x8_avx2_bits q_f32x8_avx2 p_f32x8", "p", "avx2")[0], Token::Bits(8));
+        assert_eq!(
+            tokens("p_f32x8_avx2_bits q_f32x8_avx2 p_f32x8", "p", "avx2")[0],
+            Token::Bits(8)
+        );
     }
 
     #[test]
     fn texts_that_differ_in_types_and_counts_are_one() {
         let of = |isa: &'static str, lanes: usize, other: &str| {
-            format!("p_f32x{lanes}_{isa} a; for ({}) p_add_f32x{lanes}_{isa}(x + {lanes}); {other}", 48 / lanes)
+            format!(
+                "p_f32x{lanes}_{isa} a; for ({}) p_add_f32x{lanes}_{isa}(x + {lanes}); {other}",
+                48 / lanes
+            )
         };
         let [a, b] = [of("avx2", 16, ""), of("avx512", 48, "")];
         let both = [tokens(&a, "p", "avx2"), tokens(&b, "p", "avx512")];
         let text = Parameters::default().unified("P", &both).expect("they are alike");
         assert_eq!(text, "P_F0 a; for (P_COUNT0) P_V0(add)(x + P_LANES0); ");
         let c = of("avx512", 48, "return;");
-        assert_eq!(Parameters::default().unified("P", &[both[0].clone(), tokens(&c, "p", "avx512")]), None);
+        assert_eq!(
+            Parameters::default().unified("P", &[both[0].clone(), tokens(&c, "p", "avx512")]),
+            None
+        );
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::dialect::{C, outlined, plus};
-use super::joined::{Joined, OPERANDS, Operation, counted, flowing, halves, loading, members, spelled};
+use super::joined::{
+    Joined, OPERANDS, Operation, counted, flowing, halves, loading, members, spelled,
+};
 use super::vectors::{self, VectorFunction, spaced};
 use crate::arch;
 use crate::emit::elements::spelling;
@@ -63,7 +65,8 @@ impl C<'_> {
 
     /// True if the registers of a value have an instruction for constants of the file.
     fn loads_constants(&self, lanes: usize) -> bool {
-        let has_own = |lanes| self.vector(lanes).is_some_and(|vector| !vector.load_constant.is_empty());
+        let has_own =
+            |lanes| self.vector(lanes).is_some_and(|vector| !vector.load_constant.is_empty());
         self.registers_that_hold(lanes).into_iter().any(has_own)
     }
 
@@ -72,7 +75,12 @@ impl C<'_> {
         format!("{name}({place}, {});", value.text)
     }
 
-    pub(super) fn joined_operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>) -> Text {
+    pub(super) fn joined_operation(
+        &mut self,
+        operation: LaneOp,
+        ty: Type,
+        args: Vec<Text>,
+    ) -> Text {
         let kind = match operation {
             LaneOp::ShiftLeft(by) => format!("shift_left_{by}"),
             LaneOp::ShiftRight(by) => format!("shift_right_{by}"),
@@ -88,7 +96,12 @@ impl C<'_> {
     }
 
     /// An operation on a register in an activation.
-    pub(super) fn register_operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>) -> Text {
+    pub(super) fn register_operation(
+        &mut self,
+        operation: LaneOp,
+        ty: Type,
+        args: Vec<Text>,
+    ) -> Text {
         let (_, operand, _) = Operation::Lanes(operation).signature();
         let name = function_name(operation);
         self.needs.joined.lanes.insert(ty.lanes);
@@ -102,25 +115,36 @@ impl C<'_> {
     pub(super) fn joined_call(&mut self, function: &str, lanes: usize, args: Vec<Text>) -> Text {
         let registers = self.registers_that_hold(lanes);
         // the surrounding loop decides the name in each call
-        let calls: Vec<_> = registers.iter().map(|lanes| self.named_call(function, *lanes)).collect();
+        let calls: Vec<_> =
+            registers.iter().map(|lanes| self.named_call(function, *lanes)).collect();
         let is_outlined = calls.iter().any(|(_, is_outlined)| *is_outlined);
         let name = if is_outlined { outlined(function) } else { function.to_owned() };
         let ty = Type::f32(lanes);
         let args: Vec<_> = args.into_iter().map(|arg| self.value(arg, ty).text).collect();
-        let call = Operation::Call { function: function.to_owned(), is_outlined, arguments: args.len() };
+        let call =
+            Operation::Call { function: function.to_owned(), is_outlined, arguments: args.len() };
         let name = self.joined(&name, lanes, call);
         Text::atom(format!("{name}({})", args.join(", ")))
     }
 
     /// Declares neighbouring values of several registers, loaded by one statement.
-    pub(super) fn declare_joined_loads(&mut self, names: &[&str], from: &Block, offset: usize, ty: Type) {
+    pub(super) fn declare_joined_loads(
+        &mut self,
+        names: &[&str],
+        from: &Block,
+        offset: usize,
+        ty: Type,
+    ) {
         let registers = self.registers_that_hold(ty.lanes);
         let one = Type { lanes: registers[0], ..ty };
-        let loads = VectorFunction::loads(from.element, one, names.len() * registers.len(), self.isa);
+        let loads =
+            VectorFunction::loads(from.element, one, names.len() * registers.len(), self.isa);
         self.used.borrow_mut().insert(loads);
         self.used_by_loads(vectors::loaded(from.element, ty.scalar), one.lanes);
         let members = members(registers.len());
-        let places = names.iter().flat_map(|name| members.iter().map(move |member| format!("&{name}.{member}")));
+        let places = names
+            .iter()
+            .flat_map(|name| members.iter().map(move |member| format!("&{name}.{member}")));
         let (ty, places) = (self.ty(ty), places.collect::<Vec<_>>().join(", "));
         self.line(&format!("{ty} {};", names.join(", ")));
         self.line(&format!("{}({}, {places});", loads.name(self.prefix), plus(&from.name, offset)));
@@ -133,19 +157,27 @@ impl C<'_> {
         let (ty, count) = (Type::f32(row.lanes), sums.len());
         let together = self.loads(weights, ty);
         let is_near = count == 1 || row.apart == row.lanes;
-        let is_together = row.is_loaded_first && is_near && (together.least..=together.most).contains(&count);
+        let is_together =
+            row.is_loaded_first && is_near && (together.least..=together.most).contains(&count);
         if element.element != Element::F32 || row.is_loaded_first && !is_together {
             return false;
         }
         self.needs.is_fused |= row.is_fused && self.fuses;
-        let of = if weights.element == Element::F32 { String::new() } else { format!("{}_", weights.element) };
+        let of = if weights.element == Element::F32 {
+            String::new()
+        } else {
+            format!("{}_", weights.element)
+        };
         let kind = format!("add_{}row_of_{of}{count}", if is_together { "loaded_" } else { "" });
         let name = match is_together {
             false => {
                 for (name, operation) in [
                     ("splat", Operation::Number(Scalar::F32)),
                     ("mul_add", Operation::Lanes(LaneOp::MulAdd)),
-                    (loading(weights.element, false), Operation::Load { element: weights.element, is_constant: false }),
+                    (
+                        loading(weights.element, false),
+                        Operation::Load { element: weights.element, is_constant: false },
+                    ),
                 ] {
                     self.joined(name, row.lanes, operation);
                 }
@@ -157,10 +189,12 @@ impl C<'_> {
             let text = self.row_function(&name, weights, ty, count);
             self.needs.joined.functions.insert(name.clone(), text);
         }
-        let apart = if is_together || count == 1 { String::new() } else { format!("{}, ", row.apart) };
+        let apart =
+            if is_together || count == 1 { String::new() } else { format!("{}, ", row.apart) };
         let places: Vec<_> = sums.iter().map(|sum| format!("&{sum}")).collect();
         let from = plus(&weights.name, *first);
-        let x = if is_together { plus(&element.name, *at) } else { format!("{}[{at}]", element.name) };
+        let x =
+            if is_together { plus(&element.name, *at) } else { format!("{}[{at}]", element.name) };
         self.line(&format!("{name}({from}, {apart}{x}, {});", places.join(", ")));
         true
     }
@@ -176,8 +210,11 @@ impl C<'_> {
             return false;
         }
         self.needs.is_fused |= row.is_fused && self.fuses;
-        let ending =
-            if self.is_alone && ty.lanes == 1 { String::new() } else { "_".to_owned() + &self.ending(ty.lanes) };
+        let ending = if self.is_alone && ty.lanes == 1 {
+            String::new()
+        } else {
+            "_".to_owned() + &self.ending(ty.lanes)
+        };
         let name = format!("{}_add_row_of_{count}{ending}", self.prefix).to_ascii_uppercase();
         if !self.needs.rows.contains_key(&name) {
             let text = self.row_macro(&name, weights, row.is_fused, (ty, count));
@@ -189,7 +226,13 @@ impl C<'_> {
     }
 
     /// A macro that loads all weights of a row and adds them.
-    fn row_macro(&mut self, name: &str, weights: &Block, is_fused: bool, (ty, count): (Type, usize)) -> String {
+    fn row_macro(
+        &mut self,
+        name: &str,
+        weights: &Block,
+        is_fused: bool,
+        (ty, count): (Type, usize),
+    ) -> String {
         let names = |of: &str| (0..count).map(|at| format!("{of}{at}")).collect::<Vec<_>>();
         let (weight, sum) = (names("w"), names("sum"));
         let row = Block { name: "row".to_owned(), ..weights.clone() };
@@ -202,7 +245,8 @@ impl C<'_> {
             };
             c.line(&format!("const {spelled} x_k = {x};"));
             for (weight, sum) in weight.iter().zip(&sum) {
-                let [weight, x, added] = [weight, "x_k", sum].map(|text| Text::atom(text.to_owned()));
+                let [weight, x, added] =
+                    [weight, "x_k", sum].map(|text| Text::atom(text.to_owned()));
                 let value = if is_fused {
                     c.operation(LaneOp::MulAdd, ty, vec![weight, x, added], Context::Kernel)
                 } else {
@@ -214,12 +258,14 @@ impl C<'_> {
             }
         });
         let head = format!("#define {name}");
-        let parameters: Vec<_> = ["row".to_owned(), "x".to_owned()].into_iter().chain(sum).collect();
+        let parameters: Vec<_> =
+            ["row".to_owned(), "x".to_owned()].into_iter().chain(sum).collect();
         let head = flowing(&head, &parameters, "", " \\");
         let body: String = body.lines().map(|line| format!("    {line} \\\n")).collect();
         format!(
             "\n/* Adds a row of weights times x to {}. A macro: of sums that a function takes by their addresses, gcc moves\n \
-             * some from register to register. */\n{head} \\\n    do {{ \\\n{body}    }} while (0)\n",
+             * some from register to register. */\n{head} \\\n    do {{ \\\n{body}    }} while \
+             (0)\n",
             counted(count)
         )
     }
@@ -242,8 +288,13 @@ impl C<'_> {
         let (upper, attribute) = (self.prefix.to_ascii_uppercase(), spaced(self.prefix, self.isa));
         let to: Vec<_> = (0..count).map(|at| format!(", {spelled} *sum{at}")).collect();
         let (element, to) = (spelling(weights.element).c, to.concat());
-        let head = format!("{upper}_INLINE {attribute}void {name}(const {element} *row, const float *x{to})");
-        format!("\n/* Adds a row of weights times x to {}. */\n{head} {{\n{body}}}\n", counted(count))
+        let head = format!(
+            "{upper}_INLINE {attribute}void {name}(const {element} *row, const float *x{to})"
+        );
+        format!(
+            "\n/* Adds a row of weights times x to {}. */\n{head} {{\n{body}}}\n",
+            counted(count)
+        )
     }
 
     /// The statements written by `write`, for a separate function.
@@ -284,23 +335,34 @@ impl C<'_> {
                 let (a, b) = halves(&self.registers_that_hold(lanes));
                 let target = attribute.trim_end();
                 let (first, second) = (self.ending(a), self.ending(b));
-                let _ = writeln!(joined, "{upper}_JOINED({ending}, {first}, {a}, {second}, {target})");
+                let _ =
+                    writeln!(joined, "{upper}_JOINED({ending}, {first}, {a}, {second}, {target})");
                 continue;
             }
             let number = self.ty(Type::f32(lanes));
-            let _ = writeln!(out, "\ntypedef {number} {};", spelled(prefix, Scalar::F32, &ending, ""));
+            let _ =
+                writeln!(out, "\ntypedef {number} {};", spelled(prefix, Scalar::F32, &ending, ""));
             if file.has_bits() {
                 let bits = self.ty(Type { scalar: Scalar::U32, lanes });
-                let _ = writeln!(out, "typedef {bits} {};", spelled(prefix, Scalar::U32, &ending, ""));
+                let _ =
+                    writeln!(out, "typedef {bits} {};", spelled(prefix, Scalar::U32, &ending, ""));
             }
-            let values: Vec<_> = file.operations.values().filter_map(|one| self.of_register(one, lanes)).collect();
+            let values: Vec<_> =
+                file.operations.values().filter_map(|one| self.of_register(one, lanes)).collect();
             let head = [ending, attribute.trim_end().to_owned()];
-            let _ =
-                writeln!(out, "{}", flowing(&format!("{upper}_OPERATIONS"), &[&head[..], &values].concat(), "", ""));
-            let values: Vec<_> = file.only_of_registers().filter_map(|(_, one)| self.of_register(one, lanes)).collect();
+            let _ = writeln!(
+                out,
+                "{}",
+                flowing(&format!("{upper}_OPERATIONS"), &[&head[..], &values].concat(), "", "")
+            );
+            let values: Vec<_> = file
+                .only_of_registers()
+                .filter_map(|(_, one)| self.of_register(one, lanes))
+                .collect();
             if (lanes > 1 || self.has_activations_of(lanes)) && !values.is_empty() {
                 let values = [&head[..], &values].concat();
-                let _ = writeln!(out, "{}", flowing(&format!("{upper}_OF_REGISTERS"), &values, "", ""));
+                let _ =
+                    writeln!(out, "{}", flowing(&format!("{upper}_OF_REGISTERS"), &values, "", ""));
             }
         }
         joined.extend(self.needs.joined.functions.values().map(String::as_str));
@@ -309,13 +371,22 @@ impl C<'_> {
 
     /// The expression for an operation on one register. `None` for calls of functions.
     fn of_register(&mut self, operation: &Operation, lanes: usize) -> Option<String> {
-        let block =
-            |name: &str, element, bytes| Block { name: name.to_owned(), len: lanes, element, bytes, pass: None };
-        let operands = |count: usize| OPERANDS[..count].iter().map(|name| Text::atom(*name)).collect::<Vec<_>>();
+        let block = |name: &str, element, bytes| Block {
+            name: name.to_owned(),
+            len: lanes,
+            element,
+            bytes,
+            pass: None,
+        };
+        let operands = |count: usize| {
+            OPERANDS[..count].iter().map(|name| Text::atom(*name)).collect::<Vec<_>>()
+        };
         let (count, _, result) = operation.signature();
         let ty = Type { scalar: result, lanes };
         let text = match operation {
-            Operation::Load { element, is_constant } => self.load(&block("from", *element, *is_constant), 0, lanes),
+            Operation::Load { element, is_constant } => {
+                self.load(&block("from", *element, *is_constant), 0, lanes)
+            }
             Operation::Store => {
                 let out = std::mem::take(&mut self.out);
                 self.store(&block("to", Element::F32, false), 0, lanes, Text::atom("x"));
@@ -323,13 +394,17 @@ impl C<'_> {
                 return Some(statement.trim().trim_end_matches(';').to_owned());
             }
             Operation::Number(_) if lanes == 1 => Text::atom("number"),
-            Operation::Number(_) => self.value(Text { text: "number".to_owned(), kind: TextKind::Number }, ty),
+            Operation::Number(_) => {
+                self.value(Text { text: "number".to_owned(), kind: TextKind::Number }, ty)
+            }
             Operation::Lanes(LaneOp::MulAdd) if !self.fuses => {
                 let [a, b, c] = <[Text; 3]>::try_from(operands(3)).ok()?;
                 let product = self.operation(LaneOp::Mul, ty, vec![a, b], Context::Kernel);
                 self.operation(LaneOp::Add, ty, vec![product, c], Context::Kernel)
             }
-            Operation::Lanes(operation) => self.operation(*operation, ty, operands(count), Context::Kernel),
+            Operation::Lanes(operation) => {
+                self.operation(*operation, ty, operands(count), Context::Kernel)
+            }
             Operation::Row { .. } => return None,
             // the activation itself has this name
             Operation::Call { function, is_outlined, .. } => {

@@ -12,7 +12,8 @@ use crate::emit::traversal::decimal;
 use crate::kernel::{Element, FLUSH_BELOW, Scalar, Type};
 
 /// The names and texts of declarations, in order of declaration.
-static VECTORS: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| parts(include_str!("text/vectors.c")).collect());
+static VECTORS: LazyLock<Vec<(&str, &str)>> =
+    LazyLock::new(|| parts(include_str!("text/vectors.c")).collect());
 
 /// A declaration at the top of the file for use in bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,11 +41,22 @@ impl VectorFunction {
     /// The declaration with a name, for a number of lanes and an instruction set if the text
     /// depends on these.
     pub(super) fn new(name: &str, lanes: usize, isa: Option<&'static Isa>) -> Self {
-        let order = VECTORS.iter().position(|(other, _)| *other == name).expect("emit: what is declared has a text");
+        let order = VECTORS
+            .iter()
+            .position(|(other, _)| *other == name)
+            .expect("emit: what is declared has a text");
         let has = |word| VECTORS[order].1.contains(word);
         let lanes = if has("FLOAT") || has("BITS") || has("LANES") { lanes } else { 0 };
         let isa = isa.filter(|_| has("ATTRIBUTE") || has("SUMS"));
-        Self { order, lanes, count: 0, element: Element::F32, scalar: Scalar::F32, across: None, isa }
+        Self {
+            order,
+            lanes,
+            count: 0,
+            element: Element::F32,
+            scalar: Scalar::F32,
+            across: None,
+            isa,
+        }
     }
 
     /// The declaration of sums across lanes.
@@ -76,7 +88,11 @@ impl VectorFunction {
         }
         match (self.kind(), self.lanes, self.isa) {
             ("loads", lanes, Some(isa)) => {
-                let element = if self.element == Element::F32 { String::new() } else { format!("_{}", self.element) };
+                let element = if self.element == Element::F32 {
+                    String::new()
+                } else {
+                    format!("_{}", self.element)
+                };
                 let pairs = self.element == Element::I8Pair && self.scalar == Scalar::U32;
                 let element = if pairs { element + "_bits" } else { element };
                 format!("{prefix}_load{lanes}_{}{element}_{}", self.count, isa.name)
@@ -99,7 +115,8 @@ impl VectorFunction {
         let inline = format!("{}_INLINE", prefix.to_ascii_uppercase());
         let attribute = isa.map_or_else(String::new, |isa| spaced(prefix, isa));
         let (name, ty) = (self.name(prefix), if of_bits { "float" } else { spelling(element).c });
-        let head = wrap::lines(&format!("{inline} {attribute}void {name}(const {ty} *from{to}) {{"));
+        let head =
+            wrap::lines(&format!("{inline} {attribute}void {name}(const {ty} *from{to}) {{"));
         let one = match element {
             Element::F16 => Some(Self::new("load_f16_", lanes, None)),
             Element::I8 => Some(Self::new("load_i8_", lanes, None)),
@@ -113,25 +130,35 @@ impl VectorFunction {
             false => value,
         };
         let plain = each.map(|i| match (&one, lanes) {
-            (Some(one), _) => format!("    *to{i} = {};\n", bits_of(format!("{one}(from + {})", i * lanes))),
+            (Some(one), _) => {
+                format!("    *to{i} = {};\n", bits_of(format!("{one}(from + {})", i * lanes)))
+            }
             (None, 1) => format!("    *to{i} = {};\n", bits_of(format!("from[{i}]"))),
             (None, _) => {
-                format!("    *to{i} = {};\n", bits_of(format!("*(const {float}_in_memory *)(from + {})", i * lanes)))
+                format!(
+                    "    *to{i} = {};\n",
+                    bits_of(format!("*(const {float}_in_memory *)(from + {})", i * lanes))
+                )
             }
         });
         let plain: String = plain.collect();
         // a template of the instruction set loads values of one type, unless its text has TYPE
         let own = isa.and_then(|isa| {
-            let gives = |loads: &CLoads| lanes == 1 || of_bits || !to_bits || loads.text.contains("TYPE");
+            let gives =
+                |loads: &CLoads| lanes == 1 || of_bits || !to_bits || loads.text.contains("TYPE");
             let of = |only| {
                 isa.c_loads.iter().find(|loads| {
-                    loads.lanes == lanes && loads.element == element && loads.count == only && gives(loads)
+                    loads.lanes == lanes
+                        && loads.element == element
+                        && loads.count == only
+                        && gives(loads)
                 })
             };
             of(Some(count)).or_else(|| of(None))
         });
         let one = one.unwrap_or_default();
-        let from_bits = if to_bits { String::new() } else { Self::new("from_bits", lanes, None).name(prefix) };
+        let from_bits =
+            if to_bits { String::new() } else { Self::new("from_bits", lanes, None).name(prefix) };
         let ty = if to_bits { bits(prefix, lanes) } else { float };
         let body = own.map_or(plain.clone(), |loads| {
             loads
@@ -147,12 +174,14 @@ impl VectorFunction {
     fn write(self, out: &mut String, file: &CFile<'_>) {
         let (Self { lanes, isa, .. }, kind) = (self, self.kind());
         let (prefix, extensions) = (file.prefix(), file.extensions());
-        let fusing: Vec<_> = isa.filter(|_| kind == "mul_add").map_or(Vec::new(), |isa| file.fusing(isa).collect());
+        let fusing: Vec<_> =
+            isa.filter(|_| kind == "mul_add").map_or(Vec::new(), |isa| file.fusing(isa).collect());
         let limit = format!("{}f", decimal(FLUSH_BELOW));
         let vector = isa.and_then(|isa| isa.c_vectors.iter().find(|vector| vector.lanes == lanes));
         let intrinsic = vector.filter(|vector| !vector.flush.is_empty());
-        let intrinsic =
-            intrinsic.map(|vector| fill(vector.flush, &["a".to_owned(), limit.clone()]).replace("PREFIX", prefix));
+        let intrinsic = intrinsic.map(|vector| {
+            fill(vector.flush, &["a".to_owned(), limit.clone()]).replace("PREFIX", prefix)
+        });
         let special = match (lanes, &intrinsic) {
             _ if !fusing.is_empty() => " where fused",
             (_, Some(_)) => " by intrinsics",
@@ -160,7 +189,8 @@ impl VectorFunction {
             (4, None) => " of four",
             _ => "",
         };
-        let named = |special| VECTORS.iter().find(|(name, _)| name.strip_prefix(kind) == Some(special));
+        let named =
+            |special| VECTORS.iter().find(|(name, _)| name.strip_prefix(kind) == Some(special));
         let in_software = named(" in software").filter(|_| lanes == 1 && file.in_software());
         let (_, text) = in_software.or_else(|| named(special)).unwrap_or(&VECTORS[self.order]);
         let lane = match kind {
@@ -177,9 +207,14 @@ impl VectorFunction {
             None => format!("({}){{{}}}", float(prefix, lanes), each.join(", ")),
         };
         let fusing = fusing.iter().enumerate().map(|(at, isa)| {
-            let condition = isa.condition().expect("emit: what runs in the body of another has a condition");
+            let condition =
+                isa.condition().expect("emit: what runs in the body of another has a condition");
             let word = if at == 0 { "#if" } else { "#elif" };
-            vec![("WORD", word.to_owned()), ("IS_FUSED", file.asked_as(condition)), ("FUSED", fused(isa))]
+            vec![
+                ("WORD", word.to_owned()),
+                ("IS_FUSED", file.asked_as(condition)),
+                ("FUSED", fused(isa)),
+            ]
         });
         let unfused = match vector.filter(|_| isa.is_some_and(|isa| !isa.fma)) {
             Some(vector) => fill(vector.mul_add, &["a", "b", "c"].map(str::to_owned)),
@@ -201,7 +236,9 @@ impl VectorFunction {
             sharing.as_ref().map_or_else(String::new, |(_, own)| fill(template(own), &args))
         };
         let (head, body) = match (self.across, isa) {
-            (Some(across), Some(isa)) => across.head_and_body(prefix, isa, [&float(prefix, 4), &bits(prefix, 4)]),
+            (Some(across), Some(isa)) => {
+                across.head_and_body(prefix, isa, [&float(prefix, 4), &bits(prefix, 4)])
+            }
             _ if self.count > 0 => self.head_and_body(prefix),
             _ => Default::default(),
         };
@@ -247,12 +284,18 @@ impl VectorFunction {
         match isa {
             Some(isa) => {
                 out.push('\n');
-                guarded(out, isa.condition().map(|condition| file.asked_as(condition)).as_deref(), &text);
+                guarded(
+                    out,
+                    isa.condition().map(|condition| file.asked_as(condition)).as_deref(),
+                    &text,
+                );
             }
             // lists that are long
             None if matches!(
                 (kind, lanes),
-                ("load_i8_", 1 | 2 | 8 | 16) | ("from_signed", 2..) | ("dot_pairs" | "dot_quads", _)
+                ("load_i8_", 1 | 2 | 8 | 16)
+                    | ("from_signed", 2..)
+                    | ("dot_pairs" | "dot_quads", _)
             ) =>
             {
                 out.push_str(&wrap::lines(&text))
@@ -265,7 +308,9 @@ impl VectorFunction {
 /// Joins short neighbouring statements of one kind to lines of limited length.
 fn abreast(text: &str) -> String {
     let kind = |line: &str| match line.split_once(|c: char| c.is_ascii_digit()) {
-        Some((start, _)) if ["    *to", "    register float value"].contains(&start) && line.ends_with(';') => {
+        Some((start, _))
+            if ["    *to", "    register float value"].contains(&start) && line.ends_with(';') =>
+        {
             Some(start.len())
         }
         _ => None,
@@ -274,7 +319,9 @@ fn abreast(text: &str) -> String {
     for line in text.lines() {
         match lines.last_mut() {
             Some(last)
-                if kind(line).is_some() && kind(last) == kind(line) && last.len() + line.len() < wrap::COLUMNS =>
+                if kind(line).is_some()
+                    && kind(last) == kind(line)
+                    && last.len() + line.len() < wrap::COLUMNS =>
             {
                 last.push(' ');
                 last.push_str(line.trim_start());
@@ -287,7 +334,12 @@ fn abreast(text: &str) -> String {
 
 /// Defines the vector types and functions in `used`, and the functions of instruction sets called
 /// by `code`.
-pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFunction>, code: &[&str]) {
+pub(super) fn write(
+    out: &mut String,
+    file: &CFile<'_>,
+    used: &BTreeSet<VectorFunction>,
+    code: &[&str],
+) {
     let mut texts = String::new();
     let mut all = used.clone();
     for function in used {
@@ -315,8 +367,10 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
     // one lane is a type of the language
     all.retain(|function| function.kind() != "type" || function.lanes > 1);
     if all.iter().any(|function| function.kind() == "type") {
-        texts
-            .push_str("\n/* Lanes as values, as bits, and in memory, where they have the alignment of one float. */\n");
+        texts.push_str(
+            "\n/* Lanes as values, as bits, and in memory, where they have the alignment \
+                of one float. */\n",
+        );
     }
     all.iter().for_each(|function| function.write(&mut texts, file));
     // an instruction set in the body of another uses the other's functions
@@ -345,7 +399,8 @@ fn called(functions: &str, texts: &[&str]) -> String {
             texts.iter().chain(others).any(|text| text.contains(&name))
         })
     };
-    let kept: Vec<_> = all.iter().filter(|part| name(part).is_none() || is_called(part)).copied().collect();
+    let kept: Vec<_> =
+        all.iter().filter(|part| name(part).is_none() || is_called(part)).copied().collect();
     match kept.iter().any(|part| name(part).is_some()) {
         true => kept.join("\n\n").trim_end().to_owned() + "\n",
         false => String::new(),
@@ -379,7 +434,12 @@ pub(super) fn copies_by_call(extensions: bool, len: usize) -> bool {
 }
 
 /// A statement: copies `len` floats, spelled `count`.
-pub(super) fn copied((prefix, extensions): (&str, bool), to: &str, from: &str, (count, len): (&str, usize)) -> String {
+pub(super) fn copied(
+    (prefix, extensions): (&str, bool),
+    to: &str,
+    from: &str,
+    (count, len): (&str, usize),
+) -> String {
     match copies_by_call(extensions, len) {
         _ if len == 1 && !extensions => format!("{to}[0] = {from}[0];"),
         false => format!("__builtin_memcpy({to}, {from}, {count} * sizeof(float));"),
@@ -388,7 +448,11 @@ pub(super) fn copied((prefix, extensions): (&str, bool), to: &str, from: &str, (
 }
 
 /// A statement: sets `len` floats to zero, spelled `count`.
-pub(super) fn zeroed((prefix, extensions): (&str, bool), place: &str, (count, len): (&str, usize)) -> String {
+pub(super) fn zeroed(
+    (prefix, extensions): (&str, bool),
+    place: &str,
+    (count, len): (&str, usize),
+) -> String {
     match extensions {
         false if len == 1 => format!("{place}[0] = 0.0f;"),
         true => format!("__builtin_memset({place}, 0, {count} * sizeof(float));"),
@@ -403,7 +467,10 @@ pub(super) fn names(prefix: &str, lanes: usize, isa: &'static Isa) -> Vec<String
     let across = Across::all(isa).into_iter().map(|across| across.name(prefix));
     let elements = [Element::F32, Element::F16, Element::I8, Element::I8Pair, Element::U32];
     let loads = (2..=isa.loads).flat_map(|count| {
-        let of = |scalar| elements.map(|element| VectorFunction::loads(element, Type { scalar, lanes }, count, isa));
+        let of = |scalar| {
+            elements
+                .map(|element| VectorFunction::loads(element, Type { scalar, lanes }, count, isa))
+        };
         [of(Scalar::F32), of(Scalar::U32)].concat().into_iter().map(|loads| loads.name(prefix))
     });
     let named = kinds.map(|kind| VectorFunction::new(kind, lanes, Some(isa)).name(prefix));
@@ -428,7 +495,8 @@ pub(super) fn spaced(prefix: &str, isa: &Isa) -> String {
 
 /// Fills arguments into a template of the table.
 pub(super) fn fill(template: &str, args: &[String]) -> String {
-    let mut out = String::with_capacity(template.len() + args.iter().map(String::len).sum::<usize>());
+    let mut out =
+        String::with_capacity(template.len() + args.iter().map(String::len).sum::<usize>());
     let mut rest = template;
     while let Some(at) = rest.find('{') {
         out.push_str(&rest[..at]);
@@ -448,17 +516,34 @@ mod tests {
 
     #[test]
     fn pairs_are_loaded_as_values_and_as_bits() {
-        let loads = VectorFunction::loads(Element::I8Pair, Type { scalar: Scalar::U32, lanes: 4 }, 2, &SCALAR_FMA);
+        let loads = VectorFunction::loads(
+            Element::I8Pair,
+            Type { scalar: Scalar::U32, lanes: 4 },
+            2,
+            &SCALAR_FMA,
+        );
         let (head, body) = loads.head_and_body("p");
         assert!(
-            head.contains("p_u32x4 *to1") && body.contains("*to1 = (p_u32x4)p_load_i8_pairs_4(from + 4);"),
+            head.contains("p_u32x4 *to1")
+                && body.contains("*to1 = (p_u32x4)p_load_i8_pairs_4(from + 4);"),
             "{body}"
         );
         for (scalar, to, arm, elsewhere) in [
-            (Scalar::F32, "float *to0", "*to0 = p_from_bits(pair0);", "*to0 = p_load_i8_pairs_1(from + 0);"),
-            (Scalar::U32, "uint32_t *to0", "*to0 = (pair0);", "*to0 = p_to_bits(p_load_i8_pairs_1(from + 0));"),
+            (
+                Scalar::F32,
+                "float *to0",
+                "*to0 = p_from_bits(pair0);",
+                "*to0 = p_load_i8_pairs_1(from + 0);",
+            ),
+            (
+                Scalar::U32,
+                "uint32_t *to0",
+                "*to0 = (pair0);",
+                "*to0 = p_to_bits(p_load_i8_pairs_1(from + 0));",
+            ),
         ] {
-            let loads = VectorFunction::loads(Element::I8Pair, Type { scalar, lanes: 1 }, 2, &SCALAR_FMA);
+            let loads =
+                VectorFunction::loads(Element::I8Pair, Type { scalar, lanes: 1 }, 2, &SCALAR_FMA);
             let (head, body) = loads.head_and_body("p");
             assert!(head.contains(to), "{head}");
             assert!(body.contains(arm) && body.contains(elsewhere), "{body}");

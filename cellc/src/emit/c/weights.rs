@@ -70,7 +70,11 @@ fn text(file: &CFile<'_>, name: &str) -> String {
     let kind = if narrow.is_empty() { "struct" } else { "union" };
     let member = |element: &Element| {
         let count = (len / element.size()).to_string();
-        vec![("TYPE", spelling(*element).c.to_owned()), ("MEMBER", member(*element).to_owned()), ("COUNT", count)]
+        vec![
+            ("TYPE", spelling(*element).c.to_owned()),
+            ("MEMBER", member(*element).to_owned()),
+            ("COUNT", count),
+        ]
     };
     let mut lists = file.contents.lists(file);
     lists.extend([("narrow", narrow.iter().map(member).collect())]);

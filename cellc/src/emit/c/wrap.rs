@@ -114,7 +114,8 @@ mod tests {
         assert_eq!(lines("    a = f(b, c);\n\n}\n"), "    a = f(b, c);\n\n}\n");
         let long = "x".repeat(70);
         let expected = format!(
-            "    a = f(\n        g(\n            {long},\n            {long}\n        ),\n        (u)c\n    );\n"
+            "    a = f(\n        g(\n            {long},\n            {long}\n        ),\n        \
+             (u)c\n    );\n"
         );
         assert_eq!(lines(&format!("    a = f(g({long}, {long}), (u)c);\n")), expected);
         let comment = format!("    /* of {long} ({long}) */\n");

@@ -8,7 +8,8 @@ use super::types::block_type;
 use super::vectors::{self, Used};
 use crate::arch::ByLane;
 use crate::emit::traversal::{
-    Block, Context, Copying, Dialect, Line, LinePart, LineRow, Pass, RowSums, Text, Walking, decimal, function_name,
+    Block, Context, Copying, Dialect, Line, LinePart, LineRow, Pass, RowSums, Text, Walking,
+    decimal, function_name,
 };
 use crate::kernel::{Element, Kernel, LaneOp, Scalar, Tiles, Type};
 
@@ -61,7 +62,13 @@ pub(super) const MOST_CLOSURES: usize = 512;
 
 impl Rust {
     /// A loop whose direction is known at run time.
-    fn begin_either_way(&mut self, count: usize, turn: Option<&str>, backwards: &str, walks: &[Walking<'_>]) {
+    fn begin_either_way(
+        &mut self,
+        count: usize,
+        turn: Option<&str>,
+        backwards: &str,
+        walks: &[Walking<'_>],
+    ) {
         let turn = turn.unwrap_or("turn");
         let last = count - 1;
         let _ = writeln!(
@@ -119,7 +126,9 @@ impl Rust {
     /// A function of the type of `lanes` numbers that loads from an element on.
     fn read(&mut self, name: &'static str, lanes: usize, (from, offset): (&Block, usize)) -> Text {
         let ty = self.ty(Type::f32(lanes), Context::Kernel);
-        if let Some((_, pass)) = from.pass.as_ref().filter(|(_, pass)| pass.width == lanes && name != "splat") {
+        if let Some((_, pass)) =
+            from.pass.as_ref().filter(|(_, pass)| pass.width == lanes && name != "splat")
+        {
             self.vectors.weights(from.element);
             self.vectors.columns("load");
             return Text::atom(format!("{}.load::<{offset}, _, _>({})", pass.name, from.name));
@@ -147,7 +156,11 @@ impl Rust {
         let Walking { of, offset, step, window, .. } = walk;
         let len = window.len;
         // LLVM would merge overlapping vectors of two windows by shuffles, and spill sums
-        let of = if walk.hides_place { format!("core::hint::black_box(&*{})", of.name) } else { of.name.clone() };
+        let of = if walk.hides_place {
+            format!("core::hint::black_box(&*{})", of.name)
+        } else {
+            of.name.clone()
+        };
         let name = match (walk.written, walk.is_apart()) {
             (true, true) => "windows_mut",
             (true, false) => "chunks_mut",
@@ -205,9 +218,15 @@ impl Rust {
         match operation {
             O::DotPairs => Text::atom(format!("super::vectors::dot_pairs_lane({})", join(args))),
             O::DotQuads => Text::atom(format!("super::vectors::dot_quads_lane({})", join(args))),
-            O::DotUnsignedQuads => Text::atom(format!("super::vectors::dot_unsigned_quads_lane({})", join(args))),
-            O::DotEvenBytes => Text::atom(format!("super::vectors::dot_even_bytes_lane({})", join(args))),
-            O::DotOddBytes => Text::atom(format!("super::vectors::dot_odd_bytes_lane({})", join(args))),
+            O::DotUnsignedQuads => {
+                Text::atom(format!("super::vectors::dot_unsigned_quads_lane({})", join(args)))
+            }
+            O::DotEvenBytes => {
+                Text::atom(format!("super::vectors::dot_even_bytes_lane({})", join(args)))
+            }
+            O::DotOddBytes => {
+                Text::atom(format!("super::vectors::dot_odd_bytes_lane({})", join(args)))
+            }
             O::WrappingAdd => method("wrapping_add", args),
             O::WrappingSub => method("wrapping_sub", args),
             O::ShiftLeft(n) => Text::compound(format!("{} << {n}", first(args))),
@@ -233,7 +252,13 @@ impl Dialect for Rust {
             (block.name.clone(), format!("&{mutable}{}", block_type(block)))
         };
         let params = params.iter().map(param).collect();
-        self.kernels.push(KernelText { name: name.to_owned(), doc, params, body: String::new(), is_bound: false });
+        self.kernels.push(KernelText {
+            name: name.to_owned(),
+            doc,
+            params,
+            body: String::new(),
+            is_bound: false,
+        });
     }
 
     fn scratch(&mut self, block: &Block, vectors: bool) {
@@ -276,8 +301,11 @@ impl Dialect for Rust {
             true => format!("#[inline] {}", self.attribute),
             false => "#[inline(always)]".to_owned(),
         };
-        let _ =
-            writeln!(self.out, "{attribute} fn {name}<V: Vector<L>, const L: usize>({}) -> V {{", params.join(", "));
+        let _ = writeln!(
+            self.out,
+            "{attribute} fn {name}<V: Vector<L>, const L: usize>({}) -> V {{",
+            params.join(", ")
+        );
     }
 
     fn end_function(&mut self, name: &str, _lanes: usize, result: Text) {
@@ -330,10 +358,17 @@ impl Dialect for Rust {
         self.made(name, &ty, &text)
     }
 
-    fn operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>, context: Context) -> Text {
+    fn operation(
+        &mut self,
+        operation: LaneOp,
+        ty: Type,
+        args: Vec<Text>,
+        context: Context,
+    ) -> Text {
         use LaneOp as O;
         if self.has_numbers() {
-            return numbers::operation(operation, args, &mut self.vectors).unwrap_or_else(|| self.beyond_numbers());
+            return numbers::operation(operation, args, &mut self.vectors)
+                .unwrap_or_else(|| self.beyond_numbers());
         }
         if is_number(ty, context) && operation != O::ToBits {
             return self.of_numbers(operation, args);
@@ -402,11 +437,19 @@ impl Dialect for Rust {
                 if let Some((_, pass)) = &to.pass {
                     self.vectors.operation("to_lanes");
                     self.vectors.columns("store");
-                    let _ = writeln!(self.out, "{}.store::<{offset}, _>({}, {});", pass.name, value.text, to.name);
+                    let _ = writeln!(
+                        self.out,
+                        "{}.store::<{offset}, _>({}, {});",
+                        pass.name, value.text, to.name
+                    );
                     return;
                 }
                 self.vectors.operation("store");
-                let _ = writeln!(self.out, "{}.store::<{offset}, {}>({});", value.text, to.len, to.name);
+                let _ = writeln!(
+                    self.out,
+                    "{}.store::<{offset}, {}>({});",
+                    value.text, to.len, to.name
+                );
                 return;
             }
         };
@@ -450,7 +493,8 @@ impl Dialect for Rust {
         self.shared("part_from");
         self.shared("part_from_mut");
         let lasts = format!("{run}, {}, {}, _, _", write.last(), read.last());
-        let _ = writeln!(self.out, "{helper}::<{lasts}>({}, {write}, {}, {read});", to.name, from.name);
+        let _ =
+            writeln!(self.out, "{helper}::<{lasts}>({}, {write}, {}, {read});", to.name, from.name);
     }
 
     fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
@@ -459,7 +503,8 @@ impl Dialect for Rust {
         let Tiles { rows, words, columns, panels, stride, pitch, .. } = tiles;
         let _ = writeln!(
             self.out,
-            "tiles({}, {}, {}, [{from}, {first}, {at}], [{rows}, {words}, {columns}, {panels}, {stride}, {pitch}]);",
+            "tiles({}, {}, {}, [{from}, {first}, {at}], [{rows}, {words}, {columns}, {panels}, \
+             {stride}, {pitch}]);",
             elements.name, weights.name, to.name
         );
     }
@@ -473,7 +518,8 @@ impl Dialect for Rust {
             LineRow::Pairs(most) => ("row_of_pairs", format!(", {most}")),
         };
         // the last groups: of the line's words, of neighbouring words, and of fours
-        let group = |words: usize, abreast: usize| (words - 1) / abreast * step + (words - 1) % abreast;
+        let group =
+            |words: usize, abreast: usize| (words - 1) / abreast * step + (words - 1) % abreast;
         let last = write.last();
         let four = last / 4 * 4 + group(count.div_ceil(2), 1);
         let (put, lasts) = match part {
@@ -504,12 +550,19 @@ impl Dialect for Rust {
         let _ = writeln!(self.out, "{put}::<{lasts}>({}, {write}{step}, {row}{rest});", to.name);
     }
 
-    fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]) {
+    fn begin_for(
+        &mut self,
+        count: usize,
+        turn: Option<&str>,
+        backwards: Option<&str>,
+        walks: &[Walking<'_>],
+    ) {
         if let Some(backwards) = backwards {
             return self.begin_either_way(count, turn, backwards, walks);
         }
         // overlapping written windows are lent to one iteration after another
-        let is_lent = |walk: &&Walking<'_>| walk.written && walk.is_apart() && walk.step < walk.window.len;
+        let is_lent =
+            |walk: &&Walking<'_>| walk.written && walk.is_apart() && walk.step < walk.window.len;
         let lent: Vec<_> = walks.iter().filter(is_lent).collect();
         let mut sources: Vec<(&str, String)> = Vec::new();
         sources.extend(turn.map(|turn| (turn, format!("0..{count}u32"))));
@@ -521,11 +574,12 @@ impl Dialect for Rust {
         if sources.is_empty() {
             sources.push(("_", format!("0..{count}")));
         }
-        let zipped =
-            sources.into_iter().map(|(name, source)| (name.to_owned(), source)).reduce(|all, (name, source)| {
+        let zipped = sources.into_iter().map(|(name, source)| (name.to_owned(), source)).reduce(
+            |all, (name, source)| {
                 let first = if all.1.starts_with("0..") { format!("({})", all.1) } else { all.1 };
                 (format!("({}, {name})", all.0), format!("{first}.zip({source})"))
-            });
+            },
+        );
         let (pattern, source) = zipped.expect("emit: a loop has a source");
         let _ = writeln!(self.out, "for {pattern} in {source} {{");
         for walk in lent {
@@ -547,13 +601,25 @@ impl Dialect for Rust {
     }
 
     fn row_sums(&mut self, sums: &RowSums<'_>) -> bool {
-        let RowSums { names, lanes, weights: (weights, first), step, apart, elements, rows, at_once } = sums;
+        let RowSums {
+            names,
+            lanes,
+            weights: (weights, first),
+            step,
+            apart,
+            elements,
+            rows,
+            at_once,
+        } = sums;
         let columns = match &weights.pass {
             Some((_, pass)) if pass.width == *lanes => pass.name.clone(),
             Some(_) => return false,
             None => {
                 self.vectors.columns("first");
-                format!("Columns::<{}, {lanes}, {lanes}>::first()", self.ty(Type::f32(*lanes), Context::Kernel))
+                format!(
+                    "Columns::<{}, {lanes}, {lanes}>::first()",
+                    self.ty(Type::f32(*lanes), Context::Kernel)
+                )
             }
         };
         let (elements, from) = elements;
@@ -612,7 +678,8 @@ impl Dialect for Rust {
         match vectors::parts_of(lanes, self.widest) {
             None => vec![(0, lanes)],
             Some((first, second)) => {
-                let behind = self.registers(second).into_iter().map(|(at, lanes)| (first + at, lanes));
+                let behind =
+                    self.registers(second).into_iter().map(|(at, lanes)| (first + at, lanes));
                 self.registers(first).into_iter().chain(behind).collect()
             }
         }

@@ -14,7 +14,8 @@ pub(super) fn calls(text: &str, function: &str) -> bool {
     let call = format!("{function}(");
     let is_other = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
     let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-    code.into_iter().any(|line| line.match_indices(&call).any(|(at, _)| !line[..at].ends_with(is_other)))
+    code.into_iter()
+        .any(|line| line.match_indices(&call).any(|(at, _)| !line[..at].ends_with(is_other)))
 }
 
 /// The tokens of a text, in order.
@@ -70,10 +71,13 @@ impl<'a> Generic<'a> {
     /// The generic kernels among the kernels of modules. `own` are functions that differ between
     /// modules.
     pub(super) fn of(modules: impl Iterator<Item = &'a [KernelText]>, own: &[&str]) -> Self {
-        let is_bound = |kernel: &KernelText| kernel.is_bound || own.iter().any(|name| calls(&kernel.body, name));
+        let is_bound = |kernel: &KernelText| {
+            kernel.is_bound || own.iter().any(|name| calls(&kernel.body, name))
+        };
         let mut named: BTreeMap<&str, Vec<(usize, usize, &KernelText)>> = BTreeMap::new();
         for (module, kernels) in modules.enumerate() {
-            for (nth, kernel) in kernels.iter().enumerate().filter(|(_, kernel)| !is_bound(kernel)) {
+            for (nth, kernel) in kernels.iter().enumerate().filter(|(_, kernel)| !is_bound(kernel))
+            {
                 named.entry(&kernel.name).or_default().push((module, nth, kernel));
             }
         }
@@ -89,7 +93,8 @@ impl<'a> Generic<'a> {
 
     /// The path and generic arguments of a module's kernel. `None` if the kernel is not generic.
     pub(super) fn call(&self, module: usize, nth: usize) -> Option<String> {
-        let of_kernel = |shared: &&Shared<'_>| shared.calls.get(&module).is_some_and(|(at, _)| *at == nth);
+        let of_kernel =
+            |shared: &&Shared<'_>| shared.calls.get(&module).is_some_and(|(at, _)| *at == nth);
         let shared = self.all.iter().find(of_kernel)?;
         let arguments = match &shared.calls[&module].1 {
             none if none.is_empty() => String::new(),
@@ -99,17 +104,27 @@ impl<'a> Generic<'a> {
     }
 
     /// The module of all generic kernels.
-    pub(super) fn module<'n>(&self, used: &Used, functions: impl Iterator<Item = &'n str>) -> String {
+    pub(super) fn module<'n>(
+        &self,
+        used: &Used,
+        functions: impl Iterator<Item = &'n str>,
+    ) -> String {
         if self.all.is_empty() {
             return String::new();
         }
         let mut text = String::new();
-        for Shared { kernel: KernelText { doc, .. }, name, parameters, list, body, .. } in &self.all {
+        for Shared { kernel: KernelText { doc, .. }, name, parameters, list, body, .. } in &self.all
+        {
             // the bits of one lane are a number
-            let one = if used.has_bits() { "F32x1: Vector<1, Bits = u32>" } else { "F32x1: Vector<1>" };
+            let one =
+                if used.has_bits() { "F32x1: Vector<1, Bits = u32>" } else { "F32x1: Vector<1>" };
             let parameters = parameters.replace("F32x1: Vector<1>", one);
-            let parameters = if parameters.is_empty() { parameters } else { format!("<{parameters}>") };
-            let _ = writeln!(text, "{doc}#[inline(always)] pub(super) fn {name}{parameters}({list}) {{\n{body}}}");
+            let parameters =
+                if parameters.is_empty() { parameters } else { format!("<{parameters}>") };
+            let _ = writeln!(
+                text,
+                "{doc}#[inline(always)] pub(super) fn {name}{parameters}({list}) {{\n{body}}}"
+            );
         }
         let called: Vec<_> = functions.filter(|name| calls(&text, name)).collect();
         let activations = match &called[..] {
@@ -130,7 +145,8 @@ impl<'a> Generic<'a> {
 /// counts.
 fn shared<'a>(same: &[(usize, usize, &'a KernelText)]) -> Vec<Shared<'a>> {
     let text = |kernel: &KernelText| {
-        let list: String = kernel.params.iter().map(|(name, ty)| format!("{name}: {ty},")).collect();
+        let list: String =
+            kernel.params.iter().map(|(name, ty)| format!("{name}: {ty},")).collect();
         format!("{list}\u{1}{}", kernel.body)
     };
     let texts: Vec<_> = same.iter().map(|(.., kernel)| text(kernel)).collect();
@@ -148,7 +164,8 @@ type Alike<'a, 't> = ((usize, usize, &'a KernelText), &'t [Token<'t>]);
 /// One generic kernel from several texts.
 fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<Shared<'a>> {
     let first = alike[0].1;
-    let counts = |at: usize| alike.iter().map(|(_, tokens)| tokens[at].number()).collect::<Vec<_>>();
+    let counts =
+        |at: usize| alike.iter().map(|(_, tokens)| tokens[at].number()).collect::<Vec<_>>();
     let is_same = |counts: &[usize]| counts.windows(2).all(|two| two[0] == two[1]);
     // lanes of types first: a count equal to the lanes of every instance is the same parameter
     let (mut types, mut lanes) = (Vec::<Vec<usize>>::new(), Vec::<Vec<usize>>::new());
@@ -170,7 +187,9 @@ fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<Shared<'a>> {
     for (at, token) in first.iter().enumerate() {
         let all = counts(at);
         match token {
-            Token::Text(word) | Token::Function(word, _) | Token::Kernel(word) => text.push_str(word),
+            Token::Text(word) | Token::Function(word, _) | Token::Kernel(word) => {
+                text.push_str(word)
+            }
             Token::Numbers(_) => text.push_str(&type_name(&all)),
             Token::Bits(_) => {
                 let _ = write!(text, "{}::Bits", type_name(&all));
@@ -195,12 +214,17 @@ fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<Shared<'a>> {
         return None;
     }
     let bound = |all: &Vec<usize>| {
-        let lanes = lanes.iter().position(|other| other == all).map_or_else(|| all[0].to_string(), &lanes_name);
+        let lanes = lanes
+            .iter()
+            .position(|other| other == all)
+            .map_or_else(|| all[0].to_string(), &lanes_name);
         format!("{}: Vector<{lanes}>", type_name(all))
     };
     let parameters = types.iter().map(bound);
-    let parameters = parameters.chain((0..lanes.len()).map(|at| format!("const {}: usize", lanes_name(at))));
-    let parameters = parameters.chain((0..others.len()).map(|at| format!("const AT_ONCE{at}: usize")));
+    let parameters =
+        parameters.chain((0..lanes.len()).map(|at| format!("const {}: usize", lanes_name(at))));
+    let parameters =
+        parameters.chain((0..others.len()).map(|at| format!("const AT_ONCE{at}: usize")));
     let parameters = parameters.collect::<Vec<_>>().join(", ");
     let calls = alike.iter().enumerate().map(|(at, ((module, nth, _), _))| {
         let names = types.iter().map(|all| format!("F32x{}", all[at]));

@@ -22,7 +22,8 @@ use crate::kernel::{BodyRef, BufferId, Element, Kernel, Role};
 use crate::request::Language;
 
 /// Further names in the scope of kernels.
-const MODULE: [&str; 9] = ["run", "part", "blob", "pairs", "state", "left", "left_pairs", "turn", "at"];
+const MODULE: [&str; 9] =
+    ["run", "part", "blob", "pairs", "state", "left", "left_pairs", "turn", "at"];
 
 /// Upper limit for the loops of a copy, beyond all needs.
 const DEEPEST: usize = 24;
@@ -57,7 +58,13 @@ struct Left<'a> {
 
 impl Left<'_> {
     /// Cuts off the part `name`. The last cut leaves no rest.
-    fn cut(&mut self, name: &str, (at, len): (usize, usize), is_last: bool, vectors: &mut Used) -> String {
+    fn cut(
+        &mut self,
+        name: &str,
+        (at, len): (usize, usize),
+        is_last: bool,
+        vectors: &mut Used,
+    ) -> String {
         let Self { of, rest: left, at: before, len: all } = *self;
         let (skip, rest) = (at - before, before + all - at - len);
         (self.at, self.len) = (at + len, rest);
@@ -97,7 +104,17 @@ pub(super) fn modules(
         .collect();
     let generic = Generic::of(modules.iter().map(|module| &module.kernels[..]), &own);
     let text = |(at, module): (usize, &Module)| {
-        let Module { head, attribute, kernels, text, functions, vectors: own, isa, fused_by, after } = module;
+        let Module {
+            head,
+            attribute,
+            kernels,
+            text,
+            functions,
+            vectors: own,
+            isa,
+            fused_by,
+            after,
+        } = module;
         let mut text = text.clone();
         let is_alone = kernels.len() == 1;
         for (nth, kernel) in kernels.iter().enumerate() {
@@ -110,7 +127,11 @@ pub(super) fn modules(
                 }
                 Some(call) => {
                     let names: Vec<_> = params.iter().map(|(name, _)| &name[..]).collect();
-                    writeln!(text, "{attribute} fn {name}({list}) {{ {call}({}); }}", names.join(", "))
+                    writeln!(
+                        text,
+                        "{attribute} fn {name}({list}) {{ {call}({}); }}",
+                        names.join(", ")
+                    )
                 }
                 None => writeln!(text, "{doc}{attribute} fn {name}({list}) {{\n{body}}}"),
             };
@@ -182,7 +203,9 @@ impl RustFile<'_> {
         let others: Vec<_> = self.bodies_instead().map(|condition| condition.rust).collect();
         let cfg = match isa.condition() {
             None if !others.is_empty() => none_of(&others),
-            Some(condition) if condition.rust == self.options.machine.target.rust_held() => String::new(),
+            Some(condition) if condition.rust == self.options.machine.target.rust_held() => {
+                String::new()
+            }
             _ => cfg(isa),
         };
         let head = format!("{cfg} mod {}", isa.name);
@@ -197,7 +220,9 @@ impl RustFile<'_> {
         let body = BodyRef { program: self.program, body: &own };
         // callable by any function
         let head = "mod pack".to_owned();
-        self.module(head, (&GENERIC, None), body, &|shared, vectors| self.packing(body, shared, vectors))
+        self.module(head, (&GENERIC, None), body, &|shared, vectors| {
+            self.packing(body, shared, vectors)
+        })
     }
 
     /// A module of kernels. The function with the calls comes first.
@@ -214,7 +239,8 @@ impl RustFile<'_> {
         let shared = Shared::new(body, &taken, self.interface, self.is_baked());
         let calls: usize = shared.written(body.body).map(|(kernel, _)| kernel.calls()).sum();
         let long = body.functions.iter().zip(&shared.functions);
-        let long = long.filter(|(function, _)| function.operations() > INLINED || calls > MOST_CLOSURES);
+        let long =
+            long.filter(|(function, _)| function.operations() > INLINED || calls > MOST_CLOSURES);
         let long: BTreeSet<_> = long.map(|(_, name)| name.clone()).collect();
         let dialect = |values| Rust {
             values,
@@ -242,14 +268,27 @@ impl RustFile<'_> {
         let mut text = run(&shared, &mut dialect.vectors) + &dialect.out;
         lanes::write(&mut text, &dialect.used, (isa, fused_by), &dialect.attribute);
         let Rust { vectors, functions, kernels, attribute, .. } = dialect;
-        Module { head, attribute, kernels, text, functions, vectors, isa, fused_by, after: String::new() }
+        Module {
+            head,
+            attribute,
+            kernels,
+            text,
+            functions,
+            vectors,
+            isa,
+            fused_by,
+            after: String::new(),
+        }
     }
 
     /// The function with the call of the packing kernel.
     fn packing(&self, body: BodyRef<'_>, shared: &Shared, vectors: &mut Used) -> String {
         let (len, pairs) = (self.packed.run_time_len, self.packed.run_time_pairs);
-        let pairs = if pairs > 0 { format!(", pairs: &mut [[u8; 2]; {pairs}]") } else { String::new() };
-        let mut out = format!("pub(super) fn run(weights: &super::Weights<'_>, packed: &mut [f32; {len}]{pairs}) {{");
+        let pairs =
+            if pairs > 0 { format!(", pairs: &mut [[u8; 2]; {pairs}]") } else { String::new() };
+        let mut out = format!(
+            "pub(super) fn run(weights: &super::Weights<'_>, packed: &mut [f32; {len}]{pairs}) {{"
+        );
         let mut left = [
             Left { of: "packed", rest: "left", at: 0, len },
             Left { of: "pairs", rest: "left_pairs", at: 0, len: self.packed.run_time_pairs },
@@ -262,7 +301,8 @@ impl RustFile<'_> {
                     for (nth, inner) in field.shape.iter().enumerate().skip(1) {
                         let outer: usize = field.shape[..nth].iter().product();
                         vectors.shared("flattened");
-                        value = format!("flattened::<_, {inner}, {outer}, {}>({value})", inner * outer);
+                        value =
+                            format!("flattened::<_, {inner}, {outer}, {}>({value})", inner * outer);
                     }
                     format!("let {name} = {value};")
                 }
@@ -285,7 +325,9 @@ impl RustFile<'_> {
         let buffer = self.program.buffer(id);
         let len = self.packed.bytes.len() / 4;
         match buffer.element {
-            Element::F32 if self.has_decimal_weights() && (at, buffer.len) == (0, len) => "&super::WEIGHTS".to_owned(),
+            Element::F32 if self.has_decimal_weights() && (at, buffer.len) == (0, len) => {
+                "&super::WEIGHTS".to_owned()
+            }
             Element::F32 if self.has_decimal_weights() => {
                 vectors.shared("part_of");
                 format!("part_of::<{at}, {}, _, _>(&super::WEIGHTS)", buffer.len)
@@ -297,7 +339,13 @@ impl RustFile<'_> {
 
     /// The function of a module with the calls of kernels in order. Many calls are split over
     /// several functions, as compile times of long functions grow faster than their length.
-    fn run(&self, body: BodyRef<'_>, shared: &Shared, attribute: &str, vectors: &mut Used) -> String {
+    fn run(
+        &self,
+        body: BodyRef<'_>,
+        shared: &Shared,
+        attribute: &str,
+        vectors: &mut Used,
+    ) -> String {
         let calls = shared.calls(body);
         let signature = self.signature(body, shared, &calls, true);
         let mut out = format!("/// One step.\n{attribute} pub(super) fn run({}) {{", signature.0);
@@ -318,7 +366,13 @@ impl RustFile<'_> {
 
     /// The parameters of a function with calls of kernels, and arguments of equal names: all
     /// parameters of the module, or those needed by the calls.
-    fn signature(&self, body: BodyRef<'_>, shared: &Shared, calls: &[Vec<Call<'_>>], all: bool) -> (String, String) {
+    fn signature(
+        &self,
+        body: BodyRef<'_>,
+        shared: &Shared,
+        calls: &[Vec<Call<'_>>],
+        all: bool,
+    ) -> (String, String) {
         let uses = Uses::of(body, calls);
         let (mut params, mut args) = (String::new(), String::new());
         let mut add = |is_used: bool, name: &str, ty: String| {
@@ -339,9 +393,17 @@ impl RustFile<'_> {
                     continue;
                 }
                 Argument::Packed => {
-                    add(uses.weights || all, "blob", format!("&[f32; {}]", self.packed.run_time_len));
+                    add(
+                        uses.weights || all,
+                        "blob",
+                        format!("&[f32; {}]", self.packed.run_time_len),
+                    );
                     if self.packed.run_time_pairs > 0 {
-                        add(uses.weights || all, "pairs", format!("&[[u8; 2]; {}]", self.packed.run_time_pairs));
+                        add(
+                            uses.weights || all,
+                            "pairs",
+                            format!("&[[u8; 2]; {}]", self.packed.run_time_pairs),
+                        );
                     }
                     continue;
                 }
@@ -358,7 +420,14 @@ impl RustFile<'_> {
     }
 
     /// Declares the buffers of kernels that are no parameters, then calls the kernels.
-    fn calls(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, calls: &[Vec<Call<'_>>], vectors: &mut Used) {
+    fn calls(
+        &self,
+        out: &mut String,
+        body: BodyRef<'_>,
+        shared: &Shared,
+        calls: &[Vec<Call<'_>>],
+        vectors: &mut Used,
+    ) {
         for id in Uses::of(body, calls).buffers {
             let Block { name, len, .. } = shared.buffer(id);
             let _ = match (body.buffer(id).role, self.location(body, id)) {
@@ -366,7 +435,9 @@ impl RustFile<'_> {
                     let values: Vec<_> = values.iter().map(u32::to_string).collect();
                     write!(out, "let {name}: &[u32; {len}] = &[{}];", values.join(", "))
                 }
-                (Role::Weights, _) if self.packed.run_time.len() == 1 && *len == self.packed.run_time_len => {
+                (Role::Weights, _)
+                    if self.packed.run_time.len() == 1 && *len == self.packed.run_time_len =>
+                {
                     write!(out, "let {name} = blob;")
                 }
                 (_, Location::Packed(at)) => {
@@ -374,7 +445,9 @@ impl RustFile<'_> {
                     vectors.shared("part_of");
                     write!(out, "let {name} = part_of::<{at}, {len}, _, _>({of});")
                 }
-                (_, Location::Baked(at)) => write!(out, "let {name} = {};", self.part(id, at, vectors)),
+                (_, Location::Baked(at)) => {
+                    write!(out, "let {name} = {};", self.part(id, at, vectors))
+                }
                 _ => Ok(()),
             };
         }
@@ -382,7 +455,9 @@ impl RustFile<'_> {
             let named = group.len() > 1;
             out.push_str(if named { "{\n" } else { "" });
             self.cut(out, body, shared, group, vectors);
-            let call = |(kernel, name): &Call<'_>| format!("{name}({})", self.arguments(body, shared, kernel, named));
+            let call = |(kernel, name): &Call<'_>| {
+                format!("{name}({})", self.arguments(body, shared, kernel, named))
+            };
             let texts: Vec<_> = group.iter().map(call).collect();
             let _ = match named {
                 false => writeln!(out, "{};", texts.concat()),
@@ -393,7 +468,14 @@ impl RustFile<'_> {
     }
 
     /// Cuts memory for some kernels.
-    fn cut(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, group: &[Call<'_>], vectors: &mut Used) {
+    fn cut(
+        &self,
+        out: &mut String,
+        body: BodyRef<'_>,
+        shared: &Shared,
+        group: &[Call<'_>],
+        vectors: &mut Used,
+    ) {
         let cuts = self.cuts(body, group, shared);
         for Cut { of, parts } in &cuts.cuts {
             let (of, len) = match of {
@@ -429,7 +511,13 @@ impl RustFile<'_> {
     }
 
     /// The arguments of a kernel. `named`: all are variables.
-    fn arguments(&self, body: BodyRef<'_>, shared: &Shared, kernel: &Kernel, named: bool) -> String {
+    fn arguments(
+        &self,
+        body: BodyRef<'_>,
+        shared: &Shared,
+        kernel: &Kernel,
+        named: bool,
+    ) -> String {
         let argument = |(id, written): &(BufferId, bool)| match body.buffer(*id).role {
             Role::Variable(_) | Role::Backwards if !named => {
                 let mutable = if *written { "mut " } else { "" };

@@ -63,12 +63,23 @@ impl RustFile<'_> {
             out.push_str(&self.item("runtime"));
         }
         let packing = (!self.is_baked()).then(|| self.pack_module());
-        let all: Vec<_> = packing.into_iter().chain(self.bodies().map(|body| self.body_module(&body))).collect();
+        let all: Vec<_> =
+            packing.into_iter().chain(self.bodies().map(|body| self.body_module(&body))).collect();
         let is_aligned = !self.packed.bytes.is_empty() && !self.has_decimal_weights();
         let outside: &[_] = if is_aligned { &["Aligned"] } else { &[] };
-        out.push_str(&kernels::modules(&all, self.options.machine.target, self.form, self.program.alignment, outside));
+        out.push_str(&kernels::modules(
+            &all,
+            self.options.machine.target,
+            self.form,
+            self.program.alignment,
+            outside,
+        ));
         if !self.packed.bytes.is_empty() {
-            out.push_str(&self.item(if self.has_decimal_weights() { "decimal weights" } else { "weights" }));
+            out.push_str(&self.item(if self.has_decimal_weights() {
+                "decimal weights"
+            } else {
+                "weights"
+            }));
         }
         // conditions that always hold are removed
         let held = self.options.machine.target.rust_held();
@@ -85,8 +96,8 @@ impl RustFile<'_> {
     /// of units.
     fn has_decimal_weights(&self) -> bool {
         let are_floats = self.program.buffers.iter().all(|buffer| buffer.element == Element::F32);
-        let are_few =
-            self.packed.bytes.len() / 4 < MOST_SCALAR_WEIGHTS && self.options.output.weights_as != WeightsAs::File;
+        let are_few = self.packed.bytes.len() / 4 < MOST_SCALAR_WEIGHTS
+            && self.options.output.weights_as != WeightsAs::File;
         self.is_of_numbers() && self.is_baked() && self.starts_at_zero() && are_floats && are_few
     }
 
@@ -99,7 +110,9 @@ impl RustFile<'_> {
                 let conditions: Vec<_> = instead.iter().map(|condition| condition.rust).collect();
                 types::none_of(&conditions)
             }
-            Some(condition) if condition.rust == self.options.machine.target.rust_held() => String::new(),
+            Some(condition) if condition.rust == self.options.machine.target.rust_held() => {
+                String::new()
+            }
             _ => cfg(isa),
         }
     }

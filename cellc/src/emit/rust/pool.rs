@@ -8,5 +8,8 @@ use crate::emit::text::filled;
 pub(super) fn items(apart: usize) -> String {
     let join = filled(include_str!("text/join.rs"), &[("#[unused]", UNUSED)]);
     let threads = filled(include_str!("text/threads.rs"), &[("APART", &apart.to_string())]);
-    format!("{join}{UNUSED_IMPORT}\npub use self::threads::Pair;\n{UNUSED}\nmod threads {{\n{threads}}}\n")
+    format!(
+        "{join}{UNUSED_IMPORT}\npub use self::threads::Pair;\n{UNUSED}\nmod threads \
+         {{\n{threads}}}\n"
+    )
 }

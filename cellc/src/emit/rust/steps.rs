@@ -33,7 +33,8 @@ pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
         true => swapped(file),
         false => copied(&signature),
     };
-    let unequal: Vec<String> = lengths[1..].iter().map(|len| format!("{len} != {}", lengths[0])).collect();
+    let unequal: Vec<String> =
+        lengths[1..].iter().map(|len| format!("{len} != {}", lengths[0])).collect();
     let check = match unequal.is_empty() {
         true => String::new(),
         false => format!("if {} {{ return Err(UnequalSteps); }}", unequal.join(" || ")),
@@ -74,7 +75,9 @@ fn copied(signature: &Signature<'_>) -> (String, String, String) {
 /// The statements before, in and after the loop over steps, if a step reads its states from the
 /// previous outputs.
 fn swapped(file: &RustFile<'_>) -> (String, String, String) {
-    let mut before = "let (mut steps_before, mut outputs) = (&mut Outputs::new(), &mut Outputs::new());".to_owned();
+    let mut before =
+        "let (mut steps_before, mut outputs) = (&mut Outputs::new(), &mut Outputs::new());"
+            .to_owned();
     let mut after = String::new();
     for (state, output) in file.states() {
         before += &format!("steps_before.{} = self.{};", output.name, state.name);
@@ -85,7 +88,9 @@ fn swapped(file: &RustFile<'_>) -> (String, String, String) {
         Some(format!("&steps_before.{}", output.name))
     };
     let mut step = file.call("pool", |field| held(field).unwrap_or_else(|| field.name.clone()));
-    for StepTensor { field, each_step, .. } in file.interface.step_tensors().filter(|tensor| tensor.written) {
+    for StepTensor { field, each_step, .. } in
+        file.interface.step_tensors().filter(|tensor| tensor.written)
+    {
         let copy = |from: &str| format!("*{0} = {from}.{0};", field.name);
         match each_step {
             true => step += &copy("outputs"),
@@ -95,7 +100,8 @@ fn swapped(file: &RustFile<'_>) -> (String, String, String) {
     (before, step + "core::mem::swap(&mut steps_before, &mut outputs);", after)
 }
 
-/// Names of what several iterators give at once, and the iterator: two halves side by side, as types
+/// Names of what several iterators give at once, and the iterator: two halves side by side, as
+/// types
 /// nested in each other by the hundred are too deep for rustc.
 fn zipped(all: &[(String, String)]) -> (String, String) {
     if let [one] = all {

@@ -48,7 +48,12 @@ impl RustFile<'_> {
         for variable in &self.interface.variables {
             if let Some(at) = self.initial(variable) {
                 let doc = format!("The initial value of the variable `{}`.", variable.name);
-                add(at, format!("initial_{}", variable.name), format!("[f32; {}]", variable.len()), doc);
+                add(
+                    at,
+                    format!("initial_{}", variable.name),
+                    format!("[f32; {}]", variable.len()),
+                    doc,
+                );
             }
         }
         all.sort_by_key(|field| field.at);
@@ -78,7 +83,9 @@ impl RustFile<'_> {
     /// The name of a buffer's field, and its documentation: from the first kernel that reads the
     /// buffer. `None`: only packing reads it.
     fn named_by(&self, kernel: Option<&Kernel>, id: BufferId) -> (String, String) {
-        let kernel = kernel.and_then(|kernel| identifier(&kernel.name)).unwrap_or_else(|| "packing".to_owned());
+        let kernel = kernel
+            .and_then(|kernel| identifier(&kernel.name))
+            .unwrap_or_else(|| "packing".to_owned());
         let buffer = self.program.buffer(id);
         if buffer.role != Role::Weights {
             return (format!("{kernel}_constant"), format!("A constant that `{kernel}` reads."));
@@ -114,22 +121,33 @@ impl RustFile<'_> {
 /// The panels of a buffer of `len` elements, in words.
 fn layout(groups: &[PanelGroup], len: usize, alignment: usize) -> String {
     let alike = |one: &PanelGroup, other: &PanelGroup| {
-        let rows = |part: &PanelPart| (part.of, part.sums.clone(), part.shape[..part.shape.len() - 1].to_vec());
+        let rows = |part: &PanelPart| {
+            (part.of, part.sums.clone(), part.shape[..part.shape.len() - 1].to_vec())
+        };
         one.parts.iter().map(rows).eq(other.parts.iter().map(rows))
     };
     let mut texts = Vec::new();
     for (at, group) in groups.iter().enumerate() {
-        let panels = format!("{} of {}", counted(group.count, "panel"), counted(group.columns, "unit"));
+        let panels =
+            format!("{} of {}", counted(group.count, "panel"), counted(group.columns, "unit"));
         let is_known = groups[..at].iter().any(|before| alike(before, group));
         let parts: Vec<_> = group.parts.iter().map(part).collect();
         texts.push(if is_known {
             format!("{panels} alike")
         } else {
-            format!("{panels}{} {}", if group.count == 1 { " with" } else { ", each with" }, joined(&parts))
+            format!(
+                "{panels}{} {}",
+                if group.count == 1 { " with" } else { ", each with" },
+                joined(&parts)
+            )
         });
     }
     let is_m = |group: &PanelGroup| group.parts.iter().any(|part| part.sums.contains(&"m"));
-    let of_m = if groups.iter().any(is_m) { "; m is the recurrent part of n, which r multiplies" } else { "" };
+    let of_m = if groups.iter().any(is_m) {
+        "; m is the recurrent part of n, which r multiplies"
+    } else {
+        ""
+    };
     let has_gaps = |group: &PanelGroup| group.parts.windows(2).any(|two| two[0].end() < two[1].at);
     let end = |group: &PanelGroup| group.count * group.parts.last().map_or(0, PanelPart::end);
     let is_filled = groups.iter().any(has_gaps) || groups.iter().map(end).sum::<usize>() < len;

@@ -22,7 +22,8 @@ impl RustFile<'_> {
     /// All items.
     pub(super) fn surface(&self) -> String {
         let version = if self.form == Form::Macros { self.item("version") } else { String::new() };
-        let items: String = self.items(Language::Rust).into_iter().map(|name| self.of_name(name)).collect();
+        let items: String =
+            self.items(Language::Rust).into_iter().map(|name| self.of_name(name)).collect();
         self.refused() + &version + &with_many(&items)
     }
 
@@ -30,7 +31,11 @@ impl RustFile<'_> {
         match name {
             "isa" => {
                 self.item(name)
-                    + &self.processors().iter().map(|processor| self.asked_of(processor)).collect::<String>()
+                    + &self
+                        .processors()
+                        .iter()
+                        .map(|processor| self.asked_of(processor))
+                        .collect::<String>()
                     + &self
                         .asked()
                         .filter_map(Isa::question)
@@ -51,10 +56,14 @@ impl RustFile<'_> {
 
     /// Where the file is not for the machine.
     fn refused(&self) -> String {
-        let (arch, (condition, help)) = (self.options.machine.target, self.options.machine.target.rust_refused);
+        let (arch, (condition, help)) =
+            (self.options.machine.target, self.options.machine.target.rust_refused);
         match condition {
             "" => String::new(),
-            _ => format!("#[cfg({condition})]\ncompile_error!(\"this file is made for {}: {help}\");\n", arch.name),
+            _ => format!(
+                "#[cfg({condition})]\ncompile_error!(\"this file is made for {}: {help}\");\n",
+                arch.name
+            ),
         }
     }
 
@@ -93,9 +102,16 @@ impl RustFile<'_> {
             ("BODIES;", self.chosen_body(&body)),
             ("STEP;", self.step(pool)),
             ("STEP_WITH;", self.step("pool")),
-            ("STEP_INPUT", step.inputs().map_or("()".to_owned(), |inputs| format!("&'a {}", inputs.ty("<'a>")))),
+            (
+                "STEP_INPUT",
+                step.inputs()
+                    .map_or("()".to_owned(), |inputs| format!("&'a {}", inputs.ty("<'a>"))),
+            ),
             ("STEP_OUTPUT", step.outputs().ty("")),
-            ("STEP_ZERO", step.outputs().record.map_or_else(zero_alone, |record| format!("{record}::new()"))),
+            (
+                "STEP_ZERO",
+                step.outputs().record.map_or_else(zero_alone, |record| format!("{record}::new()")),
+            ),
             ("STORED_TYPE", if self.is_baked() { "Weights" } else { "Constants" }.to_owned()),
             ("BAKED_BYTES", self.packed.bytes.len().to_string()),
             ("BAKED_LEN", (self.packed.bytes.len() / 4).to_string()),
@@ -120,7 +136,10 @@ impl RustFile<'_> {
 
     /// SHA-256 of the model's file, if the model came from one and the digest is known.
     fn hashes(&self) -> Vec<Vec<Word>> {
-        self.sha256.iter().map(|sha256| vec![("HEXADECIMAL_DIGEST", (*sha256).to_owned())]).collect()
+        self.sha256
+            .iter()
+            .map(|sha256| vec![("HEXADECIMAL_DIGEST", (*sha256).to_owned())])
+            .collect()
     }
 
     /// The baked weights as decimal numbers. Empty for files with other weights.
@@ -128,7 +147,8 @@ impl RustFile<'_> {
         if !self.has_decimal_weights() {
             return String::new();
         }
-        let numbers = self.packed.bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        let numbers =
+            self.packed.bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
         let spelled = numbers.map(|number| match number.is_finite() {
             true => decimal(number),
             false => format!("f32::from_bits({:#010x})", number.to_bits()),
@@ -154,7 +174,9 @@ impl RustFile<'_> {
     /// Calls the body of an instruction set.
     fn chosen_body(&self, signature: &Signature<'_>) -> String {
         let args = signature.spelled(|argument| match argument {
-            Argument::Packed if self.packed.run_time_pairs > 0 => "&packed.values, &packed.pairs".to_owned(),
+            Argument::Packed if self.packed.run_time_pairs > 0 => {
+                "&packed.values, &packed.pairs".to_owned()
+            }
             Argument::Packed => "&packed.values".to_owned(),
             Argument::Inputs(tensors) => {
                 let rows = |field: &Field| match (flat(field), tensors.place(field)) {
@@ -204,13 +226,14 @@ impl RustFile<'_> {
     /// The call of the pure function, with `value` for each input.
     pub(super) fn call(&self, pool: &str, value: impl Fn(&Field) -> String) -> String {
         let step = Signature::step(self.interface);
-        let args = Signature::body(self.interface, Language::Rust).spelled(|argument| match argument {
-            Argument::Pool => pool.to_owned(),
-            Argument::State => "&mut self.state".to_owned(),
-            Argument::Packed => "self.packed".to_owned(),
-            Argument::Inputs(all) if step.inputs() != Some(all) => all.value(&value),
-            Argument::Inputs(tensors) | Argument::Outputs(tensors) => tensors.name.to_owned(),
-        });
+        let args =
+            Signature::body(self.interface, Language::Rust).spelled(|argument| match argument {
+                Argument::Pool => pool.to_owned(),
+                Argument::State => "&mut self.state".to_owned(),
+                Argument::Packed => "self.packed".to_owned(),
+                Argument::Inputs(all) if step.inputs() != Some(all) => all.value(&value),
+                Argument::Inputs(tensors) | Argument::Outputs(tensors) => tensors.name.to_owned(),
+            });
         self.step_call("self.isa, ", &args)
     }
 
@@ -232,10 +255,12 @@ impl RustFile<'_> {
             return self.chosen_body(body);
         }
         let args = body.spelled(|argument| match argument {
-            Argument::Inputs(tensors) => tensors.value(|field| match self.is_flushed_before(field) {
-                true => format!("&{}", self.flushed(field, &tensors.place(field))),
-                false => tensors.place(field),
-            }),
+            Argument::Inputs(tensors) => {
+                tensors.value(|field| match self.is_flushed_before(field) {
+                    true => format!("&{}", self.flushed(field, &tensors.place(field))),
+                    false => tensors.place(field),
+                })
+            }
             other => other.name().to_owned(),
         });
         self.step_call("isa, ", &args)
@@ -251,7 +276,11 @@ fn with_many(items: &str) -> String {
 impl OwnWords for RustFile<'_> {
     fn isa(&self, isa: &'static Isa) -> Vec<Word> {
         let (cfg, kind) = (self.cfg(isa), pascal_case(isa.name));
-        let number = 1 + self.isas.iter().position(|(other, _)| *other == isa).expect("emit: the file's own");
+        let number = 1 + self
+            .isas
+            .iter()
+            .position(|(other, _)| *other == isa)
+            .expect("emit: the file's own");
         let choice = format!("Isa(Kind::{kind})");
         vec![
             ("CHOICE", if cfg.is_empty() { choice } else { format!("{cfg} {{ {choice} }}") }),
@@ -286,7 +315,10 @@ impl OwnWords for RustFile<'_> {
         let step = match (&self.interface.outputs[..], &output.name) {
             ([_], _) => "self.step(&input, io);".to_owned(),
             (_, name) => {
-                format!("let mut outputs = Outputs::new(); self.step(&input, &mut outputs); *io = outputs.{name};")
+                format!(
+                    "let mut outputs = Outputs::new(); self.step(&input, &mut outputs); *io = \
+                     outputs.{name};"
+                )
             }
         };
         vec![("OUT_ARRAY", array(output)), ("STEP;", step)]

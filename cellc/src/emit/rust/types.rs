@@ -43,9 +43,16 @@ pub(super) fn cfg(isa: &Isa) -> String {
 /// What functions are compiled with in the body of an instruction set, and for the one that runs in
 /// it besides.
 pub(super) fn attribute(file: &Contents<'_>, isa: &Isa, fused_by: Option<&Isa>) -> String {
-    match (isa.rust_features, fused_by.and_then(|other| Some((other.rust_features, other.condition()?)))) {
+    match (
+        isa.rust_features,
+        fused_by.and_then(|other| Some((other.rust_features, other.condition()?))),
+    ) {
         (_, Some((features, condition))) if !features.is_empty() => {
-            format!("#[cfg_attr({}, target_feature(enable = {:?}))]", condition.rust, file.features(features))
+            format!(
+                "#[cfg_attr({}, target_feature(enable = {:?}))]",
+                condition.rust,
+                file.features(features)
+            )
         }
         ("", _) => String::new(),
         (features, _) => format!("#[target_feature(enable = {:?})]", file.features(features)),

@@ -37,14 +37,20 @@ impl Unrolling {
         for stmt in body {
             match stmt {
                 Stmt::For { count, turn, backwards, walks, body } => {
-                    let of_walk = |(window, _): &&(WindowId, usize)| walks.first().is_some_and(|w| w.window == *window);
+                    let of_walk = |(window, _): &&(WindowId, usize)| {
+                        walks.first().is_some_and(|w| w.window == *window)
+                    };
                     match self.turns.iter().find(of_walk) {
                         // a function of the file unrolls
                         Some(_) if self.hints.row_sums(&walks, &body).is_some() => {
                             out.push(Stmt::For { count, turn, backwards, walks, body });
                         }
-                        Some(_) if is_taken_apart(&body) => out.push(Stmt::For { count, turn, backwards, walks, body }),
-                        Some(&(_, turns)) => out.extend(self.unrolled_by(count, turns, &walks, &body)),
+                        Some(_) if is_taken_apart(&body) => {
+                            out.push(Stmt::For { count, turn, backwards, walks, body })
+                        }
+                        Some(&(_, turns)) => {
+                            out.extend(self.unrolled_by(count, turns, &walks, &body))
+                        }
                         None => {
                             let body = self.block(body);
                             out.push(Stmt::For { count, turn, backwards, walks, body });
@@ -66,13 +72,29 @@ impl Unrolling {
     }
 
     /// A loop of `count` iterations, unrolled by `turns`.
-    fn unrolled_by(&mut self, count: usize, turns: usize, walks: &[Walk], body: &[Stmt]) -> Vec<Stmt> {
-        let registers = |stmt: &Stmt| if let Stmt::Set { var, .. } = stmt { self.registers[var.0] } else { 0 };
+    fn unrolled_by(
+        &mut self,
+        count: usize,
+        turns: usize,
+        walks: &[Walk],
+        body: &[Stmt],
+    ) -> Vec<Stmt> {
+        let registers =
+            |stmt: &Stmt| if let Stmt::Set { var, .. } = stmt { self.registers[var.0] } else { 0 };
         let sums: usize = body.iter().map(registers).sum();
         let each = if sums <= FEW && turns.is_multiple_of(2 * TURNS) { 2 * TURNS } else { TURNS };
         let part = |of: &[Place], first: usize, count: usize| {
-            let walks = walks.iter().zip(of).map(|(walk, of)| Walk { of: of.at(first * walk.step), ..walk.clone() });
-            Stmt::For { count, turn: None, backwards: None, walks: walks.collect(), body: body.to_vec() }
+            let walks = walks
+                .iter()
+                .zip(of)
+                .map(|(walk, of)| Walk { of: of.at(first * walk.step), ..walk.clone() });
+            Stmt::For {
+                count,
+                turn: None,
+                backwards: None,
+                walks: walks.collect(),
+                body: body.to_vec(),
+            }
         };
         let wide: Vec<_> = walks
             .iter()
@@ -91,11 +113,19 @@ impl Unrolling {
         let parts = (0..turns).step_by(each).map(|first| part(&windows, first, each));
         let unrolled = match turns / each {
             1 => format!("rustc unrolls a loop of {each} turns"),
-            parts => format!("rustc unrolls loops of {each} turns; {parts} of them make one of {turns}"),
+            parts => {
+                format!("rustc unrolls loops of {each} turns; {parts} of them make one of {turns}")
+            }
         };
         let why = Stmt::Comment(format!("{unrolled}: faster where weights are in the L2 cache"));
         let parts = [why].into_iter().chain(parts).collect();
-        let long = Stmt::For { count: count / turns, turn: None, backwards: None, walks: wide, body: parts };
+        let long = Stmt::For {
+            count: count / turns,
+            turn: None,
+            backwards: None,
+            walks: wide,
+            body: parts,
+        };
         let rest = (!count.is_multiple_of(turns)).then(|| {
             let all: Vec<_> = walks.iter().map(|walk| walk.of).collect();
             part(&all, count - count % turns, count % turns)
@@ -114,7 +144,9 @@ fn is_taken_apart(body: &[Stmt]) -> bool {
 fn windows(body: &[Stmt]) -> usize {
     let of_walk = |walk: &Walk| walk.window.0 + 1;
     let of_stmt = |stmt: &Stmt| match stmt {
-        Stmt::For { walks, body, .. } => walks.iter().map(of_walk).max().unwrap_or(0).max(windows(body)),
+        Stmt::For { walks, body, .. } => {
+            walks.iter().map(of_walk).max().unwrap_or(0).max(windows(body))
+        }
         Stmt::Pick { walk, body, .. } => of_walk(walk).max(windows(body)),
         Stmt::If { then, otherwise, .. } => windows(then).max(windows(otherwise)),
         _ => 0,

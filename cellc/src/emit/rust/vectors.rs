@@ -56,9 +56,14 @@ const DOTS: [(&str, &str, &str); 3] = [
     (
         "DotPairs",
         "dot_pairs",
-        "`c` and the products of the halves of `self` with those of `b`: 16 bits each, with a sign.",
+        "`c` and the products of the halves of `self` with those of `b`: 16 bits each, with a \
+         sign.",
     ),
-    ("DotQuads", "dot_quads", "`c` and the products of the bytes of `self` with those of `b`, each with a sign."),
+    (
+        "DotQuads",
+        "dot_quads",
+        "`c` and the products of the bytes of `self` with those of `b`, each with a sign.",
+    ),
     (
         "DotUnsignedQuads",
         "dot_unsigned_quads",
@@ -70,7 +75,8 @@ impl Used {
     /// Records an operation of a kernel.
     pub(super) fn operation(&mut self, name: &'static str) {
         let found = OPERATIONS.iter().find(|operation| operation.name == name);
-        let found = found.unwrap_or_else(|| panic!("emit: no operation of vectors is called {name}"));
+        let found =
+            found.unwrap_or_else(|| panic!("emit: no operation of vectors is called {name}"));
         self.operations.insert(name);
         self.operations.extend(found.needs);
     }
@@ -114,8 +120,10 @@ impl Used {
 
     /// The imports of `text`, for kernels outside the modules of instruction sets.
     pub(super) fn imported<'t>(&'t self, text: &'t str) -> impl Iterator<Item = &'static str> + 't {
-        let called = |name: &&str| ["(", "::<"].iter().any(|after| text.contains(&format!("{name}{after}")));
-        let functions = self.shared.iter().copied().filter(|name| !OF_NUMBERS.contains(name)).filter(called);
+        let called =
+            |name: &&str| ["(", "::<"].iter().any(|after| text.contains(&format!("{name}{after}")));
+        let functions =
+            self.shared.iter().copied().filter(|name| !OF_NUMBERS.contains(name)).filter(called);
         let traits = [
             ("Columns", text.contains("Columns::<")),
             ("Rows", text.contains("Rows::<")),
@@ -147,7 +155,9 @@ impl Used {
     }
 
     fn operations(&self, of: Of) -> impl Iterator<Item = &'static Operation> + '_ {
-        OPERATIONS.iter().filter(move |operation| operation.of == of && self.operations.contains(operation.name))
+        OPERATIONS
+            .iter()
+            .filter(move |operation| operation.of == of && self.operations.contains(operation.name))
     }
 
     fn dots(&self, lanes: usize) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
@@ -157,13 +167,16 @@ impl Used {
 
     /// True if kernels or activations use the bits of vectors.
     pub(super) fn has_bits(&self) -> bool {
-        let converts = ["to_bits", "from_bits", "from_signed"].iter().any(|name| self.operations.contains(name));
+        let converts = ["to_bits", "from_bits", "from_signed"]
+            .iter()
+            .any(|name| self.operations.contains(name));
         converts || !self.dots.is_empty() || self.operations(Of::Bits).next().is_some()
     }
 }
 
 /// Calls of methods of vector bits in kernels. The bits of one lane are numbers with operators.
-const OF_BITS: [&str; 6] = [".shift_left(", ".shift_right(", ".and(", ".or(", ".xor(", "::Bits::all("];
+const OF_BITS: [&str; 6] =
+    [".shift_left(", ".shift_right(", ".and(", ".or(", ".xor(", "::Bits::all("];
 
 /// The trait of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,7 +234,13 @@ struct Operation {
 }
 
 /// An operation without calls of other operations.
-const fn operation(name: &'static str, of: Of, shape: Shape, doc: &'static str, lane: &'static str) -> Operation {
+const fn operation(
+    name: &'static str,
+    of: Of,
+    shape: Shape,
+    doc: &'static str,
+    lane: &'static str,
+) -> Operation {
     Operation { name, of, shape, doc, lane, needs: &[] }
 }
 
@@ -241,8 +260,20 @@ use Shape::{From, Lanes, OfBits, Shift, Splat, To, ToBits};
 /// All operations, in the order of traits and macros.
 const OPERATIONS: &[Operation] = &[
     operation("from_lanes", Vector, From("f32"), "", "a"),
-    operation("from_halves", Vector, From("[u8; 2]"), "Of binary16.", "half_to_f32(u16::from_le_bytes(a))"),
-    operation("from_bytes", Vector, From("[u8; 1]"), "Of integers.", "f32::from(i8::from_le_bytes(a))"),
+    operation(
+        "from_halves",
+        Vector,
+        From("[u8; 2]"),
+        "Of binary16.",
+        "half_to_f32(u16::from_le_bytes(a))",
+    ),
+    operation(
+        "from_bytes",
+        Vector,
+        From("[u8; 1]"),
+        "Of integers.",
+        "f32::from(i8::from_le_bytes(a))",
+    ),
     operation(
         "from_pairs",
         Vector,
@@ -256,37 +287,43 @@ const OPERATIONS: &[Operation] = &[
         "load",
         &["from_lanes"],
         "The elements from `AT` on.",
-        "fn load<const AT: usize, const N: usize>(from: &[f32; N]) -> Self { Self::from_lanes(part_of::<AT, L, _, N>(from)) }",
+        "fn load<const AT: usize, const N: usize>(from: &[f32; N]) -> Self \
+         { Self::from_lanes(part_of::<AT, L, _, N>(from)) }",
     ),
     provided(
         "halves",
         &["from_halves"],
         "The weights of 16 bits from `AT` on.",
-        "fn halves<const AT: usize, const N: usize>(from: &[[u8; 2]; N]) -> Self { Self::from_halves(part_of::<AT, L, _, N>(from)) }",
+        "fn halves<const AT: usize, const N: usize>(from: &[[u8; 2]; N]) -> Self \
+         { Self::from_halves(part_of::<AT, L, _, N>(from)) }",
     ),
     provided(
         "bytes",
         &["from_bytes"],
         "The weights of 8 bits from `AT` on.",
-        "fn bytes<const AT: usize, const N: usize>(from: &[[u8; 1]; N]) -> Self { Self::from_bytes(part_of::<AT, L, _, N>(from)) }",
+        "fn bytes<const AT: usize, const N: usize>(from: &[[u8; 1]; N]) -> Self \
+         { Self::from_bytes(part_of::<AT, L, _, N>(from)) }",
     ),
     provided(
         "pairs_of_bytes",
         &["from_pairs"],
         "The pairs of weights of 8 bits from `AT` on.",
-        "fn pairs_of_bytes<const AT: usize, const N: usize>(from: &[[u8; 2]; N]) -> Self { Self::from_pairs(part_of::<AT, L, _, N>(from)) }",
+        "fn pairs_of_bytes<const AT: usize, const N: usize>(from: &[[u8; 2]; N]) -> Self \
+         { Self::from_pairs(part_of::<AT, L, _, N>(from)) }",
     ),
     provided(
         "splat",
         &["all"],
         "Element `AT` in every lane.",
-        "fn splat<const AT: usize, const N: usize>(from: &[f32; N]) -> Self { let [x] = *part_of::<AT, 1, _, N>(from); Self::all(x) }",
+        "fn splat<const AT: usize, const N: usize>(from: &[f32; N]) -> Self \
+         { let [x] = *part_of::<AT, 1, _, N>(from); Self::all(x) }",
     ),
     provided(
         "store",
         &["to_lanes"],
         "Writes the elements from `AT` on.",
-        "fn store<const AT: usize, const N: usize>(self, to: &mut [f32; N]) { self.to_lanes(part_of_mut::<AT, L, _, N>(to)) }",
+        "fn store<const AT: usize, const N: usize>(self, to: &mut [f32; N]) \
+         { self.to_lanes(part_of_mut::<AT, L, _, N>(to)) }",
     ),
     operation("add", Vector, Lanes(2), "", "a + b"),
     operation("sub", Vector, Lanes(2), "", "a - b"),
@@ -299,16 +336,35 @@ const OPERATIONS: &[Operation] = &[
         "`self * b + c`, rounded once by an instruction set that fuses, else twice.",
         "$mul_add",
     ),
-    operation("max", Vector, Lanes(2), "The greater one; `b` if either is NaN.", "if a > b { a } else { b }"),
-    operation("min", Vector, Lanes(2), "The smaller one; `b` if either is NaN.", "if a < b { a } else { b }"),
+    operation(
+        "max",
+        Vector,
+        Lanes(2),
+        "The greater one; `b` if either is NaN.",
+        "if a > b { a } else { b }",
+    ),
+    operation(
+        "min",
+        Vector,
+        Lanes(2),
+        "The smaller one; `b` if either is NaN.",
+        "if a < b { a } else { b }",
+    ),
     operation(
         "max_magnitude",
         Vector,
         Lanes(2),
         "`|self|` or `b`, whose bits are the greater number: NaN is greater than infinity.",
-        "if a.to_bits() & 0x7fff_ffff > b.to_bits() { f32::from_bits(a.to_bits() & 0x7fff_ffff) } else { b }",
+        "if a.to_bits() & 0x7fff_ffff > b.to_bits() { f32::from_bits(a.to_bits() & 0x7fff_ffff) } \
+         else { b }",
     ),
-    operation("select_less", Vector, Lanes(4), "`c` where `self < b`, else `d`.", "if a < b { c } else { d }"),
+    operation(
+        "select_less",
+        Vector,
+        Lanes(4),
+        "`c` where `self < b`, else `d`.",
+        "if a < b { c } else { d }",
+    ),
     operation(
         "flush",
         Vector,
@@ -318,7 +374,13 @@ const OPERATIONS: &[Operation] = &[
     ),
     operation("to_bits", Vector, ToBits, "", "a.to_bits()"),
     operation("from_bits", Vector, OfBits, "", "f32::from_bits(a)"),
-    operation("from_signed", Vector, OfBits, "The numbers in two's complement, rounded to f32.", "a as i32 as f32"),
+    operation(
+        "from_signed",
+        Vector,
+        OfBits,
+        "The numbers in two's complement, rounded to f32.",
+        "a as i32 as f32",
+    ),
     operation("all_bits", Bits, Splat, "The number in every lane.", "a"),
     operation("and", Bits, Lanes(2), "", "a & b"),
     operation("or", Bits, Lanes(2), "", "a | b"),
@@ -347,7 +409,11 @@ impl Operation {
             Shape::To => format!("fn {name}(self, to: &mut [f32; {lanes}])"),
             Shape::Splat => format!("fn {name}(x: {}) -> Self", self.number()),
             Shape::Lanes(count) => {
-                let others: String = ["b", "c", "d"].iter().take(count - 1).map(|b| format!(", {b}: Self")).collect();
+                let others: String = ["b", "c", "d"]
+                    .iter()
+                    .take(count - 1)
+                    .map(|b| format!(", {b}: Self"))
+                    .collect();
                 format!("fn {name}(self{others}) -> Self")
             }
             Shape::Shift => format!("fn {name}(self, n: u32) -> Self"),
@@ -379,7 +445,8 @@ impl Operation {
             Shape::To => "let ($a, $b) = (self.0, to); unsafe { $NAME }".to_owned(),
             Shape::Splat => "let $a = x; Self(unsafe { $NAME })".to_owned(),
             Shape::Lanes(count) => {
-                return of_lanes(self.name, count, "$NAME").replace("$NAME", &format!("${}", self.name));
+                return of_lanes(self.name, count, "$NAME")
+                    .replace("$NAME", &format!("${}", self.name));
             }
             Shape::Shift => "let ($a, $b) = (self.0, n); Self(unsafe { $NAME })".to_owned(),
             Shape::ToBits => "let $a = self.0; $bits(unsafe { $NAME })".to_owned(),
@@ -424,17 +491,22 @@ impl Operation {
         let made = |[a, b]: [&str; 2]| format!("Joined(A::{name}({a}), B::{name}({b}))");
         let body = match self.shape {
             Shape::From(_) => {
-                let parts = "let (a, b) = (part_of::<0, LA, _, L>(from), part_of::<LA, LB, _, L>(from));";
+                let parts =
+                    "let (a, b) = (part_of::<0, LA, _, L>(from), part_of::<LA, LB, _, L>(from));";
                 format!("{parts} {}", made(["a", "b"]))
             }
             Shape::To => {
-                let parts = ["0, LA", "LA, LB"].map(|part| format!("part_of_mut::<{part}, _, L>(to)"));
+                let parts =
+                    ["0, LA", "LA, LB"].map(|part| format!("part_of_mut::<{part}, _, L>(to)"));
                 format!("self.0.{name}({}); self.1.{name}({});", parts[0], parts[1])
             }
             Shape::Splat => made(["x"; 2]),
             Shape::Lanes(count) => {
                 let others = |half: usize| {
-                    let others = ["b", "c", "d"].iter().take(count - 1).map(|other| format!("{other}.{half}"));
+                    let others = ["b", "c", "d"]
+                        .iter()
+                        .take(count - 1)
+                        .map(|other| format!("{other}.{half}"));
                     others.collect::<Vec<_>>().join(", ")
                 };
                 both([&others(0), &others(1)])
@@ -460,20 +532,25 @@ impl Operation {
 /// The method of an operation on lanes.
 fn of_lanes(name: &str, count: usize, value: &str) -> String {
     let others = &["b", "c", "d"][..count - 1];
-    let all = |text: &str| others.iter().map(|other| text.replace("OTHER", other)).collect::<String>();
+    let all =
+        |text: &str| others.iter().map(|other| text.replace("OTHER", other)).collect::<String>();
     method_of_lanes((name, "a", value), &all)
 }
 
 /// The methods of all such operations, whose names, operands and values are parameters of a macro.
 fn of_all_lanes(prefix: &str) -> String {
-    let [name, first, other, value] = ["name", "x", "y", "value"].map(|parameter| format!("${prefix}{parameter}"));
+    let [name, first, other, value] =
+        ["name", "x", "y", "value"].map(|parameter| format!("${prefix}{parameter}"));
     let all = |text: &str| format!("$({})*", text.replace("OTHER", &other));
     format!("            $({})*\n", method_of_lanes((&name, &first, &value), &all).trim())
 }
 
 /// The method of an operation on lanes of a register: `all` repeats a text for every operand but
 /// the first.
-fn method_of_lanes((name, first, value): (&str, &str, &str), all: &dyn Fn(&str) -> String) -> String {
+fn method_of_lanes(
+    (name, first, value): (&str, &str, &str),
+    all: &dyn Fn(&str) -> String,
+) -> String {
     let indent = "            ";
     let operands = all(", OTHER: Self").replace("$(,", " $(,");
     let (names, values) = (all(" OTHER,"), all(" OTHER.0,"));
@@ -492,8 +569,10 @@ fn method(indent: &str, attribute: &str, head: &str, body: &str) -> String {
     if line.len() <= LINE {
         return line;
     }
-    let statements: String =
-        body.split_inclusive("; ").map(|statement| format!("{indent}    {}\n", statement.trim_end())).collect();
+    let statements: String = body
+        .split_inclusive("; ")
+        .map(|statement| format!("{indent}    {}\n", statement.trim_end()))
+        .collect();
     format!("{indent}{attribute}\n{indent}{head} {{\n{statements}{indent}}}\n")
 }
 
@@ -501,7 +580,8 @@ fn method(indent: &str, attribute: &str, head: &str, body: &str) -> String {
 /// of traits, macros and other functions.
 pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize, arch: &Arch) -> String {
     let mut out = traits(used);
-    let macros = [("register!(", register as fn(&Used) -> String), ("number!(", number), ("dot!(", dot)];
+    let macros =
+        [("register!(", register as fn(&Used) -> String), ("number!(", number), ("dot!(", dot)];
     let macros: Vec<_> = macros
         .into_iter()
         .filter(|(call, _)| form == Form::Macros && text.contains(call))
@@ -513,7 +593,9 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize, arch
         (used.columns.is_empty(), columns),
         (used.sums.is_empty(), row_sums),
     ];
-    out.extend(rows.into_iter().filter(|(is_unused, _)| !is_unused).map(|(_, text)| visible(&text(used))));
+    out.extend(
+        rows.into_iter().filter(|(is_unused, _)| !is_unused).map(|(_, text)| visible(&text(used))),
+    );
     if text.contains("Joined<") {
         out.push_str(&formatted(&visible(&joined(used, form))));
     }
@@ -554,12 +636,17 @@ fn traits(used: &Used) -> String {
         let vector = declared(Of::Vector);
         let _ = write!(
             out,
-            "/// `L` numbers, and what kernels compute of them.\npub(super) trait Vector<const L: usize>: Copy {{ {bits} {vector} }}\n"
+            "/// `L` numbers, and what kernels compute of them.\npub(super) trait Vector<const L: \
+             usize>: Copy {{ {bits} {vector} }}\n"
         );
     }
     if has_bits {
         let bits = declared(Of::Bits);
-        let _ = write!(out, "/// The bits of `L` numbers.\npub(super) trait Bits<const L: usize>: Copy {{ {bits} }}\n");
+        let _ = write!(
+            out,
+            "/// The bits of `L` numbers.\npub(super) trait Bits<const L: usize>: Copy {{ {bits} \
+             }}\n"
+        );
     }
     out
 }
@@ -578,7 +665,8 @@ fn is_called(name: &str, text: &str) -> bool {
         _ => format!("{name}("),
     };
     let is_other = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-    text.match_indices(&called).any(|(at, _)| called.starts_with('.') || !text[..at].ends_with(is_other))
+    text.match_indices(&called)
+        .any(|(at, _)| called.starts_with('.') || !text[..at].ends_with(is_other))
 }
 
 /// The module of the intrinsics of some processors.
@@ -588,7 +676,11 @@ fn intrinsics(processors: &BTreeSet<&str>, arch: &Arch) -> String {
     }
     let import = |processor: &&str| {
         let condition = RustVector::condition_of(processor);
-        let cfg = if condition == arch.rust_held() { String::new() } else { format!("#[cfg({condition})]\n") };
+        let cfg = if condition == arch.rust_held() {
+            String::new()
+        } else {
+            format!("#[cfg({condition})]\n")
+        };
         format!("{cfg}pub(in super::super) use self::core::arch::{processor}::*;\n")
     };
     format!("{INTRINSICS}{}}}\n", processors.iter().map(import).collect::<String>())
@@ -627,7 +719,9 @@ fn expressions(used: &Used) -> impl Iterator<Item = &'static Operation> + '_ {
 
 /// The parameter of a macro for a list of operations on lanes: names, operands and values.
 fn listed_lanes(prefix: &str) -> String {
-    format!("$(${prefix}name:ident(${prefix}x:ident $(, ${prefix}y:ident)*): ${prefix}value:expr),*")
+    format!(
+        "$(${prefix}name:ident(${prefix}x:ident $(, ${prefix}y:ident)*): ${prefix}value:expr),*"
+    )
 }
 
 /// Operations on lanes, as the argument of a macro.
@@ -664,7 +758,10 @@ fn folded(indent: &str, line: &str) -> String {
         let all = || (indent.len() + 5..LINE).rev();
         let is_end = |at: &usize| ["; ", ", "].iter().any(|end| rest[..*at].ends_with(end));
         // an operand that is longer than a line begins on one
-        let Some(at) = all().find(is_end).or_else(|| all().find(|at| rest[..*at].ends_with('('))) else { break };
+        let Some(at) = all().find(is_end).or_else(|| all().find(|at| rest[..*at].ends_with('(')))
+        else {
+            break;
+        };
         let _ = write!(out, "{}\n{indent}    ", rest[..at].trim_end());
         rest = &rest[at..];
     }
@@ -687,9 +784,11 @@ fn implementation(of: Of, lanes: &str, methods: &str) -> String {
 
 /// The types and implementations that a macro makes, with the parameters of the macro.
 fn body(used: &Used, kind: Kind, form: Form) -> String {
-    let is_listed = |operation: &Operation| form == Form::Macros && matches!(operation.shape, Shape::Lanes(_));
+    let is_listed =
+        |operation: &Operation| form == Form::Macros && matches!(operation.shape, Shape::Lanes(_));
     let methods = |of| {
-        let (lists, others): (Vec<_>, Vec<_>) = used.operations(of).partition(|operation| is_listed(operation));
+        let (lists, others): (Vec<_>, Vec<_>) =
+            used.operations(of).partition(|operation| is_listed(operation));
         let others: String = others.into_iter().map(|operation| operation.of(kind)).collect();
         let prefix = if of == Of::Vector { "" } else { "bits_" };
         others + &if lists.is_empty() { String::new() } else { of_all_lanes(prefix) }
@@ -711,7 +810,9 @@ fn body(used: &Used, kind: Kind, form: Form) -> String {
 
 /// The lists of operations on lanes in the parameters of a macro, each after a semicolon.
 fn lists(used: &Used) -> Vec<(Vec<&'static Operation>, &'static str)> {
-    let of = |of| used.operations(of).filter(|operation| matches!(operation.shape, Shape::Lanes(_))).collect();
+    let of = |of| {
+        used.operations(of).filter(|operation| matches!(operation.shape, Shape::Lanes(_))).collect()
+    };
     let lists: [(Vec<_>, _); 2] = [(of(Of::Vector), ""), (of(Of::Bits), "bits_")];
     lists.into_iter().filter(|(list, _)| !list.is_empty()).collect()
 }
@@ -740,7 +841,8 @@ macro_rules! register {{
 
 /// The macro that implements a dot product of a register.
 fn dot(_: &Used) -> String {
-    let body = "            let ($a, $b, $c) = (self.0, b.0, c.0);\n            Self(unsafe { $value })\n";
+    let body =
+        "            let ($a, $b, $c) = (self.0, b.0, c.0);\n            Self(unsafe { $value })\n";
     format!(
         "/// A dot product of the bits of a register of `core::arch`.
 macro_rules! dot {{
@@ -774,11 +876,16 @@ fn dots(used: &Used, has_numbers: bool, has_joined: bool) -> String {
         let head = format!("fn {name}(self, b: Self, c: Self) -> Self");
         let _ = write!(
             out,
-            "/// Dot products of integers.\ntrait {of}<const L: usize>: Copy {{\n    /// {doc}\n    {head};\n}}\n"
+            "/// Dot products of integers.\ntrait {of}<const L: usize>: Copy {{\n    /// \
+             {doc}\n    {head};\n}}\n"
         );
         if has_numbers {
             let body = format!("{name}_lane(self, b, c)");
-            let _ = write!(out, "impl {of}<1> for u32 {{\n{}}}\n", method("    ", "#[inline(always)]", &head, &body));
+            let _ = write!(
+                out,
+                "impl {of}<1> for u32 {{\n{}}}\n",
+                method("    ", "#[inline(always)]", &head, &body)
+            );
         }
         if has_joined {
             let body = format!("Joined(self.0.{name}(b.0, c.0), self.1.{name}(b.1, c.1))");
@@ -811,8 +918,13 @@ macro_rules! number {{
 
 /// The types that a macro would make with these arguments.
 fn expanded(used: &Used, kind: Kind, lanes: usize, arguments: &[(String, String)]) -> String {
-    let names = [("$vector", format!("F32x{lanes}")), ("$bits", format!("U32x{lanes}")), ("$lanes", lanes.to_string())];
-    let mut words: Vec<(&str, &str)> = names.iter().map(|(word, value)| (*word, value.as_str())).collect();
+    let names = [
+        ("$vector", format!("F32x{lanes}")),
+        ("$bits", format!("U32x{lanes}")),
+        ("$lanes", lanes.to_string()),
+    ];
+    let mut words: Vec<(&str, &str)> =
+        names.iter().map(|(word, value)| (*word, value.as_str())).collect();
     words.extend(arguments.iter().map(|(word, value)| (word.as_str(), value.as_str())));
     words.extend([("$a", "a"), ("$b", "b"), ("$c", "c"), ("$d", "d")]);
     words.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
@@ -831,8 +943,13 @@ pub(super) fn parts_of(lanes: usize, widest: usize) -> Option<(usize, usize)> {
 
 /// The items with visibility in surrounding modules.
 fn visible(items: &str) -> String {
-    let is_item = |line: &str| ["struct ", "trait ", "fn ", "const "].iter().any(|start| line.starts_with(start));
-    items.lines().map(|line| format!("{}{line}\n", if is_item(line) { "pub(super) " } else { "" })).collect()
+    let is_item = |line: &str| {
+        ["struct ", "trait ", "fn ", "const "].iter().any(|start| line.starts_with(start))
+    };
+    items
+        .lines()
+        .map(|line| format!("{}{line}\n", if is_item(line) { "pub(super) " } else { "" }))
+        .collect()
 }
 
 /// The functions that add rows of weights to sums.
@@ -883,7 +1000,8 @@ fn weights(used: &Used) -> String {
 
 /// Some columns of a panel.
 fn columns(used: &Used) -> String {
-    let lists = ["first", "all", "load", "store"].map(|name| when(name, used.columns.contains(name)));
+    let lists =
+        ["first", "all", "load", "store"].map(|name| when(name, used.columns.contains(name)));
     listed(COLUMNS, &lists, &[])
 }
 
@@ -893,18 +1011,23 @@ const WEIGHTS: &str = include_str!("text/weights.rs");
 
 /// The type of two vectors side by side.
 fn joined(used: &Used, form: Form) -> String {
-    let is_listed = |operation: &Operation| form == Form::Macros && matches!(operation.shape, Shape::Lanes(_));
+    let is_listed =
+        |operation: &Operation| form == Form::Macros && matches!(operation.shape, Shape::Lanes(_));
     let methods = |of| {
-        let (lists, others): (Vec<_>, Vec<_>) = used.operations(of).partition(|operation| is_listed(operation));
+        let (lists, others): (Vec<_>, Vec<_>) =
+            used.operations(of).partition(|operation| is_listed(operation));
         let others: String = others.into_iter().map(Operation::of_joined).collect();
         let listed = |operation: &Operation| match operation.shape {
-            Shape::Lanes(count) => format!("{}({})", operation.name, ["b", "c", "d"][..count - 1].join(", ")),
+            Shape::Lanes(count) => {
+                format!("{}({})", operation.name, ["b", "c", "d"][..count - 1].join(", "))
+            }
             _ => String::new(),
         };
         let lists = flowed("        ", lists.into_iter().map(listed));
         others + &if lists.is_empty() { lists } else { format!("    both!(\n{lists}\n    );\n") }
     };
-    let bits = if used.has_bits() { "    type Bits = Joined<A::Bits, B::Bits, LA, LB, L>;\n" } else { "" };
+    let bits =
+        if used.has_bits() { "    type Bits = Joined<A::Bits, B::Bits, LA, LB, L>;\n" } else { "" };
     let parameters = "const LA: usize, const LB: usize, const L: usize";
     let mut out = if form == Form::Macros { BOTH.to_owned() } else { String::new() };
     let _ = write!(
@@ -975,10 +1098,13 @@ impl Types<'_> {
                 }
                 has_registers = true;
             }
-            let conditions: Vec<_> = elsewhere.iter().copied().chain(registers.iter().map(|(_, c)| *c)).collect();
+            let conditions: Vec<_> =
+                elsewhere.iter().copied().chain(registers.iter().map(|(_, c)| *c)).collect();
             match self.parts(lanes) {
                 _ if conditions.contains(&"") => {}
-                Some(parts) => aliases += &side_by_side(lanes, parts, &none_of_conditions(&conditions), text),
+                Some(parts) => {
+                    aliases += &side_by_side(lanes, parts, &none_of_conditions(&conditions), text)
+                }
                 None => out.push_str(&self.of_number(&conditions)),
             }
         }
@@ -992,10 +1118,14 @@ impl Types<'_> {
             ("Vector", !self.own.lanes.is_empty()),
         ];
         let traits = traits.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name);
-        let dots = DOTS.into_iter().filter(|(_, name, _)| self.own.dots.iter().any(|(own, _)| own == name));
+        let dots = DOTS
+            .into_iter()
+            .filter(|(_, name, _)| self.own.dots.iter().any(|(own, _)| own == name));
         let traits = traits.chain(dots.map(|(of, ..)| of));
         let is_imported = |name: &&str| {
-            let is_own = self.own.shared.contains(name) && called.contains(*name) && !OF_ELEMENTS.contains(name);
+            let is_own = self.own.shared.contains(name)
+                && called.contains(*name)
+                && !OF_ELEMENTS.contains(name);
             !OF_NUMBERS.contains(name) && (is_own || is_called(name, &called))
         };
         let imported: Vec<_> = traits.chain(names().filter(is_imported)).collect();
@@ -1003,7 +1133,10 @@ impl Types<'_> {
         let is_fused = |isa: &Isa| {
             let has_intrinsics = isa.rust_vectors.iter().any(|row| self.arch.may_be(row.processor));
             let mul_add = isa.rust_mul_add;
-            !self.own.lanes.is_empty() && has_intrinsics && !mul_add.is_empty() && called.contains(mul_add)
+            !self.own.lanes.is_empty()
+                && has_intrinsics
+                && !mul_add.is_empty()
+                && called.contains(mul_add)
         };
         if has_registers || [Some(self.isa), self.fused_by].into_iter().flatten().any(is_fused) {
             head.push_str("use super::vectors::intrinsics::*;\n");
@@ -1016,7 +1149,11 @@ impl Types<'_> {
 
     /// The code of the called macro `number!`, to find the shared items that it names.
     fn of_macros(&self, calls: &str) -> String {
-        if calls.contains("number!(") { body(self.all, Kind::Number, Form::Macros) } else { String::new() }
+        if calls.contains("number!(") {
+            body(self.all, Kind::Number, Form::Macros)
+        } else {
+            String::new()
+        }
     }
 
     /// The lanes of all vectors that the module uses, with those of their parts, and the conditions
@@ -1027,9 +1164,13 @@ impl Types<'_> {
         let mut all = BTreeMap::new();
         while let Some((lanes, elsewhere)) = left.pop_last() {
             let registers = self.registers(lanes, &elsewhere);
-            let held: Vec<_> = elsewhere.iter().copied().chain(registers.iter().map(|(_, c)| *c)).collect();
+            let held: Vec<_> =
+                elsewhere.iter().copied().chain(registers.iter().map(|(_, c)| *c)).collect();
             all.insert(lanes, elsewhere);
-            let parts = self.parts(lanes).filter(|_| !held.contains(&"")).map(|(first, second)| [first, second]);
+            let parts = self
+                .parts(lanes)
+                .filter(|_| !held.contains(&""))
+                .map(|(first, second)| [first, second]);
             for part in parts.into_iter().flatten() {
                 let known = left.entry(part).or_insert_with(|| held.clone());
                 known.retain(|condition| held.contains(condition));
@@ -1038,9 +1179,14 @@ impl Types<'_> {
         all
     }
 
-    /// The registers of so many lanes, but those that nothing needs, with the conditions under which
+    /// The registers of so many lanes, but those that nothing needs, with the conditions under
+    /// which
     /// they are there: empty where they always are.
-    fn registers(&self, lanes: usize, elsewhere: &[&str]) -> Vec<(&'static RustVector, &'static str)> {
+    fn registers(
+        &self,
+        lanes: usize,
+        elsewhere: &[&str],
+    ) -> Vec<(&'static RustVector, &'static str)> {
         if parts_of(lanes, self.isa.lanes).is_some() {
             return Vec::new();
         }
@@ -1060,7 +1206,8 @@ impl Types<'_> {
 
     /// Types under conditions; a macro's expansion is several items, which need one each.
     fn item(&self, conditions: &[&str], text: impl Fn(&Self) -> String) -> String {
-        let cfg: String = conditions.iter().filter(|c| !c.is_empty()).map(|c| format!("#[cfg({c})]\n")).collect();
+        let cfg: String =
+            conditions.iter().filter(|c| !c.is_empty()).map(|c| format!("#[cfg({c})]\n")).collect();
         let text = text(self);
         match self.form {
             Form::Macros => cfg + &text,
@@ -1075,19 +1222,29 @@ impl Types<'_> {
         let RustVector { lanes, register, integers, .. } = row;
         match self.form {
             Form::Expanded => {
-                let mut arguments: Vec<(String, String)> =
-                    expressions(self.all).map(|o| (format!("${}", o.name), expression(row, o.name))).collect();
+                let mut arguments: Vec<(String, String)> = expressions(self.all)
+                    .map(|o| (format!("${}", o.name), expression(row, o.name)))
+                    .collect();
                 arguments.push(("$register".to_owned(), (*register).to_owned()));
                 arguments.push(("$integers".to_owned(), (*integers).to_owned()));
                 expanded(self.all, Kind::Register, *lanes, &arguments)
             }
             Form::Macros => {
-                let own = expressions(self.all).filter(|operation| !matches!(operation.shape, Shape::Lanes(_)));
-                let own = own.map(|operation| format!("{}: {}", operation.name, expression(row, operation.name)));
+                let own = expressions(self.all)
+                    .filter(|operation| !matches!(operation.shape, Shape::Lanes(_)));
+                let own = own.map(|operation| {
+                    format!("{}: {}", operation.name, expression(row, operation.name))
+                });
                 let lists = self.list_arguments(row);
-                let bits = if self.all.has_bits() { format!(", U32x{lanes}({integers})") } else { String::new() };
+                let bits = if self.all.has_bits() {
+                    format!(", U32x{lanes}({integers})")
+                } else {
+                    String::new()
+                };
                 let own = flowed("    ", own);
-                format!("register!(F32x{lanes}({register}){bits}, {lanes}, |a, b|\n{own}{lists});\n")
+                format!(
+                    "register!(F32x{lanes}({register}){bits}, {lanes}, |a, b|\n{own}{lists});\n"
+                )
             }
         }
     }
@@ -1098,9 +1255,13 @@ impl Types<'_> {
         match self.form {
             Form::Expanded => {
                 let body = format!(
-                    "            let (a, b, c) = (self.0, b.0, c.0);\n            Self(unsafe {{ {value} }})\n"
+                    "            let (a, b, c) = (self.0, b.0, c.0);\n            Self(unsafe {{ \
+                     {value} }})\n"
                 );
-                format!("        {}\n", dot_of_bits(&format!("U32x{lanes}"), &lanes.to_string(), (of, name), &body))
+                format!(
+                    "        {}\n",
+                    dot_of_bits(&format!("U32x{lanes}"), &lanes.to_string(), (of, name), &body)
+                )
             }
             Form::Macros => {
                 let value = flowed("    ", [format!("{name}(a, b, c): {value}")].into_iter());
@@ -1114,7 +1275,9 @@ impl Types<'_> {
         let mut out = String::new();
         for (operations, _) in lists(self.all) {
             let all = operations.into_iter().filter_map(|operation| match operation.shape {
-                Shape::Lanes(count) => Some((operation.name, count, expression(row, operation.name))),
+                Shape::Lanes(count) => {
+                    Some((operation.name, count, expression(row, operation.name)))
+                }
                 _ => None,
             });
             let _ = write!(out, ";\n{}", lanes_arguments(all));
@@ -1125,12 +1288,19 @@ impl Types<'_> {
     /// One number, with a multiply-add.
     fn number(&self, mul_add: &str) -> String {
         match self.form {
-            Form::Expanded => expanded(self.all, Kind::Number, 1, &[("$mul_add".to_owned(), mul_add.to_owned())]),
+            Form::Expanded => {
+                expanded(self.all, Kind::Number, 1, &[("$mul_add".to_owned(), mul_add.to_owned())])
+            }
             Form::Macros => {
-                let all = self.all.operations(Of::Vector).filter_map(|operation| match operation.shape {
-                    Shape::Lanes(count) => Some((operation.name, count, operation.lane.replace("$mul_add", mul_add))),
-                    _ => None,
-                });
+                let all =
+                    self.all.operations(Of::Vector).filter_map(|operation| match operation.shape {
+                        Shape::Lanes(count) => Some((
+                            operation.name,
+                            count,
+                            operation.lane.replace("$mul_add", mul_add),
+                        )),
+                        _ => None,
+                    });
                 format!("number!(F32x1:\n{});\n", lanes_arguments(all))
             }
         }
@@ -1141,7 +1311,9 @@ impl Types<'_> {
     fn of_number(&self, registers: &[&str]) -> String {
         let (isa, none) = (self.isa, none_of_conditions(registers));
         let (condition, fused, unfused) = match (isa.rust_mul_add, self.fused_by) {
-            (_, Some(fused)) => (fused.condition().map_or("", |c| c.rust), fused.rust_mul_add, "a * b + c"),
+            (_, Some(fused)) => {
+                (fused.condition().map_or("", |c| c.rust), fused.rust_mul_add, "a * b + c")
+            }
             ("", None) => ("", "a * b + c", ""),
             (fused, None) => (isa.rust_mul_add_where, fused, "mul_add_in_software(a, b, c)"),
         };
@@ -1164,11 +1336,19 @@ fn expression(row: &RustVector, name: &str) -> String {
 
 /// The type of so many lanes as two vectors side by side, under a condition, and that of its bits
 /// if the text has them.
-fn side_by_side(lanes: usize, (first, second): (usize, usize), condition: &str, text: &str) -> String {
+fn side_by_side(
+    lanes: usize,
+    (first, second): (usize, usize),
+    condition: &str,
+    text: &str,
+) -> String {
     let cfg = if condition.is_empty() { String::new() } else { format!("#[cfg({condition})]\n") };
     let bits = format!("U32x{lanes}");
-    let is_bits = |(at, _): (usize, &str)| !text[at + bits.len()..].starts_with(|c: char| c.is_ascii_digit());
-    let mut out = format!("{cfg}type F32x{lanes} = Joined<F32x{first}, F32x{second}, {first}, {second}, {lanes}>;\n");
+    let is_bits =
+        |(at, _): (usize, &str)| !text[at + bits.len()..].starts_with(|c: char| c.is_ascii_digit());
+    let mut out = format!(
+        "{cfg}type F32x{lanes} = Joined<F32x{first}, F32x{second}, {first}, {second}, {lanes}>;\n"
+    );
     if text.match_indices(&bits).any(is_bits) {
         let _ = writeln!(out, "{cfg}type {bits} = <F32x{lanes} as Vector<{lanes}>>::Bits;");
     }

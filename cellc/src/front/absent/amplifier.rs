@@ -17,6 +17,7 @@ pub(super) fn read_state_dict(file: ModelFile) -> Result<TensorFile, Diagnostics
 }
 
 fn refused(file: &ModelFile, what: &str) -> Diagnostics {
-    let help = "compile it by the command cellc, or by cellc::Builder in a build script with cellc's feature `json`";
+    let help = "compile it by the command cellc, or by cellc::Builder in a build script with \
+        cellc's feature `json`";
     refusal::refuse(&format!("{} is {what}, which is not read here", quoted(&file.shown())), help)
 }

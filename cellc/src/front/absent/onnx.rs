@@ -7,6 +7,9 @@ use super::model_file::ModelFile;
 use crate::diagnostic::Diagnostics;
 use crate::model::Model;
 
-pub(super) fn read(_: ModelFile, _: &[(String, Option<usize>)]) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn read(
+    _: ModelFile,
+    _: &[(String, Option<usize>)],
+) -> Result<(Model, Diagnostics), Diagnostics> {
     Err(refusal::absent("onnx"))
 }

@@ -9,6 +9,10 @@ use super::model_file::ModelFile;
 use crate::diagnostic::{Diagnostics, Wording};
 use crate::model::Model;
 
-pub(super) fn read(_: ModelFile, _: Option<&Path>, _: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn read(
+    _: ModelFile,
+    _: Option<&Path>,
+    _: Wording,
+) -> Result<(Model, Diagnostics), Diagnostics> {
     Err(refusal::absent("openvino"))
 }

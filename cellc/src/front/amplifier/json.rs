@@ -32,13 +32,19 @@ pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Json, Diagnostic> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     serde_json::from_slice(bytes).map_err(|error| {
         let text = String::from_utf8_lossy(bytes).into_owned();
-        let line_start = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
+        let line_start = text
+            .split_inclusive('\n')
+            .take(error.line().saturating_sub(1))
+            .map(str::len)
+            .sum::<usize>();
         let at = (line_start + error.column().saturating_sub(1)).min(text.len());
         // Python writes these words, which are not valid JSON
         let word = text.get(at..).or(text.get(line_start..)).unwrap_or_default();
         let not_finite = ["NaN", "-Infinity", "Infinity"].iter().find(|not_finite| {
             word.starts_with(*not_finite)
-                || text.get(at.saturating_sub(1)..).is_some_and(|word| word.starts_with(*not_finite))
+                || text
+                    .get(at.saturating_sub(1)..)
+                    .is_some_and(|word| word.starts_with(*not_finite))
         });
         // without the place, which the message shows separately
         let found = match (not_finite, error.classify()) {
@@ -48,7 +54,8 @@ pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Json, Diagnostic> {
             }
             _ => {
                 let message = error.to_string();
-                let message = message.rsplit_once(" at line ").map_or(&message[..], |(message, _)| message);
+                let message =
+                    message.rsplit_once(" at line ").map_or(&message[..], |(message, _)| message);
                 format!("not JSON: {message}")
             }
         };
@@ -167,16 +174,17 @@ impl Object {
     /// Takes a required key.
     pub(super) fn need(&mut self, key: &str, place: &str) -> Result<Json, Diagnostic> {
         self.take(key).ok_or_else(|| {
-            refusal(place, format!("there is no \"{key}\"")).help("the file may be cut short, or of another format")
+            refusal(place, format!("there is no \"{key}\""))
+                .help("the file may be cut short, or of another format")
         })
     }
 
     /// Takes a size of 1 or more.
     pub(super) fn size(&mut self, key: &str, place: &str) -> Result<usize, Diagnostic> {
         let value = self.need(key, place)?;
-        value
-            .size()
-            .ok_or_else(|| refusal(place, format!("\"{key}\" is {value}")).valid("a whole number from 1 to 65536"))
+        value.size().ok_or_else(|| {
+            refusal(place, format!("\"{key}\" is {value}")).valid("a whole number from 1 to 65536")
+        })
     }
 
     /// The keys that no one took.
@@ -189,7 +197,9 @@ impl Json {
     /// An integer from 1 to 2^16. `None` for other values.
     pub(super) fn size(&self) -> Option<usize> {
         match *self {
-            Self::Number(number) if number.fract() == 0.0 && (1.0..=65536.0).contains(&number) => Some(number as usize),
+            Self::Number(number) if number.fract() == 0.0 && (1.0..=65536.0).contains(&number) => {
+                Some(number as usize)
+            }
             _ => None,
         }
     }
@@ -214,7 +224,10 @@ impl Json {
         let mut at = self;
         while let Self::List(values) = at {
             if shape.len() == MOST_DIMENSIONS {
-                return Err(refusal(place, format!("lists in lists, more than {MOST_DIMENSIONS} deep")));
+                return Err(refusal(
+                    place,
+                    format!("lists in lists, more than {MOST_DIMENSIONS} deep"),
+                ));
             }
             shape.push(values.len());
             let Some(first) = values.first() else { break };
@@ -223,17 +236,27 @@ impl Json {
         let mut values = Vec::new();
         self.collect(&shape, place, &mut values)?;
         let tensor = Tensor::from_f32(shape.clone(), &values);
-        tensor.ok_or_else(|| refusal(place, format!("{} values for the shape {}", values.len(), shape_text(&shape))))
+        tensor.ok_or_else(|| {
+            refusal(place, format!("{} values for the shape {}", values.len(), shape_text(&shape)))
+        })
     }
 
-    fn collect(&self, shape: &[usize], place: &str, values: &mut Vec<f32>) -> Result<(), Diagnostic> {
+    fn collect(
+        &self,
+        shape: &[usize],
+        place: &str,
+        values: &mut Vec<f32>,
+    ) -> Result<(), Diagnostic> {
         match (self, shape) {
             (Self::List(list), [len, inner @ ..]) if list.len() == *len => {
                 list.iter().try_for_each(|value| value.collect(inner, place, values))
             }
             (Self::List(list), [len, ..]) => Err(refusal(
                 place,
-                format!("lists of {len} and of {} values, where all should have one length", list.len()),
+                format!(
+                    "lists of {len} and of {} values, where all should have one length",
+                    list.len()
+                ),
             )),
             (Self::List(_), []) => Err(refusal(place, "a list among numbers")),
             (_, []) => {

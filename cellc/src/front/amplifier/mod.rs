@@ -39,7 +39,8 @@ struct Found {
 fn read_file(file: ModelFile) -> Result<Vec<u8>, Diagnostic> {
     let shown = quoted(&file.shown());
     let refused = |found: String| Diagnostic::error(Origin::Unknown, found);
-    bounded::read(file.path, &LIMIT).map_err(|error| refused(format!("cannot read {shown}: {error}")).cause(error))
+    bounded::read(file.path, &LIMIT)
+        .map_err(|error| refused(format!("cannot read {shown}: {error}")).cause(error))
 }
 
 /// Reads an amplifier model. Returns the model and the warnings.
@@ -81,7 +82,9 @@ fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostic
         Some(object) if object.has("layers") => rtneural::read(object, name),
         _ => Err(Diagnostic::error(Origin::Unknown, "the JSON is no model of an amplifier")
             .valid(
-                "an object with \"architecture\", \"config\" and \"weights\" (.nam), with \"in_shape\" and \"layers\" (RTNeural, AIDA-X), or with tensors by name, such as \"gru.weight_ih_l0\" (PyTorch's weights)",
+                "an object with \"architecture\", \"config\" and \"weights\" (.nam), with \
+                 \"in_shape\" and \"layers\" (RTNeural, AIDA-X), or with tensors by name, such as \
+                 \"gru.weight_ih_l0\" (PyTorch's weights)",
             )
             .into()),
     };
@@ -102,12 +105,18 @@ fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostic
     warnings.extend(problems);
     let mut model = stack.model();
     let file = file_name(Path::new(path));
-    for entry in model.nodes.iter_mut().flat_map(|node| &mut node.ledger).filter(|entry| entry.attribute == "weights") {
+    for entry in model
+        .nodes
+        .iter_mut()
+        .flat_map(|node| &mut node.ledger)
+        .filter(|entry| entry.attribute == "weights")
+    {
         entry.given = Some(file.clone());
     }
     // the header lists the facts with the first cell, or else with the first matrix product
     let first = |is: fn(&Op) -> bool| model.nodes.iter().position(|node| is(&node.op));
-    let first = first(|op| matches!(op, Op::Cell(_))).or_else(|| first(|op| matches!(op, Op::MatMul { .. })));
+    let first = first(|op| matches!(op, Op::Cell(_)))
+        .or_else(|| first(|op| matches!(op, Op::MatMul { .. })));
     if let Some(at) = first {
         model.nodes[at].ledger.extend(ledger);
     }
@@ -121,7 +130,12 @@ fn refusal(place: &str, found: impl Into<String>) -> Diagnostic {
 /// A ledger entry for a fact about the model without influence on its results.
 fn about(key: &str, value: &Json) -> LedgerEntry {
     let (given, origin) = (Some(value.to_string()), Origin::Unknown);
-    LedgerEntry { attribute: key.to_owned(), given, taken: "about the model, not computed with".to_owned(), origin }
+    LedgerEntry {
+        attribute: key.to_owned(),
+        given,
+        taken: "about the model, not computed with".to_owned(),
+        origin,
+    }
 }
 
 /// Ledger entries for an object of facts about the model. The `listed` keys, by which a host
@@ -152,7 +166,12 @@ fn nested_keys(value: &Json) -> usize {
 
 /// Handles the keys of an object that no one took: `known` facts about the model go into the
 /// ledger, other keys cause warnings.
-fn remaining(object: Object, known: &[&str], ledger: &mut Vec<LedgerEntry>, warnings: &mut Diagnostics) {
+fn remaining(
+    object: Object,
+    known: &[&str],
+    ledger: &mut Vec<LedgerEntry>,
+    warnings: &mut Diagnostics,
+) {
     let (mut room, mut left_out) = (LONGEST, 0);
     for (key, value) in object.rest() {
         let entry = about(&key, &value);
@@ -163,14 +182,17 @@ fn remaining(object: Object, known: &[&str], ledger: &mut Vec<LedgerEntry>, warn
         }
         room -= len;
         if !known.contains(&&key[..]) {
-            let found = format!("the key {} is not known, and nothing is computed with it", quoted(&key));
+            let found =
+                format!("the key {} is not known, and nothing is computed with it", quoted(&key));
             warnings.push(Diagnostic::warning(Origin::Unknown, found));
         }
         ledger.push(entry);
     }
     if left_out > 0 {
         let keys = counted(left_out, "more key");
-        let found = format!("nothing is computed with {keys}, which the header leaves out: it lists {LONGEST} bytes");
+        let found = format!(
+            "nothing is computed with {keys}, which the header leaves out: it lists {LONGEST} bytes"
+        );
         warnings.push(Diagnostic::notice(Origin::Unknown, found));
     }
 }

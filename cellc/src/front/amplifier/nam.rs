@@ -19,7 +19,10 @@ const ABOUT: [&str; 1] = ["sample_rate"];
 /// True for versions of the format with the known meaning of an LSTM: 0.5.0 to 0.7.x.
 fn is_known(version: &str) -> bool {
     let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
-    let known = matches!((parts.next(), parts.next(), parts.next()), (Some(Some(0)), Some(Some(5..=7)), Some(Some(_))));
+    let known = matches!(
+        (parts.next(), parts.next(), parts.next()),
+        (Some(Some(0)), Some(Some(5..=7)), Some(Some(_)))
+    );
     known && parts.next().is_none()
 }
 
@@ -33,7 +36,8 @@ struct Parts {
 pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Diagnostics> {
     let version = file.need("version", "")?;
     if !matches!(&version, Json::Text(text) if is_known(text)) {
-        let found = refusal("\"version\"", format!("the version is {}", quoted(&version.to_string())));
+        let found =
+            refusal("\"version\"", format!("the version is {}", quoted(&version.to_string())));
         return Err(found.valid("0.5.0 to 0.7.x").into());
     }
     let architecture = file.need("architecture", "")?;
@@ -51,12 +55,21 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Dia
         return Ok(Found { stack: found.stack, ledger, warnings });
     }
     let read: fn(Parts) -> Result<Stack, Diagnostics> = match &architecture {
-        Json::Text(text) if text == "LSTM" => |parts| Sizes::of(parts.config)?.stack(&parts.weights, parts.name),
+        Json::Text(text) if text == "LSTM" => {
+            |parts| Sizes::of(parts.config)?.stack(&parts.weights, parts.name)
+        }
         Json::Text(text) if text == "Linear" => linear,
         other => {
-            let found = refusal("\"architecture\"", format!("the architecture is {}", quoted(&other.to_string())));
-            let help = "export it to ONNX in the program that trains it, and compile the .onnx file";
-            return Err(found.valid("LSTM, Linear and SlimmableContainer, of NAM's architectures").help(help).into());
+            let found = refusal(
+                "\"architecture\"",
+                format!("the architecture is {}", quoted(&other.to_string())),
+            );
+            let help =
+                "export it to ONNX in the program that trains it, and compile the .onnx file";
+            return Err(found
+                .valid("LSTM, Linear and SlimmableContainer, of NAM's architectures")
+                .help(help)
+                .into());
         }
     };
     let weights = numbers(&file.need("weights", "")?)?;
@@ -77,13 +90,16 @@ fn numbers(weights: &Json) -> Result<Vec<f32>, Diagnostic> {
 /// for each model. The last model, for the value 1, is NAM's default and is read.
 fn container(file: &mut Object, config: Json, name: Spanned<String>) -> Result<Found, Diagnostics> {
     const PLACE: &str = "\"config\", \"submodels\"";
-    if file.take("weights").is_some_and(|weights| !matches!(&weights, Json::Null) && weights != Json::List(Vec::new()))
+    if file
+        .take("weights")
+        .is_some_and(|weights| !matches!(&weights, Json::Null) && weights != Json::List(Vec::new()))
     {
         return Err(refusal("\"weights\"", "a SlimmableContainer with weights of its own")
             .valid("an empty list")
             .into());
     }
-    let mut config = Object::of(config).ok_or_else(|| refusal("\"config\"", "the configuration is no object"))?;
+    let mut config = Object::of(config)
+        .ok_or_else(|| refusal("\"config\"", "the configuration is no object"))?;
     let submodels = config.need("submodels", "\"config\"")?;
     if let Some((key, value)) = config.rest().next() {
         let found = format!("{} is {value}, and cellc does not know what it means", quoted(&key));
@@ -95,11 +111,13 @@ fn container(file: &mut Object, config: Json, name: Spanned<String>) -> Result<F
     let (count, mut before, mut last) = (submodels.len(), f32::NEG_INFINITY, None);
     for (number, submodel) in submodels.into_iter().enumerate() {
         let place = format!("{PLACE}, number {number}");
-        let mut submodel = Object::of(submodel).ok_or_else(|| refusal(&place, "the submodel is no object"))?;
+        let mut submodel =
+            Object::of(submodel).ok_or_else(|| refusal(&place, "the submodel is no object"))?;
         let most = submodel.need("max_value", &place)?.f32(&format!("{place}, \"max_value\""))?;
         let model = submodel.need("model", &place)?;
         if let Some((key, value)) = submodel.rest().next() {
-            let found = format!("{} is {value}, and cellc does not know what it means", quoted(&key));
+            let found =
+                format!("{} is {value}, and cellc does not know what it means", quoted(&key));
             return Err(refusal(&place, found).valid("max_value and model").into());
         }
         if most <= before {
@@ -113,7 +131,8 @@ fn container(file: &mut Object, config: Json, name: Spanned<String>) -> Result<F
         let found = format!("{count} submodels, the last up to a max_value of {before}");
         return Err(refusal(PLACE, found).valid("a last one with a max_value of 1 or more").into());
     };
-    let rate = |object: &Object| object.get("sample_rate").filter(|rate| **rate != Json::Null).cloned();
+    let rate =
+        |object: &Object| object.get("sample_rate").filter(|rate| **rate != Json::Null).cloned();
     let model = Object::of(model).ok_or_else(|| refusal(&place, "the model is no object"))?;
     if let (Some(own), Some(outer)) = (rate(&model), rate(file))
         && own != outer
@@ -128,8 +147,11 @@ fn container(file: &mut Object, config: Json, name: Spanned<String>) -> Result<F
         }
         problems
     })?;
-    let taken = format!("the last of {}, which is the largest, is compiled", counted(count, "submodel"));
-    found.ledger.insert(0, LedgerEntry { taken, ..about("submodels", &Json::Number(count as f64)) });
+    let taken =
+        format!("the last of {}, which is the largest, is compiled", counted(count, "submodel"));
+    found
+        .ledger
+        .insert(0, LedgerEntry { taken, ..about("submodels", &Json::Number(count as f64)) });
     Ok(found)
 }
 
@@ -137,7 +159,8 @@ fn container(file: &mut Object, config: Json, name: Spanned<String>) -> Result<F
 /// bias.
 fn linear(Parts { name, config, weights }: Parts) -> Result<Stack, Diagnostics> {
     const PLACE: &str = "\"config\"";
-    let mut config = Object::of(config).ok_or_else(|| refusal(PLACE, "the configuration is no object"))?;
+    let mut config =
+        Object::of(config).ok_or_else(|| refusal(PLACE, "the configuration is no object"))?;
     let taps = config.size("receptive_field", PLACE)?;
     let Json::Bool(has_bias) = config.need("bias", PLACE)? else {
         return Err(refusal(PLACE, "the bias is no boolean").valid("true or false").into());
@@ -152,7 +175,9 @@ fn linear(Parts { name, config, weights }: Parts) -> Result<Stack, Diagnostics> 
     config.take("implementation");
     if let Some((key, value)) = config.rest().next() {
         let found = format!("{} is {value}, and cellc does not know what it means", quoted(&key));
-        return Err(refusal(PLACE, found).valid("receptive_field, bias, in_channels and out_channels").into());
+        return Err(refusal(PLACE, found)
+            .valid("receptive_field, bias, in_channels and out_channels")
+            .into());
     }
     let needed = taps + usize::from(has_bias);
     if weights.len() != needed {
@@ -188,10 +213,11 @@ impl Sizes {
         };
         match config.rest().next() {
             None => Ok(sizes),
-            Some((key, value)) => {
-                Err(refusal(PLACE, format!("{} is {value}, and cellc does not know what it means", quoted(&key)))
-                    .valid("input_size, hidden_size and num_layers alone"))
-            }
+            Some((key, value)) => Err(refusal(
+                PLACE,
+                format!("{} is {value}, and cellc does not know what it means", quoted(&key)),
+            )
+            .valid("input_size, hidden_size and num_layers alone")),
         }
     }
 
@@ -203,7 +229,8 @@ impl Sizes {
     /// Number of weights in a file. Each layer has rows of `[4H, in + H]`, biases, and initial h
     /// and c. The head and its bias follow.
     fn weights(&self) -> u64 {
-        let [inputs, hidden, layers] = [self.input_size, self.hidden_size, self.num_layers].map(|size| size as u64);
+        let [inputs, hidden, layers] =
+            [self.input_size, self.hidden_size, self.num_layers].map(|size| size as u64);
         let layer = |inputs: u64| 4 * hidden * (inputs + hidden) + 4 * hidden + 2 * hidden;
         layer(inputs) + (layers - 1) * layer(hidden) + hidden + 1
     }
@@ -212,9 +239,11 @@ impl Sizes {
         let hidden = self.hidden_size;
         let needed = self.weights();
         if values.len() as u64 != needed {
-            let [inputs, units] = [(self.input_size, "input"), (hidden, "unit")].map(|(n, what)| counted(n, what));
+            let [inputs, units] =
+                [(self.input_size, "input"), (hidden, "unit")].map(|(n, what)| counted(n, what));
             let layers = counted(self.num_layers, "layer");
-            let found = format!("{} for {layers} of {units} and {inputs}", counted(values.len(), "weight"));
+            let found =
+                format!("{} for {layers} of {units} and {inputs}", counted(values.len(), "weight"));
             return Err(refusal("\"weights\"", found).valid(format!("{needed} weights")).into());
         }
         let mut rest = values;
@@ -223,7 +252,8 @@ impl Sizes {
             rest = after;
             taken
         };
-        let mut stack = Stack::new(DECLARED_BY, name.clone(), Spanned::unplaced(self.input_size), None, None);
+        let mut stack =
+            Stack::new(DECLARED_BY, name.clone(), Spanned::unplaced(self.input_size), None, None);
         for layer in 0..self.num_layers {
             let inputs = self.inputs(layer);
             // a row of the matrix multiplies x, then h
@@ -241,7 +271,10 @@ impl Sizes {
                 w: named("W", &[rows, inputs], &columns(0, inputs)),
                 r: named("R", &[rows, hidden], &columns(inputs, inputs + hidden)),
                 // the file has the sum of PyTorch's two biases
-                biases: vec![named("B", &[rows], next(rows)), named("zero", &[rows], &vec![0.0; rows])],
+                biases: vec![
+                    named("B", &[rows], next(rows)),
+                    named("zero", &[rows], &vec![0.0; rows]),
+                ],
                 peepholes: None,
             };
             let initial = [next(hidden), next(hidden)].map(|state| tensor(&[hidden], state)).into();
@@ -255,7 +288,11 @@ impl Sizes {
             stack.add_recurrent(declared, Framework::PyTorch, set, initial)?;
         }
         let weight = tensor(&[1, hidden], next(hidden));
-        stack.push_dense(DenseLayer { weight, bias: Some(tensor(&[1], next(1))), activation: None });
+        stack.push_dense(DenseLayer {
+            weight,
+            bias: Some(tensor(&[1], next(1))),
+            activation: None,
+        });
         Ok(stack)
     }
 }

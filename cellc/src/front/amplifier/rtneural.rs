@@ -46,9 +46,11 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Dia
     if layers.is_empty() {
         return Err(refusal("\"layers\"", "there is no layer").valid(VALID_LAYERS).into());
     }
-    let mut ledger = vec![LedgerEntry { taken: counted(input_size, "input"), ..about("in_shape", &shape) }];
+    let mut ledger =
+        vec![LedgerEntry { taken: counted(input_size, "input"), ..about("in_shape", &shape) }];
     let mut warnings = Diagnostics::default();
-    let mut stack = Stack::new(DECLARED_BY, name.clone(), Spanned::unplaced(input_size), None, None);
+    let mut stack =
+        Stack::new(DECLARED_BY, name.clone(), Spanned::unplaced(input_size), None, None);
     let mut before = input_size;
     for (number, layer) in layers.into_iter().enumerate() {
         before = add(&mut stack, &name, layer, &format!("\"layers\", number {number}"), before)?;
@@ -58,15 +60,26 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Dia
             Json::Null | Json::Bool(false) => false,
             Json::Bool(true) => true,
             Json::Number(number) if number == 0.0 || number == 1.0 => number == 1.0,
-            other => return Err(refusal("\"in_skip\"", format!("the skip is {other}")).valid("0 or 1").into()),
+            other => {
+                return Err(refusal("\"in_skip\"", format!("the skip is {other}"))
+                    .valid("0 or 1")
+                    .into());
+            }
         };
         if on && (input_size, before) != (1, 1) {
-            let found = format!("a skip over {} and {}", counted(input_size, "input"), counted(before, "output"));
-            return Err(refusal("\"in_skip\"", found).valid("a skip where there is one input and one output").into());
+            let found = format!(
+                "a skip over {} and {}",
+                counted(input_size, "input"),
+                counted(before, "output")
+            );
+            return Err(refusal("\"in_skip\"", found)
+                .valid("a skip where there is one input and one output")
+                .into());
         }
         stack.skip = on.then(|| Spanned::unplaced(true));
         ledger.push(LedgerEntry {
-            taken: if on { "the input is added to the output" } else { "the input is not added" }.to_owned(),
+            taken: if on { "the input is added to the output" } else { "the input is not added" }
+                .to_owned(),
             ..about("in_skip", &skip)
         });
     }
@@ -75,7 +88,9 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Dia
         let place = format!("\"{key}\"");
         let gain = factor(value.f32(&place)?);
         if !gain.is_finite() {
-            return Err(refusal(&place, format!("a gain of {value} dB is more than f32 holds")).into());
+            return Err(
+                refusal(&place, format!("a gain of {value} dB is more than f32 holds")).into()
+            );
         }
         if of_input && gain != 1.0 && input_size != 1 {
             let found = format!("a gain of {value} dB, and {input_size} inputs");
@@ -84,7 +99,10 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Dia
         let gains = if of_input { &mut stack.input_gain } else { &mut stack.output_gain };
         *gains = (gain != 1.0).then_some(gain);
         let what = if of_input { "the input" } else { "the output, the skip included," };
-        ledger.push(LedgerEntry { taken: format!("{what} is multiplied by {gain}"), ..about(key, &value) });
+        ledger.push(LedgerEntry {
+            taken: format!("{what} is multiplied by {gain}"),
+            ..about(key, &value)
+        });
     }
     if let Some(metadata) = file.take("metadata") {
         ledger.extend(of_metadata(metadata, &["samplerate"]));
@@ -104,7 +122,9 @@ fn last(shape: &Json, place: &str) -> Result<usize, Diagnostic> {
         Json::List(sizes) if sizes.len() <= 3 => sizes.last().and_then(Json::size),
         _ => None,
     };
-    size.ok_or_else(|| refusal(place, "the shape does not end in a size").valid("[null, null, SIZE]"))
+    size.ok_or_else(|| {
+        refusal(place, "the shape does not end in a size").valid("[null, null, SIZE]")
+    })
 }
 
 /// Adds a layer with `inputs` inputs to the stack. Returns the layer's number of outputs.
@@ -128,7 +148,8 @@ fn add(
         "dense" | "time-distributed-dense" | "activation" => None,
         _ => {
             let found = refusal(place, format!("a layer of the type {}", quoted(&kind)));
-            let help = "export the network to ONNX in the program that trains it, and compile the .onnx file";
+            let help = "export the network to ONNX in the program that trains it, and compile the \
+                .onnx file";
             return Err(found.valid(VALID_LAYERS).help(help).into());
         }
     };
@@ -150,7 +171,9 @@ fn add(
     };
     if weights.len() != wanted.len() {
         let valid = if wanted.is_empty() { "none".to_owned() } else { wanted.join(", ") };
-        return Err(refusal(place, format!("{} tensors of weights", weights.len())).valid(valid).into());
+        return Err(refusal(place, format!("{} tensors of weights", weights.len()))
+            .valid(valid)
+            .into());
     }
     let mut tensors = Vec::new();
     for (weight, name) in weights.iter().zip(wanted) {
@@ -161,7 +184,8 @@ fn add(
         });
     }
     let in_layer = |problems: Diagnostics| {
-        let in_layer = |problem: Diagnostic| Diagnostic { layer: Some(place.to_owned()), ..problem };
+        let in_layer =
+            |problem: Diagnostic| Diagnostic { layer: Some(place.to_owned()), ..problem };
         Diagnostics(problems.0.into_iter().map(in_layer).collect())
     };
     match family {
@@ -169,27 +193,40 @@ fn add(
             // the file has no other activations of a cell, and RTNeural always uses the standard
             // ones
             if !matches!(activation, None | Some(Function::Activation(Activation::Tanh))) {
-                let found = format!("the activation of the {kind} is {}", activation.map_or("", Function::name));
+                let found = format!(
+                    "the activation of the {kind} is {}",
+                    activation.map_or("", Function::name)
+                );
                 return Err(refusal(place, found)
                     .valid("tanh")
                     .help("RTNeural computes tanh whatever the file says")
                     .into());
             }
-            let mut declared =
-                Declared::new(family, DECLARED_BY, name.clone(), Spanned::unplaced(units), Spanned::unplaced(inputs));
+            let mut declared = Declared::new(
+                family,
+                DECLARED_BY,
+                name.clone(),
+                Spanned::unplaced(units),
+                Spanned::unplaced(inputs),
+            );
             if family == Family::Gru {
                 declared.keys.set(Key::LinearBeforeReset, Spanned::unplaced(true));
             }
             let bias = tensors.pop();
-            let (Some(r), Some(w)) = (tensors.pop(), tensors.pop()) else { unreachable!("three tensors") };
+            let (Some(r), Some(w)) = (tensors.pop(), tensors.pop()) else {
+                unreachable!("three tensors")
+            };
             let set = WeightSet { w, r, biases: bias.into_iter().collect(), peepholes: None };
             stack.add_recurrent(declared, Framework::Keras, set, Vec::new()).map_err(in_layer)?;
         }
         None if kind == "activation" => {
             if units != inputs {
-                return Err(refusal(place, format!("{units} units after {inputs}")).valid(inputs.to_string()).into());
+                return Err(refusal(place, format!("{units} units after {inputs}"))
+                    .valid(inputs.to_string())
+                    .into());
             }
-            let none = || Diagnostics(vec![refusal(place, "an activation layer without an activation")]);
+            let none =
+                || Diagnostics(vec![refusal(place, "an activation layer without an activation")]);
             activation.ok_or_else(none)?.push(stack);
         }
         None => {
@@ -206,7 +243,8 @@ fn add(
             let transposed: Vec<f32> = (0..units)
                 .flat_map(|unit| (0..inputs).map(move |input| kernel.get_f32(input * units + unit)))
                 .collect();
-            let weight = Tensor::from_f32(vec![units, inputs], &transposed).expect("as many values");
+            let weight =
+                Tensor::from_f32(vec![units, inputs], &transposed).expect("as many values");
             stack.push_dense(DenseLayer { weight, bias: Some(bias.clone()), activation: None });
             activation.into_iter().for_each(|function| function.push(stack));
         }
@@ -252,9 +290,13 @@ fn activation(value: Option<Json>, place: &str) -> Result<Option<Function>, Diag
             "softmax" => Some(Function::Softmax),
             _ => {
                 let found = format!("the activation {}", quoted(&name));
-                return Err(refusal(place, found).valid("tanh, sigmoid, relu, elu, softmax, or none"));
+                return Err(
+                    refusal(place, found).valid("tanh, sigmoid, relu, elu, softmax, or none")
+                );
             }
         },
-        Some(other) => return Err(refusal(place, format!("the activation is {other}")).valid("a name")),
+        Some(other) => {
+            return Err(refusal(place, format!("the activation is {other}")).valid("a name"));
+        }
     })
 }

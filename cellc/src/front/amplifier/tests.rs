@@ -94,7 +94,10 @@ fn what_is_wrong_is_said_with_its_place() {
         read("[1, 2]").expect_err("a list"),
     ];
     for (part, said) in said.chunks(16).enumerate() {
-        insta::assert_snapshot!(format!("what_is_wrong_is_said_with_its_place_{part}"), said.join("\n"));
+        insta::assert_snapshot!(
+            format!("what_is_wrong_is_said_with_its_place_{part}"),
+            said.join("\n")
+        );
     }
 }
 
@@ -105,32 +108,51 @@ fn what_is_not_computed_with_is_listed_or_warned_about() {
         validate(&model, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
         let cell = model.nodes.iter().find(|node| matches!(node.op, Op::Cell(_))).unwrap();
         let line = |entry: &LedgerEntry| {
-            format!("{} {:?}: {}\n", entry.attribute, entry.given.as_deref().unwrap_or_default(), entry.taken)
+            format!(
+                "{} {:?}: {}\n",
+                entry.attribute,
+                entry.given.as_deref().unwrap_or_default(),
+                entry.taken
+            )
         };
         cell.ledger.iter().map(line).collect::<String>() + &warnings.to_string()
     };
-    let metadata =
-        "\"metadata\": {\"name\": \"amp\", \"loudness\": -20.5, \"input_level_dbu\": null}, \"notes\": [1, 2]";
+    let metadata = "\"metadata\": \
+        {\"name\": \"amp\", \"loudness\": -20.5, \"input_level_dbu\": null}, \"notes\": [1, 2]";
     let nam = nam().replacen("\"sample_rate\"", &format!("{metadata}, \"sample_rate\""), 1);
-    let rtneural =
-        RTNEURAL.replacen("\"in_gain\"", "\"samplerate\": \"48000\", \"esr\": 0.5, \"out_gain\": -95, \"in_gain\"", 1);
+    let rtneural = RTNEURAL.replacen(
+        "\"in_gain\"",
+        "\"samplerate\": \"48000\", \"esr\": 0.5, \"out_gain\": -95, \"in_gain\"",
+        1,
+    );
     insta::assert_snapshot!(ledger(&nam) + "\n" + &ledger(&rtneural));
     // what its entries say is not said twice
-    let rate = RTNEURAL.replacen("\"in_gain\"", "\"metadata\": {\"samplerate\": 48000}, \"in_gain\"", 1);
+    let rate =
+        RTNEURAL.replacen("\"in_gain\"", "\"metadata\": {\"samplerate\": 48000}, \"in_gain\"", 1);
     assert_eq!(ledger(&rate).matches("samplerate").count(), 1);
 }
 
 #[test]
 fn only_a_part_of_much_metadata_is_listed() {
-    let keys: String = (0..10_000).map(|i| format!("\"key{i}\": \"{}\", ", "v".repeat(100))).collect();
-    let (model, warnings) = read(&nam().replacen("\"sample_rate\"", &format!("{keys}\"sample_rate\""), 1)).unwrap();
+    let keys: String =
+        (0..10_000).map(|i| format!("\"key{i}\": \"{}\", ", "v".repeat(100))).collect();
+    let (model, warnings) =
+        read(&nam().replacen("\"sample_rate\"", &format!("{keys}\"sample_rate\""), 1)).unwrap();
     let listed: usize = model.nodes.iter().map(|node| node.ledger.len()).sum();
     assert!((30..100).contains(&listed), "{listed}");
-    assert!(warnings.0.iter().any(|warning| warning.found.contains("more keys, which the header leaves out")));
+    assert!(
+        warnings
+            .0
+            .iter()
+            .any(|warning| warning.found.contains("more keys, which the header leaves out"))
+    );
     // those inside others count, too
     let inside = format!("\"outer\": {{{keys}\"list\": [{{\"last\": 1}}]}}, \"sample_rate\"");
     let (_, warnings) = read(&nam().replacen("\"sample_rate\"", &inside, 1)).unwrap();
-    assert!(warnings.0.iter().any(|warning| warning.found.contains("10003 more keys")), "{warnings}");
+    assert!(
+        warnings.0.iter().any(|warning| warning.found.contains("10003 more keys")),
+        "{warnings}"
+    );
 }
 
 #[test]
@@ -148,7 +170,8 @@ fn gains_are_those_of_a_mixer() {
 /// What the model in a text gives for samples, by the reference.
 fn computed(text: &str, samples: &[f64]) -> Vec<f64> {
     let (model, _) = read(text).unwrap_or_else(|problems| panic!("{problems}"));
-    let (model, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    let (model, _) =
+        validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     let mut variables = crate::reference::initial_variables(&model);
     let step = |&sample: &f64| {
         let step = crate::reference::reference(&model, &[vec![sample]], &variables);
@@ -161,7 +184,8 @@ fn computed(text: &str, samples: &[f64]) -> Vec<f64> {
 #[test]
 fn linear_is_the_impulse_response_and_the_bias() {
     assert_eq!(computed(LINEAR, &[1.0, 0.0, 0.0, 0.0, 2.0, 1.0]), [5.0, 6.0, 7.0, 4.0, 6.0, 9.0]);
-    let one = LINEAR.replace("3, \"bias\": true", "1, \"bias\": false").replace("[1, 2, 3, 4]", "[2]");
+    let one =
+        LINEAR.replace("3, \"bias\": true", "1, \"bias\": false").replace("[1, 2, 3, 4]", "[2]");
     assert_eq!(computed(&one, &[1.0, -2.0]), [2.0, -4.0]);
 }
 
@@ -172,22 +196,32 @@ fn the_largest_model_of_a_container_is_compiled() {
     let (model, warnings) = read(&container()).unwrap();
     assert_eq!(warnings.to_string(), "");
     let cell = model.nodes.iter().find(|node| matches!(node.op, Op::Cell(_))).unwrap();
-    assert!(cell.ledger.iter().any(|entry| entry.taken.contains("the last of 2 submodels")), "{:?}", cell.ledger);
+    assert!(
+        cell.ledger.iter().any(|entry| entry.taken.contains("the last of 2 submodels")),
+        "{:?}",
+        cell.ledger
+    );
 }
 
 #[test]
 fn softmax_is_over_the_units_of_a_layer() {
     let dense = |weights: &str, units: usize| {
-        format!(r#"{{"type": "dense", "activation": "softmax", "shape": [null, {units}], "weights": {weights}}}"#)
+        format!(
+            r#"{{"type": "dense", "activation": "softmax", "shape": [null, {units}], "weights": {weights}}}"#
+        )
     };
     let text = format!(
         r#"{{"in_shape": [null, 1], "layers": [{}, {{"type": "activation", "activation": "softmax", "shape": [null, 2]}}]}}"#,
         dense("[[[1, -1]], [0, 0.5]]", 2)
     );
     let (model, _) = read(&text).unwrap_or_else(|problems| panic!("{problems}"));
-    let (model, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    let (model, _) =
+        validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     let softmax = |v: [f64; 2]| v.map(|x| x.exp() / (v[0].exp() + v[1].exp()));
     let got = crate::reference::reference(&model, &[vec![0.75]], &[]).results.remove(0);
     let want = softmax(softmax([0.75, -0.25]));
-    assert!(got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-12), "{got:?} is not {want:?}");
+    assert!(
+        got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-12),
+        "{got:?} is not {want:?}"
+    );
 }

@@ -20,21 +20,29 @@ impl Declaration {
             let read = if key == Key::Steps { seen.contains(&Key::Model) } else { from_file };
             if called.takes(key) && !seen.contains(&key) && !read {
                 let problem =
-                    Diagnostic::error(NAME, format!("the key `{}` is missing", key.name())).valid(key.valid(called));
+                    Diagnostic::error(NAME, format!("the key `{}` is missing", key.name()))
+                        .valid(key.valid(called));
                 problems.push(if called.takes(Key::Model) && !tensors {
-                    problem.help("or give `model = \"model.xml\"`, and the sizes are read from the file")
+                    problem.help(
+                        "or give `model = \"model.xml\"`, and the sizes are read from the file",
+                    )
                 } else {
                     problem
                 });
             }
         }
         let of_models = [(Key::Dim, "dim = [\"batch=1\"]"), (Key::Const, "const = [\"sr=16000\"]")];
-        for (key, example) in of_models.into_iter().filter(|(key, _)| seen.contains(key) && !seen.contains(&Key::Model))
+        for (key, example) in of_models
+            .into_iter()
+            .filter(|(key, _)| seen.contains(key) && !seen.contains(&Key::Model))
         {
-            let problem = Diagnostic::error(NAME, format!("`{}` is given without `model`", key.name()));
+            let problem =
+                Diagnostic::error(NAME, format!("`{}` is given without `model`", key.name()));
             problems.push(problem.valid(format!("model = \"model.onnx\", {example}")));
         }
-        if let (false, false, Some(weights)) = (seen.contains(&Key::Model), tensors, self.weights_file()) {
+        if let (false, false, Some(weights)) =
+            (seen.contains(&Key::Model), tensors, self.weights_file())
+        {
             let found = "`weights` is given without `model`";
             let mut problem = Diagnostic::error(weights.origin.clone(), found);
             problem = match (called.takes(Key::Prefix), called.takes(Key::Model)) {
@@ -43,13 +51,14 @@ impl Declaration {
                     problem.valid("a .safetensors file: weights = \"net.safetensors\"")
                 }
                 (false, true) => problem.valid("model = \"model.xml\", weights = \"model.bin\""),
-                (true, true) => {
-                    problem.valid("model = \"model.xml\", weights = \"model.bin\"; or weights = \"net.safetensors\"")
-                }
+                (true, true) => problem.valid(
+                    "model = \"model.xml\", weights = \"model.bin\"; or weights = \
+                        \"net.safetensors\"",
+                ),
             };
-            problems.push(
-                problem.help("without either, weights are given at run time: see `pack` in the generated module"),
-            );
+            problems.push(problem.help(
+                "without either, weights are given at run time: see `pack` in the generated module",
+            ));
         }
         if let (Some(_), Some(weights)) = (self.model_file(), self.weights_file())
             && is_tensor_file(&weights.value)
@@ -65,18 +74,26 @@ impl Declaration {
             if let (Some(origin), false) = (self.keys.origin(key), tensors) {
                 let found = format!("`{}` is given without a file of tensors", key.name());
                 problems.push(
-                    Diagnostic::error(origin.clone(), found).valid("it together with weights = \"net.safetensors\""),
+                    Diagnostic::error(origin.clone(), found)
+                        .valid("it together with weights = \"net.safetensors\""),
                 );
             }
         }
-        if let (Some(origin), None) = (self.keys.origin(Key::HeadActivation), self.keys.origin(Key::Head)) {
+        if let (Some(origin), None) =
+            (self.keys.origin(Key::HeadActivation), self.keys.origin(Key::Head))
+        {
             let found = "`head_activation` is given without `head`";
-            problems.push(Diagnostic::error(origin.clone(), found).valid("it together with head = \"fc\""));
+            problems.push(
+                Diagnostic::error(origin.clone(), found).valid("it together with head = \"fc\""),
+            );
         }
         for key in [Key::Layers, Key::Skip] {
             if let (Some(_), Some(origin)) = (self.model_file(), self.keys.origin(key)) {
                 let found = format!("`{}` is given together with `model`", key.name());
-                problems.push(Diagnostic::error(origin.clone(), found).help("remove it: a model file holds one layer"));
+                problems.push(
+                    Diagnostic::error(origin.clone(), found)
+                        .help("remove it: a model file holds one layer"),
+                );
             }
         }
     }
@@ -89,24 +106,38 @@ impl Declaration {
         input: usize,
     ) -> Diagnostics {
         let sizes = [(Key::HiddenSize, hidden), (Key::InputSize, input)];
-        Diagnostics(sizes.into_iter().filter_map(|(key, size)| self.disagreement(file, key, &size.into())).collect())
+        Diagnostics(
+            sizes
+                .into_iter()
+                .filter_map(|(key, size)| self.disagreement(file, key, &size.into()))
+                .collect(),
+        )
     }
 
     /// The error for a macro of one step if the file's metadata declare a sequence.
-    pub(crate) fn sequence_of_file(&self, file: &Spanned<String>, read: &Declared) -> Option<Diagnostic> {
+    pub(crate) fn sequence_of_file(
+        &self,
+        file: &Spanned<String>,
+        read: &Declared,
+    ) -> Option<Diagnostic> {
         let steps = read.steps().filter(|_| !self.called.is_sequence())?.value;
         let sequence = Macro::of(self.called.family(), true)?;
         let found = format!("the metadata of {} say a sequence of {steps} steps", file.value);
-        Some(Diagnostic::error(file.origin.clone(), found).help(format!("declare it with {}", sequence.name())))
+        Some(
+            Diagnostic::error(file.origin.clone(), found)
+                .help(format!("declare it with {}", sequence.name())),
+        )
     }
 
     /// The options for compiling a model file, with the batch size for its open sizes.
     pub(crate) fn options_for(&self, model: &Model) -> Result<Options, Diagnostics> {
         let file = self.model_file();
-        let open = model.nodes.iter().filter(|node| matches!(node.op, Op::Parameter)).find(|node| {
-            let shapes = node.outputs.iter().filter_map(|id| model.values[id.0].shape.as_deref());
-            shapes.flatten().any(|dim| matches!(dim, Dim::Dynamic { .. }))
-        });
+        let open =
+            model.nodes.iter().filter(|node| matches!(node.op, Op::Parameter)).find(|node| {
+                let shapes =
+                    node.outputs.iter().filter_map(|id| model.values[id.0].shape.as_deref());
+                shapes.flatten().any(|dim| matches!(dim, Dim::Dynamic { .. }))
+            });
         match (open, self.keys.value(Key::Batch)) {
             // sizes given by name; the usual checks judge sizes left open
             (Some(_), None) if !self.options.bindings.dims.is_empty() => Ok(self.options.clone()),
@@ -135,22 +166,36 @@ impl Declaration {
         let whole = match cells[..] {
             [cell] => Some((cell, false)),
             // one bidirectional operation
-            [cell, other] if cell.w == other.w && cell.weight_set != other.weight_set => Some((cell, true)),
+            [cell, other] if cell.w == other.w && cell.weight_set != other.weight_set => {
+                Some((cell, true))
+            }
             _ => None,
         };
         let Some((cell, both_ways)) = whole else {
             problems.push(
-                Diagnostic::error(file.origin.clone(), format!("{} holds {} cells", file.value, cells.len()))
-                    .valid("a model of one cell")
-                    .help("compile whole models with cellc::Builder in a build script"),
+                Diagnostic::error(
+                    file.origin.clone(),
+                    format!("{} holds {} cells", file.value, cells.len()),
+                )
+                .valid("a model of one cell")
+                .help("compile whole models with cellc::Builder in a build script"),
             );
             return problems;
         };
-        if cell.kind.family() != self.called.family() || cell.sequence.is_some() != self.called.is_sequence() {
-            let op = if cell.sequence.is_some() { cell.kind.sequence_name() } else { cell.kind.op_name() };
+        if cell.kind.family() != self.called.family()
+            || cell.sequence.is_some() != self.called.is_sequence()
+        {
+            let op = if cell.sequence.is_some() {
+                cell.kind.sequence_name()
+            } else {
+                cell.kind.op_name()
+            };
             problems.push(
-                Diagnostic::error(file.origin.clone(), format!("the cell in {} is {op}", file.value))
-                    .help(format!("declare it with {}", declares(cell))),
+                Diagnostic::error(
+                    file.origin.clone(),
+                    format!("the cell in {} is {op}", file.value),
+                )
+                .help(format!("declare it with {}", declares(cell))),
             );
             return problems;
         }
@@ -177,7 +222,9 @@ impl Declaration {
             _ => Direction::Forward,
         };
         let steps = cell.steps();
-        let order = LstmGateOrder::ALL.into_iter().find(|order| order.places()[..] == cell.layout.gates[..]);
+        let order = LstmGateOrder::ALL
+            .into_iter()
+            .find(|order| order.places()[..] == cell.layout.gates[..]);
         let order = order.unwrap_or_default();
         let bytes = 4 * model.constants.iter().map(|tensor| tensor.len()).sum::<usize>();
         if bytes > MOST_BAKED {
@@ -197,7 +244,9 @@ impl Declaration {
             (Key::Clip, cell.clip.unwrap_or(NO_CLIP).into()),
             (Key::Activations, cell.activations.clone().into()),
         ];
-        problems.0.extend(read.into_iter().filter_map(|(key, value)| self.disagreement(&file, key, &value)));
+        problems.0.extend(
+            read.into_iter().filter_map(|(key, value)| self.disagreement(&file, key, &value)),
+        );
         problems
     }
 
@@ -238,7 +287,9 @@ pub(crate) fn too_large(file: &Spanned<String>, bytes: usize) -> Diagnostic {
 }
 
 pub(super) fn is_tensor_file(file: &str) -> bool {
-    std::path::Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"))
+    std::path::Path::new(file)
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"))
 }
 
 /// Limit for embedded weights in bytes. A macro's output passes through the compiler's memory

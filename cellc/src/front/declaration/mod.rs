@@ -64,7 +64,12 @@ fn example(called: Macro) -> String {
     format!("{}(pub Denoiser<hidden_size = 128, input_size = 16{steps}>);", called.name())
 }
 
-fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut Diagnostics) -> Declaration {
+fn interpret(
+    called: Macro,
+    form: Form,
+    tokens: &mut TokenTable,
+    problems: &mut Diagnostics,
+) -> Declaration {
     tokens.add(&form.name);
     let name = Some(form.name.unraw().to_string());
     let mut declaration = Declaration {
@@ -74,7 +79,10 @@ fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut 
         name: form.name,
         keys: Keys::default(),
         readable: true,
-        options: Options::default().with_name(name).with_weights_as(WeightsAs::Inline).with_runtime(true),
+        options: Options::default()
+            .with_name(name)
+            .with_weights_as(WeightsAs::Inline)
+            .with_runtime(true),
     };
     // includes keys with a wrong value, which are neither missing nor valid twice
     let mut seen: Vec<Key> = Vec::new();
@@ -94,7 +102,8 @@ fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut 
         };
         if seen.contains(&key) {
             let found = format!("`{}` is given twice", key.name());
-            problems.push(Diagnostic::error(tokens.add(&name), found).help("remove one of the two"));
+            problems
+                .push(Diagnostic::error(tokens.add(&name), found).help("remove one of the two"));
             continue;
         }
         seen.push(key);
@@ -112,14 +121,22 @@ fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut 
     declaration
 }
 
-fn find(called: Macro, name: &Ident, tokens: &mut TokenTable, problems: &mut Diagnostics) -> Option<Key> {
+fn find(
+    called: Macro,
+    name: &Ident,
+    tokens: &mut TokenTable,
+    problems: &mut Diagnostics,
+) -> Option<Key> {
     let text = name.unraw().to_string();
     if let Some(key) = called.keys().find(|key| key.name() == text) {
         return Some(key);
     }
     let mut diagnostic = match Key::of_macros().find(|key| key.name() == text) {
         Some(key) => {
-            let of = Diagnostic::error(tokens.add(name), format!("`{text}` is not a key of {}", called.name()));
+            let of = Diagnostic::error(
+                tokens.add(name),
+                format!("`{text}` is not a key of {}", called.name()),
+            );
             match key.elsewhere() {
                 Some(help) => of.help(help),
                 None => of,

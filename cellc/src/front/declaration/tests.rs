@@ -15,14 +15,17 @@ fn declared(called: Macro, text: &str) -> Declaration {
 
 fn found(called: Macro, text: &str) -> Vec<(String, String)> {
     let parsed = parse(called, text.parse().expect("tokens"));
-    let at = |problem: &Diagnostic| parsed.tokens.get(&problem.origin).map(ToString::to_string).unwrap_or_default();
+    let at = |problem: &Diagnostic| {
+        parsed.tokens.get(&problem.origin).map(ToString::to_string).unwrap_or_default()
+    };
     parsed.problems.0.iter().map(|problem| (at(problem), problem.found.clone())).collect()
 }
 
 #[test]
 fn every_key_is_read() {
     let text = "pub(crate) A<hidden_size = 4, input_size = 0x2, batch = 1_0, linear_before_reset = true, clip = 3, \
-        activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, accuracy = fast, keep_denormals = true, \
+        activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, accuracy = fast, \
+        keep_denormals = true, \
         precision = int8, precision_of = [\"a=f16\"], threads = 2>";
     let declaration = declared(Macro::GRU_CELL, text);
     let cell = declaration.declared(None).expect("all sizes are known");
@@ -35,20 +38,33 @@ fn every_key_is_read() {
         (options.tuning.unroll, options.numerics.fma, options.numerics.keep_denormals),
         (Unroll::None, Fma::Off, true)
     );
-    assert_eq!((options.numerics.accuracy, options.numerics.precision), (Accuracy::Fast, Some(Precision::Int8)));
+    assert_eq!(
+        (options.numerics.accuracy, options.numerics.precision),
+        (Accuracy::Fast, Some(Precision::Int8))
+    );
     assert_eq!(options.numerics.precision_of, [("a".to_owned(), Precision::F16)]);
-    assert_eq!((options.machine.threads, &options.machine.isas), (Threads::Two, &Some(vec![&arch::AVX2])));
+    assert_eq!(
+        (options.machine.threads, &options.machine.isas),
+        (Threads::Two, &Some(vec![&arch::AVX2]))
+    );
     assert_eq!(options.output.name.as_deref(), Some("A"));
 }
 
 #[test]
 fn a_skip_adds_the_input_to_the_output() {
-    let cell = |text: &str| declared(Macro::GRU_CELL, text).declared(None).expect("all sizes are known");
+    let cell =
+        |text: &str| declared(Macro::GRU_CELL, text).declared(None).expect("all sizes are known");
     let skip = cell("A<hidden_size = 2, input_size = 2, skip = true>").model();
     let added = skip.nodes.iter().find(|node| node.name == "skip").expect("an addition");
     assert_eq!(added.inputs[1], skip.nodes[skip.parameters[0]].outputs[0]);
-    assert!(cell("A<hidden_size = 4, input_size = 2, skip = false>").problems(Wording::default()).0.is_empty());
-    let wrong = cell("A<hidden_size = 4, input_size = 2, skip = true>").problems(Wording::default());
+    assert!(
+        cell("A<hidden_size = 4, input_size = 2, skip = false>")
+            .problems(Wording::default())
+            .0
+            .is_empty()
+    );
+    let wrong =
+        cell("A<hidden_size = 4, input_size = 2, skip = true>").problems(Wording::default());
     assert_eq!(wrong.0[0].found, "--skip adds 2 inputs to 4 outputs");
     let problems = found(Macro::GRU_CELL, "A<model = \"a.xml\", skip = true>");
     assert_eq!(problems[0].1, "`skip` is given together with `model`");
@@ -56,7 +72,8 @@ fn a_skip_adds_the_input_to_the_output() {
 
 #[test]
 fn an_order_of_gates_belongs_to_a_file_of_weights() {
-    let declaration = declared(Macro::LSTM_CELL, "A<weights = \"a.safetensors\", gate_order = icfo>");
+    let declaration =
+        declared(Macro::LSTM_CELL, "A<weights = \"a.safetensors\", gate_order = icfo>");
     assert_eq!(declaration.keys.value(Key::GateOrder), GateOrder::new("icfo"));
     let problems = found(Macro::GRU_CELL, "A<hidden_size = 4, input_size = 2, gate_order = zrn>");
     assert_eq!(problems[0].1, "`gate_order` is given without a file of tensors");
@@ -68,9 +85,13 @@ fn an_order_of_gates_belongs_to_a_file_of_weights() {
 
 #[test]
 fn the_model_has_what_the_cell_takes() {
-    let model = |text: &str| declared(Macro::GRU_CELL, text).declared(None).expect("all sizes are known").model();
+    let model = |text: &str| {
+        declared(Macro::GRU_CELL, text).declared(None).expect("all sizes are known").model()
+    };
     let shapes = |model: &Model| {
-        let shape = |node: &usize| model.values[model.nodes[*node].outputs[0].0].shape.clone().expect("a shape");
+        let shape = |node: &usize| {
+            model.values[model.nodes[*node].outputs[0].0].shape.clone().expect("a shape")
+        };
         model.parameters.iter().map(shape).collect::<Vec<_>>()
     };
     let fixed = |sizes: &[&[usize]]| -> Vec<Vec<Dim>> {
@@ -113,7 +134,10 @@ fn activations_take_numbers() {
     };
     assert_eq!(
         list("hard_sigmoid(0.2, 0.5), leaky_relu(-1)"),
-        Some(vec![Activation::HardSigmoid { alpha: 0.2, beta: 0.5 }, Activation::LeakyRelu { alpha: -1.0 }])
+        Some(vec![
+            Activation::HardSigmoid { alpha: 0.2, beta: 0.5 },
+            Activation::LeakyRelu { alpha: -1.0 }
+        ])
     );
     assert_eq!(
         list("hardsigmoid(0.25), ScaledTanh(2, 1e-3)"),
@@ -122,7 +146,10 @@ fn activations_take_numbers() {
             Activation::ScaledTanh { alpha: 2.0, beta: 1e-3 }
         ])
     );
-    assert_eq!(list("elu, softplus()"), Some(vec![Activation::Elu { alpha: 1.0 }, Activation::Softplus]));
+    assert_eq!(
+        list("elu, softplus()"),
+        Some(vec![Activation::Elu { alpha: 1.0 }, Activation::Softplus])
+    );
     for (text, at, says) in [
         ("exp", "exp", "is not an activation"),
         ("soft_max(1)", "soft_max", "is not an activation"),
@@ -135,7 +162,10 @@ fn activations_take_numbers() {
         ("\"tanh\"", "\"tanh\"", "is not an activation"),
         ("a::tanh", "a :: tanh", "is not an activation"),
     ] {
-        let problems = found(Macro::RNN_CELL, &format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>"));
+        let problems = found(
+            Macro::RNN_CELL,
+            &format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>"),
+        );
         let [(place, problem)] = &problems[..] else { panic!("{text}: {problems:?}") };
         assert_eq!(place, at, "{text}");
         assert!(problem.contains(says), "{text}: {problem}");
@@ -151,7 +181,9 @@ fn a_misspelt_key_is_not_missing_as_well() {
 
 #[test]
 fn the_edit_distance_is_a_distance() {
-    for (a, b, distance) in [("", "abc", 3), ("clip", "clip", 0), ("clip", "klip", 1), ("kitten", "sitting", 3)] {
+    for (a, b, distance) in
+        [("", "abc", 3), ("clip", "clip", 0), ("clip", "klip", 1), ("kitten", "sitting", 3)]
+    {
         assert_eq!((edit_distance(a, b), edit_distance(b, a)), (distance, distance));
     }
 }
@@ -160,7 +192,8 @@ fn the_edit_distance_is_a_distance() {
 fn fragments_of_macro_rules_are_what_they_hold() {
     use proc_macro2::{Delimiter, Group, Punct, Spacing};
 
-    let fragment = |text: &str| TokenTree::Group(Group::new(Delimiter::None, text.parse().expect("tokens")));
+    let fragment =
+        |text: &str| TokenTree::Group(Group::new(Delimiter::None, text.parse().expect("tokens")));
     let text = |text: &str| text.parse::<TokenStream>().expect("tokens");
     for (visibility, shown) in [("", ""), ("pub", "pub"), ("pub(crate)", "pub (crate)")] {
         let mut tokens = TokenStream::from_iter([fragment(visibility)]);
@@ -192,10 +225,16 @@ fn fragments_of_macro_rules_are_what_they_hold() {
 
 #[test]
 fn attributes_stand_in_front() {
-    let declaration =
-        declared(Macro::RNN_CELL, "#[doc = \"A\"] #[derive(Debug)] pub A<hidden_size = 4, input_size = 2>");
+    let declaration = declared(
+        Macro::RNN_CELL,
+        "#[doc = \"A\"] #[derive(Debug)] pub A<hidden_size = 4, input_size = 2>",
+    );
     assert_eq!(declaration.attributes.to_string(), "# [doc = \"A\"] # [derive (Debug)]");
-    assert!(parse(Macro::RNN_CELL, "# A<hidden_size = 4>".parse().expect("tokens")).declaration.is_none());
+    assert!(
+        parse(Macro::RNN_CELL, "# A<hidden_size = 4>".parse().expect("tokens"))
+            .declaration
+            .is_none()
+    );
 }
 
 #[test]
@@ -233,9 +272,15 @@ fn what_is_no_value_is_shown_as_it_was_written() {
         ("[elu(--1)]", "`-- 1` is not a finite number"),
         ("(tanh)", "`activations` cannot be `(tanh)`"),
     ] {
-        let problems = found(Macro::RNN_CELL, &format!("A<hidden_size = 4, input_size = 2, activations = {value}>"));
+        let problems = found(
+            Macro::RNN_CELL,
+            &format!("A<hidden_size = 4, input_size = 2, activations = {value}>"),
+        );
         let [(_, problem)] = &problems[..] else { panic!("{value}: {problems:?}") };
         assert_eq!(problem, says, "{value}");
     }
-    assert!(found(Macro::RNN_CELL, "A<hidden_size = 4, input_size = 2, activations = [tanh,]>").is_empty());
+    assert!(
+        found(Macro::RNN_CELL, "A<hidden_size = 4, input_size = 2, activations = [tanh,]>")
+            .is_empty()
+    );
 }

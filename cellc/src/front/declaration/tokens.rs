@@ -35,7 +35,9 @@ impl Reader<'_> {
     fn wrong<T>(&mut self, value: &ValueTokens) -> Option<T> {
         let (name, source) = (self.key.name(), value.source());
         let found = if value.is_path() {
-            format!("`{name}` is the path `{source}`, and a macro cannot see what a path stands for")
+            format!(
+                "`{name}` is the path `{source}`, and a macro cannot see what a path stands for"
+            )
         } else {
             format!("`{name}` cannot be `{source}`")
         };
@@ -59,13 +61,15 @@ impl Reader<'_> {
             Takes::Text => self.text(value).map(Value::Text),
             Takes::Path => self.path(value),
             Takes::Isas => self.isas(value),
-            Takes::PrecisionOf => {
-                self.texts(value, Precision::of_layer, "the precision of a layer").map(Value::PrecisionOf)
+            Takes::PrecisionOf => self
+                .texts(value, Precision::of_layer, "the precision of a layer")
+                .map(Value::PrecisionOf),
+            Takes::Dims => {
+                self.texts(value, Bindings::dim_of, "the size of a dimension").map(Value::Dims)
             }
-            Takes::Dims => self.texts(value, Bindings::dim_of, "the size of a dimension").map(Value::Dims),
-            Takes::Constants => {
-                self.texts(value, Bindings::constant_of, "the number that an input is").map(Value::Constants)
-            }
+            Takes::Constants => self
+                .texts(value, Bindings::constant_of, "the number that an input is")
+                .map(Value::Constants),
             Takes::Threads => self.threads(value),
         }
     }
@@ -116,10 +120,14 @@ impl Reader<'_> {
 
     fn word(&mut self, value: &ValueTokens, words: Vec<(&'static str, Value)>) -> Option<Value> {
         let word = value.word();
-        let meant = words.into_iter().find(|(name, _)| word.as_deref() == Some(*name)).map(|(_, meaning)| meaning);
+        let meant = words
+            .into_iter()
+            .find(|(name, _)| word.as_deref() == Some(*name))
+            .map(|(_, meaning)| meaning);
         // Apple's gru has two directions
-        let meant =
-            meant.filter(|meant| !self.called.is_apple() || *meant != Value::Direction(Direction::Bidirectional));
+        let meant = meant.filter(|meant| {
+            !self.called.is_apple() || *meant != Value::Direction(Direction::Bidirectional)
+        });
         meant.or_else(|| self.wrong(value))
     }
 
@@ -152,7 +160,8 @@ impl Reader<'_> {
     /// `tanh`, or `hard_sigmoid(0.2, 0.5)`.
     fn activation(&mut self, element: &ValueTokens) -> Option<Activation> {
         let (called, arguments) = element.call().unwrap_or_else(|| (element.clone(), Vec::new()));
-        let known = called.word().and_then(|name| Activation::takes(&name).map(|takes| (name, takes)));
+        let known =
+            called.word().and_then(|name| Activation::takes(&name).map(|takes| (name, takes)));
         let Some((name, takes)) = known else {
             let origin = self.tokens.add(&called);
             let found = format!("`{}` is not an activation", called.source());
@@ -183,22 +192,39 @@ impl Reader<'_> {
             // an activation without defaults
             Err(error) => {
                 let origin = self.tokens.add(element);
-                self.refuse(origin, format!("`{}`: {error}", element.source()), format!("{name}(alpha, beta)"))
+                self.refuse(
+                    origin,
+                    format!("`{}`: {error}", element.source()),
+                    format!("{name}(alpha, beta)"),
+                )
             }
         }
     }
 
     /// Reads a list of texts one by one. `what`: the meaning of a text, in messages.
-    fn texts<T>(&mut self, value: &ValueTokens, read: fn(&str) -> Result<T, String>, what: &str) -> Option<Vec<T>> {
+    fn texts<T>(
+        &mut self,
+        value: &ValueTokens,
+        read: fn(&str) -> Result<T, String>,
+        what: &str,
+    ) -> Option<Vec<T>> {
         let elements = self.list(value)?;
         let mut all = Vec::new();
         for element in &elements {
-            let text = if let Some(Lit::Str(text)) = element.literal() { text.value() } else { String::new() };
+            let text = if let Some(Lit::Str(text)) = element.literal() {
+                text.value()
+            } else {
+                String::new()
+            };
             match read(&text) {
                 Ok(one) => all.push(one),
                 Err(valid) => {
                     let origin = self.tokens.add(element);
-                    self.refuse::<()>(origin, format!("`{}` does not say {what}", element.source()), valid);
+                    self.refuse::<()>(
+                        origin,
+                        format!("`{}` does not say {what}", element.source()),
+                        valid,
+                    );
                 }
             }
         }

@@ -37,12 +37,18 @@ impl ValueTokens {
     /// A finite number.
     pub(super) fn number(&self) -> Option<f32> {
         let (negative, magnitude) = match &self.0[..] {
-            [TokenTree::Punct(sign), rest @ ..] if sign.as_char() == '-' => (true, Self::new(rest.iter().cloned())),
+            [TokenTree::Punct(sign), rest @ ..] if sign.as_char() == '-' => {
+                (true, Self::new(rest.iter().cloned()))
+            }
             _ => (false, self.clone()),
         };
         let magnitude: f32 = match magnitude.literal()? {
-            Lit::Float(float) if matches!(float.suffix(), "" | "f32") => float.base10_parse().ok()?,
-            Lit::Int(int) if matches!(int.suffix(), "" | "f32") => int.base10_digits().parse().ok()?,
+            Lit::Float(float) if matches!(float.suffix(), "" | "f32") => {
+                float.base10_parse().ok()?
+            }
+            Lit::Int(int) if matches!(int.suffix(), "" | "f32") => {
+                int.base10_digits().parse().ok()?
+            }
             _ => return None,
         };
         magnitude.is_finite().then_some(if negative { -magnitude } else { magnitude })
@@ -58,13 +64,17 @@ impl ValueTokens {
 
     /// True if the value is a path, whose meaning a macro cannot see: `SIZE`, `sizes::hidden`.
     pub(super) fn is_path(&self) -> bool {
-        let is_colon = |tree: &TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ':');
+        let is_colon =
+            |tree: &TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ':');
         let constant = |word: &Ident| word.to_string().contains(char::is_uppercase);
         match &self.0[..] {
             [TokenTree::Ident(word)] => constant(word),
             [.., TokenTree::Ident(_)] => {
                 self.0.iter().any(is_colon)
-                    && self.0.iter().all(|tree| is_colon(tree) || matches!(tree, TokenTree::Ident(_)))
+                    && self
+                        .0
+                        .iter()
+                        .all(|tree| is_colon(tree) || matches!(tree, TokenTree::Ident(_)))
             }
             _ => false,
         }
@@ -74,14 +84,17 @@ impl ValueTokens {
     pub(super) fn call(&self) -> Option<(Self, Vec<Self>)> {
         let [called @ .., TokenTree::Group(arguments)] = &self.0[..] else { return None };
         let called = Self::new(called.iter().cloned());
-        let is_call = arguments.delimiter() == Delimiter::Parenthesis && (called.word().is_some() || called.is_path());
+        let is_call = arguments.delimiter() == Delimiter::Parenthesis
+            && (called.word().is_some() || called.is_path());
         Some((called, split(arguments.stream()).filter(|_| is_call)?))
     }
 
     /// The elements of `[a, b, c]`.
     pub(super) fn list(&self) -> Option<Vec<Self>> {
         match &self.0[..] {
-            [TokenTree::Group(group)] if group.delimiter() == Delimiter::Bracket => split(group.stream()),
+            [TokenTree::Group(group)] if group.delimiter() == Delimiter::Bracket => {
+                split(group.stream())
+            }
             _ => None,
         }
     }
@@ -90,7 +103,9 @@ impl ValueTokens {
     pub(super) fn source(&self) -> String {
         // tokens print with spaces between, but a sign belongs directly in front of its number
         let (sign, rest) = match &self.0[..] {
-            [TokenTree::Punct(sign), rest @ ..] if "-!*".contains(sign.as_char()) => (sign.to_string(), rest),
+            [TokenTree::Punct(sign), rest @ ..] if "-!*".contains(sign.as_char()) => {
+                (sign.to_string(), rest)
+            }
             all => (String::new(), all),
         };
         let text = sign + &rest.iter().cloned().collect::<TokenStream>().to_string();
@@ -110,7 +125,8 @@ impl ToTokens for ValueTokens {
 /// The values between commas. A trailing comma is allowed.
 fn split(tokens: TokenStream) -> Option<Vec<ValueTokens>> {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
-    let is_comma = |tree: &TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ',');
+    let is_comma =
+        |tree: &TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ',');
     let mut values: Vec<ValueTokens> =
         trees.split(is_comma).map(|value| ValueTokens::new(value.iter().cloned())).collect();
     // behind a trailing comma, or in an empty list

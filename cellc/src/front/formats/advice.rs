@@ -19,10 +19,16 @@ const NONE: [&str; 0] = [];
 /// The error message for an unsupported file or folder.
 pub(super) fn refusal(file: ModelFile, content: &Content) -> Diagnostic {
     let shown = quoted(&file.shown());
-    let row = REFUSED.iter().find(|row| row.matches(content, file.path)).expect("the last row matches every file");
+    let row = REFUSED
+        .iter()
+        .find(|row| row.matches(content, file.path))
+        .expect("the last row matches every file");
     let Advice { is, mut help, lines } = of_row(row, &Named::new(file), content);
     if file.is_piped() && lines.iter().any(|line| line.contains(SAVED_PIPE)) {
-        help.insert_str(0, &format!("save what came through the pipe as a file, here {SAVED_PIPE}; then "));
+        help.insert_str(
+            0,
+            &format!("save what came through the pipe as a file, here {SAVED_PIPE}; then "),
+        );
     }
     let found = match content {
         Content::Unknown | Content::Text => format!("{shown} is {}", not_as_named(file.path, &is)),
@@ -67,7 +73,8 @@ fn of_compressed(named: &Named, content: &Content, is: &'static str) -> Advice {
 
 fn of_archive(named: &Named, content: &Content, is: &'static str) -> Advice {
     let Content::Archive(unpack, inside) = content else { return advice(is, "", NONE) };
-    let inside = inside.iter().find(|name| is_readable(name)).map(|name| named.compile(name, &named.stem));
+    let inside =
+        inside.iter().find(|name| is_readable(name)).map(|name| named.compile(name, &named.stem));
     let lines = std::iter::once(format!("{unpack} {}", named.in_shell())).chain(inside);
     advice(is, "unpack it, and give the model that is in it", lines)
 }
@@ -109,7 +116,11 @@ fn of_text(named: &Named, is: &'static str) -> Advice {
     let beside = named.path.with_extension("xml");
     if named.path.extension() == Some(OsStr::new("bin")) {
         let lines = beside.is_file().then(|| named.compile(&beside.to_string_lossy(), &named.stem));
-        return advice(is, "the .bin file holds the weights: give the .xml file that was saved with it", lines);
+        return advice(
+            is,
+            "the .bin file holds the weights: give the .xml file that was saved with it",
+            lines,
+        );
     }
     advice(is, "if it was cut short or damaged, save or download it again", NONE)
 }
@@ -117,8 +128,9 @@ fn of_text(named: &Named, is: &'static str) -> Advice {
 /// Names of the supported models in a folder.
 fn models(folder: &Path, names: &[String]) -> Vec<String> {
     let files = |is: fn(&Path) -> io::Result<bool>| -> Vec<String> {
-        let is =
-            |name: &&String| Some(folder.join(name)).is_some_and(|path| path.is_file() && is(&path).unwrap_or(false));
+        let is = |name: &&String| {
+            Some(folder.join(name)).is_some_and(|path| path.is_file() && is(&path).unwrap_or(false))
+        };
         names.iter().filter(is).cloned().collect()
     };
     files(is_model)
@@ -134,8 +146,8 @@ fn is_model(path: &Path) -> io::Result<bool> {
 }
 
 /// Help for weights in JSON with a description of the network.
-const DESCRIBED: &str =
-    "put the weights into a .safetensors file, and with them what the JSON says of the cell and of the skip";
+const DESCRIBED: &str = "put the weights into a .safetensors file, and with them what the JSON \
+    says of the cell and of the skip";
 
 /// Help for weights in JSON without a description of the network.
 const WEIGHTS_ALONE: &str = "put the weights into a .safetensors file. The JSON does not say which cell they are of: write rnn or gru in \
@@ -150,16 +162,23 @@ fn of_state_dict(named: &Named, content: &Content, is: &'static str) -> Advice {
     let about = "about = {\"cellc.prefix\": \"rec\", \"cellc.head\": \"lin\"}";
     let cell = "if \"unit_type\" in data: about[\"cellc.cell\"] = data[\"unit_type\"].lower()";
     // a lookup by number, so that other numbers fail instead of counting as false or true
-    let skip = "if \"skip\" in data: about[\"cellc.skip\"] = {0: \"false\", 1: \"true\"}[data[\"skip\"]]";
-    let arrays = "weights = {name: numpy.array(values, \"float32\") for name, values in model[\"state_dict\"].items()}";
+    let skip =
+        "if \"skip\" in data: about[\"cellc.skip\"] = {0: \"false\", 1: \"true\"}[data[\"skip\"]]";
+    let arrays = "weights = \
+        {name: numpy.array(values, \"float32\") for name, values in model[\"state_dict\"].items()}";
     let of_data = ["data = model[\"model_data\"]", about, cell, skip];
     let (of_data, metadata, cell, help) = match keys.iter().any(|key| key == "model_data") {
         true => (&of_data[..], ", metadata=about", "", DESCRIBED),
         false => (&[][..], "", " --cell lstm", WEIGHTS_ALONE),
     };
     let save = format!("safetensors.numpy.save_file(weights, {}{metadata})", in_python(&tensors));
-    let lines = [&["import json, numpy, safetensors.numpy", &load][..], of_data, &[arrays, &save]].concat();
+    let lines =
+        [&["import json, numpy, safetensors.numpy", &load][..], of_data, &[arrays, &save]].concat();
     let python = python(&lines);
     let compile = format!("cellc {}{cell} {}", in_shell(&tensors), to_output(&named.model, stem));
-    advice(is, help, [vec!["pip install safetensors numpy".to_owned()], python, vec![compile]].concat())
+    advice(
+        is,
+        help,
+        [vec!["pip install safetensors numpy".to_owned()], python, vec![compile]].concat(),
+    )
 }

@@ -31,12 +31,16 @@ pub(super) fn names(file: &mut (impl Read + Seek)) -> io::Result<Option<Vec<Stri
 /// file, or if the file is compressed or too large.
 pub(super) fn stored(file: &mut (impl Read + Seek), name: &str) -> io::Result<Option<Vec<u8>>> {
     let entries = entries(file)?.unwrap_or_default();
-    let Some(entry) = entries.iter().find(|entry| entry.name.ends_with(name)) else { return Ok(None) };
+    let Some(entry) = entries.iter().find(|entry| entry.name.ends_with(name)) else {
+        return Ok(None);
+    };
     if entry.method != 0 || entry.size > LARGEST_FILE {
         return Ok(None);
     }
     let record = read(file, entry.start, 30)?;
-    let (Some(name), Some(extra)) = (number(&record, 26, 2), number(&record, 28, 2)) else { return Ok(None) };
+    let (Some(name), Some(extra)) = (number(&record, 26, 2), number(&record, 28, 2)) else {
+        return Ok(None);
+    };
     let bytes = read(file, entry.start + 30 + name + extra, entry.size)?;
     Ok((record.starts_with(b"PK\x03\x04") && bytes.len() as u64 == entry.size).then_some(bytes))
 }
@@ -46,19 +50,29 @@ fn entries(file: &mut (impl Read + Seek)) -> io::Result<Option<Vec<Entry>>> {
     let len = file.seek(SeekFrom::End(0))?;
     let end = read(file, len.saturating_sub(LONGEST_END), LONGEST_END)?;
     // the last match: a stored file may be an archive too
-    let Some(at) = end.windows(4).rposition(|bytes| bytes == b"PK\x05\x06") else { return Ok(None) };
+    let Some(at) = end.windows(4).rposition(|bytes| bytes == b"PK\x05\x06") else {
+        return Ok(None);
+    };
     let record = &end[at..];
-    let (Some(size), Some(start)) = (number(record, 12, 4), number(record, 16, 4)) else { return Ok(None) };
+    let (Some(size), Some(start)) = (number(record, 12, 4), number(record, 16, 4)) else {
+        return Ok(None);
+    };
     // values beyond 32 bits are in the zip64 record
     let (size, start) = match size == 0xffff_ffff || start == 0xffff_ffff {
         false => (size, start),
         true => {
-            let Some(locator) = at.checked_sub(20).filter(|&at| end[at..].starts_with(b"PK\x06\x07")) else {
+            let Some(locator) =
+                at.checked_sub(20).filter(|&at| end[at..].starts_with(b"PK\x06\x07"))
+            else {
                 return Ok(None);
             };
             let Some(place) = number(&end[locator..], 8, 8) else { return Ok(None) };
             let record = read(file, place, 56)?;
-            match (record.starts_with(b"PK\x06\x06"), number(&record, 40, 8), number(&record, 48, 8)) {
+            match (
+                record.starts_with(b"PK\x06\x06"),
+                number(&record, 40, 8),
+                number(&record, 48, 8),
+            ) {
                 (true, Some(size), Some(start)) => (size, start),
                 _ => return Ok(None),
             }
@@ -68,7 +82,8 @@ fn entries(file: &mut (impl Read + Seek)) -> io::Result<Option<Vec<Entry>>> {
     let mut entries = Vec::new();
     let mut rest = &directory[..];
     while entries.len() < MOST_NAMES && rest.starts_with(b"PK\x01\x02") {
-        let (Some(name), Some(extra), Some(comment)) = (number(rest, 28, 2), number(rest, 30, 2), number(rest, 32, 2))
+        let (Some(name), Some(extra), Some(comment)) =
+            (number(rest, 28, 2), number(rest, 30, 2), number(rest, 32, 2))
         else {
             break;
         };

@@ -91,24 +91,30 @@ impl Content {
         let len = file.metadata()?.len();
         let head = head(&mut file)?;
         // the reader reports the size limit
-        if len > ONNX_LIMIT && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("onnx")) {
+        if len > ONNX_LIMIT
+            && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("onnx"))
+        {
             return Ok(Self::Onnx);
         }
         if let Some(content) = Self::by_magic(&head, len) {
             return Ok(content);
         }
         if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
-            return Ok(archive::names(&mut file)?.map_or(Self::CutZip, |names| Self::of_zip(&names)));
+            return Ok(
+                archive::names(&mut file)?.map_or(Self::CutZip, |names| Self::of_zip(&names))
+            );
         }
         if let Some(content) = Self::of_text(&head) {
             return Ok(content);
         }
         let fields = protobuf::fields(&mut file)?;
-        Ok(fields.and_then(|fields| Self::of_message(&fields)).unwrap_or_else(|| match std::str::from_utf8(&head) {
-            Ok(text) if !text.contains('\0') => Self::Text,
-            // the last character may be cut in two
-            Err(error) if error.error_len().is_none() && !head.contains(&0) => Self::Text,
-            _ => Self::Unknown,
+        Ok(fields.and_then(|fields| Self::of_message(&fields)).unwrap_or_else(|| {
+            match std::str::from_utf8(&head) {
+                Ok(text) if !text.contains('\0') => Self::Text,
+                // the last character may be cut in two
+                Err(error) if error.error_len().is_none() && !head.contains(&0) => Self::Text,
+                _ => Self::Unknown,
+            }
         }))
     }
 
@@ -132,7 +138,9 @@ impl Content {
     fn by_magic(head: &[u8], len: u64) -> Option<Self> {
         // the magic number that old versions of torch.save pickle first
         const TORCH: &[u8] = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
-        let at = |place: usize, bytes: &[u8]| head.get(place..).is_some_and(|rest| rest.starts_with(bytes));
+        let at = |place: usize, bytes: &[u8]| {
+            head.get(place..).is_some_and(|rest| rest.starts_with(bytes))
+        };
         Some(match head {
             [] => Self::Empty,
             _ if at(0, b"\x89HDF\r\n\x1a\n") => Self::Hdf5,
@@ -158,7 +166,9 @@ impl Content {
                 let needed = header.checked_add(8)?;
                 // the maximum header size of safetensors
                 match head.get(8) {
-                    Some(b'{') if header <= 100_000_000 && needed > len => Self::CutSafeTensors(needed, len),
+                    Some(b'{') if header <= 100_000_000 && needed > len => {
+                        Self::CutSafeTensors(needed, len)
+                    }
                     Some(b'{') if header <= 100_000_000 => Self::SafeTensors,
                     _ => return None,
                 }
@@ -169,7 +179,9 @@ impl Content {
     fn of_zip(names: &[String]) -> Self {
         // PyTorch puts all files into a folder named after the archive
         let has = |wanted: &str| {
-            names.iter().any(|name| name == wanted || name.split_once('/').is_some_and(|(_, inner)| inner == wanted))
+            names.iter().any(|name| {
+                name == wanted || name.split_once('/').is_some_and(|(_, inner)| inner == wanted)
+            })
         };
         if has("archive_format") || has("serialized_exported_program.json") {
             Self::TorchExport
@@ -216,9 +228,13 @@ impl Content {
                 Some(if fields.cut { Self::CutOnnx } else { Self::Onnx })
             }
             // Core ML's field for the kind of model is numbered from 200 on
-            Some(1..=1000) if fields.bytes.iter().any(|field| (200..=5000).contains(field)) => Some(Self::CoreMl),
+            Some(1..=1000) if fields.bytes.iter().any(|field| (200..=5000).contains(field)) => {
+                Some(Self::CoreMl)
+            }
             Some(1) if has(2) && all().all(|field| *field <= 2) => Some(Self::SavedModel),
-            None if has(1) && all().all(|field| *field <= 4) && !fields.cut => Some(Self::FrozenGraph),
+            None if has(1) && all().all(|field| *field <= 4) && !fields.cut => {
+                Some(Self::FrozenGraph)
+            }
             _ => None,
         }
     }
@@ -248,7 +264,9 @@ fn keys(text: &[u8]) -> Vec<String> {
                 at += 1;
                 continue;
             }
-            b':' if depth == 1 => keys.extend(last.map(|key| String::from_utf8_lossy(key).into_owned())),
+            b':' if depth == 1 => {
+                keys.extend(last.map(|key| String::from_utf8_lossy(key).into_owned()))
+            }
             byte if byte.is_ascii_whitespace() => continue,
             _ => {}
         }

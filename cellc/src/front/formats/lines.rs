@@ -15,7 +15,11 @@ pub(super) struct Advice {
     pub(super) lines: Vec<String>,
 }
 
-pub(super) fn advice(is: &str, help: &str, lines: impl IntoIterator<Item = impl Into<String>>) -> Advice {
+pub(super) fn advice(
+    is: &str,
+    help: &str,
+    lines: impl IntoIterator<Item = impl Into<String>>,
+) -> Advice {
     let lines = lines.into_iter().map(Into::into).collect();
     Advice { is: is.to_owned(), help: help.to_owned(), lines: chained(lines) }
 }
@@ -81,11 +85,14 @@ impl<'a> Named<'a> {
     /// export.
     pub(super) fn filled(&self, text: &str) -> String {
         let made = |ending: &str| format!("{}.{ending}", self.stem);
-        let with_ending = |ending: &str| in_shell(&self.path.with_extension(ending).to_string_lossy());
+        let with_ending =
+            |ending: &str| in_shell(&self.path.with_extension(ending).to_string_lossy());
         let word = |word: &str| match word {
             "PATH" => self.in_shell(),
             "PY" => self.in_python(),
-            "NAME" => in_shell(&self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy()),
+            "NAME" => {
+                in_shell(&self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy())
+            }
             "AS_PB" => with_ending("pb"),
             "AS_TFLITE" => with_ending("tflite"),
             "FOLDER" => in_shell(&self.folder().to_string_lossy()),
@@ -101,7 +108,8 @@ impl<'a> Named<'a> {
         let mut parts = text.split('$');
         let mut filled = parts.next().unwrap_or_default().to_owned();
         for part in parts {
-            let end = part.find(|c: char| !c.is_ascii_uppercase() && c != '_').unwrap_or(part.len());
+            let end =
+                part.find(|c: char| !c.is_ascii_uppercase() && c != '_').unwrap_or(part.len());
             filled.push_str(&word(&part[..end]));
             filled.push_str(&part[end..]);
         }
@@ -121,7 +129,8 @@ impl<'a> Named<'a> {
 
     /// The folder of a model that is a folder.
     fn folder(&self) -> &Path {
-        let folder = if self.path.is_dir() { Some(self.path.as_path()) } else { self.path.parent() };
+        let folder =
+            if self.path.is_dir() { Some(self.path.as_path()) } else { self.path.parent() };
         folder.filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
     }
 }

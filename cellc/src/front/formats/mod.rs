@@ -54,14 +54,19 @@ pub fn recognise<'a>(file: impl Into<ModelFile<'a>>) -> Result<&'static Format, 
 ///
 /// # Errors
 /// All errors in the files.
-pub fn read<'a>(file: impl Into<ModelFile<'a>>, options: &ReadOptions) -> Result<(Model, Diagnostics), Diagnostics> {
+pub fn read<'a>(
+    file: impl Into<ModelFile<'a>>,
+    options: &ReadOptions,
+) -> Result<(Model, Diagnostics), Diagnostics> {
     let file = file.into();
     let format = recognise(file)?;
     if let (false, Some(weights)) = (format.weights_apart, options.weights) {
         let [model, weights] = [file.name, weights].map(|path| quoted(&path.to_string_lossy()));
         let option = options.wording.of(Setting::Weights);
         let found = format!("{option} names {weights}, and {model} has its own weights");
-        return Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).help(format!("remove {option}"))]));
+        return Err(Diagnostics(vec![
+            Diagnostic::error(Origin::Unknown, found).help(format!("remove {option}")),
+        ]));
     }
     let (mut model, mut problems) = (format.read)(file, options)?;
     problems.extend(super::dimensions::check(&model, &options.dims, options.wording));

@@ -42,7 +42,13 @@ enum Made {
 
 /// The checkpoint in a pickle. `None` for pickles of other programs and damaged pickles.
 pub(super) fn checkpoint(pickle: &[u8]) -> Option<Checkpoint> {
-    let mut machine = Machine { bytes: pickle, at: 0, stack: Vec::new(), memo: HashMap::new(), globals: Vec::new() };
+    let mut machine = Machine {
+        bytes: pickle,
+        at: 0,
+        stack: Vec::new(),
+        memo: HashMap::new(),
+        globals: Vec::new(),
+    };
     let made = machine.run()?;
     if made == Made::Object {
         return Some(Checkpoint { is_object: true, ..Checkpoint::default() });
@@ -69,10 +75,17 @@ fn is_of_weights(global: &str) -> bool {
         "torch.nn.parameter.Parameter",
         "torch.serialization._get_layout",
     ];
-    const BEGINNINGS: [&str; 5] =
-        ["torch._utils._rebuild", "torch._tensor._rebuild", "torch.storage.", "torch.cuda.", "torch.sparse."];
+    const BEGINNINGS: [&str; 5] = [
+        "torch._utils._rebuild",
+        "torch._tensor._rebuild",
+        "torch.storage.",
+        "torch.cuda.",
+        "torch.sparse.",
+    ];
     let is_type_of_torch = global.strip_prefix("torch.").is_some_and(|name| !name.contains('.'));
-    is_type_of_torch || OTHERS.contains(&global) || BEGINNINGS.iter().any(|beginning| global.starts_with(beginning))
+    is_type_of_torch
+        || OTHERS.contains(&global)
+        || BEGINNINGS.iter().any(|beginning| global.starts_with(beginning))
 }
 
 /// The first dictionary with tensors only, depth first. Its keys are added to `keys`.
@@ -243,7 +256,9 @@ impl Machine<'_> {
         let len = usize::from(self.take(1)?[0]);
         let bytes = self.take(len)?;
         Some(match bytes.len() {
-            0..=8 => Made::Number(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))),
+            0..=8 => Made::Number(
+                bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)),
+            ),
             _ => Made::Other,
         })
     }
@@ -272,13 +287,16 @@ impl Machine<'_> {
 
 /// The result of calling a class or function.
 fn called(callable: &Made, arguments: Made) -> Made {
-    let (Made::Global(name), Made::Tuple(arguments)) = (callable, arguments) else { return Made::Other };
+    let (Made::Global(name), Made::Tuple(arguments)) = (callable, arguments) else {
+        return Made::Other;
+    };
     let size = |made: &Made| if let Made::Number(size) = made { Some(*size) } else { None };
     match (&name[..], &arguments[..]) {
         ("collections.OrderedDict", _) => Made::Dictionary(Vec::new()),
-        ("torch._utils._rebuild_tensor_v2" | "torch._utils._rebuild_tensor", [_, _, Made::Tuple(shape), ..]) => {
-            shape.iter().map(size).collect::<Option<Vec<u64>>>().map_or(Made::Other, Made::Tensor)
-        }
+        (
+            "torch._utils._rebuild_tensor_v2" | "torch._utils._rebuild_tensor",
+            [_, _, Made::Tuple(shape), ..],
+        ) => shape.iter().map(size).collect::<Option<Vec<u64>>>().map_or(Made::Other, Made::Tensor),
         ("torch._utils._rebuild_parameter", [tensor @ Made::Tensor(_), ..]) => tensor.clone(),
         (name, _) if !name.starts_with("torch.") && !name.starts_with("numpy.") => Made::Object,
         (name, _) if name.starts_with("torch.nn.modules") => Made::Object,
@@ -292,7 +310,8 @@ mod tests {
 
     /// `{name: tensor of shape (8, 2), "n": 7}` as torch.save writes it, in protocol 2.
     fn pickle(name: &str, around: Option<&str>) -> Vec<u8> {
-        let text = |text: &str| [&b"X"[..], &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
+        let text =
+            |text: &str| [&b"X"[..], &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
         let tensor = b"ctorch._utils\n_rebuild_tensor_v2\nq\x01((X\x01\x00\x00\x000tQK\x00K\x08K\x02\x86K\x02K\x01\x86\
                        \x89ccollections\nOrderedDict\n)RtR";
         let inner = [&b"ccollections\nOrderedDict\n)R("[..], &text(name), tensor, b"u"].concat();
@@ -306,8 +325,11 @@ mod tests {
     #[test]
     fn tensors_are_found_at_the_top_and_in_the_first_dictionary_of_tensors() {
         let tensors = vec![("rec.weight_ih_l0".to_owned(), vec![8, 2])];
-        for (around, keys) in [(None, vec![]), (Some("model_state"), vec!["model_state".to_owned()])] {
-            let found = checkpoint(&pickle("rec.weight_ih_l0", around)).expect("it is one of torch.save");
+        for (around, keys) in
+            [(None, vec![]), (Some("model_state"), vec!["model_state".to_owned()])]
+        {
+            let found =
+                checkpoint(&pickle("rec.weight_ih_l0", around)).expect("it is one of torch.save");
             assert_eq!((found.tensors, found.keys), (tensors.clone(), keys));
         }
     }
@@ -320,7 +342,11 @@ mod tests {
             (b"\x80\x02X\x01\x00\x00\x00a.", true),
             (b"\x80\x02}q\x00.", false),
         ] {
-            assert_eq!(checkpoint(pickle).map(|found| found.is_without_tensors), Some(is_without), "{pickle:?}");
+            assert_eq!(
+                checkpoint(pickle).map(|found| found.is_without_tensors),
+                Some(is_without),
+                "{pickle:?}"
+            );
         }
         let tensors = pickle("rec.weight_ih_l0", None);
         assert!(!checkpoint(&tensors).expect("tensors").is_without_tensors);
@@ -337,7 +363,8 @@ mod tests {
 
     #[test]
     fn objects_are_known_and_damage_is_no_panic() {
-        let object = checkpoint(b"\x80\x02c__main__\nNet\n)\x81}X\x01\x00\x00\x00aK\x01sb.").expect("an object");
+        let object = checkpoint(b"\x80\x02c__main__\nNet\n)\x81}X\x01\x00\x00\x00aK\x01sb.")
+            .expect("an object");
         assert!(object.is_object);
         let whole = pickle("a", Some("b"));
         for end in 0..whole.len() {

@@ -73,7 +73,8 @@ pub(super) const OPENVINO: Format = Format {
         _ => false,
     },
     is_model: |content, path| {
-        let mut head = if *content == Content::Xml { head(&mut File::open(path)?)? } else { Vec::new() };
+        let mut head =
+            if *content == Content::Xml { head(&mut File::open(path)?)? } else { Vec::new() };
         // drops the zero bytes of UTF-16
         head.retain(|&byte| byte != 0);
         Ok(head.windows(4).any(|word| word == b"<net"))
@@ -122,7 +123,9 @@ const STATE_DICT: Format = Format {
 /// True if a key is a name of PyTorch's for weights of a recurrent layer.
 fn is_state_dict(keys: &[String]) -> bool {
     let own = |key: &String| {
-        key.rsplit('.').next().is_some_and(|own| own.starts_with("weight_ih") || own.starts_with("weight_hh"))
+        key.rsplit('.')
+            .next()
+            .is_some_and(|own| own.starts_with("weight_ih") || own.starts_with("weight_hh"))
     };
     keys.iter().any(own)
 }
@@ -151,8 +154,9 @@ pub(super) static FORMATS: [Format; 5] = [OPENVINO, ONNX, STATE_DICT, AMPLIFIER,
 
 /// The supported formats, for messages.
 pub(crate) fn are_read() -> String {
-    let names =
-        |alone: bool| FORMATS.iter().filter(move |format| format.weights_alone == alone).map(|format| format.name);
+    let names = |alone: bool| {
+        FORMATS.iter().filter(move |format| format.weights_alone == alone).map(|format| format.name)
+    };
     let list = |alone: bool, between: &str| names(alone).collect::<Vec<_>>().join(between);
     format!("a model of {}; {}", list(false, ", of "), list(true, "; "))
 }

@@ -65,7 +65,9 @@ impl Refused {
 
 /// True if a JSON object with one of these keys is known to be of an unsupported format.
 pub(super) fn is_foreign(keys: &[String]) -> bool {
-    REFUSED.iter().any(|row| matches!(row.holds, Holds::Key(key) if keys.iter().any(|other| other == key)))
+    REFUSED
+        .iter()
+        .any(|row| matches!(row.holds, Holds::Key(key) if keys.iter().any(|other| other == key)))
 }
 
 /// `Holds` for files of one content.
@@ -93,7 +95,8 @@ const CONFIGURATION: &str = "the configuration of a model, without its weights";
 const CONFIGURATION_ALONE: Says = Says::Help("give the file that holds the model", &[]);
 const CONVERT: &str = "convert it to a model of OpenVINO";
 const KERAS_STEPS: &str = "convert it to a model of OpenVINO, with the number of steps of a call in place of 100 where it is open; \
-     stateful=True has no effect after that: a state that is kept is an input (initial_state=h) and an output \
+     stateful=True has no effect after that: a state that is kept is an input (initial_state=h) \
+     and an output \
      (return_state=True)";
 const AGAIN: &str = "save or download it again";
 const ORIGINAL: &str = "export of the original";
@@ -116,15 +119,17 @@ const BY_KERAS: &[&str] = &[
 ];
 
 /// Shapes of a Keras model's inputs, with open sizes replaced.
-const KERAS_SHAPES: &str = "shapes = [(x.shape[0] or 1, *(n or 100 for n in x.shape[1:])) for x in model.inputs]";
+const KERAS_SHAPES: &str =
+    "shapes = [(x.shape[0] or 1, *(n or 100 for n in x.shape[1:])) for x in model.inputs]";
 
 /// Inputs of a Keras model by name.
-const KERAS_INPUTS: &str =
-    "inputs = {x.name: keras.layers.InputSpec(dtype=x.dtype, shape=shape) for x, shape in zip(model.inputs, shapes)}";
+const KERAS_INPUTS: &str = "inputs = \
+    {x.name: keras.layers.InputSpec(dtype=x.dtype, shape=shape) for x, shape in zip(model.inputs, \
+    shapes)}";
 
 /// The export of a Keras model with the shapes above.
-const KERAS_EXPORT: &str =
-    "model.export($XML_PY, format=\"openvino\", input_signature=[inputs] if len(inputs) > 1 else [*inputs.values()])";
+const KERAS_EXPORT: &str = "model.export($XML_PY, format=\"openvino\", input_signature=[inputs] if \
+    len(inputs) > 1 else [*inputs.values()])";
 
 /// All recognised but unsupported formats. The first matching row applies.
 pub static REFUSED: &[Refused] = &[
@@ -145,7 +150,8 @@ pub static REFUSED: &[Refused] = &[
         holds: holds!(Content::TorchExport),
         is: "a model of torch.export",
         says: Says::Help(
-            "export it to ONNX: open sizes stay open, and a state that is an input and an output stays one",
+            "export it to ONNX: open sizes stay open, and a state that is an input and an output \
+             stays one",
             &[
                 "pip install torch onnx onnxscript",
                 "python3 - <<'END'",
@@ -172,7 +178,8 @@ pub static REFUSED: &[Refused] = &[
                 "import torch",
                 "model = torch.jit.load($PY, map_location=\"cpu\").eval()",
                 "shapes = [(1, 16, 1)]  # one for each tensor that forward takes",
-                "names = [x.name for x in model.forward.schema.arguments[1:] if not x.has_default_value()]",
+                "names = [x.name for x in model.forward.schema.arguments[1:] if not \
+                 x.has_default_value()]",
                 "assert len(shapes) >= len(names), f\"shapes needs a shape for each of {names}\"",
                 "inputs = tuple(torch.zeros(shape) for shape in shapes)",
                 "torch.onnx.export(model, inputs, $ONNX_PY, dynamo=False)",
@@ -195,7 +202,9 @@ pub static REFUSED: &[Refused] = &[
         endings: &[],
         recognised_by: "content",
         way: "Keras's `model.export`",
-        holds: Holds::Content(|content, path| *content == Content::Hdf5 && hdf5::has_model(path).unwrap_or(false)),
+        holds: Holds::Content(|content, path| {
+            *content == Content::Hdf5 && hdf5::has_model(path).unwrap_or(false)
+        }),
         is: "a Keras model (HDF5)",
         says: Says::Help(KERAS_STEPS, BY_KERAS),
     },
@@ -208,7 +217,8 @@ pub static REFUSED: &[Refused] = &[
         is: "an HDF5 file",
         says: Says::Help(
             "it holds no whole Keras model. For the weights of one (save_weights), add these lines to the program that builds the \
-             model, with the number of steps of a call in place of 100; run it with KERAS_BACKEND=openvino in its \
+             model, with the number of steps of a call in place of 100; run it with \
+             KERAS_BACKEND=openvino in its \
              environment (pip install keras openvino scipy), then cellc $XML $OUT",
             &["model.load_weights($PY)", KERAS_SHAPES, KERAS_INPUTS, KERAS_EXPORT],
         ),
@@ -238,7 +248,12 @@ pub static REFUSED: &[Refused] = &[
         is: "a graph of TensorFlow",
         says: Says::Help(
             CONVERT,
-            &["pip install openvino", "mv $PATH $AS_PB", "ovc $AS_PB --compress_to_fp16=False", "cellc $XML $OUT"],
+            &[
+                "pip install openvino",
+                "mv $PATH $AS_PB",
+                "ovc $AS_PB --compress_to_fp16=False",
+                "cellc $XML $OUT",
+            ],
         ),
     },
     // models with resource variables come first
@@ -248,7 +263,8 @@ pub static REFUSED: &[Refused] = &[
         recognised_by: "content",
         way: ORIGINAL,
         holds: Holds::Content(|content, path| {
-            *content == Content::TfLite && tflite::variables(path).is_ok_and(|variables| variables.is_some())
+            *content == Content::TfLite
+                && tflite::variables(path).is_ok_and(|variables| variables.is_some())
         }),
         is: "a TensorFlow Lite model",
         says: Says::Computed(Computed::TfLiteVariables),
@@ -262,7 +278,8 @@ pub static REFUSED: &[Refused] = &[
         is: "a TensorFlow Lite model",
         says: Says::Help(
             "convert it to a model of OpenVINO. Of a model with recurrent layers the converter writes out every step; \
-             the Keras model that it was made from gives shorter code: save it as .keras, and give cellc that file",
+             the Keras model that it was made from gives shorter code: save it as .keras, and give \
+             cellc that file",
             &[
                 "pip install openvino",
                 "mv $PATH $AS_TFLITE",
@@ -278,7 +295,11 @@ pub static REFUSED: &[Refused] = &[
         way: ORIGINAL,
         holds: holds!(Content::Ort),
         is: "a model of ONNX Runtime (.ort)",
-        says: Says::Help("nothing converts it back: give the .onnx file that it was made from, which cellc reads", &[]),
+        says: Says::Help(
+            "nothing converts it back: give the .onnx file that it was made from, which cellc \
+             reads",
+            &[],
+        ),
     },
     Refused {
         name: "MNN",
@@ -300,7 +321,10 @@ pub static REFUSED: &[Refused] = &[
         way: ORIGINAL,
         holds: holds!(Content::ExecuTorch),
         is: "a program of ExecuTorch (.pte)",
-        says: Says::Help("nothing converts it back: export the model that it was made from to ONNX, by $EXPORT", &[]),
+        says: Says::Help(
+            "nothing converts it back: export the model that it was made from to ONNX, by $EXPORT",
+            &[],
+        ),
     },
     Refused {
         name: "ncnn",
@@ -310,13 +334,18 @@ pub static REFUSED: &[Refused] = &[
         holds: holds!(Content::Ncnn),
         is: "a model of ncnn (.param)",
         says: Says::Help(
-            "nothing converts it back: export the model that it was made from to ONNX (PyTorch: $EXPORT)",
+            "nothing converts it back: export the model that it was made from to ONNX (PyTorch: \
+             $EXPORT)",
             &[],
         ),
     },
     Refused {
         name: "Core ML",
-        endings: &[("mlmodel", "Core ML model"), ("mlpackage", "Core ML model"), ("mlmodelc", "Core ML model")],
+        endings: &[
+            ("mlmodel", "Core ML model"),
+            ("mlpackage", "Core ML model"),
+            ("mlmodelc", "Core ML model"),
+        ],
         recognised_by: "content",
         way: ORIGINAL,
         holds: holds!(Content::CoreMl),
@@ -383,7 +412,8 @@ pub static REFUSED: &[Refused] = &[
     json(
         "state_dict",
         "NeuralPi",
-        "weights of PyTorch as JSON under the key state_dict (NeuralPi, Automated-GuitarAmpModelling)",
+        "weights of PyTorch as JSON under the key state_dict (NeuralPi, \
+         Automated-GuitarAmpModelling)",
         Says::Computed(Computed::StateDict),
     ),
     json(
@@ -406,7 +436,12 @@ pub static REFUSED: &[Refused] = &[
     ),
     json("architectures", "", CONFIGURATION, CONFIGURATION_ALONE),
     json("model_type", "", CONFIGURATION, CONFIGURATION_ALONE),
-    json("nbformat", "Jupyter", "a Jupyter notebook", Says::Help("run it, and let it export the model", &[])),
+    json(
+        "nbformat",
+        "Jupyter",
+        "a Jupyter notebook",
+        Says::Help("run it, and let it export the model", &[]),
+    ),
     no_model(holds!(Content::Json(_)), "JSON", Says::Help("", &[])),
     no_model(holds!(Content::Empty), "empty", Says::Help(AGAIN, &[])),
     no_model(holds!(Content::CutOnnx), "an ONNX model that is cut short", Says::Help(AGAIN, &[])),
@@ -415,7 +450,11 @@ pub static REFUSED: &[Refused] = &[
         "a zip archive that is cut short",
         Says::Help("PyTorch and Keras save such archives: save or download it again", &[]),
     ),
-    no_model(holds!(Content::CutSafeTensors(..)), "a safetensors file", Says::Computed(Computed::CutSafeTensors)),
+    no_model(
+        holds!(Content::CutSafeTensors(..)),
+        "a safetensors file",
+        Says::Computed(Computed::CutSafeTensors),
+    ),
     no_model(holds!(Content::Folder(_)), "a folder", Says::Computed(Computed::Folder)),
     no_model(
         holds!(Content::WebPage),
@@ -430,5 +469,9 @@ pub static REFUSED: &[Refused] = &[
             &["git lfs pull --include $NAME"],
         ),
     ),
-    no_model(Holds::Content(|_, _| true), "of no format that cellc knows", Says::Computed(Computed::Text)),
+    no_model(
+        Holds::Content(|_, _| true),
+        "of no format that cellc knows",
+        Says::Computed(Computed::Text),
+    ),
 ];

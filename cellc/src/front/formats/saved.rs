@@ -14,7 +14,8 @@ use crate::front::weight_norm::{projection, remedy_of_weight_norm, undeclared};
 const EXAMPLE_STEPS: usize = 100;
 
 /// Usual keys of the dictionary of tensors in a checkpoint.
-const KEYS: [&str; 6] = ["state_dict", "model_state_dict", "model_state", "model", "net", "weights"];
+const KEYS: [&str; 6] =
+    ["state_dict", "model_state_dict", "model_state", "model", "net", "weights"];
 
 /// The recurrent layers of one module, and the dense layer behind them.
 #[derive(Debug, PartialEq)]
@@ -31,7 +32,8 @@ struct Recurrent {
 
 /// Advice for the file. It contains the names of modules and keys if the checkpoint can be read.
 pub(super) fn of(named: &Named, is: &'static str) -> Advice {
-    let pickle = File::open(named.model.path).and_then(|mut file| archive::stored(&mut file, "/data.pkl"));
+    let pickle =
+        File::open(named.model.path).and_then(|mut file| archive::stored(&mut file, "/data.pkl"));
     let found = pickle.ok().flatten().and_then(|pickle| checkpoint(&pickle)).unwrap_or_default();
     of_checkpoint(&found, named, is)
 }
@@ -42,13 +44,17 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
     let literal = named.in_python();
     let tensors = format!("{stem}.safetensors");
     let weights_only = if found.refused.is_empty() { "True" } else { "False" };
-    let load = format!("weights = torch.load({literal}, map_location=\"cpu\", weights_only={weights_only})");
+    let load = format!(
+        "weights = torch.load({literal}, map_location=\"cpu\", weights_only={weights_only})"
+    );
     let save = "safetensors.torch.save_file({name: tensor.contiguous().clone() for name, tensor in weights.items()}, ";
     let save = format!("{save}{})", in_python(&tensors));
     let select = match &found.keys[..] {
         [] if found.tensors.is_empty() => {
             let keys = KEYS.map(in_python).join(", ");
-            vec![format!("weights = next((weights[key] for key in [{keys}] if key in weights), weights)")]
+            vec![format!(
+                "weights = next((weights[key] for key in [{keys}] if key in weights), weights)"
+            )]
         }
         [] => Vec::new(),
         keys => {
@@ -59,8 +65,10 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
     let export = format!("in the program that builds it, {EXPORT_WITH_OPEN_STEPS}");
     let whole = format!("any other network: {export}");
     if found.is_without_tensors {
-        let help =
-            format!("it holds no dictionary of tensors by name, so it is no network. Export the network: {export}");
+        let help = format!(
+            "it holds no dictionary of tensors by name, so it is no network. Export the network: \
+             {export}"
+        );
         return advice(is, &help, of_export);
     }
     if found.is_object {
@@ -78,8 +86,11 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
                 value => format!(" --{name} {}", in_shell(value)),
             };
             let head = option("head", head.as_deref().unwrap_or_default());
-            let both =
-                if *both { format!(" --direction bidirectional --sequence {EXAMPLE_STEPS}") } else { String::new() };
+            let both = if *both {
+                format!(" --direction bidirectional --sequence {EXAMPLE_STEPS}")
+            } else {
+                String::new()
+            };
             format!(" --cell {cell}{}{head}{both}", option("prefix", prefix))
         }
         None => " --cell lstm".to_owned(),
@@ -91,20 +102,30 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
         (_, Some(remedy), _) => remedy.clone(),
         _ if let Some(name) = projection => {
             format!(
-                "its tensor {} is of an LSTM with projections (proj_size): {WITHOUT_PROJECTIONS}; then {export}",
+                "its tensor {} is of an LSTM with projections (proj_size): {WITHOUT_PROJECTIONS}; \
+                 then {export}",
                 quoted(name)
             )
         }
         (Some(_), ..) if let Some((name, what)) = undeclared => {
-            format!("{} is {what}, which no declared layer computes. Export the whole network: {export}", quoted(name))
+            format!(
+                "{} is {what}, which no declared layer computes. Export the whole network: \
+                 {export}",
+                quoted(name)
+            )
         }
         (Some(Recurrent { other: Some(other), .. }), ..) => {
-            format!("{} is no layer that options declare. Export the whole network: {export}", quoted(other))
+            format!(
+                "{} is no layer that options declare. Export the whole network: {export}",
+                quoted(other)
+            )
         }
         (None, None, false) => {
-            let first: Vec<_> = found.tensors.iter().take(4).map(|(name, _)| name.as_str()).collect();
+            let first: Vec<_> =
+                found.tensors.iter().take(4).map(|(name, _)| name.as_str()).collect();
             format!(
-                "its tensors ({}, ...) are of no RNN, GRU or LSTM that is declared by its weights alone. For {whole}",
+                "its tensors ({}, ...) are of no RNN, GRU or LSTM that is declared by its weights \
+                 alone. For {whole}",
                 first.join(", ")
             )
         }
@@ -127,8 +148,11 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
     if normed.is_some() || is_other || undeclared.is_some() {
         return advice(is, &help, of_export);
     }
-    let lines: Vec<String> =
-        ["import torch, safetensors.torch".to_owned(), load].into_iter().chain(select).chain([save]).collect();
+    let lines: Vec<String> = ["import torch, safetensors.torch".to_owned(), load]
+        .into_iter()
+        .chain(select)
+        .chain([save])
+        .collect();
     let lines = python(&lines.iter().map(String::as_str).collect::<Vec<_>>());
     let compile = format!("cellc {}{options} {}", in_shell(&tensors), to_output(&model, stem));
     let install = "pip install torch safetensors numpy".to_owned();
@@ -150,7 +174,8 @@ fn trust(found: &Checkpoint) -> String {
 
 /// The first module with the weights of an nn.RNN, nn.GRU or nn.LSTM.
 fn recurrent(found: &Checkpoint) -> Option<Recurrent> {
-    let shape = |name: &str| found.tensors.iter().find(|(own, _)| own == name).map(|(_, shape)| &shape[..]);
+    let shape =
+        |name: &str| found.tensors.iter().find(|(own, _)| own == name).map(|(_, shape)| &shape[..]);
     let first = found.tensors.iter().find_map(|(name, _)| {
         let prefix = name.strip_suffix("weight_hh_l0")?;
         (prefix.is_empty() || prefix.ends_with('.')).then_some(prefix)
@@ -165,7 +190,9 @@ fn recurrent(found: &Checkpoint) -> Option<Recurrent> {
     let both = shape(&format!("{first}weight_ih_l0_reverse")).is_some();
     let wide = if both { 2 * hidden } else { hidden };
     // the head: a dense layer of the recurrent layers' output width, if no other module exists
-    let is_other = |name: &&(String, Vec<u64>)| !name.0.starts_with(first) || first.is_empty() && name.0.contains('.');
+    let is_other = |name: &&(String, Vec<u64>)| {
+        !name.0.starts_with(first) || first.is_empty() && name.0.contains('.')
+    };
     let others = found.tensors.iter().filter(is_other);
     let heads: Vec<&str> = others
         .clone()
@@ -194,15 +221,28 @@ mod tests {
     use super::*;
 
     fn found(tensors: &[(&str, &[u64])]) -> Checkpoint {
-        let tensors = tensors.iter().map(|(name, shape)| ((*name).to_owned(), shape.to_vec())).collect();
+        let tensors =
+            tensors.iter().map(|(name, shape)| ((*name).to_owned(), shape.to_vec())).collect();
         Checkpoint { tensors, ..Checkpoint::default() }
     }
 
     #[test]
     fn the_cell_follows_from_the_shapes() {
         for (rows, cell) in [(5, "rnn"), (15, "gru"), (20, "lstm")] {
-            let of = recurrent(&found(&[("gru.weight_ih_l0", &[rows, 2]), ("gru.weight_hh_l0", &[rows, 5])]));
-            assert_eq!(of, Some(Recurrent { cell, prefix: "gru".into(), head: None, both: false, other: None }));
+            let of = recurrent(&found(&[
+                ("gru.weight_ih_l0", &[rows, 2]),
+                ("gru.weight_hh_l0", &[rows, 5]),
+            ]));
+            assert_eq!(
+                of,
+                Some(Recurrent {
+                    cell,
+                    prefix: "gru".into(),
+                    head: None,
+                    both: false,
+                    other: None
+                })
+            );
         }
         let alone = recurrent(&found(&[("weight_hh_l0", &[20, 5])])).expect("an LSTM");
         assert_eq!(alone.prefix, "");
@@ -215,10 +255,17 @@ mod tests {
         let hh: (&str, &[u64]) = ("rec.weight_hh_l0", &[20, 5]);
         let back: (&str, &[u64]) = ("rec.weight_ih_l0_reverse", &[20, 3]);
         let lines = |tensors: &[(&str, &[u64])]| {
-            of_checkpoint(&found(tensors), &Named::new(Path::new("net.pt").into()), "").lines.join("\n")
+            of_checkpoint(&found(tensors), &Named::new(Path::new("net.pt").into()), "")
+                .lines
+                .join("\n")
         };
         let both = lines(&[hh, back]);
-        assert!(both.contains("--cell lstm --prefix rec --direction bidirectional --sequence 100 -o net.rs"), "{both}");
+        assert!(
+            both.contains(
+                "--cell lstm --prefix rec --direction bidirectional --sequence 100 -o net.rs"
+            ),
+            "{both}"
+        );
         assert!(!lines(&[hh]).contains("bidirectional"));
         assert_eq!(lines(&[hh, ("norm.weight", &[5])]), "cellc net.onnx -o net.rs");
     }
@@ -226,10 +273,17 @@ mod tests {
     /// PyTorch exports no LSTM with projections to ONNX.
     #[test]
     fn projections_are_named() {
-        let tensors: [(&str, &[u64]); 3] =
-            [("r.weight_ih_l0", &[32, 6]), ("r.weight_hh_l0", &[32, 3]), ("r.weight_hr_l0", &[3, 8])];
+        let tensors: [(&str, &[u64]); 3] = [
+            ("r.weight_ih_l0", &[32, 6]),
+            ("r.weight_hh_l0", &[32, 3]),
+            ("r.weight_hr_l0", &[3, 8]),
+        ];
         let said = of_checkpoint(&found(&tensors), &Named::new(Path::new("net.pt").into()), "");
-        assert!(said.help.contains("\"r.weight_hr_l0\" is of an LSTM with projections (proj_size)"), "{}", said.help);
+        assert!(
+            said.help.contains("\"r.weight_hr_l0\" is of an LSTM with projections (proj_size)"),
+            "{}",
+            said.help
+        );
         assert_eq!(said.lines, ["cellc net.onnx -o net.rs"]);
     }
 
@@ -238,15 +292,28 @@ mod tests {
     #[test]
     fn other_layers_and_other_objects_have_lines_that_work() {
         let hh: (&str, &[u64]) = ("rec.weight_hh_l0", &[15, 5]);
-        let said = |found: Checkpoint| of_checkpoint(&found, &Named::new(Path::new("net.pt").into()), "");
+        let said =
+            |found: Checkpoint| of_checkpoint(&found, &Named::new(Path::new("net.pt").into()), "");
         let before = said(found(&[("inp.weight", &[5, 3]), hh, ("lin.weight", &[1, 5])]));
-        assert!(before.help.starts_with("\"inp\" is no layer that options declare"), "{}", before.help);
+        assert!(
+            before.help.starts_with("\"inp\" is no layer that options declare"),
+            "{}",
+            before.help
+        );
         assert_eq!(before.lines, ["cellc net.onnx -o net.rs"]);
         let convolved = said(found(&[("conv.weight", &[5, 3, 3]), hh]));
-        assert!(convolved.help.starts_with("\"conv.weight\" is a convolution, which no"), "{}", convolved.help);
+        assert!(
+            convolved.help.starts_with("\"conv.weight\" is a convolution, which no"),
+            "{}",
+            convolved.help
+        );
         let refused = vec!["argparse.Namespace".to_owned()];
         let objects = said(Checkpoint { refused, ..found(&[hh]) });
-        assert!(objects.help.contains("holds argparse.Namespace: weights_only=False"), "{}", objects.help);
+        assert!(
+            objects.help.contains("holds argparse.Namespace: weights_only=False"),
+            "{}",
+            objects.help
+        );
         assert!(objects.lines.join("\n").contains("weights_only=False)"));
     }
 

@@ -20,7 +20,9 @@ fn zip(names: &[&str]) -> Vec<u8> {
         files.extend(fixed(b"PK\x03\x04", 22, 2));
     }
     let number = |n: usize| (n as u32).to_le_bytes();
-    let end = [&b"PK\x05\x06"[..], &[0; 8], &number(directory.len()), &number(files.len()), &[0; 2]].concat();
+    let end =
+        [&b"PK\x05\x06"[..], &[0; 8], &number(directory.len()), &number(files.len()), &[0; 2]]
+            .concat();
     [files, directory, end].concat()
 }
 
@@ -77,7 +79,10 @@ fn content_says_what_a_file_is_whatever_its_name() {
         (b"\xef\xbb\xbf  <net>", Content::Xml),
         (b"\xff\xfe<\0n\0", Content::Xml),
         (b" <!DOCTYPE html><p>", Content::WebPage),
-        (b"\n{\"a\": {\"b\": 1}, \"c\\\"d\" : [\"e\"], \"f\"", Content::Json(vec!["a".into(), "c\\\"d".into()])),
+        (
+            b"\n{\"a\": {\"b\": 1}, \"c\\\"d\" : [\"e\"], \"f\"",
+            Content::Json(vec!["a".into(), "c\\\"d".into()]),
+        ),
         (&safetensors("{}"), Content::SafeTensors),
         (&safetensors("{\"__metadata__\":{}}")[..12], Content::CutSafeTensors(27, 12)),
         (ONNX, Content::Onnx),
@@ -122,8 +127,10 @@ fn content_says_what_a_file_is_whatever_its_name() {
             assert_eq!(Content::of(&path).unwrap(), *content, "{i} {name}");
             assert_eq!(
                 recognise(&path).is_ok(),
-                matches!(content, Content::Xml | Content::Onnx | Content::SafeTensors | Content::Json(_))
-                    || name == "a.xml" && *content == Content::Text,
+                matches!(
+                    content,
+                    Content::Xml | Content::Onnx | Content::SafeTensors | Content::Json(_)
+                ) || name == "a.xml" && *content == Content::Text,
                 "{i} {name}"
             );
         }
@@ -181,7 +188,11 @@ fn a_conversion_that_fails_compiles_nothing() {
     let files = Files::new();
     let script = files.said("amp.pt", zip(&["net/data.pkl", "net/constants.pkl"]));
     let lines: Vec<&str> = script.split("\n\n").nth(1).unwrap().lines().collect();
-    let in_shell = lines.join("\n").replace("pip install", "true").replace("python3", "false").replace("cellc", "echo");
+    let in_shell = lines
+        .join("\n")
+        .replace("pip install", "true")
+        .replace("python3", "false")
+        .replace("cellc", "echo");
     let shell = std::process::Command::new("sh").arg("-c").arg(in_shell).output();
     let output = shell.expect("a shell");
     assert!(!output.status.success() && output.stdout.is_empty(), "{script}");
@@ -214,9 +225,15 @@ fn lines_lead_to_the_output_that_was_asked_for() {
             assert!(said.ends_with(end) && !said.contains(".rs"), "{said}");
         }
         let piped = of(Path::new("standard input"), None);
-        assert!(piped.starts_with("error: \"standard input\" is ") && !piped.contains("(\"standard"), "{piped}");
+        assert!(
+            piped.starts_with("error: \"standard input\" is ") && !piped.contains("(\"standard"),
+            "{piped}"
+        );
         let folder = files.0.path().to_str().unwrap();
-        assert!(piped.contains("save what came through the pipe") || name == "saved_model.pb", "{piped}");
+        assert!(
+            piped.contains("save what came through the pipe") || name == "saved_model.pb",
+            "{piped}"
+        );
         assert!(!piped.contains(folder), "{piped}");
     }
 }
@@ -291,10 +308,14 @@ fn folders_and_files_of_no_format() {
 fn weights_beside_a_file_that_has_its_own_are_refused() {
     let files = Files::new();
     let weights = files.with("w.bin", "");
-    for (name, content) in [("a.nam", b"{\"architecture\": \"LSTM\"}".to_vec()), ("a.safetensors", safetensors("{}"))] {
+    for (name, content) in
+        [("a.nam", b"{\"architecture\": \"LSTM\"}".to_vec()), ("a.safetensors", safetensors("{}"))]
+    {
         let path = files.with(name, content);
         assert!(!recognise(&path).unwrap().weights_apart);
-        let said = read(&path, &ReadOptions::with_weights(Some(&weights), Wording::default())).unwrap_err().to_string();
+        let said = read(&path, &ReadOptions::with_weights(Some(&weights), Wording::default()))
+            .unwrap_err()
+            .to_string();
         assert!(said.contains("w.bin\", and \"") && said.contains("has its own weights"), "{said}");
     }
     assert!(recognise(&files.with("a.xml", "<net>")).unwrap().weights_apart);
@@ -312,7 +333,11 @@ fn pytorchs_weights_may_be_json() {
     assert!(recognise(&path).unwrap().weights_alone);
     let mut options = ReadOptions::default();
     let said = read(&path, &options).unwrap_err().to_string();
-    assert!(said.contains("(--head lin); an LSTM of 1 unit") && said.contains("(--cell lstm --prefix rec)"), "{said}");
+    assert!(
+        said.contains("(--head lin); an LSTM of 1 unit")
+            && said.contains("(--cell lstm --prefix rec)"),
+        "{said}"
+    );
     let mut keys = Keys::default();
     for (key, text) in [(Key::Cell, "lstm"), (Key::Prefix, "rec"), (Key::Head, "lin")] {
         keys.add(key, Some(KeyValue::parse(key, text).expect("a value of the key")));

@@ -73,7 +73,8 @@ fn number(bytes: &[u8], at: usize, len: usize) -> Option<usize> {
 #[cfg(test)]
 pub(super) fn model_of(codes: &[u8]) -> Vec<u8> {
     let word = |n: usize| (n as u32).to_le_bytes();
-    let mut bytes = [&word(16)[..], b"TFL3", &[8, 0, 8, 0, 0, 0, 4, 0], &word(8), &word(4)].concat();
+    let mut bytes =
+        [&word(16)[..], b"TFL3", &[8, 0, 8, 0, 0, 0, 4, 0], &word(8), &word(4)].concat();
     bytes.extend(word(codes.len()));
     let tables = bytes.len() + 4 * codes.len();
     for at in 0..codes.len() {
@@ -83,7 +84,10 @@ pub(super) fn model_of(codes: &[u8]) -> Vec<u8> {
     for code in codes {
         // the list of fields, then the table with fields 0 and 3
         bytes.extend([12, 0, 12, 0, 8, 0, 0, 0, 0, 0, 4, 0]);
-        bytes.extend([&word(12)[..], &word(usize::from(*code)), &word(usize::from((*code).min(127)))].concat());
+        bytes.extend(
+            [&word(12)[..], &word(usize::from(*code)), &word(usize::from((*code).min(127)))]
+                .concat(),
+        );
     }
     bytes
 }

@@ -199,7 +199,8 @@ keys! {
         name: "steps",
         valid: |_| "a whole number from 1: steps = 10",
         of: Some(Macro::is_sequence),
-        elsewhere: Some("steps are those of a sequence: gru_sequence!, rnn_sequence!, lstm_sequence!"),
+        elsewhere: Some("steps are those of a sequence: gru_sequence!, rnn_sequence!, \
+            lstm_sequence!"),
         in_files: Some(("sequence", "a whole number of steps from 1")),
     }
     Direction {
@@ -210,7 +211,8 @@ keys! {
             false => "forward, reverse or bidirectional: direction = reverse",
         },
         of: Some(|called| called.is_sequence() && called.family() != Family::Augru),
-        elsewhere: Some("a direction is that of a sequence: gru_sequence!, rnn_sequence!, lstm_sequence!"),
+        elsewhere: Some("a direction is that of a sequence: gru_sequence!, rnn_sequence!, \
+            lstm_sequence!"),
         in_files: Some(("direction", "forward, reverse or bidirectional")),
     }
     Layers {
@@ -290,7 +292,8 @@ keys! {
     ResetGate {
         name: "reset_gate",
         takes: Takes::Word(|| AppleResetGate::ALL.map(|gate| (gate.name(), gate.into())).into()),
-        valid: |_| "before_mat_mul, after_mat_mul or after_mat_mul_outer_bias: reset_gate = after_mat_mul",
+        valid: |_| "before_mat_mul, after_mat_mul or after_mat_mul_outer_bias: reset_gate = \
+            after_mat_mul",
         of: Some(Macro::is_apple),
         elsewhere: IN_APPLES,
     }
@@ -310,14 +313,16 @@ keys! {
     Dim {
         name: "dim",
         takes: Takes::Dims,
-        valid: |_| "a list of names that an ONNX model has for sizes, and these: dim = [\"batch=1\"]",
+        valid: |_| "a list of names that an ONNX model has for sizes, and these: dim = \
+            [\"batch=1\"]",
         of: Some(|called| !called.is_apple()),
         sets: Some(|options, value| set(&mut options.bindings.dims, value)),
     }
     Const {
         name: "const",
         takes: Takes::Constants,
-        valid: |_| "a list of names of inputs, and the number that every element is: const = [\"sr=16000\"]",
+        valid: |_| "a list of names of inputs, and the number that every element is: const = \
+            [\"sr=16000\"]",
         of: Some(|called| !called.is_apple()),
         sets: Some(|options, value| set(&mut options.bindings.constants, value)),
     }
@@ -362,12 +367,14 @@ keys! {
             _ => "the letters r, z and n: gate_order = rzn",
         },
         of: Some(|called| matches!(called.family(), Family::Gru | Family::Lstm) && !called.is_apple()),
-        in_files: Some(("gate_order", "the letters i, f, c and o of an LSTM, r, z and n of a GRU: ifco, rzn")),
+        in_files: Some(("gate_order", "the letters i, f, c and o of an LSTM, r, z and n of a GRU: \
+            ifco, rzn")),
     }
     Isa {
         name: "isa",
         takes: Takes::Isas,
-        valid: |_| "a list of instruction sets in addition to the generic one: isa = [avx2, avx512]",
+        valid: |_| "a list of instruction sets in addition to the generic one: isa = [avx2, \
+            avx512]",
         sets: Some(|options, value| options.machine.isas = FromValue::of(value)),
     }
     Target {
@@ -418,7 +425,8 @@ keys! {
     PrecisionOf {
         name: "precision_of",
         takes: Takes::PrecisionOf,
-        valid: |_| "a list of layers and their precisions: precision_of = [\"head=f32\", \"gru=int16\"]",
+        valid: |_| "a list of layers and their precisions: precision_of = [\"head=f32\", \
+            \"gru=int16\"]",
         sets: Some(|options, value| set(&mut options.numerics.precision_of, value)),
     }
     Threads {

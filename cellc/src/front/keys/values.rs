@@ -113,19 +113,35 @@ impl KeyValue {
             Takes::Size => text.parse().ok().filter(|&size: &usize| size > 0).map(Value::Size),
             Takes::Switch => text.parse().ok().map(Value::Switch),
             Takes::Bound => {
-                let number = text.parse().ok().filter(|n: &f32| n.is_finite() && is_clip(*n) && !underflows(text, *n));
+                let number = text
+                    .parse()
+                    .ok()
+                    .filter(|n: &f32| n.is_finite() && is_clip(*n) && !underflows(text, *n));
                 number.map(Value::Number)
             }
-            Takes::Word(words) => words().into_iter().find(|(word, _)| *word == text).map(|(_, value)| value),
+            Takes::Word(words) => {
+                words().into_iter().find(|(word, _)| *word == text).map(|(_, value)| value)
+            }
             Takes::Activations => Some(Value::Activations(activations(text)?)),
             Takes::Activation => match activations(text)?[..] {
                 [activation] => Some(Value::Activation(activation)),
-                ref list => return Err(format!("{} activations are given; {}", list.len(), key.valid_in_files())),
+                ref list => {
+                    return Err(format!(
+                        "{} activations are given; {}",
+                        list.len(),
+                        key.valid_in_files()
+                    ));
+                }
             },
             Takes::GateOrder => GateOrder::new(text).map(Value::GateOrder),
             Takes::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
             // files have no keys with these kinds of values
-            Takes::Path | Takes::Isas | Takes::PrecisionOf | Takes::Dims | Takes::Constants | Takes::Threads => None,
+            Takes::Path
+            | Takes::Isas
+            | Takes::PrecisionOf
+            | Takes::Dims
+            | Takes::Constants
+            | Takes::Threads => None,
         };
         value.map(Self).ok_or_else(|| key.valid_in_files().to_owned())
     }
@@ -150,7 +166,9 @@ fn activations(text: &str) -> Result<Vec<Activation>, String> {
         part.push(c);
     }
     parts.push(part);
-    let one = |text: &String| text.trim().parse::<Activation>().map_err(|why| format!("{}: {why}", quoted(text)));
+    let one = |text: &String| {
+        text.trim().parse::<Activation>().map_err(|why| format!("{}: {why}", quoted(text)))
+    };
     parts.iter().map(one).collect()
 }
 
@@ -163,7 +181,9 @@ impl fmt::Display for Value {
             Self::Number(number) => write!(f, "{number:?}"),
             Self::Direction(direction) => f.write_str(direction.name()),
             Self::Activation(activation) => write!(f, "{activation}"),
-            Self::Activations(list) => f.write_str(&list.iter().map(|a| a.label()).collect::<Vec<_>>().join(", ")),
+            Self::Activations(list) => {
+                f.write_str(&list.iter().map(|a| a.label()).collect::<Vec<_>>().join(", "))
+            }
             Self::GateOrder(order) => f.write_str(&order.letters()),
             Self::LstmGateOrder(order) => f.write_str(order.name()),
             Self::AppleResetGate(gate) => f.write_str(gate.name()),

@@ -10,7 +10,8 @@ use crate::front::keys::{Key, Keys, Spanned};
 use crate::front::layout::{Framework, Wanted, layout};
 use crate::front::weights::Baked;
 use crate::model::{
-    Activation, Cell, CellKind, Coupled, Direction, Family, LedgerEntry, Op, ResetGate, Tensor, ValueId, WeightLayout,
+    Activation, Cell, CellKind, Coupled, Direction, Family, LedgerEntry, Op, ResetGate, Tensor,
+    ValueId, WeightLayout,
 };
 
 /// A declaration of recurrent layers, not yet validated.
@@ -139,7 +140,10 @@ impl Declared {
         let framework = self.framework();
         if framework == Framework::OpenVino || self.weights.is_some() {
             // constant weights were converted to OpenVINO's layout
-            return WeightLayout::new(wanted.kind, self.keys.value(Key::WeightsFormat).unwrap_or_default());
+            return WeightLayout::new(
+                wanted.kind,
+                self.keys.value(Key::WeightsFormat).unwrap_or_default(),
+            );
         }
         let biases = framework.bias_tensors(wanted).last().copied().unwrap_or_default();
         layout(framework, wanted, biases).expect("Apple has the cell that it declares")
@@ -147,7 +151,12 @@ impl Declared {
 
     /// Sets the keys implied by `framework`, and refuses values without support in it. `origin`:
     /// the place of the weights.
-    pub(crate) fn computed_as_by(&mut self, framework: Framework, origin: &Origin, wording: Wording) -> Diagnostics {
+    pub(crate) fn computed_as_by(
+        &mut self,
+        framework: Framework,
+        origin: &Origin,
+        wording: Wording,
+    ) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let name = framework.name();
         if framework == Framework::PyTorch && self.family == Family::Gru {
@@ -155,11 +164,14 @@ impl Declared {
                 Some(Spanned { value: false, origin }) => {
                     let name = Key::LinearBeforeReset.worded(wording);
                     let found = format!("{name} is false, and PyTorch's GRU computes it as true");
-                    let problem = Diagnostic::error(origin, found).valid("linear_before_reset = true");
+                    let problem =
+                        Diagnostic::error(origin, found).valid("linear_before_reset = true");
                     problems.push(problem.help("or leave it out: it is known"));
                 }
                 Some(_) => {}
-                None => self.keys.set(Key::LinearBeforeReset, Spanned { value: true, origin: origin.clone() }),
+                None => self
+                    .keys
+                    .set(Key::LinearBeforeReset, Spanned { value: true, origin: origin.clone() }),
             }
         }
         if matches!(framework, Framework::OpenVino | Framework::Onnx) {
@@ -172,8 +184,10 @@ impl Declared {
             }
         }
         if let Some(origin) = self.keys.origin(Key::WeightsFormat) {
-            let found =
-                format!("{} is given, and the order of {name}'s gates is known", Key::WeightsFormat.worded(wording));
+            let found = format!(
+                "{} is given, and the order of {name}'s gates is known",
+                Key::WeightsFormat.worded(wording)
+            );
             problems.push(Diagnostic::error(origin.clone(), found).help("leave it out"));
         }
         problems
@@ -200,7 +214,12 @@ impl Declared {
 
     /// Adds one layer with the input `x`, of shape `[N, I]` or `[N, T, I]`. Its weights are those
     /// of the first declared layer.
-    pub(in crate::front) fn layer(&self, graph: &mut Graph, place: LayerPlace, x: ValueId) -> LayerOutputs {
+    pub(in crate::front) fn layer(
+        &self,
+        graph: &mut Graph,
+        place: LayerPlace,
+        x: ValueId,
+    ) -> LayerOutputs {
         let name = &self.name.origin;
         let hidden = &self.hidden_size;
         let sequence = self.steps();
@@ -218,15 +237,19 @@ impl Declared {
         };
         let in_stack = matches!(place, LayerPlace::InStack(_));
         let weights = self.weights.as_ref().and_then(|said| said.value.layers.first());
-        let state_names: &[(&str, &'static str)] =
-            if kind.has_cell_state() { &[("h", "h_out"), ("c", "c_out")] } else { &[("h", "h_out")] };
+        let state_names: &[(&str, &'static str)] = if kind.has_cell_state() {
+            &[("h", "h_out"), ("c", "c_out")]
+        } else {
+            &[("h", "h_out")]
+        };
 
         let mut inputs = vec![x];
         for (i, (state, _)) in state_names.iter().enumerate() {
             let shape = state_shape.clone();
             // every row starts with the same state
             let initial = weights.and_then(|weights| weights.initial.get(i)).map(|row| {
-                let values: Vec<f32> = (0..batch * row.len()).map(|at| row.get_f32(at % row.len())).collect();
+                let values: Vec<f32> =
+                    (0..batch * row.len()).map(|at| row.get_f32(at % row.len())).collect();
                 Tensor::from_f32(shape.clone(), &values).expect("a state for every unit")
             });
             inputs.push(if self.is_apples {
@@ -256,7 +279,10 @@ impl Declared {
         match weights {
             Some(weights) => {
                 let constants = weights.tensors();
-                inputs.extend(constants.map(|(name_of, tensor)| graph.constant(&numbered(name_of), tensor, name)));
+                inputs.extend(
+                    constants
+                        .map(|(name_of, tensor)| graph.constant(&numbered(name_of), tensor, name)),
+                );
             }
             None => inputs.extend(self.weights_at_run_time(graph, &cell, numbered)),
         }
@@ -289,11 +315,19 @@ impl Declared {
     }
 
     /// Inputs for the weights: W, R, the biases, and the peepholes of a cell that has peepholes.
-    fn weights_at_run_time(&self, graph: &mut Graph, cell: &Cell, numbered: impl Fn(&str) -> String) -> Vec<ValueId> {
+    fn weights_at_run_time(
+        &self,
+        graph: &mut Graph,
+        cell: &Cell,
+        numbered: impl Fn(&str) -> String,
+    ) -> Vec<ValueId> {
         let hidden = &self.hidden_size;
         let rows = hidden.value.saturating_mul(cell.kind.gates());
-        let directions = self.steps().filter(|_| cell.layout.directions).map(|_| self.direction().count());
-        let shaped = |shape: &[usize]| directions.into_iter().chain(shape.iter().copied()).collect::<Vec<_>>();
+        let directions =
+            self.steps().filter(|_| cell.layout.directions).map(|_| self.direction().count());
+        let shaped = |shape: &[usize]| {
+            directions.into_iter().chain(shape.iter().copied()).collect::<Vec<_>>()
+        };
         let input_size = self.input_size.value;
         let ([w, r], biases) = self.framework().tensor_names();
         let [w, r] = [w, r].map(|name| numbered(&name.to_lowercase()));
@@ -306,13 +340,19 @@ impl Declared {
             inputs.push(graph.input(&numbered(&name.to_lowercase()), shape, &hidden.origin));
         }
         if cell.peepholes {
-            inputs.push(graph.input(&numbered("p"), shaped(&[hidden.value.saturating_mul(3)]), &hidden.origin));
+            inputs.push(graph.input(
+                &numbered("p"),
+                shaped(&[hidden.value.saturating_mul(3)]),
+                &hidden.origin,
+            ));
         }
         inputs
     }
 
     fn ledger(&self, cell: &Cell) -> Vec<LedgerEntry> {
-        let list = |activations: &[Activation]| activations.iter().map(|a| a.label()).collect::<Vec<_>>().join(", ");
+        let list = |activations: &[Activation]| {
+            activations.iter().map(|a| a.label()).collect::<Vec<_>>().join(", ")
+        };
         let entry = |key: Key, taken: String| entry(&self.keys, key, taken);
         let clip = self.keys.get::<f32>(Key::Clip).map(|said| said.with(said.value.to_string()));
         let activations = self.activations().map(|said| said.with(list(&said.value)));
@@ -320,11 +360,18 @@ impl Declared {
         let mut ledger = vec![
             given("hidden_size", Some(hidden_size), cell.hidden_size.to_string()),
             given("activations", activations, list(&cell.activations)),
-            given("clip", clip, cell.clip.map_or("no clipping".to_owned(), |bound| bound.to_string())),
+            given(
+                "clip",
+                clip,
+                cell.clip.map_or("no clipping".to_owned(), |bound| bound.to_string()),
+            ),
         ];
         match cell.kind.reset_gate() {
-            Some(_) if self.is_apples => ledger.extend(apple::ledger(&self.keys).map(|(key, taken)| entry(key, taken))),
-            Some(reset) => ledger.push(entry(Key::LinearBeforeReset, (reset == ResetGate::AfterMatMul).to_string())),
+            Some(_) if self.is_apples => {
+                ledger.extend(apple::ledger(&self.keys).map(|(key, taken)| entry(key, taken)))
+            }
+            Some(reset) => ledger
+                .push(entry(Key::LinearBeforeReset, (reset == ResetGate::AfterMatMul).to_string())),
             None => {}
         }
         if self.steps().is_some() {
@@ -340,7 +387,9 @@ impl Declared {
         if let Some(Spanned { value: Baked { taken, file, .. }, origin }) = &self.weights
             && !taken.is_empty()
         {
-            let file = file.as_ref().map(|file| Spanned { value: file.name.clone(), origin: origin.clone() });
+            let file = file
+                .as_ref()
+                .map(|file| Spanned { value: file.name.clone(), origin: origin.clone() });
             ledger.push(given("weights", file, taken.clone()));
         }
         ledger
@@ -353,6 +402,7 @@ fn entry(keys: &Keys, key: Key, taken: String) -> LedgerEntry {
 }
 
 fn given(attribute: &str, said: Option<Spanned<String>>, taken: String) -> LedgerEntry {
-    let (given, origin) = said.map_or((None, Origin::Unknown), |said| (Some(said.value), said.origin));
+    let (given, origin) =
+        said.map_or((None, Origin::Unknown), |said| (Some(said.value), said.origin));
     LedgerEntry { attribute: attribute.to_owned(), given, taken, origin }
 }

@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use super::weights::CellWeights;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::model::{BiasPart, CellKind, ElementType, LstmGateOrder, ResetGate, Tensor, WeightLayout, shape_text};
+use crate::model::{
+    BiasPart, CellKind, ElementType, LstmGateOrder, ResetGate, Tensor, WeightLayout, shape_text,
+};
 
 /// The framework of the weights: determines the order of gates, the orientation of matrices, and
 /// the biases.
@@ -101,7 +103,9 @@ impl Framework {
             Self::OpenVino | Self::Onnx => (["W", "R"], &["B"]),
             Self::PyTorch => (["weight_ih", "weight_hh"], &["bias_ih", "bias_hh"]),
             Self::Keras => (["kernel", "recurrent_kernel"], &["bias"]),
-            Self::Apple => (["input_hidden_weight", "hidden_hidden_weight"], &["bias", "input_bias"]),
+            Self::Apple => {
+                (["input_hidden_weight", "hidden_hidden_weight"], &["bias", "input_bias"])
+            }
         }
     }
 }
@@ -212,7 +216,9 @@ pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Opt
     };
     let mut parts = Vec::new();
     for (gate, place) in gates.iter().enumerate() {
-        let of_gate = |first: Option<BiasPart>| first.map(|first| BiasPart { part: first.part + place, ..first });
+        let of_gate = |first: Option<BiasPart>| {
+            first.map(|first| BiasPart { part: first.part + place, ..first })
+        };
         let both = [of_gate(of_input), of_gate(of_recurrence)];
         if after && gate == 2 && !outer_bias {
             parts.extend(both.map(|part| part.into_iter().collect()));
@@ -224,7 +230,8 @@ pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Opt
         parts.push(Vec::new());
     }
     let directions = matches!(framework, Framework::OpenVino | Framework::Onnx);
-    let peepholes = framework.peephole_places().and_then(|places| places.try_into().ok()).unwrap_or([0, 1, 2]);
+    let peepholes =
+        framework.peephole_places().and_then(|places| places.try_into().ok()).unwrap_or([0, 1, 2]);
     Some(WeightLayout { gates, biases: parts, peepholes, directions })
 }
 
@@ -234,10 +241,15 @@ pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Opt
 /// # Errors
 /// If a tensor has another shape or no floating point elements, or the framework has no such cell;
 /// every such tensor is named.
-pub(crate) fn convert(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Result<CellWeights, Diagnostics> {
+pub(crate) fn convert(
+    framework: Framework,
+    wanted: Wanted,
+    sets: &[WeightSet],
+) -> Result<CellWeights, Diagnostics> {
     let Wanted { kind, hidden_size, input_size: input, .. } = wanted;
     let places = wanted.places(framework).ok_or_else(|| {
-        let found = format!("{} has no {} whose weights could be read", framework.name(), kind.op_name());
+        let found =
+            format!("{} has no {} whose weights could be read", framework.name(), kind.op_name());
         Diagnostics(vec![Diagnostic::error(Origin::Unknown, found)])
     })?;
     // the sizes are unchecked up to here, so products saturate
@@ -245,7 +257,8 @@ pub(crate) fn convert(framework: Framework, wanted: Wanted, sets: &[WeightSet]) 
     let mut problems = Diagnostics::default();
     if hidden_size == 0 || input == 0 {
         problems.push(
-            Diagnostic::error(Origin::Unknown, format!("{hidden_size} states and {input} inputs")).valid("1 or more"),
+            Diagnostic::error(Origin::Unknown, format!("{hidden_size} states and {input} inputs"))
+                .valid("1 or more"),
         );
     }
     for set in sets {
@@ -257,8 +270,11 @@ pub(crate) fn convert(framework: Framework, wanted: Wanted, sets: &[WeightSet]) 
         if let Some(peepholes) = &set.peepholes {
             check(peepholes, &[hidden_size.saturating_mul(3)], &mut problems);
             if framework.peephole_places().is_none() || kind != CellKind::Lstm {
-                let found = format!("peepholes are given for {} of {}", kind.op_name(), framework.name());
-                problems.push(Diagnostic::error(Origin::Unknown, found).help("it has none: leave them out"));
+                let found =
+                    format!("peepholes are given for {} of {}", kind.op_name(), framework.name());
+                problems.push(
+                    Diagnostic::error(Origin::Unknown, found).help("it has none: leave them out"),
+                );
             }
         }
     }
@@ -277,10 +293,19 @@ pub(crate) fn convert(framework: Framework, wanted: Wanted, sets: &[WeightSet]) 
     let w = matrix(|set| &set.w, input);
     let r = matrix(|set| &set.r, hidden_size);
     let b = biases(framework, wanted, sets);
-    let p = framework.peephole_places().filter(|_| sets.iter().all(|set| set.peepholes.is_some())).map(|places| {
-        let tensors: Vec<&Tensor> = sets.iter().filter_map(|set| Some(&set.peepholes.as_ref()?.tensor)).collect();
-        blocks(&tensors, hidden_size, &places, with_directions(wanted, sets.len(), &[3 * hidden_size]))
-    });
+    let p = framework
+        .peephole_places()
+        .filter(|_| sets.iter().all(|set| set.peepholes.is_some()))
+        .map(|places| {
+            let tensors: Vec<&Tensor> =
+                sets.iter().filter_map(|set| Some(&set.peepholes.as_ref()?.tensor)).collect();
+            blocks(
+                &tensors,
+                hidden_size,
+                &places,
+                with_directions(wanted, sets.len(), &[3 * hidden_size]),
+            )
+        });
     Ok(CellWeights { w, r, b, p, initial: Vec::new() })
 }
 
@@ -298,14 +323,22 @@ pub(super) fn check(named: &Named, shape: &[usize], problems: &mut Diagnostics) 
     let len = shape.iter().fold(1usize, |len, &size| len.saturating_mul(size));
     if *flat && tensor.len() != len {
         let found = format!("`{name}` has {} values", tensor.len());
-        problems.push(Diagnostic::error(Origin::Unknown, found).valid(format!("{len} values, {}", shape_text(shape))));
+        problems.push(
+            Diagnostic::error(Origin::Unknown, found)
+                .valid(format!("{len} values, {}", shape_text(shape))),
+        );
     } else if !*flat && tensor.shape() != shape {
         let found = format!("`{name}` has the shape {}", shape_text(tensor.shape()));
         problems.push(Diagnostic::error(Origin::Unknown, found).valid(shape_text(shape)));
     }
 }
 
-fn check_biases(framework: Framework, wanted: Wanted, biases: &[Named], problems: &mut Diagnostics) {
+fn check_biases(
+    framework: Framework,
+    wanted: Wanted,
+    biases: &[Named],
+    problems: &mut Diagnostics,
+) {
     let (kind, hidden_size) = (wanted.kind, wanted.hidden_size);
     let rows = kind.gates().saturating_mul(hidden_size);
     let after = kind.reset_gate() == Some(ResetGate::AfterMatMul);
@@ -353,7 +386,13 @@ fn blocks(tensors: &[&Tensor], len: usize, places: &[usize], shape: Vec<usize>) 
 }
 
 /// `[columns, gates * hidden]` turned into rows, gates in their places.
-fn transposed(tensors: &[&Tensor], hidden_size: usize, columns: usize, places: &[usize], shape: Vec<usize>) -> Tensor {
+fn transposed(
+    tensors: &[&Tensor],
+    hidden_size: usize,
+    columns: usize,
+    places: &[usize],
+    shape: Vec<usize>,
+) -> Tensor {
     let rows = places.len() * hidden_size;
     let mut bytes = Vec::with_capacity(4 * tensors.len() * rows * columns);
     for tensor in tensors {
@@ -375,7 +414,8 @@ pub(super) fn in_f32(tensor: &Tensor) -> Tensor {
 
 fn of_f32(bytes: Vec<u8>, shape: Vec<usize>) -> Tensor {
     let len = bytes.len();
-    Tensor::new(shape, ElementType::F32, Arc::new(bytes), 0..len).expect("as many values as the shape has")
+    Tensor::new(shape, ElementType::F32, Arc::new(bytes), 0..len)
+        .expect("as many values as the shape has")
 }
 
 /// B; each part is a sum given by the layout.
@@ -389,10 +429,13 @@ fn biases(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Tensor {
     }
     let mut bytes = Vec::with_capacity(4 * sets.len() * len);
     for set in sets {
-        let layout = layout(framework, wanted, set.biases.len()).expect("a framework that has the cell");
+        let layout =
+            layout(framework, wanted, set.biases.len()).expect("a framework that has the cell");
         for part in &layout.biases {
             for i in 0..hidden_size {
-                let terms = part.iter().map(|of| set.biases[of.tensor].tensor.get_f32(of.part * hidden_size + i));
+                let terms = part
+                    .iter()
+                    .map(|of| set.biases[of.tensor].tensor.get_f32(of.part * hidden_size + i));
                 bytes.extend(terms.reduce(|sum, term| sum + term).unwrap_or(0.0).to_le_bytes());
             }
         }

@@ -27,7 +27,8 @@ const TOLERANCE: f64 = 3e-6;
 
 fn file(name: &str) -> TensorFile {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/frameworks");
-    safetensors::read(&folder.join(format!("{name}.safetensors"))).unwrap_or_else(|e| panic!("{name}: {e}"))
+    safetensors::read(&folder.join(format!("{name}.safetensors")))
+        .unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 fn tensor(file: &TensorFile, name: &str) -> Option<Tensor> {
@@ -67,7 +68,13 @@ const CASES: [Case; 22] = [
 ];
 
 /// The tensors of one layer and direction under the names that its framework has for them.
-fn set(file: &TensorFile, framework: Framework, kind: CellKind, layer: usize, direction: usize) -> WeightSet {
+fn set(
+    file: &TensorFile,
+    framework: Framework,
+    kind: CellKind,
+    layer: usize,
+    direction: usize,
+) -> WeightSet {
     let name_of = |name: &str| match framework {
         Framework::PyTorch => {
             let reverse = if direction == 1 { "_reverse" } else { "" };
@@ -110,7 +117,10 @@ fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: us
         Spanned::unplaced(input_size),
     );
     declared.keys.set(Key::Batch, Spanned::unplaced(N));
-    declared.keys.set(Key::LinearBeforeReset, Spanned::unplaced(kind.reset_gate() == Some(ResetGate::AfterMatMul)));
+    declared.keys.set(
+        Key::LinearBeforeReset,
+        Spanned::unplaced(kind.reset_gate() == Some(ResetGate::AfterMatMul)),
+    );
     if weights.p.is_some() {
         declared.keys.set(Key::Peepholes, Spanned::unplaced(true));
     } else {
@@ -126,13 +136,19 @@ fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: us
 /// Everything that a model gives.
 fn run(declared: &Declared, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
     assert_eq!(declared.problems(Wording::default()).0, []);
-    let (model, _) = validate(&declared.model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let (model, _) =
+        validate(&declared.model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let variables = crate::reference::initial_variables(&model);
     reference(&model, inputs, &variables).results
 }
 
 /// What a layer gives: y `[N, T, D*H]` and the states `[N, D, H]`.
-fn outputs(declared: &Declared, directions: usize, x: &[f64], states: &[Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
+fn outputs(
+    declared: &Declared,
+    directions: usize,
+    x: &[f64],
+    states: &[Vec<f64>],
+) -> (Vec<f64>, Vec<Vec<f64>>) {
     let inputs = |x: Vec<f64>, states: &[Vec<f64>]| [vec![x], states.to_vec()].concat();
     if declared.steps().is_some() {
         let mut results = run(declared, &inputs(x.to_vec(), states)).into_iter();
@@ -164,16 +180,21 @@ fn error(got: &[f64], wanted: &Tensor) -> f64 {
 
 /// The largest difference from what the framework computed, the weights changed by `change` after
 /// they were put in order.
-fn difference((name, framework, kind, layers, directions): Case, change: impl Fn(&mut CellWeights)) -> f64 {
+fn difference(
+    (name, framework, kind, layers, directions): Case,
+    change: impl Fn(&mut CellWeights),
+) -> f64 {
     let file = file(name);
     let get = |name: &str| tensor(&file, name);
     let mut x = values(&get("x").expect("x"));
     let mut last_states = [Vec::new(), Vec::new()];
     for l in 0..layers {
-        let sets: Vec<WeightSet> = (0..directions).map(|d| set(&file, framework, kind, l, d)).collect();
+        let sets: Vec<WeightSet> =
+            (0..directions).map(|d| set(&file, framework, kind, l, d)).collect();
         let input_size = if l == 0 { I } else { directions * H };
         let sequence = sets[0].peepholes.is_none();
-        let mut weights = convert(framework, wanted(kind, input_size, sequence), &sets).expect("weights that fit");
+        let mut weights = convert(framework, wanted(kind, input_size, sequence), &sets)
+            .expect("weights that fit");
         change(&mut weights);
         let mut declared = layer(kind, input_size, weights, directions);
         if name.ends_with("relu") {
@@ -194,9 +215,13 @@ fn difference((name, framework, kind, layers, directions): Case, change: impl Fn
     let mut largest = error(&x, &get("y").expect("y"));
     for (all, name) in last_states.iter().zip(["hn", "cn"]) {
         let Some(given) = get(name) else { continue };
-        let of =
-            |n: usize| all.iter().flat_map(|layer| layer[n * directions * H..][..directions * H].to_vec()).collect();
-        largest = largest.max(error(&(0..N).flat_map::<Vec<f64>, _>(of).collect::<Vec<f64>>(), &given));
+        let of = |n: usize| {
+            all.iter()
+                .flat_map(|layer| layer[n * directions * H..][..directions * H].to_vec())
+                .collect()
+        };
+        largest =
+            largest.max(error(&(0..N).flat_map::<Vec<f64>, _>(of).collect::<Vec<f64>>(), &given));
     }
     largest
 }
@@ -242,12 +267,17 @@ fn any_other_order_of_gates_is_noticed() {
                     let matrix = if of == 0 { &mut weights.w } else { &mut weights.r };
                     *matrix = exchanged(matrix, gates, [a, b]);
                 });
-                assert!(difference > 1e-3, "{}: gates {a} and {b} of matrix {of}: {difference:e}", case.0);
+                assert!(
+                    difference > 1e-3,
+                    "{}: gates {a} and {b} of matrix {of}: {difference:e}",
+                    case.0
+                );
             }
         }
         let (parts, zero) = (case.2.bias_parts(), case.0.ends_with("without_bias"));
         for (a, b) in (0..parts).flat_map(|b| (0..b).map(move |a| (a, b))).filter(|_| !zero) {
-            let difference = difference(case, |weights| weights.b = exchanged(&weights.b, parts, [a, b]));
+            let difference =
+                difference(case, |weights| weights.b = exchanged(&weights.b, parts, [a, b]));
             assert!(difference > 1e-3, "{}: biases {a} and {b}: {difference:e}", case.0);
         }
         if case.0.ends_with("peepholes") {
@@ -265,12 +295,21 @@ fn any_other_order_of_gates_is_noticed() {
 fn rows_of_apple(named: &Named, from: [usize; 3]) -> Named {
     let tensor = &named.tensor;
     let len = tensor.len() / 3;
-    let all: Vec<f32> = from.iter().flat_map(|&g| (g * len..(g + 1) * len).map(|i| tensor.get_f32(i))).collect();
-    Named { tensor: Tensor::from_f32(tensor.shape().to_vec(), &all).expect("as many values"), ..named.clone() }
+    let all: Vec<f32> =
+        from.iter().flat_map(|&g| (g * len..(g + 1) * len).map(|i| tensor.get_f32(i))).collect();
+    Named {
+        tensor: Tensor::from_f32(tensor.shape().to_vec(), &all).expect("as many values"),
+        ..named.clone()
+    }
 }
 
 /// What Apple's operation gives, time in front, for x and h0 of a file.
-fn apple(file: &TensorFile, gate: AppleResetGate, set: WeightSet, output_sequence: bool) -> Vec<Vec<f64>> {
+fn apple(
+    file: &TensorFile,
+    gate: AppleResetGate,
+    set: WeightSet,
+    output_sequence: bool,
+) -> Vec<Vec<f64>> {
     let outer_bias = gate == AppleResetGate::AfterMatMulOuterBias;
     let wanted = Wanted { outer_bias, ..wanted(CellKind::Gru(gate.place()), I, true) };
     let weights = convert(Framework::Apple, wanted, &[set]).expect("weights that fit");
@@ -311,26 +350,46 @@ fn apples_three_places_of_the_reset_gate() {
     // before the product: Keras' z, r, n without reset_after
     let keras = file("keras_gru_reset_before");
     let given = set(&keras, Framework::Keras, BEFORE, 0, 0);
-    let in_order = convert(Framework::Keras, wanted(BEFORE, I, false), &[given]).expect("weights that fit");
-    let of =
-        |tensor: &Tensor| rows_of_apple(&Named { name: String::new(), tensor: tensor.clone(), flat: false }, [1, 2, 0]);
-    let before = WeightSet { w: of(&in_order.w), r: of(&in_order.r), biases: vec![of(&in_order.b)], peepholes: None };
+    let in_order =
+        convert(Framework::Keras, wanted(BEFORE, I, false), &[given]).expect("weights that fit");
+    let of = |tensor: &Tensor| {
+        rows_of_apple(
+            &Named { name: String::new(), tensor: tensor.clone(), flat: false },
+            [1, 2, 0],
+        )
+    };
+    let before = WeightSet {
+        w: of(&in_order.w),
+        r: of(&in_order.r),
+        biases: vec![of(&in_order.b)],
+        peepholes: None,
+    };
     assert_is_apples(&keras, &apple(&keras, AppleResetGate::BeforeMatMul, before, true), true);
 
     // after it, the recurrent bias outside: PyTorch's whose recurrent bias of the candidate is
     // zero, as only the sum is known
     let outer = file("pytorch_gru_outer_bias");
     let given = set(&outer, Framework::PyTorch, AFTER, 0, 0);
-    let sum: Vec<f32> =
-        (0..3 * H).map(|i| given.biases[0].tensor.get_f32(i) + given.biases[1].tensor.get_f32(i)).collect();
-    let sum = Named { tensor: Tensor::from_f32(vec![3 * H], &sum).expect("a bias"), ..given.biases[0].clone() };
-    let only = WeightSet { w: turned(&given.w), r: turned(&given.r), biases: vec![turned(&sum)], peepholes: None };
+    let sum: Vec<f32> = (0..3 * H)
+        .map(|i| given.biases[0].tensor.get_f32(i) + given.biases[1].tensor.get_f32(i))
+        .collect();
+    let sum = Named {
+        tensor: Tensor::from_f32(vec![3 * H], &sum).expect("a bias"),
+        ..given.biases[0].clone()
+    };
+    let only = WeightSet {
+        w: turned(&given.w),
+        r: turned(&given.r),
+        biases: vec![turned(&sum)],
+        peepholes: None,
+    };
     let results = apple(&outer, AppleResetGate::AfterMatMulOuterBias, only.clone(), true);
     assert_is_apples(&outer, &results, true);
     // and no other place gives that
     for gate in [AppleResetGate::BeforeMatMul, AppleResetGate::AfterMatMul] {
         let other = apple(&outer, gate, only.clone(), true);
-        let difference = other[0].iter().zip(&results[0]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let difference =
+            other[0].iter().zip(&results[0]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(difference > 1e-3, "{}: {difference:e}", gate.name());
     }
 }
@@ -343,8 +402,14 @@ fn values_move_and_only_biases_are_added() {
         let tensor = Tensor::from_f32(shape, &values).expect("as many values");
         Named { name: name.to_owned(), tensor, flat: false }
     };
-    let wanted =
-        |kind| Wanted { kind, hidden_size: 1, input_size: 2, sequence: false, outer_bias: false, gate_order: None };
+    let wanted = |kind| Wanted {
+        kind,
+        hidden_size: 1,
+        input_size: 2,
+        sequence: false,
+        outer_bias: false,
+        gate_order: None,
+    };
     let f32s = |tensor: &Tensor| (0..tensor.len()).map(|i| tensor.get_f32(i)).collect::<Vec<_>>();
 
     let set = WeightSet {
@@ -354,7 +419,8 @@ fn values_move_and_only_biases_are_added() {
         peepholes: None,
     };
     // Keras: i, f, c, o in columns
-    let weights = convert(Framework::Keras, wanted(CellKind::Lstm), &[set]).expect("weights that fit");
+    let weights =
+        convert(Framework::Keras, wanted(CellKind::Lstm), &[set]).expect("weights that fit");
     assert_eq!(f32s(&weights.w), [1.0, 5.0, 0.0, 4.0, 2.0, 6.0, 3.0, 7.0]);
     assert_eq!(f32s(&weights.r), [101.0, 100.0, 102.0, 103.0]);
     assert_eq!(f32s(&weights.b), [11.0, 10.0, 12.0, 13.0]);
@@ -372,9 +438,14 @@ fn values_move_and_only_biases_are_added() {
     assert_eq!(f32s(&weights.b), [1001.0 + 1.25, 1000.0 + 0.25, 2.25, 1002.0]);
 
     // what stands as it should is not copied
-    let rnn = WeightSet { w: named("w", vec![1, 2], 0.0), r: named("r", vec![1, 1], 0.0), biases: Vec::new(), ..set };
-    let weights =
-        convert(Framework::Onnx, wanted(CellKind::Rnn), std::slice::from_ref(&rnn)).expect("weights that fit");
+    let rnn = WeightSet {
+        w: named("w", vec![1, 2], 0.0),
+        r: named("r", vec![1, 1], 0.0),
+        biases: Vec::new(),
+        ..set
+    };
+    let weights = convert(Framework::Onnx, wanted(CellKind::Rnn), std::slice::from_ref(&rnn))
+        .expect("weights that fit");
     assert_eq!(weights.w.place(), rnn.w.tensor.place());
     assert_eq!(weights.b, Tensor::from_f32(vec![1], &[0.0]).expect("one zero"));
 }
@@ -385,7 +456,11 @@ fn what_does_not_fit_is_refused() {
     let given = || set(&pytorch, Framework::PyTorch, AFTER, 0, 0);
     let refused = |framework, wanted: Wanted, set: WeightSet| {
         let problems = convert(framework, wanted, &[set]).expect_err("weights that do not fit");
-        problems.0.iter().map(|p| format!("{}: {}", p.found, p.valid.as_deref().unwrap_or(""))).collect::<Vec<_>>()
+        problems
+            .0
+            .iter()
+            .map(|p| format!("{}: {}", p.found, p.valid.as_deref().unwrap_or("")))
+            .collect::<Vec<_>>()
     };
     let gru = wanted(AFTER, I, true);
     assert_eq!(
@@ -394,17 +469,27 @@ fn what_does_not_fit_is_refused() {
     );
     let mut one = given();
     one.biases.pop();
-    assert_eq!(refused(Framework::PyTorch, gru, one), ["1 biases are given: bias_ih and bias_hh, or none"]);
+    assert_eq!(
+        refused(Framework::PyTorch, gru, one),
+        ["1 biases are given: bias_ih and bias_hh, or none"]
+    );
     let mut whole = given();
-    whole.w.tensor = Tensor::new(vec![15, 3], ElementType::I8, vec![0; 45].into(), 0..45).expect("a tensor");
+    whole.w.tensor =
+        Tensor::new(vec![15, 3], ElementType::I8, vec![0; 45].into(), 0..45).expect("a tensor");
     assert_eq!(
         refused(Framework::PyTorch, gru, whole),
         ["`gru.weight_ih_l0` has elements of type i8: f32, f16, bf16, f64"]
     );
     let lstm = Wanted { kind: CellKind::Lstm, ..gru };
-    assert_eq!(refused(Framework::Apple, lstm, given()), ["Apple has no LSTMCell whose weights could be read: "]);
+    assert_eq!(
+        refused(Framework::Apple, lstm, given()),
+        ["Apple has no LSTMCell whose weights could be read: "]
+    );
     let before = Wanted { kind: BEFORE, ..gru };
-    assert_eq!(refused(Framework::Apple, before, given()), ["2 biases are given: bias, the sum of both biases"]);
+    assert_eq!(
+        refused(Framework::Apple, before, given()),
+        ["2 biases are given: bias, the sum of both biases"]
+    );
     let mut flat = given();
     flat.w.flat = true;
     assert_eq!(
@@ -435,19 +520,26 @@ fn gates_in_another_order_are_the_same_gates() {
             flat: false,
         };
         let biases = vec![named("bias_ih", &[rows]), named("bias_hh", &[rows])];
-        WeightSet { w: named("weight_ih", &[rows, I]), r: named("weight_hh", &[rows, H]), biases, peepholes: None }
+        WeightSet {
+            w: named("weight_ih", &[rows, I]),
+            r: named("weight_hh", &[rows, H]),
+            biases,
+            peepholes: None,
+        }
     };
     let cases = [
         (AFTER, "rzn", ["zrn", "nzr", "zrh", "rzn"], "rcz"),
         (CellKind::Lstm, "ifco", ["icfo", "ofic", "ifgo", "ifco"], "rzno"),
     ];
     for (kind, own, orders, wrong) in cases {
-        let expected = convert(Framework::PyTorch, wanted(kind, I, false), &[set(own, own)]).expect("weights that fit");
+        let expected = convert(Framework::PyTorch, wanted(kind, I, false), &[set(own, own)])
+            .expect("weights that fit");
         for letters in orders {
             let order = GateOrder::new(letters).expect("an order");
             assert!(order.fits(kind), "{letters}");
             let wanted = Wanted { gate_order: Some(order), ..wanted(kind, I, false) };
-            let found = convert(Framework::PyTorch, wanted, &[set(&order.letters(), own)]).expect("weights that fit");
+            let found = convert(Framework::PyTorch, wanted, &[set(&order.letters(), own)])
+                .expect("weights that fit");
             assert_eq!(found, expected, "{letters}");
         }
         assert_eq!(GateOrder::new(wrong), None);

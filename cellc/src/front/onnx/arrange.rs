@@ -3,7 +3,9 @@
 use super::graph::{Call, GraphReader};
 use super::tensors::element_type;
 use crate::diagnostic::quoted;
-use crate::model::{Blocks, ElementType, GatherNd, Nearest, Op, Resize, ResizeBy, Sampling, Scaling, ValueId};
+use crate::model::{
+    Blocks, ElementType, GatherNd, Nearest, Op, Resize, ResizeBy, Sampling, Scaling, ValueId,
+};
 
 type Values = Option<Vec<ValueId>>;
 
@@ -14,7 +16,8 @@ pub(super) fn gather_nd(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Va
 }
 
 pub(super) fn running_sum(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    let [exclusive, reverse] = ["exclusive", "reverse"].map(|name| call.attributes.flag(name, false));
+    let [exclusive, reverse] =
+        ["exclusive", "reverse"].map(|name| call.attributes.flag(name, false));
     Some(vec![reader.op(Op::RunningSum { exclusive, reverse }, vec![call.x(), call.input(1)?])])
 }
 
@@ -31,7 +34,11 @@ pub(super) fn one_hot(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
         reader.op(Op::Gather { batch_dims: 0 }, vec![values, at, zero])
     });
     let element = reader.element(values);
-    Some(vec![reader.op_of(Op::OneHot { axis, from_end: true }, vec![indices, depth, on, off], element)])
+    Some(vec![reader.op_of(
+        Op::OneHot { axis, from_end: true },
+        vec![indices, depth, on, off],
+        element,
+    )])
 }
 
 pub(super) fn triangle(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
@@ -84,7 +91,8 @@ fn word<T: Copy>(
 }
 
 fn blocks(reader: &mut GraphReader<'_>, call: &mut Call<'_>, to_space: bool) -> Values {
-    let size = call.attributes.int("blocksize").and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+    let size =
+        call.attributes.int("blocksize").and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
     let mut channel_first = false;
     if to_space || call.version >= 28 {
         channel_first = word(reader, call, "mode", "DCR", &[("DCR", false), ("CRD", true)])?;
@@ -105,7 +113,11 @@ pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
         a: call.attributes.float("cubic_coeff_a").unwrap_or(-0.75),
         exclude_outside: call.attributes.flag("exclude_outside", false),
     };
-    let modes = [("nearest", Sampling::Nearest(Nearest::Simple)), ("linear", Sampling::Linear), ("cubic", cubic)];
+    let modes = [
+        ("nearest", Sampling::Nearest(Nearest::Simple)),
+        ("linear", Sampling::Linear),
+        ("cubic", cubic),
+    ];
     let modes = if call.version < 11 { &modes[..2] } else { &modes };
     let mut sampling = word(reader, call, "mode", "nearest", modes)?;
     let x = call.x();
@@ -136,8 +148,11 @@ pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
         if matches!(sampling, Sampling::Nearest(_)) {
             sampling = Sampling::Nearest(nearest);
         }
-        let policies =
-            [("stretch", ResizeBy::Sizes), ("not_larger", ResizeBy::NotLarger), ("not_smaller", ResizeBy::NotSmaller)];
+        let policies = [
+            ("stretch", ResizeBy::Sizes),
+            ("not_larger", ResizeBy::NotLarger),
+            ("not_smaller", ResizeBy::NotSmaller),
+        ];
         by = word(reader, call, "keep_aspect_ratio_policy", "stretch", &policies)?;
         if call.attributes.flag("antialias", false) {
             reader.error("antialias=1", "0", "export the model without it");
@@ -147,8 +162,9 @@ pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
         (scales, sizes) = (call.input(2), call.input(3));
     }
     // operator set 11 omits scales or sizes by an empty tensor
-    let mut there =
-        |input: Option<ValueId>| input.filter(|&input| !reader.known(input).is_some_and(|tensor| tensor.is_empty()));
+    let mut there = |input: Option<ValueId>| {
+        input.filter(|&input| !reader.known(input).is_some_and(|tensor| tensor.is_empty()))
+    };
     (scales, sizes) = (there(scales), there(sizes));
     if sizes.is_none() {
         by = ResizeBy::Factors;

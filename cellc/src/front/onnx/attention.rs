@@ -90,7 +90,12 @@ fn masked(reader: &mut GraphReader<'_>, scores: ValueId, mask: ValueId) -> Value
 
 /// Attention weights of all keys for each query. The weights are 0 for a query that attends to no
 /// key.
-fn weights(reader: &mut GraphReader<'_>, of: &Operands, scores: &Scores, mask: Option<ValueId>) -> ValueId {
+fn weights(
+    reader: &mut GraphReader<'_>,
+    of: &Operands,
+    scores: &Scores,
+    mask: Option<ValueId>,
+) -> ValueId {
     let product = Op::MatMul { transpose_a: false, transpose_b: true };
     let mut y = reader.op(product, vec![of.query, of.key]);
     let scale = match scores.scale {
@@ -136,7 +141,8 @@ fn operands(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<(Operan
         (Some(3) | None, [Some(of_queries), Some(of_keys)]) => Some([of_queries, of_keys, of_keys]),
         (Some(4), _) | (None, [None, None]) => None,
         _ => {
-            let valid = "queries, keys and values of four dimensions, or of three with q_num_heads and kv_num_heads";
+            let valid = "queries, keys and values of four dimensions, or of three with q_num_heads \
+                and kv_num_heads";
             reader.error("an Attention of other dimensions", valid, "export the model again");
             return None;
         }
@@ -157,7 +163,9 @@ fn operands(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<(Operan
 
 pub(super) fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     // both have no effect: the fourth output is not supported, and all is computed in f32
-    ["qk_matmul_output_mode", "softmax_precision"].iter().for_each(|name| call.attributes.ignore(name));
+    ["qk_matmul_output_mode", "softmax_precision"]
+        .iter()
+        .for_each(|name| call.attributes.ignore(name));
     let scores = Scores {
         scale: call.attributes.float("scale"),
         softcap: call.attributes.float("softcap").unwrap_or(0.0),
@@ -169,7 +177,8 @@ pub(super) fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Va
     let [key, value] = [own.key, own.value].map(|value| repeated(reader, value, own.query));
     let all = Operands { key, ..own };
     let weights = weights(reader, &all, &scores, mask);
-    let mut y = reader.op(Op::MatMul { transpose_a: false, transpose_b: false }, vec![weights, value]);
+    let mut y =
+        reader.op(Op::MatMul { transpose_a: false, transpose_b: false }, vec![weights, value]);
     if joined {
         y = transposed(reader, y);
         let shape = reader.integers(&[0, 0, -1]);

@@ -55,11 +55,14 @@ fn type_of(attribute: &AttributeProto) -> i32 {
 impl Attributes {
     pub(super) fn new(attributes: Vec<AttributeProto>) -> Self {
         let mut problems = Vec::new();
-        let mut names: Vec<&str> = attributes.iter().map(|a| a.name.as_deref().unwrap_or_default()).collect();
+        let mut names: Vec<&str> =
+            attributes.iter().map(|a| a.name.as_deref().unwrap_or_default()).collect();
         names.sort_unstable();
         for pair in names.windows(2).filter(|pair| pair[0] == pair[1]) {
-            problems
-                .push((format!("the attribute {} is given twice", quoted(pair[0])), "each attribute once".to_owned()));
+            problems.push((
+                format!("the attribute {} is given twice", quoted(pair[0])),
+                "each attribute once".to_owned(),
+            ));
         }
         Self { left: attributes, problems }
     }
@@ -113,7 +116,8 @@ impl Attributes {
         match String::from_utf8(bytes) {
             Ok(text) => Some(text),
             Err(_) => {
-                self.problems.push((format!("the attribute {name} is no text"), "UTF-8".to_owned()));
+                self.problems
+                    .push((format!("the attribute {name} is no text"), "UTF-8".to_owned()));
                 None
             }
         }
@@ -123,7 +127,8 @@ impl Attributes {
         let texts = self.take(name, &[8])?.strings;
         let texts: Result<Vec<String>, _> = texts.into_iter().map(String::from_utf8).collect();
         if texts.is_err() {
-            self.problems.push((format!("the attribute {name} is no list of texts"), "UTF-8".to_owned()));
+            self.problems
+                .push((format!("the attribute {name} is no list of texts"), "UTF-8".to_owned()));
         }
         texts.ok()
     }

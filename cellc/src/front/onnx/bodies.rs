@@ -4,7 +4,8 @@ use super::graph::{Call, GraphReader, Level};
 use super::lists::{Appended, Sequence};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::model::{
-    Branch, ElementType, Elementwise, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, Unread, ValueId,
+    Branch, ElementType, Elementwise, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, Unread,
+    ValueId,
 };
 
 type Values = Option<Vec<ValueId>>;
@@ -17,7 +18,11 @@ fn results(level: &Level) -> Vec<ElementType> {
 
 /// Reads a branch. `Some(Err)` with the problems if only layers of the branch are at fault. `None`
 /// after an error of the node or of the file.
-fn branch(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Option<Result<Level, Vec<Diagnostic>>> {
+fn branch(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    name: &str,
+) -> Option<Result<Level, Vec<Diagnostic>>> {
     let Some(graph) = call.attributes.graph(name) else {
         reader.error(format!("no {name}"), "a graph for either case", "export the model again");
         return None;
@@ -32,16 +37,24 @@ fn branch(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Opti
     reader.rename(own);
     // an error of the file as a whole has no layer
     let new = &reader.diagnostics.0[said..];
-    let is_of_layer = |problem: &Diagnostic| problem.severity != Severity::Error || problem.layer.is_some();
+    let is_of_layer =
+        |problem: &Diagnostic| problem.severity != Severity::Error || problem.layer.is_some();
     if reader.errors() > before && new.iter().all(is_of_layer) {
         let new = reader.diagnostics.0.split_off(said);
-        return Some(Err(new.into_iter().filter(|problem| problem.severity == Severity::Error).collect()));
+        return Some(Err(new
+            .into_iter()
+            .filter(|problem| problem.severity == Severity::Error)
+            .collect()));
     }
     whole(reader, level, before, outputs).map(Ok)
 }
 
 /// A branch of [`Op::Unread`] operations: compilation fails if the branch is taken.
-fn unread(reader: &mut GraphReader<'_>, problems: Vec<Diagnostic>, elements: &[ElementType]) -> Option<Level> {
+fn unread(
+    reader: &mut GraphReader<'_>,
+    problems: Vec<Diagnostic>,
+    elements: &[ElementType],
+) -> Option<Level> {
     let own = reader.named();
     if !reader.enter() {
         return None;
@@ -65,8 +78,14 @@ fn unread(reader: &mut GraphReader<'_>, problems: Vec<Diagnostic>, elements: &[E
 
 /// The body if it is complete: no error since `errors_before`, and all `outputs` Results present.
 /// The errors behind an incomplete body are reported already.
-pub(super) fn whole(reader: &mut GraphReader<'_>, level: Level, errors_before: usize, outputs: usize) -> Option<Level> {
-    (reader.errors() == errors_before && level.graph.model.results.len() == outputs).then_some(level)
+pub(super) fn whole(
+    reader: &mut GraphReader<'_>,
+    level: Level,
+    errors_before: usize,
+    outputs: usize,
+) -> Option<Level> {
+    (reader.errors() == errors_before && level.graph.model.results.len() == outputs)
+        .then_some(level)
 }
 
 pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
@@ -79,7 +98,9 @@ pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
             let otherwise = unread(reader, problems, &results(&then))?;
             (then, otherwise)
         }
-        (Err(problems), Ok(otherwise)) => (unread(reader, problems, &results(&otherwise))?, otherwise),
+        (Err(problems), Ok(otherwise)) => {
+            (unread(reader, problems, &results(&otherwise))?, otherwise)
+        }
         (Err(of_then), Err(of_otherwise)) => {
             reader.diagnostics.0.extend(of_then.into_iter().chain(of_otherwise));
             return None;
@@ -87,7 +108,8 @@ pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     };
     let elements = results(&then);
     if elements.len() != results(&otherwise).len() {
-        let found = format!("branches with {} and {} outputs", elements.len(), results(&otherwise).len());
+        let found =
+            format!("branches with {} and {} outputs", elements.len(), results(&otherwise).len());
         reader.error(found, "as many", "export the model again");
         return None;
     }
@@ -113,7 +135,8 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     let carried: Vec<ValueId> = call.inputs.iter().skip(2).copied().collect::<Option<_>>()?;
     let count = carried.len();
     if graph.input.len() != count + 2 || graph.output.len() < count + 1 {
-        let found = format!("a body with {} inputs and {} outputs", graph.input.len(), graph.output.len());
+        let found =
+            format!("a body with {} inputs and {} outputs", graph.input.len(), graph.output.len());
         let valid = format!("{} inputs and at least {} outputs", count + 2, count + 1);
         reader.error(found, valid, "export the model again");
         return None;
@@ -130,21 +153,30 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     let condition = match call.input(1) {
         Some(condition) => condition,
         None => {
-            let yes = Tensor::new(Vec::new(), ElementType::Bool, std::sync::Arc::new(vec![1]), 0..1)?;
+            let yes =
+                Tensor::new(Vec::new(), ElementType::Bool, std::sync::Arc::new(vec![1]), 0..1)?;
             reader.constant(&yes)
         }
     };
     let carried: Vec<(ValueId, Option<Sequence>)> =
         carried.iter().map(|&value| (value, reader.sequence(value).cloned())).collect();
     let sequences: Vec<usize> = (0..count).filter(|&k| carried[k].1.is_some()).collect();
-    let is_never_run = call.input(0).and_then(|trips| reader.known(trips)?.get_i64(0)).is_some_and(|trips| trips <= 0);
+    let is_never_run = call
+        .input(0)
+        .and_then(|trips| reader.known(trips)?.get_i64(0))
+        .is_some_and(|trips| trips <= 0);
     if is_never_run && !sequences.is_empty() {
         let help = "remove the loop: what reads its sequence may read the one that is given to it";
-        reader.error("a loop of 0 iterations that hands on a sequence", "1 iteration or more", help);
+        reader.error(
+            "a loop of 0 iterations that hands on a sequence",
+            "1 iteration or more",
+            help,
+        );
         return None;
     }
     let tensors: Vec<usize> = (0..count).filter(|k| !sequences.contains(k)).collect();
-    let elements: Vec<ElementType> = carried.iter().map(|(value, _)| reader.element(*value)).collect();
+    let elements: Vec<ElementType> =
+        carried.iter().map(|(value, _)| reader.element(*value)).collect();
     let scans = graph.output.len() - count - 1;
     let of_condition = reader.element(condition);
     let own = reader.named();
@@ -159,13 +191,16 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
         parameters.push(match at {
             0 => reader.parameter(&name, ElementType::I64, None),
             1 => reader.parameter(&name, of_condition, None),
-            at if sequences.contains(&(at - 2)) => reader.carried_sequence(at - 2, elements[at - 2]),
+            at if sequences.contains(&(at - 2)) => {
+                reader.carried_sequence(at - 2, elements[at - 2])
+            }
             at => reader.parameter(&name, elements[at - 2], None),
         });
     }
     let (before, outputs) = (reader.errors(), graph.output.len() - sequences.len());
     (reader.read_body)(reader, graph, Some(&parameters));
-    let appended = if reader.errors() == before { reader.sequence_results(depth, &sequences) } else { None };
+    let appended =
+        if reader.errors() == before { reader.sequence_results(depth, &sequences) } else { None };
     with_dimension(reader, tensors.len() + 1, &[]);
     let lasts = if appended.is_some() { reader.last_results(&carried) } else { None };
     let level = reader.leave();
@@ -179,16 +214,31 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     let mut inputs = vec![trips, condition, condition];
     let mut of = vec![LoopInput { parameter: 1, input: 2, slice: None, back_edge: Some(0) }];
     for (k, &at) in tensors.iter().enumerate() {
-        of.push(LoopInput { parameter: k + 2, input: inputs.len(), slice: None, back_edge: Some(k + 1) });
+        of.push(LoopInput {
+            parameter: k + 2,
+            input: inputs.len(),
+            slice: None,
+            back_edge: Some(k + 1),
+        });
         inputs.push(carried[at].0);
     }
     for last in &lasts {
         let back_edge = Some(last.result);
-        of.push(LoopInput { parameter: last.parameter, input: inputs.len(), slice: None, back_edge });
+        of.push(LoopInput {
+            parameter: last.parameter,
+            input: inputs.len(),
+            slice: None,
+            back_edge,
+        });
         inputs.push(last.initial);
     }
     for (value, parameter) in &level.captured {
-        of.push(LoopInput { parameter: *parameter, input: inputs.len(), slice: None, back_edge: None });
+        of.push(LoopInput {
+            parameter: *parameter,
+            input: inputs.len(),
+            slice: None,
+            back_edge: None,
+        });
         inputs.push(*value);
     }
     let of_loop = (0..tensors.len() + scans).map(|at| LoopOutput {
@@ -220,7 +270,8 @@ fn in_order(
     appended: &[Appended],
 ) -> Vec<ValueId> {
     let stacks: usize = appended.iter().map(|of| of.front.len() + of.back.len()).sum();
-    let (mut tensors, mut stacks) = (made[..made.len() - stacks].iter(), &made[made.len() - stacks..]);
+    let (mut tensors, mut stacks) =
+        (made[..made.len() - stacks].iter(), &made[made.len() - stacks..]);
     let mut all = Vec::new();
     for (at, (value, sequence)) in carried.iter().enumerate() {
         let of = appended.iter().find(|of| of.at == at);
@@ -241,7 +292,8 @@ fn in_order(
 /// Inserts a dimension of 1 into all Results from index `from` on. `axes`: an axis for each of
 /// these Results, 0 by default.
 fn with_dimension(reader: &mut GraphReader<'_>, from: usize, axes: &[i64]) {
-    let results: Vec<usize> = reader.level().graph.model.results.iter().skip(from).copied().collect();
+    let results: Vec<usize> =
+        reader.level().graph.model.results.iter().skip(from).copied().collect();
     for (at, node) in results.into_iter().enumerate() {
         let value = reader.level().graph.model.nodes[node].inputs[0];
         // Results are last, so the new operations belong in front of them
@@ -258,7 +310,8 @@ fn with_dimension(reader: &mut GraphReader<'_>, from: usize, axes: &[i64]) {
     for (new, &old) in order.iter().enumerate() {
         place[old] = new;
     }
-    let mut nodes: Vec<Option<_>> = std::mem::take(&mut model.nodes).into_iter().map(Some).collect();
+    let mut nodes: Vec<Option<_>> =
+        std::mem::take(&mut model.nodes).into_iter().map(Some).collect();
     model.nodes = order.iter().filter_map(|&old| nodes[old].take()).collect();
     for index in model.results.iter_mut().chain(&mut model.parameters) {
         *index = place[*index];
@@ -274,22 +327,34 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
         reader.error(found, "as the definition of Scan has it", "export the model again");
         None
     };
-    let scanned = call.attributes.int("num_scan_inputs").and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+    let scanned =
+        call.attributes.int("num_scan_inputs").and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
     let all: Vec<ValueId> = call.inputs.iter().copied().collect::<Option<_>>()?;
     if scanned == 0 || scanned > all.len() || graph.input.len() != all.len() {
         return wrong(
             reader,
-            format!("{} inputs, {scanned} of them scanned, a body with {}", all.len(), graph.input.len()),
+            format!(
+                "{} inputs, {scanned} of them scanned, a body with {}",
+                all.len(),
+                graph.input.len()
+            ),
         );
     }
     let count = all.len() - scanned;
     if graph.output.len() < count {
-        return wrong(reader, format!("{count} states, and a body with {} outputs", graph.output.len()));
+        return wrong(
+            reader,
+            format!("{count} states, and a body with {} outputs", graph.output.len()),
+        );
     }
     let scans = graph.output.len() - count;
     let mut list = |name: &str, len: usize| {
         let given = call.attributes.ints(name).unwrap_or_default();
-        if given.is_empty() { Some(vec![0; len]) } else { Some(given).filter(|given| given.len() == len) }
+        if given.is_empty() {
+            Some(vec![0; len])
+        } else {
+            Some(given).filter(|given| given.len() == len)
+        }
     };
     let lists = (
         list("scan_input_axes", scanned),
@@ -324,17 +389,29 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     let elements = results(&level);
     let mut of = Vec::new();
     for at in 0..all.len() {
-        let slice = (at >= count).then(|| Slicing::one_by_one(in_axes[at - count], in_ways[at - count] == 1));
-        of.push(LoopInput { parameter: at, input: at, slice, back_edge: (at < count).then_some(at) });
+        let slice = (at >= count)
+            .then(|| Slicing::one_by_one(in_axes[at - count], in_ways[at - count] == 1));
+        of.push(LoopInput {
+            parameter: at,
+            input: at,
+            slice,
+            back_edge: (at < count).then_some(at),
+        });
     }
     let mut inputs = all;
     for (value, parameter) in &level.captured {
-        of.push(LoopInput { parameter: *parameter, input: inputs.len(), slice: None, back_edge: None });
+        of.push(LoopInput {
+            parameter: *parameter,
+            input: inputs.len(),
+            slice: None,
+            back_edge: None,
+        });
         inputs.push(*value);
     }
     let outputs = (0..elements.len()).map(|at| LoopOutput {
         result: at,
-        concatenation: (at >= count).then(|| Slicing::one_by_one(out_axes[at - count], out_ways[at - count] == 1)),
+        concatenation: (at >= count)
+            .then(|| Slicing::one_by_one(out_axes[at - count], out_ways[at - count] == 1)),
     });
     let op = Op::Loop(Box::new(Loop {
         body: level.graph.model,

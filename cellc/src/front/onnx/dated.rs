@@ -132,13 +132,20 @@ pub static DATED: &[Dated] = &[
 ];
 
 /// Refuses parts of a node that its operator set does not define. False after an error.
-pub(super) fn check(reader: &mut GraphReader<'_>, node: &NodeProto, operator: &str, set: i64) -> bool {
+pub(super) fn check(
+    reader: &mut GraphReader<'_>,
+    node: &NodeProto,
+    operator: &str,
+    set: i64,
+) -> bool {
     let before = reader.errors();
     for row in DATED.iter().filter(|row| row.operators.contains(&operator)) {
         let given = match row.part {
-            Part::Attribute(name) => {
-                node.attribute.iter().any(|a| a.name.as_deref() == Some(name)).then(|| format!("the attribute {name}"))
-            }
+            Part::Attribute(name) => node
+                .attribute
+                .iter()
+                .any(|a| a.name.as_deref() == Some(name))
+                .then(|| format!("the attribute {name}")),
             Part::Output(place) => {
                 let at = node.output.iter().skip(place).position(|name| !name.is_empty());
                 at.map(|at| format!("output {}, {}", place + at, quoted(&node.output[place + at])))
@@ -151,12 +158,16 @@ pub(super) fn check(reader: &mut GraphReader<'_>, node: &NodeProto, operator: &s
         let Some(given) = given else { continue };
         let found = format!("{given}: operator set {set} does not have it");
         if set < row.since {
-            let help =
-                format!("remove it; or, if it is meant, state operator set {} in the file (opset_import)", row.since);
+            let help = format!(
+                "remove it; or, if it is meant, state operator set {} in the file (opset_import)",
+                row.since
+            );
             reader.error(found, format!("in operator set {} or later", row.since), help);
         } else if let Some(until) = row.until.filter(|&until| set >= until) {
-            let is_input = |other: &Dated| matches!(other.part, Part::Input(_)) && other.since == until;
-            let becomes_input = DATED.iter().any(|other| is_input(other) && other.operators.contains(&operator));
+            let is_input =
+                |other: &Dated| matches!(other.part, Part::Input(_)) && other.since == until;
+            let becomes_input =
+                DATED.iter().any(|other| is_input(other) && other.operators.contains(&operator));
             let help = if becomes_input { "give it as an input" } else { "remove it" };
             let help = format!("{help}, or export the model again");
             reader.error(found, format!("in operator set {} or earlier", until - 1), help);

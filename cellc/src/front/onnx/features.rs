@@ -13,7 +13,11 @@ fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> Val
 }
 
 fn float(reader: &mut GraphReader<'_>, value: ValueId) -> ValueId {
-    if reader.element(value).is_float() { value } else { reader.op_of(Op::Convert, vec![value], ElementType::F32) }
+    if reader.element(value).is_float() {
+        value
+    } else {
+        reader.op_of(Op::Convert, vec![value], ElementType::F32)
+    }
 }
 
 /// True if a tensor has rows of features, `[C]` or `[N, C]`. Reports an error for another rank or
@@ -23,8 +27,13 @@ fn has_rows(reader: &mut GraphReader<'_>, x: ValueId) -> bool {
     if matches!(rank, Some(1 | 2)) {
         return true;
     }
-    let dimensions = rank.map_or("an unknown number of dimensions".to_owned(), |rank| counted(rank, "dimension"));
-    reader.error(format!("features of a tensor with {dimensions}"), "[C] or [N, C]", BEFORE_FEATURES);
+    let dimensions = rank
+        .map_or("an unknown number of dimensions".to_owned(), |rank| counted(rank, "dimension"));
+    reader.error(
+        format!("features of a tensor with {dimensions}"),
+        "[C] or [N, C]",
+        BEFORE_FEATURES,
+    );
     false
 }
 
@@ -42,10 +51,16 @@ fn of_features(reader: &mut GraphReader<'_>, x: ValueId, y: ValueId, count: usiz
 
 /// `(x - offset) scale`.
 pub(super) fn scaler(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    let [offset, scale] = ["offset", "scale"].map(|name| call.attributes.floats(name).unwrap_or_default());
+    let [offset, scale] =
+        ["offset", "scale"].map(|name| call.attributes.floats(name).unwrap_or_default());
     if offset.is_empty() || offset.len() != scale.len() {
-        let found = format!("{} of offset, and {} of scale", counted(offset.len(), "number"), scale.len());
-        reader.error(found, "one of each, or one of each for each feature", "correct the attributes");
+        let found =
+            format!("{} of offset, and {} of scale", counted(offset.len(), "number"), scale.len());
+        reader.error(
+            found,
+            "one of each, or one of each for each feature",
+            "correct the attributes",
+        );
         return None;
     }
     let x = float(reader, call.x());
@@ -87,7 +102,8 @@ pub(super) fn normalizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
         return None;
     }
     let last = reader.integers(&[-1]);
-    let divisor = reader.op(Op::Reduce { reduction, keep: true, no_axes: NoAxes::All }, vec![x, last]);
+    let divisor =
+        reader.op(Op::Reduce { reduction, keep: true, no_axes: NoAxes::All }, vec![x, last]);
     let quotient = compute(reader, E::Divide, &[x, divisor]);
     let zero = reader.number_like(x, 0.0);
     let none = reader.op_of(Op::Elementwise(E::Equal), vec![divisor, zero], ElementType::Bool);
@@ -138,7 +154,8 @@ pub(super) fn imputer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
         (Some(values), None) if element.is_float() => values.len(),
         (None, Some(values)) if !element.is_float() => values.len(),
         _ => {
-            let valid = "imputed_value_floats alone for floating point, imputed_value_int64s alone for integers";
+            let valid = "imputed_value_floats alone for floating point, imputed_value_int64s alone \
+                for integers";
             let found = format!("values for {} that do not say what replaces them", element.name());
             reader.error(found, valid, "correct the attributes");
             return None;
@@ -163,7 +180,8 @@ pub(super) fn imputer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
         (None, ints) => {
             let replaced = reader.integer(replaced_int);
             let values = reader.integers(&ints.unwrap_or_default());
-            let [replaced, values] = [replaced, values].map(|value| reader.op_of(Op::Convert, vec![value], element));
+            let [replaced, values] =
+                [replaced, values].map(|value| reader.op_of(Op::Convert, vec![value], element));
             (missing(reader, E::Equal, replaced), values)
         }
     };

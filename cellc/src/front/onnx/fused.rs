@@ -38,12 +38,15 @@ impl Named {
             ("HardSwish", &[]) => E::HardSwish,
             // the operator passes elements greater than alpha, the cell's activation also alpha
             // itself
-            ("ThresholdedRelu", &[alpha]) => E::Activation(Activation::ThresholdedRelu { alpha: alpha.next_up() }),
+            ("ThresholdedRelu", &[alpha]) => {
+                E::Activation(Activation::ThresholdedRelu { alpha: alpha.next_up() })
+            }
             (name, parameters) => match self.activation(name, parameters) {
                 Ok(activation) => E::Activation(activation),
                 Err(why) => {
                     let found = format!("the activation {}: {why}", quoted(name));
-                    let valid = "an activation of ONNX Runtime's optimiser, with all its parameters";
+                    let valid =
+                        "an activation of ONNX Runtime's optimiser, with all its parameters";
                     reader.error(found, valid, BEFORE_OPTIMISATION);
                     return None;
                 }
@@ -72,13 +75,21 @@ pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     let name = call.attributes.text("activation").filter(|name| !name.is_empty());
     let parameters = call.attributes.floats("activation_params").unwrap_or_default();
     let inputs = call.inputs.iter().take(3).copied().collect();
-    let mut inner = Call { version: call.version, inputs, written: 1, read: vec![true], attributes: call.attributes };
+    let mut inner = Call {
+        version: call.version,
+        inputs,
+        written: 1,
+        read: vec![true],
+        attributes: call.attributes,
+    };
     let mut y = windows::conv(reader, &mut inner)?[0];
     if let Some(z) = call.input(3) {
         y = compute(reader, E::Add, &[y, z]);
     }
     match name {
-        Some(name) => y = Named { name, parameters, attribute: "activation_params" }.of(reader, y)?,
+        Some(name) => {
+            y = Named { name, parameters, attribute: "activation_params" }.of(reader, y)?
+        }
         None if parameters.is_empty() => {}
         None => {
             let found = "activation_params without an activation";
@@ -117,7 +128,11 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
         return None;
     }
     let parameters = taken.into_iter().flatten().collect();
-    let activation = Named { name, parameters, attribute: "activation_alpha, activation_beta and activation_gamma" };
+    let activation = Named {
+        name,
+        parameters,
+        attribute: "activation_alpha, activation_beta and activation_gamma",
+    };
     Some(vec![activation.of(reader, y)?])
 }
 
@@ -135,8 +150,14 @@ fn operand(
         return Some((value, transposed && rank != Some(1)));
     };
     let Some(rank) = rank.filter(|&rank| rank > 1) else {
-        let found = format!("{attribute}=1 of a tensor of an unknown number of dimensions, or of fewer than two");
-        reader.error(found, "0, or a tensor whose number of dimensions is written", BEFORE_OPTIMISATION);
+        let found = format!(
+            "{attribute}=1 of a tensor of an unknown number of dimensions, or of fewer than two"
+        );
+        reader.error(
+            found,
+            "0, or a tensor whose number of dimensions is written",
+            BEFORE_OPTIMISATION,
+        );
         return None;
     };
     let rank = rank as i64;
@@ -149,8 +170,8 @@ fn operand(
 pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let alpha = call.attributes.float("alpha").unwrap_or(1.0);
     let [of_a, of_b] = ["transA", "transB"].map(|name| call.attributes.flag(name, false));
-    let [batch_a, batch_b] =
-        ["transBatchA", "transBatchB"].map(|name| call.attributes.flag(name, false).then_some(name));
+    let [batch_a, batch_b] = ["transBatchA", "transBatchB"]
+        .map(|name| call.attributes.flag(name, false).then_some(name));
     let (a, transpose_a) = operand(reader, call.x(), of_a, batch_a)?;
     let (b, transpose_b) = operand(reader, call.input(1)?, of_b, batch_b)?;
     let y = reader.op(Op::MatMul { transpose_a, transpose_b }, vec![a, b]);
@@ -175,12 +196,21 @@ pub(super) fn quick_gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
 }
 
 /// LayerNormalization or RMSNormalization of `input + skip + bias`. The sum is the fourth output.
-pub(super) fn skip_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root_mean_square: bool) -> Values {
+pub(super) fn skip_norm(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    root_mean_square: bool,
+) -> Values {
     let eps = call.attributes.float("epsilon").unwrap_or(1e-12);
     let (x, skip, gamma) = (call.x(), call.input(1)?, call.input(2)?);
-    let (beta, bias) = if root_mean_square { (None, call.input(3)) } else { (call.input(3), call.input(4)) };
+    let (beta, bias) =
+        if root_mean_square { (None, call.input(3)) } else { (call.input(3), call.input(4)) };
     if call.is_read(1) || call.is_read(2) {
-        reader.error("the mean or the deviation as an output", "the outputs 0 and 3", BEFORE_OPTIMISATION);
+        reader.error(
+            "the mean or the deviation as an output",
+            "the outputs 0 and 3",
+            BEFORE_OPTIMISATION,
+        );
         return None;
     }
     let mut sum = compute(reader, E::Add, &[x, skip]);

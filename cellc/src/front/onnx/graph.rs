@@ -13,7 +13,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::front::graph::Graph;
 use crate::front::not_finite;
 use crate::model::{
-    AxisName, BroadcastMode, Dim, ElementType, LedgerEntry, NoAxes, Op, Spelling, Tensor, Value, ValueId,
+    AxisName, BroadcastMode, Dim, ElementType, LedgerEntry, NoAxes, Op, Spelling, Tensor, Value,
+    ValueId,
 };
 use crate::request::NamedSize;
 
@@ -76,12 +77,18 @@ impl<'f> GraphReader<'f> {
 
     /// Reports an error of the file as a whole.
     pub(super) fn refuse(&mut self, wrong: Wrong) {
-        let problem = Diagnostic::error(Origin::Unknown, wrong.found).valid(wrong.valid).help(wrong.help);
+        let problem =
+            Diagnostic::error(Origin::Unknown, wrong.found).valid(wrong.valid).help(wrong.help);
         self.diagnostics.push(problem);
     }
 
     /// Reports an error of the current node.
-    pub(super) fn error(&mut self, found: impl Into<String>, valid: impl Into<String>, help: impl Into<String>) {
+    pub(super) fn error(
+        &mut self,
+        found: impl Into<String>,
+        valid: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         let problem = Diagnostic::error(Origin::Unknown, found).valid(valid).help(help);
         self.diagnostics.push(problem.layer(self.label.clone()));
     }
@@ -103,11 +110,28 @@ impl<'f> GraphReader<'f> {
     }
 
     /// Adds a Parameter to the current level.
-    pub(super) fn parameter(&mut self, name: &str, element: ElementType, shape: Option<Vec<Dim>>) -> ValueId {
+    pub(super) fn parameter(
+        &mut self,
+        name: &str,
+        element: ElementType,
+        shape: Option<Vec<Dim>>,
+    ) -> ValueId {
         let level = self.level();
-        let value = level.graph.add(Value { names: vec![name.to_owned()], shape, element, origin: Origin::Unknown });
+        let value = level.graph.add(Value {
+            names: vec![name.to_owned()],
+            shape,
+            element,
+            origin: Origin::Unknown,
+        });
         level.graph.kind = "input".to_owned();
-        let node = level.graph.node(name, Op::Parameter, Vec::new(), vec![value], Vec::new(), &Origin::Unknown);
+        let node = level.graph.node(
+            name,
+            Op::Parameter,
+            Vec::new(),
+            vec![value],
+            Vec::new(),
+            &Origin::Unknown,
+        );
         level.graph.model.parameters.push(node);
         value
     }
@@ -116,10 +140,21 @@ impl<'f> GraphReader<'f> {
     pub(super) fn result(&mut self, name: &str, value: ValueId) {
         let level = self.level();
         let element = level.graph.model.values[value.0].element;
-        let own =
-            level.graph.add(Value { names: vec![name.to_owned()], shape: None, element, origin: Origin::Unknown });
+        let own = level.graph.add(Value {
+            names: vec![name.to_owned()],
+            shape: None,
+            element,
+            origin: Origin::Unknown,
+        });
         level.graph.kind = "output".to_owned();
-        let node = level.graph.node(name, Op::Result, vec![value], vec![own], Vec::new(), &Origin::Unknown);
+        let node = level.graph.node(
+            name,
+            Op::Result,
+            vec![value],
+            vec![own],
+            Vec::new(),
+            &Origin::Unknown,
+        );
         level.graph.model.results.push(node);
     }
 
@@ -131,7 +166,8 @@ impl<'f> GraphReader<'f> {
     /// The value of a name in the current level. A value of a surrounding graph is captured. `None`
     /// if no level knows the name.
     pub(super) fn value(&mut self, name: &str) -> Option<ValueId> {
-        let at = (0..self.levels.len()).rev().find(|&at| self.levels[at].names.contains_key(name))?;
+        let at =
+            (0..self.levels.len()).rev().find(|&at| self.levels[at].names.contains_key(name))?;
         let mut value = self.levels[at].names[name];
         // an empty tensor stands for an omitted input: a copy of the constant replaces a capture
         if at + 1 < self.levels.len()
@@ -154,10 +190,23 @@ impl<'f> GraphReader<'f> {
 
     /// Adds a Parameter to the level `inner` for a value of the surrounding level.
     pub(super) fn captured(&mut self, inner: usize, value: ValueId, name: &str) -> ValueId {
-        let Value { element, shape, .. } = self.levels[inner - 1].graph.model.values[value.0].clone();
+        let Value { element, shape, .. } =
+            self.levels[inner - 1].graph.model.values[value.0].clone();
         let level = &mut self.levels[inner];
-        let own = level.graph.add(Value { names: vec![name.to_owned()], shape, element, origin: Origin::Unknown });
-        let node = level.graph.node(name, Op::Parameter, Vec::new(), vec![own], Vec::new(), &Origin::Unknown);
+        let own = level.graph.add(Value {
+            names: vec![name.to_owned()],
+            shape,
+            element,
+            origin: Origin::Unknown,
+        });
+        let node = level.graph.node(
+            name,
+            Op::Parameter,
+            Vec::new(),
+            vec![own],
+            Vec::new(),
+            &Origin::Unknown,
+        );
         level.graph.model.parameters.push(node);
         level.captured.push((value, level.graph.model.parameters.len() - 1));
         own
@@ -179,7 +228,9 @@ impl<'f> GraphReader<'f> {
     /// determine it.
     fn rank_of(&mut self, op: &Op, inputs: &[ValueId]) -> Option<usize> {
         match op {
-            Op::Elementwise(_) => inputs.iter().try_fold(0, |most, &input| Some(most.max(self.rank(input)?))),
+            Op::Elementwise(_) => {
+                inputs.iter().try_fold(0, |most, &input| Some(most.max(self.rank(input)?)))
+            }
             Op::MatMul { .. } => {
                 let ranks = [self.rank(inputs[0])?, self.rank(inputs[1])?];
                 ranks.iter().all(|&rank| rank > 1).then(|| ranks[0].max(ranks[1]))
@@ -193,19 +244,32 @@ impl<'f> GraphReader<'f> {
                     (axes, rank) => rank?.checked_sub(axes),
                 },
             },
-            Op::Gather { batch_dims: 0 } => (self.rank(inputs[0])? + self.rank(inputs[1])?).checked_sub(1),
-            Op::Convert | Op::Softmax { .. } | Op::Normalize(_) | Op::Transpose | Op::Slice => self.rank(inputs[0]),
-            Op::Concat { .. } | Op::Convolution(_) | Op::Pool(_) | Op::Pad(_) | Op::Reduce { keep: true, .. } => {
+            Op::Gather { batch_dims: 0 } => {
+                (self.rank(inputs[0])? + self.rank(inputs[1])?).checked_sub(1)
+            }
+            Op::Convert | Op::Softmax { .. } | Op::Normalize(_) | Op::Transpose | Op::Slice => {
                 self.rank(inputs[0])
             }
-            Op::Split { .. } | Op::VariadicSplit | Op::Tile | Op::TopK { .. } | Op::RunningSum { .. } => {
+            Op::Concat { .. }
+            | Op::Convolution(_)
+            | Op::Pool(_)
+            | Op::Pad(_)
+            | Op::Reduce { keep: true, .. } => self.rank(inputs[0]),
+            Op::Split { .. }
+            | Op::VariadicSplit
+            | Op::Tile
+            | Op::TopK { .. }
+            | Op::RunningSum { .. } => self.rank(inputs[0]),
+            Op::ReverseSequence { .. }
+            | Op::ScatterUpdate
+            | Op::ScatterNd { .. }
+            | Op::ScatterElements { .. } => self.rank(inputs[0]),
+            Op::GatherElements { .. } | Op::Triangle { .. } | Op::Resize(_) | Op::Blocks(_) => {
                 self.rank(inputs[0])
             }
-            Op::ReverseSequence { .. } | Op::ScatterUpdate | Op::ScatterNd { .. } | Op::ScatterElements { .. } => {
-                self.rank(inputs[0])
+            Op::Squeeze { skip: false } => {
+                self.rank(inputs[0])?.checked_sub(self.known(*inputs.get(1)?)?.len())
             }
-            Op::GatherElements { .. } | Op::Triangle { .. } | Op::Resize(_) | Op::Blocks(_) => self.rank(inputs[0]),
-            Op::Squeeze { skip: false } => self.rank(inputs[0])?.checked_sub(self.known(*inputs.get(1)?)?.len()),
             Op::Broadcast(BroadcastMode::Numpy | BroadcastMode::Bidirectional) => {
                 Some(self.rank(inputs[0])?.max(self.known(inputs[1])?.len()))
             }
@@ -214,7 +278,8 @@ impl<'f> GraphReader<'f> {
             Op::EyeLike { .. } => Some(2),
             Op::ShapeOf | Op::Range => Some(1),
             Op::Einsum { equation } => {
-                let (_, result) = equation.split_once("->").filter(|(_, result)| !result.contains('.'))?;
+                let (_, result) =
+                    equation.split_once("->").filter(|(_, result)| !result.contains('.'))?;
                 Some(result.chars().filter(char::is_ascii_alphabetic).count())
             }
             _ => None,
@@ -235,7 +300,9 @@ impl<'f> GraphReader<'f> {
             match &nodes[made].op {
                 Op::Constant(tensor) => return Some(tensor.clone()),
                 Op::Parameter => {
-                    let of = |(_, parameter): &&(ValueId, usize)| graph.model.parameters[*parameter] == made;
+                    let of = |(_, parameter): &&(ValueId, usize)| {
+                        graph.model.parameters[*parameter] == made
+                    };
                     (at, value) = (at.checked_sub(1)?, captured.iter().find(of)?.0);
                 }
                 _ => return None,
@@ -262,13 +329,15 @@ impl<'f> GraphReader<'f> {
 
     /// Adds a constant list of integers.
     pub(super) fn integers(&mut self, values: &[i64]) -> ValueId {
-        let tensor = Tensor::from_i64(vec![values.len()], values).expect("as many values as the shape has");
+        let tensor =
+            Tensor::from_i64(vec![values.len()], values).expect("as many values as the shape has");
         self.constant(&tensor)
     }
 
     /// Adds a constant list of f32.
     pub(super) fn numbers(&mut self, values: &[f32]) -> ValueId {
-        let tensor = Tensor::from_f32(vec![values.len()], values).expect("as many values as the shape has");
+        let tensor =
+            Tensor::from_f32(vec![values.len()], values).expect("as many values as the shape has");
         self.constant(&tensor)
     }
 
@@ -285,7 +354,8 @@ impl<'f> GraphReader<'f> {
             let tensor = Tensor::from_f32(Vec::new(), &[value]).expect("one value");
             return self.constant(&tensor);
         }
-        let bytes: Vec<u8> = (value as i64).to_le_bytes().into_iter().take(element.size()).collect();
+        let bytes: Vec<u8> =
+            (value as i64).to_le_bytes().into_iter().take(element.size()).collect();
         let len = bytes.len();
         let tensor = Tensor::new(Vec::new(), element, Arc::new(bytes), 0..len).expect("one value");
         self.constant(&tensor)
@@ -316,14 +386,23 @@ impl<'f> GraphReader<'f> {
         let level = self.level();
         let outputs: Vec<ValueId> = elements
             .into_iter()
-            .map(|element| level.graph.add(Value { names: Vec::new(), shape: None, element, origin: Origin::Unknown }))
+            .map(|element| {
+                level.graph.add(Value {
+                    names: Vec::new(),
+                    shape: None,
+                    element,
+                    origin: Origin::Unknown,
+                })
+            })
             .collect();
         level.graph.kind = label;
         level.graph.node(&name, op, inputs, outputs.clone(), ledger, &Origin::Unknown);
         // Y of a sequence has an axis of steps, the last states have none
         let rest = if is_sequence { Some(3) } else { rank };
         let ranks = std::iter::once(rank).chain(std::iter::repeat(rest));
-        level.ranks.extend(outputs.iter().zip(ranks).filter_map(|(&output, rank)| Some((output, rank?))));
+        level
+            .ranks
+            .extend(outputs.iter().zip(ranks).filter_map(|(&output, rank)| Some((output, rank?))));
         outputs
     }
 

@@ -55,7 +55,9 @@ impl Appended {
     /// inserted in front are stacked in reverse.
     pub(super) fn outputs(&self, first: usize) -> impl Iterator<Item = LoopOutput> {
         let front = self.front.len();
-        (0..front + self.back.len())
-            .map(move |k| LoopOutput { result: first + k, concatenation: Some(Slicing::one_by_one(0, k < front)) })
+        (0..front + self.back.len()).map(move |k| LoopOutput {
+            result: first + k,
+            concatenation: Some(Slicing::one_by_one(0, k < front)),
+        })
     }
 }

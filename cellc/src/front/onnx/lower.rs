@@ -8,7 +8,8 @@ use super::dated;
 use super::graph::{Call, GraphReader, Level};
 use super::nodes::{Functions, OnnxNode, TooMany, domain, expanded, needed, versions};
 use super::proto::{
-    DimensionProto, FunctionProto, GraphProto, ModelProto, SparseTensorProto, TensorProto, TypeProto, ValueInfoProto,
+    DimensionProto, FunctionProto, GraphProto, ModelProto, SparseTensorProto, TensorProto,
+    TypeProto, ValueInfoProto,
 };
 use super::remedies;
 use super::supported::{self, LATEST, OLDEST, Supported};
@@ -34,7 +35,11 @@ fn range_text(range: &RangeInclusive<usize>) -> String {
 
 impl<'f> GraphReader<'f> {
     /// The model of a file, and all problems found.
-    pub(super) fn model(message: ModelProto, folder: &'f mut Folder, dims: &'f [NamedSize]) -> (Model, Diagnostics) {
+    pub(super) fn model(
+        message: ModelProto,
+        folder: &'f mut Folder,
+        dims: &'f [NamedSize],
+    ) -> (Model, Diagnostics) {
         let (all, twice) = versions(&message.opset_import);
         let mut reader = GraphReader {
             folder,
@@ -64,12 +69,18 @@ impl<'f> GraphReader<'f> {
         match message.graph {
             Some(graph) => {
                 let producer = message.producer_name.filter(|name| !name.is_empty());
-                let producer = if is_of_keras(&graph) { Some("keras".to_owned()) } else { producer };
+                let producer =
+                    if is_of_keras(&graph) { Some("keras".to_owned()) } else { producer };
                 reader.level().graph.model.producer = producer;
-                reader.level().graph.model.name = graph.name.clone().filter(|name| !name.is_empty());
+                reader.level().graph.model.name =
+                    graph.name.clone().filter(|name| !name.is_empty());
                 reader.body(graph, None);
             }
-            None => reader.refuse(Wrong::new("a model without a graph", "a graph", "export the model again")),
+            None => reader.refuse(Wrong::new(
+                "a model without a graph",
+                "a graph",
+                "export the model again",
+            )),
         }
         let dimensions = std::mem::take(&mut reader.dimensions);
         let axis_names = std::mem::take(&mut reader.axis_names);
@@ -81,7 +92,11 @@ impl<'f> GraphReader<'f> {
     fn version(&mut self, ir_version: i64) {
         if ir_version < 3 {
             let found = format!("IR version {ir_version}");
-            self.refuse(Wrong::new(found, "3 or later", "export the model again, with a newer exporter"));
+            self.refuse(Wrong::new(
+                found,
+                "3 or later",
+                "export the model again, with a newer exporter",
+            ));
         }
         let version = self.versions.get("").copied();
         match version {
@@ -98,11 +113,13 @@ impl<'f> GraphReader<'f> {
 
     /// Warns if the file or one of its functions imports an operator set newer than [`LATEST`].
     fn warn_of_newer(&mut self) {
-        let of_functions = self.functions.values().flat_map(|function| versions(&function.opset_import).0);
+        let of_functions =
+            self.functions.values().flat_map(|function| versions(&function.opset_import).0);
         let all = self.versions.clone().into_iter().chain(of_functions);
         let newest = all.filter(|(name, _)| name.is_empty()).map(|(_, version)| version).max();
         if let Some(version) = newest.filter(|&version| version > LATEST) {
-            let found = format!("operator set {version} is read as {LATEST}, the newest that is known");
+            let found =
+                format!("operator set {version} is read as {LATEST}, the newest that is known");
             self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
         }
     }
@@ -110,11 +127,19 @@ impl<'f> GraphReader<'f> {
     fn define_functions(&mut self, functions: Vec<FunctionProto>) {
         for function in functions {
             let text = |text: &Option<String>| text.clone().unwrap_or_default();
-            let key = (domain(function.domain.as_deref()).to_owned(), text(&function.name), text(&function.overload));
+            let key = (
+                domain(function.domain.as_deref()).to_owned(),
+                text(&function.name),
+                text(&function.overload),
+            );
             let name = quoted(&key.1);
             if self.functions.insert(key, function).is_some() {
                 let found = format!("the function {name} is defined twice");
-                self.refuse(Wrong::new(found, "one definition of each function", "export the model again"));
+                self.refuse(Wrong::new(
+                    found,
+                    "one definition of each function",
+                    "export the model again",
+                ));
             }
         }
     }
@@ -123,23 +148,31 @@ impl<'f> GraphReader<'f> {
     /// graph. `None` for the main graph.
     fn body(&mut self, graph: GraphProto, parameters: Option<&[ValueId]>) {
         let mut known: HashSet<String> = HashSet::new();
-        let nodes = match expanded(graph.node.clone(), &self.versions, &self.functions, &mut self.count) {
-            Ok(nodes) => nodes,
-            Err(TooMany { found, help }) => {
-                self.refuse(Wrong::new(found, "fewer", help));
-                return;
-            }
-        };
+        let nodes =
+            match expanded(graph.node.clone(), &self.versions, &self.functions, &mut self.count) {
+                Ok(nodes) => nodes,
+                Err(TooMany { found, help }) => {
+                    self.refuse(Wrong::new(found, "fewer", help));
+                    return;
+                }
+            };
         let outputs = graph.output.iter().filter_map(|output| output.name.as_deref());
         let (nodes_needed, read) = needed(&nodes, outputs);
-        let dense = graph.initializer.iter().map(|tensor| (&tensor.name, Initializer::Dense(tensor)));
+        let dense =
+            graph.initializer.iter().map(|tensor| (&tensor.name, Initializer::Dense(tensor)));
         let sparse = graph.sparse_initializer.iter();
-        let sparse = sparse.filter_map(|tensor| Some((&tensor.values.as_ref()?.name, Initializer::Sparse(tensor))));
+        let sparse = sparse.filter_map(|tensor| {
+            Some((&tensor.values.as_ref()?.name, Initializer::Sparse(tensor)))
+        });
         for (name, tensor) in dense.chain(sparse) {
             let name = name.clone().unwrap_or_default();
             if !known.insert(name.clone()) {
                 let found = format!("two initializers called {}", quoted(&name));
-                self.refuse(Wrong::new(found, "one initializer of each name", "export the model again"));
+                self.refuse(Wrong::new(
+                    found,
+                    "one initializer of each name",
+                    "export the model again",
+                ));
                 continue;
             }
             if !read.contains(&name[..]) {
@@ -184,12 +217,17 @@ impl<'f> GraphReader<'f> {
                 match &mut self.level().sequence_outputs {
                     Some(outputs) => outputs.push((at, value)),
                     None if is_body => {
-                        let found = "a sequence that the branch of an If, or the body of a Scan, hands on";
+                        let found =
+                            "a sequence that the branch of an If, or the body of a Scan, hands on";
                         let help = "put its elements together there, in both branches of an If: ConcatFromSequence, \
                                     which torch.stack and torch.cat become";
                         self.error(found, "tensors", help);
                     }
-                    None => self.error("an output that is a sequence", "tensors", super::sequences::HELP),
+                    None => self.error(
+                        "an output that is a sequence",
+                        "tensors",
+                        super::sequences::HELP,
+                    ),
                 }
                 continue;
             }
@@ -208,7 +246,9 @@ impl<'f> GraphReader<'f> {
     /// Checks a declared type and shape against a computed value. Another element type is an error.
     /// The declared shape is kept if the value has none yet.
     fn declared(&mut self, value: ValueId, info: &ValueInfoProto, is_output: bool) {
-        let Some(tensor) = info.r#type.as_ref().and_then(|given| given.tensor_type.as_ref()) else { return };
+        let Some(tensor) = info.r#type.as_ref().and_then(|given| given.tensor_type.as_ref()) else {
+            return;
+        };
         let own = self.element(value);
         if let Some(element) = tensor.elem_type.and_then(|number| element_type(number).ok())
             && element != own
@@ -220,7 +260,11 @@ impl<'f> GraphReader<'f> {
         let dims: Vec<Dim> = given.dim.iter().map(|dim| self.size(dim)).collect();
         let level = self.level();
         let model = &mut level.graph.model;
-        let place = if is_output { model.nodes[*model.results.last().expect("just added")].outputs[0] } else { value };
+        let place = if is_output {
+            model.nodes[*model.results.last().expect("just added")].outputs[0]
+        } else {
+            value
+        };
         let shape = &mut model.values[place.0].shape;
         if shape.is_none() {
             *shape = Some(dims);
@@ -230,7 +274,8 @@ impl<'f> GraphReader<'f> {
     /// A declared size. The user's size for its name takes precedence.
     fn size(&self, dim: &DimensionProto) -> Dim {
         let fixed = dim.dim_param.as_ref().and_then(|name| self.size_of(name));
-        let written = dim.dim_value.and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0);
+        let written =
+            dim.dim_value.and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0);
         // exporters write unknown sizes in several ways
         fixed.flatten().or(written).map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed)
     }
@@ -250,25 +295,40 @@ impl<'f> GraphReader<'f> {
             let open = self.axes_to_leave_open(input);
             self.level().graph.model.open_axes.extend(open.into_iter().map(|axis| (value, axis)));
             if !self.define(&name, value) {
-                self.error("two inputs of this name", "one input of each name", "export the model again");
+                self.error(
+                    "two inputs of this name",
+                    "one input of each name",
+                    "export the model again",
+                );
             }
         }
     }
 
     /// Axes of an input that the user keeps open by name.
     fn axes_to_leave_open(&self, input: &ValueInfoProto) -> Vec<usize> {
-        let shape = input.r#type.as_ref().and_then(|given| given.tensor_type.as_ref()?.shape.as_ref());
+        let shape =
+            input.r#type.as_ref().and_then(|given| given.tensor_type.as_ref()?.shape.as_ref());
         let dims = shape.map_or(&[][..], |shape| &shape.dim);
         let is_open = |dim: &DimensionProto| {
-            dim.dim_param.as_ref().and_then(|name| self.size_of(name)).is_some_and(|size| size.is_none())
+            dim.dim_param
+                .as_ref()
+                .and_then(|name| self.size_of(name))
+                .is_some_and(|size| size.is_none())
         };
         dims.iter().enumerate().filter(|(_, dim)| is_open(dim)).map(|(axis, _)| axis).collect()
     }
 
     /// Element type and shape of an input. `None` after an error.
-    fn tensor_type(&mut self, given: Option<&TypeProto>) -> Option<(ElementType, Option<Vec<Dim>>)> {
+    fn tensor_type(
+        &mut self,
+        given: Option<&TypeProto>,
+    ) -> Option<(ElementType, Option<Vec<Dim>>)> {
         let Some(tensor) = given.and_then(|given| given.tensor_type.as_ref()) else {
-            self.error("an input that is no tensor", "tensors", "export the model with tensors as inputs");
+            self.error(
+                "an input that is no tensor",
+                "tensors",
+                "export the model with tensors as inputs",
+            );
             return None;
         };
         let element = match element_type(tensor.elem_type.unwrap_or(0)) {
@@ -317,7 +377,12 @@ impl<'f> GraphReader<'f> {
             None => String::new(),
         };
         let name = node.proto.name.clone().unwrap_or_default();
-        self.label = format!("{} ({shown}, node {}{function}, opset {})", quoted(&name), node.index, node.version);
+        self.label = format!(
+            "{} ({shown}, node {}{function}, opset {})",
+            quoted(&name),
+            node.index,
+            node.version
+        );
         self.name = name;
         let Some(row) = supported::find(of, &op_type) else {
             let valid = "the operators that docs/reference/operations.md lists";
@@ -326,7 +391,11 @@ impl<'f> GraphReader<'f> {
         };
         if of.is_empty() && node.version < OLDEST && node.version != 0 {
             let found = format!("operator set {}", node.version);
-            self.error(found, format!("{OLDEST} to {LATEST}"), "convert the model to a newer operator set");
+            self.error(
+                found,
+                format!("{OLDEST} to {LATEST}"),
+                "convert the model to a newer operator set",
+            );
             return;
         }
         let Some(version) = row.definition(node.version) else {
@@ -347,23 +416,36 @@ impl<'f> GraphReader<'f> {
         if self.said_unrounded || !matches!(element, ElementType::F16 | ElementType::Bf16) {
             return;
         }
-        let made = self.level().graph.model.nodes.iter().rev().find(|node| node.outputs.contains(&value));
+        let made =
+            self.level().graph.model.nodes.iter().rev().find(|node| node.outputs.contains(&value));
         // conversions have a warning of their own, and moved values are unchanged
         let is_computed = made.is_some_and(|node| {
-            matches!(node.op, O::Elementwise(_) | O::MatMul { .. } | O::Convolution(_) | O::Softmax { .. })
-                || matches!(node.op, O::Reduce { .. } | O::Normalize(_) | O::Cell(_) | O::Sequence(..))
+            matches!(
+                node.op,
+                O::Elementwise(_) | O::MatMul { .. } | O::Convolution(_) | O::Softmax { .. }
+            ) || matches!(
+                node.op,
+                O::Reduce { .. } | O::Normalize(_) | O::Cell(_) | O::Sequence(..)
+            )
         });
         if is_computed {
             self.said_unrounded = true;
             let name = element.name();
             let found = format!(
-                "values of {name} are computed in f32 and not rounded to {name}: results differ from those of a program that rounds each of them"
+                "values of {name} are computed in f32 and not rounded to {name}: results differ \
+                 from those of a program that rounds each of them"
             );
             self.warning(found);
         }
     }
 
-    fn lower(&mut self, node: &OnnxNode, row: &'static Supported, version: i64, read: &HashSet<&str>) {
+    fn lower(
+        &mut self,
+        node: &OnnxNode,
+        row: &'static Supported,
+        version: i64,
+        read: &HashSet<&str>,
+    ) {
         let mut attributes = Attributes::new(node.proto.attribute.clone());
         let before = self.errors();
         let mut inputs = Vec::new();
@@ -371,7 +453,11 @@ impl<'f> GraphReader<'f> {
             inputs.push(if name.is_empty() { None } else { Some(self.value(name)) });
             if inputs.last() == Some(&Some(None)) && self.errors() == 0 {
                 let found = format!("no earlier node makes the input {}", quoted(name));
-                self.error(found, "nodes in the order in which they are computed", "export the model again");
+                self.error(
+                    found,
+                    "nodes in the order in which they are computed",
+                    "export the model again",
+                );
             }
         }
         // a trailing empty name is the same as no name
@@ -388,18 +474,30 @@ impl<'f> GraphReader<'f> {
         }
         let wanted = row.inputs.clone();
         if inputs.len() < *wanted.start() || inputs.len() > *wanted.end() {
-            self.error(counted(inputs.len(), "input"), range_text(&wanted), "export the model again");
+            self.error(
+                counted(inputs.len(), "input"),
+                range_text(&wanted),
+                "export the model again",
+            );
             return;
         }
         if inputs.iter().take(*wanted.start()).any(Option::is_none) {
             let place = inputs.iter().position(Option::is_none).unwrap_or_default();
-            self.error(format!("input {place} is left out"), "an input in this place", "export the model again");
+            self.error(
+                format!("input {place} is left out"),
+                "an input in this place",
+                "export the model again",
+            );
             return;
         }
         let names = &node.proto.output;
         let written = names.iter().rposition(|name| !name.is_empty()).map_or(0, |at| at + 1);
         if names.len() < *row.outputs.start() || written > *row.outputs.end() {
-            self.error(counted(names.len(), "output"), range_text(&row.outputs), "export the model again");
+            self.error(
+                counted(names.len(), "output"),
+                range_text(&row.outputs),
+                "export the model again",
+            );
             return;
         }
         let is_read = |name: &String| !name.is_empty() && read.contains(&name[..]);
@@ -416,7 +514,11 @@ impl<'f> GraphReader<'f> {
         }
         for name in attributes.rest() {
             let found = format!("the attribute {} has no known meaning", quoted(&name));
-            self.error(found, "the attributes of the operator's definition", "remove the attribute");
+            self.error(
+                found,
+                "the attributes of the operator's definition",
+                "remove the attribute",
+            );
         }
         let Some(values) = values else { return };
         if values.len() < outputs {
@@ -448,6 +550,7 @@ fn is_of_keras(graph: &GraphProto) -> bool {
     const CLASSES: &str = "pkg.torch.onnx.class_hierarchy";
     let mut notes = graph.node.iter().flat_map(|node| &node.metadata_props);
     notes.any(|note| {
-        note.key.as_deref() == Some(CLASSES) && note.value.as_ref().is_some_and(|value| value.contains("'keras."))
+        note.key.as_deref() == Some(CLASSES)
+            && note.value.as_ref().is_some_and(|value| value.contains("'keras."))
     })
 }

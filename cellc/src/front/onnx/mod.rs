@@ -53,7 +53,10 @@ const BESIDE: &str = "a file of protobuf ends at 2 GiB: save the model with its 
 ///
 /// # Errors
 /// If the file cannot be read or is no ONNX model.
-pub(super) fn read(file: ModelFile, dims: &[NamedSize]) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn read(
+    file: ModelFile,
+    dims: &[NamedSize],
+) -> Result<(Model, Diagnostics), Diagnostics> {
     let (path, shown) = (file.path, quoted(&file.shown()));
     let bytes = bounded::read(path, &LIMIT).map_err(|error| {
         let found = Diagnostic::error(Origin::Unknown, format!("cannot read {shown}: {error}"));
@@ -63,7 +66,9 @@ pub(super) fn read(file: ModelFile, dims: &[NamedSize]) -> Result<(Model, Diagno
         };
         Diagnostics(vec![found.help(help).cause(error)])
     })?;
-    let folder = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    let folder = path
+        .parent()
+        .map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     read_from(&file.file_name(), &bytes, folder.filter(|_| !file.is_piped()), dims)
 }
 
@@ -86,8 +91,8 @@ fn read_from(
     dims: &[NamedSize],
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     let refused = |found: String| {
-        let problem =
-            Diagnostic::error(Origin::Unknown, found).valid("an ONNX model in protobuf's format, below 2 GiB");
+        let problem = Diagnostic::error(Origin::Unknown, found)
+            .valid("an ONNX model in protobuf's format, below 2 GiB");
         Diagnostics(vec![problem.help("export or download the model again")])
     };
     if bytes.len() as u64 > LIMIT.bytes {
@@ -96,8 +101,8 @@ fn read_from(
         let problem = problem.valid("an ONNX model in protobuf's format, up to 2 GiB").help(BESIDE);
         return Err(Diagnostics(vec![problem]));
     }
-    let message =
-        ModelProto::decode(bytes).map_err(|error| refused(format!("{} is damaged: {error}", quoted(name))))?;
+    let message = ModelProto::decode(bytes)
+        .map_err(|error| refused(format!("{} is damaged: {error}", quoted(name))))?;
     let mut folder = Folder { path: folder.map(Path::to_owned), ..Folder::default() };
     let (mut model, diagnostics) = GraphReader::model(message, &mut folder, dims);
     model.files.push(input_file(name.to_owned(), bytes));

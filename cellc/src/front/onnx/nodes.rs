@@ -89,19 +89,25 @@ pub(super) fn expanded(
     count: &mut usize,
 ) -> Result<Vec<OnnxNode>, TooMany> {
     let mut done = Vec::new();
-    let of =
-        |proto: &NodeProto, versions: &Versions| versions.get(domain(proto.domain.as_deref())).copied().unwrap_or(0);
+    let of = |proto: &NodeProto, versions: &Versions| {
+        versions.get(domain(proto.domain.as_deref())).copied().unwrap_or(0)
+    };
     let mut waiting: Vec<(OnnxNode, usize)> = nodes
         .into_iter()
         .enumerate()
-        .map(|(index, proto)| (OnnxNode { version: of(&proto, versions), proto, index, function: None }, 0))
+        .map(|(index, proto)| {
+            (OnnxNode { version: of(&proto, versions), proto, index, function: None }, 0)
+        })
         .collect();
     waiting.reverse();
     let (mut calls, mut bytes) = (0, 0);
     while let Some((node, depth)) = waiting.pop() {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        let key =
-            (domain(node.proto.domain.as_deref()).to_owned(), text(&node.proto.op_type), text(&node.proto.overload));
+        let key = (
+            domain(node.proto.domain.as_deref()).to_owned(),
+            text(&node.proto.op_type),
+            text(&node.proto.overload),
+        );
         let Some(function) = functions.get(&key) else {
             *count += 1;
             if *count > MOST_NODES {
@@ -111,12 +117,20 @@ pub(super) fn expanded(
             continue;
         };
         if depth >= MOST_CALLS {
-            let by = node.function.as_deref().map(|function| format!(" in {}", quoted(function))).unwrap_or_default();
+            let by = node
+                .function
+                .as_deref()
+                .map(|function| format!(" in {}", quoted(function)))
+                .unwrap_or_default();
             let found = format!(
-                "more than {MOST_CALLS} calls of functions inside each other: the innermost calls {}{by}",
+                "more than {MOST_CALLS} calls of functions inside each other: the innermost calls \
+                 {}{by}",
                 quoted(&key.1)
             );
-            return Err(TooMany { found, help: "correct a function that calls itself, or simplify the model" });
+            return Err(TooMany {
+                found,
+                help: "correct a function that calls itself, or simplify the model",
+            });
         }
         // checked before the body is copied; nodes of nested graphs count as well
         *count += function.node.iter().map(nodes_of).sum::<usize>();
@@ -125,7 +139,10 @@ pub(super) fn expanded(
         }
         bytes += function.node.iter().map(Message::encoded_len).sum::<usize>();
         if bytes > MOST_CALLED {
-            let found = format!("functions of more than {} MiB, each counted at each call", MOST_CALLED >> 20);
+            let found = format!(
+                "functions of more than {} MiB, each counted at each call",
+                MOST_CALLED >> 20
+            );
             return Err(TooMany { found, help: "let functions take their tensors as inputs" });
         }
         let (own, _) = self::versions(&function.opset_import);
@@ -172,15 +189,22 @@ fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<Node
                 None => true,
                 // an optional attribute omitted by the call is omitted in the body
                 Some(name) => attributes.get(name).is_some_and(|given| {
-                    *attribute = AttributeProto { name: attribute.name.clone(), ..(*given).clone() };
+                    *attribute =
+                        AttributeProto { name: attribute.name.clone(), ..(*given).clone() };
                     true
                 }),
             }
         });
-        for graph in node.attribute.iter_mut().flat_map(|attribute| attribute.g.iter_mut().chain(&mut attribute.graphs))
+        for graph in node
+            .attribute
+            .iter_mut()
+            .flat_map(|attribute| attribute.g.iter_mut().chain(&mut attribute.graphs))
         {
-            let values = graph.input.iter_mut().chain(&mut graph.output).map(|value| &mut value.name);
-            for name in values.chain(graph.initializer.iter_mut().map(|tensor| &mut tensor.name)).flatten() {
+            let values =
+                graph.input.iter_mut().chain(&mut graph.output).map(|value| &mut value.name);
+            for name in
+                values.chain(graph.initializer.iter_mut().map(|tensor| &mut tensor.name)).flatten()
+            {
                 let actual = names.entry(name.clone()).or_insert_with(|| format!("{prefix}{name}"));
                 *name = actual.clone();
             }
@@ -214,9 +238,12 @@ fn ordered(nodes: &[OnnxNode]) -> Vec<&OnnxNode> {
             made.entry(name).or_insert(at);
         }
     }
-    let needs: Vec<HashSet<usize>> =
-        nodes.iter().map(|node| reads(node).into_iter().filter_map(|name| made.get(name).copied()).collect()).collect();
-    let in_order = needs.iter().enumerate().all(|(at, needs)| needs.iter().all(|&other| other < at));
+    let needs: Vec<HashSet<usize>> = nodes
+        .iter()
+        .map(|node| reads(node).into_iter().filter_map(|name| made.get(name).copied()).collect())
+        .collect();
+    let in_order =
+        needs.iter().enumerate().all(|(at, needs)| needs.iter().all(|&other| other < at));
     if in_order {
         return nodes.iter().collect();
     }

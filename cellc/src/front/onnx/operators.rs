@@ -4,7 +4,8 @@ use super::graph::{Call, GraphReader};
 use super::tensors::element_type;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Activation, BroadcastMode, ElementType, Elementwise, NoAxes, Normalization, Op, Reduction, Tensor, ValueId,
+    Activation, BroadcastMode, ElementType, Elementwise, NoAxes, Normalization, Op, Reduction,
+    Tensor, ValueId,
 };
 
 type Values = Option<Vec<ValueId>>;
@@ -13,28 +14,46 @@ type Values = Option<Vec<ValueId>>;
 fn boolean_or_same(function: Elementwise, same: ElementType) -> ElementType {
     use Elementwise as E;
     match function {
-        E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual => ElementType::Bool,
+        E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual => {
+            ElementType::Bool
+        }
         E::LogicalAnd | E::LogicalOr | E::LogicalNot => ElementType::Bool,
         _ => same,
     }
 }
 
-pub(super) fn unary(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: Elementwise) -> Values {
+pub(super) fn unary(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    function: Elementwise,
+) -> Values {
     Some(vec![reader.op(Op::Elementwise(function), vec![call.x()])])
 }
 
-pub(super) fn binary(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: Elementwise) -> Values {
+pub(super) fn binary(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    function: Elementwise,
+) -> Values {
     let inputs = call.inputs.iter().copied().flatten().collect();
     Some(vec![reader.op(Op::Elementwise(function), inputs)])
 }
 
-pub(super) fn logical(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: Elementwise) -> Values {
+pub(super) fn logical(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    function: Elementwise,
+) -> Values {
     let inputs = call.inputs.iter().copied().flatten().collect();
     let element = boolean_or_same(function, ElementType::Bool);
     Some(vec![reader.op_of(Op::Elementwise(function), inputs, element)])
 }
 
-pub(super) fn activation(reader: &mut GraphReader<'_>, call: &mut Call<'_>, activation: Activation) -> Values {
+pub(super) fn activation(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    activation: Activation,
+) -> Values {
     unary(reader, call, Elementwise::Activation(activation))
 }
 
@@ -43,7 +62,8 @@ pub(super) fn with_alpha(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name
     let alpha = call.attributes.float("alpha");
     let beta = if name == "hardsigmoid" { call.attributes.float("beta") } else { None };
     // the operator passes elements greater than alpha, the cell's activation also alpha itself
-    let alpha = if name == "thresholdedrelu" { Some(alpha.unwrap_or(1.0).next_up()) } else { alpha };
+    let alpha =
+        if name == "thresholdedrelu" { Some(alpha.unwrap_or(1.0).next_up()) } else { alpha };
     match Activation::new(name, alpha, beta) {
         Ok(activation) => unary(reader, call, Elementwise::Activation(activation)),
         Err(error) => {
@@ -88,12 +108,17 @@ pub(super) fn divide(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
 }
 
 pub(super) fn modulo(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    let function = if call.attributes.flag("fmod", false) { Elementwise::Mod } else { Elementwise::FloorMod };
+    let function =
+        if call.attributes.flag("fmod", false) { Elementwise::Mod } else { Elementwise::FloorMod };
     binary(reader, call, function)
 }
 
 /// Folds all inputs with a binary function, from the first to the last.
-pub(super) fn variadic(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: Elementwise) -> Values {
+pub(super) fn variadic(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    function: Elementwise,
+) -> Values {
     let mut all = call.inputs.clone().into_iter().flatten();
     let mut value = all.next()?;
     for next in all {
@@ -149,8 +174,10 @@ pub(super) fn scaled(reader: &mut GraphReader<'_>, value: ValueId, by: f32) -> V
 pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let alpha = call.attributes.float("alpha").unwrap_or(1.0);
     let beta = call.attributes.float("beta").unwrap_or(1.0);
-    let [transpose_a, transpose_b] = ["transA", "transB"].map(|name| call.attributes.flag(name, false));
-    let product = reader.op(Op::MatMul { transpose_a, transpose_b }, vec![call.x(), call.input(1)?]);
+    let [transpose_a, transpose_b] =
+        ["transA", "transB"].map(|name| call.attributes.flag(name, false));
+    let product =
+        reader.op(Op::MatMul { transpose_a, transpose_b }, vec![call.x(), call.input(1)?]);
     let mut y = scaled(reader, product, alpha);
     // with beta 0, C is ignored, even NaN in C
     if let Some(c) = call.input(2).filter(|_| beta != 0.0) {
@@ -169,14 +196,20 @@ pub(super) fn hardmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     along_axis(reader, call, |reader, x, axis| {
         let (one, element) = (reader.integer(1), reader.element(x));
         let best = Op::TopK { axis, largest: true, last: false, sorted_by_place: false };
-        let place = *reader.ops_of(best, vec![x, one], vec![element, ElementType::I64], Vec::new()).get(1)?;
+        let place = *reader
+            .ops_of(best, vec![x, one], vec![element, ElementType::I64], Vec::new())
+            .get(1)?;
         let axes = reader.integers(&[axis]);
         let place = reader.op_of(Op::Squeeze { skip: false }, vec![place, axes], ElementType::I64);
         let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
         let (at, zero) = (reader.integer(axis), reader.integer(0));
         let size = reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, at, zero]);
         let [on, off] = [1.0, 0.0].map(|number| reader.number_like(x, number));
-        Some(reader.op_of(Op::OneHot { axis, from_end: false }, vec![place, size, on, off], element))
+        Some(reader.op_of(
+            Op::OneHot { axis, from_end: false },
+            vec![place, size, on, off],
+            element,
+        ))
     })
 }
 
@@ -205,7 +238,12 @@ fn along_axis(
 
 /// Merges the dimensions from an axis on; for a negative axis also merges the dimensions before it.
 /// `ends`: 1 if the axis may equal the rank. `None` after an error.
-fn flattened_from(reader: &mut GraphReader<'_>, x: ValueId, axis: i64, ends: usize) -> Option<ValueId> {
+fn flattened_from(
+    reader: &mut GraphReader<'_>,
+    x: ValueId,
+    axis: i64,
+    ends: usize,
+) -> Option<ValueId> {
     let axis = in_range(reader, axis)?;
     let (shape, zero_keeps) = match within_rank(reader, axis, x, ends)? {
         axis @ 0.. => {
@@ -215,9 +253,11 @@ fn flattened_from(reader: &mut GraphReader<'_>, x: ValueId, axis: i64, ends: usi
         }
         axis => {
             let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
-            let (places, zero) = (reader.integers(&(axis..0).collect::<Vec<_>>()), reader.integer(0));
+            let (places, zero) =
+                (reader.integers(&(axis..0).collect::<Vec<_>>()), reader.integer(0));
             let tail = reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, places, zero]);
-            let product = Op::Reduce { reduction: Reduction::Product, keep: true, no_axes: NoAxes::All };
+            let product =
+                Op::Reduce { reduction: Reduction::Product, keep: true, no_axes: NoAxes::All };
             let (first, rest) = (reader.integers(&[0]), reader.integers(&[-1]));
             let columns = reader.op(product, vec![tail, first]);
             (reader.op(Op::Concat { axis: 0 }, vec![rest, columns]), false)
@@ -331,7 +371,8 @@ pub(super) fn shape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
     if start.is_none() && end.is_none() {
         return Some(vec![shape]);
     }
-    let inputs = [start.unwrap_or(0), end.unwrap_or(i64::MAX), 1, 0].map(|bound| reader.integers(&[bound]));
+    let inputs =
+        [start.unwrap_or(0), end.unwrap_or(i64::MAX), 1, 0].map(|bound| reader.integers(&[bound]));
     Some(vec![reader.op(Op::Slice, [&[shape][..], &inputs].concat())])
 }
 
@@ -347,7 +388,11 @@ pub(super) fn reshape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
 }
 
 /// Axes of an operator. An attribute before operator set `input_from`, an input since.
-pub(super) fn axes(reader: &mut GraphReader<'_>, call: &mut Call<'_>, input_from: i64) -> Option<ValueId> {
+pub(super) fn axes(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    input_from: i64,
+) -> Option<ValueId> {
     if call.version >= input_from {
         return call.input(1);
     }
@@ -356,7 +401,12 @@ pub(super) fn axes(reader: &mut GraphReader<'_>, call: &mut Call<'_>, input_from
 
 pub(super) fn squeeze(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let axes = axes(reader, call, 13);
-    Some(vec![reader.op(Op::Squeeze { skip: false }, [Some(call.x()), axes].into_iter().flatten().collect())])
+    Some(vec![
+        reader.op(
+            Op::Squeeze { skip: false },
+            [Some(call.x()), axes].into_iter().flatten().collect(),
+        ),
+    ])
 }
 
 pub(super) fn unsqueeze(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
@@ -402,9 +452,12 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
         return None;
     }
     let elements = vec![reader.element(x); call.written];
-    let lengths = lengths.or_else(|| call.version.ge(&18).then(|| even_lengths(reader, x, axis, parts)));
+    let lengths =
+        lengths.or_else(|| call.version.ge(&18).then(|| even_lengths(reader, x, axis, parts)));
     Some(match lengths {
-        Some(lengths) => reader.ops_of(Op::VariadicSplit, vec![x, axis, lengths], elements, Vec::new()),
+        Some(lengths) => {
+            reader.ops_of(Op::VariadicSplit, vec![x, axis, lengths], elements, Vec::new())
+        }
         None => reader.ops_of(Op::Split { parts }, vec![x, axis], elements, Vec::new()),
     })
 }
@@ -427,7 +480,8 @@ fn even_lengths(reader: &mut GraphReader<'_>, x: ValueId, axis: ValueId, parts: 
 pub(super) fn slice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let x = call.x();
     let (starts, ends, axes, steps) = if call.version < 10 {
-        let [starts, ends, axes] = ["starts", "ends", "axes"].map(|name| call.attributes.ints(name));
+        let [starts, ends, axes] =
+            ["starts", "ends", "axes"].map(|name| call.attributes.ints(name));
         let (Some(starts), Some(ends)) = (starts, ends) else {
             reader.error("no starts or no ends", "both", "export the model again");
             return None;
@@ -445,11 +499,13 @@ pub(super) fn slice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
         Some(steps) => steps,
         // a step of 1 for each start
         None => {
-            let (one, count) = (reader.integer(1), reader.op_of(Op::ShapeOf, vec![starts], ElementType::I64));
+            let (one, count) =
+                (reader.integer(1), reader.op_of(Op::ShapeOf, vec![starts], ElementType::I64));
             reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![one, count])
         }
     };
-    let inputs = [Some(x), Some(starts), Some(ends), Some(steps), axes].into_iter().flatten().collect();
+    let inputs =
+        [Some(x), Some(starts), Some(ends), Some(steps), axes].into_iter().flatten().collect();
     Some(vec![reader.op(Op::Slice, inputs)])
 }
 
@@ -470,7 +526,11 @@ fn combined(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Option<
         Some("min") => Some(Some(Elementwise::Minimum)),
         Some(other) => {
             let found = format!("reduction={}", quoted(other));
-            reader.error(found, "none, add, mul, max, min", "replace the operator by arithmetic on whole tensors");
+            reader.error(
+                found,
+                "none, add, mul, max, min",
+                "replace the operator by arithmetic on whole tensors",
+            );
             None
         }
     }
@@ -485,7 +545,12 @@ pub(super) fn scatter_elements(reader: &mut GraphReader<'_>, call: &mut Call<'_>
     let combine = combined(reader, call)?;
     let axis = call.attributes.int("axis").unwrap_or(0);
     let axis = reader.integer(axis);
-    Some(vec![reader.op(Op::ScatterElements { combine }, vec![call.x(), call.input(1)?, call.input(2)?, axis])])
+    Some(vec![
+        reader.op(
+            Op::ScatterElements { combine },
+            vec![call.x(), call.input(1)?, call.input(2)?, axis],
+        ),
+    ])
 }
 
 pub(super) fn gather_elements(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
@@ -494,7 +559,9 @@ pub(super) fn gather_elements(reader: &mut GraphReader<'_>, call: &mut Call<'_>)
 }
 
 pub(super) fn expand(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    Some(vec![reader.op(Op::Broadcast(BroadcastMode::Bidirectional), vec![call.x(), call.input(1)?])])
+    Some(vec![
+        reader.op(Op::Broadcast(BroadcastMode::Bidirectional), vec![call.x(), call.input(1)?]),
+    ])
 }
 
 pub(super) fn tile(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
@@ -509,12 +576,22 @@ pub(super) fn range(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
 pub(super) fn reverse_sequence(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let batch_axis = call.attributes.int("batch_axis").unwrap_or(1);
     let seq_axis = call.attributes.int("time_axis").unwrap_or(0);
-    Some(vec![reader.op(Op::ReverseSequence { batch_axis, seq_axis }, vec![call.x(), call.input(1)?])])
+    Some(vec![
+        reader.op(Op::ReverseSequence { batch_axis, seq_axis }, vec![call.x(), call.input(1)?]),
+    ])
 }
 
-pub(super) fn reduce(reader: &mut GraphReader<'_>, call: &mut Call<'_>, reduction: Reduction) -> Values {
+pub(super) fn reduce(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    reduction: Reduction,
+) -> Values {
     let keep = call.attributes.flag("keepdims", true);
-    let no_axes = if call.attributes.flag("noop_with_empty_axes", false) { NoAxes::Each } else { NoAxes::All };
+    let no_axes = if call.attributes.flag("noop_with_empty_axes", false) {
+        NoAxes::Each
+    } else {
+        NoAxes::All
+    };
     let from = if reduction == Reduction::Sum { 13 } else { 18 };
     let mut axes = axes(reader, call, from);
     if axes.is_none() && no_axes == NoAxes::Each {
@@ -540,7 +617,11 @@ pub(super) fn reciprocal(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
 }
 
 /// A normalization with the normalized input as its only output.
-fn normalized(reader: &mut GraphReader<'_>, call: &mut Call<'_>, normalization: Normalization) -> Values {
+fn normalized(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    normalization: Normalization,
+) -> Values {
     let inputs = call.inputs.iter().copied().flatten().collect();
     if call.outputs() > 1 {
         let found = format!("{} outputs", call.outputs());
@@ -555,12 +636,17 @@ pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
     let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
     if call.attributes.flag("training_mode", false) || !call.attributes.flag("spatial", true) {
         let help = "export the model in evaluation mode";
-        reader.error("BatchNormalization in training mode, or not spatial", "evaluation mode", help);
+        reader.error(
+            "BatchNormalization in training mode, or not spatial",
+            "evaluation mode",
+            help,
+        );
         return None;
     }
     // before operator set 14, further outputs mean training mode, read or not
     if call.version < 14 && call.written > 1 {
-        let found = format!("{} outputs, which mean training mode below operator set 14", call.written);
+        let found =
+            format!("{} outputs, which mean training mode below operator set 14", call.written);
         reader.error(found, "the normalized tensor alone", "export the model in evaluation mode");
         return None;
     }
@@ -568,7 +654,11 @@ pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
 }
 
 /// The attribute `axis`. `None` after an error for an axis outside of -64 to 63.
-pub(super) fn countable_axis(reader: &mut GraphReader<'_>, call: &mut Call<'_>, default: i64) -> Option<i64> {
+pub(super) fn countable_axis(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    default: i64,
+) -> Option<i64> {
     let axis = call.attributes.int("axis").unwrap_or(default);
     in_range(reader, axis)
 }
@@ -590,7 +680,12 @@ fn in_range(reader: &mut GraphReader<'_>, axis: i64) -> Option<i64> {
 
 /// Checks an axis against the rank of `x` if the rank is known. `ends`: 1 if the axis may equal the
 /// rank. `None` after an error.
-pub(super) fn within_rank(reader: &mut GraphReader<'_>, axis: i64, x: ValueId, ends: usize) -> Option<i64> {
+pub(super) fn within_rank(
+    reader: &mut GraphReader<'_>,
+    axis: i64,
+    x: ValueId,
+    ends: usize,
+) -> Option<i64> {
     let Some(rank) = reader.rank(x) else { return Some(axis) };
     let (least, most) = (-(rank as i64), (rank + ends) as i64 - 1);
     if !(least..=most).contains(&axis) {
@@ -610,7 +705,11 @@ pub(super) fn rank_of(reader: &mut GraphReader<'_>, x: ValueId) -> ValueId {
     reader.op(Op::Reshape { zero_keeps: false }, vec![count, none])
 }
 
-pub(super) fn layer_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root_mean_square: bool) -> Values {
+pub(super) fn layer_norm(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    root_mean_square: bool,
+) -> Values {
     call.attributes.ignore("stash_type");
     let axis = countable_axis(reader, call, -1)?;
     let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
@@ -625,7 +724,9 @@ pub(super) fn layer_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root
     let (first, step) = (reader.integer(axis), reader.integer(1));
     let end = if axis < 0 { reader.integer(0) } else { rank_of(reader, x) };
     let axes = reader.op(Op::Range, vec![first, end, step]);
-    let mean_of = |x| (Op::Reduce { reduction: Reduction::Mean, keep: true, no_axes: NoAxes::All }, vec![x, axes]);
+    let mean_of = |x| {
+        (Op::Reduce { reduction: Reduction::Mean, keep: true, no_axes: NoAxes::All }, vec![x, axes])
+    };
     let (mean, inputs) = mean_of(x);
     let mean = reader.op(mean, inputs);
     let difference = reader.op(Op::Elementwise(Elementwise::Subtract), vec![x, mean]);
@@ -634,7 +735,8 @@ pub(super) fn layer_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root
     let variance = reader.op(variance, inputs);
     let [eps, one] = [eps, 1.0].map(|number| reader.number_like(x, number));
     let sum = reader.op(Op::Elementwise(Elementwise::Add), vec![variance, eps]);
-    let deviation = reader.op(Op::Elementwise(Elementwise::Activation(Activation::Sqrt)), vec![sum]);
+    let deviation =
+        reader.op(Op::Elementwise(Elementwise::Activation(Activation::Sqrt)), vec![sum]);
     Some(vec![y, mean, reader.op(Op::Elementwise(Elementwise::Divide), vec![one, deviation])])
 }
 
@@ -657,22 +759,30 @@ pub(super) fn group_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
 pub(super) fn mean_variance(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let axes = call.attributes.ints("axes").unwrap_or_else(|| vec![0, 2, 3]);
     let axes = reader.integers(&axes);
-    let normalization = Normalization::Variance { first: 0, eps: 1e-9, inside: false, divides: true };
+    let normalization =
+        Normalization::Variance { first: 0, eps: 1e-9, inside: false, divides: true };
     Some(vec![reader.op(Op::Normalize(normalization), vec![call.x(), axes])])
 }
 
 pub(super) fn lp_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let axis = call.attributes.int("axis").unwrap_or(-1);
-    let reduction = if call.attributes.int("p").unwrap_or(2) == 1 { Reduction::L1 } else { Reduction::L2 };
+    let reduction =
+        if call.attributes.int("p").unwrap_or(2) == 1 { Reduction::L1 } else { Reduction::L2 };
     let axes = reader.integers(&[axis]);
     let x = call.x();
-    let length = reader.op(Op::Reduce { reduction, keep: true, no_axes: NoAxes::All }, vec![x, axes]);
+    let length =
+        reader.op(Op::Reduce { reduction, keep: true, no_axes: NoAxes::All }, vec![x, axes]);
     let quotient = reader.op(Op::Elementwise(Elementwise::Divide), vec![x, length]);
     // a vector of zeros stays zero
     let zero = reader.number_like(x, 0.0);
-    let none = reader.op_of(Op::Elementwise(Elementwise::Equal), vec![length, zero], ElementType::Bool);
+    let none =
+        reader.op_of(Op::Elementwise(Elementwise::Equal), vec![length, zero], ElementType::Bool);
     let element = reader.element(x);
-    Some(vec![reader.op_of(Op::Elementwise(Elementwise::Select), vec![none, zero, quotient], element)])
+    Some(vec![reader.op_of(
+        Op::Elementwise(Elementwise::Select),
+        vec![none, zero, quotient],
+        element,
+    )])
 }
 
 pub(super) fn selu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
@@ -720,19 +830,28 @@ pub(super) fn is_nan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
 
 pub(super) fn is_inf(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let x = call.x();
-    let [negative, positive] = ["detect_negative", "detect_positive"].map(|name| call.attributes.flag(name, true));
+    let [negative, positive] =
+        ["detect_negative", "detect_positive"].map(|name| call.attributes.flag(name, true));
     let (value, infinity) = match (negative, positive) {
         (true, true) => (reader.op(Op::Elementwise(Elementwise::Abs), vec![x]), f32::INFINITY),
         (false, true) => (x, f32::INFINITY),
         (true, false) => (x, f32::NEG_INFINITY),
         (false, false) => {
             let found = "detect_negative=0 and detect_positive=0";
-            reader.error(found, "1 in one of them", "remove the operator: its result is false everywhere");
+            reader.error(
+                found,
+                "1 in one of them",
+                "remove the operator: its result is false everywhere",
+            );
             return None;
         }
     };
     let infinity = reader.number_like(value, infinity);
-    Some(vec![reader.op_of(Op::Elementwise(Elementwise::Equal), vec![value, infinity], ElementType::Bool)])
+    Some(vec![reader.op_of(
+        Op::Elementwise(Elementwise::Equal),
+        vec![value, infinity],
+        ElementType::Bool,
+    )])
 }
 
 /// Indices of the largest or smallest elements along an axis.

@@ -9,7 +9,12 @@ use crate::model::{Activation, ElementType, Elementwise as E, Op, ValueId};
 type Values = Option<Vec<ValueId>>;
 
 /// Dequantises a tensor: `(x - zero) scale`.
-fn meant(reader: &mut GraphReader<'_>, x: ValueId, scale: ValueId, zero: Option<ValueId>) -> ValueId {
+fn meant(
+    reader: &mut GraphReader<'_>,
+    x: ValueId,
+    scale: ValueId,
+    zero: Option<ValueId>,
+) -> ValueId {
     let whole = centred(reader, x, zero);
     let scale = float(reader, scale);
     compute(reader, E::Multiply, &[whole, scale])
@@ -21,7 +26,13 @@ fn operand(reader: &mut GraphReader<'_>, call: &Call<'_>, at: usize) -> Option<V
 }
 
 /// Quantises `y` to the type of the zero point, or to the type of `like` without a zero point.
-fn whole(reader: &mut GraphReader<'_>, y: ValueId, scale: ValueId, zero: Option<ValueId>, like: ValueId) -> Values {
+fn whole(
+    reader: &mut GraphReader<'_>,
+    y: ValueId,
+    scale: ValueId,
+    zero: Option<ValueId>,
+    like: ValueId,
+) -> Values {
     let element = reader.element(zero.unwrap_or(like));
     let Some(range) = limits(element) else {
         let found = format!("a zero point of type {}", element.name());
@@ -56,7 +67,8 @@ fn inner(
     lower: impl FnOnce(&mut GraphReader<'_>, &mut Call<'_>) -> Values,
 ) -> Option<ValueId> {
     let inputs = vec![Some(x)];
-    let mut inner = Call { version, inputs, written: 1, read: vec![true], attributes: call.attributes };
+    let mut inner =
+        Call { version, inputs, written: 1, read: vec![true], attributes: call.attributes };
     lower(reader, &mut inner)?.first().copied()
 }
 
@@ -68,20 +80,30 @@ pub(super) fn of_two(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function
 }
 
 pub(super) fn sigmoid(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    of_one(reader, call, |reader, _, x| Some(compute(reader, E::Activation(Activation::Sigmoid), &[x])))
+    of_one(reader, call, |reader, _, x| {
+        Some(compute(reader, E::Activation(Activation::Sigmoid), &[x]))
+    })
 }
 
 pub(super) fn leaky_relu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    of_one(reader, call, |reader, call, x| inner(reader, call, 16, x, |r, c| o::with_alpha(r, c, "leakyrelu")))
+    of_one(reader, call, |reader, call, x| {
+        inner(reader, call, 16, x, |r, c| o::with_alpha(r, c, "leakyrelu"))
+    })
 }
 
 /// Softmax, by the operator set in the attribute `opset`.
 pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let Some(version) = call.attributes.int("opset") else {
-        reader.error("no attribute opset", "the operator set of the Softmax", "quantise the model again");
+        reader.error(
+            "no attribute opset",
+            "the operator set of the Softmax",
+            "quantise the model again",
+        );
         return None;
     };
-    of_one(reader, call, |reader, call, x| inner(reader, call, version, x, |r, c| o::softmax(r, c, false)))
+    of_one(reader, call, |reader, call, x| {
+        inner(reader, call, version, x, |r, c| o::softmax(r, c, false))
+    })
 }
 
 fn refuse_last(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<()> {
@@ -115,7 +137,8 @@ pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
         (2..call.inputs.len()).step_by(3).map(|at| operand(reader, call, at).map(Some)).collect();
     let (scale, zero, like) = (call.input(0)?, call.input(1), call.input(2)?);
     let inputs = parts?;
-    let mut inner = Call { version: 13, inputs, written: 1, read: vec![true], attributes: call.attributes };
+    let mut inner =
+        Call { version: 13, inputs, written: 1, read: vec![true], attributes: call.attributes };
     let y = o::concat(reader, &mut inner)?[0];
     whole(reader, y, scale, zero, like)
 }
@@ -123,8 +146,10 @@ pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
 /// Gemm of two quantised matrices. C has the scale a_scale b_scale. The result is floating point if
 /// y has no scale and no zero point.
 pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    let (a, b) = (centred(reader, call.x(), call.input(2)), centred(reader, call.input(3)?, call.input(5)));
-    let [transpose_a, transpose_b] = ["transA", "transB"].map(|name| call.attributes.flag(name, false));
+    let (a, b) =
+        (centred(reader, call.x(), call.input(2)), centred(reader, call.input(3)?, call.input(5)));
+    let [transpose_a, transpose_b] =
+        ["transA", "transB"].map(|name| call.attributes.flag(name, false));
     let mut sums = match (transpose_a, transpose_b) {
         (false, false) => product(reader, a, b),
         _ => reader.op_of(Op::MatMul { transpose_a, transpose_b }, vec![a, b], ElementType::F32),

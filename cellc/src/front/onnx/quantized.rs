@@ -12,8 +12,8 @@ use super::recurrent::{activations, direction_of};
 use super::tensors::element_type;
 use super::windows::convolution;
 use crate::model::{
-    Activation, CellKind, Direction, ElementType, Elementwise as E, Loop, LoopInput, LoopOutput, NoAxes, Op, Reduction,
-    Slicing, ValueId,
+    Activation, CellKind, Direction, ElementType, Elementwise as E, Loop, LoopInput, LoopOutput,
+    NoAxes, Op, Reduction, Slicing, ValueId,
 };
 
 type Values = Option<Vec<ValueId>>;
@@ -52,13 +52,22 @@ fn axis_of(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Option<i
 }
 
 /// Scales or zero points reshaped to broadcast along an axis of `x`. `None` after an error.
-fn along(reader: &mut GraphReader<'_>, axis: Option<i64>, x: ValueId, of: ValueId) -> Option<ValueId> {
+fn along(
+    reader: &mut GraphReader<'_>,
+    axis: Option<i64>,
+    x: ValueId,
+    of: ValueId,
+) -> Option<ValueId> {
     let known = reader.known(of);
     let several = known.as_ref().is_none_or(|tensor| tensor.shape().len() > 1 || tensor.len() > 1);
     let Some(axis) = axis else {
         if known.is_some_and(|tensor| tensor.len() > 1) {
             let help = "convert the model to operator set 13, which has scales along an axis";
-            reader.error("several scales or zero points", "one of a tensor, in operator sets before 13", help);
+            reader.error(
+                "several scales or zero points",
+                "one of a tensor, in operator sets before 13",
+                help,
+            );
             return None;
         }
         return Some(of);
@@ -76,7 +85,11 @@ fn along(reader: &mut GraphReader<'_>, axis: Option<i64>, x: ValueId, of: ValueI
 /// rank all dimensions are 1, and the Reshape is refused when shapes are inferred.
 fn beside(reader: &mut GraphReader<'_>, of: ValueId, axis: i64, rank: ValueId) -> ValueId {
     let [axis, all, one] = [axis, -1, 1].map(|number| reader.integer(number));
-    let shape = reader.op_of(Op::OneHot { axis: -1, from_end: true }, vec![axis, rank, all, one], ElementType::I64);
+    let shape = reader.op_of(
+        Op::OneHot { axis: -1, from_end: true },
+        vec![axis, rank, all, one],
+        ElementType::I64,
+    );
     reader.op(Op::Reshape { zero_keeps: false }, vec![of, shape])
 }
 
@@ -111,7 +124,9 @@ pub(super) fn rounded(
 /// The type in the attribute `output_dtype`; `Some(None)` if it is absent or 0. `None` after an
 /// error.
 fn output_type(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Option<ElementType>> {
-    let Some(given) = call.attributes.int("output_dtype").filter(|&given| given != 0) else { return Some(None) };
+    let Some(given) = call.attributes.int("output_dtype").filter(|&given| given != 0) else {
+        return Some(None);
+    };
     match element_type(i32::try_from(given).unwrap_or(0)) {
         Ok(element) => Some(Some(element)),
         Err(wrong) => {
@@ -129,7 +144,8 @@ pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Val
     if let (Some(given), Some(of_zero)) = (given, of_zero)
         && given != of_zero
     {
-        let found = format!("output_dtype is {}, and the zero point {}", given.name(), of_zero.name());
+        let found =
+            format!("output_dtype is {}, and the zero point {}", given.name(), of_zero.name());
         reader.error(found, "one type", "correct the attribute, or leave it out");
         return None;
     }
@@ -154,7 +170,11 @@ pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Val
 }
 
 /// `q - zero` in f32.
-pub(super) fn centred(reader: &mut GraphReader<'_>, value: ValueId, zero: Option<ValueId>) -> ValueId {
+pub(super) fn centred(
+    reader: &mut GraphReader<'_>,
+    value: ValueId,
+    zero: Option<ValueId>,
+) -> ValueId {
     let value = float(reader, value);
     match zero {
         None => value,
@@ -218,7 +238,8 @@ impl Dynamic {
 pub(super) fn dynamic_quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let x = call.x();
     let Dynamic { whole, scale, zero } = Dynamic::of(reader, x);
-    let [whole, zero] = [whole, zero].map(|value| reader.op_of(Op::Convert, vec![value], ElementType::U8));
+    let [whole, zero] =
+        [whole, zero].map(|value| reader.op_of(Op::Convert, vec![value], ElementType::U8));
     Some(vec![whole, scale, zero])
 }
 
@@ -246,7 +267,12 @@ pub(super) fn matmul_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
 }
 
 /// The convolution of two tensors of integers, in f32.
-fn convolved(reader: &mut GraphReader<'_>, call: &mut Call<'_>, x: ValueId, w: ValueId) -> Option<ValueId> {
+fn convolved(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    x: ValueId,
+    w: ValueId,
+) -> Option<ValueId> {
     let mut inner = Call {
         version: call.version,
         inputs: vec![Some(x), Some(w)],
@@ -299,7 +325,12 @@ pub(super) fn qlinear_conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
 
 /// Rescales sums of products to the scale and zero point of the result. `scales`: of A, of B, of
 /// the result.
-pub(super) fn requantized(reader: &mut GraphReader<'_>, sums: ValueId, scales: [ValueId; 3], zero: ValueId) -> Values {
+pub(super) fn requantized(
+    reader: &mut GraphReader<'_>,
+    sums: ValueId,
+    scales: [ValueId; 3],
+    zero: ValueId,
+) -> Values {
     let element = reader.element(zero);
     let Some(range) = limits(element) else {
         let found = format!("a zero point of type {}", element.name());
@@ -324,9 +355,14 @@ pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
     let a = centred(reader, a, a_zero);
     let b = centred(reader, b, Some(b_zero));
     for of_y in [scale, zero] {
-        if reader.rank(of_y) != Some(0) && reader.known(of_y).is_none_or(|tensor| tensor.len() > 1) {
+        if reader.rank(of_y) != Some(0) && reader.known(of_y).is_none_or(|tensor| tensor.len() > 1)
+        {
             let help = "quantise the result by tensor";
-            reader.error("scales of the result that are not one number", "one y_scale and one y_zero_point", help);
+            reader.error(
+                "scales of the result that are not one number",
+                "one y_scale and one y_zero_point",
+                help,
+            );
             return None;
         }
     }
@@ -388,7 +424,11 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     let clip = call.attributes.float("clip").filter(|&clip| clip > 0.0);
     let input_forget = call.attributes.flag("input_forget", false);
     let Some(hidden_size) = call.attributes.int("hidden_size").filter(|&size| size > 0) else {
-        reader.error("no hidden_size above 0", "the length of the state h", "export the model again");
+        reader.error(
+            "no hidden_size above 0",
+            "the length of the state h",
+            "export the model again",
+        );
         return None;
     };
     if call.input(4).is_some() {
@@ -397,8 +437,14 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
         return None;
     }
     let (x, w, r, b, p) = (call.x(), call.input(1)?, call.input(2)?, call.input(3), call.input(7));
-    let [Some(w_scale), Some(w_zero), Some(r_scale), Some(r_zero)] = [8, 9, 10, 11].map(|port| call.input(port)) else {
-        reader.error("no scales or zero points", "those of W and of R, inputs 8 to 11", "export the model again");
+    let [Some(w_scale), Some(w_zero), Some(r_scale), Some(r_zero)] =
+        [8, 9, 10, 11].map(|port| call.input(port))
+    else {
+        reader.error(
+            "no scales or zero points",
+            "those of W and of R, inputs 8 to 11",
+            "export the model again",
+        );
         return None;
     };
     let [h, c] = [5, 6].map(|port| call.input(port));
@@ -420,7 +466,8 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
         if let Some(b) = b {
             let b = part(reader, b, d);
             let (parts, axis) = (reader.integers(&[4 * hidden_size; 2]), reader.integer(0));
-            let halves = reader.ops_of(Op::VariadicSplit, vec![b, axis, parts], vec![F32; 2], Vec::new());
+            let halves =
+                reader.ops_of(Op::VariadicSplit, vec![b, axis, parts], vec![F32; 2], Vec::new());
             for half in halves {
                 gates_x = compute(reader, E::Add, &[gates_x, half]);
             }
@@ -472,7 +519,8 @@ fn steps(
         return None;
     }
     let before = reader.errors();
-    let [sums, h, c, r, r_scale] = ["gates", "h", "c", "R", "R_scale"].map(|name| reader.parameter(name, F32, None));
+    let [sums, h, c, r, r_scale] =
+        ["gates", "h", "c", "R", "R_scale"].map(|name| reader.parameter(name, F32, None));
     let peepholes = p.map(|_| reader.parameter("P", F32, None));
     let axes = reader.integers(&[0]);
     let sums = reader.op(Op::Squeeze { skip: false }, vec![sums, axes]);
@@ -488,7 +536,10 @@ fn steps(
         let axis = reader.integer(-1);
         reader.ops_of(Op::Split { parts: 3 }, vec![p, axis], vec![F32; 3], Vec::new())
     });
-    let gate = |reader: &mut GraphReader<'_>, sum: ValueId, function: usize, peep: Option<(usize, ValueId)>| {
+    let gate = |reader: &mut GraphReader<'_>,
+                sum: ValueId,
+                function: usize,
+                peep: Option<(usize, ValueId)>| {
         let mut sum = sum;
         if let (Some(peeps), Some((which, c))) = (&peeps, peep) {
             let seen = compute(reader, E::Multiply, &[peeps[which], c]);
@@ -521,7 +572,8 @@ fn steps(
     let level = reader.leave();
     reader.rename(own);
     let level = whole(reader, level, before, 3)?;
-    let invariant = |at: usize| LoopInput { parameter: at, input: at, slice: None, back_edge: None };
+    let invariant =
+        |at: usize| LoopInput { parameter: at, input: at, slice: None, back_edge: None };
     let mut inputs = vec![
         LoopInput { slice: Some(Slicing::one_by_one(0, reverse)), ..invariant(0) },
         LoopInput { back_edge: Some(0), ..invariant(1) },
@@ -529,8 +581,11 @@ fn steps(
     ];
     inputs.extend((3..5 + usize::from(p.is_some())).map(invariant));
     let last = |result: usize| LoopOutput { result, concatenation: None };
-    let outputs =
-        vec![last(0), last(1), LoopOutput { result: 2, concatenation: Some(Slicing::one_by_one(0, reverse)) }];
+    let outputs = vec![
+        last(0),
+        last(1),
+        LoopOutput { result: 2, concatenation: Some(Slicing::one_by_one(0, reverse)) },
+    ];
     let op = Op::Loop(Box::new(Loop {
         body: level.graph.model,
         counted: false,

@@ -5,8 +5,8 @@ use super::graph::{Call, GraphReader};
 use crate::diagnostic::{Origin, quoted};
 use crate::front::layout::{Framework, Wanted, layout};
 use crate::model::{
-    Activation, BroadcastMode, Cell, CellKind, Coupled, Dim, Direction, ElementType, LedgerEntry, Op, ResetGate,
-    ValueId, shape_text,
+    Activation, BroadcastMode, Cell, CellKind, Coupled, Dim, Direction, ElementType, LedgerEntry,
+    Op, ResetGate, ValueId, shape_text,
 };
 
 type Values = Option<Vec<ValueId>>;
@@ -34,11 +34,19 @@ pub(super) fn lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
 }
 
 fn entry(attribute: &str, given: Option<String>, taken: impl Into<String>) -> LedgerEntry {
-    LedgerEntry { attribute: attribute.to_owned(), given, taken: taken.into(), origin: Origin::Unknown }
+    LedgerEntry {
+        attribute: attribute.to_owned(),
+        given,
+        taken: taken.into(),
+        origin: Origin::Unknown,
+    }
 }
 
 /// The direction and the attribute as written. The direction is `None` after an error.
-pub(super) fn direction_of(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> (Option<Direction>, Option<String>) {
+pub(super) fn direction_of(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+) -> (Option<Direction>, Option<String>) {
     let text = call.attributes.text("direction");
     let named = text.as_deref().unwrap_or("forward");
     let direction = Direction::ALL.into_iter().find(|direction| direction.name() == named);
@@ -110,7 +118,14 @@ fn recurrent(
         }
     };
     let p = (kind == CellKind::Lstm).then(|| call.input(7)).flatten();
-    let wanted = Wanted { kind, hidden_size, input_size: 0, sequence: true, outer_bias: false, gate_order: None };
+    let wanted = Wanted {
+        kind,
+        hidden_size,
+        input_size: 0,
+        sequence: true,
+        outer_bias: false,
+        gate_order: None,
+    };
     let cell = Cell {
         activations,
         clip,
@@ -127,7 +142,12 @@ fn recurrent(
     let inputs = [Some(by_row), Some(h), c, Some(lengths), call.input(1), Some(r), Some(b), p];
     let element = reader.element(x);
     let outputs = vec![element; if c.is_some() { 3 } else { 2 }];
-    let outputs = reader.ops_of(Op::Sequence(cell, direction), inputs.into_iter().flatten().collect(), outputs, ledger);
+    let outputs = reader.ops_of(
+        Op::Sequence(cell, direction),
+        inputs.into_iter().flatten().collect(),
+        outputs,
+        ledger,
+    );
     // Y is [N, D, T, H], the states [N, D, H]
     let order: [i64; 4] = if batch_first { [0, 2, 1, 3] } else { [2, 1, 0, 3] };
     let mut values = vec![transposed(reader, outputs[0], &order)];
@@ -157,7 +177,9 @@ fn hidden_size(
     r: ValueId,
     ledger: &mut Vec<LedgerEntry>,
 ) -> Option<usize> {
-    let of_r = reader.level().graph.model.values[r.0].shape.as_ref().and_then(|shape| match shape.last() {
+    let of_r = reader.level().graph.model.values[r.0].shape.as_ref().and_then(|shape| match shape
+        .last()
+    {
         Some(crate::model::Dim::Fixed(size)) => Some(*size),
         _ => None,
     });
@@ -167,9 +189,14 @@ fn hidden_size(
         None => of_r,
     };
     let Some(size) = size.filter(|size| (1..=MOST_UNITS).contains(size)) else {
-        let found =
-            given.map_or("no hidden_size, and an R of unknown shape".to_owned(), |v| format!("hidden_size={v}"));
-        reader.error(found, format!("an integer from 1 to {MOST_UNITS}"), "write the length of the state h");
+        let found = given.map_or("no hidden_size, and an R of unknown shape".to_owned(), |v| {
+            format!("hidden_size={v}")
+        });
+        reader.error(
+            found,
+            format!("an integer from 1 to {MOST_UNITS}"),
+            "write the length of the state h",
+        );
         return None;
     };
     ledger.push(entry("hidden_size", given.map(|v| v.to_string()), size.to_string()));
@@ -177,7 +204,11 @@ fn hidden_size(
 }
 
 /// The bound of every gate's sum. `None`: no clipping.
-fn clip(reader: &mut GraphReader<'_>, call: &mut Call<'_>, ledger: &mut Vec<LedgerEntry>) -> Option<f32> {
+fn clip(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    ledger: &mut Vec<LedgerEntry>,
+) -> Option<f32> {
     let given = call.attributes.float("clip");
     let clip = given.and_then(Cell::clip_bound);
     if given.is_some_and(f32::is_nan) {
@@ -194,7 +225,8 @@ fn clip(reader: &mut GraphReader<'_>, call: &mut Call<'_>, ledger: &mut Vec<Ledg
 /// The input `sequence_lens`, refused if a known length is negative.
 fn not_negative(reader: &mut GraphReader<'_>, lengths: ValueId) -> Option<ValueId> {
     let tensor = reader.known(lengths);
-    let negative = tensor.and_then(|tensor| (0..tensor.len()).find_map(|k| tensor.get_i64(k).filter(|&n| n < 0)));
+    let negative = tensor
+        .and_then(|tensor| (0..tensor.len()).find_map(|k| tensor.get_i64(k).filter(|&n| n < 0)));
     let Some(negative) = negative else { return Some(lengths) };
     let found = format!("a length of {negative} in sequence_lens");
     reader.error(found, "0 to the number of steps of X", "correct sequence_lens");
@@ -210,14 +242,22 @@ fn own_shapes(
     [directions, hidden_size]: [usize; 2],
     batch_first: bool,
 ) -> Option<()> {
-    let shape_of =
-        |reader: &mut GraphReader<'_>, value: ValueId| reader.level().graph.model.values[value.0].shape.clone();
-    let rows =
-        shape_of(reader, call.x()).filter(|shape| shape.len() == 3).map(|shape| shape[usize::from(!batch_first)]);
-    let (directions, hidden, rows) =
-        (Dim::Fixed(directions), Dim::Fixed(hidden_size), rows.unwrap_or(Dim::Dynamic { min: 0, max: None }));
-    let of_state =
-        if batch_first { ([rows, directions, hidden], "[N, D, H]") } else { ([directions, rows, hidden], "[D, N, H]") };
+    let shape_of = |reader: &mut GraphReader<'_>, value: ValueId| {
+        reader.level().graph.model.values[value.0].shape.clone()
+    };
+    let rows = shape_of(reader, call.x())
+        .filter(|shape| shape.len() == 3)
+        .map(|shape| shape[usize::from(!batch_first)]);
+    let (directions, hidden, rows) = (
+        Dim::Fixed(directions),
+        Dim::Fixed(hidden_size),
+        rows.unwrap_or(Dim::Dynamic { min: 0, max: None }),
+    );
+    let of_state = if batch_first {
+        ([rows, directions, hidden], "[N, D, H]")
+    } else {
+        ([directions, rows, hidden], "[D, N, H]")
+    };
     let state = (
         of_state.0.to_vec(),
         format!("{}, N as in X, D the number of directions", of_state.1),
@@ -227,12 +267,17 @@ fn own_shapes(
     let biases = (
         vec![directions, Dim::Fixed(2 * gates * hidden_size)],
         format!("[D, {} * H], Wb of all gates and Rb of all gates", 2 * gates),
-        "give the tensor this shape, with zeros for biases that are not there, or correct hidden_size",
+        "give the tensor this shape, with zeros for biases that are not there, or correct \
+         hidden_size",
     );
     let before = reader.errors();
-    for (at, name, (wanted, what, help)) in [(3, "B", &biases), (5, "initial_h", &state), (6, "initial_c", &state)] {
-        let Some(shape) =
-            call.input(at).filter(|_| at < 6 || kind == CellKind::Lstm).and_then(|value| shape_of(reader, value))
+    for (at, name, (wanted, what, help)) in
+        [(3, "B", &biases), (5, "initial_h", &state), (6, "initial_c", &state)]
+    {
+        let Some(shape) = call
+            .input(at)
+            .filter(|_| at < 6 || kind == CellKind::Lstm)
+            .and_then(|value| shape_of(reader, value))
         else {
             continue;
         };
@@ -240,7 +285,8 @@ fn own_shapes(
         if at == 6 && matches!(shape.last(), Some(Dim::Fixed(size)) if *size > hidden_size) {
             continue;
         }
-        let agree = |(a, b): (&Dim, &Dim)| !matches!((a, b), (Dim::Fixed(a), Dim::Fixed(b)) if a != b);
+        let agree =
+            |(a, b): (&Dim, &Dim)| !matches!((a, b), (Dim::Fixed(a), Dim::Fixed(b)) if a != b);
         if shape.len() != wanted.len() || !shape.iter().zip(wanted).all(agree) {
             let found = format!("{name} has the shape {}", shape_text(&shape));
             reader.error(found, format!("{}: {what}", shape_text(wanted)), *help);
@@ -266,11 +312,13 @@ pub(super) fn activations(
     let defaults = kind.default_activations();
     let wanted = defaults.len() * direction.count();
     let given = call.attributes.texts("activations");
-    let [alphas, betas] =
-        ["activation_alpha", "activation_beta"].map(|name| call.attributes.floats(name).unwrap_or_default());
+    let [alphas, betas] = ["activation_alpha", "activation_beta"]
+        .map(|name| call.attributes.floats(name).unwrap_or_default());
     let mut names: Vec<String> = match &given {
         Some(names) if !names.is_empty() => names.clone(),
-        _ => (0..direction.count()).flat_map(|_| defaults.iter().map(|a| a.name().to_owned())).collect(),
+        _ => (0..direction.count())
+            .flat_map(|_| defaults.iter().map(|a| a.name().to_owned()))
+            .collect(),
     };
     if kind == CellKind::Rnn {
         // ONNX's default names two activations even for one direction
@@ -279,7 +327,11 @@ pub(super) fn activations(
     if names.len() != wanted {
         let found = format!("{} activations", names.len());
         let valid = format!("{wanted}: {} for each direction", defaults.len());
-        reader.error(found, valid, "name those of the forward direction, then those of the reverse one");
+        reader.error(
+            found,
+            valid,
+            "name those of the forward direction, then those of the reverse one",
+        );
         return None;
     }
     let (mut alphas, mut betas) = (alphas.into_iter(), betas.into_iter());
@@ -287,14 +339,20 @@ pub(super) fn activations(
     for name in &names {
         let Some(takes) = Activation::takes(name) else {
             let found = format!("the activation {}", quoted(name));
-            reader.error(found, format!("{}, in any letter case", Activation::NAMES.join(", ")), "correct the name");
+            reader.error(
+                found,
+                format!("{}, in any letter case", Activation::NAMES.join(", ")),
+                "correct the name",
+            );
             return None;
         };
         let alpha = if takes > 0 { alphas.next() } else { None };
         let beta = if takes > 1 { betas.next() } else { None };
         let has_defaults = !name.eq_ignore_ascii_case("affine");
         match Activation::new(name, alpha, beta) {
-            Ok(activation) if has_defaults || alpha.is_some() && beta.is_some() => all.push(activation),
+            Ok(activation) if has_defaults || alpha.is_some() && beta.is_some() => {
+                all.push(activation)
+            }
             other => {
                 let reason = match other {
                     Err(error) => error.to_string(),
@@ -309,7 +367,9 @@ pub(super) fn activations(
     }
     for (name, left) in [("activation_alpha", alphas.count()), ("activation_beta", betas.count())] {
         if left > 0 {
-            reader.warning(format!("{left} numbers of {name} belong to no activation that takes one"));
+            reader.warning(format!(
+                "{left} numbers of {name} belong to no activation that takes one"
+            ));
         }
     }
     let labels: Vec<String> = all.iter().map(|a| a.label()).collect();

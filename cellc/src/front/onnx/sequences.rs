@@ -9,16 +9,28 @@ use crate::model::{ElementType, Elementwise, Op, Value, ValueId};
 type Values = Option<Vec<ValueId>>;
 
 /// Operators with a sequence as input.
-const TAKE_SEQUENCES: [&str; 7] =
-    ["SequenceInsert", "SequenceErase", "SequenceAt", "SequenceLength", "ConcatFromSequence", "Identity", "Loop"];
+const TAKE_SEQUENCES: [&str; 7] = [
+    "SequenceInsert",
+    "SequenceErase",
+    "SequenceAt",
+    "SequenceLength",
+    "ConcatFromSequence",
+    "Identity",
+    "Loop",
+];
 
 /// Advice for a sequence in place of a tensor.
 pub(super) const HELP: &str =
     "put its elements together first: ConcatFromSequence, which torch.stack and torch.cat become";
 
 /// Refuses a sequence as an input of a tensor operator. False after an error.
-pub(super) fn check(reader: &mut GraphReader<'_>, operator: &str, inputs: &[Option<ValueId>]) -> bool {
-    let is_sequence = |value: &Option<ValueId>| value.is_some_and(|value| reader.sequence(value).is_some());
+pub(super) fn check(
+    reader: &mut GraphReader<'_>,
+    operator: &str,
+    inputs: &[Option<ValueId>],
+) -> bool {
+    let is_sequence =
+        |value: &Option<ValueId>| value.is_some_and(|value| reader.sequence(value).is_some());
     let at = inputs.iter().position(is_sequence);
     if let Some(at) = at.filter(|_| !TAKE_SEQUENCES.contains(&operator)) {
         reader.error(format!("a sequence as input {at}"), "tensors", HELP);
@@ -36,7 +48,12 @@ impl GraphReader<'_> {
     /// Adds a value to the current level as a stand-in for a sequence.
     pub(super) fn sequence_value(&mut self, sequence: Sequence, element: ElementType) -> ValueId {
         let level = self.level();
-        let value = Value { names: Vec::new(), shape: None, element, origin: crate::diagnostic::Origin::Unknown };
+        let value = Value {
+            names: Vec::new(),
+            shape: None,
+            element,
+            origin: crate::diagnostic::Origin::Unknown,
+        };
         let value = level.graph.add(value);
         level.sequences.insert(value, sequence);
         value
@@ -114,7 +131,8 @@ impl GraphReader<'_> {
     /// Merges an axis of a tensor with the axis behind it.
     fn merged(&mut self, x: ValueId, place: ValueId) -> ValueId {
         let shape = self.shape_of(x);
-        let (zero, all, end) = (self.integers(&[0]), self.integers(&[-1]), self.integers(&[i64::MAX]));
+        let (zero, all, end) =
+            (self.integers(&[0]), self.integers(&[-1]), self.integers(&[i64::MAX]));
         let behind = self.sum(place, 2);
         let (before, after) = (self.part(shape, zero, place), self.part(shape, behind, end));
         let shape = self.joined(vec![before, all, after]);
@@ -169,7 +187,10 @@ impl GraphReader<'_> {
     }
 
     /// Adds a Result to the body for each last element read by the body. `None` after an error.
-    pub(super) fn last_results(&mut self, carried: &[(ValueId, Option<Sequence>)]) -> Option<Vec<Last>> {
+    pub(super) fn last_results(
+        &mut self,
+        carried: &[(ValueId, Option<Sequence>)],
+    ) -> Option<Vec<Last>> {
         let mut all = Vec::new();
         for (at, (_, parameter)) in std::mem::take(&mut self.level().last_elements) {
             let initial = carried[at].1.as_ref().and_then(|sequence| sequence.pieces.last());
@@ -178,7 +199,11 @@ impl GraphReader<'_> {
                 return self.reads_carried();
             };
             self.result("", next);
-            all.push(Last { initial, parameter, result: self.level().graph.model.results.len() - 1 });
+            all.push(Last {
+                initial,
+                parameter,
+                result: self.level().graph.model.results.len() - 1,
+            });
         }
         Some(all)
     }
@@ -193,7 +218,11 @@ impl GraphReader<'_> {
     fn reads_cut<T>(&mut self) -> Option<T> {
         let found = "all parts of a tensor that SplitToSequence cuts at computed places";
         let valid = "single parts, at constant positions from the first on";
-        self.error(found, valid, "take each part by its position, or give the length of each part as a constant");
+        self.error(
+            found,
+            valid,
+            "take each part by its position, or give the length of each part as a constant",
+        );
         None
     }
 
@@ -205,7 +234,8 @@ impl GraphReader<'_> {
             [self.op(Op::Elementwise(Elementwise::Multiply), vec![length, times]), length]
         } else {
             let ends: Vec<ValueId> = (0..=position + 1).map(|at| self.integers(&[at])).collect();
-            let lengths: Vec<ValueId> = ends.windows(2).map(|at| self.part(of.lengths, at[0], at[1])).collect();
+            let lengths: Vec<ValueId> =
+                ends.windows(2).map(|at| self.part(of.lengths, at[0], at[1])).collect();
             let (&length, before) = lengths.split_last().expect("its own");
             let zero = self.integers(&[0]);
             let sum = |sum, &length| self.op(Op::Elementwise(Elementwise::Add), vec![sum, length]);
@@ -224,12 +254,18 @@ impl GraphReader<'_> {
 
     /// Adds Results to the body for the elements appended to each loop-carried sequence. `None`
     /// after an error.
-    pub(super) fn sequence_results(&mut self, level: usize, carried: &[usize]) -> Option<Vec<Appended>> {
+    pub(super) fn sequence_results(
+        &mut self,
+        level: usize,
+        carried: &[usize],
+    ) -> Option<Vec<Appended>> {
         let outputs = self.level().sequence_outputs.take().unwrap_or_default();
         let mut all = Vec::new();
         for &at in carried {
             let given = outputs.iter().find(|(output, _)| *output == at + 1);
-            let pieces = given.and_then(|(_, value)| self.sequence(*value)).map(|sequence| sequence.pieces.clone());
+            let pieces = given
+                .and_then(|(_, value)| self.sequence(*value))
+                .map(|sequence| sequence.pieces.clone());
             let own = Piece::Carried(Carried { level, at });
             let pieces = pieces.unwrap_or_default();
             let Some(place) = pieces.iter().position(|&piece| piece == own) else {
@@ -241,13 +277,18 @@ impl GraphReader<'_> {
             if let Some(&Piece::One(next)) = pieces[place + 1..].last() {
                 self.level().next_elements.insert(at, next);
             }
-            let (front, back) = (self.stacks(&pieces[..place])?, self.stacks(&pieces[place + 1..])?);
+            let (front, back) =
+                (self.stacks(&pieces[..place])?, self.stacks(&pieces[place + 1..])?);
             all.push(Appended { at, front, back });
         }
         let others = outputs.iter().any(|(output, _)| !carried.contains(&(output.wrapping_sub(1))));
         if others {
             let help = "put its elements together in the body";
-            self.error("a loop whose stacked output is a sequence", "tensors as stacked outputs", help);
+            self.error(
+                "a loop whose stacked output is a sequence",
+                "tensors as stacked outputs",
+                help,
+            );
             return None;
         }
         Some(all)
@@ -265,7 +306,11 @@ impl GraphReader<'_> {
                 Piece::Cut(_) => return self.reads_cut(),
                 Piece::Stacked(_) => {
                     let found = "a loop that appends single elements and those of another loop";
-                    self.error(found, "one of the two", "put the elements of the inner loop together");
+                    self.error(
+                        found,
+                        "one of the two",
+                        "put the elements of the inner loop together",
+                    );
                     return None;
                 }
             };
@@ -277,7 +322,12 @@ impl GraphReader<'_> {
 
     /// A sequence after a loop: the elements inserted in front, the initial elements, and the
     /// appended elements. `stacks`: stacked outputs of the loop.
-    pub(super) fn appended(&mut self, initial: &Sequence, of: &Appended, stacks: &[ValueId]) -> Sequence {
+    pub(super) fn appended(
+        &mut self,
+        initial: &Sequence,
+        of: &Appended,
+        stacks: &[ValueId],
+    ) -> Sequence {
         let (front, back) = stacks.split_at(of.front.len());
         let mut pieces = Vec::new();
         pieces.extend(self.interleaved(front, &of.front));
@@ -296,7 +346,8 @@ impl GraphReader<'_> {
             ([one], _) => Some(Piece::Stacked(self.merged(*one, zero))),
             _ => {
                 let one = self.integers(&[1]);
-                let wide = stacks.iter().map(|&stack| self.op(Op::Unsqueeze, vec![stack, one])).collect();
+                let wide =
+                    stacks.iter().map(|&stack| self.op(Op::Unsqueeze, vec![stack, one])).collect();
                 let wide = self.op(Op::Concat { axis: 1 }, wide);
                 Some(Piece::Stacked(self.merged(wide, zero)))
             }
@@ -311,12 +362,20 @@ impl GraphReader<'_> {
     }
 
     /// Captures a sequence of the surrounding graph, piece by piece, in the level `inner`.
-    pub(super) fn captured_sequence(&mut self, inner: usize, value: ValueId, name: &str) -> ValueId {
+    pub(super) fn captured_sequence(
+        &mut self,
+        inner: usize,
+        value: ValueId,
+        name: &str,
+    ) -> ValueId {
         let element = self.levels[inner - 1].graph.model.values[value.0].element;
-        let mut sequence = self.levels[inner - 1].sequences.get(&value).cloned().unwrap_or_default();
+        let mut sequence =
+            self.levels[inner - 1].sequences.get(&value).cloned().unwrap_or_default();
         for (at, piece) in sequence.pieces.iter_mut().enumerate() {
             match piece {
-                Piece::One(of) | Piece::Stacked(of) => *of = self.captured(inner, *of, &format!("{name}_{at}")),
+                Piece::One(of) | Piece::Stacked(of) => {
+                    *of = self.captured(inner, *of, &format!("{name}_{at}"))
+                }
                 Piece::Cut(of) => {
                     of.tensor = self.captured(inner, of.tensor, &format!("{name}_{at}"));
                     of.lengths = self.captured(inner, of.lengths, &format!("{name}_{at}_lengths"));
@@ -378,18 +437,22 @@ fn unknown_place(
     sequence: &Sequence,
     help: &str,
 ) -> Values {
-    let position = if call.input(input).is_some() { reader.position(call, input) } else { Some(-1) };
+    let position =
+        if call.input(input).is_some() { reader.position(call, input) } else { Some(-1) };
     let is_carried = sequence.pieces.iter().any(|piece| matches!(piece, Piece::Carried(_)));
     let is_stacked = sequence.pieces.iter().any(|piece| matches!(piece, Piece::Stacked(_)));
     let count = sequence.pieces.len();
     let found = match position {
         None => "a position in a sequence that no constant says".to_owned(),
         Some(position) if is_carried => {
-            format!("position {position} of a sequence that a loop hands from iteration to iteration")
+            format!(
+                "position {position} of a sequence that a loop hands from iteration to iteration"
+            )
         }
         Some(position) if is_stacked => {
             format!(
-                "position {position} of a sequence whose elements a loop appended or SplitToSequence made: they are one stacked tensor"
+                "position {position} of a sequence whose elements a loop appended or \
+                 SplitToSequence made: they are one stacked tensor"
             )
         }
         Some(position) => format!("position {position} of a sequence of {count} elements"),
@@ -403,10 +466,18 @@ pub(super) fn insert(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     let new = Piece::One(call.input(1)?);
     let at = match call.input(2) {
         None => Some(sequence.pieces.len()),
-        Some(_) => reader.position(call, 2).and_then(|position| index(&sequence.pieces, position, true)),
+        Some(_) => {
+            reader.position(call, 2).and_then(|position| index(&sequence.pieces, position, true))
+        }
     };
     let Some(at) = at else {
-        return unknown_place(reader, call, 2, &sequence, "append to the sequence, without a position");
+        return unknown_place(
+            reader,
+            call,
+            2,
+            &sequence,
+            "append to the sequence, without a position",
+        );
     };
     sequence.pieces.insert(at, new);
     Some(vec![reader.sequence_value(sequence, element)])
@@ -416,8 +487,8 @@ pub(super) fn erase(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
     let (mut sequence, element) = reader.given_sequence(call)?;
     let position = if call.input(1).is_some() { reader.position(call, 1) } else { Some(-1) };
     let Some(at) = position.and_then(|position| index(&sequence.pieces, position, false)) else {
-        let help =
-            "leave the element in the sequence, and take the others from what ConcatFromSequence gives, by Slice";
+        let help = "leave the element in the sequence, and take the others from what \
+            ConcatFromSequence gives, by Slice";
         return unknown_place(reader, call, 1, &sequence, help);
     };
     sequence.pieces.remove(at);
@@ -449,7 +520,8 @@ pub(super) fn length(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
         match piece {
             Piece::One(_) => {}
             Piece::Stacked(value) => {
-                let (shape, zero, axis) = (reader.shape_of(value), reader.integer(0), reader.integer(0));
+                let (shape, zero, axis) =
+                    (reader.shape_of(value), reader.integer(0), reader.integer(0));
                 let more = reader.op(Op::Gather { batch_dims: 0 }, vec![shape, zero, axis]);
                 length = reader.op(Op::Elementwise(Elementwise::Add), vec![length, more]);
             }
@@ -480,7 +552,8 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
         Some(Some(lengths)) if lengths.shape().len() == 1 && !lengths.is_empty() => {
             let axis = reader.integer(axis);
             let parts = vec![element; lengths.len()];
-            let parts = reader.ops_of(Op::VariadicSplit, vec![x, axis, call.input(1)?], parts, Vec::new());
+            let parts =
+                reader.ops_of(Op::VariadicSplit, vec![x, axis, call.input(1)?], parts, Vec::new());
             parts.into_iter().map(Piece::One).collect()
         }
         None => {
@@ -495,11 +568,15 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
         // parts of one constant length
         Some(Some(known)) if known.shape().is_empty() => {
             let place = reader.place(x, axis, 0);
-            let (zero, one, end) = (reader.integers(&[0]), reader.integers(&[1]), reader.integers(&[i64::MAX]));
+            let (zero, one, end) =
+                (reader.integers(&[0]), reader.integers(&[1]), reader.integers(&[i64::MAX]));
             let (shape, next) = (reader.shape_of(x), reader.sum(place, 1));
             let length = reader.op(Op::Reshape { zero_keeps: false }, vec![call.input(1)?, one]);
-            let (before, after, rest) =
-                (reader.part(shape, zero, place), reader.part(shape, next, end), reader.integers(&[-1]));
+            let (before, after, rest) = (
+                reader.part(shape, zero, place),
+                reader.part(shape, next, end),
+                reader.integers(&[-1]),
+            );
             let shape = reader.joined(vec![before, rest, length, after]);
             let parts = reader.op(Op::Reshape { zero_keeps: false }, vec![x, shape]);
             let ones = known.get_i64(0) == Some(1);

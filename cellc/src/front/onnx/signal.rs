@@ -16,7 +16,9 @@ pub(super) fn dft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     };
     let [inverse, half] = ["inverse", "onesided"].map(|name| call.attributes.flag(name, false));
     let op = Op::Dft(Dft { inverse, half, parts_of_real: true });
-    Some(vec![reader.op(op, [Some(call.x()), Some(axis), call.input(1)].into_iter().flatten().collect())])
+    Some(vec![
+        reader.op(op, [Some(call.x()), Some(axis), call.input(1)].into_iter().flatten().collect()),
+    ])
 }
 
 pub(super) fn stft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
@@ -39,10 +41,18 @@ pub(super) fn stft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
 fn output_type(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<ElementType> {
     let stated = call.attributes.int("output_datatype").unwrap_or(1);
     let element = element_type(i32::try_from(stated).unwrap_or(0));
-    element.map_err(|w| reader.error(format!("output_datatype={stated}: {}", w.found), w.valid, w.help)).ok()
+    element
+        .map_err(|w| {
+            reader.error(format!("output_datatype={stated}: {}", w.found), w.valid, w.help)
+        })
+        .ok()
 }
 
-pub(super) fn window(reader: &mut GraphReader<'_>, call: &mut Call<'_>, cosines: [f64; 3]) -> Values {
+pub(super) fn window(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    cosines: [f64; 3],
+) -> Values {
     let element = output_type(reader, call)?;
     let periodic = call.attributes.flag("periodic", true);
     let op = Op::SpectralWindow(SpectralWindow { cosines, periodic });

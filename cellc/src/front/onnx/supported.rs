@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use super::graph::{Call, GraphReader};
 use super::{
-    arrange as a, attention, bodies, features, fused, operators as o, qlinear, quantized as q, recurrent, sequences,
-    signal as s, windows,
+    arrange as a, attention, bodies, features, fused, operators as o, qlinear, quantized as q,
+    recurrent, sequences, signal as s, windows,
 };
 use crate::model::{Activation, Elementwise as E, Reduction as R, ValueId};
 
@@ -66,12 +66,22 @@ const fn row(
 }
 
 /// A row of ONNX Runtime's own operators.
-const fn microsoft(name: &'static str, inputs: RangeInclusive<usize>, lower: Lower, what: &'static str) -> Supported {
+const fn microsoft(
+    name: &'static str,
+    inputs: RangeInclusive<usize>,
+    lower: Lower,
+    what: &'static str,
+) -> Supported {
     Supported { name, domain: "com.microsoft", versions: &[1], what, inputs, outputs: 1..=1, lower }
 }
 
 /// A row of the operators for features of the domain `ai.onnx.ml`.
-const fn ml(name: &'static str, inputs: RangeInclusive<usize>, lower: Lower, what: &'static str) -> Supported {
+const fn ml(
+    name: &'static str,
+    inputs: RangeInclusive<usize>,
+    lower: Lower,
+    what: &'static str,
+) -> Supported {
     Supported { name, domain: "ai.onnx.ml", versions: &[1], what, inputs, outputs: 1..=1, lower }
 }
 
@@ -85,8 +95,17 @@ pub static SUPPORTED: &[Supported] = &[
         3..=6,
         recurrent::gru,
         "both layouts, all directions; activations of each direction; clip; lengths",
-    ).giving(0..=2),
-    row("LSTM", &[7, 14, 22], 3..=8, recurrent::lstm, "as GRU; peepholes of one step; input_forget").giving(0..=3),
+    )
+    .giving(0..=2),
+    row(
+        "LSTM",
+        &[7, 14, 22],
+        3..=8,
+        recurrent::lstm,
+        "as GRU; peepholes of one step; \
+        input_forget",
+    )
+    .giving(0..=3),
     row("RNN", &[7, 14, 22], 3..=6, recurrent::rnn, "as GRU").giving(0..=2),
     row("MatMul", &[1, 9, 13], 2..=2, o::matmul, "any number of dimensions"),
     row("Gemm", &[7, 9, 11, 13], 2..=3, o::gemm, "alpha, beta, both transpositions"),
@@ -95,26 +114,73 @@ pub static SUPPORTED: &[Supported] = &[
         &[7, 13, 14],
         2..=2,
         |r, c| o::binary(r, c, E::Add),
-        "NumPy broadcasting; integers up to 2^24; larger sums that become floats are rounded and do not wrap around",
+        "NumPy broadcasting; integers up to 2^24; larger sums that become floats are rounded and \
+         do not wrap around",
     ),
-    row("Sub", &[7, 13, 14], 2..=2, |r, c| o::binary(r, c, E::Subtract), "NumPy broadcasting; integers as Add"),
+    row(
+        "Sub",
+        &[7, 13, 14],
+        2..=2,
+        |r, c| o::binary(r, c, E::Subtract),
+        "NumPy broadcasting; \
+        integers as Add",
+    ),
     row("Mul", &[7, 13, 14], 2..=2, |r, c| o::binary(r, c, E::Multiply), "NumPy broadcasting"),
     row("Div", &[7, 13, 14], 2..=2, o::divide, "NumPy broadcasting"),
-    row("Max", &[6, 8, 12, 13], 1..=ANY, |r, c| o::variadic(r, c, E::Maximum), "any number of inputs"),
-    row("Min", &[6, 8, 12, 13], 1..=ANY, |r, c| o::variadic(r, c, E::Minimum), "any number of inputs"),
+    row(
+        "Max",
+        &[6, 8, 12, 13],
+        1..=ANY,
+        |r, c| o::variadic(r, c, E::Maximum),
+        "any number of \
+        inputs",
+    ),
+    row(
+        "Min",
+        &[6, 8, 12, 13],
+        1..=ANY,
+        |r, c| o::variadic(r, c, E::Minimum),
+        "any number of \
+        inputs",
+    ),
     row("Sum", &[6, 8, 13], 1..=ANY, |r, c| o::variadic(r, c, E::Add), "any number of inputs"),
     row("Mean", &[6, 8, 13], 1..=ANY, o::mean, "any number of inputs"),
     row("Relu", &[6, 13, 14], 1..=1, |r, c| o::activation(r, c, Activation::Relu), "elementwise"),
     row("Sigmoid", &[6, 13], 1..=1, |r, c| o::activation(r, c, Activation::Sigmoid), "elementwise"),
     row("Tanh", &[6, 13], 1..=1, |r, c| o::activation(r, c, Activation::Tanh), "elementwise"),
-    row("Softplus", &[1, 22], 1..=1, |r, c| o::activation(r, c, Activation::Softplus), "elementwise"),
+    row(
+        "Softplus",
+        &[1, 22],
+        1..=1,
+        |r, c| o::activation(r, c, Activation::Softplus),
+        "elementwise",
+    ),
     row("Shrink", &[9], 1..=1, o::shrink, "floating point"),
-    row("Softsign", &[1, 22], 1..=1, |r, c| o::activation(r, c, Activation::Softsign), "elementwise"),
+    row(
+        "Softsign",
+        &[1, 22],
+        1..=1,
+        |r, c| o::activation(r, c, Activation::Softsign),
+        "elementwise",
+    ),
     row("Elu", &[6, 22], 1..=1, |r, c| o::with_alpha(r, c, "elu"), "elementwise"),
     row("LeakyRelu", &[6, 16], 1..=1, |r, c| o::with_alpha(r, c, "leakyrelu"), "elementwise"),
-    row("ThresholdedRelu", &[10, 22], 1..=1, |r, c| o::with_alpha(r, c, "thresholdedrelu"), "elementwise"),
+    row(
+        "ThresholdedRelu",
+        &[10, 22],
+        1..=1,
+        |r, c| o::with_alpha(r, c, "thresholdedrelu"),
+        "elementwise",
+    ),
     row("HardSigmoid", &[6, 22], 1..=1, |r, c| o::with_alpha(r, c, "hardsigmoid"), "elementwise"),
-    row("PRelu", &[7, 9, 16], 2..=2, |r, c| o::binary(r, c, E::PRelu), "any slope; NumPy broadcasting"),
+    row(
+        "PRelu",
+        &[7, 9, 16],
+        2..=2,
+        |r, c| o::binary(r, c, E::PRelu),
+        "any slope; NumPy \
+        broadcasting",
+    ),
     row("Clip", &[6, 11, 12, 13], 1..=3, o::clip, "bounds may be computed"),
     row("Exp", &[6, 13], 1..=1, |r, c| o::unary(r, c, E::Exp), "elementwise"),
     row("Log", &[6, 13], 1..=1, |r, c| o::unary(r, c, E::Log), "elementwise"),
@@ -129,30 +195,86 @@ pub static SUPPORTED: &[Supported] = &[
         o::modulo,
         "integers, divisor never 0; floats of a constant power of two",
     ),
-    row("Round", &[11, 22], 1..=1, |r, c| o::unary(r, c, E::Round), "elementwise; to the even one of two"),
+    row(
+        "Round",
+        &[11, 22],
+        1..=1,
+        |r, c| o::unary(r, c, E::Round),
+        "elementwise; to the even one \
+        of two",
+    ),
     row("Sign", &[9, 13], 1..=1, |r, c| o::unary(r, c, E::Sign), "elementwise"),
     row("IsNaN", &[9, 13, 20], 1..=1, o::is_nan, "elementwise"),
     row("IsInf", &[10, 20], 1..=1, o::is_inf, "elementwise"),
     row("ReduceSum", &[1, 11, 13], 1..=2, |r, c| o::reduce(r, c, R::Sum), "constant axes"),
     row("ReduceMean", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::Mean), "constant axes"),
-    row("ReduceMax", &[1, 11, 12, 13, 18, 20], 1..=2, |r, c| o::reduce(r, c, R::Max), "constant axes"),
-    row("ReduceMin", &[1, 11, 12, 13, 18, 20], 1..=2, |r, c| o::reduce(r, c, R::Min), "constant axes"),
+    row(
+        "ReduceMax",
+        &[1, 11, 12, 13, 18, 20],
+        1..=2,
+        |r, c| o::reduce(r, c, R::Max),
+        "constant \
+        axes",
+    ),
+    row(
+        "ReduceMin",
+        &[1, 11, 12, 13, 18, 20],
+        1..=2,
+        |r, c| o::reduce(r, c, R::Min),
+        "constant \
+        axes",
+    ),
     row("ReduceProd", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::Product), "constant axes"),
     row("ReduceL1", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::L1), "constant axes"),
     row("ReduceL2", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::L2), "constant axes"),
-    row("ReduceLogSum", &[1, 11, 13, 18, 28], 1..=2, |r, c| o::reduce(r, c, R::LogSum), "constant axes"),
-    row("ReduceLogSumExp", &[1, 11, 13, 18, 28], 1..=2, |r, c| o::reduce(r, c, R::LogSumExp), "constant axes"),
-    row("ReduceSumSquare", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::SumSquare), "constant axes"),
-    row("BatchNormalization", &[7, 9, 14, 15], 5..=5, o::batch_norm, "in evaluation mode").giving(1..=5),
+    row(
+        "ReduceLogSum",
+        &[1, 11, 13, 18, 28],
+        1..=2,
+        |r, c| o::reduce(r, c, R::LogSum),
+        "constant \
+        axes",
+    ),
+    row(
+        "ReduceLogSumExp",
+        &[1, 11, 13, 18, 28],
+        1..=2,
+        |r, c| o::reduce(r, c, R::LogSumExp),
+        "constant axes",
+    ),
+    row(
+        "ReduceSumSquare",
+        &[1, 11, 13, 18],
+        1..=2,
+        |r, c| o::reduce(r, c, R::SumSquare),
+        "constant axes",
+    ),
+    row(
+        "BatchNormalization",
+        &[7, 9, 14, 15],
+        5..=5,
+        o::batch_norm,
+        "in evaluation \
+        mode",
+    )
+    .giving(1..=5),
     row(
         "LayerNormalization",
         &[1, 17],
         2..=3,
         |r, c| o::layer_norm(r, c, false),
         "all outputs; before operator set 17, ONNX Runtime's",
-    ).giving(1..=3),
+    )
+    .giving(1..=3),
     row("RMSNormalization", &[23], 2..=2, |r, c| o::layer_norm(r, c, true), "over the last axes"),
-    row("InstanceNormalization", &[6, 22], 3..=3, o::instance_norm, "over all axes after the second"),
+    row(
+        "InstanceNormalization",
+        &[6, 22],
+        3..=3,
+        o::instance_norm,
+        "over all axes after the \
+        second",
+    ),
     row("GroupNormalization", &[18, 21], 3..=3, o::group_norm, "any number of groups"),
     row("MeanVarianceNormalization", &[9, 13], 1..=1, o::mean_variance, "any axes"),
     row("LRN", &[1, 13], 1..=1, windows::channel_norm, "two to four dimensions"),
@@ -164,8 +286,22 @@ pub static SUPPORTED: &[Supported] = &[
     row("Celu", &[12, 28], 1..=1, o::celu, "elementwise"),
     row("Gelu", &[20], 1..=1, o::gelu, "elementwise; exact, or approximate=tanh"),
     row("Erf", &[9, 13], 1..=1, |r, c| o::activation(r, c, Activation::Erf), "elementwise"),
-    row("Sin", &[7, 22], 1..=1, |r, c| o::activation(r, c, Activation::Sin), "elementwise; up to 6.5e6"),
-    row("Cos", &[7, 22], 1..=1, |r, c| o::activation(r, c, Activation::Cos), "elementwise; up to 6.5e6"),
+    row(
+        "Sin",
+        &[7, 22],
+        1..=1,
+        |r, c| o::activation(r, c, Activation::Sin),
+        "elementwise; up to \
+        6.5e6",
+    ),
+    row(
+        "Cos",
+        &[7, 22],
+        1..=1,
+        |r, c| o::activation(r, c, Activation::Cos),
+        "elementwise; up to \
+        6.5e6",
+    ),
     row("Atan", &[7, 22], 1..=1, |r, c| o::activation(r, c, Activation::Atan), "elementwise"),
     row("Tan", &[7, 22], 1..=1, |r, c| o::unary(r, c, E::Tan), "elementwise; up to 1,000"),
     row("Sinh", &[9, 22], 1..=1, |r, c| o::unary(r, c, E::Sinh), "elementwise"),
@@ -175,14 +311,22 @@ pub static SUPPORTED: &[Supported] = &[
     row("Asinh", &[9, 22], 1..=1, |r, c| o::unary(r, c, E::Asinh), "elementwise"),
     row("Acosh", &[9, 22], 1..=1, |r, c| o::unary(r, c, E::Acosh), "elementwise"),
     row("Atanh", &[9, 22], 1..=1, |r, c| o::unary(r, c, E::Atanh), "elementwise"),
-    row("Sqrt", &[6, 13], 1..=1, |r, c| o::activation(r, c, Activation::Sqrt), "elementwise; correctly rounded"),
+    row(
+        "Sqrt",
+        &[6, 13],
+        1..=1,
+        |r, c| o::activation(r, c, Activation::Sqrt),
+        "elementwise; \
+        correctly rounded",
+    ),
     row("Reciprocal", &[6, 13], 1..=1, o::reciprocal, "elementwise"),
     row(
         "Pow",
         &[7, 12, 13, 15],
         2..=2,
         o::power,
-        "a constant exponent up to 64 in steps of a half by multiplication and roots; else exp(y log(x))",
+        "a constant exponent up to 64 in steps of a half by multiplication and roots; else exp(y \
+         log(x))",
     ),
     row(
         "Softmax",
@@ -194,24 +338,74 @@ pub static SUPPORTED: &[Supported] = &[
     row("Hardmax", &[1, 11, 13], 1..=1, o::hardmax, "as Softmax"),
     row("LogSoftmax", &[1, 11, 13], 1..=1, |r, c| o::softmax(r, c, true), "as Softmax"),
     row("Identity", &[1, 13, 14, 16, 19, 21, 23, 24, 25], 1..=1, o::identity, "the value itself"),
-    row("Dropout", &[7, 10, 12, 13, 22], 1..=3, o::dropout, "the value itself; no mask").giving(1..=2),
-    row("Cast", &[6, 9, 13, 19, 21, 23, 24, 25, 28], 1..=1, o::cast, "all floating-point types are computed in f32"),
+    row(
+        "Dropout",
+        &[7, 10, 12, 13, 22],
+        1..=3,
+        o::dropout,
+        "the value itself; no \
+        mask",
+    )
+    .giving(1..=2),
+    row(
+        "Cast",
+        &[6, 9, 13, 19, 21, 23, 24, 25, 28],
+        1..=1,
+        o::cast,
+        "all floating-point types are \
+        computed in f32",
+    ),
     row("CastLike", &[15, 19, 21, 23, 24, 25], 2..=2, o::cast_like, "like Cast"),
-    row("Constant", &[1, 9, 11, 12, 13, 19, 21, 23, 24, 25], 0..=0, o::constant, "tensors and numbers"),
-    row("ConstantOfShape", &[9, 20, 21, 23, 24, 25], 1..=1, o::constant_of_shape, "a constant shape"),
+    row(
+        "Constant",
+        &[1, 9, 11, 12, 13, 19, 21, 23, 24, 25],
+        0..=0,
+        o::constant,
+        "tensors and \
+        numbers",
+    ),
+    row(
+        "ConstantOfShape",
+        &[9, 20, 21, 23, 24, 25],
+        1..=1,
+        o::constant_of_shape,
+        "a constant \
+        shape",
+    ),
     row("Size", &[1, 13, 19, 21, 23, 24, 25], 1..=1, o::size, "computed when compiling"),
     row("Shape", &[1, 13, 15, 19, 21, 23, 24, 25], 1..=1, o::shape, "computed when compiling"),
-    row("Reshape", &[5, 13, 14, 19, 21, 23, 24, 25], 2..=2, o::reshape, "a constant shape; allowzero"),
+    row(
+        "Reshape",
+        &[5, 13, 14, 19, 21, 23, 24, 25],
+        2..=2,
+        o::reshape,
+        "a constant shape; \
+        allowzero",
+    ),
     row("Flatten", &[1, 9, 11, 13, 21, 23, 24, 25], 1..=1, o::flatten, "any axis"),
     row("Squeeze", &[1, 11, 13, 21, 23, 24, 25], 1..=2, o::squeeze, "constant axes"),
     row("Unsqueeze", &[1, 11, 13, 21, 23, 24, 25], 1..=2, o::unsqueeze, "constant axes"),
     row("Transpose", &[1, 13, 21, 23, 24, 25], 1..=1, o::transpose, "any order"),
     row("Concat", &[4, 11, 13], 1..=ANY, o::concat, "along any axis"),
     row("Split", &[2, 11, 13, 18], 1..=2, o::split, "constant lengths").giving(1..=ANY),
-    row("Slice", &[1, 10, 11, 13], 1..=5, o::slice, "constant bounds; or from 0 to a computed stop: <name>_len counts"),
+    row(
+        "Slice",
+        &[1, 10, 11, 13],
+        1..=5,
+        o::slice,
+        "constant bounds; or from 0 to a computed \
+        stop: <name>_len counts",
+    ),
     row("Gather", &[1, 11, 13], 2..=2, o::gather, "any indices; run-time indices are clamped"),
     row("GatherND", &[11, 12, 13], 2..=2, a::gather_nd, "any indices, as Gather; batch_dims"),
-    row("ScatterND", &[11, 13, 16, 18], 3..=3, o::scatter_nd, "any indices, up to 64 of run time; every reduction"),
+    row(
+        "ScatterND",
+        &[11, 13, 16, 18],
+        3..=3,
+        o::scatter_nd,
+        "any indices, up to 64 of run time; \
+        every reduction",
+    ),
     row(
         "ScatterElements",
         &[11, 13, 16, 18],
@@ -228,7 +422,8 @@ pub static SUPPORTED: &[Supported] = &[
         &[11, 27],
         3..=3,
         o::range,
-        "computed when compiling, or up to a limit of run time that Clip or Min bounds: <name>_len counts the numbers",
+        "computed when compiling, or up to a limit of run time that Clip or Min bounds: <name>_len \
+         counts the numbers",
     ),
     row(
         "ReverseSequence",
@@ -247,7 +442,8 @@ pub static SUPPORTED: &[Supported] = &[
         3..=6,
         attention::attention,
         "grouped heads; masks, causal, softcap; a cache of fixed size",
-    ).giving(1..=3),
+    )
+    .giving(1..=3),
     row("Einsum", &[12, 28], 1..=ANY, a::einsum, "any equation; products of two by two"),
     row(
         "Resize",
@@ -265,9 +461,23 @@ pub static SUPPORTED: &[Supported] = &[
     row("TopK", &[1, 10, 11, 24], 1..=2, o::top_k, "a constant K of 64 or fewer").giving(2..=2),
     row("Equal", &[7, 11, 13, 19], 2..=2, |r, c| o::logical(r, c, E::Equal), "NumPy broadcasting"),
     row("Greater", &[7, 9, 13], 2..=2, |r, c| o::logical(r, c, E::Greater), "NumPy broadcasting"),
-    row("GreaterOrEqual", &[12, 16], 2..=2, |r, c| o::logical(r, c, E::GreaterEqual), "NumPy broadcasting"),
+    row(
+        "GreaterOrEqual",
+        &[12, 16],
+        2..=2,
+        |r, c| o::logical(r, c, E::GreaterEqual),
+        "NumPy \
+        broadcasting",
+    ),
     row("Less", &[7, 9, 13], 2..=2, |r, c| o::logical(r, c, E::Less), "NumPy broadcasting"),
-    row("LessOrEqual", &[12, 16], 2..=2, |r, c| o::logical(r, c, E::LessEqual), "NumPy broadcasting"),
+    row(
+        "LessOrEqual",
+        &[12, 16],
+        2..=2,
+        |r, c| o::logical(r, c, E::LessEqual),
+        "NumPy \
+        broadcasting",
+    ),
     row("And", &[7], 2..=2, |r, c| o::logical(r, c, E::LogicalAnd), "NumPy broadcasting"),
     row("Or", &[7], 2..=2, |r, c| o::logical(r, c, E::LogicalOr), "NumPy broadcasting"),
     row("Xor", &[7], 2..=2, |r, c| o::logical(r, c, E::NotEqual), "NumPy broadcasting"),
@@ -279,12 +489,41 @@ pub static SUPPORTED: &[Supported] = &[
         windows::conv,
         "one to three dimensions; groups, dilations, strides, pads, auto_pad",
     ),
-    row("ConvTranspose", &[1, 11, 22], 2..=3, windows::conv_transpose, "as Conv; output_padding, output_shape"),
-    row("MaxPool", &[1, 8, 10, 11, 12, 22], 1..=1, windows::max_pool, "one to three dimensions; no indices").giving(1..=2),
-    row("AveragePool", &[7, 10, 11, 19, 22], 1..=1, windows::average_pool, "one to three dimensions"),
+    row(
+        "ConvTranspose",
+        &[1, 11, 22],
+        2..=3,
+        windows::conv_transpose,
+        "as Conv; output_padding, \
+        output_shape",
+    ),
+    row(
+        "MaxPool",
+        &[1, 8, 10, 11, 12, 22],
+        1..=1,
+        windows::max_pool,
+        "one to three dimensions; no \
+        indices",
+    )
+    .giving(1..=2),
+    row(
+        "AveragePool",
+        &[7, 10, 11, 19, 22],
+        1..=1,
+        windows::average_pool,
+        "one to three \
+        dimensions",
+    ),
     row("LpPool", &[2, 11, 18, 22], 1..=1, windows::lp_pool, "p of 1 or 2; no ceil_mode"),
     row("GlobalMaxPool", &[1, 22], 1..=1, windows::global_max_pool, "one to three dimensions"),
-    row("GlobalAveragePool", &[1, 22], 1..=1, windows::global_average_pool, "one to three dimensions"),
+    row(
+        "GlobalAveragePool",
+        &[1, 22],
+        1..=1,
+        windows::global_average_pool,
+        "one to three \
+        dimensions",
+    ),
     row(
         "Pad",
         &[2, 11, 13, 18, 19, 21, 23, 24, 25],
@@ -292,9 +531,23 @@ pub static SUPPORTED: &[Supported] = &[
         windows::pad,
         "constant, reflect, edge, wrap; constant pads",
     ),
-    row("DFT", &[17, 20], 1..=3, s::dft, "a constant length, as a product of matrices; both directions, onesided"),
+    row(
+        "DFT",
+        &[17, 20],
+        1..=3,
+        s::dft,
+        "a constant length, as a product of matrices; both \
+        directions, onesided",
+    ),
     row("STFT", &[17], 2..=4, s::stft, "constant lengths, as a product of matrices; any window"),
-    row("HannWindow", &[17], 1..=1, |r, c| s::window(r, c, [0.5, -0.5, 0.0]), "computed when compiling"),
+    row(
+        "HannWindow",
+        &[17],
+        1..=1,
+        |r, c| s::window(r, c, [0.5, -0.5, 0.0]),
+        "computed when \
+        compiling",
+    ),
     row(
         "HammingWindow",
         &[17],
@@ -302,42 +555,136 @@ pub static SUPPORTED: &[Supported] = &[
         |r, c| s::window(r, c, [25.0 / 46.0, -21.0 / 46.0, 0.0]),
         "computed when compiling",
     ),
-    row("BlackmanWindow", &[17], 1..=1, |r, c| s::window(r, c, [0.42, -0.5, 0.08]), "computed when compiling"),
+    row(
+        "BlackmanWindow",
+        &[17],
+        1..=1,
+        |r, c| s::window(r, c, [0.42, -0.5, 0.08]),
+        "computed when \
+        compiling",
+    ),
     row("MelWeightMatrix", &[17], 5..=5, s::mel_weights, "computed when compiling"),
-    row("QuantizeLinear", &[10, 13, 19, 21, 23, 24, 25, 28], 2..=3, q::quantize, "by tensor or by axis; no blocks"),
-    row("DequantizeLinear", &[10, 13, 19, 21, 23, 24, 25, 28], 2..=3, q::dequantize, "by tensor or by axis; no blocks"),
-    row("DynamicQuantizeLinear", &[11], 1..=1, q::dynamic_quantize, "as it is defined").giving(3..=3),
+    row(
+        "QuantizeLinear",
+        &[10, 13, 19, 21, 23, 24, 25, 28],
+        2..=3,
+        q::quantize,
+        "by tensor or by \
+        axis; no blocks",
+    ),
+    row(
+        "DequantizeLinear",
+        &[10, 13, 19, 21, 23, 24, 25, 28],
+        2..=3,
+        q::dequantize,
+        "by tensor or \
+        by axis; no blocks",
+    ),
+    row(
+        "DynamicQuantizeLinear",
+        &[11],
+        1..=1,
+        q::dynamic_quantize,
+        "as it is \
+        defined",
+    )
+    .giving(3..=3),
     row("MatMulInteger", &[10], 2..=4, q::matmul_integer, "sums beyond 2^24 are rounded"),
     row("QLinearMatMul", &[10, 21], 8..=8, q::qlinear_matmul, "sums beyond 2^24 are rounded"),
     row("ConvInteger", &[10], 2..=4, q::conv_integer, "as Conv; sums beyond 2^24 are rounded"),
     row("QLinearConv", &[10], 8..=9, q::qlinear_conv, "as Conv; sums beyond 2^24 are rounded"),
-    microsoft("DynamicQuantizeLSTM", 3..=12, q::dynamic_lstm, "all directions; no sequence_lens").giving(0..=3),
+    microsoft(
+        "DynamicQuantizeLSTM",
+        3..=12,
+        q::dynamic_lstm,
+        "all directions; no \
+        sequence_lens",
+    )
+    .giving(0..=3),
     microsoft("DynamicQuantizeMatMul", 3..=5, q::dynamic_matmul, "sums beyond 2^24 are rounded"),
-    microsoft("MatMulIntegerToFloat", 4..=7, q::matmul_integer_to_float, "sums beyond 2^24 are rounded"),
+    microsoft(
+        "MatMulIntegerToFloat",
+        4..=7,
+        q::matmul_integer_to_float,
+        "sums beyond 2^24 are \
+        rounded",
+    ),
     microsoft("QuantizeLinear", 2..=3, q::quantize, "as QuantizeLinear"),
     microsoft("DequantizeLinear", 2..=3, q::dequantize, "as DequantizeLinear"),
-    microsoft("QLinearAdd", 7..=8, |r, c| qlinear::of_two(r, c, E::Add), "one scale of each tensor"),
-    microsoft("QLinearMul", 7..=8, |r, c| qlinear::of_two(r, c, E::Multiply), "one scale of each tensor"),
+    microsoft(
+        "QLinearAdd",
+        7..=8,
+        |r, c| qlinear::of_two(r, c, E::Add),
+        "one scale of each \
+        tensor",
+    ),
+    microsoft(
+        "QLinearMul",
+        7..=8,
+        |r, c| qlinear::of_two(r, c, E::Multiply),
+        "one scale of each \
+        tensor",
+    ),
     microsoft("QLinearSigmoid", 4..=5, qlinear::sigmoid, "one scale of each tensor"),
     microsoft("QLinearLeakyRelu", 4..=5, qlinear::leaky_relu, "one scale of each tensor"),
     microsoft("QLinearSoftmax", 5..=5, qlinear::softmax, "one scale of each tensor"),
     microsoft("QLinearConcat", 5..=ANY, qlinear::concat, "one scale of each tensor"),
     microsoft("QLinearAveragePool", 4..=5, qlinear::average_pool, "channels first"),
     microsoft("QLinearGlobalAveragePool", 5..=5, qlinear::global_average_pool, "channels first"),
-    microsoft("QGemm", 6..=9, qlinear::gemm, "sums beyond 2^24 are rounded; scales of B along its columns"),
+    microsoft(
+        "QGemm",
+        6..=9,
+        qlinear::gemm,
+        "sums beyond 2^24 are rounded; scales of B along its \
+        columns",
+    ),
     microsoft("FusedConv", 2..=4, fused::conv, "as Conv; its activations; Z"),
     microsoft("FusedGemm", 2..=3, fused::gemm, "as Gemm; its activations"),
     microsoft("FusedMatMul", 2..=2, fused::matmul, "alpha, all transpositions"),
     microsoft("TransposeMatMul", 2..=2, fused::matmul, "as FusedMatMul, whose older name it is"),
     microsoft("Gelu", 1..=1, |r, c| fused::gelu(r, c, E::Gelu), "elementwise; exact"),
     microsoft("BiasGelu", 2..=2, |r, c| fused::gelu(r, c, E::Gelu), "elementwise; exact"),
-    microsoft("FastGelu", 1..=2, |r, c| fused::gelu(r, c, E::GeluTanh), "elementwise; by tanh; a bias"),
+    microsoft(
+        "FastGelu",
+        1..=2,
+        |r, c| fused::gelu(r, c, E::GeluTanh),
+        "elementwise; by tanh; a \
+        bias",
+    ),
     microsoft("QuickGelu", 1..=1, fused::quick_gelu, "elementwise; any alpha"),
-    microsoft("SkipLayerNormalization", 3..=5, |r, c| fused::skip_norm(r, c, false), "the outputs 0 and 3").giving(1..=4),
-    microsoft("SkipSimplifiedLayerNormalization", 3..=4, |r, c| fused::skip_norm(r, c, true), "the outputs 0 and 3").giving(1..=4),
-    row("SimplifiedLayerNormalization", &[1], 2..=2, |r, c| o::layer_norm(r, c, true), "ONNX Runtime's: as RMSNormalization").giving(1..=2),
+    microsoft(
+        "SkipLayerNormalization",
+        3..=5,
+        |r, c| fused::skip_norm(r, c, false),
+        "the outputs \
+        0 and 3",
+    )
+    .giving(1..=4),
+    microsoft(
+        "SkipSimplifiedLayerNormalization",
+        3..=4,
+        |r, c| fused::skip_norm(r, c, true),
+        "the \
+        outputs 0 and 3",
+    )
+    .giving(1..=4),
+    row(
+        "SimplifiedLayerNormalization",
+        &[1],
+        2..=2,
+        |r, c| o::layer_norm(r, c, true),
+        "ONNX \
+        Runtime's: as RMSNormalization",
+    )
+    .giving(1..=2),
     ml("Scaler", 1..=1, features::scaler, "one number, or one for each feature"),
-    ml("Normalizer", 1..=1, features::normalizer, "MAX (of elements, not magnitudes), L1, L2; one or two dimensions"),
+    ml(
+        "Normalizer",
+        1..=1,
+        features::normalizer,
+        "MAX (of elements, not magnitudes), L1, L2; one \
+        or two dimensions",
+    ),
     ml("ArrayFeatureExtractor", 2..=2, features::extract, "any places"),
     ml("Binarizer", 1..=1, features::binarizer, "elementwise"),
     ml("Imputer", 1..=1, features::imputer, "one number, or one for each feature"),
@@ -347,27 +694,60 @@ pub static SUPPORTED: &[Supported] = &[
         1..=1,
         bodies::choice,
         "a step computes the chosen branch, or both if small",
-    ).giving(1..=ANY),
+    )
+    .giving(1..=ANY),
     row(
         "Loop",
         &[1, 11, 13, 16, 19, 21, 23, 24, 25],
         0..=ANY,
         bodies::iterate,
-        "a constant trip count below 2^24, or --max-steps; after an earlier end NAME_len and NAME_truncated report the count",
-    ).giving(1..=ANY),
-    row("SequenceEmpty", &[11], 0..=0, sequences::empty, "sequences are known while the file is read"),
-    row("SequenceConstruct", &[11], 1..=ANY, sequences::construct, "sequences are known while the file is read"),
-    row("SequenceInsert", &[11], 2..=3, sequences::insert, "at the end or a constant place; in a Loop, too"),
-    row("SequenceErase", &[11], 1..=2, sequences::erase, "at a constant place"),
+        "a constant trip count below 2^24, or --max-steps; after an earlier end NAME_len and \
+         NAME_truncated report the count",
+    )
+    .giving(1..=ANY),
     row(
-        "SequenceAt",
+        "SequenceEmpty",
         &[11],
-        2..=2,
-        sequences::at,
-        "a constant place, or elements of one shape",
+        0..=0,
+        sequences::empty,
+        "sequences are known while the file is \
+        read",
     ),
+    row(
+        "SequenceConstruct",
+        &[11],
+        1..=ANY,
+        sequences::construct,
+        "sequences are known while the \
+        file is read",
+    ),
+    row(
+        "SequenceInsert",
+        &[11],
+        2..=3,
+        sequences::insert,
+        "at the end or a constant place; in a \
+        Loop, too",
+    ),
+    row("SequenceErase", &[11], 1..=2, sequences::erase, "at a constant place"),
+    row("SequenceAt", &[11], 2..=2, sequences::at, "a constant place, or elements of one shape"),
     row("SequenceLength", &[11], 1..=1, sequences::length, "computed when compiling"),
     row("ConcatFromSequence", &[11], 1..=1, sequences::concat, "along any axis, also a new one"),
-    row("SplitToSequence", &[11, 24], 1..=2, sequences::split, "constant lengths or none; parts of length 1 lose their axis with keepdims=0"),
-    row("Scan", &[9, 11, 16, 19, 21, 23, 24, 25], 1..=ANY, bodies::scan, "both directions, any axis").giving(1..=ANY),
+    row(
+        "SplitToSequence",
+        &[11, 24],
+        1..=2,
+        sequences::split,
+        "constant lengths or none; parts of \
+        length 1 lose their axis with keepdims=0",
+    ),
+    row(
+        "Scan",
+        &[9, 11, 16, 19, 21, 23, 24, 25],
+        1..=ANY,
+        bodies::scan,
+        "both directions, any \
+        axis",
+    )
+    .giving(1..=ANY),
 ];

@@ -30,7 +30,11 @@ pub(super) struct Wrong {
 }
 
 impl Wrong {
-    pub(super) fn new(found: impl Into<String>, valid: impl Into<String>, help: &'static str) -> Self {
+    pub(super) fn new(
+        found: impl Into<String>,
+        valid: impl Into<String>,
+        help: &'static str,
+    ) -> Self {
         Self { found: found.into(), valid: valid.into(), help, file: None }
     }
 }
@@ -85,7 +89,8 @@ pub(super) struct Folder {
 impl Folder {
     /// The shape for a list of sizes. An error if a size is negative or the tensor is too large.
     fn shape(dims: &[i64]) -> Result<Vec<usize>, Wrong> {
-        let shape: Option<Vec<usize>> = dims.iter().map(|&size| usize::try_from(size).ok()).collect();
+        let shape: Option<Vec<usize>> =
+            dims.iter().map(|&size| usize::try_from(size).ok()).collect();
         let wrong = || {
             let valid = "sizes of 0 or more, at most 2 GiB in all";
             Wrong::new(format!("a tensor of shape {dims:?}"), valid, SAVE_AGAIN)
@@ -104,8 +109,9 @@ impl Folder {
         let shape = Self::shape(&tensor.dims)?;
         let count: usize = shape.iter().product();
         let wanted = element.bytes(count).filter(|&bytes| bytes as u64 <= MOST_BYTES);
-        let wanted =
-            wanted.ok_or_else(|| Wrong::new(format!("a tensor of {count} elements"), "at most 2 GiB", SAVE_AGAIN))?;
+        let wanted = wanted.ok_or_else(|| {
+            Wrong::new(format!("a tensor of {count} elements"), "at most 2 GiB", SAVE_AGAIN)
+        })?;
         let forms = [
             tensor.raw_data.is_some(),
             !tensor.float_data.is_empty(),
@@ -117,11 +123,17 @@ impl Folder {
         ];
         if forms.iter().filter(|&&form| form).count() > 1 {
             let valid = "one of raw_data, the typed fields, and an external file";
-            return Err(Wrong::new("a tensor with its data in more than one form", valid, SAVE_AGAIN));
+            return Err(Wrong::new(
+                "a tensor with its data in more than one form",
+                valid,
+                SAVE_AGAIN,
+            ));
         }
         if tensor.data_location == Some(EXTERNAL) {
             let (bytes, range) = self.external(&tensor.external_data, wanted)?;
-            let found = || Wrong::new("external data of another length", format!("{wanted} bytes"), SAVE_AGAIN);
+            let found = || {
+                Wrong::new("external data of another length", format!("{wanted} bytes"), SAVE_AGAIN)
+            };
             return Tensor::new(shape, element, bytes, range).ok_or_else(found);
         }
         let bytes = match &tensor.raw_data {
@@ -129,10 +141,16 @@ impl Folder {
             None => typed(tensor, element, count)?,
         };
         if bytes.len() != wanted {
-            let found = format!("{} bytes for a tensor of {} of shape {shape:?}", bytes.len(), element.name());
+            let found = format!(
+                "{} bytes for a tensor of {} of shape {shape:?}",
+                bytes.len(),
+                element.name()
+            );
             return Err(Wrong::new(found, format!("{wanted} bytes"), SAVE_AGAIN));
         }
-        let found = || Wrong::new("a tensor whose shape does not fit its data", "one that does", SAVE_AGAIN);
+        let found = || {
+            Wrong::new("a tensor whose shape does not fit its data", "one that does", SAVE_AGAIN)
+        };
         Tensor::new(shape, element, Arc::new(bytes), 0..wanted).ok_or_else(found)
     }
 
@@ -148,11 +166,17 @@ impl Folder {
         self.sparse = self.sparse.saturating_add(count);
         if self.sparse > MOST_SPARSE {
             let found = format!("a sparse tensor of shape {shape:?}");
-            return Err(wrong(found, "at most 2^25 elements, those of all sparse tensors together"));
+            return Err(wrong(
+                found,
+                "at most 2^25 elements, those of all sparse tensors together",
+            ));
         }
         let size = element.size();
         if matches!(element, ElementType::I4 | ElementType::U4) {
-            return Err(wrong(format!("a sparse tensor of {}", element.name()), "elements of a byte or more"));
+            return Err(wrong(
+                format!("a sparse tensor of {}", element.name()),
+                "elements of a byte or more",
+            ));
         }
         let indices = match &sparse.indices {
             Some(indices) => self.tensor(indices)?,
@@ -161,7 +185,8 @@ impl Folder {
         let places = of_indices(&indices, values.len(), &shape);
         let Some(places) = places.filter(|_| values.shape().len() == 1) else {
             let found = format!(
-                "a sparse tensor of shape {shape:?} with values of shape {:?} and indices of shape {:?}",
+                "a sparse tensor of shape {shape:?} with values of shape {:?} and indices of shape \
+                 {:?}",
                 values.shape(),
                 indices.shape()
             );
@@ -194,12 +219,20 @@ impl Folder {
         let location = text("location").unwrap_or_default();
         let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
         let length = length.unwrap_or(wanted as u64);
-        let bytes = self.file(location).map_err(|wrong| Wrong { file: Some(location.to_owned()), ..wrong })?;
+        let bytes = self
+            .file(location)
+            .map_err(|wrong| Wrong { file: Some(location.to_owned()), ..wrong })?;
         let size = bytes.len() as u64;
         if length != wanted as u64 || offset.checked_add(length).is_none_or(|end| end > size) {
-            let found =
-                format!("external data: {length} bytes from byte {offset} of {}, which has {size}", quoted(location));
-            return Err(Wrong::new(found, format!("{wanted} bytes, all of them in the file"), SAVE_AGAIN));
+            let found = format!(
+                "external data: {length} bytes from byte {offset} of {}, which has {size}",
+                quoted(location)
+            );
+            return Err(Wrong::new(
+                found,
+                format!("{wanted} bytes, all of them in the file"),
+                SAVE_AGAIN,
+            ));
         }
         let (start, end) = (offset as usize, (offset + length) as usize);
         Ok((bytes, start..end))
@@ -214,14 +247,21 @@ impl Folder {
         // a backslash separates folders on Windows
         let inside = !location.is_empty()
             && !location.contains(['\\', '\0', ':'])
-            && path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+            && path
+                .components()
+                .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if !inside {
             let found = format!("external data at {}", quoted(location));
-            return Err(Wrong::new(found, "the name of a file in the model's folder", "put the file beside the model"));
+            return Err(Wrong::new(
+                found,
+                "the name of a file in the model's folder",
+                "put the file beside the model",
+            ));
         }
         let Some(folder) = &self.path else {
             let found = format!("external data at {}", quoted(location));
-            let help = "give the model by its path, with that file beside it: from a pipe it has no folder";
+            let help = "give the model by its path, with that file beside it: from a pipe it has \
+                no folder";
             return Err(Wrong::new(found, "a model in one piece", help));
         };
         let unreadable = |error: std::io::Error| {
@@ -236,8 +276,13 @@ impl Folder {
             step.push(part);
             let metadata = fs::symlink_metadata(&step).map_err(unreadable)?;
             if metadata.is_symlink() || step == full && !metadata.is_file() {
-                let found = format!("external data at {}, which is a link or no file", quoted(location));
-                return Err(Wrong::new(found, "a file in the model's folder", "put the file itself beside the model"));
+                let found =
+                    format!("external data at {}, which is a link or no file", quoted(location));
+                return Err(Wrong::new(
+                    found,
+                    "a file in the model's folder",
+                    "put the file itself beside the model",
+                ));
             }
         }
         // the limit holds for all external files together
@@ -266,7 +311,9 @@ fn of_indices(indices: &Tensor, values: usize, shape: &[usize]) -> Option<Vec<us
     for value in 0..values {
         let mut place = 0;
         for (d, &size) in sizes.iter().enumerate() {
-            let index = usize::try_from(indices.get_i64(value * depth + d)?).ok().filter(|&index| index < size)?;
+            let index = usize::try_from(indices.get_i64(value * depth + d)?)
+                .ok()
+                .filter(|&index| index < size)?;
             place = place * size + index;
         }
         if places.last().is_some_and(|&last| last >= place) {
@@ -289,29 +336,48 @@ fn typed(tensor: &TensorProto, element: ElementType, count: usize) -> Result<Vec
     };
     let wanted = if packed { count.div_ceil(2) } else { count };
     if held != wanted {
-        let found = format!("{held} elements of {} for a tensor of shape {:?}", element.name(), tensor.dims);
+        let found = format!(
+            "{held} elements of {} for a tensor of shape {:?}",
+            element.name(),
+            tensor.dims
+        );
         return Err(Wrong::new(found, format!("{wanted} elements"), SAVE_AGAIN));
     }
     let wide = || tensor.int32_data.iter().map(|&v| i64::from(v));
     let beyond = match element {
-        ElementType::U32 => tensor.uint64_data.iter().find(|&&v| v > u64::from(u32::MAX)).map(u64::to_string),
-        _ => range_in_i32(element).and_then(|range| wide().find(|v| !range.contains(v))).map(|v| v.to_string()),
+        ElementType::U32 => {
+            tensor.uint64_data.iter().find(|&&v| v > u64::from(u32::MAX)).map(u64::to_string)
+        }
+        _ => range_in_i32(element)
+            .and_then(|range| wide().find(|v| !range.contains(v)))
+            .map(|v| v.to_string()),
     };
     if let Some(value) = beyond {
         let valid = format!("values that {} holds", element.name());
-        return Err(Wrong::new(format!("an element {value} of a tensor of {}", element.name()), valid, SAVE_AGAIN));
+        return Err(Wrong::new(
+            format!("an element {value} of a tensor of {}", element.name()),
+            valid,
+            SAVE_AGAIN,
+        ));
     }
-    let of_i32 =
-        |size: usize| tensor.int32_data.iter().flat_map(move |v| v.to_le_bytes().into_iter().take(size)).collect();
+    let of_i32 = |size: usize| {
+        tensor.int32_data.iter().flat_map(move |v| v.to_le_bytes().into_iter().take(size)).collect()
+    };
     Ok(match element {
         ElementType::F32 => tensor.float_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
         ElementType::F64 => tensor.double_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
         ElementType::I64 => tensor.int64_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
         ElementType::U64 => tensor.uint64_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        ElementType::U32 => tensor.uint64_data.iter().flat_map(|v| (*v as u32).to_le_bytes()).collect(),
+        ElementType::U32 => {
+            tensor.uint64_data.iter().flat_map(|v| (*v as u32).to_le_bytes()).collect()
+        }
         ElementType::I32 => of_i32(4),
         ElementType::I16 | ElementType::U16 | ElementType::F16 | ElementType::Bf16 => of_i32(2),
-        ElementType::I8 | ElementType::U8 | ElementType::Bool | ElementType::I4 | ElementType::U4 => of_i32(1),
+        ElementType::I8
+        | ElementType::U8
+        | ElementType::Bool
+        | ElementType::I4
+        | ElementType::U4 => of_i32(1),
     })
 }
 

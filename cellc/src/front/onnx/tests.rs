@@ -52,7 +52,10 @@ fn tensor(number: i64, len: i64, data: &[u8]) -> Vec<u8> {
 
 fn node(operator: &str, inputs: &[&str], output: &str, rest: &[u8]) -> Vec<u8> {
     let inputs = inputs.iter().map(|name| long(1, name.as_bytes()));
-    let parts: Vec<u8> = inputs.chain([long(2, output.as_bytes()), long(4, operator.as_bytes())]).flatten().collect();
+    let parts: Vec<u8> = inputs
+        .chain([long(2, output.as_bytes()), long(4, operator.as_bytes())])
+        .flatten()
+        .collect();
     [parts, rest.to_vec()].concat()
 }
 
@@ -87,7 +90,8 @@ fn read(bytes: &[u8], folder: Option<&Path>) -> Result<(Model, Diagnostics), Dia
 /// The first constant of a file: the tensor `w`.
 fn w_of(bytes: &[u8], folder: Option<&Path>) -> Tensor {
     let (model, _) = read(bytes, folder).unwrap_or_else(|problems| panic!("{problems}"));
-    let constant = |op: &Op| if let Op::Constant(tensor) = op { Some(tensor.clone()) } else { None };
+    let constant =
+        |op: &Op| if let Op::Constant(tensor) = op { Some(tensor.clone()) } else { None };
     let found = model.nodes.iter().find_map(|node| constant(&node.op)).expect("w is a constant");
     validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     found
@@ -99,7 +103,9 @@ fn values(tensor: &Tensor) -> Vec<f64> {
 
 /// What is said of a file with this tensor, which must be refused.
 fn refused(number: i64, len: i64, data: &[u8], folder: Option<&Path>) -> String {
-    read(&file(&graph(&tensor(number, len, data), len), 21), folder).expect_err("the tensor is wrong").to_string()
+    read(&file(&graph(&tensor(number, len, data), len), 21), folder)
+        .expect_err("the tensor is wrong")
+        .to_string()
 }
 
 /// A type's number in a file, the type, three elements as the bytes of `raw_data` and as the typed
@@ -125,14 +131,23 @@ fn types() -> Vec<Elements> {
             11,
             ElementType::F64,
             [1.5f64, -2.0, 1e-3].iter().flat_map(|v| v.to_le_bytes()).collect(),
-            long(10, &[1.5f64, -2.0, 1e-3].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>()),
+            long(
+                10,
+                &[1.5f64, -2.0, 1e-3].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>(),
+            ),
             [1.5, -2.0, 1e-3],
         ),
         // two elements a byte: 7, -8 and 3; 15, 0 and 9
         (22, ElementType::I4, vec![0x87, 0x03], long(5, &ints(&[0x87, 0x03])), [7.0, -8.0, 3.0]),
         (21, ElementType::U4, vec![0x0f, 0x09], long(5, &ints(&[0x0f, 0x09])), [15.0, 0.0, 9.0]),
         // 1, -2 and the smallest above 0, as bits
-        (10, ElementType::F16, bytes(2, [0x3c00, 0xc000, 1]), of(5, [0x3c00, 0xc000, 1]), [1.0, -2.0, 2f64.powi(-24)]),
+        (
+            10,
+            ElementType::F16,
+            bytes(2, [0x3c00, 0xc000, 1]),
+            of(5, [0x3c00, 0xc000, 1]),
+            [1.0, -2.0, 2f64.powi(-24)],
+        ),
         (
             16,
             ElementType::Bf16,
@@ -189,15 +204,29 @@ fn repeated_fields_in_one_piece_one_by_one_and_in_pieces() {
         let forms = [
             long(number, &pieces.concat()),
             each(number, wire_type, &pieces),
-            [long(number, &pieces[0]), field(number, wire_type, &pieces[1]), long(number, &pieces[2])].concat(),
-            [field(number, wire_type, &pieces[0]), long(number, &[]), long(number, &pieces[1..].concat())].concat(),
+            [
+                long(number, &pieces[0]),
+                field(number, wire_type, &pieces[1]),
+                long(number, &pieces[2]),
+            ]
+            .concat(),
+            [
+                field(number, wire_type, &pieces[0]),
+                long(number, &[]),
+                long(number, &pieces[1..].concat()),
+            ]
+            .concat(),
         ];
         for (at, data) in forms.iter().enumerate() {
             // the sizes of the shape are repeated, too
             for dims in [[int(1, 1), int(1, 3)].concat(), long(1, &ints(&[1, 3]))] {
                 let tensor = [dims, int(2, element), long(8, b"w"), data.clone()].concat();
                 let found = w_of(&file(&graph(&tensor, 3), 21), None);
-                assert_eq!((found.shape(), values(&found)), (&[1, 3][..], expected.to_vec()), "form {at}, {element}");
+                assert_eq!(
+                    (found.shape(), values(&found)),
+                    (&[1, 3][..], expected.to_vec()),
+                    "form {at}, {element}"
+                );
             }
         }
     }
@@ -225,7 +254,10 @@ fn a_typed_element_outside_of_its_type_is_refused() {
             assert!(said.contains(&format!("an element {value}")), "type {number}: {said}");
         }
         // and what is right in this place is read
-        assert_eq!(w_of(&file(&graph(&tensor(number, 1, &long(typed, &ints(&[1]))), 1), 21), None).len(), 1);
+        assert_eq!(
+            w_of(&file(&graph(&tensor(number, 1, &long(typed, &ints(&[1]))), 1), 21), None).len(),
+            1
+        );
     }
 }
 
@@ -245,7 +277,9 @@ fn data_that_do_not_fit_are_refused() {
         let said = refused(1, 3, &data, None);
         assert!(said.contains(word), "{case}: {said}");
     }
-    for (number, word) in [(0, "no element type"), (8, "string"), (14, "complex"), (17, "8-bit"), (99, "type 99")] {
+    for (number, word) in
+        [(0, "no element type"), (8, "string"), (14, "complex"), (17, "8-bit"), (99, "type 99")]
+    {
         assert!(refused(number, 3, &[], None).contains(word), "{number}");
     }
     assert!(refused(1, -3, &[], None).contains("[-3]"));
@@ -255,10 +289,15 @@ fn data_that_do_not_fit_are_refused() {
 fn messages_in_pieces_are_one_message() {
     let graph = graph(&tensor(1, 1, &long(4, &floats(&[0.25]))), 1);
     // before the initializer: where its field begins
-    let cast = long(1, &node("Cast", &["w"], "f", &long(5, &[long(1, b"to"), int(3, 1), int(20, 2)].concat())));
+    let cast = long(
+        1,
+        &node("Cast", &["w"], "f", &long(5, &[long(1, b"to"), int(3, 1), int(20, 2)].concat())),
+    );
     let add = long(1, &node("Add", &["x", "f"], "y", &[]));
     let at = cast.len() + add.len();
-    let pieces = [long(8, &int(2, 21)), long(7, &graph[at..]), int(1, 3), int(1, 8), long(7, &graph[..at])].concat();
+    let pieces =
+        [long(8, &int(2, 21)), long(7, &graph[at..]), int(1, 3), int(1, 8), long(7, &graph[..at])]
+            .concat();
     assert_eq!(values(&w_of(&pieces, None)), [0.25]);
     assert_eq!(read(&pieces, None).unwrap().0.parameters.len(), 1);
 }
@@ -273,7 +312,8 @@ fn fields_that_are_not_known_are_skipped() {
         field(1004, 3, &[int(1, 5), field(1004, 4, &[])].concat()),
     ]
     .concat();
-    let tensor = [unknown.clone(), tensor(1, 1, &long(4, &floats(&[0.25]))), unknown.clone()].concat();
+    let tensor =
+        [unknown.clone(), tensor(1, 1, &long(4, &floats(&[0.25]))), unknown.clone()].concat();
     let graph = [unknown.clone(), graph(&tensor, 1), unknown.clone()].concat();
     let bytes = [unknown.clone(), file(&graph, 21), unknown].concat();
     assert_eq!(values(&w_of(&bytes, None)), [0.25]);
@@ -284,7 +324,11 @@ fn damaged_bytes_are_refused() {
     let whole = file(&graph(&tensor(1, 1, &long(4, &floats(&[0.25]))), 1), 21);
     assert!(read(&whole, None).is_ok());
     for end in 0..whole.len() {
-        assert!(read(&whole[..end], None).is_err(), "the first {end} of {} bytes are read", whole.len());
+        assert!(
+            read(&whole[..end], None).is_err(),
+            "the first {end} of {} bytes are read",
+            whole.len()
+        );
     }
     let cases = [
         ("a group in place of the graph", field(7, 3, &field(7, 4, &[]))),
@@ -328,7 +372,9 @@ fn tensors_in_files_beside_the_model() {
     let stored = [vec![9; 4], floats(&[0.25, -8.0])].concat();
     fs::write(folder.path().join("data/w.bin"), &stored).unwrap();
     fs::write(folder.path().join("secret"), &stored).unwrap();
-    let entry = |key: &str, value: &str| long(13, &[long(1, key.as_bytes()), long(2, value.as_bytes())].concat());
+    let entry = |key: &str, value: &str| {
+        long(13, &[long(1, key.as_bytes()), long(2, value.as_bytes())].concat())
+    };
     let external = |entries: &[(&str, &str)]| -> Vec<u8> {
         [entries.iter().flat_map(|(key, value)| entry(key, value)).collect(), int(14, 1)].concat()
     };
@@ -347,7 +393,10 @@ fn tensors_in_files_beside_the_model() {
         (&[], "external data at \"\""),
         (&[("location", "w.bin"), ("offset", "8")], "8 bytes from byte 8"),
         (&[("location", "w.bin"), ("length", "12")], "12 bytes from byte 0"),
-        (&[("location", "w.bin"), ("offset", "18446744073709551615")], "from byte 18446744073709551615"),
+        (
+            &[("location", "w.bin"), ("offset", "18446744073709551615")],
+            "from byte 18446744073709551615",
+        ),
         (&[("location", "w.bin"), ("offset", "-4")], "offset \"-4\""),
         (&[("location", "w.bin"), ("length", "many")], "length \"many\""),
         (&[("location", "../secret")], "external data at \"../secret\""),
@@ -364,8 +413,14 @@ fn tensors_in_files_beside_the_model() {
         let absent = external(&[("location", "absent"), ("offset", "0"), ("length", "8")]);
         [int(1, 2), int(2, 1), long(8, name.as_bytes()), absent].concat()
     });
-    let both = [graph(&w, 2), long(1, &node("Add", &["w", "v"], "z", &[])), long(5, &v), long(12, &value("z", 2))];
-    let said = read(&file(&both.concat(), 21), Some(&model)).expect_err("the file is absent").to_string();
+    let both = [
+        graph(&w, 2),
+        long(1, &node("Add", &["w", "v"], "z", &[])),
+        long(5, &v),
+        long(12, &value("z", 2)),
+    ];
+    let said =
+        read(&file(&both.concat(), 21), Some(&model)).expect_err("the file is absent").to_string();
     assert_eq!(said.matches("external data").count(), 1, "{said}");
     // sparse: reading it would take minutes
     fs::File::create(model.join("huge")).unwrap().set_len(200 << 30).unwrap();
@@ -382,7 +437,8 @@ fn tensors_in_files_beside_the_model() {
 /// A file whose function `F(a) = LeakyRelu(a, alpha)` takes `alpha` from the call, or else from its
 /// own default.
 fn with_function(given: Option<f32>, default: Option<f32>) -> Vec<u8> {
-    let alpha = |value: f32| [long(1, b"alpha"), field(2, 5, &value.to_le_bytes()), int(20, 1)].concat();
+    let alpha =
+        |value: f32| [long(1, b"alpha"), field(2, 5, &value.to_le_bytes()), int(20, 1)].concat();
     let reference = long(5, &[long(1, b"alpha"), int(20, 1), long(21, b"alpha")].concat());
     let own = match default {
         Some(value) => long(11, &alpha(value)),
@@ -398,8 +454,14 @@ fn with_function(given: Option<f32>, default: Option<f32>) -> Vec<u8> {
         long(10, b"own"),
     ]
     .concat();
-    let call = [given.map(|value| long(5, &alpha(value))).unwrap_or_default(), long(7, b"own")].concat();
-    let graph = [long(1, &node("F", &["x"], "y", &call)), long(11, &value("x", 1)), long(12, &value("y", 1))].concat();
+    let call =
+        [given.map(|value| long(5, &alpha(value))).unwrap_or_default(), long(7, b"own")].concat();
+    let graph = [
+        long(1, &node("F", &["x"], "y", &call)),
+        long(11, &value("x", 1)),
+        long(12, &value("y", 1)),
+    ]
+    .concat();
     let sets = [long(8, &int(2, 21)), long(8, &[long(1, b"own"), int(2, 1)].concat())].concat();
     [int(1, 8), long(7, &graph), sets, long(25, &function)].concat()
 }
@@ -409,7 +471,9 @@ fn attributes_of_a_function_are_those_of_the_call_or_else_its_own() {
     let activation = |bytes: &[u8]| -> Activation {
         let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
         validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
-        let of = |op: &Op| if let Op::Elementwise(Elementwise::Activation(a)) = op { Some(*a) } else { None };
+        let of = |op: &Op| {
+            if let Op::Elementwise(Elementwise::Activation(a)) = op { Some(*a) } else { None }
+        };
         model.nodes.iter().find_map(|node| of(&node.op)).expect("the function's node")
     };
     let leaky = |alpha| Activation::new("leakyrelu", alpha, None).unwrap();
@@ -423,13 +487,17 @@ fn attributes_of_a_function_are_those_of_the_call_or_else_its_own() {
 
 #[test]
 fn operator_sets_from_the_oldest_to_newer_than_the_newest() {
-    let of = |set: i64| read(&file(&graph(&tensor(1, 1, &long(4, &floats(&[0.25]))), 1), set), None);
+    let of =
+        |set: i64| read(&file(&graph(&tensor(1, 1, &long(4, &floats(&[0.25]))), 1), set), None);
     for set in OLDEST..=LATEST {
         let (_, problems) = of(set).unwrap_or_else(|problems| panic!("{set}: {problems}"));
         assert!(problems.0.is_empty(), "{set}: {problems}");
     }
     let (_, problems) = of(LATEST + 1).expect("a newer one is read with a warning");
-    assert!(problems.to_string().contains(&format!("operator set {} is read as {LATEST}", LATEST + 1)), "{problems}");
+    assert!(
+        problems.to_string().contains(&format!("operator set {} is read as {LATEST}", LATEST + 1)),
+        "{problems}"
+    );
     assert_eq!(problems.0.len(), 1, "said once, not for each node");
     for set in [OLDEST - 1, 1, 0, -1] {
         assert!(of(set).unwrap_err().to_string().contains(&format!("operator set {set}")), "{set}");
@@ -459,12 +527,18 @@ fn what_is_not_rounded_to_its_type_is_said_once() {
 
 #[test]
 fn space_to_depth_takes_a_mode_from_operator_set_28_on() {
-    let mode = |word: &str| long(5, &[long(1, b"mode"), long(4, word.as_bytes()), int(20, 3)].concat());
+    let mode =
+        |word: &str| long(5, &[long(1, b"mode"), long(4, word.as_bytes()), int(20, 3)].concat());
     let size = long(5, &[long(1, b"blocksize"), int(3, 2), int(20, 2)].concat());
-    for (set, word, channel_first) in [(28, "CRD", Some(true)), (28, "DCR", Some(false)), (13, "CRD", None)] {
+    for (set, word, channel_first) in
+        [(28, "CRD", Some(true)), (28, "DCR", Some(false)), (13, "CRD", None)]
+    {
         let rest = [size.clone(), mode(word)].concat();
-        let graph =
-            [long(1, &node("SpaceToDepth", &["x"], "y", &rest)), long(11, &value("x", 4)), long(12, &value("y", 4))];
+        let graph = [
+            long(1, &node("SpaceToDepth", &["x"], "y", &rest)),
+            long(11, &value("x", 4)),
+            long(12, &value("y", 4)),
+        ];
         let found = read(&file(&graph.concat(), set), None);
         let taken = found.ok().and_then(|(model, _)| {
             model.nodes.iter().find_map(|node| match node.op {
@@ -479,13 +553,21 @@ fn space_to_depth_takes_a_mode_from_operator_set_28_on() {
 #[test]
 fn an_axis_that_no_tensor_has_is_refused_before_dimensions_are_counted() {
     let axis = |axis: i64| long(5, &[long(1, b"axis"), int(3, axis), int(20, 2)].concat());
-    let layer = |number: i64| node("LayerNormalization", &["x", "w"], "y", &[long(2, b"mean"), axis(number)].concat());
+    let layer = |number: i64| {
+        node("LayerNormalization", &["x", "w"], "y", &[long(2, b"mean"), axis(number)].concat())
+    };
     let scales = |number: i64| node("QuantizeLinear", &["x", "w"], "y", &axis(number));
     for number in [-(1 << 57), i64::MIN, i64::MAX] {
         for node in [layer(number), scales(number)] {
             let tensor = tensor(1, 2, &long(4, &floats(&[0.5, 1.0])));
-            let graph = [long(1, &node), long(5, &tensor), long(11, &value("x", 2)), long(12, &value("y", 2))];
-            let said = read(&file(&graph.concat(), 17), None).expect_err("it is refused").to_string();
+            let graph = [
+                long(1, &node),
+                long(5, &tensor),
+                long(11, &value("x", 2)),
+                long(12, &value("y", 2)),
+            ];
+            let said =
+                read(&file(&graph.concat(), 17), None).expect_err("it is refused").to_string();
             assert!(said.contains(&format!("axis={number}")), "{said}");
         }
     }
@@ -529,12 +611,18 @@ fn with_loop(trips: Option<i64>, of: Body) -> Vec<u8> {
     };
     let next = if of == Body::Numbered {
         let to = long(5, &[long(1, b"to"), int(3, 1), int(20, 2)].concat());
-        [long(1, &node("Cast", &["k"], "f", &to)), long(1, &node("Add", &["state", "f"], "next", &[]))].concat()
+        [
+            long(1, &node("Cast", &["k"], "f", &to)),
+            long(1, &node("Add", &["state", "f"], "next", &[])),
+        ]
+        .concat()
     } else {
         long(1, &node("Add", &["state", "state"], "next", &[]))
     };
-    let (inputs, outputs) =
-        ([scalar("k", 7), scalar("go", 9), value("state", 3)], [scalar("goes_on", 9), value("next", 3)]);
+    let (inputs, outputs) = (
+        [scalar("k", 7), scalar("go", 9), value("state", 3)],
+        [scalar("goes_on", 9), value("next", 3)],
+    );
     let inputs = inputs.iter().flat_map(|input| long(11, input));
     let body: Vec<u8> = next.into_iter().chain(goes_on).chain(inputs).collect();
     let body = [body, outputs.iter().flat_map(|output| long(12, output)).collect()].concat();
@@ -558,31 +646,43 @@ fn trips_of(bytes: &[u8], max_steps: Option<usize>) -> Result<(usize, String), S
     let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
     let options = Options::default().with_max_steps(max_steps);
     let (valid, warnings) = validate(&model, &options).map_err(|problems| problems.to_string())?;
-    let trips =
-        valid.nodes.iter().find_map(|node| if let CoreOp::Loop(body) = &node.op { Some(body.trips) } else { None });
+    let trips = valid
+        .nodes
+        .iter()
+        .find_map(|node| if let CoreOp::Loop(body) = &node.op { Some(body.trips) } else { None });
     Ok((trips.expect("the loop"), warnings.to_string()))
 }
 
 #[test]
 fn a_loop_of_more_iterations_than_are_counted_is_refused() {
     let most = i64::from(u32::MAX);
-    assert_eq!(trips_of(&with_loop(Some(most), Body::Forever), None), Ok((u32::MAX as usize, String::new())));
+    assert_eq!(
+        trips_of(&with_loop(Some(most), Body::Forever), None),
+        Ok((u32::MAX as usize, String::new()))
+    );
     for trips in [most + 1, 1 << 40, i64::MAX] {
         for max_steps in [None, Some(40)] {
-            let said = trips_of(&with_loop(Some(trips), Body::Forever), max_steps).expect_err("too many");
+            let said =
+                trips_of(&with_loop(Some(trips), Body::Forever), max_steps).expect_err("too many");
             assert!(
-                said.contains(&format!("a loop of {trips} iterations")) && said.contains("1 to 4294967295"),
+                said.contains(&format!("a loop of {trips} iterations"))
+                    && said.contains("1 to 4294967295"),
                 "{said}"
             );
         }
     }
     // fewer, where iterations have numbers
-    assert_eq!(trips_of(&with_loop(Some((1 << 24) - 1), Body::Numbered), None).unwrap().0, (1 << 24) - 1);
+    assert_eq!(
+        trips_of(&with_loop(Some((1 << 24) - 1), Body::Numbered), None).unwrap().0,
+        (1 << 24) - 1
+    );
     for trips in [1 << 24, most, i64::MAX] {
         for max_steps in [None, Some(40)] {
-            let said = trips_of(&with_loop(Some(trips), Body::Numbered), max_steps).expect_err("too many");
+            let said =
+                trips_of(&with_loop(Some(trips), Body::Numbered), max_steps).expect_err("too many");
             assert!(
-                said.contains(&format!("a loop of {trips} iterations")) && said.contains("1 to 16777215"),
+                said.contains(&format!("a loop of {trips} iterations"))
+                    && said.contains("1 to 16777215"),
                 "{said}"
             );
         }
@@ -597,18 +697,23 @@ fn a_loop_that_ends_by_its_condition_has_no_count_where_that_is_huge() {
         assert_eq!(trips_of(&bytes, Some(40)), Ok((40, String::new())), "{trips}");
         let said = trips_of(&bytes, None).expect_err("nothing says how many there are at most");
         assert!(said.contains("--max-steps") && said.contains("without a largest count"), "{said}");
-        let said = trips_of(&bytes, Some(1 << 24)).expect_err("no more than where the model says it");
+        let said =
+            trips_of(&bytes, Some(1 << 24)).expect_err("no more than where the model says it");
         assert!(said.contains("1 to 16777215"), "{said}");
     }
     for (trips, max_steps) in [(50, None), ((1 << 24) - 1, None)] {
-        assert_eq!(trips_of(&with_loop(Some(trips), Body::Until), max_steps), Ok((trips as usize, String::new())));
+        assert_eq!(
+            trips_of(&with_loop(Some(trips), Body::Until), max_steps),
+            Ok((trips as usize, String::new()))
+        );
     }
 }
 
 /// An input or output with sizes.
 fn sized(name: &str, number: i64, sizes: &[i64]) -> Vec<u8> {
     let shape: Vec<u8> = sizes.iter().flat_map(|&size| long(1, &int(1, size))).collect();
-    [long(1, name.as_bytes()), long(2, &long(1, &[int(1, number), long(2, &shape)].concat()))].concat()
+    [long(1, name.as_bytes()), long(2, &long(1, &[int(1, number), long(2, &shape)].concat()))]
+        .concat()
 }
 
 /// A file whose loop doubles `x` until it exceeds 9, at most 5 times, and puts the states together
@@ -621,8 +726,14 @@ fn after_a_loop(operator: &str, inputs: &[&str], element: i64) -> Vec<u8> {
         long(1, &node("ReduceMax", &["next"], "most", &no_dims)),
         long(1, &node("Less", &["most", "limit"], "goes_on", &[])),
         long(1, &node("Identity", &["next"], "part", &[])),
-        [scalar("k", 7), scalar("go", 9), value("state", 3)].iter().flat_map(|input| long(11, input)).collect(),
-        [scalar("goes_on", 9), value("next", 3), value("part", 3)].iter().flat_map(|output| long(12, output)).collect(),
+        [scalar("k", 7), scalar("go", 9), value("state", 3)]
+            .iter()
+            .flat_map(|input| long(11, input))
+            .collect(),
+        [scalar("goes_on", 9), value("next", 3), value("part", 3)]
+            .iter()
+            .flat_map(|output| long(12, output))
+            .collect(),
     ];
     let twice = |last: &str, parts: &str| {
         let rest = [long(2, parts.as_bytes()), graph_attribute("body", &body.concat())].concat();
@@ -635,7 +746,10 @@ fn after_a_loop(operator: &str, inputs: &[&str], element: i64) -> Vec<u8> {
         called("yes", 9, &[], &long(5, &ints(&[1]))),
         called("limit", 1, &[], &long(4, &floats(&[9.0]))),
         long(1, &node(operator, inputs, "y", &[])),
-        [value("x", 3), sized("t", 1, &[2, 1, 3]), sized("u", 1, &[5, 3])].iter().flat_map(|v| long(11, v)).collect(),
+        [value("x", 3), sized("t", 1, &[2, 1, 3]), sized("u", 1, &[5, 3])]
+            .iter()
+            .flat_map(|v| long(11, v))
+            .collect(),
         long(12, &[long(1, b"y"), long(2, &long(1, &int(1, element)))].concat()),
     ];
     file(&graph.concat(), 17)
@@ -658,19 +772,28 @@ fn parts_that_only_a_call_counts_keep_their_axis_and_their_count() {
     ];
     let inputs = [vec![1.0, 0.5, 0.25], vec![0.5; 6], vec![0.5; 15]];
     for (operator, read, shape, cut) in cases {
-        let (model, _) = valid(&after_a_loop(operator, read, 1)).unwrap_or_else(|said| panic!("{read:?}: {said}"));
+        let (model, _) = valid(&after_a_loop(operator, read, 1))
+            .unwrap_or_else(|said| panic!("{read:?}: {said}"));
         let names: Vec<&str> = model.results.iter().map(|result| &result.names[0][..]).collect();
         assert_eq!(names, ["y", "y_len"], "{read:?}");
         assert_eq!(model.results[0].shape, shape, "{read:?}");
-        assert_eq!(model.results[0].parts, cut.then_some(1), "{read:?}: the parts lie along the first axis");
+        assert_eq!(
+            model.results[0].parts,
+            cut.then_some(1),
+            "{read:?}: the parts lie along the first axis"
+        );
         let results = crate::reference::reference(&model, &inputs, &[]).results;
         assert_eq!(results[1], [4.0], "{read:?}");
     }
-    let (model, _) = valid(&after_a_loop("Shape", &["parts"], 7)).unwrap_or_else(|said| panic!("{said}"));
+    let (model, _) =
+        valid(&after_a_loop("Shape", &["parts"], 7)).unwrap_or_else(|said| panic!("{said}"));
     assert_eq!(crate::reference::reference(&model, &inputs, &[]).results, [[4.0, 3.0]]);
     for read in [["parts", "u"], ["u", "parts"], ["parts", "parts_2"]] {
         let said = valid(&after_a_loop("Add", &read, 1)).map(|_| ()).expect_err("refused");
-        assert!(said.contains("for each part one element, or one for all of them"), "{read:?}: {said}");
+        assert!(
+            said.contains("for each part one element, or one for all of them"),
+            "{read:?}: {said}"
+        );
     }
 }
 
@@ -687,7 +810,8 @@ fn a_largest_count_that_no_loop_needs_is_warned_of() {
 fn a_trip_count_of_run_time_is_refused_with_what_is_read() {
     let said = trips_of(&with_loop(None, Body::Until), Some(6)).expect_err("M is an input");
     assert!(
-        said.contains("the trip count is computed at run time") && said.contains("leave the trip count out"),
+        said.contains("the trip count is computed at run time")
+            && said.contains("leave the trip count out"),
         "{said}"
     );
 }
@@ -695,13 +819,22 @@ fn a_trip_count_of_run_time_is_refused_with_what_is_read() {
 #[test]
 fn nodes_need_not_be_in_order() {
     let ends = [long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
-    let [exp, neg] = [("Exp", "t", "y"), ("Neg", "x", "t")].map(|(of, x, y)| long(1, &node(of, &[x], y, &[])));
-    let (model, _) = read(&file(&[exp, neg, ends.clone()].concat(), 13), None).expect("an order is found");
+    let [exp, neg] =
+        [("Exp", "t", "y"), ("Neg", "x", "t")].map(|(of, x, y)| long(1, &node(of, &[x], y, &[])));
+    let (model, _) =
+        read(&file(&[exp, neg, ends.clone()].concat(), 13), None).expect("an order is found");
     let kinds: Vec<&str> = model.nodes.iter().map(|node| &node.kind[..3]).collect();
-    assert_eq!(kinds.iter().position(|kind| *kind == "Neg").map(|at| kinds[at + 1]), Some("Exp"), "{kinds:?}");
+    assert_eq!(
+        kinds.iter().position(|kind| *kind == "Neg").map(|at| kinds[at + 1]),
+        Some("Exp"),
+        "{kinds:?}"
+    );
     // two that read each other have none
-    let [exp, neg] = [("Exp", "t", "y"), ("Neg", "y", "t")].map(|(of, x, y)| long(1, &node(of, &[x], y, &[])));
-    let said = read(&file(&[exp, neg, ends].concat(), 13), None).expect_err("there is no order").to_string();
+    let [exp, neg] =
+        [("Exp", "t", "y"), ("Neg", "y", "t")].map(|(of, x, y)| long(1, &node(of, &[x], y, &[])));
+    let said = read(&file(&[exp, neg, ends].concat(), 13), None)
+        .expect_err("there is no order")
+        .to_string();
     assert!(said.contains("no earlier node makes the input"), "{said}");
 }
 
@@ -716,7 +849,8 @@ fn an_output_that_is_not_read_need_not_be_there() {
     let unnamed = long(1, &node("Dropout", &["x", ""], "t", &second("")));
     assert!(read(&file(&[unnamed, relu.clone(), ends.clone()].concat(), 13), None).is_ok());
     let branch = |name: &str, read: &str| {
-        let graph = [long(1, &node("Identity", &[read], "z", &[])), long(12, &value("z", 3))].concat();
+        let graph =
+            [long(1, &node("Identity", &[read], "z", &[])), long(12, &value("z", 3))].concat();
         graph_attribute(name, &graph)
     };
     let inner = [branch("then_branch", "x"), branch("else_branch", "mask")].concat();
@@ -725,41 +859,66 @@ fn an_output_that_is_not_read_need_not_be_there() {
         (
             "a node",
             [
-                long(1, &node("Cast", &["mask"], "m", &long(5, &[long(1, b"to"), int(3, 1), int(20, 2)].concat()))),
+                long(
+                    1,
+                    &node(
+                        "Cast",
+                        &["mask"],
+                        "m",
+                        &long(5, &[long(1, b"to"), int(3, 1), int(20, 2)].concat()),
+                    ),
+                ),
                 long(12, &value("m", 3)),
             ]
             .concat(),
         ),
         ("a graph output", long(12, &value("mask", 3))),
-        ("an inner graph", [long(1, &node("If", &["yes"], "i", &inner)), yes, long(12, &value("i", 3))].concat()),
+        (
+            "an inner graph",
+            [long(1, &node("If", &["yes"], "i", &inner)), yes, long(12, &value("i", 3))].concat(),
+        ),
     ];
     for (case, reader) in cases {
         let said =
-            read(&file(&[dropout.clone(), relu.clone(), reader, ends.clone()].concat(), 11), None).expect_err(case);
+            read(&file(&[dropout.clone(), relu.clone(), reader, ends.clone()].concat(), 11), None)
+                .expect_err(case);
         assert!(said.to_string().contains("output 1 is asked for"), "{case}: {said}");
     }
     // five outputs say that it is training, whatever is read
     let outputs: Vec<u8> = ["a", "b", "c", "d"].iter().flat_map(|name| second(name)).collect();
     let batch = long(1, &node("BatchNormalization", &["x"; 5], "t", &outputs));
-    let said = read(&file(&[batch, relu.clone(), ends.clone()].concat(), 9), None).expect_err("it is training");
+    let said = read(&file(&[batch, relu.clone(), ends.clone()].concat(), 9), None)
+        .expect_err("it is training");
     assert!(said.to_string().contains("5 outputs, which mean training mode"), "{said}");
     // the axis is cut into as many parts as there are, read or not
     let split = long(1, &node("Split", &["x"], "t", &[second("u"), second("v")].concat()));
     let (model, _) = read(&file(&[split, relu, ends].concat(), 11), None).unwrap();
-    let (valid, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    let (valid, _) =
+        validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(valid.results[0].shape, [1]);
 }
 
 /// As PyTorch writes it in operator set 11.
 #[test]
 fn an_empty_tensor_is_no_roi_and_no_scales() {
-    let text =
-        |name: &str, value: &str| long(5, &[long(1, name.as_bytes()), long(4, value.as_bytes()), int(20, 3)].concat());
-    let rest = [text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor")].concat();
+    let text = |name: &str, value: &str| {
+        long(5, &[long(1, name.as_bytes()), long(4, value.as_bytes()), int(20, 3)].concat())
+    };
+    let rest =
+        [text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor")]
+            .concat();
     let empty = |name: &str| called(name, 1, &[0], &[]);
     let constant = |name: &str| {
         let tensor = long(5, &[int(1, 0), int(2, 1)].concat());
-        long(1, &node("Constant", &[], name, &long(5, &[long(1, b"value"), tensor, int(20, 4)].concat())))
+        long(
+            1,
+            &node(
+                "Constant",
+                &[],
+                name,
+                &long(5, &[long(1, b"value"), tensor, int(20, 4)].concat()),
+            ),
+        )
     };
     let ends = [long(11, &value("x", 3)), long(12, &value("y", 6))].concat();
     let sizes = called("sizes", 7, &[1], &long(7, &ints(&[6])));
@@ -775,10 +934,14 @@ fn an_empty_tensor_is_no_roi_and_no_scales() {
     for (at, graph) in cases.iter().enumerate() {
         let (model, _) = read(&file(&[graph.clone(), ends.clone()].concat(), 11), None)
             .unwrap_or_else(|problems| panic!("{at}: {problems}"));
-        let (valid, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{at}: {problems}"));
+        let (valid, _) = validate(&model, &Options::default())
+            .unwrap_or_else(|problems| panic!("{at}: {problems}"));
         assert_eq!(valid.results[0].shape, [6], "{at}");
     }
-    let said = read(&file(&[resize(&["x", "roi", "none"]), empty("roi"), empty("none"), ends].concat(), 11), None);
+    let said = read(
+        &file(&[resize(&["x", "roi", "none"]), empty("roi"), empty("none"), ends].concat(), 11),
+        None,
+    );
     assert!(said.expect_err("by nothing").to_string().contains("neither scales nor sizes"));
 }
 
@@ -786,11 +949,20 @@ fn an_empty_tensor_is_no_roi_and_no_scales() {
 fn a_function_that_calls_itself_is_named() {
     let call = node("R", &["a"], "b", &long(7, b"own"));
     let sets = [long(9, &int(2, 17)), long(9, &[long(1, b"own"), int(2, 1)].concat())].concat();
-    let function = [long(1, b"R"), long(4, b"a"), long(5, b"b"), long(7, &call), sets, long(10, b"own")].concat();
+    let function =
+        [long(1, b"R"), long(4, b"a"), long(5, b"b"), long(7, &call), sets, long(10, b"own")]
+            .concat();
     let call = [long(7, b"own"), long(3, b"outer")].concat();
-    let graph = [long(1, &node("R", &["x"], "y", &call)), long(11, &value("x", 1)), long(12, &value("y", 1))].concat();
+    let graph = [
+        long(1, &node("R", &["x"], "y", &call)),
+        long(11, &value("x", 1)),
+        long(12, &value("y", 1)),
+    ]
+    .concat();
     let sets = [long(8, &int(2, 17)), long(8, &[long(1, b"own"), int(2, 1)].concat())].concat();
-    let said = read(&[int(1, 8), long(7, &graph), sets, long(25, &function)].concat(), None).unwrap_err().to_string();
+    let said = read(&[int(1, 8), long(7, &graph), sets, long(25, &function)].concat(), None)
+        .unwrap_err()
+        .to_string();
     assert!(said.contains("the innermost calls \"R\" in \"R\""), "{said}");
 }
 
@@ -803,14 +975,23 @@ fn states_and_biases_of_other_shapes_are_called_what_they_are() {
         called(name, 1, &dims, &long(4, &floats(&vec![0.0; len])))
     };
     let size = long(5, &[long(1, b"hidden_size"), int(3, 3), int(20, 2)].concat());
-    let inputs =
-        [zeros("w", [1, 9], &[4]), zeros("r", [1, 9], &[3]), zeros("b", [1, 9], &[]), zeros("h", [1, 5], &[2])];
+    let inputs = [
+        zeros("w", [1, 9], &[4]),
+        zeros("r", [1, 9], &[3]),
+        zeros("b", [1, 9], &[]),
+        zeros("h", [1, 5], &[2]),
+    ];
     let x = [zeros("X", [2, 1], &[4]), inputs.concat()].concat();
     let gru = long(1, &node("GRU", &["X", "w", "r", "b", "", "h"], "y", &size));
-    let said = read(&file(&[gru, x, long(12, &value("y", 3))].concat(), 17), None).unwrap_err().to_string();
-    for words in
-        ["B has the shape [1, 9]", "[1, 18]: [D, 6 * H]", "initial_h has the shape [1, 5, 2]", "[1, 1, 3]: [D, N, H]"]
-    {
+    let said = read(&file(&[gru, x, long(12, &value("y", 3))].concat(), 17), None)
+        .unwrap_err()
+        .to_string();
+    for words in [
+        "B has the shape [1, 9]",
+        "[1, 18]: [D, 6 * H]",
+        "initial_h has the shape [1, 5, 2]",
+        "[1, 1, 3]: [D, N, H]",
+    ] {
         assert!(said.contains(words), "{said}");
     }
     assert!(!said.contains("h0"), "{said}");
@@ -823,21 +1004,35 @@ fn projections_of_an_lstm_are_called_what_they_are() {
         let len = dims.iter().product::<i64>() as usize;
         called(name, 1, dims, &long(4, &floats(&vec![0.0; len])))
     };
-    let inputs = [zeros("X", &[2, 1, 4]), zeros("w", &[1, 12, 4]), zeros("r", &[1, 12, 3]), zeros("b", &[1, 24])];
+    let inputs = [
+        zeros("X", &[2, 1, 4]),
+        zeros("w", &[1, 12, 4]),
+        zeros("r", &[1, 12, 3]),
+        zeros("b", &[1, 24]),
+    ];
     let states = [zeros("h", &[1, 1, 3]), zeros("c", &[1, 1, 8])];
     let size = long(5, &[long(1, b"hidden_size"), int(3, 3), int(20, 2)].concat());
     let lstm = long(1, &node("LSTM", &["X", "w", "r", "b", "", "h", "c"], "y", &size));
     let graph = [lstm, inputs.concat(), states.concat(), long(12, &value("y", 3))].concat();
     let (model, _) = read(&file(&graph, 17), None).expect("the shapes of states are validated");
-    let said = validate(&model, &Options::default()).expect_err("c has another size than h").to_string();
-    assert!(said.contains("an h of 3 elements and a c of 8: an LSTM with projections (proj_size)"), "{said}");
+    let said =
+        validate(&model, &Options::default()).expect_err("c has another size than h").to_string();
+    assert!(
+        said.contains("an h of 3 elements and a c of 8: an LSTM with projections (proj_size)"),
+        "{said}"
+    );
     assert_eq!(said.matches("error:").count(), 1, "{said}");
 }
 
 /// A size of 0 is an input without elements, unless the user gives the size.
 #[test]
 fn a_written_size_of_0_is_no_open_size() {
-    let graph = [long(1, &node("Relu", &["x"], "y", &[])), long(11, &value("x", 0)), long(12, &value("y", 0))].concat();
+    let graph = [
+        long(1, &node("Relu", &["x"], "y", &[])),
+        long(11, &value("x", 0)),
+        long(12, &value("y", 0)),
+    ]
+    .concat();
     let (model, _) = read(&file(&graph, 17), None).expect("it can be read");
     let said = validate(&model, &Options::default()).expect_err("x has no elements").to_string();
     assert!(said.contains("the input has the shape [0]: a size of 0"), "{said}");
@@ -852,29 +1047,43 @@ fn a_written_size_of_0_is_no_open_size() {
 fn what_an_operator_set_does_not_have_is_refused_by_name() {
     let said = |operator: &str, part: &Part, set: i64| {
         let (inputs, rest) = match *part {
-            Part::Attribute(name) => (vec!["x"], long(5, &[long(1, name.as_bytes()), int(3, 1), int(20, 2)].concat())),
+            Part::Attribute(name) => {
+                (vec!["x"], long(5, &[long(1, name.as_bytes()), int(3, 1), int(20, 2)].concat()))
+            }
             Part::Input(place) => ([vec![""; place], vec!["x"]].concat(), Vec::new()),
-            Part::Output(place) => (vec!["x"], [long(2, b"").repeat(place - 1), long(2, b"z")].concat()),
+            Part::Output(place) => {
+                (vec!["x"], [long(2, b"").repeat(place - 1), long(2, b"z")].concat())
+            }
         };
         let node = long(1, &node(operator, &inputs, "y", &rest));
         let graph = [node, long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
-        read(&file(&graph, set), None).err().map(|problems| problems.to_string()).unwrap_or_default()
+        read(&file(&graph, set), None)
+            .err()
+            .map(|problems| problems.to_string())
+            .unwrap_or_default()
     };
     for Dated { part, since, until, operators } in DATED {
         for operator in *operators {
             let row = find("", operator).unwrap_or_else(|| panic!("{operator} is not read"));
             let has = |set: i64| set >= OLDEST.max(row.versions[0]);
             let changes = [Some((*since, since - 1)), until.map(|until| (until - 1, until))];
-            let [came, went] = changes.map(|sets| sets.filter(|&(with, without)| has(with) && has(without)));
+            let [came, went] =
+                changes.map(|sets| sets.filter(|&(with, without)| has(with) && has(without)));
             assert!(
                 came.is_some() != went.is_some(),
                 "{operator}, {part:?}: one change between the sets that are read"
             );
             let (with, without) = came.or(went).unwrap();
             let words = match part {
-                Part::Attribute(name) => format!("the attribute {name}: operator set {without} does not have it"),
-                Part::Input(place) => format!("input {place}, \"x\": operator set {without} does not have it"),
-                Part::Output(place) => format!("output {place}, \"z\": operator set {without} does not have it"),
+                Part::Attribute(name) => {
+                    format!("the attribute {name}: operator set {without} does not have it")
+                }
+                Part::Input(place) => {
+                    format!("input {place}, \"x\": operator set {without} does not have it")
+                }
+                Part::Output(place) => {
+                    format!("output {place}, \"z\": operator set {without} does not have it")
+                }
             };
             let refused = said(operator, part, without);
             let side = if came.is_some() { "later" } else { "earlier" };
@@ -895,7 +1104,10 @@ fn an_operator_with_outputs_that_its_definition_does_not_have_is_refused() {
         let more: Vec<u8> = outputs[1..].iter().flat_map(|name| long(2, name.as_bytes())).collect();
         let node = long(1, &node(operator, &["x"], outputs[0], &more));
         let graph = [node, long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
-        read(&file(&graph, set), None).err().map(|problems| problems.to_string()).unwrap_or_default()
+        read(&file(&graph, set), None)
+            .err()
+            .map(|problems| problems.to_string())
+            .unwrap_or_default()
     };
     for (operator, outputs, set, valid) in [
         ("Relu", &["y", "z"][..], 17, "1"),
@@ -916,8 +1128,11 @@ fn an_operator_with_outputs_that_its_definition_does_not_have_is_refused() {
 #[test]
 fn attributes_of_no_operator_set_that_is_read_are_refused() {
     let flag = |name: &str| long(5, &[long(1, name.as_bytes()), int(3, 1), int(20, 2)].concat());
-    let graph =
-        [long(1, &node("Dropout", &["x"], "y", &flag("is_test"))), long(11, &value("x", 3)), long(12, &value("y", 3))];
+    let graph = [
+        long(1, &node("Dropout", &["x"], "y", &flag("is_test"))),
+        long(11, &value("x", 3)),
+        long(12, &value("y", 3)),
+    ];
     let said = read(&file(&graph.concat(), 7), None).expect_err("it is refused").to_string();
     assert!(said.contains("\"is_test\" has no known meaning"), "{said}");
 }
@@ -930,22 +1145,33 @@ fn a_declared_type_that_a_value_does_not_have_is_refused_and_a_shape_warned_of()
         [long(1, name.as_bytes()), long(2, &long(1, &[int(1, number), shape].concat()))].concat()
     };
     let graph = |inner: Vec<u8>, outer: Vec<u8>| {
-        let nodes = [long(1, &node("Relu", &["x"], "t", &[])), long(1, &node("Tanh", &["t"], "y", &[]))].concat();
+        let nodes =
+            [long(1, &node("Relu", &["x"], "t", &[])), long(1, &node("Tanh", &["t"], "y", &[]))]
+                .concat();
         file(&[nodes, long(11, &value("x", 3)), long(12, &outer), long(13, &inner)].concat(), 17)
     };
-    let (model, problems) = read(&graph(of("t", 1, 3), of("y", 1, 3)), None).expect("all is as declared");
-    let (_, warnings) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    let (model, problems) =
+        read(&graph(of("t", 1, 3), of("y", 1, 3)), None).expect("all is as declared");
+    let (_, warnings) =
+        validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     assert!(problems.0.is_empty() && warnings.0.is_empty(), "{problems}{warnings}");
-    for (inner, outer, place) in [(1, 7, "\"y\" (output)"), (9, 1, "\"t\" (value_info)"), (1, 10, "\"y\" (output)")] {
-        let said = read(&graph(of("t", inner, 3), of("y", outer, 3)), None).expect_err("one is wrong").to_string();
+    for (inner, outer, place) in
+        [(1, 7, "\"y\" (output)"), (9, 1, "\"t\" (value_info)"), (1, 10, "\"y\" (output)")]
+    {
+        let said = read(&graph(of("t", inner, 3), of("y", outer, 3)), None)
+            .expect_err("one is wrong")
+            .to_string();
         assert!(said.contains(place) && said.contains("and computed as f32"), "{said}");
     }
     for (inner, outer) in [(3, 4), (5, 3)] {
-        let (model, _) = read(&graph(of("t", 1, inner), of("y", 1, outer)), None).expect("it is read");
-        let (valid, warnings) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        let (model, _) =
+            read(&graph(of("t", 1, inner), of("y", 1, outer)), None).expect("it is read");
+        let (valid, warnings) =
+            validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         let text = warnings.to_string();
         assert!(
-            text.contains(&format!("the shape [{}]", inner.max(outer))) && text.contains("[3], which is used"),
+            text.contains(&format!("the shape [{}]", inner.max(outer)))
+                && text.contains("[3], which is used"),
             "{text}"
         );
         assert_eq!((warnings.0.len(), &valid.results[0].shape[..]), (1, &[3][..]), "{text}");
@@ -957,7 +1183,9 @@ fn a_declared_type_that_a_value_does_not_have_is_refused_and_a_shape_warned_of()
 #[test]
 fn a_branch_that_is_never_taken_may_hold_what_is_not_read() {
     let branch = |name: &str, operator: &str| {
-        let graph = [long(1, &node(operator, &["x"], "z", &long(3, b"inner"))), long(12, &value("z", 3))].concat();
+        let graph =
+            [long(1, &node(operator, &["x"], "z", &long(3, b"inner"))), long(12, &value("z", 3))]
+                .concat();
         graph_attribute(name, &graph)
     };
     let of = |condition: Option<i64>, then: &str, otherwise: &str| {
@@ -967,16 +1195,22 @@ fn a_branch_that_is_never_taken_may_hold_what_is_not_read() {
             None => long(11, &scalar("c", 9)),
         };
         let ends = [long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
-        let bytes = file(&[long(1, &node("If", &["c"], "y", &branches)), condition, ends].concat(), 17);
+        let bytes =
+            file(&[long(1, &node("If", &["c"], "y", &branches)), condition, ends].concat(), 17);
         let (model, _) = read(&bytes, None).map_err(|problems| problems.to_string())?;
-        let (valid, _) = validate(&model, &Options::default()).map_err(|problems| problems.to_string())?;
+        let (valid, _) =
+            validate(&model, &Options::default()).map_err(|problems| problems.to_string())?;
         Ok::<_, String>(valid.nodes.len())
     };
     for (then, otherwise, wrong) in [("Det", "Relu", 1), ("Relu", "Det", 0)] {
         assert_eq!(of(Some(1 - wrong), then, otherwise), Ok(1));
         for condition in [Some(wrong), None] {
             let said = of(condition, then, otherwise).expect_err("it may be taken");
-            assert!(said.contains("this operator is not read") && said.contains("\"inner\" (Det, node 0"), "{said}");
+            assert!(
+                said.contains("this operator is not read")
+                    && said.contains("\"inner\" (Det, node 0"),
+                "{said}"
+            );
         }
     }
     assert!(of(Some(0), "Det", "NonZero").expect_err("neither is read").contains("NonZero"));
@@ -985,12 +1219,19 @@ fn a_branch_that_is_never_taken_may_hold_what_is_not_read() {
 /// In a branch, too, where the empty tensor is one of the graph around it.
 #[test]
 fn an_empty_tensor_around_a_branch_is_left_out_inside() {
-    let text =
-        |name: &str, value: &str| long(5, &[long(1, name.as_bytes()), long(4, value.as_bytes()), int(20, 3)].concat());
-    let rest = [text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor")].concat();
-    let inner =
-        [long(1, &node("Resize", &["x", "none", "none", "sizes"], "z", &rest)), long(12, &value("z", 6))].concat();
-    let branches = [graph_attribute("then_branch", &inner), graph_attribute("else_branch", &inner)].concat();
+    let text = |name: &str, value: &str| {
+        long(5, &[long(1, name.as_bytes()), long(4, value.as_bytes()), int(20, 3)].concat())
+    };
+    let rest =
+        [text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor")]
+            .concat();
+    let inner = [
+        long(1, &node("Resize", &["x", "none", "none", "sizes"], "z", &rest)),
+        long(12, &value("z", 6)),
+    ]
+    .concat();
+    let branches =
+        [graph_attribute("then_branch", &inner), graph_attribute("else_branch", &inner)].concat();
     let graph = [
         long(1, &node("If", &["c"], "y", &branches)),
         called("sizes", 7, &[1], &long(7, &ints(&[6]))),
@@ -999,33 +1240,55 @@ fn an_empty_tensor_around_a_branch_is_left_out_inside() {
         long(11, &value("x", 3)),
         long(12, &value("y", 6)),
     ];
-    let (model, _) = read(&file(&graph.concat(), 11), None).unwrap_or_else(|problems| panic!("{problems}"));
-    let (valid, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    let (model, _) =
+        read(&file(&graph.concat(), 11), None).unwrap_or_else(|problems| panic!("{problems}"));
+    let (valid, _) =
+        validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(valid.results[0].shape, [6]);
 }
 
 /// `y = x + s`, where `s` is a sparse tensor: dims, then indices with their dims, then values.
-fn with_sparse(dims: &[i64], indices: (&[i64], &[i64]), values: &[f32], as_attribute: bool) -> Vec<u8> {
+fn with_sparse(
+    dims: &[i64],
+    indices: (&[i64], &[i64]),
+    values: &[f32],
+    as_attribute: bool,
+) -> Vec<u8> {
     let inner = |field: Vec<u8>| {
         // without the number and the length that make it an initializer
-        let start = 1 + field[1..].iter().position(|byte| byte & 128 == 0).expect("the length ends") + 1;
+        let start =
+            1 + field[1..].iter().position(|byte| byte & 128 == 0).expect("the length ends") + 1;
         field[start..].to_vec()
     };
     let values = inner(called("s", 1, &[values.len() as i64], &long(4, &floats(values))));
     let indices = inner(called("", 7, indices.0, &long(7, &ints(indices.1))));
-    let sparse = [long(1, &values), long(2, &indices), dims.iter().flat_map(|&size| int(3, size)).collect()].concat();
+    let sparse =
+        [long(1, &values), long(2, &indices), dims.iter().flat_map(|&size| int(3, size)).collect()]
+            .concat();
     let given = if as_attribute {
         long(
             1,
-            &node("Constant", &[], "s", &long(5, &[long(1, b"sparse_value"), long(22, &sparse), int(20, 11)].concat())),
+            &node(
+                "Constant",
+                &[],
+                "s",
+                &long(5, &[long(1, b"sparse_value"), long(22, &sparse), int(20, 11)].concat()),
+            ),
         )
     } else {
         long(15, &sparse)
     };
     let shape: Vec<u8> = dims.iter().flat_map(|&size| long(1, &int(1, size))).collect();
-    let ends =
-        |name: &str| [long(1, name.as_bytes()), long(2, &long(1, &[int(1, 1), long(2, &shape)].concat()))].concat();
-    let graph = [given, long(1, &node("Add", &["x", "s"], "y", &[])), long(11, &ends("x")), long(12, &ends("y"))];
+    let ends = |name: &str| {
+        [long(1, name.as_bytes()), long(2, &long(1, &[int(1, 1), long(2, &shape)].concat()))]
+            .concat()
+    };
+    let graph = [
+        given,
+        long(1, &node("Add", &["x", "s"], "y", &[])),
+        long(11, &ends("x")),
+        long(12, &ends("y")),
+    ];
     file(&graph.concat(), 17)
 }
 
@@ -1036,7 +1299,11 @@ fn sparse_tensors_are_zero_where_nothing_is_written() {
     for indices in cases {
         for as_attribute in [false, true] {
             let found = w_of(&with_sparse(&[2, 3], indices, &[5.0, -2.0], as_attribute), None);
-            assert_eq!((found.shape(), values(&found)), (&[2, 3][..], expected.to_vec()), "{indices:?}");
+            assert_eq!(
+                (found.shape(), values(&found)),
+                (&[2, 3][..], expected.to_vec()),
+                "{indices:?}"
+            );
         }
     }
     let wrong: [(&[i64], &[i64]); 6] = [
@@ -1048,12 +1315,16 @@ fn sparse_tensors_are_zero_where_nothing_is_written() {
         (&[2], &[-1, 1]),
     ];
     for indices in wrong {
-        let said =
-            read(&with_sparse(&[2, 3], indices, &[5.0, -2.0], false), None).expect_err("it is refused").to_string();
-        assert!(said.contains("one index inside of the shape for each value, ascending"), "{indices:?}: {said}");
+        let said = read(&with_sparse(&[2, 3], indices, &[5.0, -2.0], false), None)
+            .expect_err("it is refused")
+            .to_string();
+        assert!(
+            said.contains("one index inside of the shape for each value, ascending"),
+            "{indices:?}: {said}"
+        );
     }
-    let said =
-        read(&with_sparse(&[1 << 13, 1 << 13], (&[2], &[1, 5]), &[5.0, -2.0], true), None).expect_err("too large");
+    let said = read(&with_sparse(&[1 << 13, 1 << 13], (&[2], &[1, 5]), &[5.0, -2.0], true), None)
+        .expect_err("too large");
     assert!(said.to_string().contains("at most 2^25 elements"), "{said}");
 }
 
@@ -1061,9 +1332,10 @@ fn sparse_tensors_are_zero_where_nothing_is_written() {
 #[test]
 fn a_loop_of_no_iterations_hands_on_what_it_is_given() {
     for trips in [0, -3] {
-        let (model, _) =
-            read(&with_loop(Some(trips), Body::Forever), None).unwrap_or_else(|problems| panic!("{problems}"));
-        let (valid, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        let (model, _) = read(&with_loop(Some(trips), Body::Forever), None)
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        let (valid, _) =
+            validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         assert!(valid.nodes.is_empty(), "{trips}: y is x");
     }
 }
@@ -1076,28 +1348,54 @@ fn functions_that_grow_with_every_call_are_refused() {
         let sets = [long(9, &int(2, 17)), long(9, &[long(1, b"own"), int(2, 1)].concat())].concat();
         long(25, &[function, sets, long(10, b"own")].concat())
     };
-    let call = |name: &str, from: &str, to: &str| long(7, &node(name, &[from], to, &long(7, b"own")));
+    let call =
+        |name: &str, from: &str, to: &str| long(7, &node(name, &[from], to, &long(7, b"own")));
     let constant = |tensor: &[u8]| {
-        long(7, &node("Constant", &[], "c", &long(5, &[long(1, b"value"), tensor.to_vec(), int(20, 4)].concat())))
+        long(
+            7,
+            &node(
+                "Constant",
+                &[],
+                "c",
+                &long(5, &[long(1, b"value"), tensor.to_vec(), int(20, 4)].concat()),
+            ),
+        )
     };
     let zeros = long(5, &[int(1, 3000), int(2, 1), long(9, &[0; 12000])].concat());
     let one = long(5, &[int(2, 9), long(5, &ints(&[1]))].concat());
-    let chain: Vec<u8> = (0..40).flat_map(|_| long(1, &node("Add", &["a", "a"], "d", &[]))).collect();
-    let branch = |name: &str| graph_attribute(name, &[chain.clone(), long(12, &value("d", 1))].concat());
+    let chain: Vec<u8> =
+        (0..40).flat_map(|_| long(1, &node("Add", &["a", "a"], "d", &[]))).collect();
+    let branch =
+        |name: &str| graph_attribute(name, &[chain.clone(), long(12, &value("d", 1))].concat());
     let branches = [branch("then_branch"), branch("else_branch")].concat();
     let leaves = [
-        ("functions of more than 64 MiB", [constant(&zeros), long(7, &node("Add", &["a", "c"], "b", &[]))].concat()),
-        ("more than 65536 nodes", [constant(&one), long(7, &node("If", &["c"], "b", &branches))].concat()),
+        (
+            "functions of more than 64 MiB",
+            [constant(&zeros), long(7, &node("Add", &["a", "c"], "b", &[]))].concat(),
+        ),
+        (
+            "more than 65536 nodes",
+            [constant(&one), long(7, &node("If", &["c"], "b", &branches))].concat(),
+        ),
     ];
     for (words, leaf) in leaves {
         let mut functions = own([long(1, b"f0"), long(4, b"a"), long(5, b"b"), leaf].concat());
         for k in 1..=13 {
             let inner = format!("f{}", k - 1);
             let calls = [call(&inner, "a", "m"), call(&inner, "m", "b")].concat();
-            functions.extend(own([long(1, format!("f{k}").as_bytes()), long(4, b"a"), long(5, b"b"), calls].concat()));
+            functions.extend(own([
+                long(1, format!("f{k}").as_bytes()),
+                long(4, b"a"),
+                long(5, b"b"),
+                calls,
+            ]
+            .concat()));
         }
-        let graph =
-            [long(1, &node("f13", &["x"], "y", &long(7, b"own"))), long(11, &value("x", 1)), long(12, &value("y", 1))];
+        let graph = [
+            long(1, &node("f13", &["x"], "y", &long(7, b"own"))),
+            long(11, &value("x", 1)),
+            long(12, &value("y", 1)),
+        ];
         let sets = [long(8, &int(2, 17)), long(8, &[long(1, b"own"), int(2, 1)].concat())].concat();
         let bytes = [int(1, 8), long(7, &graph.concat()), sets, functions].concat();
         assert!(bytes.len() < 20_000, "{} bytes", bytes.len());
@@ -1123,7 +1421,8 @@ fn of_domain(domain: &str, operator: &str, inputs: &[&str], w: &[f32], rest: &[u
 /// `y` of such a file, by the reference.
 fn computed(bytes: &[u8], x: [f64; 3]) -> Vec<f64> {
     let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
-    let (model, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    let (model, _) =
+        validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     crate::reference::reference(&model, &[x.to_vec()], &[]).results.remove(0)
 }
 
@@ -1137,16 +1436,30 @@ fn assert_near(got: &[f64], want: [f64; 3]) {
 fn whole_exponents_of_any_size_keep_zero_infinity_and_sign() {
     let raised = |exponent: f32, x| {
         let w = long(5, &tensor(1, 3, &long(4, &floats(&[exponent; 3]))));
-        let graph =
-            [long(1, &node("Pow", &["x", "w"], "y", &[])), w, long(11, &value("x", 3)), long(12, &value("y", 3))];
+        let graph = [
+            long(1, &node("Pow", &["x", "w"], "y", &[])),
+            w,
+            long(11, &value("x", 3)),
+            long(12, &value("y", 3)),
+        ];
         computed(&file(&graph.concat(), 17), x)
     };
     let infinity = f64::INFINITY;
-    for exponent in [65.0, 100.0, 127.0, 128.0, 129.0, 257.0, 1001.0, 1002.0, 16_777_215.0, 16_777_216.0, 3e9] {
+    for exponent in
+        [65.0, 100.0, 127.0, 128.0, 129.0, 257.0, 1001.0, 1002.0, 16_777_215.0, 16_777_216.0, 3e9]
+    {
         let is_odd = exponent % 2.0 == 1.0;
         let below = |v: f64| if is_odd { -v } else { v };
-        assert_eq!(raised(exponent, [0.0, infinity, -infinity]), [0.0, infinity, below(infinity)], "{exponent}");
-        assert_eq!(raised(-exponent, [0.0, infinity, -infinity]), [infinity, 0.0, 0.0], "-{exponent}");
+        assert_eq!(
+            raised(exponent, [0.0, infinity, -infinity]),
+            [0.0, infinity, below(infinity)],
+            "{exponent}"
+        );
+        assert_eq!(
+            raised(-exponent, [0.0, infinity, -infinity]),
+            [infinity, 0.0, 0.0],
+            "-{exponent}"
+        );
         for exponent in [exponent, -exponent] {
             assert_eq!(raised(exponent, [1.0, -1.0, 1.0]), [1.0, below(1.0), 1.0], "{exponent}");
         }
@@ -1156,7 +1469,10 @@ fn whole_exponents_of_any_size_keep_zero_infinity_and_sign() {
     // exactly, for nothing rounds
     for exponent in [65, 66, 100, 127] {
         let [two, half] = [2f64, 0.5].map(|base| base.powi(-exponent));
-        assert_eq!(raised(-exponent as f32, [2.0, 0.5, -2.0]), [two, half, if exponent % 2 == 1 { -two } else { two }]);
+        assert_eq!(
+            raised(-exponent as f32, [2.0, 0.5, -2.0]),
+            [two, half, if exponent % 2 == 1 { -two } else { two }]
+        );
     }
 }
 
@@ -1169,7 +1485,10 @@ fn what_the_optimiser_of_onnx_runtime_writes_is_arithmetic() {
     let x = [1.0, -2.0, 0.5];
     let alpha = |value: f32| attribute("alpha", 1, &field(2, 5, &floats(&[value])));
     let tanh = |v: f64| 0.5 * v * (1.0 + (0.797_884_560_8 * (v + 0.044_715 * v.powi(3))).tanh());
-    assert_near(&of("QuickGelu", &["x"], &[], &[], x), x.map(|v| v * sigmoid(f64::from(1.702f32) * v)));
+    assert_near(
+        &of("QuickGelu", &["x"], &[], &[], x),
+        x.map(|v| v * sigmoid(f64::from(1.702f32) * v)),
+    );
     assert_near(&of("QuickGelu", &["x"], &[], &alpha(0.5), x), x.map(|v| v * sigmoid(0.5 * v)));
     assert_near(&of("FastGelu", &["x"], &[], &[], x), x.map(tanh));
     assert_near(&of("FastGelu", &["x", "w"], &[1.0; 3], &[], x), x.map(|v| tanh(v + 1.0)));
@@ -1179,7 +1498,11 @@ fn what_the_optimiser_of_onnx_runtime_writes_is_arithmetic() {
     let y = of("SkipLayerNormalization", &["x", "x", "w"], &[1.0, 2.0, 3.0], &[], x);
     let mean = -1.0 / 3.0;
     let deviation = (x.map(|v| (2.0 * v - mean).powi(2)).iter().sum::<f64>() / 3.0).sqrt();
-    let want = [1.0, 2.0, 3.0].iter().zip(x).map(|(w, v)| w * (2.0 * v - mean) / deviation).collect::<Vec<_>>();
+    let want = [1.0, 2.0, 3.0]
+        .iter()
+        .zip(x)
+        .map(|(w, v)| w * (2.0 * v - mean) / deviation)
+        .collect::<Vec<_>>();
     assert_near(&y, [want[0], want[1], want[2]]);
 }
 
@@ -1197,7 +1520,9 @@ fn shrink_is_arithmetic() {
 
 #[test]
 fn what_prepares_features_is_arithmetic() {
-    let of = |operator, rest: &[u8], x| computed(&of_domain("ai.onnx.ml", operator, &["x"], &[], rest), x);
+    let of = |operator, rest: &[u8], x| {
+        computed(&of_domain("ai.onnx.ml", operator, &["x"], &[], rest), x)
+    };
     let list = |name, values: &[f32]| attribute(name, 6, &long(7, &floats(values)));
     let scaled = [list("offset", &[1.0, 2.0, 3.0]), list("scale", &[2.0, 0.5, 4.0])].concat();
     assert_near(&of("Scaler", &scaled, [1.5, 1.0, 2.0]), [1.0, -0.5, -4.0]);
@@ -1220,19 +1545,37 @@ fn what_prepares_features_is_arithmetic() {
 #[test]
 fn operators_of_the_optimiser_that_are_not_read_say_which_file_is() {
     let text = |domain: &str, operator: &str, rest: &[u8]| {
-        read(&of_domain(domain, operator, &["x", "w"], &[1.0; 3], rest), None).expect_err("not read").to_string()
+        read(&of_domain(domain, operator, &["x", "w"], &[1.0; 3], rest), None)
+            .expect_err("not read")
+            .to_string()
     };
     let unknown = attribute("activation", 3, &long(4, b"Nothing"));
     let blocked = text("com.microsoft.nchwc", "Conv", &[]);
-    assert!(blocked.contains("use the file from before optimisation, or ORT_ENABLE_EXTENDED"), "{blocked}");
-    for said in [text("com.microsoft", "Attention", &[]), text("com.microsoft", "FusedGemm", &unknown)] {
-        assert!(said.contains("use the file from before optimisation, or ORT_ENABLE_BASIC"), "{said}");
+    assert!(
+        blocked.contains("use the file from before optimisation, or ORT_ENABLE_EXTENDED"),
+        "{blocked}"
+    );
+    for said in
+        [text("com.microsoft", "Attention", &[]), text("com.microsoft", "FusedGemm", &unknown)]
+    {
+        assert!(
+            said.contains("use the file from before optimisation, or ORT_ENABLE_BASIC"),
+            "{said}"
+        );
     }
     let others = [
         ("com.microsoft", "QLinearReduceMean", "quantise with quant_format=QuantFormat.QDQ"),
         ("com.microsoft", "Inverse", "compute this part outside of the model"),
-        ("ai.onnx.ml", "SVMRegressor", "compute what trees or support vectors decide outside of the model"),
-        ("ai.onnx.ml", "LinearRegressor", "write it as Gemm with the coefficients and the intercepts"),
+        (
+            "ai.onnx.ml",
+            "SVMRegressor",
+            "compute what trees or support vectors decide outside of the model",
+        ),
+        (
+            "ai.onnx.ml",
+            "LinearRegressor",
+            "write it as Gemm with the coefficients and the intercepts",
+        ),
         ("ai.onnx.ml", "LabelEncoder", "compute the features outside of the model"),
     ];
     for (domain, operator, words) in others {
@@ -1250,7 +1593,9 @@ fn list(name: &str, number: i64, len: i64, data: &[u8]) -> Vec<u8> {
 /// four scales and zero points.
 fn behind_expand(nodes: &[Vec<u8>], set: i64) -> Vec<u8> {
     let output = [long(1, b"y"), long(2, &long(1, &int(1, 1)))].concat();
-    let shape = [long(1, &node("Shape", &["w"], "r", &[])), long(1, &node("Add", &["w", "o"], "e", &[]))].concat();
+    let shape =
+        [long(1, &node("Shape", &["w"], "r", &[])), long(1, &node("Add", &["w", "o"], "e", &[]))]
+            .concat();
     let expand = long(1, &node("Expand", &["x", "e"], "x3", &[]));
     let nodes: Vec<u8> = nodes.iter().flat_map(|node| long(1, node)).collect();
     let lists = [
@@ -1259,7 +1604,8 @@ fn behind_expand(nodes: &[Vec<u8>], set: i64) -> Vec<u8> {
         list("s", 1, 4, &long(4, &floats(&[1.0, 0.5, 0.25, 0.125]))),
         list("z", 3, 4, &long(5, &ints(&[0, 0, 0, 0]))),
     ];
-    let graph = [shape, expand, nodes, lists.concat(), long(11, &value("x", 4)), long(12, &output)].concat();
+    let graph = [shape, expand, nodes, lists.concat(), long(11, &value("x", 4)), long(12, &output)]
+        .concat();
     file(&graph, set)
 }
 
@@ -1268,12 +1614,17 @@ fn behind_expand(nodes: &[Vec<u8>], set: i64) -> Vec<u8> {
 fn axes_count_from_the_end_behind_every_operator() {
     let axis = |axis: i64| long(5, &[long(1, b"axis"), int(3, axis), int(20, 2)].concat());
     let shape = |nodes: &[Vec<u8>], set: i64| {
-        let (model, _) = read(&behind_expand(nodes, set), None).map_err(|problems| problems.to_string())?;
-        let (valid, _) = validate(&model, &Options::default()).map_err(|problems| problems.to_string())?;
+        let (model, _) =
+            read(&behind_expand(nodes, set), None).map_err(|problems| problems.to_string())?;
+        let (valid, _) =
+            validate(&model, &Options::default()).map_err(|problems| problems.to_string())?;
         Ok::<_, String>(valid.results[0].shape.clone())
     };
     for (from_end, expected) in [(-1, [6, 4]), (-2, [2, 12]), (-3, [1, 24])] {
-        assert_eq!(shape(&[node("Flatten", &["x3"], "y", &axis(from_end))], 12), Ok(expected.to_vec()));
+        assert_eq!(
+            shape(&[node("Flatten", &["x3"], "y", &axis(from_end))], 12),
+            Ok(expected.to_vec())
+        );
         assert_eq!(shape(&[node("Softmax", &["x3"], "y", &axis(from_end))], 12), Ok(vec![2, 3, 4]));
     }
     let quantised = |at: i64| {
@@ -1284,7 +1635,8 @@ fn axes_count_from_the_end_behind_every_operator() {
         assert_eq!(quantised(at), Ok(vec![2, 3, 4]), "{at}");
     }
     for operator in ["Flatten", "Softmax"] {
-        let said = shape(&[node(operator, &["x3"], "y", &axis(-4))], 12).expect_err("no fourth dimension");
+        let said =
+            shape(&[node(operator, &["x3"], "y", &axis(-4))], 12).expect_err("no fourth dimension");
         assert!(said.contains(operator), "{said}");
     }
     // four scales fit along the last dimension alone, and there are three
@@ -1297,11 +1649,20 @@ fn axes_count_from_the_end_behind_every_operator() {
 /// y = x w + b in integers, where x is `[3]` and w is `[3, 1]`, both of bytes; `to`: what the sum
 /// is converted to.
 fn integer_product(w: [i64; 3], b: i64, to: i64) -> Vec<u8> {
-    let bytes: Vec<u8> = [int(1, 3), int(1, 1), int(2, 3), long(8, b"w"), long(5, &ints(&w))].concat();
+    let bytes: Vec<u8> =
+        [int(1, 3), int(1, 1), int(2, 3), long(8, b"w"), long(5, &ints(&w))].concat();
     let b = [int(1, 1), int(2, 6), long(8, b"b"), long(5, &ints(&[b]))].concat();
     let cast = attribute("to", 2, &int(3, to));
     let graph = [
-        long(1, &node("DynamicQuantizeLinear", &["x"], "q", &[long(2, b"scale"), long(2, b"zero")].concat())),
+        long(
+            1,
+            &node(
+                "DynamicQuantizeLinear",
+                &["x"],
+                "q",
+                &[long(2, b"scale"), long(2, b"zero")].concat(),
+            ),
+        ),
         long(1, &node("MatMulInteger", &["q", "w", "zero"], "p", &[])),
         long(1, &node("Add", &["p", "b"], "sum", &[])),
         long(1, &node("Cast", &["sum"], "f", &cast)),
@@ -1324,7 +1685,10 @@ fn integers_behind_a_quantised_product_have_the_range_of_the_product() {
     assert_eq!(computed(&integer_product([1, -100, 127], -16_000_000, i64_of), x), [16_019_023.0]);
     // beyond 2^24 only floating point may follow; the reference is float64, which rounds nothing
     // here
-    let said = validate(&read(&integer_product([1, 2, 3], 16_777_000, i64_of), None).unwrap().0, &Options::default());
+    let said = validate(
+        &read(&integer_product([1, 2, 3], 16_777_000, i64_of), None).unwrap().0,
+        &Options::default(),
+    );
     let said = said.expect_err("too large").to_string();
     assert!(said.contains("i32 from 16774705 to 16779295"), "{said}");
     assert_eq!(computed(&integer_product([1, 2, 3], 16_777_000, f32_of), x), [16_777_663.0]);
@@ -1335,14 +1699,19 @@ fn integers_behind_a_quantised_product_have_the_range_of_the_product() {
 #[test]
 fn operators_that_do_not_keep_nan_are_named_in_the_header() {
     let exceptions = |graph: Vec<u8>| {
-        let (model, _) = read(&file(&graph, 17), None).unwrap_or_else(|problems| panic!("{problems}"));
-        let (valid, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        let (model, _) =
+            read(&file(&graph, 17), None).unwrap_or_else(|problems| panic!("{problems}"));
+        let (valid, _) =
+            validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         crate::header::not_finite_exceptions(&valid).concat()
     };
     let of = |operator: &str, inputs: &[&str], rest: &[u8]| {
         let w = [int(1, 1), int(2, 1), long(8, b"w"), long(4, &floats(&[-0.5]))].concat();
         let node = long(1, &node(operator, inputs, "y", rest));
-        exceptions([node, long(5, &w), long(11, &value("x", 3)), long(12, &[long(1, b"y")].concat())].concat())
+        exceptions(
+            [node, long(5, &w), long(11, &value("x", 3)), long(12, &[long(1, b"y")].concat())]
+                .concat(),
+        )
     };
     assert_eq!(of("Relu", &["x"], &[]), "");
     assert!(of("ArgMax", &["x"], &[]).contains("ArgMax and ArgMin put a NaN behind all numbers"));
@@ -1357,9 +1726,9 @@ fn integer_attribute(name: &str, value: i64) -> Vec<u8> {
 /// y from x of 4 elements, by nodes; `constants`: names and single elements of i64.
 fn of_nodes(nodes: &[Vec<u8>], constants: &[(&str, i64)]) -> Vec<u8> {
     let nodes = nodes.iter().flat_map(|node| long(1, node));
-    let constants = constants
-        .iter()
-        .flat_map(|(name, value)| long(5, &[int(2, 7), long(8, name.as_bytes()), long(7, &ints(&[*value]))].concat()));
+    let constants = constants.iter().flat_map(|(name, value)| {
+        long(5, &[int(2, 7), long(8, name.as_bytes()), long(7, &ints(&[*value]))].concat())
+    });
     nodes.chain(constants).chain(long(11, &value("x", 4))).chain(long(12, &value("y", 4))).collect()
 }
 
@@ -1369,11 +1738,24 @@ fn axes_beyond_the_rank_are_named() {
     let quantised = node("QuantizeLinear", &["x", "s"], "q", &integer_attribute("axis", 3));
     let scales = long(1, &node("ConstantOfShape", &["four"], "s", &[]));
     let four = long(5, &[int(1, 1), int(2, 7), long(8, b"four"), long(7, &ints(&[4]))].concat());
-    let dequantised = long(1, &node("DequantizeLinear", &["q", "s"], "y", &integer_attribute("axis", 3)));
+    let dequantised =
+        long(1, &node("DequantizeLinear", &["q", "s"], "y", &integer_attribute("axis", 3)));
     let cases = [
-        ("Flatten", 18, of_nodes(&[node("Flatten", &["x"], "y", &integer_attribute("axis", 3))], &[])),
-        ("Softmax", 11, of_nodes(&[node("Softmax", &["x"], "y", &integer_attribute("axis", 3))], &[])),
-        ("Softmax", 18, of_nodes(&[node("Softmax", &["x"], "y", &integer_attribute("axis", 3))], &[])),
+        (
+            "Flatten",
+            18,
+            of_nodes(&[node("Flatten", &["x"], "y", &integer_attribute("axis", 3))], &[]),
+        ),
+        (
+            "Softmax",
+            11,
+            of_nodes(&[node("Softmax", &["x"], "y", &integer_attribute("axis", 3))], &[]),
+        ),
+        (
+            "Softmax",
+            18,
+            of_nodes(&[node("Softmax", &["x"], "y", &integer_attribute("axis", 3))], &[]),
+        ),
         (
             "Split",
             18,
@@ -1395,7 +1777,10 @@ fn axes_beyond_the_rank_are_named() {
             Err(refusal) => refusal,
         };
         let said = refusal.to_string();
-        assert!(said.contains("the axis 3 of a tensor of 1 dimension") && said.contains(operator), "{said}");
+        assert!(
+            said.contains("the axis 3 of a tensor of 1 dimension") && said.contains(operator),
+            "{said}"
+        );
         assert!(!said.contains("reshaped") && !said.contains("index"), "{said}");
     }
 }
@@ -1403,15 +1788,21 @@ fn axes_beyond_the_rank_are_named() {
 /// What is refused of sequences is said in words of sequences.
 #[test]
 fn what_is_wrong_with_a_sequence_is_said() {
-    let concat = |from: &str| node("ConcatFromSequence", &[from], "y", &integer_attribute("axis", 0));
+    let concat =
+        |from: &str| node("ConcatFromSequence", &[from], "y", &integer_attribute("axis", 0));
     let made = || node("SequenceConstruct", &["x", "x"], "s", &[]);
-    let of_branch = [long(1, &node("SequenceConstruct", &["x"], "b", &[])), long(12, &long(1, b"b"))].concat();
-    let branches = [graph_attribute("then_branch", &of_branch), graph_attribute("else_branch", &of_branch)].concat();
-    let ifs = [node("Greater", &["x", "x"], "c", &[]), node("If", &["c"], "s", &branches), concat("s")];
+    let of_branch =
+        [long(1, &node("SequenceConstruct", &["x"], "b", &[])), long(12, &long(1, b"b"))].concat();
+    let branches =
+        [graph_attribute("then_branch", &of_branch), graph_attribute("else_branch", &of_branch)]
+            .concat();
+    let ifs =
+        [node("Greater", &["x", "x"], "c", &[]), node("If", &["c"], "s", &branches), concat("s")];
     let body = [
         long(1, &node("Identity", &["going"], "goes", &[])),
         long(1, &node("SequenceInsert", &["before", "x"], "after", &[])),
-        [long(11, &long(1, b"i")), long(11, &long(1, b"going")), long(11, &long(1, b"before"))].concat(),
+        [long(11, &long(1, b"i")), long(11, &long(1, b"going")), long(11, &long(1, b"before"))]
+            .concat(),
         [long(12, &long(1, b"goes")), long(12, &long(1, b"after"))].concat(),
     ];
     let body = graph_attribute("body", &body.concat());
@@ -1422,11 +1813,16 @@ fn what_is_wrong_with_a_sequence_is_said() {
     let cases = [
         (&ifs[..], "a sequence that the branch of an If, or the body of a Scan, hands on"),
         (&never, "a loop of 0 iterations that hands on a sequence"),
-        (&erased, "position 0 of a sequence whose elements a loop appended or SplitToSequence made"),
+        (
+            &erased,
+            "position 0 of a sequence whose elements a loop appended or SplitToSequence made",
+        ),
         (&beyond, "position 2 of a sequence of 2 elements"),
     ];
     for (nodes, words) in cases {
-        let said = read(&file(&of_nodes(nodes, &[("none", 0), ("two", 2)]), 18), None).expect_err(words).to_string();
+        let said = read(&file(&of_nodes(nodes, &[("none", 0), ("two", 2)]), 18), None)
+            .expect_err(words)
+            .to_string();
         assert!(said.contains(words), "{words}: {said}");
     }
 }
@@ -1436,10 +1832,13 @@ fn what_is_wrong_with_a_sequence_is_said() {
 #[test]
 fn parts_of_length_1_can_lose_their_axis() {
     let shape = |length: i64, keep: i64| {
-        let split = node("SplitToSequence", &["x", "length"], "s", &integer_attribute("keepdims", keep));
+        let split =
+            node("SplitToSequence", &["x", "length"], "s", &integer_attribute("keepdims", keep));
         let nodes = [split, node("SequenceAt", &["s", "first"], "y", &[])];
-        let (model, _) = read(&file(&of_nodes(&nodes, &[("length", length), ("first", 0)]), 18), None).unwrap();
-        let (valid, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        let (model, _) =
+            read(&file(&of_nodes(&nodes, &[("length", length), ("first", 0)]), 18), None).unwrap();
+        let (valid, _) =
+            validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         valid.results[0].shape.clone()
     };
     assert_eq!([shape(1, 1), shape(1, 0), shape(2, 0)], [vec![1], vec![], vec![2]]);

@@ -3,8 +3,8 @@
 use super::graph::{Call, GraphReader};
 use crate::diagnostic::quoted;
 use crate::model::{
-    Activation, Convolution, Elementwise as E, Groups, Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Rounding,
-    ValueId, Window,
+    Activation, Convolution, Elementwise as E, Groups, Op, OutputSizes, PadMode, Padding, Pool,
+    PoolKind, Rounding, ValueId, Window,
 };
 
 type Values = Option<Vec<ValueId>>;
@@ -40,7 +40,11 @@ fn window(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Window> {
     Some(Window { strides, dilations, padding })
 }
 
-pub(super) fn convolution(reader: &mut GraphReader<'_>, call: &mut Call<'_>, transposed: bool) -> Values {
+pub(super) fn convolution(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    transposed: bool,
+) -> Values {
     let window = window(reader, call)?;
     let groups = call.attributes.int("group").unwrap_or(1);
     let kernel = sizes(reader, call, "kernel_shape")?;
@@ -66,7 +70,13 @@ pub(super) fn convolution(reader: &mut GraphReader<'_>, call: &mut Call<'_>, tra
         }
     }
     let groups = Groups::Count(groups);
-    let op = Op::Convolution(Box::new(Convolution { window, groups, transposed, output_padding, output_sizes }));
+    let op = Op::Convolution(Box::new(Convolution {
+        window,
+        groups,
+        transposed,
+        output_padding,
+        output_sizes,
+    }));
     Some(vec![reader.op(op, call.inputs.iter().copied().flatten().collect())])
 }
 
@@ -92,9 +102,18 @@ fn kernel(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Vec<usize
     Some(kernel)
 }
 
-fn pool_of(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind, kernel: Vec<usize>) -> Values {
+fn pool_of(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    kind: PoolKind,
+    kernel: Vec<usize>,
+) -> Values {
     let window = window(reader, call)?;
-    let rounding = if call.attributes.flag("ceil_mode", false) { Rounding::CeilInside } else { Rounding::Floor };
+    let rounding = if call.attributes.flag("ceil_mode", false) {
+        Rounding::CeilInside
+    } else {
+        Rounding::Floor
+    };
     let op = Op::Pool(Box::new(Pool { kind, kernel, window, rounding }));
     Some(vec![reader.op(op, vec![call.x()])])
 }
@@ -119,7 +138,11 @@ pub(super) fn lp_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
         false => None,
     };
     if let Some((found, valid)) = refused {
-        reader.error(found, valid, "write it as Pow, AveragePool with count_include_pad=1, Mul and Pow");
+        reader.error(
+            found,
+            valid,
+            "write it as Pow, AveragePool with count_include_pad=1, Mul and Pow",
+        );
         return None;
     }
     let before = if p == 1 { E::Abs } else { E::Activation(Activation::Square) };
@@ -139,11 +162,19 @@ pub(super) fn lp_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
 pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let [alpha, beta, bias] = [("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0)]
         .map(|(name, default)| call.attributes.float(name).unwrap_or(default));
-    let size = call.attributes.int("size").and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0);
+    let size = call
+        .attributes
+        .int("size")
+        .and_then(|size| usize::try_from(size).ok())
+        .filter(|&size| size > 0);
     let x = call.x();
     let (Some(size), Some(rank @ 2..=4)) = (size, reader.rank(x)) else {
         let found = "no size of 1 or more, or data of another number of dimensions";
-        reader.error(found, "a size, and 2 to 4 dimensions", "write it as AveragePool over the channels, Pow and Div");
+        reader.error(
+            found,
+            "a size, and 2 to 4 dimensions",
+            "write it as AveragePool over the channels, Pow and Div",
+        );
         return None;
     };
     let square = reader.op(Op::Elementwise(E::Activation(Activation::Square)), vec![x]);
@@ -151,9 +182,14 @@ pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     let axis = reader.integers(&[1]);
     let square = reader.op(Op::Unsqueeze, vec![square, axis]);
     let along = |first: usize, rest: usize| [vec![first], vec![rest; rank - 2]].concat();
-    let pads = [(size - 1) / 2, size / 2].map(|pad| along(pad, 0).into_iter().map(|pad| pad as i64).collect());
+    let pads = [(size - 1) / 2, size / 2]
+        .map(|pad| along(pad, 0).into_iter().map(|pad| pad as i64).collect());
     let [begin, end] = pads;
-    let window = Window { strides: Vec::new(), dilations: Vec::new(), padding: Padding::Explicit { begin, end } };
+    let window = Window {
+        strides: Vec::new(),
+        dilations: Vec::new(),
+        padding: Padding::Explicit { begin, end },
+    };
     let (kernel, kind) = (along(size, 1), PoolKind::Average { count_pads: true });
     let pool = Op::Pool(Box::new(Pool { kind, kernel, window, rounding: Rounding::Floor }));
     let mean = reader.op(pool, vec![square]);
@@ -167,7 +203,8 @@ pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
 
 fn global(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind) -> Values {
     let window = Window { strides: Vec::new(), dilations: Vec::new(), padding: Padding::Valid };
-    let op = Op::Pool(Box::new(Pool { kind, kernel: Vec::new(), window, rounding: Rounding::Floor }));
+    let op =
+        Op::Pool(Box::new(Pool { kind, kernel: Vec::new(), window, rounding: Rounding::Floor }));
     Some(vec![reader.op(op, vec![call.x()])])
 }
 
@@ -209,7 +246,8 @@ pub(super) fn pad(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     };
     let zero = reader.integer(0);
     let element = reader.element(pads);
-    let halves = reader.ops_of(Op::Split { parts: 2 }, vec![pads, zero], vec![element; 2], Vec::new());
+    let halves =
+        reader.ops_of(Op::Split { parts: 2 }, vec![pads, zero], vec![element; 2], Vec::new());
     let value = match value {
         Some(value) => value,
         None => reader.number_like(x, 0.0),

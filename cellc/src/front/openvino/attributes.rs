@@ -43,7 +43,8 @@ pub(super) struct Data {
 impl Data {
     /// The place of an attribute in the file. `None` if the attribute was not taken.
     pub(super) fn origin_of(&self, document: &Document, name: &str) -> Option<Origin> {
-        let attribute = document.attribute(self.element, name).filter(|a| self.taken.contains(a))?;
+        let attribute =
+            document.attribute(self.element, name).filter(|a| self.taken.contains(a))?;
         Some(document.attribute_origin(attribute))
     }
 
@@ -53,13 +54,20 @@ impl Data {
         Some(document.value(attribute).trim())
     }
 
-    pub(super) fn take<'a>(&mut self, document: &'a Document, name: &str) -> Option<GivenAttribute<'a>> {
+    pub(super) fn take<'a>(
+        &mut self,
+        document: &'a Document,
+        name: &str,
+    ) -> Option<GivenAttribute<'a>> {
         if !self.known.iter().any(|known| known == name) {
             self.known.push(name.to_owned());
         }
         let attribute = document.attribute(self.element, name).filter(|_| self.has_element)?;
         self.taken.insert(attribute);
-        Some(GivenAttribute { text: document.value(attribute), origin: document.attribute_origin(attribute) })
+        Some(GivenAttribute {
+            text: document.value(attribute),
+            origin: document.attribute_origin(attribute),
+        })
     }
 }
 
@@ -90,7 +98,10 @@ impl<'a> GraphReader<'a, '_> {
                 .help("remove the attribute if it has no effect, or correct its name"),
                 false => Diagnostic::warning(
                     document.attribute_origin(attribute),
-                    format!("the attribute {name} has no known meaning on {}: it is ignored", quoted(type_name)),
+                    format!(
+                        "the attribute {name} has no known meaning on {}: it is ignored",
+                        quoted(type_name)
+                    ),
                 ),
             };
             self.report(data.index, diagnostic.valid(known.clone()));
@@ -98,11 +109,17 @@ impl<'a> GraphReader<'a, '_> {
     }
 
     /// A required attribute. `None` after an error.
-    pub(super) fn required(&mut self, data: &mut Data, name: &str, valid: &str) -> Option<GivenAttribute<'a>> {
+    pub(super) fn required(
+        &mut self,
+        data: &mut Data,
+        name: &str,
+        valid: &str,
+    ) -> Option<GivenAttribute<'a>> {
         let given = data.take(self.document, name);
         if given.is_none() {
             let origin = self.document.origin(data.element);
-            let help = format!("add the attribute {name} to the data element, or save the model again");
+            let help =
+                format!("add the attribute {name} to the data element, or save the model again");
             self.error(
                 data.index,
                 origin,
@@ -123,10 +140,17 @@ impl<'a> GraphReader<'a, '_> {
     ) -> Option<ElementType> {
         let valid = elements.iter().map(|element| element.name()).collect::<Vec<_>>().join(", ");
         let given = self.required(data, name, &valid)?;
-        let element = elements.iter().copied().find(|e| e.name().eq_ignore_ascii_case(given.text.trim()));
+        let element =
+            elements.iter().copied().find(|e| e.name().eq_ignore_ascii_case(given.text.trim()));
         if element.is_none() {
             let help = "give the tensor a type that is read, with a Convert behind it if need be";
-            self.error(data.index, given.origin, format!("{name}={}", quoted(given.text)), valid, help);
+            self.error(
+                data.index,
+                given.origin,
+                format!("{name}={}", quoted(given.text)),
+                valid,
+                help,
+            );
         }
         element
     }
@@ -134,7 +158,10 @@ impl<'a> GraphReader<'a, '_> {
     /// An attribute taken earlier.
     pub(super) fn given(&self, data: &Data, name: &str) -> Option<GivenAttribute<'a>> {
         let origin = data.origin_of(self.document, name)?;
-        let text = self.document.attribute(data.element, name).map(|attribute| self.document.value(attribute))?;
+        let text = self
+            .document
+            .attribute(data.element, name)
+            .map(|attribute| self.document.value(attribute))?;
         Some(GivenAttribute { text, origin })
     }
 
@@ -148,16 +175,28 @@ impl<'a> GraphReader<'a, '_> {
     ) -> Option<T> {
         let given = data.take(self.document, name);
         let text = given.as_ref().map_or(default, |given| given.text.trim());
-        let meant = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, meant)| *meant);
+        let meant =
+            words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, meant)| *meant);
         if let (None, Some(given)) = (meant, given) {
             let valid = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-            self.error(data.index, given.origin, format!("{name}={}", quoted(given.text)), valid, "write one of these");
+            self.error(
+                data.index,
+                given.origin,
+                format!("{name}={}", quoted(given.text)),
+                valid,
+                "write one of these",
+            );
         }
         meant
     }
 
     /// A truth value. Without a default, the attribute is required. `None` after an error.
-    pub(super) fn boolean(&mut self, data: &mut Data, name: &'static str, default: Option<bool>) -> Option<bool> {
+    pub(super) fn boolean(
+        &mut self,
+        data: &mut Data,
+        name: &'static str,
+        default: Option<bool>,
+    ) -> Option<bool> {
         const VALID: &str = "true, false, 1, 0";
         let given = match default {
             Some(default) => match data.take(self.document, name) {
@@ -199,7 +238,13 @@ impl<'a> GraphReader<'a, '_> {
         };
         let value = parse_signed(given.text).filter(|value| range.contains(value));
         if value.is_none() {
-            self.error(data.index, given.origin, format!("{name}={}", quoted(given.text)), valid, "correct the number");
+            self.error(
+                data.index,
+                given.origin,
+                format!("{name}={}", quoted(given.text)),
+                valid,
+                "correct the number",
+            );
         }
         value
     }
@@ -217,7 +262,12 @@ impl<'a> GraphReader<'a, '_> {
     }
 
     /// A list of zeros and ones separated by commas. An empty text is an empty list.
-    pub(super) fn mask(&mut self, data: &mut Data, name: &'static str, required: bool) -> Option<Vec<bool>> {
+    pub(super) fn mask(
+        &mut self,
+        data: &mut Data,
+        name: &'static str,
+        required: bool,
+    ) -> Option<Vec<bool>> {
         const VALID: &str = "0 and 1 separated by commas, one for each dimension, or nothing";
         let given = match required {
             true => self.required(data, name, VALID)?,
@@ -237,14 +287,26 @@ impl<'a> GraphReader<'a, '_> {
         let mask: Option<Vec<bool>> = bits.take(MOST_DIMS + 1).collect();
         let mask = mask.filter(|mask| mask.len() <= MOST_DIMS);
         if mask.is_none() {
-            self.error(data.index, given.origin, format!("{name}={}", quoted(given.text)), VALID, SAVE_AGAIN);
+            self.error(
+                data.index,
+                given.origin,
+                format!("{name}={}", quoted(given.text)),
+                VALID,
+                SAVE_AGAIN,
+            );
         }
         mask
     }
 
     /// A list of integers separated by commas. An empty text is an empty list.
-    pub(super) fn integers(&mut self, data: &mut Data, name: &str, required: bool) -> Option<Vec<i64>> {
-        const VALID: &str = "integers separated by commas, one for each dimension behind the channels";
+    pub(super) fn integers(
+        &mut self,
+        data: &mut Data,
+        name: &str,
+        required: bool,
+    ) -> Option<Vec<i64>> {
+        const VALID: &str =
+            "integers separated by commas, one for each dimension behind the channels";
         let given = match required {
             true => self.required(data, name, VALID)?,
             false => match data.take(self.document, name) {
@@ -255,20 +317,33 @@ impl<'a> GraphReader<'a, '_> {
         if given.text.trim().is_empty() {
             return Some(Vec::new());
         }
-        let numbers: Option<Vec<i64>> = given.text.split(',').take(MOST_DIMS + 1).map(parse_signed).collect();
+        let numbers: Option<Vec<i64>> =
+            given.text.split(',').take(MOST_DIMS + 1).map(parse_signed).collect();
         let numbers = numbers.filter(|numbers| numbers.len() <= MOST_DIMS);
         if numbers.is_none() {
-            self.error(data.index, given.origin, format!("{name}={}", quoted(given.text)), VALID, SAVE_AGAIN);
+            self.error(
+                data.index,
+                given.origin,
+                format!("{name}={}", quoted(given.text)),
+                VALID,
+                SAVE_AGAIN,
+            );
         }
         numbers
     }
 
     /// As [`Self::integers`], for integers of 0 or more.
-    pub(super) fn sizes(&mut self, data: &mut Data, name: &str, required: bool) -> Option<Vec<usize>> {
+    pub(super) fn sizes(
+        &mut self,
+        data: &mut Data,
+        name: &str,
+        required: bool,
+    ) -> Option<Vec<usize>> {
         let numbers = self.integers(data, name, required)?;
         let sizes: Option<Vec<usize>> = numbers.iter().map(|&n| usize::try_from(n).ok()).collect();
         if sizes.is_none() {
-            let origin = data.origin_of(self.document, name).unwrap_or_else(|| self.origin(data.index));
+            let origin =
+                data.origin_of(self.document, name).unwrap_or_else(|| self.origin(data.index));
             self.error(
                 data.index,
                 origin,

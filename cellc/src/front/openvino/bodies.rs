@@ -78,11 +78,18 @@ impl GraphReader<'_, '_> {
         outputs.sort_unstable_by_key(|(place, _)| *place);
         let outputs: Vec<LoopOutput> = outputs.into_iter().map(|(_, output)| output).collect();
         let elements = outputs.iter().map(|output| {
-            let value = body.model.results.get(output.result).and_then(|&node| body.model.nodes[node].outputs.first());
+            let value = body
+                .model
+                .results
+                .get(output.result)
+                .and_then(|&node| body.model.nodes[node].outputs.first());
             value.map_or(ElementType::F32, |value| body.model.values[value.0].element)
         });
         let elements = elements.collect();
-        Some((Loop { body: body.model, counted, inputs, outputs, current_iteration, condition }, elements))
+        Some((
+            Loop { body: body.model, counted, inputs, outputs, current_iteration, condition },
+            elements,
+        ))
     }
 
     /// A layer's port map and body. `names`: the element names of the two. `None` after an error.
@@ -97,20 +104,37 @@ impl GraphReader<'_, '_> {
         if self.around.len() >= MOST_LEVELS {
             let found = format!("more than {MOST_LEVELS} bodies inside each other");
             let valid = format!("at most {MOST_LEVELS} levels");
-            self.error(index, self.origin(index), found, valid, "unroll the innermost loops before saving the model");
+            self.error(
+                index,
+                self.origin(index),
+                found,
+                valid,
+                "unroll the innermost loops before saving the model",
+            );
             return None;
         }
         let sections = names.map(|name| self.document.children_named(element, name).next());
         for (name, section) in names.iter().zip(sections) {
             if section.is_none() {
                 let found = format!("the layer has no element {name}");
-                self.error(index, self.origin(index), found, format!("one element {name}"), SAVE_AGAIN);
+                self.error(
+                    index,
+                    self.origin(index),
+                    found,
+                    format!("one element {name}"),
+                    SAVE_AGAIN,
+                );
             }
         }
         let [Some(port_map), Some(body)] = sections else { return None };
         let body = self.body(index, body, read)?;
-        let [inputs, outputs] = ["input", "output"]
-            .map(|side| self.port_ids(index, side).into_iter().enumerate().map(|(place, id)| (id, place)).collect());
+        let [inputs, outputs] = ["input", "output"].map(|side| {
+            self.port_ids(index, side)
+                .into_iter()
+                .enumerate()
+                .map(|(place, id)| (id, place))
+                .collect()
+        });
         Some((port_map, Repeated { index, counted, body, inputs, outputs }))
     }
 
@@ -142,7 +166,13 @@ impl GraphReader<'_, '_> {
             || map.outputs.values().any(|output| output.concatenation.is_some());
         if sliced {
             let found = format!("an axis in {}", names[0]);
-            self.error(index, self.document.origin(port_map), found, "ports that are whole", SAVE_AGAIN);
+            self.error(
+                index,
+                self.document.origin(port_map),
+                found,
+                "ports that are whole",
+                SAVE_AGAIN,
+            );
         }
         // the first input is the condition, and a branch may ignore any other input
         map.used.extend(of.inputs.values());
@@ -151,9 +181,11 @@ impl GraphReader<'_, '_> {
             return None;
         }
         let mut body = of.body.model;
-        let outputs: Vec<usize> =
-            (0..of.outputs.len()).filter_map(|k| Some(body.results[map.outputs.get(&k)?.result])).collect();
-        let inputs = (0..body.parameters.len()).filter_map(|p| Some(map.inputs.get(&p)?.input)).collect();
+        let outputs: Vec<usize> = (0..of.outputs.len())
+            .filter_map(|k| Some(body.results[map.outputs.get(&k)?.result]))
+            .collect();
+        let inputs =
+            (0..body.parameters.len()).filter_map(|p| Some(map.inputs.get(&p)?.input)).collect();
         let elements = outputs.iter().map(|&node| {
             let value = body.nodes[node].inputs.first();
             value.map_or(ElementType::F32, |value| body.values[value.0].element)
@@ -174,7 +206,8 @@ impl GraphReader<'_, '_> {
         let document = self.document;
         for child in document.children(element) {
             if !matches!(document.name(child), "layers" | "edges" | "rt_info") {
-                let found = format!("the element {} in a body is ignored", quoted(document.name(child)));
+                let found =
+                    format!("the element {} in a body is ignored", quoted(document.name(child)));
                 self.warning(index, document.origin(child), found);
             }
         }
@@ -191,9 +224,17 @@ impl GraphReader<'_, '_> {
         if errors > before {
             return None;
         }
-        let ids = |kind: LayerType| layers.iter().filter(move |layer| layer.kind == kind && layer.node.is_some());
-        let places = |kind: LayerType| ids(kind).enumerate().map(|(place, layer)| (layer.id, place)).collect();
-        Some(Body { parameters: places(LayerType::Parameter), results: places(LayerType::Result), model: graph.model })
+        let ids = |kind: LayerType| {
+            layers.iter().filter(move |layer| layer.kind == kind && layer.node.is_some())
+        };
+        let places = |kind: LayerType| {
+            ids(kind).enumerate().map(|(place, layer)| (layer.id, place)).collect()
+        };
+        Some(Body {
+            parameters: places(LayerType::Parameter),
+            results: places(LayerType::Result),
+            model: graph.model,
+        })
     }
 
     fn port_map(&mut self, port_map: ElementId, of: &Repeated) -> Map {
@@ -217,17 +258,30 @@ impl GraphReader<'_, '_> {
         let index = of.index;
         let origin = self.document.origin(element);
         let entry = self.entry(index, element, of.counted.then_some("current_iteration"));
-        let parameter = self.inner(index, element, "internal_layer_id", "Parameter", &of.body.parameters);
+        let parameter =
+            self.inner(index, element, "internal_layer_id", "Parameter", &of.body.parameters);
         let (entry, parameter) = (entry?, parameter?);
         if map.inputs.contains_key(&parameter) || map.current_iteration == Some(parameter) {
             let found = "a Parameter of the body is in the port map twice";
-            self.error(index, origin, found, "one entry for every Parameter of the body", SAVE_AGAIN);
+            self.error(
+                index,
+                origin,
+                found,
+                "one entry for every Parameter of the body",
+                SAVE_AGAIN,
+            );
             return None;
         }
         if entry.special {
             if entry.slice.is_some() || map.current_iteration.is_some() {
                 let found = "a second current_iteration, or one that is sliced";
-                self.error(index, origin, found, "one input with purpose=\"current_iteration\"", SAVE_AGAIN);
+                self.error(
+                    index,
+                    origin,
+                    found,
+                    "one input with purpose=\"current_iteration\"",
+                    SAVE_AGAIN,
+                );
                 return None;
             }
             map.current_iteration = Some(parameter);
@@ -235,7 +289,8 @@ impl GraphReader<'_, '_> {
         }
         let input = self.outer(index, element, &entry, "input", &of.inputs)?;
         map.used.insert(input);
-        map.inputs.insert(parameter, LoopInput { parameter, input, slice: entry.slice, back_edge: None });
+        map.inputs
+            .insert(parameter, LoopInput { parameter, input, slice: entry.slice, back_edge: None });
         Some(())
     }
 
@@ -248,7 +303,13 @@ impl GraphReader<'_, '_> {
         if entry.special {
             if entry.slice.is_some() || map.condition.is_some() {
                 let found = "a second execution_condition, or one that is put together of pieces";
-                self.error(index, origin, found, "one output with purpose=\"execution_condition\"", SAVE_AGAIN);
+                self.error(
+                    index,
+                    origin,
+                    found,
+                    "one output with purpose=\"execution_condition\"",
+                    SAVE_AGAIN,
+                );
                 return None;
             }
             map.condition = Some(result);
@@ -267,11 +328,12 @@ impl GraphReader<'_, '_> {
     /// The attributes of an entry of the port map. `purpose`: the valid purpose, if any. `None`
     /// after an error.
     fn entry(&mut self, index: usize, element: ElementId, purpose: Option<&str>) -> Option<Entry> {
-        const KNOWN: &str =
-            "external_port_id, internal_layer_id, axis, start, end, stride, part_size, purpose (in a Loop)";
+        const KNOWN: &str = "external_port_id, internal_layer_id, axis, start, end, stride, \
+            part_size, purpose (in a Loop)";
         let document = self.document;
         let before = self.errors;
-        let [mut axis, mut start, mut end, mut stride, mut part_size, mut external] = [const { None }; 6];
+        let [mut axis, mut start, mut end, mut stride, mut part_size, mut external] =
+            [const { None }; 6];
         let mut special = false;
         for attribute in document.attributes(element) {
             let (name, text) = (document.attribute_name(attribute), document.value(attribute));
@@ -292,24 +354,49 @@ impl GraphReader<'_, '_> {
                             Some(purpose) => format!("no purpose, or {purpose}"),
                             None => "no purpose: only entries of a Loop have one".to_owned(),
                         };
-                        self.error(index, origin, format!("purpose={}", quoted(text)), valid, SAVE_AGAIN);
+                        self.error(
+                            index,
+                            origin,
+                            format!("purpose={}", quoted(text)),
+                            valid,
+                            SAVE_AGAIN,
+                        );
                     }
                     continue;
                 }
                 // Parameters and Results have a single port
                 "internal_port_id" => {
-                    self.warning(index, origin, "internal_port_id has no effect: Parameters and Results have one port");
+                    self.warning(
+                        index,
+                        origin,
+                        "internal_port_id has no effect: Parameters and Results have one port",
+                    );
                     continue;
                 }
                 name => {
-                    let found = format!("the attribute {} has no known meaning in a port map", quoted(name));
-                    self.error(index, origin, found, KNOWN, "remove the attribute, or correct it if it is misspelt");
+                    let found = format!(
+                        "the attribute {} has no known meaning in a port map",
+                        quoted(name)
+                    );
+                    self.error(
+                        index,
+                        origin,
+                        found,
+                        KNOWN,
+                        "remove the attribute, or correct it if it is misspelt",
+                    );
                     continue;
                 }
             };
             match parse_signed(text) {
                 Some(value) => *number = Some((value, origin)),
-                None => self.error(index, origin, format!("{name}={}", quoted(text)), "an integer", SAVE_AGAIN),
+                None => self.error(
+                    index,
+                    origin,
+                    format!("{name}={}", quoted(text)),
+                    "an integer",
+                    SAVE_AGAIN,
+                ),
             }
         }
         if external.is_none() && self.errors == before {
@@ -317,7 +404,8 @@ impl GraphReader<'_, '_> {
             self.error(index, document.origin(element), found, KNOWN, SAVE_AGAIN);
         }
         let origin = document.origin(element);
-        let number = |given: Option<(i64, Origin)>, default| given.map_or(default, |(value, _)| value);
+        let number =
+            |given: Option<(i64, Origin)>, default| given.map_or(default, |(value, _)| value);
         let slice = match axis {
             Some((axis, _)) => {
                 let (stride, part_size) = (number(stride, 1), number(part_size, 1));
@@ -326,7 +414,13 @@ impl GraphReader<'_, '_> {
                     let valid = "a part_size of 1 or more and a stride that is not 0";
                     self.error(index, origin, found, valid, SAVE_AGAIN);
                 }
-                Some(Slicing { axis, start: number(start, 0), end: number(end, -1), stride, part_size })
+                Some(Slicing {
+                    axis,
+                    start: number(start, 0),
+                    end: number(end, -1),
+                    stride,
+                    part_size,
+                })
             }
             // the error was reported above
             None if self.errors > before => None,
@@ -344,7 +438,13 @@ impl GraphReader<'_, '_> {
         let (external, external_origin) = external?;
         if special && external != -1 {
             let found = format!("external_port_id={external} with a purpose");
-            self.error(index, external_origin, found, "-1: what has a purpose has no port outside", SAVE_AGAIN);
+            self.error(
+                index,
+                external_origin,
+                found,
+                "-1: what has a purpose has no port outside",
+                SAVE_AGAIN,
+            );
         }
         (self.errors == before).then_some(Entry { external, slice, special })
     }
@@ -364,9 +464,12 @@ impl GraphReader<'_, '_> {
         let text = given.map_or("", |given| document.value(given));
         let place = parse_integer(text).and_then(|id| places.get(&id).copied());
         if place.is_none() {
-            let origin = given.map_or_else(|| document.origin(element), |given| document.attribute_origin(given));
+            let origin = given
+                .map_or_else(|| document.origin(element), |given| document.attribute_origin(given));
             let found = match given {
-                Some(_) => format!("{attribute}={}: the body has no {what} of this id", quoted(text)),
+                Some(_) => {
+                    format!("{attribute}={}: the body has no {what} of this id", quoted(text))
+                }
                 None => format!("the attribute {attribute} is missing"),
             };
             self.error(index, origin, found, format!("the id of a {what} of the body"), SAVE_AGAIN);
@@ -387,9 +490,19 @@ impl GraphReader<'_, '_> {
         let place = u64::try_from(entry.external).ok().and_then(|id| places.get(&id).copied());
         if place.is_none() {
             let origin = document.attribute(element, "external_port_id");
-            let origin = origin.map_or_else(|| document.origin(element), |given| document.attribute_origin(given));
-            let found = format!("external_port_id={}: the layer has no {side} port of this id", entry.external);
-            self.error(index, origin, found, format!("the id of an {side} port of the layer"), SAVE_AGAIN);
+            let origin = origin
+                .map_or_else(|| document.origin(element), |given| document.attribute_origin(given));
+            let found = format!(
+                "external_port_id={}: the layer has no {side} port of this id",
+                entry.external
+            );
+            self.error(
+                index,
+                origin,
+                found,
+                format!("the id of an {side} port of the layer"),
+                SAVE_AGAIN,
+            );
         }
         place
     }
@@ -398,16 +511,28 @@ impl GraphReader<'_, '_> {
         let (document, index) = (self.document, of.index);
         for element in back_edges.into_iter().flat_map(|back_edges| document.children(back_edges)) {
             if document.name(element) != "edge" {
-                let found = format!("the element {} among the back edges is ignored", quoted(document.name(element)));
+                let found = format!(
+                    "the element {} among the back edges is ignored",
+                    quoted(document.name(element))
+                );
                 self.warning(index, document.origin(element), found);
                 continue;
             }
             for attribute in document.attributes(element) {
                 let name = document.attribute_name(attribute);
                 if !matches!(name, "from-layer" | "to-layer" | "from-port" | "to-port") {
-                    let found = format!("the attribute {} of a back edge has no known meaning", quoted(name));
+                    let found = format!(
+                        "the attribute {} of a back edge has no known meaning",
+                        quoted(name)
+                    );
                     let help = "remove the attribute, or correct it if it is misspelt";
-                    self.error(index, document.attribute_origin(attribute), found, "from-layer, to-layer", help);
+                    self.error(
+                        index,
+                        document.attribute_origin(attribute),
+                        found,
+                        "from-layer, to-layer",
+                        help,
+                    );
                 }
             }
             let from = self.inner(index, element, "from-layer", "Result", &of.body.results);
@@ -419,12 +544,17 @@ impl GraphReader<'_, '_> {
                 }
                 Some(input) => match input.back_edge.replace(result) {
                     None => continue,
-                    Some(_) => ("a second back edge to a Parameter", "one back edge to a Parameter"),
+                    Some(_) => {
+                        ("a second back edge to a Parameter", "one back edge to a Parameter")
+                    }
                 },
-                None if map.current_iteration != Some(parameter) => {
-                    ("a back edge to a Parameter that has no first value", "an input in the port map for the Parameter")
+                None if map.current_iteration != Some(parameter) => (
+                    "a back edge to a Parameter that has no first value",
+                    "an input in the port map for the Parameter",
+                ),
+                None => {
+                    ("a back edge to the number of the iteration", "no back edge to this Parameter")
                 }
-                None => ("a back edge to the number of the iteration", "no back edge to this Parameter"),
             };
             self.error(index, document.origin(element), found, valid, SAVE_AGAIN);
         }
@@ -435,18 +565,32 @@ impl GraphReader<'_, '_> {
     fn nothing_is_left(&mut self, of: &Repeated, map: &Map) {
         let (index, origin) = (of.index, self.origin(of.index));
         let left = |ids: &HashMap<u64, usize>, is_left: &dyn Fn(&usize) -> bool| {
-            let mut left: Vec<u64> = ids.iter().filter(|(_, place)| is_left(place)).map(|(id, _)| *id).collect();
+            let mut left: Vec<u64> =
+                ids.iter().filter(|(_, place)| is_left(place)).map(|(id, _)| *id).collect();
             left.sort_unstable();
             left
         };
-        let is_given = |place: &usize| map.inputs.contains_key(place) || map.current_iteration == Some(*place);
+        let is_given =
+            |place: &usize| map.inputs.contains_key(place) || map.current_iteration == Some(*place);
         for id in left(&of.body.parameters, &|place| !is_given(place)) {
             let found = format!("the body's Parameter of id {id} is not in the port map");
-            self.error(index, origin.clone(), found, "an input in the port map for every Parameter", SAVE_AGAIN);
+            self.error(
+                index,
+                origin.clone(),
+                found,
+                "an input in the port map for every Parameter",
+                SAVE_AGAIN,
+            );
         }
         for id in left(&of.outputs, &|place| !map.outputs.contains_key(place)) {
             let found = format!("the output port {id} is not in the port map");
-            self.error(index, origin.clone(), found, "an output in the port map for every output port", SAVE_AGAIN);
+            self.error(
+                index,
+                origin.clone(),
+                found,
+                "an output in the port map for every output port",
+                SAVE_AGAIN,
+            );
         }
         let first = if of.counted { 2 } else { 0 };
         for id in left(&of.inputs, &|place| *place >= first && !map.used.contains(place)) {

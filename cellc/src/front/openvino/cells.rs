@@ -7,8 +7,8 @@ use super::text::{cut, parse_integer};
 use crate::diagnostic::{Origin, quoted};
 use crate::front::{overflows, underflows};
 use crate::model::{
-    Activation, ActivationError, Cell, Coupled, Direction, Family, LedgerEntry, LstmGateOrder, PARAMETERS, ResetGate,
-    WeightLayout,
+    Activation, ActivationError, Cell, Coupled, Direction, Family, LedgerEntry, LstmGateOrder,
+    PARAMETERS, ResetGate, WeightLayout,
 };
 
 impl GraphReader<'_, '_> {
@@ -18,19 +18,29 @@ impl GraphReader<'_, '_> {
         let mut ledger = Ledger::default();
 
         const HIDDEN_SIZE: &str = "an integer of 1 or more";
-        let hidden_size = self.required(data, "hidden_size", HIDDEN_SIZE).and_then(|given| {
-            match parse_integer(given.text).and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0) {
+        let hidden_size =
+            self.required(data, "hidden_size", HIDDEN_SIZE).and_then(|given| match parse_integer(
+                given.text,
+            )
+            .and_then(|n| usize::try_from(n).ok())
+            .filter(|&n| n > 0)
+            {
                 Some(size) => {
                     ledger.add("hidden_size", Some(&given), size.to_string());
                     Some(size)
                 }
                 None => {
                     let found = format!("hidden_size={}", quoted(given.text));
-                    self.error(data.index, given.origin, found, HIDDEN_SIZE, "write the length of the state h");
+                    self.error(
+                        data.index,
+                        given.origin,
+                        found,
+                        HIDDEN_SIZE,
+                        "write the length of the state h",
+                    );
                     None
                 }
-            }
-        });
+            });
 
         let (family, is_sequence) = match self.layers[data.index].kind {
             LayerType::Sequence(family) => (family, true),
@@ -47,9 +57,12 @@ impl GraphReader<'_, '_> {
         let activations = self.activations(data, defaults, &mut ledger);
 
         let clip = self.clip(data, &mut ledger);
-        let direction = if is_sequence { self.direction(data, &mut ledger) } else { Some(Direction::Forward) };
+        let direction =
+            if is_sequence { self.direction(data, &mut ledger) } else { Some(Direction::Forward) };
         let activations = match direction {
-            Some(Direction::Bidirectional) => self.of_one_direction(data, activations, defaults.len()),
+            Some(Direction::Bidirectional) => {
+                self.of_one_direction(data, activations, defaults.len())
+            }
             _ => activations,
         };
         let (gate_order, coupled) = match family {
@@ -60,8 +73,10 @@ impl GraphReader<'_, '_> {
         };
         let (kind, direction, gate_order, coupled) = (kind?, direction?, gate_order?, coupled?);
         // x, h, c, W, R, B, P
-        let peepholes = family == Family::Lstm && data.set < 4 && self.port_ids(data.index, "input").len() == 7;
-        let bias_required = !is_sequence && (family == Family::Rnn || family == Family::Lstm && data.set >= 4);
+        let peepholes =
+            family == Family::Lstm && data.set < 4 && self.port_ids(data.index, "input").len() == 7;
+        let bias_required =
+            !is_sequence && (family == Family::Rnn || family == Family::Lstm && data.set >= 4);
         let cell = Cell {
             activations,
             clip,
@@ -122,7 +137,8 @@ impl GraphReader<'_, '_> {
                         Err(_) => "not a number",
                     };
                     let found = format!("clip={} is {problem}", quoted(given.text));
-                    let valid = "a number, with a point where it has a fraction; 0, negative, inf and nan: no clipping";
+                    let valid = "a number, with a point where it has a fraction; 0, negative, inf \
+                        and nan: no clipping";
                     let help = "correct the number, or remove the attribute for no clipping";
                     self.error(data.index, given.origin.clone(), found, valid, help);
                     return None;
@@ -143,13 +159,27 @@ impl GraphReader<'_, '_> {
         // spaces are not trimmed: OpenVINO would ignore such a text
         let text = given.as_ref().map(|given| given.text.to_ascii_lowercase());
         let (reset, taken) = match text.as_deref() {
-            Some("true" | "1") => (ResetGate::AfterMatMul, "true: the reset gate is after the matrix product"),
-            Some("false" | "0") => (ResetGate::BeforeMatMul, "false: the reset gate is before the matrix product"),
-            None => (ResetGate::BeforeMatMul, "false, the default: the reset gate is before the matrix product"),
+            Some("true" | "1") => {
+                (ResetGate::AfterMatMul, "true: the reset gate is after the matrix product")
+            }
+            Some("false" | "0") => {
+                (ResetGate::BeforeMatMul, "false: the reset gate is before the matrix product")
+            }
+            None => (
+                ResetGate::BeforeMatMul,
+                "false, the default: the reset gate is before the matrix product",
+            ),
             Some(_) => {
                 if let Some(given) = given {
-                    let found = format!("linear_before_reset={} is not a truth value", quoted(given.text));
-                    self.error(data.index, given.origin, found, "true, false, 1, 0", "write one of these");
+                    let found =
+                        format!("linear_before_reset={} is not a truth value", quoted(given.text));
+                    self.error(
+                        data.index,
+                        given.origin,
+                        found,
+                        "true, false, 1, 0",
+                        "write one of these",
+                    );
                 }
                 return None;
             }
@@ -160,7 +190,12 @@ impl GraphReader<'_, '_> {
 
     /// `activations`, and by position what `activations_alpha` and `activations_beta` give each of
     /// them.
-    fn activations(&mut self, data: &mut Data, defaults: &[Activation], ledger: &mut Ledger) -> Vec<Activation> {
+    fn activations(
+        &mut self,
+        data: &mut Data,
+        defaults: &[Activation],
+        ledger: &mut Ledger,
+    ) -> Vec<Activation> {
         let given = data.take(self.document, "activations");
         let names: Option<Vec<&str>> = match &given {
             None => Some(defaults.iter().map(|a| a.name()).collect()),
@@ -176,13 +211,15 @@ impl GraphReader<'_, '_> {
             (attribute, given, numbers)
         });
         // what is wrong with them has been said
-        let [(alpha, alpha_given, Some(alphas)), (beta, beta_given, Some(betas))] = parameters else {
+        let [(alpha, alpha_given, Some(alphas)), (beta, beta_given, Some(betas))] = parameters
+        else {
             return defaults.to_vec();
         };
         let Some(names) = names else { return defaults.to_vec() };
         let parameters = [(alpha, alpha_given, alphas), (beta, beta_given, betas)];
-        let activations: Option<Vec<Activation>> =
-            (0..names.len()).map(|at| self.activation(data.index, &names, at, given.as_ref(), &parameters)).collect();
+        let activations: Option<Vec<Activation>> = (0..names.len())
+            .map(|at| self.activation(data.index, &names, at, given.as_ref(), &parameters))
+            .collect();
         let Some(activations) = activations else { return defaults.to_vec() };
 
         let labels: Vec<String> = activations.iter().map(|a| a.label()).collect();
@@ -190,9 +227,22 @@ impl GraphReader<'_, '_> {
         ledger.add("activations", given.as_ref(), format!("{}{default}", cut(&labels.join(", "))));
         for (place, (attribute, given, numbers)) in parameters.iter().enumerate() {
             if let Some(given) = given.as_ref().filter(|_| numbers.len() > names.len()) {
-                let found = format!("{attribute} holds {} numbers, but there are {}", numbers.len(), counted(&names));
-                let valid = format!("{} or fewer numbers: one for each activation, by position", names.len());
-                self.error(data.index, given.origin.clone(), found, valid, "remove what belongs to no activation");
+                let found = format!(
+                    "{attribute} holds {} numbers, but there are {}",
+                    numbers.len(),
+                    counted(&names)
+                );
+                let valid = format!(
+                    "{} or fewer numbers: one for each activation, by position",
+                    names.len()
+                );
+                self.error(
+                    data.index,
+                    given.origin.clone(),
+                    found,
+                    valid,
+                    "remove what belongs to no activation",
+                );
             }
             let (with, without): (Vec<_>, Vec<_>) = std::iter::zip(&activations, numbers)
                 .map(|(activation, number)| (activation.name(), number))
@@ -206,7 +256,8 @@ impl GraphReader<'_, '_> {
                 );
                 self.warning(data.index, given.origin.clone(), found);
             }
-            let taken: Vec<String> = with.iter().map(|(name, number)| format!("{number:?} for {name}")).collect();
+            let taken: Vec<String> =
+                with.iter().map(|(name, number)| format!("{number:?} for {name}")).collect();
             let taken = match (&taken[..], &without[..]) {
                 ([], []) => "none".to_owned(),
                 ([], _) => "no effect".to_owned(),
@@ -219,14 +270,27 @@ impl GraphReader<'_, '_> {
 
     /// The activations of both directions, from a list as ONNX has it: those of one direction after
     /// those of the other.
-    fn of_one_direction(&mut self, data: &Data, mut activations: Vec<Activation>, count: usize) -> Vec<Activation> {
+    fn of_one_direction(
+        &mut self,
+        data: &Data,
+        mut activations: Vec<Activation>,
+        count: usize,
+    ) -> Vec<Activation> {
         if activations.len() == 2 * count {
             let reverse = activations.split_off(count);
             if reverse != activations {
-                let origin = data.origin_of(self.document, "activations").unwrap_or_else(|| self.origin(data.index));
+                let origin = data
+                    .origin_of(self.document, "activations")
+                    .unwrap_or_else(|| self.origin(data.index));
                 let found = "activations that differ between the directions";
                 let valid = "the same for both, given once or twice";
-                self.error(data.index, origin, found, valid, "write a forward and a reverse sequence of their own");
+                self.error(
+                    data.index,
+                    origin,
+                    found,
+                    valid,
+                    "write a forward and a reverse sequence of their own",
+                );
             }
         }
         activations
@@ -255,16 +319,28 @@ impl GraphReader<'_, '_> {
             _ => 0,
         };
         let (attribute, numbers, _) = &parameters[place];
-        let origin =
-            numbers.as_ref().or(given).map_or(self.document.origin(self.layers[index].element), |g| g.origin.clone());
+        let origin = numbers
+            .as_ref()
+            .or(given)
+            .map_or(self.document.origin(self.layers[index].element), |g| g.origin.clone());
         let found = format!("activation {} of the list, {}: {error}", at + 1, quoted(name.trim()));
         let help = format!("write {attribute} with a number for every activation up to this one");
-        self.error(index, origin, found, "finite numbers, one for each activation, by position", help);
+        self.error(
+            index,
+            origin,
+            found,
+            "finite numbers, one for each activation, by position",
+            help,
+        );
         None
     }
 
     /// The names of the list, all of them known.
-    fn activation_names<'t>(&mut self, index: usize, given: &GivenAttribute<'t>) -> Option<Vec<&'t str>> {
+    fn activation_names<'t>(
+        &mut self,
+        index: usize,
+        given: &GivenAttribute<'t>,
+    ) -> Option<Vec<&'t str>> {
         const MOST_NAMED: usize = 5;
         // an empty text is an empty list; validate says how many are wanted
         let texts = given.text.split(',').filter(|_| !given.text.trim().is_empty());
@@ -272,23 +348,31 @@ impl GraphReader<'_, '_> {
         if unknown.is_empty() {
             return Some(texts.collect());
         }
-        let mut names: Vec<String> = unknown.iter().take(MOST_NAMED).map(|t| quoted(t.trim())).collect();
+        let mut names: Vec<String> =
+            unknown.iter().take(MOST_NAMED).map(|t| quoted(t.trim())).collect();
         if unknown.len() > MOST_NAMED {
             names.push(format!("and {} more", unknown.len() - MOST_NAMED));
         }
         let plural = if unknown.len() > 1 { "s" } else { "" };
         let found = format!("unknown activation{plural} {}", names.join(", "));
-        let valid = format!("{}, in any letter case, separated by commas", Activation::NAMES.join(", "));
+        let valid =
+            format!("{}, in any letter case, separated by commas", Activation::NAMES.join(", "));
         self.error(index, given.origin.clone(), found, valid, "correct the name");
         None
     }
 
     /// The numbers of `activations_alpha` or `activations_beta`.
-    fn activation_numbers(&mut self, index: usize, attribute: &str, given: &GivenAttribute<'_>) -> Option<Vec<f32>> {
+    fn activation_numbers(
+        &mut self,
+        index: usize,
+        attribute: &str,
+        given: &GivenAttribute<'_>,
+    ) -> Option<Vec<f32>> {
         let texts = given.text.split(',').map(str::trim).filter(|_| !given.text.trim().is_empty());
         if let Some(bad) = texts.clone().find(|text| text.parse::<f32>().is_err()) {
             let found = format!("{attribute} holds {}, which is not a number", quoted(bad));
-            let valid = "numbers separated by commas, with a point where they have a fraction, or nothing";
+            let valid =
+                "numbers separated by commas, with a point where they have a fraction, or nothing";
             let help = "correct the number, or remove the attribute for what ONNX takes";
             self.error(index, given.origin.clone(), found, valid, help);
             return None;

@@ -15,7 +15,8 @@ static SPELLING: Spelling = Spelling { element_type: "destination_type", ..Spell
 
 /// Advice for a file unlike the ones written by OpenVINO.
 pub(super) const SAVE_AGAIN: &str = "save the model again with OpenVINO's save_model";
-pub(super) const CONNECT: &str = "correct the edges, or save the model again with OpenVINO's save_model";
+pub(super) const CONNECT: &str =
+    "correct the edges, or save the model again with OpenVINO's save_model";
 
 pub(super) struct Layer<'a> {
     pub(super) element: ElementId,
@@ -84,7 +85,13 @@ impl<'a, 'w> GraphReader<'a, 'w> {
 
     /// A required attribute with an integer of 0 or more. `layer`: the layer to name in messages,
     /// if any. `None` after an error.
-    pub(super) fn integer(&mut self, layer: Option<usize>, element: ElementId, name: &str, what: &str) -> Option<u64> {
+    pub(super) fn integer(
+        &mut self,
+        layer: Option<usize>,
+        element: ElementId,
+        name: &str,
+        what: &str,
+    ) -> Option<u64> {
         let document = self.document;
         let (origin, found) = match document.attribute(element, name) {
             None => (document.origin(element), format!("{what} without the attribute {name}")),
@@ -92,11 +99,15 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 let text = document.value(attribute);
                 match parse_integer(text) {
                     Some(value) => return Some(value),
-                    None => (document.attribute_origin(attribute), format!("{what} with {name}={}", quoted(text))),
+                    None => (
+                        document.attribute_origin(attribute),
+                        format!("{what} with {name}={}", quoted(text)),
+                    ),
                 }
             }
         };
-        let mut diagnostic = Diagnostic::error(origin, found).valid(format!("an integer of 0 or more for {name}"));
+        let mut diagnostic =
+            Diagnostic::error(origin, found).valid(format!("an integer of 0 or more for {name}"));
         diagnostic.layer = layer.map(|index| self.label(index));
         self.push(diagnostic.help(SAVE_AGAIN));
         None
@@ -111,7 +122,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
     fn kind_text(&self, index: usize) -> String {
         let layer = &self.layers[index];
         let type_name = quoted(layer.type_name);
-        let around: String = self.around.iter().rev().map(|id| format!(" in the body of id {id}")).collect();
+        let around: String =
+            self.around.iter().rev().map(|id| format!(" in the body of id {id}")).collect();
         format!("{}, id {}{around}", &type_name[1..type_name.len() - 1], layer.id)
     }
 
@@ -163,7 +175,9 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let document = self.document;
         let side = document.children_named(self.layers[index].element, side).next();
         let ports = side.into_iter().flat_map(|side| document.children_named(side, "port"));
-        ports.filter_map(|port| parse_integer(document.value(document.attribute(port, "id")?))).collect()
+        ports
+            .filter_map(|port| parse_integer(document.value(document.attribute(port, "id")?)))
+            .collect()
     }
 
     /// The ports of one side. `None` after an error.
@@ -177,14 +191,23 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let mut ids = HashSet::new();
         for element in document.children(side) {
             if document.name(element) != "port" {
-                let found = format!("the element {} among the ports is ignored", quoted(document.name(element)));
+                let found = format!(
+                    "the element {} among the ports is ignored",
+                    quoted(document.name(element))
+                );
                 self.warning(index, document.origin(element), found);
                 continue;
             }
             let Some(id) = self.integer(Some(index), element, "id", "a port") else { continue };
             if !ids.insert(id) {
                 let found = format!("the port {id} is declared twice");
-                self.error(index, document.origin(element), found, "an id of its own for every port", SAVE_AGAIN);
+                self.error(
+                    index,
+                    document.origin(element),
+                    found,
+                    "an id of its own for every port",
+                    SAVE_AGAIN,
+                );
             }
             let mut dims = Vec::new();
             for dim in document.children_named(element, "dim") {
@@ -205,10 +228,22 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             }
             if dims.len() > MOST_DIMS {
                 let found = format!("a port with {} dimensions", dims.len());
-                self.error(index, document.origin(element), found, format!("{MOST_DIMS} or fewer"), SAVE_AGAIN);
+                self.error(
+                    index,
+                    document.origin(element),
+                    found,
+                    format!("{MOST_DIMS} or fewer"),
+                    SAVE_AGAIN,
+                );
             }
             let names = document.attribute(element, "names").map_or("", |a| document.value(a));
-            ports.push(Port { element, id, precision: document.attribute(element, "precision"), names, dims });
+            ports.push(Port {
+                element,
+                id,
+                precision: document.attribute(element, "precision"),
+                names,
+                dims,
+            });
         }
         // OpenVINO would use the order in the file; its own files always have ascending ids
         if ports.windows(2).any(|w| w[0].id > w[1].id) {

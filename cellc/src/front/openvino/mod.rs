@@ -58,7 +58,10 @@ fn unreadable(file: &ModelFile, error: io::Error) -> Diagnostics {
     diagnostic = match error.kind() {
         // the file may be of another format
         io::ErrorKind::FileTooLarge => diagnostic
-            .valid("XML, which this file's content is taken for, of at most 256 MiB; the weights are in a .bin file")
+            .valid(
+                "XML, which this file's content is taken for, of at most 256 MiB; the weights \
+                are in a .bin file",
+            )
             .help("save the model again; if it is of another format, its beginning is damaged"),
         _ => diagnostic
             .valid("the .xml file of a model that OpenVINO saved")
@@ -81,10 +84,20 @@ pub fn read_bytes(
         Some((name, bytes)) => BinLocation::Memory(name.to_owned(), bytes),
         None => BinLocation::Nowhere,
     };
-    super::complete(read_from(name, &file_name(Path::new(name)), xml, BinFile::new(place, Wording::default()))?)
+    super::complete(read_from(
+        name,
+        &file_name(Path::new(name)),
+        xml,
+        BinFile::new(place, Wording::default()),
+    )?)
 }
 
-fn read_from(path: &str, name: &str, bytes: &[u8], mut weights: BinFile) -> Result<(Model, Diagnostics), Diagnostics> {
+fn read_from(
+    path: &str,
+    name: &str,
+    bytes: &[u8],
+    mut weights: BinFile,
+) -> Result<(Model, Diagnostics), Diagnostics> {
     let document = xml::Document::parse(path, bytes).map_err(|d| Diagnostics(vec![d]))?;
     let (mut model, diagnostics) = net::read(&document, &mut weights);
     model.files.push(input_file(name.to_owned(), bytes));

@@ -49,7 +49,11 @@ impl<'a, 'w> GraphReader<'a, 'w> {
     /// Reads the layers and edges inside an element.
     fn read_graph(&mut self, root: ElementId) {
         let document = self.document;
-        let (Some(layers), Some(edges)) = (self.section(root, "layers"), self.section(root, "edges")) else { return };
+        let (Some(layers), Some(edges)) =
+            (self.section(root, "layers"), self.section(root, "edges"))
+        else {
+            return;
+        };
         let Some(layers) = layers else {
             let what = if self.is_body() { "body" } else { "model" };
             self.push(
@@ -84,15 +88,23 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         for attribute in document.attributes(root) {
             let text = document.value(attribute);
             match document.attribute_name(attribute) {
-                "name" => self.graph.model.name = Some(text.to_owned()).filter(|name| !name.is_empty()),
+                "name" => {
+                    self.graph.model.name = Some(text.to_owned()).filter(|name| !name.is_empty())
+                }
                 "version" if matches!(text.trim(), "10" | "11") => {}
                 "version" => self.push(
-                    Diagnostic::error(document.attribute_origin(attribute), format!("IR version {}", quoted(text)))
-                        .valid(VERSIONS)
-                        .help("save the model again with OpenVINO 2022.1 or later"),
+                    Diagnostic::error(
+                        document.attribute_origin(attribute),
+                        format!("IR version {}", quoted(text)),
+                    )
+                    .valid(VERSIONS)
+                    .help("save the model again with OpenVINO 2022.1 or later"),
                 ),
                 name => {
-                    let found = format!("the attribute {} of net has no known meaning: it is ignored", quoted(name));
+                    let found = format!(
+                        "the attribute {} of net has no known meaning: it is ignored",
+                        quoted(name)
+                    );
                     self.push(Diagnostic::warning(document.attribute_origin(attribute), found));
                 }
             }
@@ -106,7 +118,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         }
         for child in document.children(root) {
             if !matches!(document.name(child), "layers" | "edges" | "rt_info" | "meta_data") {
-                let found = format!("the element {} in net is ignored", quoted(document.name(child)));
+                let found =
+                    format!("the element {} in net is ignored", quoted(document.name(child)));
                 self.push(Diagnostic::warning(document.origin(child), found));
             }
         }
@@ -139,7 +152,10 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let mut ids = HashMap::new();
         for element in document.children(layers) {
             if document.name(element) != "layer" {
-                let found = format!("the element {} among the layers is ignored", quoted(document.name(element)));
+                let found = format!(
+                    "the element {} among the layers is ignored",
+                    quoted(document.name(element))
+                );
                 self.push(Diagnostic::warning(document.origin(element), found));
                 continue;
             }
@@ -150,7 +166,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 id,
                 name: text("name"),
                 type_name: text("type"),
-                kind: supported::find(text("type")).map_or(LayerType::Unknown, supported::Supported::kind),
+                kind: supported::find(text("type"))
+                    .map_or(LayerType::Unknown, supported::Supported::kind),
                 incoming: Vec::new(),
                 reached: false,
                 node: None,
@@ -159,8 +176,15 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             let index = self.layers.len();
             self.layers.push(layer);
             if let Some(&first) = ids.get(&id) {
-                let found = format!("the id {id} belongs to another layer already: {}", self.label(first));
-                self.error(index, document.origin(element), found, "an id of its own for every layer", SAVE_AGAIN);
+                let found =
+                    format!("the id {id} belongs to another layer already: {}", self.label(first));
+                self.error(
+                    index,
+                    document.origin(element),
+                    found,
+                    "an id of its own for every layer",
+                    SAVE_AGAIN,
+                );
             } else {
                 ids.insert(id, index);
             }
@@ -172,12 +196,16 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let document = self.document;
         for element in document.children(edges) {
             if document.name(element) != "edge" {
-                let found = format!("the element {} among the edges is ignored", quoted(document.name(element)));
+                let found = format!(
+                    "the element {} among the edges is ignored",
+                    quoted(document.name(element))
+                );
                 self.push(Diagnostic::warning(document.origin(element), found));
                 continue;
             }
-            let [from_layer, from_port, to_layer, to_port] = ["from-layer", "from-port", "to-layer", "to-port"]
-                .map(|name| self.integer(None, element, name, "an edge"));
+            let [from_layer, from_port, to_layer, to_port] =
+                ["from-layer", "from-port", "to-layer", "to-port"]
+                    .map(|name| self.integer(None, element, name, "an edge"));
             let [Some(from_layer), Some(from_port), Some(to_layer), Some(to_port)] =
                 [from_layer, from_port, to_layer, to_port]
             else {
@@ -219,7 +247,9 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             let name = quoted(self.layers[first].type_name);
             let found = match count {
                 1 => format!("layers of type {name} are not read"),
-                n => format!("layers of type {name} are not read; the model uses {n} of them, the first here"),
+                n => format!(
+                    "layers of type {name} are not read; the model uses {n} of them, the first here"
+                ),
             };
             let origin = self.origin(first);
             let diagnostic = Diagnostic::error(origin, found)
@@ -240,11 +270,13 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let operation = if kind.has_body() && set.is_some() {
             let read = |body: &mut GraphReader<'_, '_>, element| body.read_graph(element);
             if kind == LayerType::If {
-                self.either(index, read)
-                    .map(|(either, elements)| ReadOperation::with_body(Op::If(Box::new(either)), elements))
+                self.either(index, read).map(|(either, elements)| {
+                    ReadOperation::with_body(Op::If(Box::new(either)), elements)
+                })
             } else {
-                self.repeated(index, kind == LayerType::Loop, read)
-                    .map(|(body, elements)| ReadOperation::with_body(Op::Loop(Box::new(body)), elements))
+                self.repeated(index, kind == LayerType::Loop, read).map(|(body, elements)| {
+                    ReadOperation::with_body(Op::Loop(Box::new(body)), elements)
+                })
             }
         } else {
             set.and_then(|_| self.operation(&mut data))
@@ -255,7 +287,10 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         }
         let inputs = self.connect(index);
         let ports = self.ports(index, "output");
-        let (Some(mut operation), Some(mut inputs), Some(ports)) = (operation, inputs, ports) else { return };
+        let (Some(mut operation), Some(mut inputs), Some(ports)) = (operation, inputs, ports)
+        else {
+            return;
+        };
         if self.complete(index, &mut operation, &mut inputs).is_none() {
             return;
         }
@@ -277,8 +312,12 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         // a layer without inputs states its type
         let element = |output: usize| match &operation.element {
             OutputTypes::Is(element) => *element,
-            OutputTypes::Of(i) => input(*i).or(input(0)).map_or(ElementType::F32, |input| input.element),
-            OutputTypes::Each(elements) => elements.get(output).copied().unwrap_or(ElementType::F32),
+            OutputTypes::Of(i) => {
+                input(*i).or(input(0)).map_or(ElementType::F32, |input| input.element)
+            }
+            OutputTypes::Each(elements) => {
+                elements.get(output).copied().unwrap_or(ElementType::F32)
+            }
         };
         if operation.op == Op::Result {
             let (element, shape) = (element(0), input(0).and_then(|input| input.shape.clone()));
@@ -287,8 +326,14 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 self.warning(index, origin, "an output port of a Result is ignored");
             }
             let names = self.document.attribute(self.layers[index].element, "output_names");
-            let names = names.map_or_else(Vec::new, |names| split_names(self.document.value(names)));
-            return Some(vec![self.graph.add(Value { names, shape, element, origin: self.origin(index) })]);
+            let names =
+                names.map_or_else(Vec::new, |names| split_names(self.document.value(names)));
+            return Some(vec![self.graph.add(Value {
+                names,
+                shape,
+                element,
+                origin: self.origin(index),
+            })]);
         }
         if let (Op::Assign { .. }, []) = (&operation.op, ports) {
             let element = element(0);
@@ -319,7 +364,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 && !compatible(shape, stated)
             {
                 let found = format!(
-                    "the output port says {}, but the attribute {attribute} says {}: the attribute counts",
+                    "the output port says {}, but the attribute {attribute} says {}: the attribute \
+                     counts",
                     shape_text(stated),
                     shape_text(shape)
                 );
@@ -328,11 +374,13 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             self.check_precision(index, port, element);
             let port_origin = self.document.origin(port.element);
             // the place to report for a wrong tensor: usually the shape, or else the element type
-            let shape_attribute = operation.shape.as_ref().map_or("shape", |(attribute, _)| attribute);
+            let shape_attribute =
+                operation.shape.as_ref().map_or("shape", |(attribute, _)| attribute);
             let attribute = if element.is_float() { shape_attribute } else { "element_type" };
             let origin = data.origin_of(self.document, attribute).unwrap_or(port_origin);
             let shape = operation.shape.as_ref().map(|(_, shape)| shape.clone()).or(stated);
-            let value = self.graph.add(Value { names: split_names(port.names), shape, element, origin });
+            let value =
+                self.graph.add(Value { names: split_names(port.names), shape, element, origin });
             self.layers[index].outputs.push((port.id, value));
             outputs.push(value);
         }
@@ -357,22 +405,41 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                     set = row.definition(text);
                     if set.is_none() {
                         let found = format!("the layer is of the operation set {}", quoted(text));
-                        let later = if row.latest() > 0 { ", or a later one that is known" } else { "" };
+                        let later =
+                            if row.latest() > 0 { ", or a later one that is known" } else { "" };
                         let valid = format!("{} of {}{later}", row.name, row.sets.join(", "));
-                        self.error(index, origin, found, valid, "replace the layer by one of OpenVINO's own");
+                        self.error(
+                            index,
+                            origin,
+                            found,
+                            valid,
+                            "replace the layer by one of OpenVINO's own",
+                        );
                     }
                 }
                 name => {
-                    let found =
-                        format!("the attribute {} of a layer has no known meaning: it is ignored", quoted(name));
+                    let found = format!(
+                        "the attribute {} of a layer has no known meaning: it is ignored",
+                        quoted(name)
+                    );
                     self.warning(index, origin, found);
                 }
             }
         }
         // only TensorIterator, Loop and If have bodies
         let sections: &[&str] = match row.kind() {
-            LayerType::If => &["data", "input", "output", "then_port_map", "else_port_map", "then_body", "else_body"],
-            kind if kind.has_body() => &["data", "input", "output", "port_map", "back_edges", "body"],
+            LayerType::If => &[
+                "data",
+                "input",
+                "output",
+                "then_port_map",
+                "else_port_map",
+                "then_body",
+                "else_body",
+            ],
+            kind if kind.has_body() => {
+                &["data", "input", "output", "port_map", "back_edges", "body"]
+            }
             _ => &["data", "input", "output"],
         };
         let mut seen = [false; 7];
@@ -409,20 +476,33 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             let edges = by_port.remove(&port.id).unwrap_or_default();
             if let Some(second) = edges.get(1) {
                 let found = format!("a second edge into the input port {}", port.id);
-                self.error(index, document.origin(second.element), found, "one edge into every input port", CONNECT);
+                self.error(
+                    index,
+                    document.origin(second.element),
+                    found,
+                    "one edge into every input port",
+                    CONNECT,
+                );
             }
             inputs.push(match self.follow(index, port, edges.first()) {
                 Some(value) => value,
                 None => {
                     let origin = document.origin(port.element);
-                    self.graph.add(Value { names: Vec::new(), shape: None, element: ElementType::F32, origin })
+                    self.graph.add(Value {
+                        names: Vec::new(),
+                        shape: None,
+                        element: ElementType::F32,
+                        origin,
+                    })
                 }
             });
         }
-        let mut strays: Vec<(u64, Edge)> = by_port.into_iter().map(|(port, edges)| (port, edges[0])).collect();
+        let mut strays: Vec<(u64, Edge)> =
+            by_port.into_iter().map(|(port, edges)| (port, edges[0])).collect();
         strays.sort_unstable_by_key(|(port, _)| *port);
         for (port, edge) in strays {
-            let found = format!("an edge ends at the input port {port}, which the layer does not declare");
+            let found =
+                format!("an edge ends at the input port {port}, which the layer does not declare");
             let valid = match ports.len() {
                 0 => "no edge: the layer has no input port".to_owned(),
                 n => format!("one of the {n} input ports that the layer declares"),
@@ -437,7 +517,13 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let document = self.document;
         let Some(edge) = edge else {
             let found = format!("nothing is connected to the input port {}", port.id);
-            self.error(index, document.origin(port.element), found, "one edge into every input port", CONNECT);
+            self.error(
+                index,
+                document.origin(port.element),
+                found,
+                "one edge into every input port",
+                CONNECT,
+            );
             return None;
         };
         let outputs = &self.layers[edge.from_layer].outputs;
@@ -445,14 +531,29 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             let last = outputs.last().map(|(port, _)| *port);
             // other causes were reported earlier
             if self.layers[edge.from_layer].kind == LayerType::Result {
-                let found = format!("the edge starts at {}, which has no output", self.label(edge.from_layer));
-                self.error(index, document.origin(edge.element), found, "a layer with an output", CONNECT);
+                let found = format!(
+                    "the edge starts at {}, which has no output",
+                    self.label(edge.from_layer)
+                );
+                self.error(
+                    index,
+                    document.origin(edge.element),
+                    found,
+                    "a layer with an output",
+                    CONNECT,
+                );
             } else if let Some(last) = last {
                 let valid = match &outputs[..] {
                     [(port, _)] => format!("port {port}, its only output port"),
-                    ports => format!("one of its {} output ports, {} to {last}", ports.len(), ports[0].0),
+                    ports => {
+                        format!("one of its {} output ports, {} to {last}", ports.len(), ports[0].0)
+                    }
                 };
-                let found = format!("the edge starts at port {} of {}", edge.from_port, self.label(edge.from_layer));
+                let found = format!(
+                    "the edge starts at port {} of {}",
+                    edge.from_port,
+                    self.label(edge.from_layer)
+                );
                 self.error(index, document.origin(edge.element), found, valid, CONNECT);
             }
             return None;

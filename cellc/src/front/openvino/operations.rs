@@ -6,8 +6,8 @@ use super::layers::{GraphReader, SAVE_AGAIN};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Dim, ElementType, Elementwise, LedgerEntry, Nearest, Op, Resize, ResizeBy, Sampling, Scaling, Tensor, Value,
-    ValueId,
+    Dim, ElementType, Elementwise, LedgerEntry, Nearest, Op, Resize, ResizeBy, Sampling, Scaling,
+    Tensor, Value, ValueId,
 };
 
 /// The element types of an operation's outputs.
@@ -108,7 +108,8 @@ impl GraphReader<'_, '_> {
     pub(super) fn read_value(&mut self, data: &mut Data) -> Option<ReadOperation> {
         let variable = self.variable(data);
         self.no_variables_here(data.index)?;
-        const SHAPE: &str = "sizes separated by commas, ? where a size is not known, ... where nothing is";
+        const SHAPE: &str =
+            "sizes separated by commas, ? where a size is not known, ... where nothing is";
         let (mut element, mut shape) = (Some(None), Some(None));
         if data.set >= 6 {
             element = match data.peek(self.document, "variable_type") {
@@ -116,7 +117,10 @@ impl GraphReader<'_, '_> {
                 Some(_) => self.element_type(data, "variable_type", &COMPUTED).map(Some),
                 None => element,
             };
-            if let Some(given) = data.take(self.document, "variable_shape").filter(|given| given.text.trim() != "...") {
+            if let Some(given) = data
+                .take(self.document, "variable_shape")
+                .filter(|given| given.text.trim() != "...")
+            {
                 shape = parse_shape(given.text).map(Some);
                 if shape.is_none() {
                     let found = format!("variable_shape={}", quoted(given.text));
@@ -127,7 +131,10 @@ impl GraphReader<'_, '_> {
         let (variable, shape, element) = (variable?, shape?, element?);
         let stated = shape.clone().map(|shape| ("variable_shape", shape));
         let op = ReadOperation::new(Op::ReadValue { variable, shape, element });
-        Some(ReadOperation { shape: stated, ..op.of(element.map_or(OutputTypes::Of(0), OutputTypes::Is)) })
+        Some(ReadOperation {
+            shape: stated,
+            ..op.of(element.map_or(OutputTypes::Of(0), OutputTypes::Is))
+        })
     }
 
     pub(super) fn variable(&mut self, data: &mut Data) -> Option<String> {
@@ -172,7 +179,13 @@ impl GraphReader<'_, '_> {
             let pads = self.integers(data, name, false)?;
             if pads.iter().any(|&pad| pad != 0) {
                 let found = format!("{name} that are not 0");
-                self.error(data.index, self.origin(data.index), found, "0", "pad by a layer of its own");
+                self.error(
+                    data.index,
+                    self.origin(data.index),
+                    found,
+                    "0",
+                    "pad by a layer of its own",
+                );
                 return None;
             }
         }
@@ -192,7 +205,13 @@ impl GraphReader<'_, '_> {
         if self.is_body() {
             let found = "a variable inside the body of a TensorIterator, Loop or If";
             let help = "carry the value from iteration to iteration by a back edge";
-            self.error(index, self.origin(index), found, "ReadValue and Assign outside of bodies", help);
+            self.error(
+                index,
+                self.origin(index),
+                found,
+                "ReadValue and Assign outside of bodies",
+                help,
+            );
             return None;
         }
         Some(())
@@ -209,7 +228,8 @@ impl GraphReader<'_, '_> {
             Then::Nothing => {}
             Then::FirstInputOnly => {
                 let [_, like] = inputs[..] else {
-                    let found = format!("ConvertLike with another number of inputs: {}", inputs.len());
+                    let found =
+                        format!("ConvertLike with another number of inputs: {}", inputs.len());
                     self.error(index, self.origin(index), found, "two inputs", SAVE_AGAIN);
                     return None;
                 };
@@ -228,7 +248,8 @@ impl GraphReader<'_, '_> {
             Then::DataFirst => {
                 if inputs.len() == 5 {
                     inputs[..3].rotate_right(1);
-                    operation.element = OutputTypes::Is(self.graph.model.values[inputs[0].0].element);
+                    operation.element =
+                        OutputTypes::Is(self.graph.model.values[inputs[0].0].element);
                 }
             }
             &Then::SizesOrScales(sizes) => {
@@ -237,7 +258,9 @@ impl GraphReader<'_, '_> {
                 }
             }
             &Then::Indices(indices) => {
-                let first = inputs.first().map_or(ElementType::F32, |x| self.graph.model.values[x.0].element);
+                let first = inputs
+                    .first()
+                    .map_or(ElementType::F32, |x| self.graph.model.values[x.0].element);
                 operation.element = OutputTypes::Each(vec![first, indices]);
             }
             &Then::Quantise(levels) => self.quantise(index, levels, inputs)?,
@@ -246,7 +269,8 @@ impl GraphReader<'_, '_> {
                 let [a, b] = inputs[..] else { return Some(()) };
                 if !self.graph.model.values[a.0].element.is_float() {
                     let rest = self.extra(index, Op::Elementwise(Elementwise::Mod), vec![a, b]);
-                    inputs[0] = self.extra(index, Op::Elementwise(Elementwise::Subtract), vec![a, rest]);
+                    inputs[0] =
+                        self.extra(index, Op::Elementwise(Elementwise::Subtract), vec![a, rest]);
                 }
             }
         }
@@ -272,11 +296,19 @@ impl GraphReader<'_, '_> {
             return None;
         };
         let (lowest, highest) = (low.len().max(1), high.len().max(1));
-        let pairs = (0..lowest.max(highest)).map(|at| (low.get_f32(at % lowest), high.get_f32(at % highest)));
-        if let Some((low, high)) = { pairs }.find(|(low, high)| low.partial_cmp(high) != Some(std::cmp::Ordering::Less))
+        let pairs = (0..lowest.max(highest))
+            .map(|at| (low.get_f32(at % lowest), high.get_f32(at % highest)));
+        if let Some((low, high)) =
+            { pairs }.find(|(low, high)| low.partial_cmp(high) != Some(std::cmp::Ordering::Less))
         {
             let found = format!("FakeQuantize from {low} to {high}");
-            self.error(index, self.origin(index), found, "an input_low below input_high", "correct the range");
+            self.error(
+                index,
+                self.origin(index),
+                found,
+                "an input_low below input_high",
+                "correct the range",
+            );
             return None;
         }
         let elementwise = |reader: &mut Self, function: E, of: [ValueId; 2]| {
@@ -311,9 +343,16 @@ impl GraphReader<'_, '_> {
     pub(super) fn extra(&mut self, index: usize, op: Op, inputs: Vec<ValueId>) -> ValueId {
         let element = match (&op, inputs.first()) {
             (Op::Constant(tensor), _) => tensor.element(),
-            (_, input) => input.map_or(ElementType::I64, |input| self.graph.model.values[input.0].element),
+            (_, input) => {
+                input.map_or(ElementType::I64, |input| self.graph.model.values[input.0].element)
+            }
         };
-        let value = self.graph.add(Value { names: Vec::new(), shape: None, element, origin: self.origin(index) });
+        let value = self.graph.add(Value {
+            names: Vec::new(),
+            shape: None,
+            element,
+            origin: self.origin(index),
+        });
         self.node(index, op, inputs, vec![value], Vec::new());
         value
     }
@@ -321,12 +360,21 @@ impl GraphReader<'_, '_> {
     /// Checks the broadcasting rule: numpy, or inputs of one shape. `None` after an error.
     pub(super) fn auto_broadcast(&mut self, data: &mut Data) -> Option<()> {
         let rules = [("numpy", true), ("none", false), ("explicit", false)];
-        if self.word(data, "auto_broadcast", "numpy", &rules)? || self.states_equal_inputs(data.index) {
+        if self.word(data, "auto_broadcast", "numpy", &rules)?
+            || self.states_equal_inputs(data.index)
+        {
             return Some(());
         }
         let found = "auto_broadcast is not numpy, and the input ports do not state one shape";
-        let help = "write auto_broadcast=\"numpy\" if that is meant, else give all inputs the same shape";
-        self.error(data.index, self.origin(data.index), found, "numpy, or inputs of one shape", help);
+        let help =
+            "write auto_broadcast=\"numpy\" if that is meant, else give all inputs the same shape";
+        self.error(
+            data.index,
+            self.origin(data.index),
+            found,
+            "numpy, or inputs of one shape",
+            help,
+        );
         None
     }
 
@@ -335,8 +383,12 @@ impl GraphReader<'_, '_> {
         let document = self.document;
         let side = document.children_named(self.layers[index].element, "input").next();
         let ports = side.into_iter().flat_map(|side| document.children_named(side, "port"));
-        let mut shapes = ports
-            .map(|port| document.children_named(port, "dim").map(|dim| document.text(dim).trim()).collect::<Vec<_>>());
+        let mut shapes = ports.map(|port| {
+            document
+                .children_named(port, "dim")
+                .map(|dim| document.text(dim).trim())
+                .collect::<Vec<_>>()
+        });
         let Some(first) = shapes.next() else { return true };
         !first.iter().any(|size| size.starts_with('-')) && shapes.all(|shape| shape == first)
     }

@@ -12,13 +12,20 @@ impl GraphReader<'_, '_> {
     /// Marks the layers to read: Parameters, Results, Assigns and their dependencies.
     pub(super) fn reach(&mut self, root: ElementId) {
         let mut open: Vec<usize> = (0..self.layers.len())
-            .filter(|&i| matches!(self.layers[i].kind, LayerType::Result | LayerType::Assign | LayerType::Parameter))
+            .filter(|&i| {
+                matches!(
+                    self.layers[i].kind,
+                    LayerType::Result | LayerType::Assign | LayerType::Parameter
+                )
+            })
             .collect();
         while let Some(index) = open.pop() {
             if std::mem::replace(&mut self.layers[index].reached, true) {
                 continue;
             }
-            open.extend(self.layers[index].incoming.iter().map(|&edge| self.edges[edge].from_layer));
+            open.extend(
+                self.layers[index].incoming.iter().map(|&edge| self.edges[edge].from_layer),
+            );
         }
         if !self.layers.iter().any(|layer| layer.kind == LayerType::Result) {
             let what = if self.is_body() { "body" } else { "model" };
@@ -41,8 +48,10 @@ impl GraphReader<'_, '_> {
                 waits_for[index] += 1;
             }
         }
-        let mut ready: BinaryHeap<Reverse<usize>> =
-            (0..self.layers.len()).filter(|&i| self.layers[i].reached && waits_for[i] == 0).map(Reverse).collect();
+        let mut ready: BinaryHeap<Reverse<usize>> = (0..self.layers.len())
+            .filter(|&i| self.layers[i].reached && waits_for[i] == 0)
+            .map(Reverse)
+            .collect();
         let mut order = Vec::new();
         while let Some(Reverse(index)) = ready.pop() {
             order.push(index);
@@ -53,8 +62,9 @@ impl GraphReader<'_, '_> {
                 }
             }
         }
-        let stuck: Vec<usize> =
-            (0..self.layers.len()).filter(|&i| self.layers[i].reached && waits_for[i] > 0).collect();
+        let stuck: Vec<usize> = (0..self.layers.len())
+            .filter(|&i| self.layers[i].reached && waits_for[i] > 0)
+            .collect();
         if let Some(&first) = stuck.first() {
             self.cycle(first, &waits_for);
         }
@@ -82,15 +92,21 @@ impl GraphReader<'_, '_> {
             path.push(previous);
         }
         path.reverse();
-        let names: Vec<String> = path.iter().take(MOST_NAMED).map(|&layer| self.label(layer)).collect();
-        let more = if path.len() > MOST_NAMED { format!(" ... ({} layers)", path.len()) } else { String::new() };
+        let names: Vec<String> =
+            path.iter().take(MOST_NAMED).map(|&layer| self.label(layer)).collect();
+        let more = if path.len() > MOST_NAMED {
+            format!(" ... ({} layers)", path.len())
+        } else {
+            String::new()
+        };
         let found = format!("a cycle: {}{more} -> back to the first", names.join(" -> "));
         self.error(
             path[0],
             self.document.origin(self.layers[path[0]].element),
             found,
             "a graph without cycles",
-            "feed what a cell computes back between calls: as a Result, and as the Parameter that starts the next call",
+            "feed what a cell computes back between calls: as a Result, and as the Parameter that \
+             starts the next call",
         );
     }
 }

@@ -4,7 +4,10 @@
 use super::attributes::Data;
 use super::layers::GraphReader;
 use super::operations::{ANY_INTEGER, OutputTypes, Ports, ReadOperation, Then};
-use crate::model::{Activation, Blocks, BroadcastMode, ElementType, Elementwise, GatherNd, Normalization, Op, PadMode};
+use crate::model::{
+    Activation, Blocks, BroadcastMode, ElementType, Elementwise, GatherNd, Normalization, Op,
+    PadMode,
+};
 
 /// An operation without attributes.
 pub(super) fn plain(op: Op) -> Option<ReadOperation> {
@@ -31,17 +34,31 @@ pub(super) fn clamp(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
     let (min, max) = (reader.number(data, "min"), reader.number(data, "max"));
     let (min, max) = (min?, max?);
     // NaN is refused
-    if !matches!(min.partial_cmp(&max), Some(std::cmp::Ordering::Less | std::cmp::Ordering::Equal)) {
+    if !matches!(min.partial_cmp(&max), Some(std::cmp::Ordering::Less | std::cmp::Ordering::Equal))
+    {
         let found = format!("min={min} and max={max}");
-        let origin = data.origin_of(reader.document, "min").unwrap_or_else(|| reader.origin(data.index));
-        reader.error(data.index, origin, found, "a min that is not larger than max", "correct the bounds");
+        let origin =
+            data.origin_of(reader.document, "min").unwrap_or_else(|| reader.origin(data.index));
+        reader.error(
+            data.index,
+            origin,
+            found,
+            "a min that is not larger than max",
+            "correct the bounds",
+        );
         return None;
     }
-    Some(ReadOperation::new(Op::Elementwise(Elementwise::Clamp { min: min as f32, max: max as f32 })))
+    Some(ReadOperation::new(Op::Elementwise(Elementwise::Clamp {
+        min: min as f32,
+        max: max as f32,
+    })))
 }
 
 /// The number of levels.
-pub(super) fn fake_quantize(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+pub(super) fn fake_quantize(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+) -> Option<ReadOperation> {
     let broadcast = reader.auto_broadcast(data);
     // f32 represents all integers up to this number
     let levels = reader.whole(data, "levels", None, 2..=1 << 24);
@@ -53,8 +70,15 @@ pub(super) fn fake_quantize(reader: &mut GraphReader<'_, '_>, data: &mut Data) -
 pub(super) fn elu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let alpha = reader.number(data, "alpha")? as f32;
     if !alpha.is_finite() {
-        let origin = data.origin_of(reader.document, "alpha").unwrap_or_else(|| reader.origin(data.index));
-        reader.error(data.index, origin, format!("alpha={alpha}"), "a finite number", "correct the number");
+        let origin =
+            data.origin_of(reader.document, "alpha").unwrap_or_else(|| reader.origin(data.index));
+        reader.error(
+            data.index,
+            origin,
+            format!("alpha={alpha}"),
+            "a finite number",
+            "correct the number",
+        );
         return None;
     }
     Some(ReadOperation::new(Op::Elementwise(Elementwise::Activation(Activation::Elu { alpha }))))
@@ -80,7 +104,11 @@ pub(super) fn pad(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<R
 }
 
 /// The axis.
-pub(super) fn softmax(reader: &mut GraphReader<'_, '_>, data: &mut Data, log: bool) -> Option<ReadOperation> {
+pub(super) fn softmax(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+    log: bool,
+) -> Option<ReadOperation> {
     // only the first definition lacks negative axes
     let range = if log || data.set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
     Some(ReadOperation::new(Op::Softmax { axis: reader.whole(data, "axis", Some(1), range)?, log }))
@@ -90,7 +118,11 @@ pub(super) fn softmax(reader: &mut GraphReader<'_, '_>, data: &mut Data, log: bo
 pub(super) fn gelu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let modes = [("erf", false), ("tanh", true)];
     let by_tanh = reader.word(data, "approximation_mode", "erf", &modes)?;
-    Some(ReadOperation::new(Op::Elementwise(if by_tanh { Elementwise::GeluTanh } else { Elementwise::Gelu })))
+    Some(ReadOperation::new(Op::Elementwise(if by_tanh {
+        Elementwise::GeluTanh
+    } else {
+        Elementwise::Gelu
+    })))
 }
 
 /// Mean and variance: the axes of the first definition, and epsilon.
@@ -109,7 +141,10 @@ pub(super) fn mvn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<R
 }
 
 /// Epsilon and its use: added, or a lower bound.
-pub(super) fn normalize_l2(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+pub(super) fn normalize_l2(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+) -> Option<ReadOperation> {
     let eps = reader.epsilon(data, "eps");
     let adds = reader.word(data, "eps_mode", "add", &[("add", true), ("max", false)]);
     Some(ReadOperation::new(Op::Normalize(Normalization::Length { eps: eps?, adds: adds? })))
@@ -118,11 +153,17 @@ pub(super) fn normalize_l2(reader: &mut GraphReader<'_, '_>, data: &mut Data) ->
 /// The bias added to the squares.
 pub(super) fn grn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let eps = reader.epsilon(data, "bias")?;
-    Some(ReadOperation::new(Op::Normalize(Normalization::Length { eps, adds: true })).then(Then::OfChannels))
+    Some(
+        ReadOperation::new(Op::Normalize(Normalization::Length { eps, adds: true }))
+            .then(Then::OfChannels),
+    )
 }
 
 /// Neighbours along an axis.
-pub(super) fn local_response(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+pub(super) fn local_response(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+) -> Option<ReadOperation> {
     let divide = ReadOperation::new(Op::Elementwise(Elementwise::Divide));
     Some(divide.then(Then::Neighbours(reader.neighbours(data)?)))
 }
@@ -134,14 +175,20 @@ pub(super) fn eye(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<R
 }
 
 /// Epsilon; the first definition has its data behind scale and shift.
-pub(super) fn batch_norm(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+pub(super) fn batch_norm(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+) -> Option<ReadOperation> {
     let eps = reader.epsilon(data, "epsilon")?;
     let then = if data.set < 5 { Then::DataFirst } else { Then::Nothing };
     Some(ReadOperation::new(Op::Normalize(Normalization::Batch { eps })).then(then))
 }
 
 /// Groups and epsilon.
-pub(super) fn group_norm(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+pub(super) fn group_norm(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+) -> Option<ReadOperation> {
     let groups = reader.whole(data, "num_groups", None, 1..=i64::MAX);
     let eps = reader.epsilon(data, "epsilon")?;
     let groups = usize::try_from(groups?).ok()?;
@@ -161,18 +208,29 @@ pub(super) fn round(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
 }
 
 /// The axis.
-pub(super) fn gather_elements(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
-    Some(ReadOperation::new(Op::GatherElements { axis: reader.whole(data, "axis", None, ANY_INTEGER)? }))
+pub(super) fn gather_elements(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+) -> Option<ReadOperation> {
+    Some(ReadOperation::new(Op::GatherElements {
+        axis: reader.whole(data, "axis", None, ANY_INTEGER)?,
+    }))
 }
 
 /// Batch dimensions.
-pub(super) fn gather_nd(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+pub(super) fn gather_nd(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+) -> Option<ReadOperation> {
     let batch_dims = reader.whole(data, "batch_dims", Some(0), ANY_INTEGER)?;
     Some(ReadOperation::new(Op::GatherNd(GatherNd { batch_dims, flattens_batch: data.set < 8 })))
 }
 
 /// Whether later places are masked.
-pub(super) fn attention(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+pub(super) fn attention(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+) -> Option<ReadOperation> {
     let causal = reader.boolean(data, "causal", Some(false))?;
     Some(ReadOperation::new(Op::Attention { causal }))
 }
@@ -191,12 +249,16 @@ pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
     // equal elements keep their order in any case
     reader.boolean(data, "stable", Some(false))?;
     let (axis, largest, sorted_by_place) = (axis?, largest?, sorted_by_place?);
-    Some(ReadOperation::new(Op::TopK { axis, largest, last: false, sorted_by_place }).ports(Ports::Exactly(2)))
+    Some(
+        ReadOperation::new(Op::TopK { axis, largest, last: false, sorted_by_place })
+            .ports(Ports::Exactly(2)),
+    )
 }
 
 /// Direction, and whether a sum excludes its own element.
 pub(super) fn cum_sum(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
-    let [exclusive, reverse] = ["exclusive", "reverse"].map(|name| reader.boolean(data, name, Some(false)));
+    let [exclusive, reverse] =
+        ["exclusive", "reverse"].map(|name| reader.boolean(data, name, Some(false)));
     Some(ReadOperation::new(Op::RunningSum { exclusive: exclusive?, reverse: reverse? }))
 }
 
@@ -226,7 +288,9 @@ pub(super) fn split(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
 
 /// True if a size of 0 keeps the input's size.
 pub(super) fn reshape(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
-    Some(ReadOperation::new(Op::Reshape { zero_keeps: reader.boolean(data, "special_zero", None)? }))
+    Some(ReadOperation::new(Op::Reshape {
+        zero_keeps: reader.boolean(data, "special_zero", None)?,
+    }))
 }
 
 /// True if Squeeze keeps an axis with a size other than 1.
@@ -239,12 +303,16 @@ pub(super) fn squeeze(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Opti
 
 /// Batch dimensions.
 pub(super) fn gather(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
-    let batch_dims = if data.set >= 7 { reader.whole(data, "batch_dims", Some(0), ANY_INTEGER)? } else { 0 };
+    let batch_dims =
+        if data.set >= 7 { reader.whole(data, "batch_dims", Some(0), ANY_INTEGER)? } else { 0 };
     Some(ReadOperation::new(Op::Gather { batch_dims }))
 }
 
 /// The masks.
-pub(super) fn strided_slice(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+pub(super) fn strided_slice(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+) -> Option<ReadOperation> {
     let begin_mask = reader.mask(data, "begin_mask", true);
     let end_mask = reader.mask(data, "end_mask", true);
     let [new_axis_mask, shrink_axis_mask, ellipsis_mask] =
@@ -259,14 +327,21 @@ pub(super) fn strided_slice(reader: &mut GraphReader<'_, '_>, data: &mut Data) -
 }
 
 /// The axes of batch and steps.
-pub(super) fn reverse_sequence(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+pub(super) fn reverse_sequence(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+) -> Option<ReadOperation> {
     let batch_axis = reader.whole(data, "batch_axis", Some(0), ANY_INTEGER);
     let seq_axis = reader.whole(data, "seq_axis", Some(1), ANY_INTEGER);
     Some(ReadOperation::new(Op::ReverseSequence { batch_axis: batch_axis?, seq_axis: seq_axis? }))
 }
 
 /// Scattered updates and how they combine with the data: `ScatterElementsUpdate` if `by_elements`.
-pub(super) fn scatter(reader: &mut GraphReader<'_, '_>, data: &mut Data, by_elements: bool) -> Option<ReadOperation> {
+pub(super) fn scatter(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+    by_elements: bool,
+) -> Option<ReadOperation> {
     let combine = match data.set {
         // these sets define a reduction
         12.. => {
@@ -284,9 +359,16 @@ pub(super) fn scatter(reader: &mut GraphReader<'_, '_>, data: &mut Data, by_elem
     if !by_elements {
         Some(ReadOperation::new(Op::ScatterNd { combine }))
     } else {
-        if data.set >= 12 && !reader.boolean(data, "use_init_val", Some(true))? && combine.is_some() {
+        if data.set >= 12 && !reader.boolean(data, "use_init_val", Some(true))? && combine.is_some()
+        {
             let found = "a reduction without the initial values";
-            reader.error(data.index, reader.origin(data.index), found, "use_init_val=true", "scatter to a constant");
+            reader.error(
+                data.index,
+                reader.origin(data.index),
+                found,
+                "use_init_val=true",
+                "scatter to a constant",
+            );
             return None;
         }
         Some(ReadOperation::new(Op::ScatterElements { combine }))
@@ -294,7 +376,11 @@ pub(super) fn scatter(reader: &mut GraphReader<'_, '_>, data: &mut Data, by_elem
 }
 
 /// Block size and order.
-pub(super) fn blocks(reader: &mut GraphReader<'_, '_>, data: &mut Data, to_space: bool) -> Option<ReadOperation> {
+pub(super) fn blocks(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+    to_space: bool,
+) -> Option<ReadOperation> {
     let size = reader.whole(data, "block_size", Some(1), 1..=i64::MAX)?;
     let modes = [("blocks_first", false), ("depth_first", true)];
     reader.required(data, "mode", "blocks_first, depth_first")?;
@@ -304,7 +390,10 @@ pub(super) fn blocks(reader: &mut GraphReader<'_, '_>, data: &mut Data, to_space
 }
 
 /// The rule for shapes.
-pub(super) fn broadcast(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+pub(super) fn broadcast(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+) -> Option<ReadOperation> {
     let explicit = ("explicit", BroadcastMode::Explicit);
     let numpy = ("numpy", BroadcastMode::Numpy);
     let mode = match data.set {

@@ -74,11 +74,15 @@ impl GraphReader<'_, '_> {
             Reading::Parameter => {
                 let (element, shape) = self.parameter(data)?;
                 let shape = Some(("shape", shape));
-                ReadOperation { shape, ..ReadOperation::new(Op::Parameter).of(OutputTypes::Is(element)) }
+                ReadOperation {
+                    shape,
+                    ..ReadOperation::new(Op::Parameter).of(OutputTypes::Is(element))
+                }
             }
             Reading::Const => {
                 let tensor = self.constant(data)?;
-                let shape = Some(("shape", tensor.shape().iter().map(|&d| Dim::Fixed(d)).collect()));
+                let shape =
+                    Some(("shape", tensor.shape().iter().map(|&d| Dim::Fixed(d)).collect()));
                 let element = OutputTypes::Is(tensor.element());
                 ReadOperation { shape, ..ReadOperation::new(Op::Constant(tensor)).of(element) }
             }
@@ -86,14 +90,18 @@ impl GraphReader<'_, '_> {
             Reading::Cell(family) => {
                 let (cell, _, ledger) = self.cell(data)?;
                 let outputs = if family == Family::Lstm { 2 } else { 1 };
-                ReadOperation { ledger, ..ReadOperation::new(Op::Cell(cell)).ports(Ports::Exactly(outputs)) }
+                ReadOperation {
+                    ledger,
+                    ..ReadOperation::new(Op::Cell(cell)).ports(Ports::Exactly(outputs))
+                }
             }
             Reading::Sequence(family) => {
                 let (cell, direction, ledger) = self.cell(data)?;
                 let outputs = if family == Family::Lstm { 3 } else { 2 };
                 ReadOperation {
                     ledger,
-                    ..ReadOperation::new(Op::Sequence(cell, direction)).ports(Ports::Exactly(outputs))
+                    ..ReadOperation::new(Op::Sequence(cell, direction))
+                        .ports(Ports::Exactly(outputs))
                 }
             }
             Reading::Elementwise(elementwise) => {
@@ -142,7 +150,11 @@ impl Supported {
         let mut defined = self.sets.iter().filter_map(|set| set_number(set)).peekable();
         // what OpenVINO keeps to itself is in no numbered set, and has one definition whichever is
         // named
-        if defined.peek().is_none() { Some(0) } else { defined.filter(|&first| first <= number).max() }
+        if defined.peek().is_none() {
+            Some(0)
+        } else {
+            defined.filter(|&first| first <= number).max()
+        }
     }
 
     /// The definition that holds where a layer names no operation set.
@@ -160,7 +172,12 @@ pub(super) fn names() -> String {
     SUPPORTED.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
 
-const fn row(name: &'static str, sets: &'static [&'static str], reading: Reading, what: &'static str) -> Supported {
+const fn row(
+    name: &'static str,
+    sets: &'static [&'static str],
+    reading: Reading,
+    what: &'static str,
+) -> Supported {
     Supported { name, sets, what, reading }
 }
 
@@ -178,7 +195,12 @@ pub const SUPPORTED: &[Supported] = {
     const INTERNAL: &[&str] = &["ie_internal_opset"];
     &[
         row("Parameter", ONE, K::Parameter, "an input; --batch and --shape fix open sizes"),
-        row("Const", ONE, K::Const, "f32, f16, bf16, f64; integers of 4 (packed), 8, 16, 32 and 64 bits; boolean"),
+        row(
+            "Const",
+            ONE,
+            K::Const,
+            "f32, f16, bf16, f64; integers of 4 (packed), 8, 16, 32 and 64 bits; boolean",
+        ),
         row("Result", ONE, K::Result, "an output"),
         row("RNNCell", ONE, K::Cell(Family::Rnn), "one step; any activation; clip"),
         row(
@@ -193,10 +215,30 @@ pub const SUPPORTED: &[Supported] = {
             K::Cell(Family::Lstm),
             "one step; opset1: weights_format, input_forget, peepholes, B optional",
         ),
-        row("AUGRUCell", INTERNAL, K::Cell(Family::Augru), "one step; sigmoid and tanh only; no clip"),
-        row("RNNSequence", FIVE, K::Sequence(Family::Rnn), "forward, reverse, bidirectional; sequence lengths"),
-        row("GRUSequence", FIVE, K::Sequence(Family::Gru), "forward, reverse, bidirectional; sequence lengths"),
-        row("LSTMSequence", FIVE, K::Sequence(Family::Lstm), "forward, reverse, bidirectional; sequence lengths"),
+        row(
+            "AUGRUCell",
+            INTERNAL,
+            K::Cell(Family::Augru),
+            "one step; sigmoid and tanh only; no clip",
+        ),
+        row(
+            "RNNSequence",
+            FIVE,
+            K::Sequence(Family::Rnn),
+            "forward, reverse, bidirectional; sequence lengths",
+        ),
+        row(
+            "GRUSequence",
+            FIVE,
+            K::Sequence(Family::Gru),
+            "forward, reverse, bidirectional; sequence lengths",
+        ),
+        row(
+            "LSTMSequence",
+            FIVE,
+            K::Sequence(Family::Lstm),
+            "forward, reverse, bidirectional; sequence lengths",
+        ),
         row(
             "AUGRUSequence",
             INTERNAL,
@@ -209,7 +251,12 @@ pub const SUPPORTED: &[Supported] = {
             K::TensorIterator,
             "slices in both directions, back edges; all operations in the body",
         ),
-        row("Loop", FIVE, K::Loop, "a constant trip count, or a condition that ends at a constant iteration"),
+        row(
+            "Loop",
+            FIVE,
+            K::Loop,
+            "a constant trip count, or a condition that ends at a constant iteration",
+        ),
         row("If", &["opset8"], K::If, "a step computes the chosen branch, or both if small"),
         row(
             "ReadValue",
@@ -217,8 +264,18 @@ pub const SUPPORTED: &[Supported] = {
             K::By(|reader, data| reader.read_value(data)),
             "a variable; its initial value must be constant",
         ),
-        row("Assign", &["opset3", "opset6"], K::Assign, "the value of the variable in the next call"),
-        row("MatMul", ONE, K::By(readers::matmul), "any number of dimensions; either side can be transposed"),
+        row(
+            "Assign",
+            &["opset3", "opset6"],
+            K::Assign,
+            "the value of the variable in the next call",
+        ),
+        row(
+            "MatMul",
+            ONE,
+            K::By(readers::matmul),
+            "any number of dimensions; either side can be transposed",
+        ),
         row(
             "Convolution",
             ONE,
@@ -273,8 +330,18 @@ pub const SUPPORTED: &[Supported] = {
         row("Tanh", ONE, K::Elementwise(E::Activation(Activation::Tanh)), "elementwise"),
         row("HardSigmoid", ONE, K::Elementwise(E::HardSigmoid), "constant alpha and beta"),
         row("Elu", ONE, K::By(readers::elu), "elementwise"),
-        row("SoftPlus", &["opset4"], K::Elementwise(E::Activation(Activation::Softplus)), "elementwise"),
-        row("SoftSign", &["opset9"], K::Elementwise(E::Activation(Activation::Softsign)), "elementwise"),
+        row(
+            "SoftPlus",
+            &["opset4"],
+            K::Elementwise(E::Activation(Activation::Softplus)),
+            "elementwise",
+        ),
+        row(
+            "SoftSign",
+            &["opset9"],
+            K::Elementwise(E::Activation(Activation::Softsign)),
+            "elementwise",
+        ),
         row("PReLU", ONE, K::Elementwise(E::PRelu), "any slope; NumPy broadcasting"),
         row("Clamp", ONE, K::By(readers::clamp), "elementwise"),
         row("Exp", ONE, K::Elementwise(E::Exp), "elementwise"),
@@ -287,7 +354,12 @@ pub const SUPPORTED: &[Supported] = {
             K::By(|reader, data| readers::softmax(reader, data, false)),
             "along any axis",
         ),
-        row("LogSoftmax", FIVE, K::By(|reader, data| readers::softmax(reader, data, true)), "along any axis"),
+        row(
+            "LogSoftmax",
+            FIVE,
+            K::By(|reader, data| readers::softmax(reader, data, true)),
+            "along any axis",
+        ),
         row("HSwish", &["opset4"], K::Elementwise(E::HardSwish), "elementwise"),
         row(
             "HSigmoid",
@@ -299,11 +371,21 @@ pub const SUPPORTED: &[Supported] = {
         row(
             "Swish",
             &["opset4"],
-            K::By(|_, _| Some(ReadOperation::new(Op::Elementwise(E::Swish { scaled: false })).then(Then::Scaled))),
+            K::By(|_, _| {
+                Some(
+                    ReadOperation::new(Op::Elementwise(E::Swish { scaled: false }))
+                        .then(Then::Scaled),
+                )
+            }),
             "beta may be computed",
         ),
         row("Selu", ONE, K::Elementwise(E::Selu), "constant alpha and lambda"),
-        row("Gelu", &["opset2", "opset7"], K::By(readers::gelu), "exact, or approximation_mode tanh"),
+        row(
+            "Gelu",
+            &["opset2", "opset7"],
+            K::By(readers::gelu),
+            "exact, or approximation_mode tanh",
+        ),
         row("Erf", ONE, K::Elementwise(E::Activation(Activation::Erf)), "elementwise"),
         row("Sin", ONE, K::Elementwise(E::Activation(Activation::Sin)), "elementwise; up to 6.5e6"),
         row("Cos", ONE, K::Elementwise(E::Activation(Activation::Cos)), "elementwise; up to 6.5e6"),
@@ -316,12 +398,18 @@ pub const SUPPORTED: &[Supported] = {
         row("Asinh", &["opset4"], K::Elementwise(E::Asinh), "elementwise"),
         row("Acosh", &["opset4"], K::Elementwise(E::Acosh), "elementwise"),
         row("Atanh", &["opset4"], K::Elementwise(E::Atanh), "elementwise"),
-        row("Sqrt", ONE, K::Elementwise(E::Activation(Activation::Sqrt)), "elementwise; correctly rounded"),
+        row(
+            "Sqrt",
+            ONE,
+            K::Elementwise(E::Activation(Activation::Sqrt)),
+            "elementwise; correctly rounded",
+        ),
         row(
             "Power",
             ONE,
             K::Broadcasting(E::Power),
-            "a constant exponent up to 64 in steps of a half by multiplication and roots; else exp(y log(x))",
+            "a constant exponent up to 64 in steps of a half by multiplication and roots; else \
+             exp(y log(x))",
         ),
         row("ReduceSum", ONE, K::Reduce(R::Sum), "constant axes"),
         row("ReduceMean", ONE, K::Reduce(R::Mean), "constant axes"),
@@ -341,9 +429,19 @@ pub const SUPPORTED: &[Supported] = {
             K::By(readers::local_response),
             "over the channels of two to four dimensions, or over axes behind them",
         ),
-        row("BatchNormInference", &["opset1", "opset5"], K::By(readers::batch_norm), "along axis 1"),
+        row(
+            "BatchNormInference",
+            &["opset1", "opset5"],
+            K::By(readers::batch_norm),
+            "along axis 1",
+        ),
         row("GroupNormalization", &["opset12"], K::By(readers::group_norm), "along axis 1"),
-        row("Convert", ONE, K::By(readers::convert), "all floating-point types are computed in f32"),
+        row(
+            "Convert",
+            ONE,
+            K::By(readers::convert),
+            "all floating-point types are computed in f32",
+        ),
         row(
             "ConvertLike",
             ONE,
@@ -357,7 +455,12 @@ pub const SUPPORTED: &[Supported] = {
             K::By(readers::attention),
             "causal; a mask of booleans, or one that is added; any scale",
         ),
-        row("DFT", &["opset7"], K::By(|_, _| dft(false, false)), "constant lengths, as products of matrices"),
+        row(
+            "DFT",
+            &["opset7"],
+            K::By(|_, _| dft(false, false)),
+            "constant lengths, as products of matrices",
+        ),
         row("IDFT", &["opset7"], K::By(|_, _| dft(true, false)), "like DFT"),
         row("RDFT", &["opset9"], K::By(|_, _| dft(false, true)), "like DFT"),
         row("IRDFT", &["opset9"], K::By(|_, _| dft(true, true)), "like DFT"),
@@ -379,11 +482,31 @@ pub const SUPPORTED: &[Supported] = {
             K::By(readers::gather),
             "constant axis; run-time indices are clamped",
         ),
-        row("GatherElements", &["opset6"], K::By(readers::gather_elements), "any indices, as Gather"),
-        row("GatherND", &["opset5", "opset8"], K::By(readers::gather_nd), "any indices, as Gather; batch_dims"),
-        row("Slice", &["opset8"], K::By(|_, _| plain(Op::Slice)), "constant bounds; or from 0 to a computed stop"),
+        row(
+            "GatherElements",
+            &["opset6"],
+            K::By(readers::gather_elements),
+            "any indices, as Gather",
+        ),
+        row(
+            "GatherND",
+            &["opset5", "opset8"],
+            K::By(readers::gather_nd),
+            "any indices, as Gather; batch_dims",
+        ),
+        row(
+            "Slice",
+            &["opset8"],
+            K::By(|_, _| plain(Op::Slice)),
+            "constant bounds; or from 0 to a computed stop",
+        ),
         row("StridedSlice", ONE, K::By(readers::strided_slice), "constant bounds; all masks"),
-        row("ReverseSequence", ONE, K::By(readers::reverse_sequence), "any lengths; run-time lengths are clamped"),
+        row(
+            "ReverseSequence",
+            ONE,
+            K::By(readers::reverse_sequence),
+            "any lengths; run-time lengths are clamped",
+        ),
         row(
             "ScatterUpdate",
             &["opset3"],
@@ -402,8 +525,18 @@ pub const SUPPORTED: &[Supported] = {
             K::By(|reader, data| readers::scatter(reader, data, true)),
             "up to 64 run-time indices; every reduction but mean; initial values count",
         ),
-        row("DepthToSpace", ONE, K::By(|reader, data| readers::blocks(reader, data, true)), "both modes"),
-        row("SpaceToDepth", ONE, K::By(|reader, data| readers::blocks(reader, data, false)), "both modes"),
+        row(
+            "DepthToSpace",
+            ONE,
+            K::By(|reader, data| readers::blocks(reader, data, true)),
+            "both modes",
+        ),
+        row(
+            "SpaceToDepth",
+            ONE,
+            K::By(|reader, data| readers::blocks(reader, data, false)),
+            "both modes",
+        ),
         row(
             "Broadcast",
             &["opset1", "opset3"],

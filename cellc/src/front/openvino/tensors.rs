@@ -15,7 +15,13 @@ impl GraphReader<'_, '_> {
         let given = self.required(data, "shape", VALID)?;
         let shape = parse_shape(given.text);
         if shape.is_none() {
-            self.error(data.index, given.origin, format!("shape={}", quoted(given.text)), VALID, "correct the shape");
+            self.error(
+                data.index,
+                given.origin,
+                format!("shape={}", quoted(given.text)),
+                VALID,
+                "correct the shape",
+            );
         }
         Some((element?, shape?))
     }
@@ -42,12 +48,24 @@ impl GraphReader<'_, '_> {
             (element?, shape?, offset?, size?);
         let count = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
         let Some(need) = count.and_then(|count| element.bytes(count)) else {
-            let found = format!("shape {shape:?} of {} has more elements than can be addressed", element.name());
-            self.error(data.index, shape_origin, found, "a shape whose elements fit into the .bin file", SAVE_AGAIN);
+            let found = format!(
+                "shape {shape:?} of {} has more elements than can be addressed",
+                element.name()
+            );
+            self.error(
+                data.index,
+                shape_origin,
+                found,
+                "a shape whose elements fit into the .bin file",
+                SAVE_AGAIN,
+            );
             return None;
         };
         if size < need as u64 {
-            let found = format!("size is {size} bytes, but shape {shape:?} of {} needs {need}", element.name());
+            let found = format!(
+                "size is {size} bytes, but shape {shape:?} of {} needs {need}",
+                element.name()
+            );
             self.error(data.index, size_origin, found, format!("{need} or more"), SAVE_AGAIN);
             return None;
         }
@@ -61,13 +79,17 @@ impl GraphReader<'_, '_> {
             }
         };
         let end = offset.checked_add(size);
-        let tensor = end
-            .filter(|&end| end <= bytes.len() as u64)
-            .and_then(|end| Tensor::new(shape, element, bytes.clone(), offset as usize..end as usize));
+        let tensor = end.filter(|&end| end <= bytes.len() as u64).and_then(|end| {
+            Tensor::new(shape, element, bytes.clone(), offset as usize..end as usize)
+        });
         if tensor.is_none() {
-            let end = end.map_or_else(|| "past every file".to_owned(), |end| format!("to byte {end}"));
-            let found =
-                format!("offset {offset} and size {size} reach {end}, but {} has {} bytes", quoted(&file), bytes.len());
+            let end =
+                end.map_or_else(|| "past every file".to_owned(), |end| format!("to byte {end}"));
+            let found = format!(
+                "offset {offset} and size {size} reach {end}, but {} has {} bytes",
+                quoted(&file),
+                bytes.len()
+            );
             let diagnostic = Diagnostic::error(offset_origin.clone(), found)
                 .valid("a range inside the .bin file")
                 .help("check that the .bin file belongs to this model and was written to its end");

@@ -46,7 +46,11 @@ pub(super) fn parse_integer(text: &str) -> Option<u64> {
 pub(super) fn parse_signed(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.strip_prefix('-').unwrap_or(text);
-    if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
+    if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
+        text.parse().ok()
+    } else {
+        None
+    }
 }
 
 /// `7`, `?` or `-1`, `1..8`, `1..`, `..8`.
@@ -86,7 +90,9 @@ pub(super) fn split_names(text: &str) -> Vec<String> {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
-            '\\' if chars.peek() == Some(&',') => names.last_mut().unwrap_or(&mut String::new()).extend(chars.next()),
+            '\\' if chars.peek() == Some(&',') => {
+                names.last_mut().unwrap_or(&mut String::new()).extend(chars.next())
+            }
             ',' => names.push(String::new()),
             c => names.last_mut().unwrap_or(&mut String::new()).push(c),
         }

@@ -64,28 +64,37 @@ impl BinFile {
     fn load(&mut self, origin: &Origin) -> Result<NamedBytes, Diagnostic> {
         let option = self.wording.of(Setting::Weights);
         match std::mem::replace(&mut self.place, BinLocation::Nowhere) {
-            BinLocation::Given(path) => from_file(&path, origin, format!("{option} names a file that can be read")),
+            BinLocation::Given(path) => {
+                from_file(&path, origin, format!("{option} names a file that can be read"))
+            }
             BinLocation::Beside(path) => {
-                let help = format!("put the .bin file next to the .xml file, or name it with {option}");
+                let help =
+                    format!("put the .bin file next to the .xml file, or name it with {option}");
                 from_file(&path, origin, help)
             }
             BinLocation::Memory(name, bytes) => Ok(NamedBytes { name, bytes: Arc::new(bytes) }),
             BinLocation::NotPiped => {
-                let found = "a constant, but the model came through a pipe without its file of weights";
+                let found =
+                    "a constant, but the model came through a pipe without its file of weights";
                 Err(Diagnostic::error(origin.clone(), found)
                     .valid("the .bin file that was saved with the model")
                     .help(format!("name the file: {option} FILE.bin")))
             }
-            BinLocation::Nowhere => Err(Diagnostic::error(origin.clone(), "a constant, but no weights were given")
-                .valid("the contents of the .bin file that was saved with the model")
-                .help("give the .bin file too")),
+            BinLocation::Nowhere => {
+                Err(Diagnostic::error(origin.clone(), "a constant, but no weights were given")
+                    .valid("the contents of the .bin file that was saved with the model")
+                    .help("give the .bin file too"))
+            }
         }
     }
 
     /// True if the user named weights and the model has no constant.
     pub(super) fn given_in_vain(&self) -> bool {
         self.loaded.is_none()
-            && !matches!(self.place, BinLocation::Beside(_) | BinLocation::NotPiped | BinLocation::Nowhere)
+            && !matches!(
+                self.place,
+                BinLocation::Beside(_) | BinLocation::NotPiped | BinLocation::Nowhere
+            )
     }
 
     /// The file as an input of the model, if it was read.

@@ -4,8 +4,8 @@ use super::attributes::Data;
 use super::layers::GraphReader;
 use super::operations::{Neighbours, Ports, ReadOperation, Then};
 use crate::model::{
-    Activation, Convolution, ElementType, Elementwise, Groups, Op, OutputSizes, Padding, Pool, PoolKind, Rounding,
-    Tensor, ValueId, Window,
+    Activation, Convolution, ElementType, Elementwise, Groups, Op, OutputSizes, Padding, Pool,
+    PoolKind, Rounding, Tensor, ValueId, Window,
 };
 
 impl GraphReader<'_, '_> {
@@ -43,10 +43,16 @@ impl GraphReader<'_, '_> {
         Some(Window { strides, dilations, padding })
     }
 
-    pub(super) fn convolution(&mut self, data: &mut Data, grouped: bool, transposed: bool) -> Option<ReadOperation> {
+    pub(super) fn convolution(
+        &mut self,
+        data: &mut Data,
+        grouped: bool,
+        transposed: bool,
+    ) -> Option<ReadOperation> {
         let window = self.window(data, Some(true));
         let groups = if grouped { Groups::InWeights } else { Groups::Count(1) };
-        let output_padding = if transposed { self.sizes(data, "output_padding", false) } else { Some(Vec::new()) };
+        let output_padding =
+            if transposed { self.sizes(data, "output_padding", false) } else { Some(Vec::new()) };
         let (mut window, output_padding) = (window?, output_padding?);
         let shaped = transposed && self.port_ids(data.index, "input").len() > 2;
         // pads follow from the shape of the output; without this input there are none
@@ -54,13 +60,23 @@ impl GraphReader<'_, '_> {
             window.padding = Padding::Valid;
         }
         let output_sizes = if shaped { OutputSizes::Input } else { OutputSizes::Follow };
-        let op = Op::Convolution(Box::new(Convolution { window, groups, transposed, output_padding, output_sizes }));
+        let op = Op::Convolution(Box::new(Convolution {
+            window,
+            groups,
+            transposed,
+            output_padding,
+            output_sizes,
+        }));
         Some(ReadOperation::new(op))
     }
 
     /// The rounding of the number of windows, as defined by the layer's operation set.
     fn rounding(&mut self, data: &mut Data) -> Option<Rounding> {
-        let words = [("floor", Rounding::Floor), ("ceil", Rounding::Ceil), ("ceil_torch", Rounding::CeilInside)];
+        let words = [
+            ("floor", Rounding::Floor),
+            ("ceil", Rounding::Ceil),
+            ("ceil_torch", Rounding::CeilInside),
+        ];
         let known = if data.set >= 14 { 3 } else { 2 };
         self.word(data, "rounding_type", "floor", &words[..known])
     }
@@ -78,7 +94,12 @@ impl GraphReader<'_, '_> {
             self.whole(data, "axis", Some(0), i64::MIN..=i64::MAX)?;
         }
         let (window, kernel, rounding) = (window?, kernel?, rounding?);
-        let read = ReadOperation::new(Op::Pool(Box::new(Pool { kind: PoolKind::Max, kernel, window, rounding })));
+        let read = ReadOperation::new(Op::Pool(Box::new(Pool {
+            kind: PoolKind::Max,
+            kernel,
+            window,
+            rounding,
+        })));
         Some(match indices {
             Some(element) => read.ports(Ports::Exactly(2)).then(Then::Indices(element)),
             None => read,
@@ -98,36 +119,55 @@ impl GraphReader<'_, '_> {
     pub(super) fn neighbours(&mut self, data: &mut Data) -> Option<Neighbours> {
         let [alpha, beta, bias] = ["alpha", "beta", "bias"].map(|name| self.number(data, name));
         let size = self.whole(data, "size", None, 1..=1 << 16);
-        let (alpha, beta, bias, size) = (alpha? as f32, beta? as f32, bias? as f32, usize::try_from(size?).ok()?);
+        let (alpha, beta, bias, size) =
+            (alpha? as f32, beta? as f32, bias? as f32, usize::try_from(size?).ok()?);
         Some(Neighbours { alpha, beta, bias, size })
     }
 
     /// Rewrites LRN's inputs to dividend and divisor. Neighbours beyond the ends are 0. `None`
     /// after an error.
-    pub(super) fn norm_of_neighbours(&mut self, index: usize, of: &Neighbours, inputs: &mut [ValueId]) -> Option<()> {
+    pub(super) fn norm_of_neighbours(
+        &mut self,
+        index: usize,
+        of: &Neighbours,
+        inputs: &mut [ValueId],
+    ) -> Option<()> {
         let &[x, axes] = &inputs[..] else { return Some(()) };
         let rank = self.input_rank(index);
         let known = self.known(axes);
-        let axes: Option<Vec<i64>> = known.and_then(|axes| (0..axes.len()).map(|i| axes.get_i64(i)).collect());
+        let axes: Option<Vec<i64>> =
+            known.and_then(|axes| (0..axes.len()).map(|i| axes.get_i64(i)).collect());
         let of_channels = axes.as_deref() == Some(&[1]) && matches!(rank, 2..=4);
-        let axes = axes.filter(|axes| of_channels || axes.iter().all(|&axis| axis > 1 && axis < rank as i64));
+        let axes = axes
+            .filter(|axes| of_channels || axes.iter().all(|&axis| axis > 1 && axis < rank as i64));
         let Some(axes) = axes else {
             let found = "LRN over other axes than the channels, or those behind them";
             let help = "write it as AvgPool, Power and Divide";
-            self.error(index, self.origin(index), found, "axis 1 of two to four dimensions, or axes behind it", help);
+            self.error(
+                index,
+                self.origin(index),
+                found,
+                "axis 1 of two to four dimensions, or axes behind it",
+                help,
+            );
             return None;
         };
         // the channels become the first dimension of the window
-        let windows: Vec<i64> = if of_channels { (1..rank as i64).collect() } else { (2..rank as i64).collect() };
+        let windows: Vec<i64> =
+            if of_channels { (1..rank as i64).collect() } else { (2..rank as i64).collect() };
         let pad = (of.size - 1) / 2;
         let each = |at: usize, rest: usize| {
-            windows.iter().map(|axis| if axes.contains(axis) { at } else { rest }).collect::<Vec<_>>()
+            windows
+                .iter()
+                .map(|axis| if axes.contains(axis) { at } else { rest })
+                .collect::<Vec<_>>()
         };
         let kernel = each(2 * pad + 1, 1);
         let pads: Vec<i64> = each(pad, 0).into_iter().map(|pad| pad as i64).collect();
         let padding = Padding::Explicit { begin: pads.clone(), end: pads };
         let window = Window { strides: Vec::new(), dilations: Vec::new(), padding };
-        let (elements, kind) = (kernel.iter().product::<usize>(), PoolKind::Average { count_pads: true });
+        let (elements, kind) =
+            (kernel.iter().product::<usize>(), PoolKind::Average { count_pads: true });
         let pool = Op::Pool(Box::new(Pool { kind, kernel, window, rounding: Rounding::Floor }));
         let axis = Tensor::from_i64(vec![1], &[1])?;
         let axis = self.extra(index, Op::Constant(axis), Vec::new());

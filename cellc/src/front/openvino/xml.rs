@@ -103,7 +103,11 @@ impl Document {
     }
 
     /// The child elements of the given name, in order.
-    pub(super) fn children_named<'a>(&'a self, id: ElementId, name: &'a str) -> impl Iterator<Item = ElementId> + 'a {
+    pub(super) fn children_named<'a>(
+        &'a self,
+        id: ElementId,
+        name: &'a str,
+    ) -> impl Iterator<Item = ElementId> + 'a {
         self.children(id).filter(move |&child| self.name(child) == name)
     }
 
@@ -139,7 +143,11 @@ impl Document {
     /// The position of an element's start tag.
     pub(super) fn origin(&self, id: ElementId) -> Origin {
         let tag = self.element(id).tag;
-        Origin::Text { source: self.source.clone(), start: tag.start as usize, end: tag.end as usize }
+        Origin::Text {
+            source: self.source.clone(),
+            start: tag.start as usize,
+            end: tag.end as usize,
+        }
     }
 
     /// The position of an attribute, from its name to its closing quote.
@@ -156,7 +164,10 @@ impl Document {
 
 fn not_xml(origin: Origin, found: String) -> Diagnostic {
     Diagnostic::error(origin, found)
-        .valid("a well-formed XML document whose root element is net, as OpenVINO's save_model writes it")
+        .valid(
+            "a well-formed XML document whose root element is net, as OpenVINO's save_model \
+            writes it",
+        )
         .help("check that the file was written to its end, and save the model again")
 }
 
@@ -183,7 +194,10 @@ impl NotText {
         let source = Arc::new(SourceText { name: name.to_owned(), text: self.text });
         let origin = Origin::Text { source, start: self.range.start, end: self.range.end };
         Diagnostic::error(origin, self.found)
-            .valid("UTF-8, UTF-16 with a byte order mark, or ISO-8859-1 that the XML declaration names")
+            .valid(
+                "UTF-8, UTF-16 with a byte order mark, or ISO-8859-1 that the XML declaration \
+                names",
+            )
             .help(self.help)
     }
 }
@@ -207,10 +221,15 @@ fn transcode(bytes: &[u8]) -> Result<String, NotText> {
     let bytes = &bytes[bom..];
     if let Some((name, unit)) = utf16 {
         let (units, rest) = bytes.as_chunks();
-        let text: Option<String> = char::decode_utf16(units.iter().map(|bytes| unit(*bytes))).map(Result::ok).collect();
+        let text: Option<String> =
+            char::decode_utf16(units.iter().map(|bytes| unit(*bytes))).map(Result::ok).collect();
         return text.filter(|_| rest.is_empty()).ok_or_else(|| {
             let found = format!("the file starts as {name}, but is not valid in it");
-            NotText::new("", found, "check that the file was written to its end, or save it as UTF-8")
+            NotText::new(
+                "",
+                found,
+                "check that the file was written to its end, or save it as UTF-8",
+            )
         });
     }
     // a byte order mark overrides the declaration
@@ -222,7 +241,8 @@ fn transcode(bytes: &[u8]) -> Result<String, NotText> {
         }
         Some(label) => {
             let found = format!("the XML declaration names the encoding {}", quoted(label));
-            let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST_DECLARATION)]).into_owned();
+            let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST_DECLARATION)])
+                .into_owned();
             let range = 0..text.find("?>").map_or(0, |end| end + 2);
             Err(NotText { found, help: "save the file as UTF-8", text, range })
         }
@@ -234,7 +254,9 @@ fn utf8(bytes: &[u8]) -> Result<String, NotText> {
         Ok(text) => Ok(text.to_owned()),
         Err(e) => {
             let at = e.valid_up_to();
-            let text = String::from_utf8_lossy(&bytes[..(at + LONGEST_DECLARATION).min(bytes.len())]).into_owned();
+            let text =
+                String::from_utf8_lossy(&bytes[..(at + LONGEST_DECLARATION).min(bytes.len())])
+                    .into_owned();
             let found = "the text is not valid UTF-8 from here on".to_owned();
             let help = "save the file as UTF-8, or name its encoding in the XML declaration";
             Err(NotText { found, help, text, range: at..at + 1 })
@@ -311,17 +333,26 @@ impl<'a> Parser<'a> {
                         Err(_) => None,
                     };
                     let Some(c) = resolved else {
-                        return Err(self.error(span, "a reference to an entity that XML does not define".into()));
+                        return Err(self.error(
+                            span,
+                            "a reference to an entity that XML does not define".into(),
+                        ));
                     };
                     self.text(c.encode_utf8(&mut [0; 4]), span)?;
                 }
                 Event::DocType(_) => {
                     return Err(self
-                        .error(span, "a document type declaration: entities are never expanded".into())
+                        .error(
+                            span,
+                            "a document type declaration: entities are never expanded".into(),
+                        )
                         .help("remove the DOCTYPE; files that OpenVINO writes have none"));
                 }
                 Event::Decl(_) if start != 0 => {
-                    return Err(self.error(span, "an XML declaration that is not at the start of the file".into()));
+                    return Err(self.error(
+                        span,
+                        "an XML declaration that is not at the start of the file".into(),
+                    ));
                 }
                 Event::Decl(_) | Event::Comment(_) | Event::PI(_) => {}
                 Event::Eof => break,
@@ -330,7 +361,8 @@ impl<'a> Parser<'a> {
         if let Some(&id) = self.open.last() {
             let name = quoted(self.document.name(id));
             let tag = self.document.element(id).tag.range();
-            return Err(self.error(tag, format!("the file ends inside the element {name}: it has been cut")));
+            return Err(self
+                .error(tag, format!("the file ends inside the element {name}: it has been cut")));
         }
         if self.document.elements.is_empty() {
             return Err(self.error(0..0, "the file holds no XML element".into()));
@@ -338,7 +370,11 @@ impl<'a> Parser<'a> {
         Ok(self.document)
     }
 
-    fn element(&mut self, tag: &BytesStart<'_>, span: Range<usize>) -> Result<ElementId, Diagnostic> {
+    fn element(
+        &mut self,
+        tag: &BytesStart<'_>,
+        span: Range<usize>,
+    ) -> Result<ElementId, Diagnostic> {
         if self.open.is_empty() && !self.document.elements.is_empty() {
             return Err(self.error(span, "a second root element".into()));
         }
@@ -354,23 +390,25 @@ impl<'a> Parser<'a> {
         // quick-xml's own check for repeated names takes quadratic time
         let mut seen = HashSet::new();
         for attribute in tag.attributes().with_checks(false) {
-            let attribute =
-                attribute.map_err(|e| self.error(span.clone(), format!("this is not well-formed XML: {e}")))?;
+            let attribute = attribute.map_err(|e| {
+                self.error(span.clone(), format!("this is not well-formed XML: {e}"))
+            })?;
             let key = self.span_of(attribute.key.as_ref());
             if self.document.attributes.len() >= MOST_ELEMENTS {
                 return Err(self.error(span, format!("more than {MOST_ELEMENTS} attributes")));
             }
             if !seen.insert(attribute.key.as_ref().to_owned()) {
-                let found = format!("the attribute {} is given twice", quoted(attribute.key.as_ref()));
+                let found =
+                    format!("the attribute {} is given twice", quoted(attribute.key.as_ref()));
                 return Err(self.error(key.range(), found));
             }
             let value = match &attribute.value {
                 Cow::Borrowed(value) => self.span_of(value),
                 Cow::Owned(_) => key,
             };
-            let normalized = attribute
-                .normalized_value(XmlVersion::Implicit1_0)
-                .map_err(|e| self.error(value.range(), format!("this is not well-formed XML: {e}")))?;
+            let normalized = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|e| {
+                self.error(value.range(), format!("this is not well-formed XML: {e}"))
+            })?;
             if let Cow::Owned(text) = normalized {
                 let id = AttributeId(self.document.attributes.len() as u32);
                 self.document.normalized.insert(id, text);
@@ -392,7 +430,9 @@ impl<'a> Parser<'a> {
             let previous = parent.last_child.replace(id);
             match previous {
                 None => parent.first_child = Some(id),
-                Some(previous) => self.document.elements[previous.0 as usize].next_sibling = Some(id),
+                Some(previous) => {
+                    self.document.elements[previous.0 as usize].next_sibling = Some(id)
+                }
             }
         }
         Ok(id)
@@ -422,7 +462,8 @@ impl<'a> Parser<'a> {
     }
 
     fn error(&self, range: Range<usize>, found: String) -> Diagnostic {
-        let origin = Origin::Text { source: self.source.clone(), start: range.start, end: range.end };
+        let origin =
+            Origin::Text { source: self.source.clone(), start: range.start, end: range.end };
         not_xml(origin, found)
     }
 }

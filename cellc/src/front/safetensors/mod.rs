@@ -16,7 +16,9 @@ use super::model_file::ModelFile;
 use super::not_finite;
 use super::weight_norm::{projection, remedy_of_weight_norm, undeclared};
 use super::weights::{Baked, CellWeights, DenseLayer};
-use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, WITHOUT_PROJECTIONS, Wording, quoted};
+use crate::diagnostic::{
+    Cause, Diagnostic, Diagnostics, Origin, WITHOUT_PROJECTIONS, Wording, quoted,
+};
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
 
 /// Maximum number of surplus tensors in a message.
@@ -77,7 +79,8 @@ pub(crate) fn read<'a>(file: impl Into<ModelFile<'a>>) -> Result<TensorFile, Dia
     let file = file.into();
     let shown = file.shown();
     let refuse = |why: String| {
-        let problem = error(format!("cannot read {}: {why}", quoted(&shown))).valid("a .safetensors file");
+        let problem =
+            error(format!("cannot read {}: {why}", quoted(&shown))).valid("a .safetensors file");
         Diagnostics(vec![problem])
     };
     let unreadable = |e: io::Error| {
@@ -100,7 +103,8 @@ pub(crate) fn read<'a>(file: impl Into<ModelFile<'a>>) -> Result<TensorFile, Dia
             (name, None) => Err(name),
             (_, Some(element)) => {
                 let tensor = Tensor::new(info.shape, element, bytes.clone(), info.bytes);
-                Ok(tensor.ok_or_else(|| refuse(format!("the tensor {} is cut", quoted(&info.name))))?)
+                Ok(tensor
+                    .ok_or_else(|| refuse(format!("the tensor {} is cut", quoted(&info.name))))?)
             }
         };
         tensors.insert(info.name, tensor);
@@ -131,7 +135,11 @@ impl TensorFile {
     pub(super) fn undeclared(&self, names: &[String]) -> Option<Diagnostic> {
         let axes = |name: &str| self.get(name).map_or(0, |tensor| tensor.shape().len());
         let (name, what) = undeclared(names.iter().map(|name| (&name[..], axes(name))))?;
-        let found = format!("{} in {} is {what}, which no declared layer computes", quoted(name), self.shown);
+        let found = format!(
+            "{} in {} is {what}, which no declared layer computes",
+            quoted(name),
+            self.shown
+        );
         let kind = what.split_once(' ').map_or(what, |(_, kind)| kind);
         let help = format!(
             "export the whole network, for example {EXPORT_WITH_OPEN_STEPS}; if the layers are wanted without the \
@@ -145,7 +153,8 @@ impl TensorFile {
     pub(super) fn obstacle(&self, prefix: Option<&str>) -> Option<Diagnostic> {
         let prefix = with_dot(prefix);
         let own = || self.tensors.keys().filter(|name| name.starts_with(&prefix));
-        let count = |tensor: &str| own().filter(|name| name.rsplit('.').next() == Some(tensor)).count();
+        let count =
+            |tensor: &str| own().filter(|name| name.rsplit('.').next() == Some(tensor)).count();
         if count("weight_hr_l0") == count("weight_hh_l0")
             && let Some(name) = projection(own().map(|name| &name[..]))
         {
@@ -155,7 +164,11 @@ impl TensorFile {
     }
 
     fn with_projection(&self, name: &str) -> Diagnostic {
-        let found = format!("{} has the tensor {}: an LSTM with projections (proj_size)", self.shown, quoted(name));
+        let found = format!(
+            "{} has the tensor {}: an LSTM with projections (proj_size)",
+            self.shown,
+            quoted(name)
+        );
         error(found).valid("an LSTM without proj_size").help(WITHOUT_PROJECTIONS)
     }
 
@@ -167,25 +180,41 @@ impl TensorFile {
 
     /// A list of the modules with unused tensors, for messages. `has_head`: true if the dense layer
     /// is declared.
-    pub(super) fn holds_unused(&self, unused: &[String], has_head: bool, wording: Wording) -> Option<String> {
+    pub(super) fn holds_unused(
+        &self,
+        unused: &[String],
+        has_head: bool,
+        wording: Wording,
+    ) -> Option<String> {
         let head_inputs = if has_head { BTreeSet::new() } else { self.head_inputs() };
         self.lists(unused, &head_inputs, wording)
     }
 
     /// A list of the modules of the given tensors, for messages. `head_inputs`: numbers of columns
     /// of the matrices that may be the dense layer behind the recurrent layers.
-    fn lists(&self, names: &[String], head_inputs: &BTreeSet<usize>, wording: Wording) -> Option<String> {
+    fn lists(
+        &self,
+        names: &[String],
+        head_inputs: &BTreeSet<usize>,
+        wording: Wording,
+    ) -> Option<String> {
         let mut modules: BTreeMap<&str, BTreeMap<&str, String>> = BTreeMap::new();
         for (name, tensor) in self.tensors.iter().filter(|(name, _)| names.contains(name)) {
             let (module, own) = name.rsplit_once('.').unwrap_or(("", name));
-            let shape = tensor.as_ref().map_or_else(|element| format!("of {element}"), |t| shape_text(t.shape()));
+            let shape = tensor
+                .as_ref()
+                .map_or_else(|element| format!("of {element}"), |t| shape_text(t.shape()));
             modules.entry(module).or_default().insert(own, shape);
         }
-        let mut told: Vec<String> =
-            modules.iter().map(|(module, tensors)| self.module(module, tensors, head_inputs, wording)).collect();
-        let is_undeclared =
-            |module: &&&str| self.dense(module).is_some_and(|(_, inputs)| !head_inputs.contains(&inputs));
-        let undeclared: Vec<String> = modules.keys().filter(is_undeclared).map(|module| quoted(module)).collect();
+        let mut told: Vec<String> = modules
+            .iter()
+            .map(|(module, tensors)| self.module(module, tensors, head_inputs, wording))
+            .collect();
+        let is_undeclared = |module: &&&str| {
+            self.dense(module).is_some_and(|(_, inputs)| !head_inputs.contains(&inputs))
+        };
+        let undeclared: Vec<String> =
+            modules.keys().filter(is_undeclared).map(|module| quoted(module)).collect();
         let more = told.len().saturating_sub(MOST_LISTED);
         told.truncate(MOST_LISTED);
         if more > 0 {
@@ -195,7 +224,8 @@ impl TensorFile {
         Some(match &undeclared[..] {
             [] => has,
             layers => format!(
-                "no option declares {}: for a network that computes them, {EXPORT_WITH_OPEN_STEPS}. {}{}",
+                "no option declares {}: for a network that computes them, \
+                 {EXPORT_WITH_OPEN_STEPS}. {}{}",
                 layers.join(", "),
                 has[..1].to_uppercase(),
                 &has[1..]
@@ -238,19 +268,25 @@ impl TensorFile {
     ) -> String {
         let matrix = |own: &str| self.matrix(module, own);
         let first = |name: &str| matrix(&format!("{name}_l0")).or_else(|| matrix(name));
-        let prefix =
-            if module.is_empty() { String::new() } else { format!(" {} {module}", Key::Prefix.worded(wording)) };
+        let prefix = if module.is_empty() {
+            String::new()
+        } else {
+            format!(" {} {module}", Key::Prefix.worded(wording))
+        };
         if let (Some((rows, inputs)), Some((_, hidden))) = (first("weight_ih"), first("weight_hh"))
-            && let Some((name, _, word)) = CELLS.iter().find(|(_, gates, _)| Some(rows) == gates.checked_mul(hidden))
+            && let Some((name, _, word)) =
+                CELLS.iter().find(|(_, gates, _)| Some(rows) == gates.checked_mul(hidden))
         {
-            let layers =
-                (0..tensors.len()).take_while(|l| tensors.contains_key(&format!("weight_ih_l{l}")[..])).count();
+            let layers = (0..tensors.len())
+                .take_while(|l| tensors.contains_key(&format!("weight_ih_l{l}")[..]))
+                .count();
             let layers = if layers > 1 { format!(", {layers} layers") } else { String::new() };
             let both = tensors.keys().any(|own| own.ends_with("_reverse"));
             let both = if both { ", both ways" } else { "" };
             let plural = if inputs == 1 { "" } else { "s" };
             return format!(
-                "{name} of {hidden} units and {inputs} input{plural}{layers}{both} ({} {word}{prefix})",
+                "{name} of {hidden} units and {inputs} input{plural}{layers}{both} ({} \
+                 {word}{prefix})",
                 Key::Cell.worded(wording)
             );
         }
@@ -262,15 +298,19 @@ impl TensorFile {
             };
             return format!("a dense layer from {inputs} to {outputs} ({option})");
         }
-        let listed: Vec<String> =
-            tensors.iter().take(MOST_LISTED).map(|(own, shape)| format!("{} {shape}", quoted(own))).collect();
+        let listed: Vec<String> = tensors
+            .iter()
+            .take(MOST_LISTED)
+            .map(|(own, shape)| format!("{} {shape}", quoted(own)))
+            .collect();
         let of = if module.is_empty() { String::new() } else { format!(" in {}", quoted(module)) };
         format!("{}{of}", listed.join(", "))
     }
 }
 
 /// PyTorch's cells: name, number of gates, and the option's word.
-const CELLS: [(&str, usize, &str); 3] = [("an RNN", 1, "rnn"), ("a GRU", 3, "gru"), ("an LSTM", 4, "lstm")];
+const CELLS: [(&str, usize, &str); 3] =
+    [("an RNN", 1, "rnn"), ("a GRU", 3, "gru"), ("an LSTM", 4, "lstm")];
 
 /// A reader of tensors. It records the names of the tensors taken.
 struct Reading<'a> {
@@ -294,24 +334,34 @@ impl Reading<'_> {
             Some(Ok(tensor)) => match beyond_f32(tensor) {
                 None => {
                     let named = format!("{} in {}", quoted(name), self.file.shown);
-                    let not_finite = tensor.not_finite().map(|value| not_finite(Origin::Unknown, &named, value));
+                    let not_finite =
+                        tensor.not_finite().map(|value| not_finite(Origin::Unknown, &named, value));
                     self.problems.0.extend(not_finite);
                     Some(Named { name: name.to_owned(), tensor: tensor.clone(), flat: false })
                 }
                 Some(value) => {
-                    let found = format!("{} in {} holds {value:e}, more than f32 holds", quoted(name), self.file.shown);
+                    let found = format!(
+                        "{} in {} holds {value:e}, more than f32 holds",
+                        quoted(name),
+                        self.file.shown
+                    );
                     self.problems.push(error(found).valid("numbers of a magnitude up to 3.4e38"));
                     None
                 }
             },
             Some(Err(element)) => {
-                let found = format!("{} in {} has elements of type {element}", quoted(name), self.file.shown);
+                let found = format!(
+                    "{} in {} has elements of type {element}",
+                    quoted(name),
+                    self.file.shown
+                );
                 self.problems.push(error(found).valid("f32, f16, bf16, f64"));
                 None
             }
             None => {
                 let found = format!("{} has no tensor {}", self.file.shown, quoted(name));
-                let mut problem = error(found).valid(format!("a tensor of that name, of shape {shape}"));
+                let mut problem =
+                    error(found).valid(format!("a tensor of that name, of shape {shape}"));
                 let normed = remedy_of_weight_norm(self.file.tensors.keys().map(String::as_str));
                 let help = normed.or_else(|| self.elsewhere(name, key));
                 if let Some(help) = help.or_else(|| self.file.holds(self.wording)) {
@@ -328,14 +378,20 @@ impl Reading<'_> {
         let own = name.rsplit('.').next()?;
         let inputs = self.file.head_inputs();
         let fits = |module: &&str| {
-            key != Key::Head || self.file.dense(module).is_some_and(|(_, columns)| inputs.contains(&columns))
+            key != Key::Head
+                || self.file.dense(module).is_some_and(|(_, columns)| inputs.contains(&columns))
         };
         let names = self.file.tensors.keys();
-        let modules: Vec<&str> =
-            names.filter_map(|other| other.strip_suffix(own)?.strip_suffix('.')).filter(fits).take(3).collect();
+        let modules: Vec<&str> = names
+            .filter_map(|other| other.strip_suffix(own)?.strip_suffix('.'))
+            .filter(fits)
+            .take(3)
+            .collect();
         let modules: Vec<String> = modules.into_iter().map(quoted).collect();
         let option = key.worded(self.wording);
-        (!modules.is_empty()).then(|| format!("the file has it in {}: name the module by {option}", modules.join(", ")))
+        (!modules.is_empty()).then(|| {
+            format!("the file has it in {}: name the module by {option}", modules.join(", "))
+        })
     }
 
     fn has(&self, name: &str) -> bool {
@@ -348,7 +404,8 @@ impl Reading<'_> {
         let names = self.file.tensors.keys();
         let surplus: Vec<&String> =
             names.filter(|name| name.starts_with(prefix) && !self.taken.contains(*name)).collect();
-        let listed: Vec<String> = surplus.iter().take(MOST_LISTED).map(|name| quoted(name)).collect();
+        let listed: Vec<String> =
+            surplus.iter().take(MOST_LISTED).map(|name| quoted(name)).collect();
         let Some(first) = surplus.first() else { return };
         let rest = match surplus.len().saturating_sub(MOST_LISTED) {
             0 => String::new(),
@@ -362,7 +419,9 @@ impl Reading<'_> {
 /// The first finite number beyond the range of f32.
 fn beyond_f32(tensor: &Tensor) -> Option<f64> {
     let all = if tensor.element() == ElementType::F64 { tensor.len() } else { 0 };
-    (0..all).map(|i| tensor.get_f64(i)).find(|value| value.is_finite() && (*value as f32).is_infinite())
+    (0..all)
+        .map(|i| tensor.get_f64(i))
+        .find(|value| value.is_finite() && (*value as f32).is_infinite())
 }
 
 fn with_dot(prefix: Option<&str>) -> String {
@@ -378,19 +437,32 @@ fn with_dot(prefix: Option<&str>) -> String {
 ///
 /// # Errors
 /// Every tensor that is missing, surplus, or of the wrong shape or type.
-pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) -> Result<Found, Diagnostics> {
-    let mut reading =
-        Reading { file, taken: BTreeSet::new(), problems: Diagnostics::default(), wording: meant.wording };
+pub(crate) fn pytorch(
+    file: &TensorFile,
+    kind: CellKind,
+    meant: &Selection<'_>,
+) -> Result<Found, Diagnostics> {
+    let mut reading = Reading {
+        file,
+        taken: BTreeSet::new(),
+        problems: Diagnostics::default(),
+        wording: meant.wording,
+    };
     let module = Module::new(file, kind, meant);
     module.refuse_what_is_not_read(file)?;
     let (layers, numbered) = module.layers(file)?;
     let (hidden_size, input_size) = module.sizes(&mut reading)?;
     module.refuse_other_cells(file, hidden_size)?;
-    let any_bias = file.tensors.keys().any(|name| name.starts_with(&format!("{}bias_", module.prefix)));
+    let any_bias =
+        file.tensors.keys().any(|name| name.starts_with(&format!("{}bias_", module.prefix)));
     let mut converted: Vec<CellWeights> = Vec::new();
     for layer in 0..layers {
-        let inputs = if layer == 0 { input_size } else { hidden_size.saturating_mul(module.directions) };
-        let Some(sets) = module.weights(&mut reading, layer, [hidden_size, inputs], any_bias) else { continue };
+        let inputs =
+            if layer == 0 { input_size } else { hidden_size.saturating_mul(module.directions) };
+        let Some(sets) = module.weights(&mut reading, layer, [hidden_size, inputs], any_bias)
+        else {
+            continue;
+        };
         let wanted = Wanted {
             kind,
             hidden_size,
@@ -412,7 +484,13 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
     }
     let left = file.tensors.keys().filter(|name| !reading.taken.contains(*name)).cloned().collect();
     let taken = reading.with_types(&order_of_gates(kind, any_bias, meant));
-    let baked = Baked { layers: converted, head, taken, file: Some(file.file.clone()), warnings: reading.problems };
+    let baked = Baked {
+        layers: converted,
+        head,
+        taken,
+        file: Some(file.file.clone()),
+        warnings: reading.problems,
+    };
     Ok(Found { hidden_size, input_size, baked, left })
 }
 
@@ -422,7 +500,9 @@ fn order_of_gates(kind: CellKind, any_bias: bool, meant: &Selection<'_>) -> Stri
         return format!("gates given as {}, biases as PyTorch has them", given.letters());
     }
     let order = match (kind, any_bias) {
-        (CellKind::Gru(_), true) => "PyTorch's r, z, n to z, r, h; b_ih + b_hh of z and r summed in f32",
+        (CellKind::Gru(_), true) => {
+            "PyTorch's r, z, n to z, r, h; b_ih + b_hh of z and r summed in f32"
+        }
         (CellKind::Gru(_), false) => "PyTorch's r, z, n to z, r, h; no biases",
         (CellKind::Lstm, true) => "PyTorch's i, f, g, o to f, i, c, o; b_ih + b_hh summed in f32",
         (CellKind::Lstm, false) => "PyTorch's i, f, g, o to f, i, c, o; no biases",
@@ -446,8 +526,15 @@ struct Module<'s> {
 impl<'s> Module<'s> {
     fn new(file: &TensorFile, kind: CellKind, meant: &'s Selection<'s>) -> Self {
         let prefix = with_dot(meant.prefix);
-        let is_cell = meant.sequence.is_none() && file.tensors.contains_key(&format!("{prefix}weight_ih"));
-        Self { kind, meant, prefix, is_cell, directions: meant.sequence.map_or(1, Direction::count) }
+        let is_cell =
+            meant.sequence.is_none() && file.tensors.contains_key(&format!("{prefix}weight_ih"));
+        Self {
+            kind,
+            meant,
+            prefix,
+            is_cell,
+            directions: meant.sequence.map_or(1, Direction::count),
+        }
     }
 
     /// The name of a tensor of a layer and direction. PyTorch has no layers of the reverse
@@ -463,31 +550,42 @@ impl<'s> Module<'s> {
 
     /// Refuses projections, and layers of both directions where one direction is declared.
     fn refuse_what_is_not_read(&self, file: &TensorFile) -> Result<(), Diagnostics> {
-        let own_names = || file.tensors.keys().filter_map(|name| Some((name, name.strip_prefix(&self.prefix)?)));
+        let own_names = || {
+            file.tensors.keys().filter_map(|name| Some((name, name.strip_prefix(&self.prefix)?)))
+        };
         if let Some(name) = projection(own_names().map(|(name, _)| &name[..])) {
             return Err(Diagnostics(vec![file.with_projection(name)]));
         }
         let is_reverse = |own: &str| own.starts_with("weight_ih") && own.ends_with("_reverse");
-        let Some((name, _)) = own_names().find(|(_, own)| is_reverse(own)).filter(|_| self.directions == 1) else {
+        let Some((name, _)) =
+            own_names().find(|(_, own)| is_reverse(own)).filter(|_| self.directions == 1)
+        else {
             return Ok(());
         };
-        let found = format!("{} has the tensor {}: layers that run both ways", file.shown, quoted(name));
-        let [steps, direction] = [Key::Steps, Key::Direction].map(|key| key.worded(self.meant.wording));
-        let help =
-            format!("they see the whole sequence in a call: give its steps by {steps}, and {direction} bidirectional");
+        let found =
+            format!("{} has the tensor {}: layers that run both ways", file.shown, quoted(name));
+        let [steps, direction] =
+            [Key::Steps, Key::Direction].map(|key| key.worded(self.meant.wording));
+        let help = format!(
+            "they see the whole sequence in a call: give its steps by {steps}, and {direction} \
+             bidirectional"
+        );
         Err(Diagnostics(vec![error(found).valid("layers that run forward").help(help)]))
     }
 
     /// The number of layers to read, and the number of layers in the file.
     fn layers(&self, file: &TensorFile) -> Result<(usize, usize), Diagnostics> {
         // PyTorch numbers layers without gaps, and a file has at least one tensor per layer
-        let is_there = |layer: &usize| file.tensors.contains_key(&format!("{}weight_ih_l{layer}", self.prefix));
+        let is_there = |layer: &usize| {
+            file.tensors.contains_key(&format!("{}weight_ih_l{layer}", self.prefix))
+        };
         let numbered = (0..file.tensors.len()).take_while(is_there).count();
         let layers = self.meant.layers.unwrap_or(numbered.max(1));
         if layers <= file.tensors.len().max(1) {
             return Ok((layers, numbered));
         }
-        let found = format!("{layers} layers are declared, and {} has {}", file.shown, numbered.max(1));
+        let found =
+            format!("{layers} layers are declared, and {} has {}", file.shown, numbered.max(1));
         let valid = format!("{}, {}", numbered.max(1), Key::Layers.worded(self.meant.wording));
         Err(Diagnostics(vec![error(found).valid(valid)]))
     }
@@ -501,7 +599,8 @@ impl<'s> Module<'s> {
             _ => None,
         };
         let [hidden, input] = [self.meant.hidden_size, self.meant.input_size];
-        let sizes = [hidden.or_else(|| columns(&matrices[0])), input.or_else(|| columns(&matrices[1]))];
+        let sizes =
+            [hidden.or_else(|| columns(&matrices[0])), input.or_else(|| columns(&matrices[1]))];
         if let [Some(hidden), Some(input)] = sizes {
             return Ok((hidden, input));
         }
@@ -510,7 +609,9 @@ impl<'s> Module<'s> {
             reading.tensor(name, &format!("[{gates} * hidden_size, {columns}]"));
         }
         if !reading.problems.has_errors() {
-            reading.problems.push(error(format!("the weights in {} are no matrices", reading.file.shown)));
+            reading
+                .problems
+                .push(error(format!("the weights in {} are no matrices", reading.file.shown)));
         }
         Err(std::mem::take(&mut reading.problems))
     }
@@ -519,17 +620,25 @@ impl<'s> Module<'s> {
     fn refuse_other_cells(&self, file: &TensorFile, hidden_size: usize) -> Result<(), Diagnostics> {
         let gates = self.kind.gates();
         let recurrent = file.tensors.get(&self.name("weight_hh", 0, false));
-        let Some(Ok([rows, columns])) = recurrent.map(|tensor| tensor.as_ref().map(Tensor::shape)) else {
+        let Some(Ok([rows, columns])) = recurrent.map(|tensor| tensor.as_ref().map(Tensor::shape))
+        else {
             return Ok(());
         };
         let fits = |of: usize| {
-            of != gates && *rows == of.saturating_mul(*columns) && *columns == hidden_size && hidden_size > 0
+            of != gates
+                && *rows == of.saturating_mul(*columns)
+                && *columns == hidden_size
+                && hidden_size > 0
         };
         let Some((of, _, word)) = CELLS.iter().find(|(_, of, _)| fits(*of)) else { return Ok(()) };
-        let found = format!("the weights in {} are those of {of}: {rows} rows of {hidden_size}", file.shown);
+        let found = format!(
+            "the weights in {} are those of {of}: {rows} rows of {hidden_size}",
+            file.shown
+        );
         let own = gates.saturating_mul(hidden_size);
         let valid = format!("those of {}: {own} rows of {hidden_size}", self.kind.op_name());
-        let help = format!("declare what the file holds: {} {word}", Key::Cell.worded(self.meant.wording));
+        let help =
+            format!("declare what the file holds: {} {word}", Key::Cell.worded(self.meant.wording));
         Err(Diagnostics(vec![error(found).valid(valid).help(help)]))
     }
 
@@ -550,7 +659,8 @@ impl<'s> Module<'s> {
             let w = tensor("weight_ih", &[rows, input_size]);
             let r = tensor("weight_hh", &[rows, hidden_size]);
             let names: &[&str] = if any_bias { &["bias_ih", "bias_hh"] } else { &[] };
-            let biases: Vec<Option<Named>> = names.iter().map(|name| tensor(name, &[rows])).collect();
+            let biases: Vec<Option<Named>> =
+                names.iter().map(|name| tensor(name, &[rows])).collect();
             if let (Some(w), Some(r), Some(biases)) = (w, r, biases.into_iter().collect()) {
                 sets.push(WeightSet { w, r, biases, peepholes: None });
             }
@@ -567,10 +677,15 @@ impl<'s> Module<'s> {
             let layers = Key::Layers.worded(self.meant.wording);
             format!("the file has {numbered} layers: leave out {layers}, and all are taken")
         } else if is_of_layer {
-            format!("the layers of the file are numbered from 0 to {} without a gap", numbered.saturating_sub(1))
+            format!(
+                "the layers of the file are numbered from 0 to {} without a gap",
+                numbered.saturating_sub(1)
+            )
         } else if self.meant.prefix.is_none() {
             let [prefix, head] = [Key::Prefix, Key::Head].map(|key| key.worded(self.meant.wording));
-            format!("name the recurrent module by {prefix}, and the dense layer behind it by {head}")
+            format!(
+                "name the recurrent module by {prefix}, and the dense layer behind it by {head}"
+            )
         } else {
             "remove it from the file: nothing in the module may be ignored".to_owned()
         }
@@ -579,13 +694,21 @@ impl<'s> Module<'s> {
 
 impl Reading<'_> {
     /// The dense layer: `weight [O, inputs]` and optionally `bias [O]`. `None` after an error.
-    fn head(&mut self, name: &str, inputs: usize, activation: Option<Activation>) -> Option<DenseLayer> {
+    fn head(
+        &mut self,
+        name: &str,
+        inputs: usize,
+        activation: Option<Activation>,
+    ) -> Option<DenseLayer> {
         let prefix = with_dot(Some(name));
         let shape = format!("[outputs, {inputs}]");
         let weight = self.module_tensor(&format!("{prefix}weight"), &shape, Key::Head)?;
         let bias_name = format!("{prefix}bias");
-        let bias =
-            if self.has(&bias_name) { Some(self.module_tensor(&bias_name, "[outputs]", Key::Head)?) } else { None };
+        let bias = if self.has(&bias_name) {
+            Some(self.module_tensor(&bias_name, "[outputs]", Key::Head)?)
+        } else {
+            None
+        };
         let before = self.problems.0.len();
         let outputs = weight.tensor.shape().first().copied().unwrap_or(0);
         let shapes = [(Some(&weight), vec![outputs, inputs]), (bias.as_ref(), vec![outputs])];
@@ -604,7 +727,9 @@ impl Reading<'_> {
     /// The text `done` with the element types of tensors other than f32.
     fn with_types(&self, done: &str) -> String {
         let of = |name: &String| match self.file.tensors.get(name) {
-            Some(Ok(tensor)) if tensor.element() != ElementType::F32 => Some(tensor.element().name()),
+            Some(Ok(tensor)) if tensor.element() != ElementType::F32 => {
+                Some(tensor.element().name())
+            }
             _ => None,
         };
         let types: BTreeSet<&str> = self.taken.iter().filter_map(of).collect();
@@ -620,18 +745,30 @@ impl Reading<'_> {
 ///
 /// # Errors
 /// As for [`pytorch`].
-pub(crate) fn apple(file: &TensorFile, gate: AppleResetGate, meant: &Selection<'_>) -> Result<Found, Diagnostics> {
-    let mut reading =
-        Reading { file, taken: BTreeSet::new(), problems: Diagnostics::default(), wording: meant.wording };
-    let (kind, outer_bias) = (CellKind::Gru(gate.place()), gate == AppleResetGate::AfterMatMulOuterBias);
+pub(crate) fn apple(
+    file: &TensorFile,
+    gate: AppleResetGate,
+    meant: &Selection<'_>,
+) -> Result<Found, Diagnostics> {
+    let mut reading = Reading {
+        file,
+        taken: BTreeSet::new(),
+        problems: Diagnostics::default(),
+        wording: meant.wording,
+    };
+    let (kind, outer_bias) =
+        (CellKind::Gru(gate.place()), gate == AppleResetGate::AfterMatMulOuterBias);
     let prefix = with_dot(meant.prefix);
     if let Some((name, _)) = file.metadata().find(|(name, _)| name.starts_with("cellc.")) {
         let found = format!("the metadata of {} have the key {}", file.shown, quoted(name));
-        return Err(Diagnostics(vec![error(found).valid("such keys are for layers of PyTorch, not for Apple's gru")]));
+        return Err(Diagnostics(vec![
+            error(found).valid("such keys are for layers of PyTorch, not for Apple's gru"),
+        ]));
     }
     let (matrices, biases) = Framework::Apple.tensor_names();
     let names = matrices.map(|name| format!("{prefix}{name}"));
-    let matrices: Vec<Named> = names.iter().filter_map(|name| reading.tensor(name, "[3 * hidden_size, ..]")).collect();
+    let matrices: Vec<Named> =
+        names.iter().filter_map(|name| reading.tensor(name, "[3 * hidden_size, ..]")).collect();
     let biases: Vec<String> = biases.iter().map(|name| format!("{prefix}{name}")).collect();
     let mut given = Vec::new();
     for name in biases {
@@ -645,14 +782,24 @@ pub(crate) fn apple(file: &TensorFile, gate: AppleResetGate, meant: &Selection<'
     });
     let [w, r] = <[Named; 2]>::try_from(matrices).map_err(|_| reading.problems.clone())?;
     let columns = |named: &Named| named.tensor.shape().get(1).copied().unwrap_or(0);
-    let (hidden_size, input) =
-        (meant.hidden_size.unwrap_or_else(|| columns(&r)), meant.input_size.unwrap_or_else(|| columns(&w)));
-    let wanted = Wanted { kind, hidden_size, input_size: input, sequence: true, outer_bias, gate_order: None };
+    let (hidden_size, input) = (
+        meant.hidden_size.unwrap_or_else(|| columns(&r)),
+        meant.input_size.unwrap_or_else(|| columns(&w)),
+    );
+    let wanted = Wanted {
+        kind,
+        hidden_size,
+        input_size: input,
+        sequence: true,
+        outer_bias,
+        gate_order: None,
+    };
     if biases.len() == 1 && biases[0].name.ends_with("input_bias") {
         let found = format!("{} has `input_bias` and no `bias`", file.shown);
         reading.problems.push(error(found).valid("bias, or bias and input_bias, or neither"));
     }
-    let converted = convert(Framework::Apple, wanted, &[WeightSet { w, r, biases, peepholes: None }]);
+    let converted =
+        convert(Framework::Apple, wanted, &[WeightSet { w, r, biases, peepholes: None }]);
     match (converted, reading.problems.has_errors()) {
         (Ok(weights), false) => {
             let taken = reading.with_types("Apple's r, n, z to z, r, h");

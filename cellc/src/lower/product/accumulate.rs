@@ -76,7 +76,8 @@ impl Rows<'_, '_, '_> {
             return self.accumulate_across(body, panels, phase, weights, vectors, (parts, words));
         }
         let operands = &vectors.rows(self.taken_at_once(phase))[..];
-        let taking_part: Vec<_> = parts.iter().filter(|part| self.takes_part(phase, part)).collect();
+        let taking_part: Vec<_> =
+            parts.iter().filter(|part| self.takes_part(phase, part)).collect();
         let registers = taking_part.iter().map(|part| part.lanes.div_ceil(self.lanes()));
         let chains = self.plan.chains(phase, registers.sum::<usize>() * operands.len(), self.isa());
         let len = product.row_of(phase, panels.columns, 0).1 / product.abreast;
@@ -97,7 +98,9 @@ impl Rows<'_, '_, '_> {
             words,
             operations: words.map_or(&[LaneOp::MulAdd][..], |words| words.operations),
             len,
-            count: words.map_or(product.phase_rows(phase), |words| words.of_weights(product.phase_rows(phase))),
+            count: words.map_or(product.phase_rows(phase), |words| {
+                words.of_weights(product.phase_rows(phase))
+            }),
             rows,
             in_pairs: self.loads_several() && words.is_some() && product.abreast == 1,
             by_lane: self.by_lane(phase, panels.columns),
@@ -105,7 +108,8 @@ impl Rows<'_, '_, '_> {
         for part in taking_part {
             let start = self.start(panels, phase, weights, part);
             let position = product.position(phase, part.sum);
-            let at = product.row_of(phase, panels.columns, position).0 / product.abreast + part.lane;
+            let at =
+                product.row_of(phase, panels.columns, position).0 / product.abreast + part.lane;
             self.declare(body, &mut sum, part, (at, start), operands.len());
         }
         self.mark(&sum, phase, operands.len());
@@ -176,7 +180,12 @@ impl Rows<'_, '_, '_> {
                         let start = start.clone().filter(|_| words.is_unsigned && chain == 0);
                         self.builder.integer_sum(body, &name, part.lanes, start)
                     }
-                    None => self.builder.accumulator(body, &name, part.lanes, Expr::f32(0.0, part.lanes)),
+                    None => self.builder.accumulator(
+                        body,
+                        &name,
+                        part.lanes,
+                        Expr::f32(0.0, part.lanes),
+                    ),
                 }
             });
             accumulators.push(Accumulator { at, lanes: part.lanes, vars: vars.collect() });
@@ -185,7 +194,8 @@ impl Rows<'_, '_, '_> {
 
     /// Marks the chains of a single gate, and the deferred sums.
     fn mark(&mut self, sum: &Accumulation, phase: Phase, operands: usize) {
-        let vectors = || sum.chains.iter().flatten().filter(|all| all.lanes > 1).flat_map(|all| &all.vars);
+        let vectors =
+            || sum.chains.iter().flatten().filter(|all| all.lanes > 1).flat_map(|all| &all.vars);
         if phase == Phase::Input && self.keeps_late_apart() {
             self.builder.meanwhile(vectors());
         }
@@ -213,13 +223,17 @@ impl Rows<'_, '_, '_> {
         let taken = self.rows_at_once(sum);
         let turns = sum.count / taken;
         // for each operand, where the words of each part start
-        let words = |of: &Place| (0..sum.operations.len()).map(|part| of.at(part * sum.count)).collect();
+        let words =
+            |of: &Place| (0..sum.operations.len()).map(|part| of.at(part * sum.count)).collect();
         let operands: Vec<Vec<Place>> = operands.iter().map(words).collect();
         if turns > 1 {
             let step = packed(taken);
-            let (row, walk) = self.builder.stride("row", sum.rows, (between + step - short, step), false);
+            let (row, walk) =
+                self.builder.stride("row", sum.rows, (between + step - short, step), false);
             let bytes = step * format.encoding(0).element().size();
-            if let ([_], Some(at_once)) = (&operands[..], self.plan.turns_at_once(turns, bytes, self.isa())) {
+            if let ([_], Some(at_once)) =
+                (&operands[..], self.plan.turns_at_once(turns, bytes, self.isa()))
+            {
                 self.builder.unrolled_by(&walk, at_once);
             }
             let mut walks = vec![walk];
@@ -234,12 +248,19 @@ impl Rows<'_, '_, '_> {
                 elements.push(windows);
             }
             let statements = self.iteration(sum, row, &elements, taken);
-            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: statements });
+            body.push(Stmt::For {
+                count: turns,
+                turn: None,
+                backwards: None,
+                walks,
+                body: statements,
+            });
         } else {
             body.extend(self.iteration(sum, sum.rows, &operands, turns * taken));
         }
         let done = turns * taken;
-        let rest: Vec<Vec<_>> = operands.iter().map(|parts| parts.iter().map(|of| of.at(done)).collect()).collect();
+        let rest: Vec<Vec<_>> =
+            operands.iter().map(|parts| parts.iter().map(|of| of.at(done)).collect()).collect();
         body.extend(self.iteration(sum, sum.rows.at(packed(done)), &rest, sum.count - done));
     }
 
@@ -257,7 +278,13 @@ impl Rows<'_, '_, '_> {
 
     /// The multiply-adds of `taken` rows of weights that start at `rows`, by the elements of each
     /// operand.
-    fn iteration(&mut self, sum: &Accumulation, rows: Place, elements: &[Vec<Place>], taken: usize) -> Vec<Stmt> {
+    fn iteration(
+        &mut self,
+        sum: &Accumulation,
+        rows: Place,
+        elements: &[Vec<Place>],
+        taken: usize,
+    ) -> Vec<Stmt> {
         let vectors = vec![None; elements.len()];
         let mut iteration = Iteration { statements: Vec::new(), next: Vec::new(), vectors };
         for k in 0..taken {
@@ -290,16 +317,32 @@ impl Rows<'_, '_, '_> {
         for group in sum.loaded_together(k, self.loads_several()) {
             let mut weights = Vec::new();
             for accumulator in &group {
-                weights.push(self.named_weight(iteration, sum, (rows, k), accumulator, elements.len()));
+                weights.push(self.named_weight(
+                    iteration,
+                    sum,
+                    (rows, k),
+                    accumulator,
+                    elements.len(),
+                ));
             }
             for ((row, elements), splats) in elements.iter().enumerate().zip(&mut splats) {
-                for (part, (element, operation)) in elements.iter().zip(sum.operations).enumerate() {
+                for (part, (element, operation)) in elements.iter().zip(sum.operations).enumerate()
+                {
                     for (accumulator, weight) in group.iter().zip(&weights) {
                         let by_lane = sum.by_lane.filter(|_| accumulator.lanes == lanes);
-                        let operation = by_lane.map_or(*operation, |of| of(lane_of_vector.unwrap_or(0)));
+                        let operation =
+                            by_lane.map_or(*operation, |of| of(lane_of_vector.unwrap_or(0)));
                         let value = match lane_of_vector {
-                            Some(lane) if by_lane.is_some() => self.vector(iteration, sum, row, element.at(k - lane)),
-                            _ => self.splat(iteration, sum, splats, (part, accumulator.lanes), element.at(k)),
+                            Some(lane) if by_lane.is_some() => {
+                                self.vector(iteration, sum, row, element.at(k - lane))
+                            }
+                            _ => self.splat(
+                                iteration,
+                                sum,
+                                splats,
+                                (part, accumulator.lanes),
+                                element.at(k),
+                            ),
                         };
                         let var = accumulator.vars[row];
                         let args = vec![weight.clone(), value, Expr::Var(var)];
@@ -364,7 +407,13 @@ impl Rows<'_, '_, '_> {
     }
 
     /// A vector of words of an operand. Loaded once for all rows that multiply one of its lanes.
-    fn vector(&mut self, iteration: &mut Iteration, sum: &Accumulation, row: usize, from: Place) -> Expr {
+    fn vector(
+        &mut self,
+        iteration: &mut Iteration,
+        sum: &Accumulation,
+        row: usize,
+        from: Place,
+    ) -> Expr {
         if let Some(vector) = &iteration.vectors[row] {
             return vector.clone();
         }
@@ -386,7 +435,8 @@ impl Rows<'_, '_, '_> {
         (part, lanes): (usize, usize),
         from: Place,
     ) -> Expr {
-        if let Some(splat) = splats.iter().find(|splat| (splat.part, splat.lanes) == (part, lanes)) {
+        if let Some(splat) = splats.iter().find(|splat| (splat.part, splat.lanes) == (part, lanes))
+        {
             return splat.value.clone();
         }
         let splat = Expr::Splat { from, lanes };
@@ -406,7 +456,10 @@ impl Rows<'_, '_, '_> {
     /// of neighbouring rows are then neighbours in memory.
     fn chains_are_lanes(&self, chains: usize) -> bool {
         let format = self.product().format;
-        self.lanes() > 1 && chains >= 4 && !format.is_of_integers() && format != WeightFormat::Bf16Pair
+        self.lanes() > 1
+            && chains >= 4
+            && !format.is_of_integers()
+            && format != WeightFormat::Bf16Pair
     }
 
     /// The sums of one column for each operand, with lanes as chains. Scratch memory passes the
@@ -447,7 +500,13 @@ impl Rows<'_, '_, '_> {
                 turn.push(Stmt::Set { var: sums[v], value: op(LaneOp::MulAdd, args) });
             }
         }
-        body.push(Stmt::For { count: count / chains, turn: None, backwards: None, walks, body: turn });
+        body.push(Stmt::For {
+            count: count / chains,
+            turn: None,
+            backwards: None,
+            walks,
+            body: turn,
+        });
         let room = Place::from(self.builder.lane_room(name, chains * operands.len()));
         let done = count / chains * chains;
         let mut all = Vec::new();
@@ -459,9 +518,10 @@ impl Rows<'_, '_, '_> {
             let sum = |chain: usize| {
                 let sum = load(room.at(chain), 1);
                 match done + chain {
-                    k if k < count => {
-                        op(LaneOp::MulAdd, vec![self.weight(rows, 1, k, 0, 1), load(operand.at(k), 1), sum])
-                    }
+                    k if k < count => op(
+                        LaneOp::MulAdd,
+                        vec![self.weight(rows, 1, k, 0, 1), load(operand.at(k), 1), sum],
+                    ),
                     _ => sum,
                 }
             };
@@ -483,7 +543,9 @@ impl Rows<'_, '_, '_> {
         (parts, words): (&[SumVector], Words),
     ) -> Vec<Vec<Option<Expr>>> {
         let product = self.product();
-        let columns = |part: &SumVector| if product.sums[part.sum].gate(phase).is_some() { part.lanes } else { 0 };
+        let columns = |part: &SumVector| {
+            if product.sums[part.sum].gate(phase).is_some() { part.lanes } else { 0 }
+        };
         let all: usize = parts.iter().map(columns).sum();
         if all == 0 {
             return vec![vec![None; parts.len()]; vectors.count];
@@ -496,10 +558,13 @@ impl Rows<'_, '_, '_> {
                 terms.iter_mut().for_each(|terms| terms.push(None));
                 continue;
             }
-            let (first, step) = product.row_of(phase, panels.columns, product.position(phase, part.sum));
+            let (first, step) =
+                product.row_of(phase, panels.columns, product.position(phase, part.sum));
             let tiles = Tiles {
                 elements: vectors.elements,
-                weights: weights.rows.at(first_row(panels, phase) + first + part.lane * words.abreast),
+                weights: weights
+                    .rows
+                    .at(first_row(panels, phase) + first + part.lane * words.abreast),
                 to: room.at(met),
                 rows: vectors.count,
                 words: self.taken_at_once(phase),
@@ -515,7 +580,14 @@ impl Rows<'_, '_, '_> {
             for (row, terms) in terms.iter_mut().enumerate() {
                 let sum = load(room.at(row * all + met), part.lanes);
                 let sum = op(LaneOp::FromSigned, vec![op(LaneOp::ToBits, vec![sum])]);
-                terms.push(Some(self.scaled(panels, weights, phase, part, sum, vectors.scale(row))));
+                terms.push(Some(self.scaled(
+                    panels,
+                    weights,
+                    phase,
+                    part,
+                    sum,
+                    vectors.scale(row),
+                )));
             }
             met += part.lanes;
         }
@@ -528,12 +600,14 @@ impl Accumulation {
     /// `several`, one instruction loads a group of neighbours; words of integers are loaded in
     /// pairs, to use few registers.
     fn loaded_together(&self, k: usize, several: bool) -> Vec<Vec<&Accumulator>> {
-        let mut accumulators: Vec<&Accumulator> = self.chains[k % self.chains.len()].iter().collect();
+        let mut accumulators: Vec<&Accumulator> =
+            self.chains[k % self.chains.len()].iter().collect();
         accumulators.sort_by_key(|accumulator| accumulator.at);
         let mut groups: Vec<Vec<&Accumulator>> = Vec::new();
         for accumulator in accumulators {
             let continues = |group: &&mut Vec<&Accumulator>| {
-                let is_neighbour = group.last().is_some_and(|last| last.at + last.lanes == accumulator.at);
+                let is_neighbour =
+                    group.last().is_some_and(|last| last.at + last.lanes == accumulator.at);
                 (is_neighbour || !several) && !(self.in_pairs && group.len() == 2)
             };
             match groups.last_mut().filter(continues) {
@@ -546,7 +620,10 @@ impl Accumulation {
 
     /// Adds the other chains of integers to the first.
     fn add_chains_of_integers(&self, body: &mut Vec<Stmt>) {
-        let Some((first, others)) = self.chains.split_first().filter(|_| self.words.is_some()) else { return };
+        let Some((first, others)) = self.chains.split_first().filter(|_| self.words.is_some())
+        else {
+            return;
+        };
         for (sum, chain) in others.iter().flat_map(|chain| first.iter().zip(chain)) {
             for (&var, &chain) in sum.vars.iter().zip(&chain.vars) {
                 let value = op(LaneOp::WrappingAdd, vec![Expr::Var(var), Expr::Var(chain)]);
@@ -559,7 +636,9 @@ impl Accumulation {
     fn value(&self, part: usize, row: usize) -> Expr {
         match self.words {
             Some(_) => op(LaneOp::FromSigned, vec![Expr::Var(self.chains[0][part].vars[row])]),
-            None => added(&self.chains.iter().map(|all| Expr::Var(all[part].vars[row])).collect::<Vec<_>>()),
+            None => added(
+                &self.chains.iter().map(|all| Expr::Var(all[part].vars[row])).collect::<Vec<_>>(),
+            ),
         }
     }
 }

@@ -10,7 +10,9 @@ use super::memory::PackedWeights;
 use crate::arch::Isa;
 use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Tiles, Var, Walk};
 use crate::numerics::Multiples;
-use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling, Unrolled, Values};
+use crate::plan::{
+    self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling, Unrolled, Values,
+};
 use crate::request::WeightFormat;
 
 /// The rows of a product that one set of statements computes. Several rows share each weight load.
@@ -73,12 +75,17 @@ impl Scale {
     /// precedence over a dynamic scale with a range of integers. `None`: x stays f32.
     pub(super) fn of_x(model: Option<Multiples>, range: Option<u16>) -> Option<(Self, String)> {
         Some(match (model, range) {
-            (Some(x), _) if x.scale == 1.0 => (Self::Model(1.0), format!("are whole numbers up to {}", x.magnitude())),
+            (Some(x), _) if x.scale == 1.0 => {
+                (Self::Model(1.0), format!("are whole numbers up to {}", x.magnitude()))
+            }
             (Some(x), _) => {
-                let times = format!("are whole numbers up to {} times a scale of the model", x.magnitude());
+                let times =
+                    format!("are whole numbers up to {} times a scale of the model", x.magnitude());
                 (Self::Model(x.scale), times)
             }
-            (None, Some(range)) => (Self::Dynamic(range), format!("as whole numbers up to {range}")),
+            (None, Some(range)) => {
+                (Self::Dynamic(range), format!("as whole numbers up to {range}"))
+            }
             (None, None) => return None,
         })
     }
@@ -353,7 +360,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// The buffer for runs, sized for the widest panel. `None` if no panel is tiled by runs.
     fn runs_buffer(&mut self) -> Option<BufferId> {
-        let widest = self.groups().filter(|(i, _)| *self.tiling(*i) == Tiling::Runs).map(|(_, p)| p.columns).max()?;
+        let widest = self
+            .groups()
+            .filter(|(i, _)| *self.tiling(*i) == Tiling::Runs)
+            .map(|(_, p)| p.columns)
+            .max()?;
         let sums = self.product().sums.len();
         Some(self.builder.scratch("gates", sums * widest))
     }
@@ -367,7 +378,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         columns: &[Column],
         body: impl FnOnce(&mut Self, Option<PanelWeights>, &[Place]) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
-        let blocks = weights.map(|stage| (panels.blocks(stage == Stage::Late), panels.biases(stage == Stage::Late)));
+        let blocks = weights.map(|stage| {
+            (panels.blocks(stage == Stage::Late), panels.biases(stage == Stage::Late))
+        });
         // with biases in a separate buffer, x terms alone read only scales
         let scaled = self.product().format.has_scales();
         let apart = self.weights.biases.filter(|_| scaled || weights != Some(Stage::Input));
@@ -429,7 +442,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 let word = (row / abreast * len + at) * abreast + row % abreast;
                 op(LaneOp::ToBits, vec![load(rows.at(word), lanes)])
             }
-            WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => load(rows.at(row * len + at), lanes),
+            WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => {
+                load(rows.at(row * len + at), lanes)
+            }
         }
     }
 
@@ -456,11 +471,19 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 
     /// A complete sum: the bias is added last.
-    fn with_bias(&self, panels: &Panels, weights: PanelWeights, part: &SumVector, terms: Expr) -> Expr {
+    fn with_bias(
+        &self,
+        panels: &Panels,
+        weights: PanelWeights,
+        part: &SumVector,
+        terms: Expr,
+    ) -> Expr {
         match self.product().sums[part.sum].bias {
             None => terms,
             Some(_) => {
-                let bias = weights.biases.at(self.product().bias_row(part.sum) * panels.columns + part.lane);
+                let bias = weights
+                    .biases
+                    .at(self.product().bias_row(part.sum) * panels.columns + part.lane);
                 add(terms, load(bias, part.lanes))
             }
         }
@@ -487,7 +510,10 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         };
         let term = |part: &SumVector| {
             product.sums[part.sum].gate(phase)?;
-            let sum = load(from.at(product.position(phase, part.sum) * panels.columns + part.lane), part.lanes);
+            let sum = load(
+                from.at(product.position(phase, part.sum) * panels.columns + part.lane),
+                part.lanes,
+            );
             Some(match terms {
                 Terms::Integers { scale, .. } => {
                     let sum = op(LaneOp::FromSigned, vec![op(LaneOp::ToBits, vec![sum])]);
@@ -555,7 +581,12 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     fn parts(&self, vectors: &[(usize, usize)]) -> Vec<SumVector> {
         let sums = &self.product().sums;
         let of_vector = |(v, &(lane, lanes)): (usize, &(usize, usize))| {
-            let part = move |(sum, s): (usize, &Sum)| SumVector { sum, lane, lanes, name: format!("{}{v}", s.name) };
+            let part = move |(sum, s): (usize, &Sum)| SumVector {
+                sum,
+                lane,
+                lanes,
+                name: format!("{}{v}", s.name),
+            };
             sums.iter().enumerate().map(part)
         };
         vectors.iter().enumerate().flat_map(of_vector).collect()
@@ -566,7 +597,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let mut all: Vec<SumVector> = Vec::new();
         for same in parts.chunk_by(|a, b| a.sum == b.sum) {
             let vectors: Vec<_> = same.iter().map(|part| (part.lane, part.lanes)).collect();
-            let named = |lane: usize| same.iter().find(|part| part.lane == lane).map(|part| part.name.clone());
+            let named = |lane: usize| {
+                same.iter().find(|part| part.lane == lane).map(|part| part.name.clone())
+            };
             all.extend(self.values(&vectors).into_iter().map(|(lane, lanes)| {
                 let name = named(lane).expect("lower: a value begins where a part does");
                 SumVector { sum: same[0].sum, lane, lanes, name }
@@ -593,8 +626,15 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// The zero-point correction of an integer sum, for unsigned elements. `None` if the product
     /// has no corrections.
-    fn start(&self, panels: &Panels, phase: Phase, weights: PanelWeights, part: &SumVector) -> Option<Expr> {
-        let row = self.product().has_starts(phase).then(|| self.product().start_row(part.sum, phase))?;
+    fn start(
+        &self,
+        panels: &Panels,
+        phase: Phase,
+        weights: PanelWeights,
+        part: &SumVector,
+    ) -> Option<Expr> {
+        let row =
+            self.product().has_starts(phase).then(|| self.product().start_row(part.sum, phase))?;
         Some(load(weights.biases.at(row * panels.columns + part.lane), part.lanes))
     }
 
@@ -616,7 +656,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let taken = self.taken_at_once(phase);
         let (to, scales) = self.builder.quantised_room(phase, count, taken);
         body.push(Stmt::Comment(format!("{} {as_integers}", operand_name(phase))));
-        let rows = [("given", elements, len, false), ("words", to, taken, true), ("scale", scales, 1, true)];
+        let rows = [
+            ("given", elements, len, false),
+            ("words", to, taken, true),
+            ("scale", scales, 1, true),
+        ];
         body.extend(for_rows(self.builder, count, &rows, |builder, places| {
             builder.quantise((len, scale), places[0], (places[1], words), places[2])
         }));
@@ -639,10 +683,13 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     ) -> Vec<Stmt> {
         let product = self.product();
         if self.stores_sums() {
-            let X::Elements(x) = operands.x else { unreachable!("lower: sums that are stored are of elements") };
+            let X::Elements(x) = operands.x else {
+                unreachable!("lower: sums that are stored are of elements")
+            };
             self.sums = self.builder.tile_rows(self.count, product.sums.len() * product.units);
             let operands = [Some((Phase::Input, x)), operands.h.map(|h| (Phase::Hidden, h))];
-            let mut all = self.stored_sums(Stage::Early, &operands.into_iter().flatten().collect::<Vec<_>>());
+            let mut all =
+                self.stored_sums(Stage::Early, &operands.into_iter().flatten().collect::<Vec<_>>());
             all.extend(self.finish_rows(0..product.sums.len(), columns, finish));
             return all;
         }
@@ -657,7 +704,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             all.extend(self.early_row(&operands, columns, &activate, &mut finish));
             return all;
         }
-        let terms: Vec<_> = [(Phase::Input, Some(&operands.x)), (Phase::Hidden, operands.h.as_ref())].into();
+        let terms: Vec<_> =
+            [(Phase::Input, Some(&operands.x)), (Phase::Hidden, operands.h.as_ref())].into();
         all.extend(self.each_row(&terms, columns, |row, terms, columns| {
             let mut terms = terms.into_iter();
             let x = terms.next().expect("lower: every product has x");
@@ -677,30 +725,39 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let product = self.product();
         let stored = self.runs_buffer();
         let mut walked = columns.to_vec();
-        let phases = [(Phase::Input, "x_sums", Some(&operands.x)), (Phase::Hidden, "h_sums", operands.h.as_ref())];
+        let phases = [
+            (Phase::Input, "x_sums", Some(&operands.x)),
+            (Phase::Hidden, "h_sums", operands.h.as_ref()),
+        ];
         let sums_of = |terms: &Terms| match terms {
             Terms::Vectors(_) => None,
             Terms::Sums(of) | Terms::Integers { sums: of, .. } => Some(*of),
         };
         for (phase, name, terms) in phases {
             if let Some(of) = terms.and_then(sums_of) {
-                walked.push(Column { width: product.active(phase), ..Column::new(name, of, false) });
+                walked
+                    .push(Column { width: product.active(phase), ..Column::new(name, of, false) });
             }
         }
         let mut all = Vec::new();
         for (group, panels) in self.groups() {
-            all.extend(self.panels(panels, Some(Stage::Early), &walked, |this, weights, places| {
-                let weights = weights.expect("lower: asked for");
-                this.early_panel(
-                    (group, panels),
-                    weights,
-                    operands,
-                    (&walked, places),
-                    (stored, columns.len()),
-                    activate,
-                    finish,
-                )
-            }));
+            all.extend(self.panels(
+                panels,
+                Some(Stage::Early),
+                &walked,
+                |this, weights, places| {
+                    let weights = weights.expect("lower: asked for");
+                    this.early_panel(
+                        (group, panels),
+                        weights,
+                        operands,
+                        (&walked, places),
+                        (stored, columns.len()),
+                        activate,
+                        finish,
+                    )
+                },
+            ));
         }
         all
     }
@@ -709,7 +766,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     fn of_elements(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Terms {
         let vectors = self.vectors(body, phase, elements);
         match vectors.scales.filter(|_| self.in_tiles(phase)) {
-            Some(scale) => Terms::Integers { sums: self.tiles(body, phase, vectors.elements), scale },
+            Some(scale) => {
+                Terms::Integers { sums: self.tiles(body, phase, vectors.elements), scale }
+            }
             None => Terms::Vectors(vectors),
         }
     }
@@ -723,7 +782,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let sums = self.builder.tile_sums(phase, self.count * pitch);
         for (_, panels) in self.groups() {
             let blocks = panels.blocks(phase == Phase::ResetHidden);
-            let weights = Place::from(self.weights.rows).at(blocks.offset + first_row(panels, phase));
+            let weights =
+                Place::from(self.weights.rows).at(blocks.offset + first_row(panels, phase));
             body.push(Stmt::Tiles(Tiles {
                 elements,
                 weights,
@@ -751,7 +811,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         mut body: impl FnMut(&mut Rows<'_, 'a, 'm>, Vec<Terms>, &[Column]) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
         let product = self.product();
-        let terms: Vec<_> = terms.iter().filter_map(|(phase, terms)| Some((*phase, (*terms)?))).collect();
+        let terms: Vec<_> =
+            terms.iter().filter_map(|(phase, terms)| Some((*phase, (*terms)?))).collect();
         let of_row = |column: &&Column| column.each_row;
         let row = |column: &Column| {
             let len = if column.width == 0 { 1 } else { column.width * product.units };
@@ -760,7 +821,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let mut rows: Vec<_> = columns.iter().filter(of_row).map(row).collect();
         let own = rows.len();
         for (phase, terms) in &terms {
-            rows.extend(terms.rows(self.taken_at_once(*phase), product.active(*phase) * product.units));
+            rows.extend(
+                terms.rows(self.taken_at_once(*phase), product.active(*phase) * product.units),
+            );
         }
         let (plan, weights, count) = (self.plan, self.weights, self.count);
         for_rows(self.builder, count, &rows, |builder, places| {
@@ -770,7 +833,10 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             let columns: Vec<_> = columns
                 .iter()
                 .map(|column| match column.each_row {
-                    true => Column { of: *of_columns.next().expect("lower: as many places as rows"), ..*column },
+                    true => Column {
+                        of: *of_columns.next().expect("lower: as many places as rows"),
+                        ..*column
+                    },
                     false => *column,
                 })
                 .collect();
@@ -797,47 +863,75 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             let mut of = |terms: &Terms| match terms {
                 Terms::Vectors(_) => terms.clone(),
                 Terms::Sums(_) => Terms::Sums(*sums.next().expect("lower: sums have a place")),
-                Terms::Integers { scale, .. } => {
-                    Terms::Integers { sums: *sums.next().expect("lower: sums have a place"), scale: *scale }
-                }
+                Terms::Integers { scale, .. } => Terms::Integers {
+                    sums: *sums.next().expect("lower: sums have a place"),
+                    scale: *scale,
+                },
             };
             let x = of(&operands.x);
             Multiplied { x, h: operands.h.as_ref().map(of) }
         };
-        let late = columns.iter().position(|column| column.takes_late).filter(|_| self.keeps_late_apart());
+        let late =
+            columns.iter().position(|column| column.takes_late).filter(|_| self.keeps_late_apart());
         let is_early = |part: &SumVector| late.is_none() || !sums[part.sum].is_late();
         let mut body = Vec::new();
         match self.tiling(group) {
             Tiling::Columns(passes) => {
-                let loops =
-                    self.plan.tilings.iter().any(|all| matches!(&all[group], Tiling::Columns(all) if all.len() > 1));
-                body = self.passes((panels, Stage::Early, loops), weights, (columns, places), passes, |this, pass| {
-                    let operands = here(&pass.columns);
-                    let mut body = Vec::new();
-                    let (parts, apart): (Vec<_>, Vec<_>) = this.parts(&pass.vectors).into_iter().partition(is_early);
-                    let each = parts.len() / pass.vectors.len();
-                    let mut values = this.early_sums(&mut body, panels, pass.weights, &operands, &parts).into_iter();
-                    let of_vector = |&(lane, lanes): &(usize, usize)| {
-                        let values = values.by_ref().take(each).collect();
-                        Sums { lane, lanes, values, active: false }
-                    };
-                    let all = pass.vectors.iter().map(of_vector).collect();
-                    let columns = &pass.columns[..given];
-                    let panel = Panel { panels, biases: Some(pass.weights.biases), columns };
-                    finish(this, &mut body, &panel, all);
-                    if let Some(column) = late {
-                        this.late_x(&mut body, panels, pass.weights, &operands.x, &apart, pass.columns[column]);
-                    }
-                    body
-                });
+                let loops = self
+                    .plan
+                    .tilings
+                    .iter()
+                    .any(|all| matches!(&all[group], Tiling::Columns(all) if all.len() > 1));
+                body = self.passes(
+                    (panels, Stage::Early, loops),
+                    weights,
+                    (columns, places),
+                    passes,
+                    |this, pass| {
+                        let operands = here(&pass.columns);
+                        let mut body = Vec::new();
+                        let (parts, apart): (Vec<_>, Vec<_>) =
+                            this.parts(&pass.vectors).into_iter().partition(is_early);
+                        let each = parts.len() / pass.vectors.len();
+                        let mut values = this
+                            .early_sums(&mut body, panels, pass.weights, &operands, &parts)
+                            .into_iter();
+                        let of_vector = |&(lane, lanes): &(usize, usize)| {
+                            let values = values.by_ref().take(each).collect();
+                            Sums { lane, lanes, values, active: false }
+                        };
+                        let all = pass.vectors.iter().map(of_vector).collect();
+                        let columns = &pass.columns[..given];
+                        let panel = Panel { panels, biases: Some(pass.weights.biases), columns };
+                        finish(this, &mut body, &panel, all);
+                        if let Some(column) = late {
+                            this.late_x(
+                                &mut body,
+                                panels,
+                                pass.weights,
+                                &operands.x,
+                                &apart,
+                                pass.columns[column],
+                            );
+                        }
+                        body
+                    },
+                );
             }
             Tiling::Runs => {
                 let (stored, operands) = (stored.expect("lower: runs are stored"), &here(places));
                 let mut parts = Vec::new();
                 for (first, n) in self.runs() {
                     let name: String = sums[first..first + n].iter().map(|s| s.name).collect();
-                    for (v, (lane, lanes)) in plan::vectors(n * panels.columns, self.lanes()).into_iter().enumerate() {
-                        parts.push(SumVector { sum: first, lane, lanes, name: format!("{name}{v}") });
+                    for (v, (lane, lanes)) in
+                        plan::vectors(n * panels.columns, self.lanes()).into_iter().enumerate()
+                    {
+                        parts.push(SumVector {
+                            sum: first,
+                            lane,
+                            lanes,
+                            name: format!("{name}{v}"),
+                        });
                     }
                 }
                 let (parts, apart): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_early);
@@ -850,14 +944,21 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                         body.push(Stmt::Store { to, value });
                     }
                 }
-                for pass in plan::vectors(panels.columns, self.lanes()).chunks(finished_at_once(self.isa())) {
+                for pass in
+                    plan::vectors(panels.columns, self.lanes()).chunks(finished_at_once(self.isa()))
+                {
                     let of_vector = |&(lane, lanes): &(usize, usize)| {
-                        let part = |sum: usize| load(Place::from(stored).at(sum * panels.columns + lane), lanes);
-                        let values = (0..sums.len()).filter(|sum| late.is_none() || !sums[*sum].is_late()).map(part);
+                        let part = |sum: usize| {
+                            load(Place::from(stored).at(sum * panels.columns + lane), lanes)
+                        };
+                        let values = (0..sums.len())
+                            .filter(|sum| late.is_none() || !sums[*sum].is_late())
+                            .map(part);
                         Sums { lane, lanes, values: values.collect(), active: true }
                     };
                     let all = self.values(pass).iter().map(of_vector).collect();
-                    let panel = Panel { panels, biases: Some(weights.biases), columns: &places[..given] };
+                    let panel =
+                        Panel { panels, biases: Some(weights.biases), columns: &places[..given] };
                     finish(self, &mut body, &panel, all);
                 }
                 if let Some(column) = late {
@@ -871,7 +972,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// The position of a sum in [`Product::sums`], by name.
     pub(super) fn place_of(&self, sum: &str) -> usize {
-        self.product().sums.iter().position(|own| own.name == sum).expect("plan: a product has the sums of its cell")
+        self.product()
+            .sums
+            .iter()
+            .position(|own| own.name == sum)
+            .expect("plan: a product has the sums of its cell")
     }
 
     /// True if x terms of late sums are summed after the pointwise part of the early sums: an
@@ -915,7 +1020,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         passes: &[Vec<(usize, usize)>],
         mut body: impl FnMut(&mut Self, &Pass) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
-        let widths = |pass: &[(usize, usize)]| pass.iter().map(|(_, lanes)| *lanes).collect::<Vec<_>>();
+        let widths =
+            |pass: &[(usize, usize)]| pass.iter().map(|(_, lanes)| *lanes).collect::<Vec<_>>();
         let mut all = Vec::new();
         for same in passes.chunk_by(|a, b| widths(a) == widths(b)) {
             let is_loop = if self.walks_columns() {
@@ -953,7 +1059,13 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             };
             let biases = match weights.biases == weights.rows && abreast == 1 {
                 true => rows,
-                false => walk(self, "bias_pass", weights.biases, panels.biases(late).stride - before, false),
+                false => walk(
+                    self,
+                    "bias_pass",
+                    weights.biases,
+                    panels.biases(late).stride - before,
+                    false,
+                ),
             };
             let of_column = |(column, place): (&Column, &Place)| match column.width {
                 0 => *place,
@@ -966,8 +1078,17 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             let columns = columns.iter().zip(places).map(of_column).collect();
             let vectors: Vec<_> = same[0].iter().map(|(at, lanes)| (at - first, *lanes)).collect();
             let vectors = self.values(&vectors);
-            let turn = body(self, &Pass { vectors, weights: PanelWeights { rows, biases, short: before }, columns });
-            all.push(Stmt::For { count: same.len(), turn: None, backwards: None, walks, body: turn });
+            let turn = body(
+                self,
+                &Pass { vectors, weights: PanelWeights { rows, biases, short: before }, columns },
+            );
+            all.push(Stmt::For {
+                count: same.len(),
+                turn: None,
+                backwards: None,
+                walks,
+                body: turn,
+            });
         }
         all
     }
@@ -995,9 +1116,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             all.extend(self.late_row(&terms, sum, columns.len(), &walked, &mut finish));
             return all;
         }
-        all.extend(self.each_row(&[(Phase::ResetHidden, Some(&terms))], &walked, |row, terms, walked| {
-            row.late_row(&terms[0], sum, columns.len(), walked, &mut finish)
-        }));
+        all.extend(self.each_row(
+            &[(Phase::ResetHidden, Some(&terms))],
+            &walked,
+            |row, terms, walked| row.late_row(&terms[0], sum, columns.len(), walked, &mut finish),
+        ));
         all
     }
 
@@ -1018,32 +1141,61 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         for (_, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Late), &walked, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
-                let late =
-                    |isa| plan::late_passes(this.product(), panels.columns, isa, this.builder.lowering.plan.values);
+                let late = |isa| {
+                    plan::late_passes(
+                        this.product(),
+                        panels.columns,
+                        isa,
+                        this.builder.lowering.plan.values,
+                    )
+                };
                 let passes = late(this.isa());
-                let loops = this.builder.lowering.plan.isas.iter().any(|(isa, _)| late(isa).len() > 1);
-                this.passes((panels, Stage::Late, loops), weights, (&walked, places), &passes, |this, pass| {
-                    let mut body = Vec::new();
-                    let mut parts = this.parts(&pass.vectors);
-                    parts.retain(|part| part.sum == sum);
-                    let (weights, x_terms) = (pass.weights, pass.columns[given]);
-                    let panel = Panel { panels, biases: Some(weights.biases), columns: &pass.columns[..given] };
-                    let terms = match terms {
-                        Terms::Vectors(_) => terms.clone(),
-                        Terms::Sums(_) => Terms::Sums(pass.columns[given + 1]),
-                        Terms::Integers { scale, .. } => {
-                            Terms::Integers { sums: pass.columns[given + 1], scale: *scale }
+                let loops =
+                    this.builder.lowering.plan.isas.iter().any(|(isa, _)| late(isa).len() > 1);
+                this.passes(
+                    (panels, Stage::Late, loops),
+                    weights,
+                    (&walked, places),
+                    &passes,
+                    |this, pass| {
+                        let mut body = Vec::new();
+                        let mut parts = this.parts(&pass.vectors);
+                        parts.retain(|part| part.sum == sum);
+                        let (weights, x_terms) = (pass.weights, pass.columns[given]);
+                        let panel = Panel {
+                            panels,
+                            biases: Some(weights.biases),
+                            columns: &pass.columns[..given],
+                        };
+                        let terms = match terms {
+                            Terms::Vectors(_) => terms.clone(),
+                            Terms::Sums(_) => Terms::Sums(pass.columns[given + 1]),
+                            Terms::Integers { scale, .. } => {
+                                Terms::Integers { sums: pass.columns[given + 1], scale: *scale }
+                            }
+                        };
+                        let terms = this.terms(
+                            &mut body,
+                            panels,
+                            Phase::ResetHidden,
+                            weights,
+                            &terms,
+                            &parts,
+                        );
+                        for (part, terms) in parts.iter().zip(terms.into_iter().flatten()) {
+                            let (lane, lanes) = (part.lane, part.lanes);
+                            let terms = add(load(x_terms.at(lane), lanes), terms);
+                            let values = vec![this.with_bias(panels, weights, part, terms)];
+                            finish(
+                                this,
+                                &mut body,
+                                &panel,
+                                vec![Sums { lane, lanes, values, active: false }],
+                            );
                         }
-                    };
-                    let terms = this.terms(&mut body, panels, Phase::ResetHidden, weights, &terms, &parts);
-                    for (part, terms) in parts.iter().zip(terms.into_iter().flatten()) {
-                        let (lane, lanes) = (part.lane, part.lanes);
-                        let terms = add(load(x_terms.at(lane), lanes), terms);
-                        let values = vec![this.with_bias(panels, weights, part, terms)];
-                        finish(this, &mut body, &panel, vec![Sums { lane, lanes, values, active: false }]);
-                    }
-                    body
-                })
+                        body
+                    },
+                )
             }));
         }
         all
@@ -1057,9 +1209,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         if self.in_tiles(Phase::Input) {
             let terms = self.of_elements(&mut all, Phase::Input, x);
             let columns = [Column { width, ..Column::new("x_sums", to, true) }];
-            all.extend(self.each_row(&[(Phase::Input, Some(&terms))], &columns, |row, terms, columns| {
-                row.scaled_input_sums(&terms[0], columns[0])
-            }));
+            all.extend(self.each_row(
+                &[(Phase::Input, Some(&terms))],
+                &columns,
+                |row, terms, columns| row.scaled_input_sums(&terms[0], columns[0]),
+            ));
             return all;
         }
         self.sums = self.builder.tile_rows(self.count, len);
@@ -1071,23 +1225,33 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// The x terms of one row, from integer sums that tiles have computed.
     fn scaled_input_sums(&mut self, terms: &Terms, to: Column) -> Vec<Stmt> {
-        let Terms::Integers { sums, scale } = *terms else { unreachable!("lower: tiles make sums of integers") };
-        let columns = [to, Column { of: sums, written: false, relative: false, name: "sums", ..to }];
+        let Terms::Integers { sums, scale } = *terms else {
+            unreachable!("lower: tiles make sums of integers")
+        };
+        let columns =
+            [to, Column { of: sums, written: false, relative: false, name: "sums", ..to }];
         let mut all = Vec::new();
         for (_, panels) in self.groups() {
-            all.extend(self.panels(panels, Some(Stage::Input), &columns, |this, weights, places| {
-                let weights = weights.expect("lower: asked for");
-                let mut body = Vec::new();
-                let parts = this.parts(&plan::vectors(panels.columns, this.lanes()));
-                let terms = Terms::Integers { sums: places[1], scale };
-                let values = this.terms(&mut body, panels, Phase::Input, weights, &terms, &parts);
-                for (part, value) in parts.iter().zip(values) {
-                    let Some(value) = value else { continue };
-                    let at = this.product().position(Phase::Input, part.sum) * panels.columns + part.lane;
-                    body.push(Stmt::Store { to: places[0].at(at), value });
-                }
-                body
-            }));
+            all.extend(self.panels(
+                panels,
+                Some(Stage::Input),
+                &columns,
+                |this, weights, places| {
+                    let weights = weights.expect("lower: asked for");
+                    let mut body = Vec::new();
+                    let parts = this.parts(&plan::vectors(panels.columns, this.lanes()));
+                    let terms = Terms::Integers { sums: places[1], scale };
+                    let values =
+                        this.terms(&mut body, panels, Phase::Input, weights, &terms, &parts);
+                    for (part, value) in parts.iter().zip(values) {
+                        let Some(value) = value else { continue };
+                        let at = this.product().position(Phase::Input, part.sum) * panels.columns
+                            + part.lane;
+                        body.push(Stmt::Store { to: places[0].at(at), value });
+                    }
+                    body
+                },
+            ));
         }
         all
     }
@@ -1097,7 +1261,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let product = self.product();
         let mut all = Vec::new();
         let active = operands.iter().filter(|(phase, _)| product.active(*phase) > 0);
-        let phases: Vec<_> = active.map(|&(phase, of)| (phase, self.vectors(&mut all, phase, of))).collect();
+        let phases: Vec<_> =
+            active.map(|&(phase, of)| (phase, self.vectors(&mut all, phase, of))).collect();
         if !phases.is_empty() {
             all.extend(self.matrix(stage, &phases, Kept::Sums));
         }
@@ -1115,7 +1280,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             Kept::Sums => self.product().sums.len(),
             Kept::InputTerms => product.active(Phase::Input),
         };
-        let rows: Vec<_> = self.sums.iter().map(|of| Column { width, ..Column::new("sums", *of, true) }).collect();
+        let rows: Vec<_> =
+            self.sums.iter().map(|of| Column { width, ..Column::new("sums", *of, true) }).collect();
         let mut all = Vec::new();
         for (_, panels) in self.groups() {
             all.extend(self.panels(panels, Some(stage), &rows, |this, weights, places| {
@@ -1125,7 +1291,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 // in the order of the weights in a row
                 parts.sort_by_key(|part| part.sum);
                 for (phase, vectors) in phases {
-                    let taking_part = |part: &&SumVector| product.sums[part.sum].gate(*phase).is_some();
+                    let taking_part =
+                        |part: &&SumVector| product.sums[part.sum].gate(*phase).is_some();
                     let parts: Vec<_> = parts.iter().filter(taking_part).cloned().collect();
                     let at_once = plan::tile_vectors(
                         product,
@@ -1137,7 +1304,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     .max(1);
                     for parts in parts.chunks(at_once) {
                         let parts = &this.joined(parts)[..];
-                        let terms = this.accumulate(&mut body, panels, *phase, weights, vectors, parts);
+                        let terms =
+                            this.accumulate(&mut body, panels, *phase, weights, vectors, parts);
                         for (place, terms) in places.iter().zip(terms) {
                             for (part, mut value) in parts.iter().zip(terms.into_iter().flatten()) {
                                 let (sum, index) = (&product.sums[part.sum], part.sum);
@@ -1173,18 +1341,31 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let product = self.product();
         let mut all = Vec::new();
         for (r, sums) in self.sums.clone().into_iter().enumerate() {
-            let own = |c: &Column| if c.each_row { Column { of: c.of.at(r * c.row(product.units)), ..*c } } else { *c };
+            let own = |c: &Column| {
+                if c.each_row { Column { of: c.of.at(r * c.row(product.units)), ..*c } } else { *c }
+            };
             let mut columns: Vec<_> = columns.iter().map(own).collect();
-            columns.push(Column { width: product.sums.len(), relative: true, ..Column::new("sums", sums, false) });
+            columns.push(Column {
+                width: product.sums.len(),
+                relative: true,
+                ..Column::new("sums", sums, false)
+            });
             for (_, panels) in self.groups() {
                 all.extend(self.panels(panels, None, &columns, |row, _, places| {
                     let (sums, columns) = places.split_last().expect("lower: there are sums");
                     let of_vector = |(lane, lanes): (usize, usize)| {
                         let value = |sum: usize| load(sums.at(sum * panels.columns + lane), lanes);
-                        Sums { lane, lanes, values: which.clone().map(value).collect(), active: false }
+                        Sums {
+                            lane,
+                            lanes,
+                            values: which.clone().map(value).collect(),
+                            active: false,
+                        }
                     };
                     let mut body = Vec::new();
-                    for pass in plan::vectors(panels.columns, row.lanes()).chunks(finished_at_once(row.isa())) {
+                    for pass in plan::vectors(panels.columns, row.lanes())
+                        .chunks(finished_at_once(row.isa()))
+                    {
                         let all = row.values(pass).into_iter().map(of_vector).collect();
                         finish(row, &mut body, &Panel { panels, biases: None, columns }, all);
                     }

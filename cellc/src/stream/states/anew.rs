@@ -25,17 +25,27 @@ pub(crate) fn begins_anew(
         return found;
     }
     sequences(model, recurrences, dependence, &mut found);
-    let Some(()) = loops(model, recurrences, dependence, needed, &mut found) else { return Anew::new() };
+    let Some(()) = loops(model, recurrences, dependence, needed, &mut found) else {
+        return Anew::new();
+    };
     written_out_cells(model, recurrences, dependence, continued, &mut found);
     written_out_products(model, dependence, needed, &mut found);
     found
 }
 
 /// Adds sequence operators of several steps.
-fn sequences(model: &CoreModel, recurrences: &Recurrences, dependence: &Dependence, found: &mut Anew) {
+fn sequences(
+    model: &CoreModel,
+    recurrences: &Recurrences,
+    dependence: &Dependence,
+    found: &mut Anew,
+) {
     let repeated = repeated_cells(model);
     for recurrence in recurrences.all.iter().filter(|recurrence| recurrence.steps > 1) {
-        let Some((cell, state)) = recurrence.cell.filter(|_| !repeated.contains(&recurrence.place)) else { continue };
+        let Some((cell, state)) = recurrence.cell.filter(|_| !repeated.contains(&recurrence.place))
+        else {
+            continue;
+        };
         let Some(initial) = (if state == 'h' { Some(cell.h) } else { cell.c }) else { continue };
         if lost(recurrence, cell, initial, dependence).is_some() {
             found.insert(recurrence.place, recurrence.steps);
@@ -54,7 +64,11 @@ fn loops(
 ) -> Option<()> {
     for node in &model.nodes {
         let CoreOp::Loop(body) = &node.op else { continue };
-        let mut slices = body.slices.iter().filter(|slice| dependence.change(slice.of) == Change::Inputs).peekable();
+        let mut slices = body
+            .slices
+            .iter()
+            .filter(|slice| dependence.change(slice.of) == Change::Inputs)
+            .peekable();
         if body.trips < 2 || body.running.is_some() || slices.peek().is_none() {
             continue;
         }
@@ -70,15 +84,24 @@ fn loops(
 
 /// The place of a loop, its first carried value, if any carried value starts from constants and
 /// depends on inputs.
-fn carried_anew(body: &CoreLoop, recurrences: &Recurrences, dependence: &Dependence, needed: &[bool]) -> Option<usize> {
+fn carried_anew(
+    body: &CoreLoop,
+    recurrences: &Recurrences,
+    dependence: &Dependence,
+    needed: &[bool],
+) -> Option<usize> {
     let is_constant = |initial: Source| {
         let mut origins = recurrences.flow.origins(initial).into_iter().flatten();
         origins.all(|(source, _)| dependence.change(source) <= Change::Never)
     };
     let follows = |value: usize| dependence.change(Source::Value(value)) == Change::Inputs;
     let mut carried = body.carried.iter();
-    let begins = carried
-        .find(|c| c.next != Source::Value(c.value) && needed[c.value] && follows(c.value) && is_constant(c.initial));
+    let begins = carried.find(|c| {
+        c.next != Source::Value(c.value)
+            && needed[c.value]
+            && follows(c.value)
+            && is_constant(c.initial)
+    });
     begins.and(body.carried.first()).map(|carried| carried.value)
 }
 
@@ -101,12 +124,19 @@ fn written_out_cells(
     let mut groups: HashMap<_, Vec<usize>> = HashMap::new();
     for (index, recurrence) in recurrences.all.iter().enumerate() {
         let Some((cell, 'h')) = recurrence.cell.filter(|_| recurrence.steps == 1) else { continue };
-        groups.entry((contents.number(cell.w), contents.number(cell.r), cell.weight_set)).or_default().push(index);
+        groups
+            .entry((contents.number(cell.w), contents.number(cell.r), cell.weight_set))
+            .or_default()
+            .push(index);
     }
-    for group in groups.values().filter(|group| group.len() > 1 && is_axis_of_steps(model, group.len())) {
+    for group in
+        groups.values().filter(|group| group.len() > 1 && is_axis_of_steps(model, group.len()))
+    {
         let begins = group.iter().filter(|index| continued.contains(index)).find(|&&index| {
             let recurrence = &recurrences.all[index];
-            recurrence.cell.is_some_and(|(cell, _)| lost(recurrence, cell, cell.h, dependence).is_some())
+            recurrence
+                .cell
+                .is_some_and(|(cell, _)| lost(recurrence, cell, cell.h, dependence).is_some())
         });
         found.extend(begins.map(|&index| (recurrences.all[index].place, group.len())));
     }
@@ -114,7 +144,12 @@ fn written_out_cells(
 
 /// Adds unrolled products with a recurrent matrix, one product for each step. The product of the
 /// first step may be missing: with a constant initial state, the product is a constant.
-fn written_out_products(model: &CoreModel, dependence: &Dependence, needed: &[bool], found: &mut Anew) {
+fn written_out_products(
+    model: &CoreModel,
+    dependence: &Dependence,
+    needed: &[bool],
+    found: &mut Anew,
+) {
     let mut contents = WeightContents::new(model);
     let mut groups: HashMap<_, Vec<(usize, Source)>> = HashMap::new();
     for node in &model.nodes {
@@ -129,7 +164,9 @@ fn written_out_products(model: &CoreModel, dependence: &Dependence, needed: &[bo
         return;
     }
     for group in groups.values() {
-        let Some(steps) = [group.len(), group.len() + 1].into_iter().find(|&steps| is_axis_of_steps(model, steps))
+        let Some(steps) = [group.len(), group.len() + 1]
+            .into_iter()
+            .find(|&steps| is_axis_of_steps(model, steps))
         else {
             continue;
         };
@@ -145,7 +182,14 @@ fn is_chain(model: &CoreModel, products: &[(usize, Source)]) -> bool {
     let mut depth: HashMap<Source, usize> = HashMap::new();
     let outputs: HashSet<usize> = products.iter().map(|(out, _)| *out).collect();
     for node in &model.nodes {
-        let read = node.op.reads().iter().filter_map(|source| depth.get(source)).max().copied().unwrap_or(0);
+        let read = node
+            .op
+            .reads()
+            .iter()
+            .filter_map(|source| depth.get(source))
+            .max()
+            .copied()
+            .unwrap_or(0);
         for out in node.op.outputs() {
             let own = read + usize::from(outputs.contains(&out));
             if own > 0 {
@@ -153,5 +197,8 @@ fn is_chain(model: &CoreModel, products: &[(usize, Source)]) -> bool {
             }
         }
     }
-    products.iter().enumerate().all(|(at, (out, _))| depth.get(&Source::Value(*out)) == Some(&(at + 1)))
+    products
+        .iter()
+        .enumerate()
+        .all(|(at, (out, _))| depth.get(&Source::Value(*out)) == Some(&(at + 1)))
 }

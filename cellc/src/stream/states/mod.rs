@@ -107,11 +107,19 @@ impl<'m> Recurrences<'m> {
             Some(s) => (Order::Forward, s.steps),
         };
         let place = place_of(cell);
-        for (initial, last, letter) in [(Some(cell.h), cell.h_out, 'h'), (cell.c, cell.c_out, 'c')] {
+        for (initial, last, letter) in [(Some(cell.h), cell.h_out, 'h'), (cell.c, cell.c_out, 'c')]
+        {
             let Some(initial) = initial else { continue };
             let initial = self.flow.origins(initial);
             let last = last.into_iter().collect();
-            let index = self.add(Recurrence { initial, last, order, steps, cell: Some((cell, letter)), place });
+            let index = self.add(Recurrence {
+                initial,
+                last,
+                order,
+                steps,
+                cell: Some((cell, letter)),
+                place,
+            });
             if let (Some(y), 'h') = (cell.y, letter) {
                 self.by_y.insert(y, index);
             }
@@ -123,11 +131,18 @@ impl<'m> Recurrences<'m> {
     fn back_edges(&mut self, model: &CoreModel, body: &'m CoreLoop) {
         for carried in &body.carried {
             let value = Source::Value(carried.value);
-            let update = self.update(model, carried.next, false).filter(|(source, ..)| *source == value);
-            let last: Vec<usize> =
-                body.results.iter().filter(|r| r.pieces.is_none() && r.of == carried.next).map(|r| r.out).collect();
+            let update =
+                self.update(model, carried.next, false).filter(|(source, ..)| *source == value);
+            let last: Vec<usize> = body
+                .results
+                .iter()
+                .filter(|r| r.pieces.is_none() && r.of == carried.next)
+                .map(|r| r.out)
+                .collect();
             match update {
-                Some((_, true, through)) if self.serves_only_as_state(value) && !last.is_empty() => {
+                Some((_, true, through))
+                    if self.serves_only_as_state(value) && !last.is_empty() =>
+                {
                     let orders: Vec<Order> = through.iter().map(|&i| self.all[i].order).collect();
                     let order = match orders.iter().find(|order| **order != Order::Forward) {
                         Some(order) => *order,
@@ -145,7 +160,8 @@ impl<'m> Recurrences<'m> {
 
     /// True if a tensor serves only as initial states, and each element starts at most one state.
     pub(crate) fn serves_only_as_state(&self, source: Source) -> bool {
-        !self.read.contains(&source) && self.starts.get(&source).is_none_or(|starts| starts.iter().all(|n| *n <= 1))
+        !self.read.contains(&source)
+            && self.starts.get(&source).is_none_or(|starts| starts.iter().all(|n| *n <= 1))
     }
 
     /// True if an element of a tensor is the initial h and the initial c of one LSTM: exporters
@@ -222,7 +238,8 @@ impl<'m> Recurrences<'m> {
             index / cell.hidden_size / sequence.steps,
         );
         let last = if sequence.reverse { 0 } else { sequence.steps - 1 };
-        (step == last && sequence.lengths == Lengths::Full).then_some((recurrence, row * cell.hidden_size + unit))
+        (step == last && sequence.lengths == Lengths::Full)
+            .then_some((recurrence, row * cell.hidden_size + unit))
     }
 
     /// For a tensor of states after the last step: the tensor with the initial states, true if
@@ -254,32 +271,53 @@ impl<'m> Recurrences<'m> {
     /// The first of some recurrences that runs in reverse, else the first with sequence lengths.
     /// `None` if all run forward through every step.
     pub(crate) fn not_forward(&self, through: &BTreeSet<usize>) -> Option<&Recurrence<'m>> {
-        let of = |order: Order| through.iter().map(|&index| &self.all[index]).find(|r| r.order == order);
+        let of =
+            |order: Order| through.iter().map(|&index| &self.all[index]).find(|r| r.order == order);
         of(Order::Reverse).or_else(|| of(Order::Lengths))
     }
 
     /// A recurrence from a parameter to a tensor that does not run forward through every step.
     /// Element-wise arithmetic may lie between the parameter and the initial state, and between the
     /// state after the last step and the tensor.
-    pub(crate) fn never(&self, model: &CoreModel, parameter: usize, source: Source) -> Option<&Recurrence<'m>> {
-        let ends: BTreeSet<usize> =
-            self.flow.origins(source)?.into_iter().filter_map(|e| self.last(e, true)).map(|(index, _)| index).collect();
+    pub(crate) fn never(
+        &self,
+        model: &CoreModel,
+        parameter: usize,
+        source: Source,
+    ) -> Option<&Recurrence<'m>> {
+        let ends: BTreeSet<usize> = self
+            .flow
+            .origins(source)?
+            .into_iter()
+            .filter_map(|e| self.last(e, true))
+            .map(|(index, _)| index)
+            .collect();
         let near = through::reached(model, &[Source::Parameter(parameter)], Reach::Near);
-        let starts = |index: &usize| self.all[*index].initial.iter().flatten().any(|(source, _)| near.contains(source));
+        let starts = |index: &usize| {
+            self.all[*index].initial.iter().flatten().any(|(source, _)| near.contains(source))
+        };
         let ends_near = |index: &usize| {
             let of = &self.all[*index];
-            let reaches =
-                |&last: &usize| through::reached(model, &[Source::Value(last)], Reach::Near).contains(&source);
+            let reaches = |&last: &usize| {
+                through::reached(model, &[Source::Value(last)], Reach::Near).contains(&source)
+            };
             of.order != Order::Forward && of.last.iter().any(reaches)
         };
         let started: Vec<usize> = (0..self.all.len()).filter(starts).collect();
-        self.not_forward(&started.into_iter().filter(|index| ends.contains(index) || ends_near(index)).collect())
+        self.not_forward(
+            &started.into_iter().filter(|index| ends.contains(index) || ends_near(index)).collect(),
+        )
     }
 }
 
 /// True if the state of a cell continues from call to call as from step to step: through a state
 /// pair or a variable, each element of `last` becomes the element of `initial` with the same index.
-pub(crate) fn goes_on(flow: &Flow, model: &CoreModel, initial: Source, last: Option<usize>) -> bool {
+pub(crate) fn goes_on(
+    flow: &Flow,
+    model: &CoreModel,
+    initial: Source,
+    last: Option<usize>,
+) -> bool {
     let Some(initial) = flow.origins(initial) else { return false };
     let mut kept: HashMap<Source, Option<Vec<TensorElement>>> = HashMap::new();
     initial.iter().enumerate().all(|(place, &(source, index))| {

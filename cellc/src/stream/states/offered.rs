@@ -47,7 +47,8 @@ fn added(way: Option<Way>) -> Option<New> {
     way.and_then(Way::added_to_window)
 }
 
-const BY_NAME: &str = "no recurrent operator computes the output from the input, though the names are those of a state";
+const BY_NAME: &str = "no recurrent operator computes the output from the input, though the names \
+    are those of a state";
 
 /// The pairs to offer. `known`: pairs already taken as states or refused.
 pub(crate) fn offered(
@@ -81,9 +82,12 @@ impl Search<'_> {
         let is_free = |&parameter: &usize| {
             let of = &model.parameters[parameter];
             let fits = model.results.iter().any(|result| result.shape == of.shape);
-            fits && !of.weight && of.element.is_float() && known.iter().all(|pair| pair.parameter != parameter)
+            fits && !of.weight
+                && of.element.is_float()
+                && known.iter().all(|pair| pair.parameter != parameter)
         };
-        let inputs: Vec<usize> = (0..model.parameters.len()).filter(is_free).take(MOST_FOLLOWED).collect();
+        let inputs: Vec<usize> =
+            (0..model.parameters.len()).filter(is_free).take(MOST_FOLLOWED).collect();
         for parameter in inputs {
             let start = passages.start(parameter);
             for (result, of) in model.results.iter().enumerate() {
@@ -96,26 +100,37 @@ impl Search<'_> {
                 }
                 let way = passages.way(&start, of.source);
                 let named = self.inputs[parameter].become_names(&self.outputs[result]);
-                self.candidates.push(Candidate { pair: StatePair { parameter, result }, way, named });
+                self.candidates.push(Candidate {
+                    pair: StatePair { parameter, result },
+                    way,
+                    named,
+                });
             }
         }
     }
 
     fn offer(&mut self, pair: StatePair, way: Option<Way>, others: Vec<usize>) {
-        let gone =
-            |of: &StatePair| of.parameter == pair.parameter || of.result == pair.result || others.contains(&of.result);
+        let gone = |of: &StatePair| {
+            of.parameter == pair.parameter
+                || of.result == pair.result
+                || others.contains(&of.result)
+        };
         self.candidates.retain(|candidate| !gone(&candidate.pair));
         self.offers.push(Offer { pair, way, others });
     }
 
     /// Offers pairs with matching names, if neither name matches in another pair.
     fn by_names(&mut self) {
-        let named: Vec<&Candidate> = self.candidates.iter().filter(|candidate| candidate.named).collect();
+        let named: Vec<&Candidate> =
+            self.candidates.iter().filter(|candidate| candidate.named).collect();
         let once = |of: &&&Candidate| {
-            let shares = |c: &&&Candidate| c.pair.parameter == of.pair.parameter || c.pair.result == of.pair.result;
+            let shares = |c: &&&Candidate| {
+                c.pair.parameter == of.pair.parameter || c.pair.result == of.pair.result
+            };
             named.iter().filter(shares).count() == 1
         };
-        let found: Vec<(StatePair, Option<Way>)> = named.iter().filter(once).map(|c| (c.pair, c.way)).collect();
+        let found: Vec<(StatePair, Option<Way>)> =
+            named.iter().filter(once).map(|c| (c.pair, c.way)).collect();
         found.into_iter().for_each(|(pair, way)| self.offer(pair, way, Vec::new()));
     }
 
@@ -123,11 +138,15 @@ impl Search<'_> {
     /// output is the single candidate of no other input. `counts`: the candidates to consider.
     fn one_by_one(&mut self, counts: fn(&Self, &Candidate) -> bool) {
         loop {
-            let counting: Vec<&Candidate> = self.candidates.iter().filter(|c| counts(self, c)).collect();
-            let alone =
-                |of: &&&Candidate| counting.iter().filter(|c| c.pair.parameter == of.pair.parameter).count() == 1;
+            let counting: Vec<&Candidate> =
+                self.candidates.iter().filter(|c| counts(self, c)).collect();
+            let alone = |of: &&&Candidate| {
+                counting.iter().filter(|c| c.pair.parameter == of.pair.parameter).count() == 1
+            };
             let single: Vec<&&Candidate> = counting.iter().filter(alone).collect();
-            let once = |of: &&&&Candidate| single.iter().filter(|c| c.pair.result == of.pair.result).count() == 1;
+            let once = |of: &&&&Candidate| {
+                single.iter().filter(|c| c.pair.result == of.pair.result).count() == 1
+            };
             let Some(found) = single.iter().find(once) else { return };
             let (pair, way) = (found.pair, found.way);
             self.offer(pair, way, Vec::new());
@@ -136,12 +155,18 @@ impl Search<'_> {
 
     /// True if the model has another input, apart from weights and sequence lengths.
     fn has_others(&self, parameter: usize) -> bool {
-        self.model.parameters.iter().enumerate().any(|(i, p)| i != parameter && !p.weight && p.length.is_none())
+        self.model
+            .parameters
+            .iter()
+            .enumerate()
+            .any(|(i, p)| i != parameter && !p.weight && p.length.is_none())
     }
 
     fn is_sure(&self, candidate: &Candidate) -> bool {
         let parameter = candidate.pair.parameter;
-        candidate.way.is_some_and(Way::is_sure) && self.has_others(parameter) && !self.inputs[parameter].are_data()
+        candidate.way.is_some_and(Way::is_sure)
+            && self.has_others(parameter)
+            && !self.inputs[parameter].are_data()
     }
 
     fn is_likely(&self, candidate: &Candidate) -> bool {
@@ -159,7 +184,8 @@ impl Search<'_> {
 
     fn is_half_named(&self, candidate: &Candidate) -> bool {
         let StatePair { parameter, result } = candidate.pair;
-        let named = self.inputs[parameter].are_surely_state() && !self.outputs[result].are_findings();
+        let named =
+            self.inputs[parameter].are_surely_state() && !self.outputs[result].are_findings();
         named && self.has_others(parameter)
     }
 
@@ -177,7 +203,9 @@ impl Search<'_> {
         let results = |(pair, others, _): &SeveralOutputs| [&[pair.result], &others[..]].concat();
         let all: Vec<usize> = of.iter().flat_map(results).collect();
         let alone = |of: &SeveralOutputs| {
-            results(of).iter().all(|result| all.iter().filter(|other| *other == result).count() == 1)
+            results(of)
+                .iter()
+                .all(|result| all.iter().filter(|other| *other == result).count() == 1)
         };
         let found: Vec<SeveralOutputs> = of.iter().filter(|of| alone(of)).cloned().collect();
         found.into_iter().for_each(|(pair, others, way)| self.offer(pair, way, others));

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Recurrence, Recurrences, place_of};
-use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Dense, PointwiseFunction, Source, WeightSource};
+use crate::core::{
+    CoreCell, CoreModel, CoreNode, CoreOp, Dense, PointwiseFunction, Source, WeightSource,
+};
 use crate::model::{Activation, ElementType};
 use crate::stream::dependence::{Change, Dependence};
 
@@ -61,7 +63,8 @@ impl<'m> WeightContents<'m> {
             WeightSource::Constant(constant) => {
                 let tensor = &self.model.constants[constant];
                 // elements of four bits may begin in the middle of a byte
-                let holds = (tensor.element(), tensor.shape(), tensor.bytes(), tensor.place().1 % 8);
+                let holds =
+                    (tensor.element(), tensor.shape(), tensor.bytes(), tensor.place().1 % 8);
                 (None, *self.first.entry(holds).or_insert(constant))
             }
             WeightSource::Parameter(parameter) => (Some(Source::Parameter(parameter)), 0),
@@ -78,7 +81,9 @@ impl Recurrences<'_> {
         let begins_at = |recurrence: &Recurrence| {
             let (cell, letter) = recurrence.cell?;
             match if letter == 'h' { Some(cell.h) } else { cell.c } {
-                Some(Source::Value(value)) => Some(nearest[value]).filter(|nearest| *nearest != Nearest::None),
+                Some(Source::Value(value)) => {
+                    Some(nearest[value]).filter(|nearest| *nearest != Nearest::None)
+                }
                 _ => None,
             }
         };
@@ -100,11 +105,17 @@ impl Recurrences<'_> {
         }
         let mut continued = HashSet::new();
         for (index, recurrence) in self.all.iter().enumerate() {
-            let (Some(nearest), Some((_, letter))) = (begins_at(recurrence), recurrence.cell) else { continue };
+            let (Some(nearest), Some((_, letter))) = (begins_at(recurrence), recurrence.cell)
+            else {
+                continue;
+            };
             match nearest {
                 Nearest::Cell(place) => {
                     let before = of_place.get(&(place, letter)).copied();
-                    continued.extend(before.filter(|&before| before != index && weights[before] == weights[index]));
+                    continued
+                        .extend(before.filter(|&before| {
+                            before != index && weights[before] == weights[index]
+                        }));
                 }
                 // several cells are nearest: any recurrence of these weights may be continued
                 _ => continued.extend(of_weights.remove(&weights[index]).unwrap_or_default()),
@@ -165,10 +176,18 @@ pub(crate) fn repeated_cells(model: &CoreModel) -> HashSet<usize> {
 /// A product must reach a Sigmoid and a Tanh, together with tensors that are not constant. One of
 /// the activations (for an LSTM: a Sigmoid) must then meet a constant state in an element-wise
 /// product or difference. Each sign alone also occurs in other models.
-pub(crate) fn cells_in_parts(model: &CoreModel, dependence: &Dependence, needed: &[bool]) -> Vec<usize> {
+pub(crate) fn cells_in_parts(
+    model: &CoreModel,
+    dependence: &Dependence,
+    needed: &[bool],
+) -> Vec<usize> {
     let is_constant = |source: Source| dependence.change(source) <= Change::Never;
-    let products =
-        || model.nodes.iter().filter_map(|node| if let CoreOp::Dense(d) = &node.op { Some(d) } else { None });
+    let products = || {
+        model
+            .nodes
+            .iter()
+            .filter_map(|node| if let CoreOp::Dense(d) = &node.op { Some(d) } else { None })
+    };
     let starts = |dense: &&Dense| {
         let gates = [3, 4].into_iter().any(|gates| dense.outputs == gates * dense.inputs);
         gates && dense.inputs > 1 && needed[dense.out] && is_constant(dense.x)
@@ -179,8 +198,10 @@ pub(crate) fn cells_in_parts(model: &CoreModel, dependence: &Dependence, needed:
     }
     let mut contents = WeightContents::new(model);
     // unrolled steps: the next step multiplies a computed state by equal weights
-    let goes_on: HashSet<_> =
-        products().filter(|dense| !is_constant(dense.x)).map(|dense| contents.number(dense.w)).collect();
+    let goes_on: HashSet<_> = products()
+        .filter(|dense| !is_constant(dense.x))
+        .map(|dense| contents.number(dense.w))
+        .collect();
     let mut readers: Vec<Vec<&CoreOp>> = vec![Vec::new(); model.values.len()];
     for node in &model.nodes {
         for source in node.op.reads() {
@@ -209,7 +230,9 @@ pub(crate) fn cells_in_parts(model: &CoreModel, dependence: &Dependence, needed:
                 let next = match reader {
                     CoreOp::View(view) => view.out,
                     CoreOp::Pointwise(pointwise) => match pointwise.function {
-                        PointwiseFunction::Activation(_) if is_constant(Source::Value(value)) => continue,
+                        PointwiseFunction::Activation(_) if is_constant(Source::Value(value)) => {
+                            continue;
+                        }
                         PointwiseFunction::Activation(Activation::Sigmoid) => {
                             sigmoids.push(pointwise.out);
                             continue;
@@ -218,9 +241,9 @@ pub(crate) fn cells_in_parts(model: &CoreModel, dependence: &Dependence, needed:
                             tanhs.push(pointwise.out);
                             continue;
                         }
-                        PointwiseFunction::Add | PointwiseFunction::Subtract | PointwiseFunction::Multiply => {
-                            pointwise.out
-                        }
+                        PointwiseFunction::Add
+                        | PointwiseFunction::Subtract
+                        | PointwiseFunction::Multiply => pointwise.out,
                         _ => continue,
                     },
                     _ => continue,
@@ -242,10 +265,12 @@ pub(crate) fn cells_in_parts(model: &CoreModel, dependence: &Dependence, needed:
                     fits && is_constant(source) && (lstm || same(source, dense.x))
                 };
                 use PointwiseFunction::{Multiply, Subtract};
-                matches!(pointwise.function, Multiply | Subtract) && pointwise.inputs.iter().any(is_state)
+                matches!(pointwise.function, Multiply | Subtract)
+                    && pointwise.inputs.iter().any(is_state)
             };
-            let parts =
-                readers[value].iter().filter_map(|op| if let CoreOp::View(view) = op { Some(view.out) } else { None });
+            let parts = readers[value]
+                .iter()
+                .filter_map(|op| if let CoreOp::View(view) = op { Some(view.out) } else { None });
             std::iter::once(value).chain(parts).any(|value| readers[value].iter().any(blends))
         };
         let gates = || sigmoids.iter().chain(if lstm { &[][..] } else { &tanhs });
@@ -264,7 +289,8 @@ pub(crate) fn lost(
     initial: Source,
     dependence: &Dependence,
 ) -> Option<Start> {
-    let mut sources: Vec<Source> = recurrence.initial.iter().flatten().map(|&(source, _)| source).collect();
+    let mut sources: Vec<Source> =
+        recurrence.initial.iter().flatten().map(|&(source, _)| source).collect();
     sources.dedup();
     let mut lost = None;
     for source in sources {

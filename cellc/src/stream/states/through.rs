@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use super::Recurrences;
-use crate::core::{CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, PointwiseFunction, Source};
+use crate::core::{
+    CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, PointwiseFunction, Source,
+};
 use crate::stream::flow::Producer;
 
 /// Largest number of states of recurrent operators, and of inputs, to follow.
@@ -61,14 +63,20 @@ type Ends = (Source, Source, bool);
 fn of_cell(cell: &CoreCell) -> Vec<Ends> {
     let forward = cell.sequence.as_ref().is_none_or(|s| !s.reverse && s.lengths == Lengths::Full);
     let states = [(Some(cell.h), cell.h_out.or(cell.y)), (cell.c, cell.c_out)];
-    states.into_iter().filter_map(|(initial, last)| Some((initial?, Source::Value(last?), forward))).collect()
+    states
+        .into_iter()
+        .filter_map(|(initial, last)| Some((initial?, Source::Value(last?), forward)))
+        .collect()
 }
 
 fn of_loop(body: &CoreLoop) -> Vec<Ends> {
     let forward = body.slices.iter().all(|slice| !slice.reverse);
     let mut found = Vec::new();
     for carried in &body.carried {
-        let lasts = body.results.iter().filter(|result| result.pieces.is_none() && result.of == carried.next);
+        let lasts = body
+            .results
+            .iter()
+            .filter(|result| result.pieces.is_none() && result.of == carried.next);
         found.extend(lasts.map(|last| (carried.initial, Source::Value(last.out), forward)));
     }
     found
@@ -118,13 +126,20 @@ impl Way {
     pub(super) fn why(self) -> &'static str {
         match self {
             Self::Recurrent(_) => "the state passes other operations than the recurrent operator",
-            Self::Multiplied(_) => "several operations compute the new state, not one recurrent operator",
-            Self::Appended(_) => "the output is the input with new elements appended, which no recurrent operator does",
+            Self::Multiplied(_) => {
+                "several operations compute the new state, not one recurrent operator"
+            }
+            Self::Appended(_) => {
+                "the output is the input with new elements appended, which no recurrent operator \
+                 does"
+            }
             Self::Averaged => {
-                "the output is the input times a factor, plus new elements, which no recurrent operator computes"
+                "the output is the input times a factor, plus new elements, which no recurrent \
+                 operator computes"
             }
             Self::Moved(_) => {
-                "the output holds elements of the input in other places, which no recurrent operator does"
+                "the output holds elements of the input in other places, which no recurrent \
+                 operator does"
             }
         }
     }
@@ -159,7 +174,11 @@ pub(super) struct Start {
 
 impl<'a, 'm> Passages<'a, 'm> {
     /// `needed`: by value, true if a Result or a variable depends on the value.
-    pub(super) fn new(model: &'m CoreModel, recurrences: &'a Recurrences<'m>, needed: &'a [bool]) -> Self {
+    pub(super) fn new(
+        model: &'m CoreModel,
+        recurrences: &'a Recurrences<'m>,
+        needed: &'a [bool],
+    ) -> Self {
         let mut ends: Vec<Ends> = Vec::new();
         for node in &model.nodes {
             match &node.op {
@@ -190,8 +209,9 @@ impl<'a, 'm> Passages<'a, 'm> {
     /// True if a recurrent operator between the input and the output runs in reverse or has
     /// sequence lengths.
     pub(super) fn runs_otherwise(&self, start: &Start, output: Source) -> bool {
-        let otherwise =
-            |state: &CellState| !state.forward && start.near.contains(&state.initial) && state.near.contains(&output);
+        let otherwise = |state: &CellState| {
+            !state.forward && start.near.contains(&state.initial) && state.near.contains(&output)
+        };
         self.states.iter().any(otherwise)
     }
 
@@ -210,7 +230,8 @@ impl<'a, 'm> Passages<'a, 'm> {
             any && forward.all(|state| ends(state) == starts(&state))
         };
         let input = Source::Parameter(start.parameter);
-        let multiplied = start.multiplied.as_ref().filter(|(_, computed)| computed.contains(&output));
+        let multiplied =
+            start.multiplied.as_ref().filter(|(_, computed)| computed.contains(&output));
         if recurrent(Reach::Near) {
             Some(Way::Recurrent(Reach::Near))
         } else if let Some(new) = appended(self.model, self.recurrences, input, output) {
@@ -241,7 +262,9 @@ impl<'a, 'm> Passages<'a, 'm> {
         if source == Source::Parameter(start.parameter) {
             return Some(Linear { scaled: false, added: false });
         }
-        let made = |node: &&CoreNode| node.op.outputs().into_iter().any(|value| Source::Value(value) == source);
+        let made = |node: &&CoreNode| {
+            node.op.outputs().into_iter().any(|value| Source::Value(value) == source)
+        };
         let most = most.checked_sub(1)?;
         let CoreOp::Pointwise(of) = &self.model.nodes.iter().find(made)?.op else { return None };
         let &[a, b] = &of.inputs[..] else { return None };
@@ -265,12 +288,17 @@ impl<'a, 'm> Passages<'a, 'm> {
     /// The products of the input with recurrent matrices, `[H, H]` for each gate: their reach, and
     /// the tensors computed from them. The reach is near if only views lie between the input and a
     /// product. `None` if there are no products.
-    fn multiplied(&self, parameter: usize, near: &HashSet<Source>) -> Option<(Reach, HashSet<Source>)> {
+    fn multiplied(
+        &self,
+        parameter: usize,
+        near: &HashSet<Source>,
+    ) -> Option<(Reach, HashSet<Source>)> {
         let (mut reach, mut products) = (Reach::Far, Vec::new());
         for node in &self.model.nodes {
             let CoreOp::Dense(dense) = &node.op else { continue };
             let gates = [1, 3, 4].into_iter().any(|gates| dense.outputs == gates * dense.inputs);
-            let row = self.model.parameters[parameter].shape.last() == Some(&dense.inputs) && dense.inputs > 1;
+            let row = self.model.parameters[parameter].shape.last() == Some(&dense.inputs)
+                && dense.inputs > 1;
             if !(self.needed[dense.out] && gates && row && near.contains(&dense.x)) {
                 continue;
             }
@@ -302,7 +330,8 @@ impl<'a, 'm> Passages<'a, 'm> {
             return None;
         }
         let (mut by, mut new) = (None, None);
-        for (place, (source, at)) in self.recurrences.flow.origins(output)?.into_iter().enumerate() {
+        for (place, (source, at)) in self.recurrences.flow.origins(output)?.into_iter().enumerate()
+        {
             if source != input {
                 let is_constant = matches!(source, Source::Constant(_));
                 new = if is_constant { new.or(Some(New::Constant)) } else { Some(New::Computed) };
@@ -319,7 +348,12 @@ impl<'a, 'm> Passages<'a, 'm> {
 
 /// The elements appended to an input, if the output is cut out of a Concat of the whole input,
 /// first, and other tensors. `None` for other outputs.
-fn appended(model: &CoreModel, recurrences: &Recurrences, input: Source, mut output: Source) -> Option<New> {
+fn appended(
+    model: &CoreModel,
+    recurrences: &Recurrences,
+    input: Source,
+    mut output: Source,
+) -> Option<New> {
     while let Source::Value(value) = output {
         let concat = match recurrences.flow.producer(value) {
             Producer::View(view) => {
@@ -329,8 +363,10 @@ fn appended(model: &CoreModel, recurrences: &Recurrences, input: Source, mut out
             Producer::Concat(concat) => concat,
             _ => return None,
         };
-        let at = concat.inputs.iter().position(|source| is_all_of(model, recurrences, *source, input));
-        let behind: Vec<&Source> = concat.inputs.iter().skip(1).filter(|source| **source != input).collect();
+        let at =
+            concat.inputs.iter().position(|source| is_all_of(model, recurrences, *source, input));
+        let behind: Vec<&Source> =
+            concat.inputs.iter().skip(1).filter(|source| **source != input).collect();
         let is_constant = |source: &&Source| matches!(source, Source::Constant(_));
         let new = if behind.iter().all(is_constant) { New::Constant } else { New::Computed };
         return (at == Some(0) && !behind.is_empty()).then_some(new);
@@ -339,10 +375,17 @@ fn appended(model: &CoreModel, recurrences: &Recurrences, input: Source, mut out
 }
 
 /// True if a tensor is the input, or views of the input with the input's length.
-fn is_all_of(model: &CoreModel, recurrences: &Recurrences, mut source: Source, input: Source) -> bool {
+fn is_all_of(
+    model: &CoreModel,
+    recurrences: &Recurrences,
+    mut source: Source,
+    input: Source,
+) -> bool {
     while let Source::Value(value) = source {
         match recurrences.flow.producer(value) {
-            Producer::View(view) if model.len(view.input) == model.len(source) => source = view.input,
+            Producer::View(view) if model.len(view.input) == model.len(source) => {
+                source = view.input
+            }
             _ => return false,
         }
     }

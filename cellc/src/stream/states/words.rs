@@ -1,28 +1,32 @@
 //! Names of inputs and outputs as evidence of states.
 
 /// Words that mark the state before a call: `state_in`, `past_key`.
-const BEFORE: &[&str] =
-    &["in", "input", "i", "prev", "previous", "old", "past", "initial", "init", "cur", "current", "last"];
+const BEFORE: &[&str] = &[
+    "in", "input", "i", "prev", "previous", "old", "past", "initial", "init", "cur", "current",
+    "last",
+];
 
 /// Words that mark the state after a call: `state_out`, `new_cache`, `hn`.
-const AFTER: &[&str] =
-    &["out", "output", "o", "new", "next", "present", "updated", "update", "last", "final", "n", "t", "nxt", "after"];
+const AFTER: &[&str] = &[
+    "out", "output", "o", "new", "next", "present", "updated", "update", "last", "final", "n", "t",
+    "nxt", "after",
+];
 
 /// Words of an output that mark a state even if the input's name has no mark.
 const SURELY_AFTER: &[&str] = &["new", "next", "nxt", "present", "updated", "n"];
 
 /// Words that name a state if the output has the same name apart from marks.
 const STATE: &[&str] = &[
-    "state", "states", "hidden", "h", "c", "cell", "cache", "caches", "cached", "buf", "buffer", "buffers", "mem",
-    "memory", "hist", "history", "kv", "key", "value", "k", "v", "carry", "ctx", "context", "lstm", "gru", "rnn",
-    "conv", "delay", "tail", "accum", "acc", "ema", "avg", "average", "window", "fifo", "queue", "overlap", "ring",
-    "spk", "syn",
+    "state", "states", "hidden", "h", "c", "cell", "cache", "caches", "cached", "buf", "buffer",
+    "buffers", "mem", "memory", "hist", "history", "kv", "key", "value", "k", "v", "carry", "ctx",
+    "context", "lstm", "gru", "rnn", "conv", "delay", "tail", "accum", "acc", "ema", "avg",
+    "average", "window", "fifo", "queue", "overlap", "ring", "spk", "syn",
 ];
 
 /// Words of an input that name a state, regardless of the output's name.
 const SURELY_STATE: &[&str] = &[
-    "state", "states", "cache", "caches", "cached", "buf", "buffer", "buffers", "hist", "history", "carry", "delay",
-    "fifo", "rnn", "gru", "lstm", "ema", "accum", "hx", "cx",
+    "state", "states", "cache", "caches", "cached", "buf", "buffer", "buffers", "hist", "history",
+    "carry", "delay", "fifo", "rnn", "gru", "lstm", "ema", "accum", "hx", "cx",
 ];
 
 /// Words that name data read or computed by a network, never a state.
@@ -141,17 +145,20 @@ impl Words {
 
     /// True if a name consists of words for data alone.
     pub(super) fn are_data(&self) -> bool {
-        self.0.iter().any(|words| !words.is_empty() && words.iter().all(|word| DATA.contains(&word.as_str())))
+        self.0.iter().any(|words| {
+            !words.is_empty() && words.iter().all(|word| DATA.contains(&word.as_str()))
+        })
     }
 
     /// True if a name of this input is the name of a state, regardless of the output's name.
     pub(super) fn are_surely_state(&self) -> bool {
         self.0.iter().any(|words| {
             let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-            let data = |word: &String| DATA.contains(&word.as_str()) && !BEFORE.contains(&word.as_str());
+            let data =
+                |word: &String| DATA.contains(&word.as_str()) && !BEFORE.contains(&word.as_str());
             let hidden_states = has(&["hidden"]) && has(&["states"]);
-            let crossed =
-                words.first().is_some_and(|word| word == "h" || word == "c") && words.get(1).is_some_and(|w| w == "x");
+            let crossed = words.first().is_some_and(|word| word == "h" || word == "c")
+                && words.get(1).is_some_and(|w| w == "x");
             (has(SURELY_STATE) || crossed) && !hidden_states && (crossed || !words.iter().any(data))
         })
     }
@@ -159,7 +166,8 @@ impl Words {
     /// True if a name of this output has a word for a result of networks, such as `logits`.
     pub(super) fn are_findings(&self) -> bool {
         let plain = ["x", "y", "in", "out", "input", "inputs", "output", "outputs", "add"];
-        let finding = |word: &String| DATA.contains(&word.as_str()) && !plain.contains(&word.as_str());
+        let finding =
+            |word: &String| DATA.contains(&word.as_str()) && !plain.contains(&word.as_str());
         self.0.iter().any(|words| words.iter().any(finding))
     }
 
@@ -174,10 +182,13 @@ fn become_words(before: &[String], after: &[String]) -> bool {
     let keys = stems(before, BEFORE);
     let common = stems(after, AFTER).into_iter().find(|stem| keys.contains(stem));
     let Some(stem) = common else { return false };
-    let has = |words: &[String], list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let has =
+        |words: &[String], list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let named = stem.iter().any(|word| STATE.contains(&word.as_str()));
-    let of_data = stem.iter().all(|word| DATA.contains(&word.as_str()) || word.parse::<u32>().is_ok());
-    let hidden_states = has(before, &["hidden"]) && has(before, &["states"]) && !has(before, &["in"]);
+    let of_data =
+        stem.iter().all(|word| DATA.contains(&word.as_str()) || word.parse::<u32>().is_ok());
+    let hidden_states =
+        has(before, &["hidden"]) && has(before, &["states"]) && !has(before, &["in"]);
     let marked = has(before, BEFORE) && has(after, AFTER) || has(after, SURELY_AFTER);
     !of_data && !hidden_states && (named || marked)
 }
@@ -208,9 +219,12 @@ mod tests {
     #[test]
     fn names_of_one_state_before_and_after_a_call() {
         let pairs = "state_in=state_out state=stateN h=hn h0=hn h_in=h_out c0=cn cache=new_cache buf=buf_next \
-                     past_key.0=present_key.0 hx=hy_h_out mem=mem_out stateIn=stateOut h1=h1n h1=h1_out \
-                     conv_cache_in=conv_cache_out prev_state=next_state lstm_h_1=lstm_h_1_out statein=stateout \
-                     foo_in=foo_out foo=new_foo onnx::state=state_1_out hidden=hidden_out i_buf=o_buf";
+                     past_key.0=present_key.0 hx=hy_h_out mem=mem_out stateIn=stateOut h1=h1n \
+                     h1=h1_out \
+                     conv_cache_in=conv_cache_out prev_state=next_state lstm_h_1=lstm_h_1_out \
+                     statein=stateout \
+                     foo_in=foo_out foo=new_foo onnx::state=state_1_out hidden=hidden_out \
+                     i_buf=o_buf";
         let no = ["hx=hy_h_out", "onnx::state=state_1_out"];
         for pair in pairs.split_whitespace() {
             let (before, after) = pair.split_once('=').unwrap();
@@ -221,15 +235,20 @@ mod tests {
     #[test]
     fn names_of_data_are_no_states() {
         let pairs = "x=y input=output x_in=x_out x=x_out sample=out_sample mel=mel_out obs=next_obs h1=h2_out h=c_out \
-                     hidden_states=last_hidden_state audio_in=audio_out enc=enc_out x.1=x.2 input_1=output_1";
+                     hidden_states=last_hidden_state audio_in=audio_out enc=enc_out x.1=x.2 \
+                     input_1=output_1";
         for pair in pairs.split_whitespace() {
             let (before, after) = pair.split_once('=').unwrap();
             assert!(!of(before).become_names(&of(after)), "{pair}");
         }
-        for (name, is_state) in [("state", true), ("kv_cache", true), ("hx", true), ("hidden_states", false)] {
+        for (name, is_state) in
+            [("state", true), ("kv_cache", true), ("hx", true), ("hidden_states", false)]
+        {
             assert_eq!(of(name).are_surely_state(), is_state, "{name}");
         }
-        for (name, is_state) in [("x", false), ("memory", false), ("prev_action", false), ("rnn_state_in", true)] {
+        for (name, is_state) in
+            [("x", false), ("memory", false), ("prev_action", false), ("rnn_state_in", true)]
+        {
             assert_eq!(of(name).are_surely_state(), is_state, "{name}");
         }
     }

@@ -12,7 +12,8 @@ use crate::diagnostic::quoted;
 
 /// The error for an operation that cannot read elements in front of the first step, with a remedy.
 pub(super) const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each element follow elements in \
-                                       front of the first step; without the pad, give them as the first steps";
+                                       front of the first step; without the pad, give them as the \
+                                       first steps";
 
 /// Padding in front of the first step, for all tensors of a model.
 #[derive(Default)]
@@ -42,8 +43,10 @@ pub(super) struct Windows {
 impl StepAnalysis<'_> {
     /// The time of a Concat's output.
     pub(super) fn concat(&mut self, at: usize, concat: &Concat) -> Found<Time> {
-        let all: Vec<Time> = concat.inputs.iter().map(|&input| self.time(input)).collect::<Found<_>>()?;
-        if let ([Source::Constant(constant), _], [Time::Fixed, time]) = (&concat.inputs[..], &all[..])
+        let all: Vec<Time> =
+            concat.inputs.iter().map(|&input| self.time(input)).collect::<Found<_>>()?;
+        if let ([Source::Constant(constant), _], [Time::Fixed, time]) =
+            (&concat.inputs[..], &all[..])
             && time.axis() == Some(concat.axis)
         {
             let before = self.model.constants[*constant].shape()[concat.axis];
@@ -56,16 +59,20 @@ impl StepAnalysis<'_> {
         if let Some(ahead) = self.ahead(concat, &all) {
             let plural = if ahead == 1 { "" } else { "s" };
             return Err(format!(
-                "looks {ahead} step{plural} ahead: pad in front of the first step only, or cut as many outputs off right behind it"
+                "looks {ahead} step{plural} ahead: pad in front of the first step only, or cut as \
+                 many outputs off right behind it"
             ));
         }
         let time = self.joined(&concat.inputs)?;
         // along another axis: only inputs of equal time, or constants next to a padded tensor
-        let is_pad = |input: &Source| matches!((time, input), (Time::Behind(..), Source::Constant(_)));
+        let is_pad =
+            |input: &Source| matches!((time, input), (Time::Behind(..), Source::Constant(_)));
         let mut inputs = concat.inputs.iter().zip(&all);
         match time.axis() {
             Some(axis) if axis == concat.axis => Err(ACROSS.to_owned()),
-            Some(_) if inputs.any(|(input, of)| *of != time && !is_pad(input)) => Err(ACROSS.to_owned()),
+            Some(_) if inputs.any(|(input, of)| *of != time && !is_pad(input)) => {
+                Err(ACROSS.to_owned())
+            }
             _ => Ok(time),
         }
     }
@@ -74,8 +81,11 @@ impl StepAnalysis<'_> {
     /// or if several inputs depend on time.
     fn ahead(&self, concat: &Concat, all: &[Time]) -> Option<usize> {
         let steps = all.iter().position(|time| time.axis() == Some(concat.axis))?;
-        let behind = concat.inputs[steps + 1..].iter().map(|&input| self.model.shape(input)[concat.axis]);
-        Some(behind.sum()).filter(|&ahead| ahead > 0 && all.iter().filter(|time| **time != Time::Fixed).count() == 1)
+        let behind =
+            concat.inputs[steps + 1..].iter().map(|&input| self.model.shape(input)[concat.axis]);
+        Some(behind.sum()).filter(|&ahead| {
+            ahead > 0 && all.iter().filter(|time| **time != Time::Fixed).count() == 1
+        })
     }
 
     /// The error for a node: the origin of its padding, its name, its kind and `why`.
@@ -88,23 +98,33 @@ impl StepAnalysis<'_> {
     /// step of one of the tensors. `None` if no tensor has elements in front.
     pub(super) fn in_front(&self, sources: &[Source]) -> Option<String> {
         let value = sources.iter().find_map(|source| match source {
-            Source::Value(value) if matches!(self.values.get(value), Some(Time::Behind(..))) => Some(*value),
+            Source::Value(value) if matches!(self.values.get(value), Some(Time::Behind(..))) => {
+                Some(*value)
+            }
             _ => None,
         })?;
-        let node = &self.model.nodes[self.model.nodes.iter().position(|node| node.op.outputs().contains(&value))?];
+        let node = &self.model.nodes
+            [self.model.nodes.iter().position(|node| node.op.outputs().contains(&value))?];
         if let Some(before) = self.in_front(&node.op.reads()) {
             return Some(before);
         }
         let Time::Behind(_, before) = self.values[&value] else { return None };
         let plural = if before == 1 { "" } else { "s" };
         let name = quoted(&node.name);
-        Some(format!("{name} ({}) puts {before} element{plural} in front of the first step, and ", node.kind))
+        Some(format!(
+            "{name} ({}) puts {before} element{plural} in front of the first step, and ",
+            node.kind
+        ))
     }
 }
 
 /// Replaces the constant of each Concat in `memories` by a variable with the last inputs. The
 /// variable starts as the constant, and each step shifts the variable by one element.
-pub(super) fn remember(model: &mut CoreModel, memories: &[Memory], pairs: &[Option<usize>]) -> Found<()> {
+pub(super) fn remember(
+    model: &mut CoreModel,
+    memories: &[Memory],
+    pairs: &[Option<usize>],
+) -> Found<()> {
     for memory in memories.iter().rev() {
         let Memory { axis, before, .. } = *memory;
         let Some(node) = pairs[memory.node] else {
@@ -132,8 +152,15 @@ pub(super) fn remember(model: &mut CoreModel, memories: &[Memory], pairs: &[Opti
             initial: (!zero).then_some(constant),
             next: Some(Source::Value(next)),
         });
-        let view = View { input: Source::Value(out), offset: own[axis] as usize, strides: own, out: next };
-        let kept = CoreNode { name, kind: "View".to_owned(), op: CoreOp::View(view), ledger: Vec::new(), layer };
+        let view =
+            View { input: Source::Value(out), offset: own[axis] as usize, strides: own, out: next };
+        let kept = CoreNode {
+            name,
+            kind: "View".to_owned(),
+            op: CoreOp::View(view),
+            ledger: Vec::new(),
+            layer,
+        };
         model.nodes.insert(node + 1, kept);
     }
     Ok(())
@@ -149,7 +176,8 @@ pub(super) fn same_windows(
     pairs: &[Option<usize>],
 ) -> Found<()> {
     for &Windows { node, axis, before } in windows {
-        let many = long.nodes[node].op.outputs().first().map_or(&[][..], |&out| &long.values[out].shape);
+        let many =
+            long.nodes[node].op.outputs().first().map_or(&[][..], |&out| &long.values[out].shape);
         let places = |model: &CoreModel, at: usize, steps: usize| -> Option<Vec<[usize; 3]>> {
             let CoreOp::View(view) = &model.nodes[at].op else { return None };
             let stride: usize = model.shape(view.input)[axis + 1..].iter().product();
@@ -161,7 +189,8 @@ pub(super) fn same_windows(
             }
             Some(places)
         };
-        let (of_many, of_one) = (places(long, node, steps), pairs[node].and_then(|at| places(one, at, 1)));
+        let (of_many, of_one) =
+            (places(long, node, steps), pairs[node].and_then(|at| places(one, at, 1)));
         if of_many.is_none() || of_many != of_one {
             return Err(wrong(&long.nodes[node], OTHERWISE));
         }

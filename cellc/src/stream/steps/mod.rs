@@ -17,12 +17,17 @@ use pairs::{is_one_number, same_but_for_time};
 use super::flow::Flow;
 use super::states::goes_on;
 use crate::core::{
-    CoreCell, CoreModel, CoreNode, CoreOp, CoreValue, Facts, Lengths, OverTime, Source, Steps, Variable, View,
+    CoreCell, CoreModel, CoreNode, CoreOp, CoreValue, Facts, Lengths, OverTime, Source, Steps,
+    Variable, View,
 };
 
 /// The reason why the steps of a model cannot be computed one by one. `None` if they can. `axes`:
 /// by parameter, the axis of time.
-pub(crate) fn why_not_stepwise(model: &CoreModel, steps: usize, axes: &[Option<usize>]) -> Option<String> {
+pub(crate) fn why_not_stepwise(
+    model: &CoreModel,
+    steps: usize,
+    axes: &[Option<usize>],
+) -> Option<String> {
     StepAnalysis::new(model, steps, axes.to_vec()).run().err()
 }
 
@@ -127,7 +132,9 @@ impl<'a> StepAnalysis<'a> {
             if let Some(axis) = *axis
                 && has_rows(&parameter.shape, axis)
             {
-                return Err(format!("input {index} has several rows: the steps of one row must follow each other"));
+                return Err(format!(
+                    "input {index} has several rows: the steps of one row must follow each other"
+                ));
             }
         }
         for (at, node) in self.model.nodes.iter().enumerate() {
@@ -141,12 +148,16 @@ impl<'a> StepAnalysis<'a> {
             }
             if let Time::Behind(_, before) = time {
                 let in_front = self.in_front(&[result.source]).unwrap_or_default();
-                return Err(format!("{in_front}output {index} has {before} of them: {ONLY_WINDOWS}"));
+                return Err(format!(
+                    "{in_front}output {index} has {before} of them: {ONLY_WINDOWS}"
+                ));
             }
             if let Time::Along(axis) = time
                 && has_rows(&result.shape, axis)
             {
-                return Err(format!("output {index} has several rows: the steps of one row must follow each other"));
+                return Err(format!(
+                    "output {index} has several rows: the steps of one row must follow each other"
+                ));
             }
             results.push(matches!(time, Time::Along(_)));
         }
@@ -154,10 +165,13 @@ impl<'a> StepAnalysis<'a> {
             if let Some(next) = variable.next
                 && self.time(next)? != Time::Last
             {
-                return Err("a variable takes a value that is not what the last step leaves".to_owned());
+                return Err(
+                    "a variable takes a value that is not what the last step leaves".to_owned()
+                );
             }
         }
-        let steps = Steps { parameters: self.parameters.iter().map(Option::is_some).collect(), results };
+        let steps =
+            Steps { parameters: self.parameters.iter().map(Option::is_some).collect(), results };
         Ok((steps, self.padded, self.values))
     }
 
@@ -181,7 +195,11 @@ impl<'a> StepAnalysis<'a> {
                     _ => Err("reads a constant as long as there are steps".to_owned()),
                 }
             }
-            Source::Variable(i) if self.model.variables[i].next.is_none_or(|next| next == source) => Ok(Time::Fixed),
+            Source::Variable(i)
+                if self.model.variables[i].next.is_none_or(|next| next == source) =>
+            {
+                Ok(Time::Fixed)
+            }
             Source::Variable(_) => Ok(Time::Before),
             Source::Value(value) => Ok(self.values[&value]),
         }
@@ -197,10 +215,14 @@ impl<'a> StepAnalysis<'a> {
                 (Time::Last, Time::Last) => Time::Last,
                 (Time::Along(a), Time::Along(_)) => Time::Along(a),
                 (Time::Before, Time::Before) => Time::Before,
-                (Time::Behind(a, more), Time::Behind(_, others)) if more == others => Time::Behind(a, more),
+                (Time::Behind(a, more), Time::Behind(_, others)) if more == others => {
+                    Time::Behind(a, more)
+                }
                 (Time::Behind(..), _) | (_, Time::Behind(..)) => return Err(ACROSS.to_owned()),
                 (Time::Before, _) | (_, Time::Before) => return Err(CHANGED.to_owned()),
-                _ => return Err("combines every step with what only the last one leaves".to_owned()),
+                _ => {
+                    return Err("combines every step with what only the last one leaves".to_owned());
+                }
             };
         }
         Ok(joined)
@@ -223,7 +245,8 @@ impl<'a> StepAnalysis<'a> {
                     }
                     time
                 }
-                (time @ (Time::Fixed | Time::Last), Time::Fixed) | (Time::Fixed, time @ Time::Last) => time,
+                (time @ (Time::Fixed | Time::Last), Time::Fixed)
+                | (Time::Fixed, time @ Time::Last) => time,
                 (Time::Last, Time::Last) => Time::Last,
                 _ => return Err("multiplies matrices that steps change".to_owned()),
             },
@@ -312,14 +335,18 @@ impl<'a> StepAnalysis<'a> {
         if sequence.reverse {
             // the two directions of a layer read one input
             let is_other = |other: &CoreCell| {
-                other.x == cell.x && other.sequence.as_ref().is_some_and(|s| !s.reverse && s.steps == self.steps)
+                other.x == cell.x
+                    && other.sequence.as_ref().is_some_and(|s| !s.reverse && s.steps == self.steps)
             };
             let both = self.model.nodes.iter().any(|other| match &other.op {
                 CoreOp::Cell(other_cell) => other.name == name && is_other(other_cell),
                 _ => false,
             });
             return Err(match both {
-                true => format!("runs in both directions, and the reverse one needs the last step first: it {ALL}"),
+                true => format!(
+                    "runs in both directions, and the reverse one needs the last step first: it \
+                     {ALL}"
+                ),
                 false => format!("runs in reverse, so it needs the last step first: it {ALL}"),
             });
         }
@@ -335,13 +362,18 @@ impl<'a> StepAnalysis<'a> {
             return Err("reads something else than the steps".to_owned());
         }
         for (initial, last) in [(Some(cell.h), cell.h_out), (cell.c, cell.c_out)] {
-            let Some(initial) = initial.filter(|initial| !matches!(initial, Source::Constant(_))) else { continue };
+            let Some(initial) = initial.filter(|initial| !matches!(initial, Source::Constant(_)))
+            else {
+                continue;
+            };
             if goes_on(&self.flow, self.model, initial, last) {
                 continue;
             }
             return Err(match initial {
                 Source::Parameter(i) if self.model.states.iter().all(|s| s.parameter != i) => {
-                    "starts from an input that is no state: give the model its last state as an output".to_owned()
+                    "starts from an input that is no state: give the model its last state as an \
+                     output"
+                        .to_owned()
                 }
                 _ if self.time(initial)? == Time::Before => {
                     "starts from a state that is not what its last step leaves".to_owned()
@@ -349,7 +381,9 @@ impl<'a> StepAnalysis<'a> {
                 _ => "starts from what the model computes".to_owned(),
             });
         }
-        for (value, time) in [(cell.y, Time::Along(2)), (cell.h_out, Time::Last), (cell.c_out, Time::Last)] {
+        for (value, time) in
+            [(cell.y, Time::Along(2)), (cell.h_out, Time::Last), (cell.c_out, Time::Last)]
+        {
             if let Some(value) = value {
                 self.values.insert(value, time);
             }
@@ -362,7 +396,11 @@ impl<'a> StepAnalysis<'a> {
 /// weights is also a loop.
 fn of_loop(kind: &str) -> String {
     let is_recurrent = ["GRU", "LSTM", "RNN"].iter().any(|operator| kind.starts_with(operator));
-    let loops = if is_recurrent { "computes with weights that are computed, as a loop" } else { "is a loop" };
+    let loops = if is_recurrent {
+        "computes with weights that are computed, as a loop"
+    } else {
+        "is a loop"
+    };
     format!("{loops}, which cannot continue where the previous call ended")
 }
 
@@ -399,10 +437,17 @@ fn carry(model: &mut CoreModel) -> Found<()> {
         }
         let h_out = *cell.h_out.get_or_insert_with(|| new(&state));
         if let Some(y) = cell.y.take() {
-            let view =
-                View { input: Source::Value(h_out), offset: 0, strides: strides(&model.values[y].shape), out: y };
+            let view = View {
+                input: Source::Value(h_out),
+                offset: 0,
+                strides: strides(&model.values[y].shape),
+                out: y,
+            };
             let (name, kind, layer) = (node.name.clone(), "View".to_owned(), node.layer);
-            views.push((at + 1, CoreNode { name, kind, op: CoreOp::View(view), ledger: Vec::new(), layer }));
+            views.push((
+                at + 1,
+                CoreNode { name, kind, op: CoreOp::View(view), ledger: Vec::new(), layer },
+            ));
         }
     }
     for (at, view) in views.into_iter().rev() {

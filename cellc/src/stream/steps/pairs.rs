@@ -20,7 +20,8 @@ const MOST_TRIED: usize = 1 << 12;
 /// True if two shapes agree, apart from time: each size is equal, or larger by `steps - 1` in
 /// `of_long`.
 fn alike(of_long: &[usize], of_one: &[usize], steps: usize) -> bool {
-    of_long.len() == of_one.len() && of_long.iter().zip(of_one).all(|(&a, &b)| a == b || (b > 0 && a == b + steps - 1))
+    of_long.len() == of_one.len()
+        && of_long.iter().zip(of_one).all(|(&a, &b)| a == b || (b > 0 && a == b + steps - 1))
 }
 
 /// An error message on a node: its name, its kind and `why`.
@@ -37,10 +38,12 @@ pub(super) fn same_but_for_time(
     steps: usize,
     times: &HashMap<usize, Time>,
 ) -> Found<Vec<Option<usize>>> {
-    let mut pairing = Pairing { long, one, steps, times, values: HashMap::new(), pairs: Vec::new(), tried: 0 };
+    let mut pairing =
+        Pairing { long, one, steps, times, values: HashMap::new(), pairs: Vec::new(), tried: 0 };
     let mut next = 0;
     for layer in long.nodes.chunk_by(|a, b| a.layer == b.layer) {
-        let in_one = one.nodes[next..].iter().take_while(|node| node.layer == layer[0].layer).count();
+        let in_one =
+            one.nodes[next..].iter().take_while(|node| node.layer == layer[0].layer).count();
         pairing.layer(layer, next..next + in_one)?;
         next += in_one;
     }
@@ -97,7 +100,8 @@ impl Pairing<'_> {
             if self.tried > MOST_TRIED.max(of_long.len()) {
                 return false;
             }
-            let partner = self.one.nodes[of_one.clone()].first().filter(|found| self.fits(node, found));
+            let partner =
+                self.one.nodes[of_one.clone()].first().filter(|found| self.fits(node, found));
             let vanished = (of_long.len() > of_one.len()).then(|| self.vanished(node)).flatten();
             of_long = rest;
             if let Some(found) = partner {
@@ -123,7 +127,9 @@ impl Pairing<'_> {
 
     /// True if two nodes have the same operation, inputs and numbers.
     fn fits(&self, of_long: &CoreNode, of_one: &CoreNode) -> bool {
-        self.same_operation(of_long, of_one) && self.same_inputs(of_long, of_one) && self.same_numbers(of_long, of_one)
+        self.same_operation(of_long, of_one)
+            && self.same_inputs(of_long, of_one)
+            && self.same_numbers(of_long, of_one)
     }
 
     /// The value of a view that may change nothing for one step, and the matching tensor of the
@@ -141,7 +147,8 @@ impl Pairing<'_> {
             Some(Time::Along(time) | Time::Behind(time, _)) => axis != time,
             _ => false,
         };
-        alike(shape, of_one, self.steps) && (0..shape.len()).filter(elsewhere).all(|axis| shape[axis] == of_one[axis])
+        alike(shape, of_one, self.steps)
+            && (0..shape.len()).filter(elsewhere).all(|axis| shape[axis] == of_one[axis])
     }
 
     /// The tensor of the model of one step that matches a tensor of the long model. `None` for a
@@ -188,7 +195,9 @@ impl Pairing<'_> {
     /// True if cells and dense layers have equal weights. True for other operations.
     fn same_weights(&self, of_long: &CoreOp, of_one: &CoreOp) -> bool {
         let weights = |op: &CoreOp| match op {
-            CoreOp::Cell(cell) => [cell.w, cell.r].into_iter().chain(cell.b.iter().copied()).chain(cell.p).collect(),
+            CoreOp::Cell(cell) => {
+                [cell.w, cell.r].into_iter().chain(cell.b.iter().copied()).chain(cell.p).collect()
+            }
             CoreOp::Dense(dense) => vec![dense.w],
             _ => Vec::new(),
         };
@@ -210,9 +219,13 @@ impl Pairing<'_> {
             (Source::Constant(a), Source::Constant(b)) => {
                 let (a, b) = (&self.long.constants[a], &self.one.constants[b]);
                 let as_many = a.shape() == b.shape() && a.bytes() == b.bytes();
-                let one_number =
-                    || is_one_number(a) && is_one_number(b) && a.get_f32(0).to_bits() == b.get_f32(0).to_bits();
-                a.element() == b.element() && (as_many || alike(a.shape(), b.shape(), self.steps) && one_number())
+                let one_number = || {
+                    is_one_number(a)
+                        && is_one_number(b)
+                        && a.get_f32(0).to_bits() == b.get_f32(0).to_bits()
+                };
+                a.element() == b.element()
+                    && (as_many || alike(a.shape(), b.shape(), self.steps) && one_number())
             }
             (Source::Constant(_), _) | (_, Source::Constant(_)) => false,
             _ => true,
@@ -225,7 +238,8 @@ impl Pairing<'_> {
             if !self.same_constants(many.source, single.source) {
                 return Err(format!("output {index} {COUNTS}"));
             }
-            let same = matches!(many.source, Source::Constant(_)) || self.of_one(many.source) == Some(single.source);
+            let same = matches!(many.source, Source::Constant(_))
+                || self.of_one(many.source) == Some(single.source);
             let with_steps = match many.source {
                 Source::Value(value) => matches!(self.times.get(&value), Some(Time::Along(_))),
                 Source::Parameter(_) => true,

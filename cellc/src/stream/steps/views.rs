@@ -15,7 +15,10 @@ impl StepAnalysis<'_> {
             .iter()
             .zip(&view.strides)
             .filter(|&(&size, &step)| {
-                size > 1 && step != 0 && step % stride == 0 && step % (stride * period.cast_signed()) != 0
+                size > 1
+                    && step != 0
+                    && step % stride == 0
+                    && step % (stride * period.cast_signed()) != 0
             })
             .map(|(&size, &step)| (size, step / stride))
             .collect();
@@ -39,15 +42,25 @@ impl StepAnalysis<'_> {
         });
         if let Some((_, step)) = strided {
             let step = step.unsigned_abs();
-            return format!("moves {step} steps at a time: for an output at every step, it {}", ahead(step - 1));
+            return format!(
+                "moves {step} steps at a time: for an output at every step, it {}",
+                ahead(step - 1)
+            );
         }
-        let fewer = along.iter().find(|(size, step)| *step == 1 && *size < self.steps && size * 2 > self.steps);
+        let fewer = along
+            .iter()
+            .find(|(size, step)| *step == 1 && *size < self.steps && size * 2 > self.steps);
         match fewer {
             Some((size, _)) => {
                 let missing = self.steps - size;
-                format!("{} or leaves as many out: it gives {missing} fewer than there are", ahead(missing))
+                format!(
+                    "{} or leaves as many out: it gives {missing} fewer than there are",
+                    ahead(missing)
+                )
             }
-            None if node.kind == "Pad" => "repeats a step at a side: pad with a constant".to_owned(),
+            None if node.kind == "Pad" => {
+                "repeats a step at a side: pad with a constant".to_owned()
+            }
             None if start * 2 < period => format!("{ALL}: it takes single steps out of them"),
             None => ACROSS.to_owned(),
         }

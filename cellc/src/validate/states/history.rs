@@ -18,8 +18,12 @@ const MOST_NAMED: usize = 4;
 
 /// The names of the states that a model keeps between calls.
 pub(in crate::validate) fn kept_states(model: &CoreModel, states: &[StatePair]) -> Vec<String> {
-    let inputs = states.iter().map(|pair| name(&model.parameters[pair.parameter].names, "in", pair.parameter));
-    let changing = |(index, next): (usize, Option<Source>)| next.is_some_and(|next| next != Source::Variable(index));
+    let inputs = states
+        .iter()
+        .map(|pair| name(&model.parameters[pair.parameter].names, "in", pair.parameter));
+    let changing = |(index, next): (usize, Option<Source>)| {
+        next.is_some_and(|next| next != Source::Variable(index))
+    };
     let variables = model.variables.iter().enumerate();
     let variables = variables.filter(|(index, variable)| changing((*index, variable.next)));
     inputs.chain(variables.map(|(_, variable)| variable.name.clone())).collect()
@@ -37,12 +41,18 @@ pub(in crate::validate) fn states_go_on(kept: &[String]) -> String {
 impl Validation<'_> {
     /// Warns of operations over the steps that do not see the steps of earlier calls, though states
     /// go on.
-    pub(super) fn lost_history(&mut self, model: &CoreModel, recurrences: &Recurrences, states: &[StatePair]) {
+    pub(super) fn lost_history(
+        &mut self,
+        model: &CoreModel,
+        recurrences: &Recurrences,
+        states: &[StatePair],
+    ) {
         let kept = kept_states(model, states);
         if self.options.bindings.state == State::None || kept.is_empty() {
             return;
         }
-        let mut steps: Vec<usize> = recurrences.all.iter().map(|recurrence| recurrence.steps).collect();
+        let mut steps: Vec<usize> =
+            recurrences.all.iter().map(|recurrence| recurrence.steps).collect();
         if steps.is_empty() {
             steps.push(1);
         }
@@ -52,19 +62,25 @@ impl Validation<'_> {
         let Some(&(node, before, front)) = found.first() else { return };
         let mut ways: Vec<String> = Vec::new();
         let is_causal = found.iter().all(|(.., front)| front.is_causal);
-        let (way, lines) = self.ways_to_open(model, &recurrences.starts, front.size, is_causal).unzip();
+        let (way, lines) =
+            self.ways_to_open(model, &recurrences.starts, front.size, is_causal).unzip();
         ways.extend(way.map(|way| format!("{way}: then all of it goes on")));
         let last = match (before, front.reach) {
             (Before::Zero, _) => "the last sum".to_owned(),
             (Before::Pads, 1) => "the last input".to_owned(),
             (Before::Pads, reach) => format!("the last {reach} inputs"),
         };
-        let of_each = if found.len() > 1 { "of each" } else { &format!("of {}", quoted(&node.name)) };
-        ways.push(format!("give the model {last} {of_each} as an input, and return the next as an output"));
+        let of_each =
+            if found.len() > 1 { "of each" } else { &format!("of {}", quoted(&node.name)) };
+        ways.push(format!(
+            "give the model {last} {of_each} as an input, and return the next as an output"
+        ));
         ways.push("if every call is a whole sequence, reset the states before each".to_owned());
         let found = lost_history_found(&found, &kept);
         let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
-        self.over_time.restart_warnings.push(warning.help(ways.join("; or ")).lines(lines.unwrap_or_default()));
+        self.over_time
+            .restart_warnings
+            .push(warning.help(ways.join("; or ")).lines(lines.unwrap_or_default()));
     }
 }
 
@@ -83,5 +99,9 @@ fn lost_history_found(found: &[(&Node, Before, Front)], kept: &[String]) -> Stri
         count => format!("; so do {} other operations", count - 1),
     };
     let others = if names.len() == 2 { others.replacen("do", "does", 1) } else { others };
-    format!("{} {SEES_ONE_CALL}: {reads}, while {} from call to call{others}", quoted(&names[0]), states_go_on(kept))
+    format!(
+        "{} {SEES_ONE_CALL}: {reads}, while {} from call to call{others}",
+        quoted(&names[0]),
+        states_go_on(kept)
+    )
 }

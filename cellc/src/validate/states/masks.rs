@@ -18,7 +18,10 @@ impl<'m> Readers<'m> {
     fn new(model: &'m CoreModel) -> Self {
         let mut of: HashMap<Source, Vec<&CoreOp>> = HashMap::new();
         for node in &model.nodes {
-            node.op.reads().into_iter().for_each(|source| of.entry(source).or_default().push(&node.op));
+            node.op
+                .reads()
+                .into_iter()
+                .for_each(|source| of.entry(source).or_default().push(&node.op));
         }
         Self { of }
     }
@@ -46,14 +49,22 @@ impl<'m> Readers<'m> {
     /// True if a tensor is added to what a softmax reads.
     fn masks(&self, start: Source) -> bool {
         let added = |op: &&CoreOp| match op {
-            CoreOp::Pointwise(of) if of.function == PointwiseFunction::Add => Some(Source::Value(of.out)),
+            CoreOp::Pointwise(of) if of.function == PointwiseFunction::Add => {
+                Some(Source::Value(of.out))
+            }
             _ => None,
         };
-        let sums = self.moved(start, false).into_iter().flat_map(|source| self.of.get(&source).into_iter().flatten());
+        let sums = self
+            .moved(start, false)
+            .into_iter()
+            .flat_map(|source| self.of.get(&source).into_iter().flatten());
         let sums: Vec<Source> = sums.filter_map(added).collect();
         sums.into_iter().any(|sum| {
             let reached = self.moved(sum, true);
-            reached.iter().flat_map(|source| self.of.get(source).into_iter().flatten()).any(is_softmax)
+            reached
+                .iter()
+                .flat_map(|source| self.of.get(source).into_iter().flatten())
+                .any(is_softmax)
         })
     }
 }
@@ -68,7 +79,12 @@ fn is_softmax(op: &&CoreOp) -> bool {
 
 impl Validation<'_> {
     /// Warns of kept masks that hide nothing before the first call.
-    pub(super) fn masks_that_begin_open(&mut self, model: &CoreModel, recurrences: &Recurrences, states: &[StatePair]) {
+    pub(super) fn masks_that_begin_open(
+        &mut self,
+        model: &CoreModel,
+        recurrences: &Recurrences,
+        states: &[StatePair],
+    ) {
         if states.is_empty() || !model.nodes.iter().any(|node| is_softmax(&&node.op)) {
             return;
         }
@@ -76,7 +92,8 @@ impl Validation<'_> {
         for &StatePair { parameter, result } in states {
             let source = Source::Parameter(parameter);
             let origins = recurrences.flow.origins(model.results[result].source);
-            let slides = origins.is_some_and(|origins| origins.iter().any(|(origin, _)| *origin == source));
+            let slides =
+                origins.is_some_and(|origins| origins.iter().any(|(origin, _)| *origin == source));
             if !slides || !readers.masks(source) {
                 continue;
             }
@@ -86,7 +103,8 @@ impl Validation<'_> {
                  call has filled count"
             );
             let help = "keep 1 for filled places and 0 for empty ones in the model, and add (mask - 1) * 1e9 in front of \
-                        the softmax; or set the state to -1e9 before the first call and after each reset";
+                        the softmax; or set the state to -1e9 before the first call and after each \
+                        reset";
             self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found).help(help));
         }
     }

@@ -39,7 +39,8 @@ fn why_never(recurrence: &Recurrence, layer: Option<&Node>) -> String {
     let name = layer.map_or(String::new(), |node| format!("{} ", quoted(&node.name)));
     match recurrence.order {
         Order::Lengths => format!(
-            "{name}has sequence lengths, and the last state of a row without steps is zero, not the state before"
+            "{name}has sequence lengths, and the last state of a row without steps is zero, not \
+             the state before"
         ),
         _ => {
             let direction = match layer.map(|node| &node.op) {
@@ -47,7 +48,8 @@ fn why_never(recurrence: &Recurrence, layer: Option<&Node>) -> String {
                 _ => Direction::Reverse,
             };
             format!(
-                "{name}runs {}, and the last state of the reverse direction belongs to the first step",
+                "{name}runs {}, and the last state of the reverse direction belongs to the first \
+                 step",
                 way(direction)
             )
         }
@@ -108,18 +110,24 @@ fn unless_named_otherwise<'a>(model: &CoreModel, pair: StatePair) -> Result<usiz
     let input = Words::new(&model.parameters[pair.parameter].names);
     let named = |result: usize| input.become_names(&Words::new(&model.results[result].names));
     let fits = |&result: &usize| {
-        result != pair.result && model.results[result].shape == model.parameters[pair.parameter].shape && named(result)
+        result != pair.result
+            && model.results[result].shape == model.parameters[pair.parameter].shape
+            && named(result)
     };
     let others: Vec<usize> = (0..model.results.len()).filter(fits).collect();
     if others.is_empty() || named(pair.result) {
         return Ok(pair.result);
     }
     let computed = reached(model, &[Source::Parameter(pair.parameter)], Reach::Any);
-    let Some(result) = others.into_iter().find(|&other| computed.contains(&model.results[other].source)) else {
+    let Some(result) =
+        others.into_iter().find(|&other| computed.contains(&model.results[other].source))
+    else {
         return Ok(pair.result);
     };
     let found = quoted(&name(&model.results[pair.result].names, "out", pair.result));
-    let why = format!("the recurrent operator's last state is the output {found}, which has another name");
+    let why = format!(
+        "the recurrent operator's last state is the output {found}, which has another name"
+    );
     let pair = StatePair { result, ..pair };
     Err(Refused { pair, why, layer: None, remedy: Remedy::Option, others: Vec::new() })
 }
@@ -128,8 +136,13 @@ fn unless_named_otherwise<'a>(model: &CoreModel, pair: StatePair) -> Result<usiz
 /// has to name, as it replaces the states that are found.
 fn whole_line(taken: &[StatePair], refused: &[Refused]) -> Vec<StatePair> {
     let mut pairs = taken.to_vec();
-    for refused in refused.iter().filter(|refused| refused.remedy == Remedy::Option && refused.others.is_empty()) {
-        let shares = |pair: &StatePair| pair.parameter == refused.pair.parameter || pair.result == refused.pair.result;
+    for refused in refused
+        .iter()
+        .filter(|refused| refused.remedy == Remedy::Option && refused.others.is_empty())
+    {
+        let shares = |pair: &StatePair| {
+            pair.parameter == refused.pair.parameter || pair.result == refused.pair.result
+        };
         if !pairs.iter().any(shares) {
             pairs.push(refused.pair);
         }
@@ -164,10 +177,16 @@ impl<'a> Validation<'a> {
 
     /// Inputs that serve only as the initial state of forward recurrent operators whose last state
     /// goes to one output.
-    fn automatic_states(&mut self, model: &CoreModel, recurrences: &Recurrences, needed: &[bool]) -> Vec<StatePair> {
+    fn automatic_states(
+        &mut self,
+        model: &CoreModel,
+        recurrences: &Recurrences,
+        needed: &[bool],
+    ) -> Vec<StatePair> {
         let mut updates: BTreeMap<usize, Vec<(usize, Update)>> = BTreeMap::new();
         let mut by_y: Vec<(usize, Update)> = Vec::new();
-        let sizes: HashSet<usize> = recurrences.starts.keys().map(|&source| model.len(source)).collect();
+        let sizes: HashSet<usize> =
+            recurrences.starts.keys().map(|&source| model.len(source)).collect();
         for (result, of) in model.results.iter().enumerate() {
             if !sizes.contains(&model.len(of.source)) {
                 continue;
@@ -192,12 +211,15 @@ impl<'a> Validation<'a> {
         let mut refused = Vec::new();
         for (parameter, updates) in updates {
             let judged = self.judged(model, recurrences, parameter, &updates);
-            match judged.and_then(|result| unless_named_otherwise(model, StatePair { parameter, result })) {
+            match judged
+                .and_then(|result| unless_named_otherwise(model, StatePair { parameter, result }))
+            {
                 Ok(result) => taken.push(StatePair { parameter, result }),
                 Err(why) => refused.push(why),
             }
         }
-        let known: Vec<StatePair> = taken.iter().copied().chain(refused.iter().map(|refused| refused.pair)).collect();
+        let known: Vec<StatePair> =
+            taken.iter().copied().chain(refused.iter().map(|refused| refused.pair)).collect();
         let offers = offered(model, recurrences, needed, &known);
         refused.extend(offers.into_iter().map(|offer| Refused {
             pair: offer.pair,
@@ -226,20 +248,26 @@ impl<'a> Validation<'a> {
             }
             let (source, words) = (Source::Parameter(parameter), Words::new(&input.names));
             let fits = |result: &&ResultValue| {
-                let same = !result.element.is_float() && result.shape == input.shape && result.source != source;
+                let same = !result.element.is_float()
+                    && result.shape == input.shape
+                    && result.source != source;
                 same && words.become_names(&Words::new(&result.names))
             };
             let computed = reached(model, &[source], Reach::Any);
-            let Some(at) = model.results.iter().position(|of| fits(&of) && computed.contains(&of.source)) else {
+            let Some(at) =
+                model.results.iter().position(|of| fits(&of) && computed.contains(&of.source))
+            else {
                 continue;
             };
             let found = format!(
-                "the input {} and the output {} are not treated as a state: they are of type {}, and states are of floats",
+                "the input {} and the output {} are not treated as a state: they are of type {}, \
+                 and states are of floats",
                 quoted(&name(&input.names, "in", parameter)),
                 quoted(&name(&model.results[at].names, "out", at)),
                 input.element.name()
             );
-            let help = "give the output to the input of the next call, or keep the state as floats in the model";
+            let help = "give the output to the input of the next call, or keep the state as floats \
+                in the model";
             self.diagnostics.push(Diagnostic::notice(Origin::Unknown, found).help(help));
         }
     }
@@ -255,34 +283,65 @@ impl<'a> Validation<'a> {
         let shape = &model.parameters[parameter].shape;
         let same_shape = |(result, _): &&(usize, Update)| model.results[*result].shape == *shape;
         let fits: Vec<_> = updates.iter().filter(same_shape).collect();
-        let (result, update) = fits.iter().find(|(_, update)| update.in_place).copied().unwrap_or(&updates[0]);
+        let (result, update) =
+            fits.iter().find(|(_, update)| update.in_place).copied().unwrap_or(&updates[0]);
         let refused = |why: String, layer, remedy| {
-            Err(Refused { pair: StatePair { parameter, result: *result }, why, layer, remedy, others: Vec::new() })
+            Err(Refused {
+                pair: StatePair { parameter, result: *result },
+                why,
+                layer,
+                remedy,
+                others: Vec::new(),
+            })
         };
         if let Some(wrong) = recurrences.not_forward(&update.through) {
             let layer = self.over_time.layers.get(&wrong.place).copied();
-            return refused(why_never(wrong, layer), layer.map(|layer| (layer, wrong.order)), Remedy::Shape);
+            return refused(
+                why_never(wrong, layer),
+                layer.map(|layer| (layer, wrong.order)),
+                Remedy::Shape,
+            );
         }
         if fits.is_empty() {
             let found = &model.results[*result].shape;
-            return refused(format!("the input has the shape {shape:?}, the output {found:?}"), None, Remedy::Shape);
+            return refused(
+                format!("the input has the shape {shape:?}, the output {found:?}"),
+                None,
+                Remedy::Shape,
+            );
         }
         let in_place = fits.iter().filter(|(_, update)| update.in_place).count();
         if in_place == 0 {
-            return refused("the output holds the elements in another order".to_owned(), None, Remedy::Option);
+            return refused(
+                "the output holds the elements in another order".to_owned(),
+                None,
+                Remedy::Option,
+            );
         }
         if recurrences.starts_h_and_c(Source::Parameter(parameter)) {
-            return refused("h and c of an LSTM start from the same elements of it".to_owned(), None, Remedy::Inputs);
+            return refused(
+                "h and c of an LSTM start from the same elements of it".to_owned(),
+                None,
+                Remedy::Inputs,
+            );
         }
         if in_place > 1 {
             return refused(format!("{in_place} outputs hold it"), None, Remedy::Option);
         }
         let source = Source::Parameter(parameter);
         if recurrences.read.contains(&source) {
-            return refused("another operation reads the input, too".to_owned(), None, Remedy::Option);
+            return refused(
+                "another operation reads the input, too".to_owned(),
+                None,
+                Remedy::Option,
+            );
         }
         if !recurrences.serves_only_as_state(source) {
-            return refused("several layers start from the same elements of it".to_owned(), None, Remedy::Option);
+            return refused(
+                "several layers start from the same elements of it".to_owned(),
+                None,
+                Remedy::Option,
+            );
         }
         Ok(*result)
     }
@@ -290,7 +349,8 @@ impl<'a> Validation<'a> {
     /// Says which inputs and outputs look like states, and why they are none: all for the reason of
     /// the first. `whole`: every pair of the option that keeps them.
     fn not_taken(&mut self, model: &CoreModel, refused: &[Refused], whole: &[StatePair]) {
-        let input = |pair: &StatePair| name(&model.parameters[pair.parameter].names, "in", pair.parameter);
+        let input =
+            |pair: &StatePair| name(&model.parameters[pair.parameter].names, "in", pair.parameter);
         let output = |result: usize| name(&model.results[result].names, "out", result);
         let inputs: Vec<String> = refused.iter().map(|r| input(&r.pair)).collect();
         let results = refused.iter().flat_map(|r| [&[r.pair.result], &r.others[..]].concat());
@@ -303,7 +363,8 @@ impl<'a> Validation<'a> {
                 quoted(output)
             ),
             ([input], _) => format!(
-                "the input {} is not treated as a state: {why}, and each of the outputs {} may be the new one",
+                "the input {} is not treated as a state: {why}, and each of the outputs {} may be \
+                 the new one",
                 quoted(input),
                 listed(&outputs)
             ),
@@ -320,29 +381,38 @@ impl<'a> Validation<'a> {
         }
         let it = if refused.len() > 1 { "them" } else { "it" };
         let line = |pairs: &[StatePair]| {
-            let shares =
-                |pair: &&StatePair| pairs.iter().any(|of| of.parameter == pair.parameter || of.result == pair.result);
+            let shares = |pair: &&StatePair| {
+                pairs.iter().any(|of| of.parameter == pair.parameter || of.result == pair.result)
+            };
             let others = whole.iter().filter(|pair| !shares(pair)).copied();
             let mut pairs: Vec<StatePair> = pairs.iter().copied().chain(others).collect();
             pairs.sort_by_key(|pair| pair.parameter);
-            let pairs: Vec<_> = pairs.iter().map(|pair| (bare(&input(pair)), bare(&output(pair.result)))).collect();
+            let pairs: Vec<_> =
+                pairs.iter().map(|pair| (bare(&input(pair)), bare(&output(pair.result)))).collect();
             self.options.wording.of(Setting::StateOf(&pairs))
         };
         let these: Vec<StatePair> = refused.iter().map(|refused| refused.pair).collect();
         let help = match layer {
             _ if !others.is_empty() => {
                 let results = [&[pair.result], &others[..]].concat();
-                let lines: Vec<String> = results.iter().map(|&result| line(&[StatePair { result, ..*pair }])).collect();
+                let lines: Vec<String> =
+                    results.iter().map(|&result| line(&[StatePair { result, ..*pair }])).collect();
                 format!("to keep one of them between calls, add {}", lines.join(" or "))
             }
             _ if *remedy == Remedy::Option && whole.len() > refused.len() => {
                 format!("to keep {it} between calls with the other states, add {}", line(&these))
             }
-            _ if *remedy == Remedy::Option => format!("to keep {it} between calls, add {}", line(&these)),
+            _ if *remedy == Remedy::Option => {
+                format!("to keep {it} between calls, add {}", line(&these))
+            }
             _ if *remedy == Remedy::Inputs => OWN_INPUTS.to_owned(),
             Some((_, Order::Lengths)) => "give the initial state at every call".to_owned(),
-            Some(_) => "give the whole sequence in one call, and the initial state with it".to_owned(),
-            None => format!("to have {it} kept between calls, give input and output one shape in the model"),
+            Some(_) => {
+                "give the whole sequence in one call, and the initial state with it".to_owned()
+            }
+            None => format!(
+                "to have {it} kept between calls, give input and output one shape in the model"
+            ),
         };
         self.diagnostics.push(notice.help(help));
     }
@@ -365,14 +435,19 @@ impl<'a> Validation<'a> {
             let text = format!("{}={}", quoted(input), quoted(output));
             let correct = format!("correct {}", self.options.wording.of(Setting::State));
             let mut refuse_with = |found: String, valid: String, help: &str| {
-                let diagnostic = Diagnostic::error(Origin::Unknown, format!("the state {text}: {found}"));
+                let diagnostic =
+                    Diagnostic::error(Origin::Unknown, format!("the state {text}: {found}"));
                 self.diagnostics.push(diagnostic.valid(valid).help(help));
             };
             let mut refuse = |found: String, valid: String| refuse_with(found, valid, &correct);
-            let parameter = find_name(&inputs, input, "in")
-                .map_err(|problem| refuse(problem, format!("the inputs of the model: {}", list_names(&inputs, "in"))));
+            let parameter = find_name(&inputs, input, "in").map_err(|problem| {
+                refuse(problem, format!("the inputs of the model: {}", list_names(&inputs, "in")))
+            });
             let result = find_name(&outputs, output, "out").map_err(|problem| {
-                refuse(problem, format!("the outputs of the model: {}", list_names(&outputs, "out")))
+                refuse(
+                    problem,
+                    format!("the outputs of the model: {}", list_names(&outputs, "out")),
+                )
             });
             let (Ok(parameter), Ok(result)) = (parameter, result) else { continue };
             let (p, r) = (&model.parameters[parameter], &model.results[result]);
@@ -386,15 +461,21 @@ impl<'a> Validation<'a> {
             } else if !r.element.is_float() {
                 refuse("the output is of integers".to_owned(), "an output of floats".to_owned());
             } else if p.shape != r.shape {
-                let found = format!("the input has the shape {:?}, the output {:?}", p.shape, r.shape);
+                let found =
+                    format!("the input has the shape {:?}, the output {:?}", p.shape, r.shape);
                 refuse(found, "an input and an output of the same shape".to_owned());
             } else if states.iter().any(|s| s.parameter == parameter || s.result == result) {
-                refuse("its input or its output is in another pair".to_owned(), "each in one pair".to_owned());
+                refuse(
+                    "its input or its output is in another pair".to_owned(),
+                    "each in one pair".to_owned(),
+                );
             } else if let Some(wrong) = recurrences.never(model, parameter, r.source) {
                 let why = why_never(wrong, self.over_time.layers.get(&wrong.place).copied());
                 refuse(why, "states of forward operators that take every step".to_owned());
             } else if let Some(place) = recurrences.of_h_and_c(Source::Parameter(parameter))
-                && recurrences.update(model, r.source, true).is_some_and(|(of, ..)| of == Source::Parameter(parameter))
+                && recurrences
+                    .update(model, r.source, true)
+                    .is_some_and(|(of, ..)| of == Source::Parameter(parameter))
             {
                 let layer = self
                     .over_time

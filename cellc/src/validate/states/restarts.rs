@@ -8,7 +8,9 @@ use crate::diagnostic::{Diagnostic, Setting, quoted};
 use crate::model::{Dim, Direction, Node, Op};
 use crate::request::State;
 use crate::stream::dependence::{Change, Dependence};
-use crate::stream::states::{Order, Recurrence, Recurrences, Start, cells_in_parts, lost, repeated_cells};
+use crate::stream::states::{
+    Order, Recurrence, Recurrences, Start, cells_in_parts, lost, repeated_cells,
+};
 use crate::validate::Validation;
 
 /// The most axes of an input that are tried as the axis of steps.
@@ -26,13 +28,20 @@ struct Lost {
 
 impl Validation<'_> {
     /// The layers of one step that every call starts anew. Says how to keep their states.
-    pub(super) fn restarts(&mut self, model: &CoreModel, recurrences: &Recurrences, needed: &[bool]) -> Vec<Restart> {
+    pub(super) fn restarts(
+        &mut self,
+        model: &CoreModel,
+        recurrences: &Recurrences,
+        needed: &[bool],
+    ) -> Vec<Restart> {
         let dependence = Dependence::new(model, &model.all_nodes());
         let mut found: BTreeMap<usize, Lost> = BTreeMap::new();
         let goes_on_in = recurrences.continued(model, &dependence);
         for (index, recurrence) in recurrences.all.iter().enumerate() {
             let (Some((cell, state)), 1) = (recurrence.cell, recurrence.steps) else { continue };
-            let Some(initial) = (if state == 'h' { Some(cell.h) } else { cell.c }) else { continue };
+            let Some(initial) = (if state == 'h' { Some(cell.h) } else { cell.c }) else {
+                continue;
+            };
             let Some(start) = lost(recurrence, cell, initial, &dependence) else { continue };
             if goes_on_in.contains(&index) {
                 continue;
@@ -44,24 +53,34 @@ impl Validation<'_> {
                         other.start = start;
                     }
                 }
-                None => _ = found.insert(recurrence.place, Lost { start, states: state.to_string() }),
+                None => {
+                    _ = found.insert(recurrence.place, Lost { start, states: state.to_string() })
+                }
             }
         }
         // cells that are written out in a body
         for node in model.all_nodes() {
             let CoreOp::Loop(body) = &node.op else { continue };
-            let cells = || body.body.iter().any(|node| matches!(node.op, CoreOp::Cell(_) | CoreOp::Loop(_)));
+            let cells = || {
+                body.body.iter().any(|node| matches!(node.op, CoreOp::Cell(_) | CoreOp::Loop(_)))
+            };
             if body.trips > 1 || body.slices.is_empty() || cells() {
                 continue;
             }
             let starts = |initial| {
                 let origins = recurrences.flow.origins(initial).into_iter().flatten();
-                origins.map(|(source, _)| dependence.change(source)).any(|change| change <= Change::Never)
+                origins
+                    .map(|(source, _)| dependence.change(source))
+                    .any(|change| change <= Change::Never)
             };
-            let carried = body.carried.iter().filter(|c| c.next != Source::Value(c.value) && needed[c.value]);
+            let carried =
+                body.carried.iter().filter(|c| c.next != Source::Value(c.value) && needed[c.value]);
             if carried.filter(|c| starts(c.initial)).count() > 0 {
                 let start = Start::Constant { as_it_is: false };
-                found.insert(body.carried[0].value, Lost { start, states: "its carried value".to_owned() });
+                found.insert(
+                    body.carried[0].value,
+                    Lost { start, states: "its carried value".to_owned() },
+                );
             }
         }
         for place in cells_in_parts(model, &dependence, needed) {
@@ -78,17 +97,24 @@ impl Validation<'_> {
             }
             if !repeated.contains(&place) {
                 let mut all = recurrences.all.iter();
-                let is_other = |r: &Recurrence| r.order == Order::Lengths || r.cell.is_some_and(|(c, _)| c.batch > 1);
+                let is_other = |r: &Recurrence| {
+                    r.order == Order::Lengths || r.cell.is_some_and(|(c, _)| c.batch > 1)
+                };
                 let opens = !all.any(|r| r.place == place && is_other(r));
                 self.warn_of_restart(model, &recurrences.starts, node, &lost, opens);
                 restarts.push(Restart { name: node.name.clone(), kind: kind_of(node) });
             } else if let Start::Constant { .. } = lost.start {
                 let found = format!(
-                    "{} starts every iteration of a loop from the same constant state: no back edge carries {}",
+                    "{} starts every iteration of a loop from the same constant state: no back \
+                     edge carries {}",
                     quoted(&node.name),
                     lost.states
                 );
-                self.warn(node, found, "carry the state from iteration to iteration by a back edge".to_owned());
+                self.warn(
+                    node,
+                    found,
+                    "carry the state from iteration to iteration by a back edge".to_owned(),
+                );
             }
         }
         restarts
@@ -135,7 +161,8 @@ impl Validation<'_> {
         let (mut ways, mut lines) = (Vec::new(), Vec::new());
         if let Some(direction) = direction.filter(|direction| *direction != Direction::Forward) {
             ways.push(format!(
-                "a layer that runs {} needs the whole sequence in one call: give all of its steps in {}",
+                "a layer that runs {} needs the whole sequence in one call: give all of its steps \
+                 in {}",
                 way(direction),
                 self.options.wording.of(Setting::Shape)
             ));
@@ -147,7 +174,9 @@ impl Validation<'_> {
                     lines = export;
                 }
                 Start::Constant { .. } | Start::InParts => {}
-                Start::Variables(_) => ways.push(format!("assign the last state of {name} to the variable")),
+                Start::Variables(_) => {
+                    ways.push(format!("assign the last state of {name} to the variable"))
+                }
             }
             ways.push(format!(
                 "export the model with the state as an input and an output{}, {}",
@@ -164,8 +193,12 @@ impl Validation<'_> {
         let no_state = self.options.wording.of(Setting::NoState);
         ways.push(format!("if every call should start from the initial state, pass {no_state}"));
         self.warn(node, found, ways.join("; or "));
-        if let Some(warning) =
-            self.over_time.restart_warnings.0.last_mut().filter(|_| self.options.bindings.state != State::None)
+        if let Some(warning) = self
+            .over_time
+            .restart_warnings
+            .0
+            .last_mut()
+            .filter(|_| self.options.bindings.state != State::None)
         {
             warning.lines = lines;
         }
@@ -181,7 +214,11 @@ impl Validation<'_> {
 
     /// How to leave the number of steps open, and the lines that do so where the file has a fixed
     /// number.
-    fn open_steps(&self, model: &CoreModel, starts: &HashMap<Source, Vec<usize>>) -> (String, Vec<String>) {
+    fn open_steps(
+        &self,
+        model: &CoreModel,
+        starts: &HashMap<Source, Vec<usize>>,
+    ) -> (String, Vec<String>) {
         let way = "export the model with an open number of steps, and leave it open".to_owned();
         self.ways_to_open(model, starts, 1, true).unwrap_or((way, Vec::new()))
     }
@@ -200,8 +237,11 @@ impl Validation<'_> {
         for choice in 0..MOST_CHOICES {
             let axes = self.axes_of_steps(model, starts, (steps, false), choice);
             if !tried.contains(&axes)
-                && let Some(way) =
-                    self.way_to_open(model, &axes, &self.axes_of_steps(model, starts, (steps, true), choice))
+                && let Some(way) = self.way_to_open(
+                    model,
+                    &axes,
+                    &self.axes_of_steps(model, starts, (steps, true), choice),
+                )
             {
                 return Some(way);
             }
@@ -223,33 +263,48 @@ impl Validation<'_> {
         axes: &[(usize, usize)],
         open: &[(usize, usize)],
     ) -> Option<(String, Vec<String>)> {
-        let mut names: Vec<&str> = axes.iter().filter_map(|&(input, axis)| self.fixed_by_name(input, axis)).collect();
+        let mut names: Vec<&str> =
+            axes.iter().filter_map(|&(input, axis)| self.fixed_by_name(input, axis)).collect();
         names.dedup();
         if !names.is_empty() && self.is_right_if_open(axes) {
-            let dims = names.into_iter().map(|name| self.options.wording.of(Setting::OpenDim(name)));
+            let dims =
+                names.into_iter().map(|name| self.options.wording.of(Setting::OpenDim(name)));
             return Some((
                 format!("leave the number of steps open, {}", dims.collect::<Vec<_>>().join(" ")),
                 Vec::new(),
             ));
         }
-        let shapes: Vec<(usize, Vec<Option<usize>>)> = open.iter().map(|&axis| with_open(model, axis)).collect();
+        let shapes: Vec<(usize, Vec<Option<usize>>)> =
+            open.iter().map(|&axis| with_open(model, axis)).collect();
         if !shapes.is_empty() && self.is_right_with(&shapes) {
-            return Some((format!("leave the number of steps open, {}", self.shape_settings(&shapes)), Vec::new()));
+            return Some((
+                format!("leave the number of steps open, {}", self.shape_settings(&shapes)),
+                Vec::new(),
+            ));
         }
         if !self.is_right_if_open(axes) {
             return None;
         }
         if self.model.sizes_of_call {
-            let shapes: Vec<(usize, Vec<Option<usize>>)> = axes.iter().map(|&axis| with_open(model, axis)).collect();
+            let shapes: Vec<(usize, Vec<Option<usize>>)> =
+                axes.iter().map(|&axis| with_open(model, axis)).collect();
             let shapes = self.shape_settings(&shapes);
-            return Some((format!("leave the number of steps open, {shapes}, in the export as well"), Vec::new()));
+            return Some((
+                format!("leave the number of steps open, {shapes}, in the export as well"),
+                Vec::new(),
+            ));
         }
         let lines = self.export_again(axes, "steps");
         if !lines.is_empty() {
-            return Some(("export the model with an open number of steps, as the lines below do".to_owned(), lines));
+            return Some((
+                "export the model with an open number of steps, as the lines below do".to_owned(),
+                lines,
+            ));
         }
         let lines = self.open_in_file(axes);
-        (!lines.is_empty()).then(|| ("open the number of steps in the file, as the lines below do".to_owned(), lines))
+        (!lines.is_empty()).then(|| {
+            ("open the number of steps in the file, as the lines below do".to_owned(), lines)
+        })
     }
 
     /// The axes of steps, each the place of an input and an axis: inputs of so many steps, where
@@ -271,9 +326,10 @@ impl Validation<'_> {
                 continue;
             }
             let fits = |axis: &usize| {
-                let is_open = stated.is_none_or(|stated| matches!(stated.get(*axis), Some(Dim::Dynamic { .. })));
-                let is_batch =
-                    self.sizes.batch_axes[index].is_known && self.sizes.batch_axes[index].axes.contains(axis);
+                let is_open = stated
+                    .is_none_or(|stated| matches!(stated.get(*axis), Some(Dim::Dynamic { .. })));
+                let is_batch = self.sizes.batch_axes[index].is_known
+                    && self.sizes.batch_axes[index].axes.contains(axis);
                 shape[*axis] == steps && (is_open || !open) && !is_batch
             };
             // a row of features comes last, with the steps in front of it; of channels, the steps
@@ -281,7 +337,8 @@ impl Validation<'_> {
             let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };
             // of several steps, the axis may be the first
             let first = (open || steps > 1) && last > 1 && !self.sizes.uses[index].batch;
-            let mut likely: Vec<usize> = (1..last).rev().take(1).chain(1..last.saturating_sub(1)).collect();
+            let mut likely: Vec<usize> =
+                (1..last).rev().take(1).chain(1..last.saturating_sub(1)).collect();
             likely.extend(Some(0).filter(|_| first));
             likely.extend(last..shape.len());
             likely.retain(fits);

@@ -56,9 +56,14 @@ impl<'m> Producers<'m> {
         let (concat, axis) = self.behind_permutations(value, axis)?;
         let Op::Concat { axis: along } = concat.op else { return None };
         let [first, rest @ ..] = &concat.inputs[..] else { return None };
-        let is_constant = |value: &ValueId| self.of(*value).is_none_or(|node| matches!(node.op, Op::Constant(_)));
+        let is_constant =
+            |value: &ValueId| self.of(*value).is_none_or(|node| matches!(node.op, Op::Constant(_)));
         let (parameter, axis_of_input) = self.behind_permutations(*first, axis)?;
-        let input = self.model.parameters.iter().position(|&at| std::ptr::eq(&self.model.nodes[at], parameter))?;
+        let input = self
+            .model
+            .parameters
+            .iter()
+            .position(|&at| std::ptr::eq(&self.model.nodes[at], parameter))?;
         let sizes = stated(self.model, self.model.parameters[input])?;
         let along = if along < 0 { along + sizes.len() as i64 } else { along };
         let grows = usize::try_from(along) == Ok(axis) && !rest.iter().all(is_constant);
@@ -97,7 +102,8 @@ pub(super) fn refused(long: &Validation) -> Option<Diagnostic> {
     let mut caches = growing(model);
     // an unknown shape is one that the options leave open
     caches.retain(|cache| {
-        long.sizes.shapes[cache.input].is_none() || long.sizes.open_axes[cache.input].contains(&cache.axis)
+        long.sizes.shapes[cache.input].is_none()
+            || long.sizes.open_axes[cache.input].contains(&cache.axis)
     });
     let pairs: Vec<(String, String)> = caches.iter().map(|cache| cache.names(long)).collect();
     let (axis, (input, output)) = (caches.first()?.axis, pairs.first()?);
@@ -119,7 +125,9 @@ pub(super) fn refused(long: &Validation) -> Option<Diagnostic> {
     let shown = &pairs[..pairs.len().min(MOST_PAIRS)];
     let help = format!(
         "make the cache a window: return its newest elements only, in PyTorch cache[{}-WINDOW:], mask the places \
-         that no call has filled (a mask that is kept, too, begins at zero: 0 is an empty place, 1 a filled one), and export the model with fixed sizes; {} then keeps the window from call to \
+         that no call has filled (a mask that is kept, too, begins at zero: 0 is an empty place, 1 \
+         a filled one), and export the model with fixed sizes; {} then keeps the window from call \
+         to \
          call; if the caller keeps the cache and every call has one of the same size, give {sizes}",
         ":, ".repeat(axis),
         long.options.wording.of(Setting::StateOf(shown)),
@@ -134,18 +142,22 @@ fn one_size(long: &Validation, caches: &[GrowingCache]) -> Option<Shapes> {
     if long.sizes.open_axes.iter().any(|axes| axes.len() > 1) {
         return None;
     }
-    let time: Vec<Option<usize>> = long.sizes.open_axes.iter().map(|axes| axes.first().copied()).collect();
+    let time: Vec<Option<usize>> =
+        long.sizes.open_axes.iter().map(|axes| axes.first().copied()).collect();
     let is_cache = |input: usize| caches.iter().any(|cache| cache.input == input);
     let one = long.numbers_of_steps().into_iter().find_map(|size| {
         let with = |sizes: &dyn Fn(usize) -> usize| {
-            let shapes = long.shapes_of_steps(&time, &|input| if is_cache(input) { size } else { sizes(input) });
+            let shapes = long
+                .shapes_of_steps(&time, &|input| if is_cache(input) { size } else { sizes(input) });
             long.is_right_with(&shapes).then_some(shapes)
         };
         let single = with(&|_| 1)?;
         // a mask over the cache and the new element: of other sizes, it is broadcast or refused
-        let fits = |input: usize, own: usize| with(&|of| if of == input { own } else { 1 }).is_some();
-        let is_mask =
-            |&input: &usize| time[input].is_some() && !is_cache(input) && !fits(input, 2) && fits(input, size + 1);
+        let fits =
+            |input: usize, own: usize| with(&|of| if of == input { own } else { 1 }).is_some();
+        let is_mask = |&input: &usize| {
+            time[input].is_some() && !is_cache(input) && !fits(input, 2) && fits(input, size + 1)
+        };
         let masks: Vec<usize> = (0..time.len()).filter(is_mask).collect();
         with(&|input| if masks.contains(&input) { size + 1 } else { 1 }).or(Some(single))
     });

@@ -34,7 +34,10 @@ pub(super) fn fixed_steps(long: &Validation, time: &[Option<usize>]) -> String {
         false => "",
     };
     let Some(shapes) = long.whole_shapes(time, &long.numbers_of_steps()) else {
-        return format!("give the number of steps of every call, by {}", long.options.wording.of(Setting::Shape));
+        return format!(
+            "give the number of steps of every call, by {}",
+            long.options.wording.of(Setting::Shape)
+        );
     };
     let whole = long.shape_settings(&shapes);
     let kept = kept_states(&long.valid, &long.valid.states);
@@ -50,7 +53,10 @@ pub(super) fn fixed_steps(long: &Validation, time: &[Option<usize>]) -> String {
             long.shape_settings(&one)
         ),
         None if long.goes_on_with(&shapes) => {
-            format!("give the number of steps of every call, {whole}: {go_on} from call to call{shorter}")
+            format!(
+                "give the number of steps of every call, {whole}: {go_on} from call to \
+                 call{shorter}"
+            )
         }
         None => format!(
             "give a whole sequence to every call, {whole}, and reset the states before it: {go_on} from call to \
@@ -88,7 +94,8 @@ pub(super) fn pads_in_front(long: &Validation) -> Option<String> {
     let plural = if missing == 1 { "" } else { "s" };
     Some(format!(
         "to leave the number of steps open, put {missing} element{plural} of padding in front of the steps of {name} in \
-         the model, in PyTorch torch.nn.functional.pad(input, ({behind}{missing}, 0)), where input is what that layer \
+         the model, in PyTorch torch.nn.functional.pad(input, ({behind}{missing}, 0)), where input \
+         is what that layer \
          takes, channels before steps{others}: there is then an output for every step"
     ))
 }

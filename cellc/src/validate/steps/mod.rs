@@ -30,7 +30,8 @@ pub(super) fn validate<'a>(
         return None;
     }
     let one = with(Some(1));
-    let time: Vec<Option<usize>> = long.sizes.open_axes.iter().map(|axes| axes.first().copied()).collect();
+    let time: Vec<Option<usize>> =
+        long.sizes.open_axes.iter().map(|axes| axes.first().copied()).collect();
     if long.diagnostics.has_errors() || one.diagnostics.has_errors() {
         let by_shape = one.options.bindings.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
         let asked = by_shape || !model.open_axes.is_empty();
@@ -44,7 +45,8 @@ pub(super) fn validate<'a>(
         {
             return Some(Err(Diagnostics(vec![not_stepwise(&long, &time, &why)])));
         }
-        return (only_sizes && (asked || recurrent)).then(|| Err(only_some(&long, &one, &time, steps)));
+        return (only_sizes && (asked || recurrent))
+            .then(|| Err(only_some(&long, &one, &time, steps)));
     }
     let mut diagnostics = one.diagnostics;
     Some(match one_step(&long.valid, one.valid, steps, &time) {
@@ -65,15 +67,19 @@ pub(super) fn validate<'a>(
 /// sequence.
 fn state_goes_on(long: &Validation) -> Diagnostic {
     let no_state = long.options.wording.of(Setting::NoState);
-    let found =
-        format!("{no_state} has no effect where the number of steps is open: the state goes on from call to call");
-    Diagnostic::warning(Origin::Unknown, found).help("call reset before each sequence, or fix the number of steps")
+    let found = format!(
+        "{no_state} has no effect where the number of steps is open: the state goes on from call \
+         to call"
+    );
+    Diagnostic::warning(Origin::Unknown, found)
+        .help("call reset before each sequence, or fix the number of steps")
 }
 
 /// A model whose steps cannot be taken one by one; `time`: by input, the axis of the steps.
 fn not_stepwise(long: &Validation, time: &[Option<usize>], why: &str) -> Diagnostic {
     let model = long.model;
-    let origin = model.parameters.first().map_or(Origin::Unknown, |&node| model.nodes[node].origin.clone());
+    let origin =
+        model.parameters.first().map_or(Origin::Unknown, |&node| model.nodes[node].origin.clone());
     let mistaken = long.rows_as_steps(|input| time[input]);
     if let Some(found) = &mistaken
         && let Some((help, lines)) = long.batch_first(found)
@@ -84,7 +90,9 @@ fn not_stepwise(long: &Validation, time: &[Option<usize>], why: &str) -> Diagnos
     // with a number of steps that is given, the model would compute one of them
     if !long.single_steps().is_empty() {
         let error = Diagnostic::error(origin, format!("the number of steps is open, but {why}"));
-        return error.valid(ONE_BY_ONE).help("export the model with its number of steps, as the warning says");
+        return error
+            .valid(ONE_BY_ONE)
+            .help("export the model with its number of steps, as the warning says");
     }
     let help = match long.rows_first(time) {
         Some(shapes) => format!("the first axis counts rows: {}", long.shape_settings(&shapes)),
@@ -94,37 +102,51 @@ fn not_stepwise(long: &Validation, time: &[Option<usize>], why: &str) -> Diagnos
             .collect::<Vec<_>>()
             .join("; or "),
     };
-    Diagnostic::error(origin, format!("the number of steps is open, but {why}")).valid(ONE_BY_ONE).help(help)
+    Diagnostic::error(origin, format!("the number of steps is open, but {why}"))
+        .valid(ONE_BY_ONE)
+        .help(help)
 }
 
 /// What can be taken step by step.
-const ONE_BY_ONE: &str =
-    "steps that are computed one after the other: forward sequences of one row, and work on each step";
+const ONE_BY_ONE: &str = "steps that are computed one after the other: forward sequences of one \
+    row, and work on each step";
 
 /// Why a model does not take every number of steps: of `long` and `one`, models of many steps and
 /// of one, either has errors.
-fn only_some(long: &Validation, one: &Validation, time: &[Option<usize>], steps: usize) -> Diagnostics {
+fn only_some(
+    long: &Validation,
+    one: &Validation,
+    time: &[Option<usize>],
+    steps: usize,
+) -> Diagnostics {
     let errors = |of: &Validation| -> Vec<Diagnostic> {
         of.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).cloned().collect()
     };
     let refused = |origin: &Origin, layer: Option<String>, why: String, help: String| {
-        let mut error = Diagnostic::error(origin.clone(), format!("the number of steps is open, but {why}"));
+        let mut error =
+            Diagnostic::error(origin.clone(), format!("the number of steps is open, but {why}"));
         error.layer = layer;
         Diagnostics(vec![error.valid(ONE_BY_ONE).help(help)])
     };
     // as many steps as a constant says are right for one number of them
     if let Some((most, node)) = long.over_time.most_lengths {
         let why = format!("sequence_lengths is a constant, {most} at most");
-        const EXPORT: &str = "export the model with sequence_lengths that follow the number of steps";
+        const EXPORT: &str =
+            "export the model with sequence_lengths that follow the number of steps";
         let help = match long.whole_shapes(time, &[most.max(1)]) {
-            Some(shapes) => format!("give as many steps, {}; or {EXPORT}", long.shape_settings(&shapes)),
+            Some(shapes) => {
+                format!("give as many steps, {}; or {EXPORT}", long.shape_settings(&shapes))
+            }
             None => EXPORT.to_owned(),
         };
         return refused(&node.origin, Some(node.label()), why, help);
     }
     let (of_long, of_one) = (errors(long), errors(one));
-    let both: Vec<Diagnostic> =
-        of_long.iter().filter(|error| of_one.iter().any(|other| other.found == error.found)).cloned().collect();
+    let both: Vec<Diagnostic> = of_long
+        .iter()
+        .filter(|error| of_one.iter().any(|other| other.found == error.found))
+        .cloned()
+        .collect();
     if !both.is_empty() {
         // wrong with any number of steps
         return Diagnostics(both);
@@ -139,8 +161,10 @@ fn only_some(long: &Validation, one: &Validation, time: &[Option<usize>], steps:
         let found = with_size(&wrong.found, steps, "?");
         return Diagnostics(vec![Diagnostic { found, ..wrong.clone() }]);
     }
-    let why = format!("the model does not take every number of them: with {steps}, {}", wrong.found);
-    let mut help = "give the whole shape, with the number of steps that the model was made for".to_owned();
+    let why =
+        format!("the model does not take every number of them: with {steps}, {}", wrong.found);
+    let mut help =
+        "give the whole shape, with the number of steps that the model was made for".to_owned();
     if let Some(pads) = hints::pads_in_front(long) {
         help = format!("{pads}; or {help}");
     }

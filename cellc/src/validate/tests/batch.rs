@@ -6,7 +6,11 @@ use crate::model::{AxisName, BroadcastMode};
 
 /// A GRU whose state is `[1, N, H]`, x `[N, T, H]`, or `[T, N, H]` where `steps_first`. `names`:
 /// input, axis and name of open sizes.
-pub(super) fn recurrent(steps_first: bool, shape: [isize; 2], names: &[(&str, usize, &str)]) -> Graph {
+pub(super) fn recurrent(
+    steps_first: bool,
+    shape: [isize; 2],
+    names: &[(&str, usize, &str)],
+) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[shape[0], shape[1], H as isize]);
     let h = graph.parameter("h", &[1, -1, H as isize]);
@@ -27,7 +31,11 @@ pub(super) fn recurrent(steps_first: bool, shape: [isize; 2], names: &[(&str, us
     graph.result("hn", last);
     graph.0.axis_names = names
         .iter()
-        .map(|&(input, axis, name)| AxisName { input: input.to_owned(), axis, name: name.to_owned() })
+        .map(|&(input, axis, name)| AxisName {
+            input: input.to_owned(),
+            axis,
+            name: name.to_owned(),
+        })
         .collect();
     graph
 }
@@ -72,7 +80,11 @@ fn one_batch_size_sets_all_axes_that_count_the_batch() {
         let shape = if steps_first { [5, -1] } else { [-1, 5] };
         let valid = accepted(&recurrent(steps_first, shape, names), &batch(4));
         assert_eq!(valid.parameters[1].shape, [1, 4, H], "{how}");
-        assert_eq!(valid.parameters[0].shape, if steps_first { [5, 4, H] } else { [4, 5, H] }, "{how}");
+        assert_eq!(
+            valid.parameters[0].shape,
+            if steps_first { [5, 4, H] } else { [4, 5, H] },
+            "{how}"
+        );
     }
     // a letter behind a size of 1 may be the number of steps
     let valid = accepted(&recurrent(false, [1, -1], &[("x", 1, "N")]), &batch(1));
@@ -85,8 +97,15 @@ fn several_rows_are_not_told_to_leave_the_steps_open() {
     for (rows, steps) in [(1, 1), (8, 1), (1, 100), (8, 100)] {
         let graph = recurrent_alone(false, [-1, -1]);
         let text = said(vec![("", graph, shapes(&[("x", &[rows, steps, H])]))]);
-        assert!(text.contains("export the model with the state as an input and an output"), "{text}");
-        assert_eq!(text.contains("number of steps"), rows == 1, "{rows} rows of {steps} steps: {text}");
+        assert!(
+            text.contains("export the model with the state as an input and an output"),
+            "{text}"
+        );
+        assert_eq!(
+            text.contains("number of steps"),
+            rows == 1,
+            "{rows} rows of {steps} steps: {text}"
+        );
     }
     // nor where the file has these numbers
     let text = said(vec![("", recurrent_alone(false, [8, 100]), Options::default())]);
@@ -97,7 +116,9 @@ fn several_rows_are_not_told_to_leave_the_steps_open() {
 /// are rows, no steps.
 #[test]
 fn the_first_axis_that_a_converter_named_is_a_batch() {
-    for (name, is_batch) in [("unk__222", true), ("None", true), ("DynamicDimension.0", true), ("x0", false)] {
+    for (name, is_batch) in
+        [("unk__222", true), ("None", true), ("DynamicDimension.0", true), ("x0", false)]
+    {
         let mut graph = Graph::default();
         let x = graph.parameter("x", &[-1, 7, H as isize]);
         let y = graph.elementwise(Elementwise::Activation(Activation::Tanh), &[x]);
@@ -113,7 +134,8 @@ fn the_first_axis_that_a_converter_named_is_a_batch() {
 #[test]
 fn a_batch_is_never_called_steps() {
     let named: &[(&str, usize, &str)] = &[("x", 0, "batch"), ("x", 1, "seq"), ("h", 1, "batch")];
-    let open = || Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])]);
+    let open =
+        || Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])]);
     let cases = vec![
         ("no names", recurrent(false, [-1, -1], &[]), Options::default()),
         ("names", recurrent(false, [-1, -1], named), Options::default()),

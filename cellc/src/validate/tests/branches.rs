@@ -88,13 +88,17 @@ fn branches_that_are_wrong_are_named_and_can_be_left_out() {
 fn the_constant_that_takes_a_branch_of_its_own_shape_is_printed() {
     let flag: Condition = |graph, _| graph.input_of("flag", &[], ElementType::Bool);
     let cases = [
-        (is_16000 as Condition, "fix the input: --const sr=16000 gives [1, 4], another number [2, 4]"),
+        (
+            is_16000 as Condition,
+            "fix the input: --const sr=16000 gives [1, 4], another number [2, 4]",
+        ),
         (is_another, "fix the input: --const sr=16000 gives [2, 4], another number [1, 4]"),
         (flag, "fix the input: --const flag=1 gives [1, 4], another number [2, 4]"),
         (is_above, "give the outputs of both branches the same shape"),
     ];
     for (condition, words) in cases {
-        let refused = validate(&between([right(), longer()], condition, None).0, &Options::default());
+        let refused =
+            validate(&between([right(), longer()], condition, None).0, &Options::default());
         let said = refused.expect_err(words).to_string();
         assert!(said.contains(words), "{said}");
     }

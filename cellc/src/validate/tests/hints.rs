@@ -8,7 +8,9 @@ use crate::model::{Convolution, Direction, Groups, OutputSizes, PadMode, Padding
 /// The shapes in the help of a message, as `--shape` takes them; those that stand side by side
 /// belong together.
 fn printed(text: &str) -> Vec<Vec<(String, Vec<Option<usize>>)>> {
-    let size = |size: &str| if size == "?" { None } else { Some(size.parse().expect("a number, no letter")) };
+    let size = |size: &str| {
+        if size == "?" { None } else { Some(size.parse().expect("a number, no letter")) }
+    };
     let mut lines: Vec<Vec<(String, Vec<Option<usize>>)>> = Vec::new();
     let mut words = text.split_whitespace().peekable();
     let mut follows = false;
@@ -18,7 +20,9 @@ fn printed(text: &str) -> Vec<Vec<(String, Vec<Option<usize>>)>> {
             continue;
         }
         let shape = words.next().unwrap_or_default();
-        let Some((name, sizes)) = shape.trim_matches([',', '\'', ';']).split_once('=') else { continue };
+        let Some((name, sizes)) = shape.trim_matches([',', '\'', ';']).split_once('=') else {
+            continue;
+        };
         let shape_of = (name.to_owned(), sizes.split(',').map(size).collect());
         match lines.last_mut().filter(|_| follows) {
             Some(line) => line.push(shape_of),
@@ -38,7 +42,10 @@ fn tried_help(graph: &Graph, options: &Options) -> (String, usize) {
         assert!(validate(&graph.0, &with).is_ok(), "{shapes:?} does not work: {refusal}");
     }
     for rows in [1, 2].into_iter().filter(|rows| refusal.contains(&format!("--batch {rows},"))) {
-        assert!(validate(&graph.0, &batch(rows)).is_ok(), "the batch size {rows} does not work: {refusal}");
+        assert!(
+            validate(&graph.0, &batch(rows)).is_ok(),
+            "the batch size {rows} does not work: {refusal}"
+        );
     }
     (refusal, lines.len())
 }
@@ -59,12 +66,24 @@ fn every_shape_that_a_hint_prints_works() {
         let one = zeros(graph, x);
         graph.op(Op::Concat { axis: 1 }, &[one, one])
     };
-    let open = |sizes: &[Option<usize>]| Options::default().with_shapes(vec![("x".to_owned(), sizes.to_vec())]);
+    let open = |sizes: &[Option<usize>]| {
+        Options::default().with_shapes(vec![("x".to_owned(), sizes.to_vec())])
+    };
     let cases = [
         ("a sequence", started(GRU, FORWARD, -1, zeros), Options::default(), 2),
-        ("both directions", started(GRU, Direction::Bidirectional, -1, both), Options::default(), 1),
+        (
+            "both directions",
+            started(GRU, Direction::Bidirectional, -1, both),
+            Options::default(),
+            1,
+        ),
         ("rows first", started(GRU, FORWARD, -1, zeros), open(&[None, Some(16), Some(H)]), 1),
-        ("rows first, fixed steps", started(GRU, FORWARD, 16, zeros), open(&[None, Some(16), Some(H)]), 1),
+        (
+            "rows first, fixed steps",
+            started(GRU, FORWARD, 16, zeros),
+            open(&[None, Some(16), Some(H)]),
+            1,
+        ),
         ("planes", planes(&[-1, 1, -1, 1], 256), Options::default(), 1),
         ("planes of no length that is tried", planes(&[-1, 1, -1, 1], 7777), Options::default(), 0),
         ("planes of open width", planes(&[1, 1, -1, -1], 64 * 64), Options::default(), 1),
@@ -80,20 +99,31 @@ fn every_shape_that_a_hint_prints_works() {
 fn one_batch_size_settles_several_inputs() {
     let state = |graph: &mut Graph, _: ValueId| graph.parameter("h", &[-1, 1, H as isize]);
     let mut graph = started(GRU, FORWARD, -1, state);
-    let sequence = graph.0.nodes.iter().find(|node| matches!(node.op, Op::Sequence(..))).expect("a sequence");
+    let sequence =
+        graph.0.nodes.iter().find(|node| matches!(node.op, Op::Sequence(..))).expect("a sequence");
     let next = sequence.outputs[1];
     graph.result("h_out", next);
     let (help, _) = tried_help(&graph, &Options::default());
     assert_eq!(help.matches("give the batch size, --batch 1").count(), 2, "{help}");
-    assert!(help.contains("--batch 1: the number of steps stays open, and the state goes on"), "{help}");
+    assert!(
+        help.contains("--batch 1: the number of steps stays open, and the state goes on"),
+        "{help}"
+    );
 }
 
 #[test]
 fn an_axis_of_rows_is_named() {
-    let given = Options::default().with_shapes(vec![("x".to_owned(), vec![None, Some(16), Some(H)])]);
+    let given =
+        Options::default().with_shapes(vec![("x".to_owned(), vec![None, Some(16), Some(H)])]);
     let (help, _) = tried_help(&started(GRU, FORWARD, -1, zeros), &given);
-    assert!(help.contains("axis 0 of the input \"x\" counts the rows of the batch of \"grusequence\""), "{help}");
-    assert!(help.contains(&format!("leave axis 1 open and fix the batch, --shape 'x=1,?,{H}'")), "{help}");
+    assert!(
+        help.contains("axis 0 of the input \"x\" counts the rows of the batch of \"grusequence\""),
+        "{help}"
+    );
+    assert!(
+        help.contains(&format!("leave axis 1 open and fix the batch, --shape 'x=1,?,{H}'")),
+        "{help}"
+    );
 }
 
 /// A row of samples has samples, not steps.
@@ -105,7 +135,10 @@ fn samples_are_no_steps() {
     let y = graph.op(Op::Reshape { zero_keeps: false }, &[x, sizes]);
     graph.result("y", y);
     let (help, count) = tried_help(&graph, &Options::default());
-    assert!(count == 1 && help.contains("give the number of samples of a call, --shape x=1,256"), "{help}");
+    assert!(
+        count == 1 && help.contains("give the number of samples of a call, --shape x=1,256"),
+        "{help}"
+    );
     assert!(!help.contains("steps"), "{help}");
 }
 
@@ -128,14 +161,18 @@ fn steps_behind_channels_may_stay_open() {
     for (channels, count_of) in [(1, "number of samples"), (4, "number of steps")] {
         let mut graph = Graph::default();
         let x = graph.parameter("x", &[-1, channels, -1]);
-        let [begin, end, zero] = [graph.ints(&[0, 0, 2]), graph.ints(&[0, 0, 0]), graph.floats(&[], &[0.0])];
+        let [begin, end, zero] =
+            [graph.ints(&[0, 0, 2]), graph.ints(&[0, 0, 0]), graph.floats(&[], &[0.0])];
         let padded = graph.op(Op::Pad(PadMode::Constant), &[x, begin, end, zero]);
         let w = graph.constant(&[3, channels as usize, 3]);
         let y = graph.op(valid_convolution(), &[padded, w]);
         graph.result("y", y);
         let (help, count) = tried_help(&graph, &Options::default());
         assert_eq!(count, 2, "{help}");
-        assert!(help.contains(&format!("leave the {count_of} open, --shape 'x=1,{channels},?'")), "{help}");
+        assert!(
+            help.contains(&format!("leave the {count_of} open, --shape 'x=1,{channels},?'")),
+            "{help}"
+        );
         assert!(!help.contains("other sizes"), "{help}");
     }
 }
@@ -147,7 +184,10 @@ fn layers_without_names_are_told_apart() {
     graph.0.nodes.iter_mut().for_each(|node| node.name.clear());
     let options = shapes(&[("in0", &[1, 4, H])]).with_threads(crate::request::Threads::Two);
     let refusal = validate(&graph.0, &options).expect_err("a sequence").to_string();
-    assert!(refusal.contains("cannot share the GRUSequence without a name, a sequence"), "{refusal}");
+    assert!(
+        refusal.contains("cannot share the GRUSequence without a name, a sequence"),
+        "{refusal}"
+    );
     assert!(refusal.contains("layer: \"\" (GRUSequence,"), "{refusal}");
 }
 
@@ -181,10 +221,15 @@ fn limits_of_integers_are_said() {
 #[test]
 fn hints_of_several_inputs_work_as_they_stand() {
     use super::batch::recurrent;
-    for (steps_first, shape) in [(true, [5, -1]), (false, [-1, 5]), (false, [-1, -1]), (true, [-1, -1])] {
+    for (steps_first, shape) in
+        [(true, [5, -1]), (false, [-1, 5]), (false, [-1, -1]), (true, [-1, -1])]
+    {
         let (help, count) = tried_help(&recurrent(steps_first, shape, &[]), &Options::default());
         assert!(count > 1 && help.contains(" --shape h=1,1,3"), "{help}");
-        assert!(shape[1] == shape[0] || help.contains("--batch 1,") && !help.contains("steps"), "{help}");
+        assert!(
+            shape[1] == shape[0] || help.contains("--batch 1,") && !help.contains("steps"),
+            "{help}"
+        );
         accepted(&recurrent(steps_first, shape, &[]), &batch(1));
     }
 }
@@ -198,8 +243,14 @@ fn steps_in_front_are_found_by_name_and_by_layer() {
     let x = named.parameter("x", &[-1, 3]);
     let y = named.elementwise(Elementwise::Add, &[x, x]);
     named.result("y", y);
-    let name = |name: &str| crate::model::AxisName { input: "x".to_owned(), axis: 0, name: name.to_owned() };
-    for (size, is_open) in [("steps", true), ("seq_len", true), ("T", true), ("batch", false), ("N", false)] {
+    let name = |name: &str| crate::model::AxisName {
+        input: "x".to_owned(),
+        axis: 0,
+        name: name.to_owned(),
+    };
+    for (size, is_open) in
+        [("steps", true), ("seq_len", true), ("T", true), ("batch", false), ("N", false)]
+    {
         named.0.axis_names = vec![name(size)];
         assert_eq!(validate(&named.0, &Options::default()).is_ok(), is_open, "{size}");
     }
@@ -226,7 +277,11 @@ fn an_export_opens_the_axis_of_steps() {
             let said = validate(&graph.0, &options).expect_err("a fixed size").to_string();
             assert!(said.contains(&format!("{{{time}: torch.export.Dim(\"steps\")}}")), "{said}");
             let counts = if open == 2 { "features" } else { "the rows of a batch" };
-            assert_eq!(said.contains(&format!("give the number of {counts}, which is fixed")), open != time, "{said}");
+            assert_eq!(
+                said.contains(&format!("give the number of {counts}, which is fixed")),
+                open != time,
+                "{said}"
+            );
         }
     }
 }
@@ -235,7 +290,11 @@ fn an_export_opens_the_axis_of_steps() {
 /// is said of it names the layer and what works, whichever way the axis was given.
 #[test]
 fn an_open_batch_is_not_taken_for_steps() {
-    let name = |axis: usize, name: &str| crate::model::AxisName { input: "x".to_owned(), axis, name: name.to_owned() };
+    let name = |axis: usize, name: &str| crate::model::AxisName {
+        input: "x".to_owned(),
+        axis,
+        name: name.to_owned(),
+    };
     let graph = |steps: isize| {
         let mut graph = recurrent_alone(true, [steps, -1]);
         graph.0.axis_names = vec![name(0, "batch"), name(1, "steps")];
@@ -243,23 +302,34 @@ fn an_open_batch_is_not_taken_for_steps() {
         graph.0.producer = Some("pytorch".to_owned());
         graph
     };
-    let open =
-        |first: Option<usize>| Options::default().with_shapes(vec![("x".to_owned(), vec![first, None, Some(H)])]);
+    let open = |first: Option<usize>| {
+        Options::default().with_shapes(vec![("x".to_owned(), vec![first, None, Some(H)])])
+    };
     const ROWS: &str = "axis 1 of the input \"x\" counts the rows of the batch of \"grusequence\"";
     let (help, count) = tried_help(&graph(5), &open(Some(5)));
     assert!(help.contains(&format!("the number of steps is open, but {ROWS}")), "{help}");
     assert!(help.contains(", not its steps, which axis 0 counts"), "{help}");
-    assert!(count == 1 && help.contains(&format!("--shape x=5,1,{H}, for calls of 5 steps")), "{help}");
+    assert!(
+        count == 1 && help.contains(&format!("--shape x=5,1,{H}, for calls of 5 steps")),
+        "{help}"
+    );
     assert!(help.contains("batch_first=True"), "{help}");
     assert!(help.contains("{0: torch.export.Dim(\"steps\")}"), "{help}");
     let (help, count) = tried_help(&graph(-1), &open(Some(1)));
-    assert!(count == 1 && help.contains(ROWS) && help.contains(&format!("--shape 'x=?,1,{H}'")), "{help}");
+    assert!(
+        count == 1 && help.contains(ROWS) && help.contains(&format!("--shape 'x=?,1,{H}'")),
+        "{help}"
+    );
     // before any option
     let (help, _) = tried_help(&graph(5), &Options::default());
     assert!(help.contains("give the batch size, --batch 1") && help.contains(ROWS), "{help}");
     // a batch of 100 rows, of which the user may think as steps
-    let rows = |rows: usize| Options::default().with_shapes(vec![("x".to_owned(), vec![Some(5), Some(rows), Some(H)])]);
-    let said = |graph: &Graph, options: &Options| validate(&graph.0, options).expect("a batch").1.to_string();
+    let rows = |rows: usize| {
+        Options::default().with_shapes(vec![("x".to_owned(), vec![Some(5), Some(rows), Some(H)])])
+    };
+    let said = |graph: &Graph, options: &Options| {
+        validate(&graph.0, options).expect("a batch").1.to_string()
+    };
     assert!(said(&graph(5), &rows(100)).contains(ROWS));
     // one row, and a batch that is called so
     assert!(!said(&graph(5), &rows(1)).contains(ROWS));

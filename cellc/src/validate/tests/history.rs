@@ -3,7 +3,9 @@
 
 use super::states::{H, sequence};
 use super::*;
-use crate::model::{Convolution, Direction, Groups, OutputSizes, PadMode, Padding, Pool, PoolKind, Rounding, Window};
+use crate::model::{
+    Convolution, Direction, Groups, OutputSizes, PadMode, Padding, Pool, PoolKind, Rounding, Window,
+};
 
 /// Makes something of channels over time, `[1, H, steps]`.
 type Between = fn(&mut Graph, ValueId) -> ValueId;
@@ -64,7 +66,8 @@ fn causal() -> Vec<(&'static str, Between)> {
     vec![
         ("convolution", |g, x| convolved(g, x, 3, [2, 0])),
         ("pad", |g, x| {
-            let [begin, end, zero] = [g.ints(&[0, 0, 2]), g.ints(&[0, 0, 0]), g.floats(&[], &[0.0])];
+            let [begin, end, zero] =
+                [g.ints(&[0, 0, 2]), g.ints(&[0, 0, 0]), g.floats(&[], &[0.0])];
             let padded = g.op(Op::Pad(PadMode::Constant), &[x, begin, end, zero]);
             convolved(g, padded, 3, [0, 0])
         }),
@@ -83,10 +86,16 @@ fn what_keeps_no_earlier_steps_is_warned_about_beside_kept_states() {
         for steps in [1, 7] {
             let text = said(&graph, &shapes(&[("x", &[1, steps, H])]));
             assert!(text.contains(&format!("\"{name}\" {SEES}")), "{name}, {steps}: {text}");
-            assert!(text.contains("the states \"h\" and \"c\" go on from call to call"), "{name}: {text}");
+            assert!(
+                text.contains("the states \"h\" and \"c\" go on from call to call"),
+                "{name}: {text}"
+            );
             assert!(text.contains("the last 2 inputs"), "{name}: {text}");
             // the option that it prints works, and then nothing is lost
-            assert!(text.contains(&format!("leave the number of steps open, --shape 'x=1,?,{H}'")), "{name}: {text}");
+            assert!(
+                text.contains(&format!("leave the number of steps open, --shape 'x=1,?,{H}'")),
+                "{name}: {text}"
+            );
         }
         assert_eq!(said(&graph, &open()), "", "{name}");
         assert_eq!(validate(&graph.0, &open()).unwrap().0.variables.len(), 1, "{name}");
@@ -108,7 +117,12 @@ fn what_looks_ahead_is_told_to_keep_its_inputs() {
     let ahead: Vec<(&str, Between)> = vec![
         ("convolution", |g, x| convolved(g, x, 3, [1, 1])),
         ("pool", |g, x| {
-            let of = Pool { kind: PoolKind::Max, window: window(1, 1), kernel: vec![3], rounding: Rounding::Floor };
+            let of = Pool {
+                kind: PoolKind::Max,
+                window: window(1, 1),
+                kernel: vec![3],
+                rounding: Rounding::Floor,
+            };
             g.op(Op::Pool(Box::new(of)), &[x])
         }),
         ("cumsum", |g, x| {
@@ -125,7 +139,10 @@ fn what_looks_ahead_is_told_to_keep_its_inputs() {
         );
         assert!(!text.contains("open"), "{name}: {text}");
         let refused = validate(&graph.0, &open()).expect_err("looks ahead").to_string();
-        assert!(refused.contains("give a whole sequence to every call, --shape x=1,100,"), "{name}: {refused}");
+        assert!(
+            refused.contains("give a whole sequence to every call, --shape x=1,100,"),
+            "{name}: {refused}"
+        );
         assert!(refused.contains("reset the states before it"), "{name}: {refused}");
     }
 }
@@ -137,11 +154,18 @@ fn one_step_is_offered_where_it_goes_on() {
     let graph = kept_behind(-1, |g, x| {
         let axes = g.ints(&[1, 2]);
         let reduction = crate::model::Reduction::Max;
-        let most = g.op(Op::Reduce { reduction, keep: true, no_axes: crate::model::NoAxes::All }, &[x, axes]);
+        let most = g.op(
+            Op::Reduce { reduction, keep: true, no_axes: crate::model::NoAxes::All },
+            &[x, axes],
+        );
         g.elementwise(Elementwise::Divide, &[x, most])
     });
     let refused = validate(&graph.0, &open()).expect_err("looks ahead").to_string();
-    assert!(refused.contains(&format!("take one step per call, --shape x=1,1,{H}: the states \"h\" and")), "{refused}");
+    assert!(
+        refused
+            .contains(&format!("take one step per call, --shape x=1,1,{H}: the states \"h\" and")),
+        "{refused}"
+    );
 }
 
 /// Windows without pads are padded in front, or their inputs are kept.
@@ -152,10 +176,23 @@ fn windows_without_pads_are_told_what_streams() {
         convolved(g, y, 2, [0, 0])
     });
     let refused = validate(&graph.0, &open()).expect_err("too short").to_string();
-    assert!(refused.contains("put 2 elements of padding in front of the steps of \"convolution\""), "{refused}");
-    assert!(refused.contains("torch.nn.functional.pad(input, (2, 0)), where input is what that layer takes, channels before steps, and likewise"), "{refused}");
-    let refused = validate(&graph.0, &shapes(&[("x", &[1, 1, H])])).expect_err("too short").to_string();
-    assert!(refused.contains("put the last 2 inputs of \"convolution\" in front of the step"), "{refused}");
+    assert!(
+        refused.contains("put 2 elements of padding in front of the steps of \"convolution\""),
+        "{refused}"
+    );
+    assert!(
+        refused.contains(
+            "torch.nn.functional.pad(input, (2, 0)), where input is what that \
+        layer takes, channels before steps, and likewise"
+        ),
+        "{refused}"
+    );
+    let refused =
+        validate(&graph.0, &shapes(&[("x", &[1, 1, H])])).expect_err("too short").to_string();
+    assert!(
+        refused.contains("put the last 2 inputs of \"convolution\" in front of the step"),
+        "{refused}"
+    );
 }
 
 /// Windows beside the steps, and pictures, are no history.
@@ -196,9 +233,11 @@ fn masked(new: f32, added: Between) -> Graph {
 
 #[test]
 fn kept_masks_that_begin_open_are_warned_of() {
-    let said = |graph: &Graph, options: &Options| validate(&graph.0, options).unwrap().1.to_string();
+    let said =
+        |graph: &Graph, options: &Options| validate(&graph.0, options).unwrap().1.to_string();
     let kept = states(&[("mask", "mask_out")]);
-    const OPEN: &str = "the state \"mask\" is a mask that is added in front of a softmax, and it begins at zero";
+    const OPEN: &str =
+        "the state \"mask\" is a mask that is added in front of a softmax, and it begins at zero";
     let text = said(&masked(0.0, |_, mask| mask), &kept);
     assert!(text.contains(OPEN) && text.contains("(mask - 1) * 1e9"), "{text}");
     // as an argument, it begins as the program has it

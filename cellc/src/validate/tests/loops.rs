@@ -16,7 +16,8 @@ fn backward(axis: i64) -> Slicing {
 fn sum() -> (Graph, ValueId) {
     let mut graph = Graph::default();
     let names = ["x", "h", "w"];
-    let [x, h, w] = names.map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
+    let [x, h, w] = names
+        .map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
     let product = graph.elementwise(Elementwise::Multiply, &[x, w]);
     let sum = graph.elementwise(Elementwise::Add, &[h, product]);
     (graph, sum)
@@ -47,7 +48,14 @@ fn iterated(slice: Slicing, concatenation: Slicing, part: usize) -> Graph {
         LoopOutput { result: 0, concatenation: None },
         LoopOutput { result: 1, concatenation: Some(concatenation) },
     ];
-    let op = Loop { body: body(), counted: false, inputs, outputs, current_iteration: None, condition: None };
+    let op = Loop {
+        body: body(),
+        counted: false,
+        inputs,
+        outputs,
+        current_iteration: None,
+        condition: None,
+    };
     let out = graph.ops(Op::Loop(Box::new(op)), &[x, h, w], 2);
     graph.result("last", out[0]);
     graph.result("all", out[1]);
@@ -65,8 +73,14 @@ fn pieces_go_in_and_come_out_in_either_order() {
     assert_eq!(of(backward(-1), forward(1), 1), (vec![100.0], vec![80.0, 140.0, 180.0, 200.0]));
     assert_eq!(of(backward(1), backward(1), 1), (vec![100.0], vec![200.0, 180.0, 140.0, 80.0]));
     let two = |s: Slicing| Slicing { stride: 2 * s.stride, part_size: 2, ..s };
-    assert_eq!(of(two(forward(1)), two(forward(1)), 2), (vec![40.0, 60.0], vec![20.0, 40.0, 80.0, 120.0]));
-    assert_eq!(of(two(backward(1)), two(backward(1)), 2), (vec![40.0, 60.0], vec![80.0, 120.0, 60.0, 80.0]));
+    assert_eq!(
+        of(two(forward(1)), two(forward(1)), 2),
+        (vec![40.0, 60.0], vec![20.0, 40.0, 80.0, 120.0])
+    );
+    assert_eq!(
+        of(two(backward(1)), two(backward(1)), 2),
+        (vec![40.0, 60.0], vec![80.0, 120.0, 60.0, 80.0])
+    );
     // from within, every other one, pieces that overlap
     let within = Slicing { start: 1, end: 3, ..forward(1) };
     assert_eq!(of(within, forward(1), 1), (vec![50.0], vec![40.0, 100.0]));
@@ -74,13 +88,19 @@ fn pieces_go_in_and_come_out_in_either_order() {
     assert_eq!(of(other, forward(1), 1), (vec![40.0], vec![20.0, 80.0]));
     let overlap = Slicing { end: 3, part_size: 2, ..forward(1) };
     let pairs = two(forward(1));
-    assert_eq!(of(overlap, pairs, 2), (vec![60.0, 90.0], vec![20.0, 40.0, 60.0, 100.0, 120.0, 180.0]));
+    assert_eq!(
+        of(overlap, pairs, 2),
+        (vec![60.0, 90.0], vec![20.0, 40.0, 60.0, 100.0, 120.0, 180.0])
+    );
 
     let valid = accepted(&iterated(forward(1), backward(1), 1), &Options::default());
     let [CoreNode { op: CoreOp::Loop(body), .. }] = &valid.nodes[..] else { panic!("{valid}") };
     assert_eq!((body.trips, body.body.len(), body.slices.len(), body.carried.len()), (4, 3, 1, 1));
     assert_eq!(body.results[1].pieces, Some((1, true)));
-    assert!(body.body[0].op.reads().contains(&Source::Parameter(2)), "what does not change is read where it is");
+    assert!(
+        body.body[0].op.reads().contains(&Source::Parameter(2)),
+        "what does not change is read where it is"
+    );
 }
 
 #[test]
@@ -120,11 +140,19 @@ fn what_trips_hand_on_may_be_multiples() {
             LoopInput { parameter: 2, input: 2, slice: None, back_edge: None },
         ];
         let outputs = vec![LoopOutput { result: 0, concatenation: None }];
-        let op = Loop { body, counted: false, inputs, outputs, current_iteration: None, condition: None };
+        let op = Loop {
+            body,
+            counted: false,
+            inputs,
+            outputs,
+            current_iteration: None,
+            condition: None,
+        };
         let out = graph.ops(Op::Loop(Box::new(op)), &[x, h, w], 1);
         graph.result("last", out[0]);
         let valid = accepted(&graph, &Options::default());
-        let Some(CoreOp::Loop(body)) = valid.nodes.iter().map(|node| &node.op).find(|op| matches!(op, CoreOp::Loop(_)))
+        let Some(CoreOp::Loop(body)) =
+            valid.nodes.iter().map(|node| &node.op).find(|op| matches!(op, CoreOp::Loop(_)))
         else {
             panic!("{valid}")
         };
@@ -141,7 +169,13 @@ fn what_trips_hand_on_may_be_multiples() {
 }
 
 /// A Loop over the body, its first inputs the trip count and the condition.
-fn counted(count: i64, go: i64, body: Model, current_iteration: Option<usize>, condition: Option<usize>) -> Graph {
+fn counted(
+    count: i64,
+    go: i64,
+    body: Model,
+    current_iteration: Option<usize>,
+    condition: Option<usize>,
+) -> Graph {
     let mut graph = Graph::default();
     let (count, go) = (graph.int(count), graph.int(go));
     let x = graph.input_of("x", &[4], ElementType::F32);
@@ -152,8 +186,10 @@ fn counted(count: i64, go: i64, body: Model, current_iteration: Option<usize>, c
         LoopInput { parameter: 2, input: 3, slice: None, back_edge: Some(0) },
         LoopInput { parameter: 3, input: 4, slice: None, back_edge: Some(1) },
     ];
-    let outputs =
-        vec![LoopOutput { result: 0, concatenation: None }, LoopOutput { result: 0, concatenation: Some(forward(0)) }];
+    let outputs = vec![
+        LoopOutput { result: 0, concatenation: None },
+        LoopOutput { result: 0, concatenation: Some(forward(0)) },
+    ];
     let op = Loop { body, counted: true, inputs, outputs, current_iteration, condition };
     let out = graph.ops(Op::Loop(Box::new(op)), &[count, go, x, zero, start], 2);
     graph.result("last", out[0]);
@@ -166,7 +202,8 @@ fn counted(count: i64, go: i64, body: Model, current_iteration: Option<usize>, c
 fn counting_body(reads_iteration: bool, counts: bool, stops: bool) -> Model {
     let mut graph = Graph::default();
     let i = graph.input_of("i", &[], ElementType::I64);
-    let [x, s] = ["x", "s"].map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
+    let [x, s] = ["x", "s"]
+        .map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
     let n = graph.input_of("n", &[1], ElementType::I64);
     let (axis, one, two) = (graph.int(0), graph.ints(&[1]), graph.int(2));
     let place = if reads_iteration { i } else { axis };
@@ -186,11 +223,18 @@ fn counting_body(reads_iteration: bool, counts: bool, stops: bool) -> Model {
 fn iterations_that_differ_are_written_out() {
     let run = |count: i64, reads: bool, counts: bool, stops: bool| {
         let graph = counted(count, 1, counting_body(reads, counts, stops), Some(0), Some(2));
-        let loops = accepted(&graph, &Options::default()).nodes.iter().any(|n| matches!(n.op, CoreOp::Loop(_)));
+        let loops = accepted(&graph, &Options::default())
+            .nodes
+            .iter()
+            .any(|n| matches!(n.op, CoreOp::Loop(_)));
         let got = computed(&graph, &[vec![1.0, 2.0, 3.0, 4.0]]);
         (loops, got[0].1[0], got[1].1.clone())
     };
-    assert_eq!(run(3, false, false, false), (true, 3.0, vec![1.0, 2.0, 3.0]), "all the same: one body");
+    assert_eq!(
+        run(3, false, false, false),
+        (true, 3.0, vec![1.0, 2.0, 3.0]),
+        "all the same: one body"
+    );
     assert_eq!(run(3, true, false, false), (false, 6.0, vec![1.0, 3.0, 6.0]));
     assert_eq!(run(4, true, true, false), (false, 30.0, vec![1.0, 5.0, 14.0, 30.0]));
     // i < 2 is false in the third iteration
@@ -202,8 +246,8 @@ fn iterations_that_differ_are_written_out() {
 /// h' = h + x and 2 h, as long as h' < limit.
 fn body_with_an_end() -> Model {
     let mut graph = Graph::default();
-    let [x, h, limit] =
-        ["x", "h", "limit"].map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
+    let [x, h, limit] = ["x", "h", "limit"]
+        .map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
     let next = graph.elementwise(Elementwise::Add, &[h, x]);
     let two = graph.floats(&[], &[2.0]);
     let twice = graph.elementwise(Elementwise::Multiply, &[h, two]);
@@ -219,10 +263,15 @@ fn body_with_an_end() -> Model {
 fn the_end_of_a_loop_is_where_its_condition_says() {
     let mut graph = Graph::default();
     let (count, go) = (graph.int(10), graph.input_of("go", &[], ElementType::Bool));
-    let [x, h, limit] = ["x", "h", "limit"].map(|name| graph.input_of(name, &[1], ElementType::F32));
+    let [x, h, limit] =
+        ["x", "h", "limit"].map(|name| graph.input_of(name, &[1], ElementType::F32));
     let inputs = [None, Some(0), None].into_iter().enumerate();
-    let inputs =
-        inputs.map(|(parameter, back_edge)| LoopInput { parameter, input: 2 + parameter, slice: None, back_edge });
+    let inputs = inputs.map(|(parameter, back_edge)| LoopInput {
+        parameter,
+        input: 2 + parameter,
+        slice: None,
+        back_edge,
+    });
     let outputs = [(0, None), (1, None), (2, None), (1, Some(forward(0)))];
     let op = Loop {
         body: body_with_an_end(),
@@ -243,7 +292,11 @@ fn the_end_of_a_loop_is_where_its_condition_says() {
     let after = |parts: &[f64]| [parts, &vec![0.0; 10 - parts.len()]].concat();
     assert_eq!(run(1.0, 1.0, 3.0), ([3.5, 5.0, 0.0], after(&[1.0, 3.0, 5.0])));
     assert_eq!(run(1.0, 1.0, 1.0), ([1.5, 1.0, 0.0], after(&[1.0])), "once");
-    assert_eq!(run(1.0, 0.0, 1.0), ([0.5, 1.0, 1.0], after(&[1.0; 10])), "as often as there is room for");
+    assert_eq!(
+        run(1.0, 0.0, 1.0),
+        ([0.5, 1.0, 1.0], after(&[1.0; 10])),
+        "as often as there is room for"
+    );
     assert_eq!(run(0.0, 1.0, 3.0), ([0.5, 0.0, 0.0], after(&[])), "not once");
 }
 
@@ -251,8 +304,8 @@ fn the_end_of_a_loop_is_where_its_condition_says() {
 fn loops_stand_inside_loops() {
     // the inner loop adds the pieces of what the outer one cuts
     let mut outer = Graph::default();
-    let [x, h, w] =
-        ["x", "h", "w"].map(|name| outer.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
+    let [x, h, w] = ["x", "h", "w"]
+        .map(|name| outer.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
     let inputs = |slice: Slicing| {
         vec![
             LoopInput { parameter: 0, input: 0, slice: Some(slice), back_edge: None },
@@ -264,7 +317,14 @@ fn loops_stand_inside_loops() {
     let of = |body: Model, slice: Slicing| {
         let inputs = inputs(slice);
         let outputs = outputs.clone();
-        Op::Loop(Box::new(Loop { body, counted: false, inputs, outputs, current_iteration: None, condition: None }))
+        Op::Loop(Box::new(Loop {
+            body,
+            counted: false,
+            inputs,
+            outputs,
+            current_iteration: None,
+            condition: None,
+        }))
     };
     let sum = outer.ops(of(body(), forward(1)), &[x, h, w], 1);
     outer.result("sum", sum[0]);
@@ -277,7 +337,10 @@ fn loops_stand_inside_loops() {
     let data: Vec<f64> = (0..12).map(f64::from).collect();
     assert_eq!(computed(&graph, &[data, vec![0.5], vec![2.0]])[0].1, [132.5]);
     let valid = accepted(&graph, &Options::default());
-    assert_eq!(valid.all_nodes().iter().filter(|node| matches!(node.op, CoreOp::Loop(_))).count(), 2);
+    assert_eq!(
+        valid.all_nodes().iter().filter(|node| matches!(node.op, CoreOp::Loop(_))).count(),
+        2
+    );
 }
 
 #[test]
@@ -296,40 +359,73 @@ fn loops_that_are_refused() {
     let mut deep = body();
     for _ in 0..9 {
         let mut graph = Graph::default();
-        let all =
-            ["x", "h", "w"].map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
+        let all = ["x", "h", "w"]
+            .map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
         let inputs = vec![
             LoopInput { parameter: 0, input: 0, slice: Some(forward(1)), back_edge: None },
             LoopInput { parameter: 1, input: 1, slice: None, back_edge: Some(0) },
             LoopInput { parameter: 2, input: 2, slice: None, back_edge: None },
         ];
         let outputs = vec![LoopOutput { result: 0, concatenation: None }];
-        let op = Loop { body: deep, counted: false, inputs, outputs, current_iteration: None, condition: None };
+        let op = Loop {
+            body: deep,
+            counted: false,
+            inputs,
+            outputs,
+            current_iteration: None,
+            condition: None,
+        };
         let out = graph.ops(Op::Loop(Box::new(op)), &all, 1);
         graph.result("y", out[0]);
         deep = graph.0;
     }
     let cases = vec![
-        ("no iteration", counted(0, 1, counting_body(false, false, false), Some(0), Some(2)), none()),
-        ("false from the start", counted(3, 0, counting_body(false, false, false), Some(0), Some(2)), none()),
+        (
+            "no iteration",
+            counted(0, 1, counting_body(false, false, false), Some(0), Some(2)),
+            none(),
+        ),
+        (
+            "false from the start",
+            counted(3, 0, counting_body(false, false, false), Some(0), Some(2)),
+            none(),
+        ),
         ("for ever", counted(-1, 1, counting_body(true, false, false), Some(0), Some(2)), none()),
-        ("too many to write out", counted(65, 1, counting_body(false, true, false), Some(0), Some(2)), none()),
+        (
+            "too many to write out",
+            counted(65, 1, counting_body(false, true, false), Some(0), Some(2)),
+            none(),
+        ),
         ("beyond the end", wrong(Slicing { end: 5, ..forward(1) }), none()),
         ("a stride that does not fit", wrong(Slicing { stride: 3, ..forward(1) }), none()),
         ("a stride of 0", wrong(Slicing { stride: 0, ..forward(1) }), none()),
         ("an axis that is not there", wrong(Slicing { axis: 2, ..forward(1) }), none()),
-        ("a concatenation with gaps", iterated(forward(1), Slicing { stride: 2, ..forward(1) }, 1), none()),
+        (
+            "a concatenation with gaps",
+            iterated(forward(1), Slicing { stride: 2, ..forward(1) }, 1),
+            none(),
+        ),
         ("a back edge of another shape", iterated(forward(1), forward(1), 3), none()),
         ("a Parameter that nothing gives", of_model(|body| body.inputs.truncate(2)), none()),
-        ("a Parameter that is given twice", of_model(|body| body.inputs.push(body.inputs[0].clone())), none()),
+        (
+            "a Parameter that is given twice",
+            of_model(|body| body.inputs.push(body.inputs[0].clone())),
+            none(),
+        ),
         ("a port that is not there", of_model(|body| body.inputs[0].input = 7), none()),
         ("a Result that is not there", of_model(|body| body.outputs[0].result = 7), none()),
         ("nothing says how often", of_model(|body| body.inputs[0].slice = None), none()),
         (
             "a variable",
             of_model(|body| {
-                let at = body.body.nodes.iter().position(|node| matches!(node.op, Op::Constant(_))).unwrap();
-                body.body.nodes[at].op = Op::ReadValue { variable: "v".to_owned(), shape: None, element: None };
+                let at = body
+                    .body
+                    .nodes
+                    .iter()
+                    .position(|node| matches!(node.op, Op::Constant(_)))
+                    .unwrap();
+                body.body.nodes[at].op =
+                    Op::ReadValue { variable: "v".to_owned(), shape: None, element: None };
             }),
             none(),
         ),

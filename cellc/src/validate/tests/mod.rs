@@ -18,7 +18,9 @@ use std::fmt::Write;
 
 use super::*;
 use crate::core::WeightSource;
-use crate::model::{Activation, Cell, CellKind, Elementwise, InputFile, LedgerEntry, ResetGate, Spelling, Value};
+use crate::model::{
+    Activation, Cell, CellKind, Elementwise, InputFile, LedgerEntry, ResetGate, Spelling, Value,
+};
 use crate::reference::{initial_variables, reference};
 use crate::request::{Tuning, Unroll};
 
@@ -56,7 +58,9 @@ impl Graph {
     }
 
     fn parameter(&mut self, name: &str, shape: &[isize]) -> ValueId {
-        let dims = shape.iter().map(|&d| usize::try_from(d).map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed));
+        let dims = shape
+            .iter()
+            .map(|&d| usize::try_from(d).map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed));
         self.node(name, Op::Parameter, &[], Self::value(Some(dims.collect()), ElementType::F32))
     }
 
@@ -76,7 +80,8 @@ impl Graph {
     /// An RNNCell of I = 2, H = 3 with constant weights.
     fn rnn(&mut self, name: &str, x: ValueId, h: ValueId) -> ValueId {
         let input_size = 2;
-        let weights = [self.constant(&[3, input_size]), self.constant(&[3, 3]), self.constant(&[3])];
+        let weights =
+            [self.constant(&[3, input_size]), self.constant(&[3, 3]), self.constant(&[3])];
         self.cell(name, rnn(3), &[x, h, weights[0], weights[1], weights[2]])
     }
 
@@ -94,7 +99,8 @@ impl Graph {
             self.0.values.extend(Self::value(None, ElementType::F32));
             all.push(ValueId(self.0.values.len() - 1));
         }
-        self.0.nodes.last_mut().unwrap().outputs = if outputs == 0 { Vec::new() } else { all.clone() };
+        self.0.nodes.last_mut().unwrap().outputs =
+            if outputs == 0 { Vec::new() } else { all.clone() };
         all
     }
 
@@ -127,7 +133,8 @@ impl Graph {
     }
 
     fn bytes(&mut self, shape: &[usize], element: ElementType, bytes: &[u8]) -> ValueId {
-        let tensor = Tensor::new(shape.to_vec(), element, bytes.to_vec().into(), 0..bytes.len()).unwrap();
+        let tensor =
+            Tensor::new(shape.to_vec(), element, bytes.to_vec().into(), 0..bytes.len()).unwrap();
         self.tensor(tensor)
     }
 
@@ -253,8 +260,10 @@ fn batch(n: usize) -> Options {
 }
 
 fn shapes(shapes: &[(&str, &[usize])]) -> Options {
-    let shapes =
-        shapes.iter().map(|(name, shape)| ((*name).to_owned(), shape.iter().copied().map(Some).collect())).collect();
+    let shapes = shapes
+        .iter()
+        .map(|(name, shape)| ((*name).to_owned(), shape.iter().copied().map(Some).collect()))
+        .collect();
     Options::default().with_shapes(shapes)
 }
 
@@ -269,8 +278,11 @@ fn pairs(valid: &CoreModel) -> Vec<(usize, usize)> {
 
 #[test]
 fn sizes_that_are_open_are_fixed_by_the_options() {
-    for options in [batch(4), shapes(&[("x", &[4, 2]), ("h", &[4, 3])]), shapes(&[("in0", &[4, 2]), ("in1", &[4, 3])])]
-    {
+    for options in [
+        batch(4),
+        shapes(&[("x", &[4, 2]), ("h", &[4, 3])]),
+        shapes(&[("in0", &[4, 2]), ("in1", &[4, 3])]),
+    ] {
         let valid = accepted(&one_cell(-1), &options);
         assert_eq!(valid.cells()[0].batch, 4);
         assert_eq!(valid.parameters[0].shape, [4, 2]);
@@ -307,7 +319,11 @@ fn sizes_that_are_open_are_fixed_by_the_options() {
         ("shape of another rank", one_cell(-1), shapes(&[("x", &[2, 2, 1]), ("h", &[2, 3])])),
         ("shape with a 0", one_cell(-1), shapes(&[("x", &[0, 2]), ("h", &[0, 3])])),
         ("shape of nothing", one_cell(1), shapes(&[("z", &[1, 2])])),
-        ("shape given twice", one_cell(-1), shapes(&[("x", &[1, 2]), ("in0", &[1, 2]), ("h", &[1, 3])])),
+        (
+            "shape given twice",
+            one_cell(-1),
+            shapes(&[("x", &[1, 2]), ("in0", &[1, 2]), ("h", &[1, 3])]),
+        ),
         ("two batches", one_cell(-1), shapes(&[("x", &[1, 2]), ("h", &[2, 3])])),
         ("everything open", columns(&[-1, -1], &[-1, -1]), Options::default()),
         ("everything open but the batch that is given", columns(&[-1, -1], &[-1, -1]), batch(3)),
@@ -343,7 +359,10 @@ fn weights_at_run_time() {
     let second = graph.cell("two", gru(3, ResetGate::AfterMatMul), &[first, h, w, w]);
     graph.result("y", second);
     let (valid, _) = validate(&graph.0, &Options::default()).unwrap_or_else(|d| panic!("{d}"));
-    assert_eq!(valid.parameters.iter().map(|p| p.weight).collect::<Vec<_>>(), [false, false, true, true, false]);
+    assert_eq!(
+        valid.parameters.iter().map(|p| p.weight).collect::<Vec<_>>(),
+        [false, false, true, true, false]
+    );
     assert_eq!(valid.parameters[4].shape, [5], "what nothing reads is an input all the same");
     assert_eq!(valid.cells()[0].r, WeightSource::Parameter(2));
     assert_eq!(valid.cells()[1].b, [WeightSource::Zero]);
@@ -410,8 +429,11 @@ fn states_are_found_named_and_refused() {
     // two layers: each its own state, and the first one's output is an input too
     let two = |read_again: bool, results: &[usize]| {
         let mut graph = Graph::default();
-        let (x, h1, h2) =
-            (graph.parameter("x", &[1, 2]), graph.parameter("h1", &[1, 3]), graph.parameter("h2", &[1, 3]));
+        let (x, h1, h2) = (
+            graph.parameter("x", &[1, 2]),
+            graph.parameter("h1", &[1, 3]),
+            graph.parameter("h2", &[1, 3]),
+        );
         let first = graph.rnn("one", x, h1);
         let weights = [graph.constant(&[3, 3]), graph.constant(&[3, 3]), graph.constant(&[3])];
         let x2 = if read_again { h1 } else { first };
@@ -423,9 +445,21 @@ fn states_are_found_named_and_refused() {
         graph
     };
     assert_eq!(pairs(&accepted(&two(false, &[1, 0]), &Options::default())), [(1, 1), (2, 0)]);
-    assert_eq!(pairs(&accepted(&two(false, &[1]), &Options::default())), [(2, 0)], "the first state is not returned");
-    assert_eq!(pairs(&accepted(&two(true, &[0, 1]), &Options::default())), [(2, 1)], "h1 is read as x too");
-    assert_eq!(pairs(&accepted(&two(false, &[0, 0, 1]), &Options::default())), [(2, 2)], "which of the two is it?");
+    assert_eq!(
+        pairs(&accepted(&two(false, &[1]), &Options::default())),
+        [(2, 0)],
+        "the first state is not returned"
+    );
+    assert_eq!(
+        pairs(&accepted(&two(true, &[0, 1]), &Options::default())),
+        [(2, 1)],
+        "h1 is read as x too"
+    );
+    assert_eq!(
+        pairs(&accepted(&two(false, &[0, 0, 1]), &Options::default())),
+        [(2, 2)],
+        "which of the two is it?"
+    );
 
     // the same initial state for two cells
     let mut shared = one_cell(1);
@@ -483,8 +517,11 @@ fn constants_stand_once_and_may_be_anything_a_cell_reads() {
 fn shapes_that_do_not_fit() {
     let cell = |cell: Cell, shapes: [&[isize]; 5]| {
         let mut graph = Graph::default();
-        let inputs: Vec<ValueId> =
-            ["x", "h", "w", "r", "b"].iter().zip(shapes).map(|(n, s)| graph.parameter(n, s)).collect();
+        let inputs: Vec<ValueId> = ["x", "h", "w", "r", "b"]
+            .iter()
+            .zip(shapes)
+            .map(|(n, s)| graph.parameter(n, s))
+            .collect();
         let y = graph.cell("cell", cell, &inputs);
         graph.result("y", y);
         graph
@@ -492,13 +529,29 @@ fn shapes_that_do_not_fit() {
     let after = || gru(3, ResetGate::AfterMatMul);
     let none = Options::default;
     let cases = vec![
-        ("all of another size", cell(after(), [&[1, 2], &[1, 4], &[12, 2], &[12, 4], &[16]]), none()),
-        ("all but B of another size", cell(after(), [&[1, 2], &[1, 4], &[12, 2], &[12, 4], &[12]]), none()),
+        (
+            "all of another size",
+            cell(after(), [&[1, 2], &[1, 4], &[12, 2], &[12, 4], &[16]]),
+            none(),
+        ),
+        (
+            "all but B of another size",
+            cell(after(), [&[1, 2], &[1, 4], &[12, 2], &[12, 4], &[12]]),
+            none(),
+        ),
         ("transposed", cell(after(), [&[1, 2], &[1, 3], &[2, 9], &[3, 9], &[12]]), none()),
-        ("of a sequence", cell(after(), [&[1, 2], &[1, 3], &[1, 9, 2], &[1, 9, 3], &[1, 12]]), none()),
+        (
+            "of a sequence",
+            cell(after(), [&[1, 2], &[1, 3], &[1, 9, 2], &[1, 9, 3], &[1, 12]]),
+            none(),
+        ),
         ("x of rank 3", cell(after(), [&[1, 1, 2], &[1, 3], &[9, 2], &[9, 3], &[12]]), none()),
         ("another batch in h", cell(after(), [&[2, 2], &[1, 3], &[9, 2], &[9, 3], &[12]]), none()),
-        ("weights for one gate", cell(after(), [&[1, 2], &[1, 3], &[3, 2], &[3, 3], &[12]]), none()),
+        (
+            "weights for one gate",
+            cell(after(), [&[1, 2], &[1, 3], &[3, 2], &[3, 3], &[12]]),
+            none(),
+        ),
         ("RNN with ONNX's bias", cell(rnn(3), [&[1, 2], &[1, 3], &[3, 2], &[3, 3], &[6]]), none()),
         ("another input size", cell(rnn(3), [&[1, 2], &[1, 3], &[3, 5], &[3, 3], &[3]]), none()),
         (
@@ -512,7 +565,10 @@ fn shapes_that_do_not_fit() {
         ("hidden size of 0", cell(rnn(0), [&[1, 2], &[1, 3], &[3, 5], &[3, 3], &[3]]), none()),
         (
             "hidden size that overflows",
-            cell(gru(usize::MAX, ResetGate::AfterMatMul), [&[1, 2], &[1, 3], &[3, 5], &[3, 3], &[3]]),
+            cell(
+                gru(usize::MAX, ResetGate::AfterMatMul),
+                [&[1, 2], &[1, 3], &[3, 5], &[3, 3], &[3]],
+            ),
             none(),
         ),
         (
@@ -558,7 +614,11 @@ fn models_that_no_input_can_say_are_refused_too() {
         ("listed, but not there", broken(|m| m.results.push(999)), none()),
         ("a result that is a cell", broken(|m| m.results = vec![5]), none()),
         ("input that is not there", broken(|m| m.nodes[5].inputs[0] = ValueId(999)), none()),
-        ("input that comes later", broken(|m| m.nodes[5].inputs[0] = m.nodes[5].outputs[0]), none()),
+        (
+            "input that comes later",
+            broken(|m| m.nodes[5].inputs[0] = m.nodes[5].outputs[0]),
+            none(),
+        ),
         ("output that is not there", broken(|m| m.nodes[5].outputs[0] = ValueId(999)), none()),
         ("output of another", broken(|m| m.nodes[5].outputs[0] = ValueId(0)), none()),
         ("no output", broken(|m| m.nodes[5].outputs.clear()), none()),
@@ -580,8 +640,12 @@ fn what_the_front_end_said_is_passed_on() {
     let mut graph = one_cell(1);
     graph.0.name = Some("m".to_owned());
     graph.0.files.push(InputFile { name: "f".to_owned(), sha256: "s".to_owned() });
-    let entry =
-        LedgerEntry { attribute: "clip".to_owned(), given: None, taken: "none".to_owned(), origin: Origin::Unknown };
+    let entry = LedgerEntry {
+        attribute: "clip".to_owned(),
+        given: None,
+        taken: "none".to_owned(),
+        origin: Origin::Unknown,
+    };
     graph.0.nodes[5].ledger.push(entry.clone());
     graph.0.values[0].names = vec!["x:0".to_owned(), "x".to_owned(), String::new()];
     let valid = accepted(&graph, &Options::default());

@@ -1,7 +1,9 @@
 //! What operations give, at run time and folded: the same, and what NumPy gives.
 
 use super::*;
-use crate::model::{BroadcastMode, NoAxes, Normalization, Padding, Pool, PoolKind, Reduction, Rounding, Window};
+use crate::model::{
+    BroadcastMode, NoAxes, Normalization, Padding, Pool, PoolKind, Reduction, Rounding, Window,
+};
 
 /// 0, 1, 2 ... of a shape.
 pub(super) fn counting(shape: &[usize]) -> Vec<f64> {
@@ -32,7 +34,9 @@ pub(super) fn both_ways(
     let close = |a: &(Vec<usize>, Vec<f64>), b: &(Vec<usize>, Vec<f64>)| {
         a.0 == b.0
             && a.1.iter().zip(&b.1).all(|(a, b)| {
-                (a - b).abs() <= 1e-6 * b.abs() || a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+                (a - b).abs() <= 1e-6 * b.abs()
+                    || a.to_bits() == b.to_bits()
+                    || (a.is_nan() && b.is_nan())
             })
     };
     assert!(
@@ -44,7 +48,11 @@ pub(super) fn both_ways(
 
 /// The one output, checked against its shape and values.
 #[track_caller]
-pub(super) fn gives(shape: &[usize], build: impl Fn(&mut Graph, ValueId) -> ValueId, wanted: (&[usize], &[f64])) {
+pub(super) fn gives(
+    shape: &[usize],
+    build: impl Fn(&mut Graph, ValueId) -> ValueId,
+    wanted: (&[usize], &[f64]),
+) {
     let got = both_ways(shape, &counting(shape), |graph, x| vec![build(graph, x)]);
     assert_eq!(got, [(wanted.0.to_vec(), wanted.1.to_vec())]);
 }
@@ -54,7 +62,8 @@ fn large_products_of_constants_are_computed_once() {
     const N: usize = 256;
     let mut graph = Graph::default();
     // 0, 1, 2, 0, ... and a transposed matrix: all sums are exact
-    let values = |count: usize, period: usize| (0..count).map(|i| (i % period) as f32).collect::<Vec<_>>();
+    let values =
+        |count: usize, period: usize| (0..count).map(|i| (i % period) as f32).collect::<Vec<_>>();
     let (a, b) = (values(N * N, 3), values(2 * N * N, 5));
     let inputs = [graph.floats(&[N, N], &a), graph.floats(&[2, N, N], &b)];
     let y = graph.op(Op::MatMul { transpose_a: false, transpose_b: true }, &inputs);
@@ -66,7 +75,9 @@ fn large_products_of_constants_are_computed_once() {
         assert_eq!(got[(m * N + i) * N + j], f64::from(expected), "{m} {i} {j}");
     }
     let valid = accepted(&graph, &Options::default());
-    assert!(!valid.nodes.iter().any(|node| matches!(node.op, CoreOp::MatMul(_) | CoreOp::Dense(_))));
+    assert!(
+        !valid.nodes.iter().any(|node| matches!(node.op, CoreOp::MatMul(_) | CoreOp::Dense(_)))
+    );
 }
 
 #[test]
@@ -120,7 +131,11 @@ fn elements_change_places() {
     };
     gives(&[2, 3], transpose(&[1, 0]), (&[3, 2], &[0.0, 3.0, 1.0, 4.0, 2.0, 5.0]));
     gives(&[2, 3], transpose(&[]), (&[3, 2], &[0.0, 3.0, 1.0, 4.0, 2.0, 5.0]));
-    gives(&[2, 2, 2], transpose(&[-1, 0, 1]), (&[2, 2, 2], &[0.0, 2.0, 4.0, 6.0, 1.0, 3.0, 5.0, 7.0]));
+    gives(
+        &[2, 2, 2],
+        transpose(&[-1, 0, 1]),
+        (&[2, 2, 2], &[0.0, 2.0, 4.0, 6.0, 1.0, 3.0, 5.0, 7.0]),
+    );
     let gather = |indices: &'static [i64], shape: &'static [usize], axis: i64| {
         move |g: &mut Graph, x| {
             let indices = g.tensor(Tensor::from_i64(shape.to_vec(), indices).unwrap());
@@ -133,7 +148,11 @@ fn elements_change_places() {
     gives(&[2, 3], gather(&[2, 1, 0], &[3], 1), (&[2, 3], &[2.0, 1.0, 0.0, 5.0, 4.0, 3.0]));
     gives(&[4, 1], gather(&[0, 1, 2, 3], &[2, 2], 0), (&[2, 2, 1], &[0.0, 1.0, 2.0, 3.0]));
     // in no order: what is computed is put together from parts
-    gives(&[2, 3], gather(&[0, 2, 2, 1], &[2, 2], 1), (&[2, 2, 2], &[0.0, 2.0, 2.0, 1.0, 3.0, 5.0, 5.0, 4.0]));
+    gives(
+        &[2, 3],
+        gather(&[0, 2, 2, 1], &[2, 2], 1),
+        (&[2, 2, 2], &[0.0, 2.0, 2.0, 1.0, 3.0, 5.0, 5.0, 4.0]),
+    );
 }
 
 /// The largest of integers, as quantisers write it.
@@ -145,8 +164,14 @@ fn maximum_of_integers() {
             let whole = g.convert(x, ElementType::I32);
             let padding = Padding::Explicit { begin: vec![1], end: vec![0] };
             let window = Window { strides: vec![2], dilations: Vec::new(), padding };
-            let pool = Pool { kind: PoolKind::Max, kernel: vec![3], window, rounding: Rounding::Floor };
-            let most = g.node("pool", Op::Pool(Box::new(pool)), &[whole], Graph::value(None, ElementType::I32));
+            let pool =
+                Pool { kind: PoolKind::Max, kernel: vec![3], window, rounding: Rounding::Floor };
+            let most = g.node(
+                "pool",
+                Op::Pool(Box::new(pool)),
+                &[whole],
+                Graph::value(None, ElementType::I32),
+            );
             g.convert(most, ElementType::F32)
         },
         (&[1, 1, 2], &[1.0, 3.0]),
@@ -177,7 +202,11 @@ fn gather_by_rows() {
         graph.result("y", y);
         validate(&graph.0, &Options::default()).unwrap_err().to_string()
     };
-    assert!(refused(1, &[1, 2], 1).contains("equal sizes in the batch"), "{}", refused(1, &[1, 2], 1));
+    assert!(
+        refused(1, &[1, 2], 1).contains("equal sizes in the batch"),
+        "{}",
+        refused(1, &[1, 2], 1)
+    );
     assert!(refused(1, &[2], 0).contains("batch_dims of 1"), "{}", refused(1, &[2], 0));
 }
 
@@ -187,7 +216,10 @@ fn parts_and_their_opposite() {
         let axis = g.int(-1);
         g.ops(Op::Split { parts: 2 }, &[x, axis], 2)
     });
-    assert_eq!(split, [(vec![2, 2], vec![0.0, 1.0, 4.0, 5.0]), (vec![2, 2], vec![2.0, 3.0, 6.0, 7.0])]);
+    assert_eq!(
+        split,
+        [(vec![2, 2], vec![0.0, 1.0, 4.0, 5.0]), (vec![2, 2], vec![2.0, 3.0, 6.0, 7.0])]
+    );
     let parts = both_ways(&[5, 1], &counting(&[5, 1]), |g, x| {
         let (axis, lengths) = (g.int(0), g.ints(&[1, -1, 2]));
         g.ops(Op::VariadicSplit, &[x, axis, lengths], 3)
@@ -217,7 +249,8 @@ fn slices_are_those_of_numpy() {
         (-100, min, -1, &[0.0]),
     ] {
         let build = |g: &mut Graph, x| {
-            let (start, stop, step, axes) = (g.ints(&[start]), g.ints(&[stop]), g.ints(&[step]), g.ints(&[-1]));
+            let (start, stop, step, axes) =
+                (g.ints(&[start]), g.ints(&[stop]), g.ints(&[step]), g.ints(&[-1]));
             g.op(Op::Slice, &[x, start, stop, step, axes])
         };
         gives(&[1, 5], build, (&[1, wanted.len()], wanted));
@@ -231,30 +264,49 @@ fn slices_are_those_of_numpy() {
 
 #[test]
 fn strided_slices_and_their_masks() {
-    let masks = |begin: &[bool], end: &[bool], new: &[bool], shrink: &[bool], ellipsis: &[bool]| Op::StridedSlice {
-        begin_mask: begin.to_vec(),
-        end_mask: end.to_vec(),
-        new_axis_mask: new.to_vec(),
-        shrink_axis_mask: shrink.to_vec(),
-        ellipsis_mask: ellipsis.to_vec(),
-    };
-    let with = |op: Op, begin: &'static [i64], end: &'static [i64], steps: Option<&'static [i64]>| {
-        move |g: &mut Graph, x| {
-            let mut inputs = vec![x, g.ints(begin), g.ints(end)];
-            inputs.extend(steps.map(|steps| g.ints(steps)));
-            g.op(op.clone(), &inputs)
+    let masks = |begin: &[bool], end: &[bool], new: &[bool], shrink: &[bool], ellipsis: &[bool]| {
+        Op::StridedSlice {
+            begin_mask: begin.to_vec(),
+            end_mask: end.to_vec(),
+            new_axis_mask: new.to_vec(),
+            shrink_axis_mask: shrink.to_vec(),
+            ellipsis_mask: ellipsis.to_vec(),
         }
     };
+    let with =
+        |op: Op, begin: &'static [i64], end: &'static [i64], steps: Option<&'static [i64]>| {
+            move |g: &mut Graph, x| {
+                let mut inputs = vec![x, g.ints(begin), g.ints(end)];
+                inputs.extend(steps.map(|steps| g.ints(steps)));
+                g.op(op.clone(), &inputs)
+            }
+        };
     let (f, t) = (false, true);
-    gives(&[2, 3], with(masks(&[], &[], &[], &[], &[]), &[0, 1], &[1, 3], None), (&[1, 2], &[1.0, 2.0]));
+    gives(
+        &[2, 3],
+        with(masks(&[], &[], &[], &[], &[]), &[0, 1], &[1, 3], None),
+        (&[1, 2], &[1.0, 2.0]),
+    );
     gives(
         &[2, 3],
         with(masks(&[t, t], &[t, t], &[], &[], &[]), &[9, 9], &[9, 9], Some(&[-1, 2])),
         (&[2, 2], &[3.0, 5.0, 0.0, 2.0]),
     );
-    gives(&[2, 3], with(masks(&[], &[], &[], &[t], &[]), &[-1], &[0], None), (&[3], &[3.0, 4.0, 5.0]));
-    gives(&[2, 3], with(masks(&[], &[f, t], &[t], &[], &[]), &[0, 1], &[0, 0], None), (&[1, 1, 3], &[3.0, 4.0, 5.0]));
-    gives(&[2, 1, 3], with(masks(&[], &[], &[], &[f, t], &[t]), &[0, 2], &[0, 0], None), (&[2, 1], &[2.0, 5.0]));
+    gives(
+        &[2, 3],
+        with(masks(&[], &[], &[], &[t], &[]), &[-1], &[0], None),
+        (&[3], &[3.0, 4.0, 5.0]),
+    );
+    gives(
+        &[2, 3],
+        with(masks(&[], &[f, t], &[t], &[], &[]), &[0, 1], &[0, 0], None),
+        (&[1, 1, 3], &[3.0, 4.0, 5.0]),
+    );
+    gives(
+        &[2, 1, 3],
+        with(masks(&[], &[], &[], &[f, t], &[t]), &[0, 2], &[0, 0], None),
+        (&[2, 1], &[2.0, 5.0]),
+    );
 }
 
 #[test]
@@ -266,7 +318,11 @@ fn broadcasts() {
             g.op(Op::Broadcast(mode), &inputs)
         }
     };
-    gives(&[2, 1], to(BroadcastMode::Numpy, &[2, 2, 2], None), (&[2, 2, 2], &[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0]));
+    gives(
+        &[2, 1],
+        to(BroadcastMode::Numpy, &[2, 2, 2], None),
+        (&[2, 2, 2], &[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0]),
+    );
     gives(&[2, 1], to(BroadcastMode::Bidirectional, &[2], None), (&[2, 2], &[0.0, 0.0, 1.0, 1.0]));
     gives(&[1, 2], to(BroadcastMode::Bidirectional, &[1], None), (&[1, 2], &[0.0, 1.0]));
     gives(&[2], to(BroadcastMode::Explicit, &[2, 2], Some(&[0])), (&[2, 2], &[0.0, 0.0, 1.0, 1.0]));
@@ -342,12 +398,16 @@ fn ranges_are_indices() {
 #[test]
 fn arithmetic_broadcasts_and_keeps_zeros_and_nan() {
     let values = [-2.0, -0.5, -0.0, 0.0, 0.5, f64::NAN];
-    let of = |function: Elementwise| both_ways(&[6], &values, |g, x| vec![g.elementwise(function, &[x])]).remove(0).1;
+    let of = |function: Elementwise| {
+        both_ways(&[6], &values, |g, x| vec![g.elementwise(function, &[x])]).remove(0).1
+    };
     let abs = of(Elementwise::Abs);
     assert_eq!(abs[..5], [2.0, 0.5, 0.0, 0.0, 0.5]);
     assert!(abs[2].is_sign_positive() && abs[3].is_sign_positive() && abs[5].is_nan());
     let negative = of(Elementwise::Negative);
-    assert!(negative[2].is_sign_positive() && negative[3].is_sign_negative() && negative[5].is_nan());
+    assert!(
+        negative[2].is_sign_positive() && negative[3].is_sign_negative() && negative[5].is_nan()
+    );
     let clamped = of(Elementwise::Clamp { min: -1.0, max: 0.25 });
     assert_eq!(clamped[..5], [-1.0, -0.5, 0.0, 0.0, 0.25]);
     assert!(clamped[5].is_nan());
@@ -408,7 +468,11 @@ fn remainders_by_a_power_of_two_and_ranges_of_floats() {
         let by = graph.floats(&[], &[by]);
         let y = graph.elementwise(function, &[x, by]);
         graph.result("y", y);
-        assert_eq!(computed(&graph, &[vec![1.75, -1.75, 2.0, -0.125]])[0].1, expected, "{function:?}");
+        assert_eq!(
+            computed(&graph, &[vec![1.75, -1.75, 2.0, -0.125]])[0].1,
+            expected,
+            "{function:?}"
+        );
     }
     let range = |bounds: [f32; 3]| {
         let mut graph = Graph::default();
@@ -486,12 +550,18 @@ fn shapes_are_known_and_sizes_come_from_them() {
     graph.result("y", y);
     let valid = accepted(&graph, &batch(3));
     assert_eq!(valid.results[0].shape, [2, 6]);
-    assert_eq!((valid.nodes.len(), valid.values.len(), valid.constants.len()), (1, 1, 0), "nothing else is left");
+    assert_eq!(
+        (valid.nodes.len(), valid.values.len(), valid.constants.len()),
+        (1, 1, 0),
+        "nothing else is left"
+    );
 }
 
 /// What a MatMul of tensors of these shapes gives, by definition.
 fn product(a: (&[usize], &[f64]), b: (&[usize], &[f64]), transpose: [bool; 2]) -> Vec<f64> {
-    let matrix = |shape: &[usize], vector: [usize; 2]| if shape.len() == 1 { vector.to_vec() } else { shape.to_vec() };
+    let matrix = |shape: &[usize], vector: [usize; 2]| {
+        if shape.len() == 1 { vector.to_vec() } else { shape.to_vec() }
+    };
     let (sa, sb) = (matrix(a.0, [1, a.0[0]]), matrix(b.0, [b.0[0], 1]));
     let ta = transpose[0] && a.0.len() > 1;
     let tb = transpose[1] && b.0.len() > 1;
@@ -541,8 +611,9 @@ fn products_of_every_shape() {
         (&[2, 3], &[5, 3, 1], [false, false], &[5, 2, 1]),
     ];
     for (sa, sb, [ta, tb], wanted) in cases {
-        let data =
-            |shape: &[usize], from: f64| -> Vec<f64> { counting(shape).iter().map(|v| v * 0.5 - from).collect() };
+        let data = |shape: &[usize], from: f64| -> Vec<f64> {
+            counting(shape).iter().map(|v| v * 0.5 - from).collect()
+        };
         let (a, b) = (data(sa, 3.0), data(sb, 1.0));
         let expected = product((sa, &a), (sb, &b), [ta, tb]);
         // either may be a constant: dense where that is the matrix
@@ -568,7 +639,9 @@ fn products_of_every_shape() {
             );
             let valid = accepted(&graph, &Options::default());
             let dense = valid.nodes.iter().any(|node| matches!(node.op, CoreOp::Dense(_)));
-            let matrix = |shape: &[usize]| shape.len() < 3 || shape[..shape.len() - 2].iter().all(|&n| n == 1);
+            let matrix = |shape: &[usize]| {
+                shape.len() < 3 || shape[..shape.len() - 2].iter().all(|&n| n == 1)
+            };
             if constant[1] && matrix(sb) {
                 assert!(dense, "{sa:?} {sb:?} {constant:?}");
             }
@@ -580,7 +653,8 @@ fn products_of_every_shape() {
 fn compressed_weights_are_not_rounded_in_between() {
     // (q - zero) * scale in f32; f16 has no 0.1, and its product with 77 is no f16
     let scale = half::f16::from_f32(0.1);
-    let f16 = |values: &[half::f16]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+    let f16 =
+        |values: &[half::f16]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
     for (element, bytes, quantised) in [
         (ElementType::U8, vec![0u8, 200, 77, 255], [0.0f32, 200.0, 77.0, 255.0]),
         (ElementType::I8, vec![0, 200, 77, 255], [0.0, -56.0, 77.0, -1.0]),
@@ -606,10 +680,16 @@ fn compressed_weights_are_not_rounded_in_between() {
             let y = graph.op(Op::MatMul { transpose_a: false, transpose_b: true }, &[x, w]);
             graph.result("y", y);
             let valid = accepted(&graph, &Options::default());
-            let wanted: Vec<f32> =
-                quantised.iter().map(|q| (q - f32::from(zero.unwrap_or(0))) * scale.to_f32()).collect();
+            let wanted: Vec<f32> = quantised
+                .iter()
+                .map(|q| (q - f32::from(zero.unwrap_or(0))) * scale.to_f32())
+                .collect();
             let tensor = &valid.constants[0];
-            assert_eq!((0..4).map(|i| tensor.get_f32(i)).collect::<Vec<_>>(), wanted, "{element:?} {zero:?}");
+            assert_eq!(
+                (0..4).map(|i| tensor.get_f32(i)).collect::<Vec<_>>(),
+                wanted,
+                "{element:?} {zero:?}"
+            );
             assert_eq!((valid.nodes.len(), valid.constants.len()), (1, 1));
         }
     }
@@ -647,7 +727,10 @@ fn weights_are_cut_where_they_stand() {
     graph.result("y", y);
     let valid = accepted(&graph, &Options::default());
     let WeightSource::Constant(i) = valid.cells()[0].w else { panic!("no constant") };
-    assert_eq!((0..6).map(|k| valid.constants[i].get_f32(k)).collect::<Vec<_>>(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    assert_eq!(
+        (0..6).map(|k| valid.constants[i].get_f32(k)).collect::<Vec<_>>(),
+        [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]
+    );
 }
 
 #[test]
@@ -684,7 +767,11 @@ fn parts_without_elements_are_left_out() {
         let one = g.op(Op::Concat { axis: 1 }, &[parts[2], empty]);
         vec![parts[0], whole, one]
     });
-    let expected = [(vec![2, 2], vec![0.0, 1.0, 3.0, 4.0]), (vec![2, 3], data.clone()), (vec![2, 1], vec![2.0, 5.0])];
+    let expected = [
+        (vec![2, 2], vec![0.0, 1.0, 3.0, 4.0]),
+        (vec![2, 3], data.clone()),
+        (vec![2, 1], vec![2.0, 5.0]),
+    ];
     assert_eq!(parts, expected);
 }
 
@@ -724,7 +811,8 @@ fn parts_without_elements_are_folded() {
     ];
     assert_eq!(folded, expected);
     type Read<'r> = &'r dyn Fn(&mut Graph, ValueId) -> ValueId;
-    let reads: [Read<'_>; 2] = [&|g, part| reduce(g, Reduction::Mean, part, false), &|_, part| part];
+    let reads: [Read<'_>; 2] =
+        [&|g, part| reduce(g, Reduction::Mean, part, false), &|_, part| part];
     for read in reads {
         let mut graph = Graph::default();
         let x = graph.parameter("x", &[2, 3]);
@@ -744,7 +832,8 @@ fn an_empty_constant_adds_nothing_to_what_is_joined() {
     let none = graph.constant(&[0, 3]);
     let y = graph.op(Op::Concat { axis: 0 }, &[none, x]);
     graph.result("y", y);
-    let (valid, _) = validate(&graph.0, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    let (valid, _) =
+        validate(&graph.0, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(valid.results[0].shape, [2, 3]);
 }
 
@@ -761,20 +850,35 @@ fn functions_of_circles_and_hyperbolas() {
         (E::Tan, f64::tan, &[-1.5, -0.0, 1e-6, 1.25, 3.0, 200.5]),
         (E::Sinh, f64::sinh, &[-80.0, -1.0, -0.0, 1e-6, 0.25, 3.0, 88.75, f64::INFINITY]),
         (E::Cosh, f64::cosh, &[-88.75, -1.0, 0.0, 1e-6, 0.25, f64::NEG_INFINITY]),
-        (E::Asin, f64::asin, &[-1.0, -0.5, -0.0, 1e-6, 0.75, 0.9990234375, 1.0, 1.5, f64::INFINITY]),
+        (
+            E::Asin,
+            f64::asin,
+            &[-1.0, -0.5, -0.0, 1e-6, 0.75, 0.9990234375, 1.0, 1.5, f64::INFINITY],
+        ),
         (E::Acos, f64::acos, &[-1.0, -0.5, 0.0, 0.75, 0.9990234375, 1.0, -1.5, f64::NEG_INFINITY]),
         (E::Asinh, f64::asinh, &[-1e30, -2.0, -0.0, 1e-6, 0.03125, 3.0, 1.5e9, f64::NEG_INFINITY]),
-        (E::Acosh, f64::acosh, &[1.0, 1.0009765625, 2.0, 1e30, 0.5, -3.0, f64::INFINITY, f64::NEG_INFINITY]),
-        (E::Atanh, f64::atanh, &[-1.0, -0.5, -0.0, 1e-6, 0.9990234375, 1.0, 1.5, f64::NEG_INFINITY]),
+        (
+            E::Acosh,
+            f64::acosh,
+            &[1.0, 1.0009765625, 2.0, 1e30, 0.5, -3.0, f64::INFINITY, f64::NEG_INFINITY],
+        ),
+        (
+            E::Atanh,
+            f64::atanh,
+            &[-1.0, -0.5, -0.0, 1e-6, 0.9990234375, 1.0, 1.5, f64::NEG_INFINITY],
+        ),
     ];
     for (function, exact, x) in cases {
         // what f32 holds
         let x: Vec<f64> = x.iter().map(|&v| f64::from(v as f32)).collect();
         for (v, y) in x.iter().zip(of(function, &x)) {
             let wanted = exact(*v);
-            let same =
-                y.is_nan() && wanted.is_nan() || y == wanted && y.is_sign_negative() == wanted.is_sign_negative();
-            assert!(same || (y - wanted).abs() <= 4e-7 * wanted.abs(), "{function:?} of {v}: {y}, not {wanted}");
+            let same = y.is_nan() && wanted.is_nan()
+                || y == wanted && y.is_sign_negative() == wanted.is_sign_negative();
+            assert!(
+                same || (y - wanted).abs() <= 4e-7 * wanted.abs(),
+                "{function:?} of {v}: {y}, not {wanted}"
+            );
         }
     }
     let squares = both_ways(&[3], &[1.0, -2.0, f64::NAN], |g, x| {
@@ -844,9 +948,13 @@ fn convolutions_and_normalisations_follow_a_slice_up_to_a_computed_stop() {
         assert_eq!(results[1].1, [expected.len() as f64], "{pads:?}");
     }
     let batch = cut_at(|graph, x| {
-        let numbers = [[2.0, 1.0], [1.0, 0.0], [1.0, 0.0], [1.0, 1.0]].map(|pair| graph.floats(&[2], &pair));
+        let numbers =
+            [[2.0, 1.0], [1.0, 0.0], [1.0, 0.0], [1.0, 1.0]].map(|pair| graph.floats(&[2], &pair));
         let [scale, shift, mean, variance] = numbers;
-        graph.op(Op::Normalize(Normalization::Batch { eps: 0.0 }), &[x, scale, shift, mean, variance])
+        graph.op(
+            Op::Normalize(Normalization::Batch { eps: 0.0 }),
+            &[x, scale, shift, mean, variance],
+        )
     });
     let results = computed(&batch, &inputs);
     assert_eq!((&results[0].1[..3], &results[1].1[..]), (&[1.0, 3.0, 5.0][..], &[3.0][..]));
@@ -862,6 +970,9 @@ fn convolutions_and_normalisations_follow_a_slice_up_to_a_computed_stop() {
     ];
     for (name, graph) in refused {
         let said = validate(&graph.0, &Options::default()).expect_err(name).to_string();
-        assert!(said.contains("a Slice is read whose stop is computed") && said.contains("mask those"), "{said}");
+        assert!(
+            said.contains("a Slice is read whose stop is computed") && said.contains("mask those"),
+            "{said}"
+        );
     }
 }

@@ -12,23 +12,38 @@ fn sequence(kind: CellKind, direction: Direction, lengths: &[i64], outputs: &[us
     graph
 }
 
-fn add_sequence(graph: &mut Graph, kind: CellKind, direction: Direction, lengths: ValueId, outputs: &[usize]) {
+fn add_sequence(
+    graph: &mut Graph,
+    kind: CellKind,
+    direction: Direction,
+    lengths: ValueId,
+    outputs: &[usize],
+) {
     let (d, rows) = (direction.count(), kind.gates() * 2);
-    let mut inputs = vec![graph.parameter("X", &[2, 3, 2]), graph.parameter("h0", &[2, d as isize, 2])];
+    let mut inputs =
+        vec![graph.parameter("X", &[2, 3, 2]), graph.parameter("h0", &[2, d as isize, 2])];
     if kind.has_cell_state() {
         inputs.push(graph.parameter("c0", &[2, d as isize, 2]));
     }
     inputs.push(lengths);
     let mut values = |shape: &[usize]| {
-        let all: Vec<f32> = (0..shape.iter().product::<usize>()).map(|i| (i % 7) as f32 * 0.2 - 0.5).collect();
+        let all: Vec<f32> =
+            (0..shape.iter().product::<usize>()).map(|i| (i % 7) as f32 * 0.2 - 0.5).collect();
         graph.floats(shape, &all)
     };
-    inputs.extend([values(&[d, rows, 2]), values(&[d, rows, 2]), values(&[d, kind.bias_parts() * 2])]);
+    inputs.extend([
+        values(&[d, rows, 2]),
+        values(&[d, rows, 2]),
+        values(&[d, kind.bias_parts() * 2]),
+    ]);
     if kind.has_attention() {
         inputs.push(graph.parameter("A", &[2, 3, 1]));
     }
-    let all =
-        graph.ops(Op::Sequence(Cell::new(kind, 2), direction), &inputs, if kind.has_cell_state() { 3 } else { 2 });
+    let all = graph.ops(
+        Op::Sequence(Cell::new(kind, 2), direction),
+        &inputs,
+        if kind.has_cell_state() { 3 } else { 2 },
+    );
     for &output in outputs {
         graph.result(["Y", "Ho", "Co"][output], all[output]);
     }
@@ -46,7 +61,11 @@ fn both_directions_are_two_cells() {
         let sequence = cell.sequence.as_ref().unwrap();
         assert_eq!((sequence.steps, sequence.reverse), (3, reverse));
         assert_eq!(sequence.lengths, Lengths::Constant(vec![3, 2]));
-        assert_eq!((cell.y.is_some(), cell.h_out, cell.c_out.is_some()), (true, None, true), "Ho is not read");
+        assert_eq!(
+            (cell.y.is_some(), cell.h_out, cell.c_out.is_some()),
+            (true, None, true),
+            "Ho is not read"
+        );
         assert_eq!(valid.shape(cell.h), [2, 1, 2]);
         assert_eq!(valid.shape(Source::Value(cell.y.unwrap())), [2, 1, 3, 2]);
     }
@@ -68,10 +87,15 @@ fn both_directions_are_two_cells() {
 
 #[test]
 fn lengths_are_full_constant_or_given() {
-    let lengths = |graph: &Graph| accepted(graph, &Options::default()).cells()[0].sequence.clone().unwrap().lengths;
+    let lengths = |graph: &Graph| {
+        accepted(graph, &Options::default()).cells()[0].sequence.clone().unwrap().lengths
+    };
     let kind = CellKind::Gru(ResetGate::AfterMatMul);
     assert_eq!(lengths(&sequence(kind, Direction::Forward, &[3, 3], &[0])), Lengths::Full);
-    assert_eq!(lengths(&sequence(kind, Direction::Reverse, &[0, -5], &[0])), Lengths::Constant(vec![0, 0]));
+    assert_eq!(
+        lengths(&sequence(kind, Direction::Reverse, &[0, -5], &[0])),
+        Lengths::Constant(vec![0, 0])
+    );
     // as exporters write it: the number of steps, broadcast to the number of rows
     let mut graph = Graph::default();
     let (three, two) = (graph.int(3), graph.ints(&[2]));
@@ -85,7 +109,10 @@ fn lengths_are_full_constant_or_given() {
     add_sequence(&mut graph, kind, Direction::Forward, narrow, &[0]);
     let valid = accepted(&graph, &Options::default());
     assert_eq!(valid.cells()[0].sequence.as_ref().unwrap().lengths, Lengths::Parameter(0));
-    assert_eq!((valid.parameters[0].length, valid.parameters[0].element), (Some(3), ElementType::I64));
+    assert_eq!(
+        (valid.parameters[0].length, valid.parameters[0].element),
+        (Some(3), ElementType::I64)
+    );
     assert_eq!(valid.parameters[1].length, None);
 }
 
@@ -94,14 +121,24 @@ fn states_of_sequences_and_of_lstm() {
     let found = |graph: &Graph| pairs(&accepted(graph, &Options::default()));
     assert_eq!(found(&sequence(CellKind::Rnn, Direction::Forward, &[3, 3], &[0, 1])), [(1, 1)]);
     assert_eq!(found(&sequence(CellKind::Rnn, Direction::Forward, &[3, 3], &[0])), []);
-    assert_eq!(found(&sequence(CellKind::Lstm, Direction::Forward, &[3, 3], &[2, 1, 0])), [(1, 1), (2, 0)]);
+    assert_eq!(
+        found(&sequence(CellKind::Lstm, Direction::Forward, &[3, 3], &[2, 1, 0])),
+        [(1, 1), (2, 0)]
+    );
     assert_eq!(found(&sequence(CellKind::Lstm, Direction::Reverse, &[3, 3], &[2, 1, 0])), []);
     assert_eq!(found(&sequence(CellKind::Lstm, Direction::Forward, &[3, 2], &[2, 1, 0])), []);
     assert_eq!(found(&sequence(CellKind::Lstm, Direction::Bidirectional, &[3, 3], &[1, 2])), []);
     let mut graph = Graph::default();
-    let inputs: Vec<ValueId> =
-        [("x", 2), ("h", 3), ("c", 3)].iter().map(|(name, size)| graph.parameter(name, &[1, *size])).collect();
-    let weights = [graph.constant(&[12, 2]), graph.constant(&[12, 3]), graph.constant(&[12]), graph.constant(&[9])];
+    let inputs: Vec<ValueId> = [("x", 2), ("h", 3), ("c", 3)]
+        .iter()
+        .map(|(name, size)| graph.parameter(name, &[1, *size]))
+        .collect();
+    let weights = [
+        graph.constant(&[12, 2]),
+        graph.constant(&[12, 3]),
+        graph.constant(&[12]),
+        graph.constant(&[9]),
+    ];
     let cell = Cell { peepholes: true, ..Cell::new(CellKind::Lstm, 3) };
     let out = graph.ops(Op::Cell(cell), &[&inputs[..], &weights].concat(), 2);
     graph.result("c", out[1]);
@@ -121,12 +158,14 @@ fn states_of_sequences_and_of_lstm() {
 #[test]
 fn attention_is_the_last_input() {
     let kind = CellKind::Augru(ResetGate::BeforeMatMul);
-    let valid = accepted(&sequence(kind, Direction::Forward, &[3, 1], &[0, 1]), &Options::default());
+    let valid =
+        accepted(&sequence(kind, Direction::Forward, &[3, 1], &[0, 1]), &Options::default());
     assert_eq!(valid.cells()[0].a, Some(Source::Parameter(2)));
     assert_eq!(valid.nodes[0].kind, "AUGRUSequence");
     let refused = |change: fn(&mut Cell), direction: Direction| {
         let mut graph = sequence(kind, direction, &[3, 3], &[0]);
-        let node = graph.0.nodes.iter_mut().find(|node| matches!(node.op, Op::Sequence(..))).unwrap();
+        let node =
+            graph.0.nodes.iter_mut().find(|node| matches!(node.op, Op::Sequence(..))).unwrap();
         if let Op::Sequence(cell, _) = &mut node.op {
             change(cell);
         }
@@ -139,7 +178,10 @@ fn attention_is_the_last_input() {
         ("direction", refused(|_| {}, Direction::Reverse), none()),
         (
             "reset gate",
-            refused(|cell| *cell = Cell::new(CellKind::Augru(ResetGate::AfterMatMul), 2), Direction::Forward),
+            refused(
+                |cell| *cell = Cell::new(CellKind::Augru(ResetGate::AfterMatMul), 2),
+                Direction::Forward,
+            ),
             none(),
         ),
         ("too long", sequence(CellKind::Rnn, Direction::Forward, &[3, 4], &[0]), none()),
@@ -149,7 +191,12 @@ fn attention_is_the_last_input() {
             {
                 let mut graph = sequence(CellKind::Lstm, Direction::Forward, &[3, 3], &[0]);
                 let p = graph.constant(&[6]);
-                let at = graph.0.nodes.iter().position(|node| matches!(node.op, Op::Sequence(..))).unwrap();
+                let at = graph
+                    .0
+                    .nodes
+                    .iter()
+                    .position(|node| matches!(node.op, Op::Sequence(..)))
+                    .unwrap();
                 let constant = graph.0.nodes.pop().unwrap();
                 graph.0.nodes.insert(at, constant);
                 graph.0.results.iter_mut().for_each(|node| *node += 1);
@@ -201,8 +248,14 @@ fn read_stated(
     element: Option<ElementType>,
 ) -> ValueId {
     let inputs: Vec<ValueId> = initial.into_iter().collect();
-    let op = Op::ReadValue { variable: name.to_owned(), shape: shape.map(<[Dim]>::to_vec), element };
-    graph.node("read", op, &inputs, Graph::value(Some(vec![Dim::Dynamic { min: 0, max: None }]), ElementType::F32))
+    let op =
+        Op::ReadValue { variable: name.to_owned(), shape: shape.map(<[Dim]>::to_vec), element };
+    graph.node(
+        "read",
+        op,
+        &inputs,
+        Graph::value(Some(vec![Dim::Dynamic { min: 0, max: None }]), ElementType::F32),
+    )
 }
 
 fn assign(graph: &mut Graph, name: &str, value: ValueId) -> ValueId {
@@ -214,7 +267,8 @@ fn variables_live_between_steps() {
     let mut graph = Graph::default();
     let x = graph.input_of("x", &[2], ElementType::F32);
     let start = graph.floats(&[2], &[1.0, 2.0]);
-    let (first, again) = (read(&mut graph, "sum", Some(start)), read(&mut graph, "sum", Some(start)));
+    let (first, again) =
+        (read(&mut graph, "sum", Some(start)), read(&mut graph, "sum", Some(start)));
     let zeros = graph.floats(&[2], &[0.0, 0.0]);
     let before = read(&mut graph, "before", Some(zeros));
     let sum = graph.elementwise(Elementwise::Add, &[first, x]);
@@ -307,7 +361,13 @@ fn variables_live_between_steps() {
             "an initial value of another rank",
             with(|g, _| {
                 let a = g.constant(&[3]);
-                read_stated(g, "v", Some(a), Some(&[Dim::Fixed(1), Dim::Dynamic { min: 0, max: None }]), None)
+                read_stated(
+                    g,
+                    "v",
+                    Some(a),
+                    Some(&[Dim::Fixed(1), Dim::Dynamic { min: 0, max: None }]),
+                    None,
+                )
             }),
             none(),
         ),

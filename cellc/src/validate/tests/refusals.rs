@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::arch::{GENERIC, Isa};
-use crate::model::{BroadcastMode, Nearest, NoAxes, Reduction, Resize, ResizeBy, Sampling, Scaling};
+use crate::model::{
+    BroadcastMode, Nearest, NoAxes, Reduction, Resize, ResizeBy, Sampling, Scaling,
+};
 
 /// x [2, 3], y = what is built of it.
 fn of_x(build: impl Fn(&mut Graph, ValueId) -> ValueId) -> Graph {
@@ -15,7 +17,14 @@ fn of_x(build: impl Fn(&mut Graph, ValueId) -> ValueId) -> Graph {
 
 #[test]
 fn operations_are_refused_by_name() {
-    fn strided(g: &mut Graph, x: ValueId, begin: &[i64], end: &[i64], shrink: bool, ellipses: usize) -> ValueId {
+    fn strided(
+        g: &mut Graph,
+        x: ValueId,
+        begin: &[i64],
+        end: &[i64],
+        shrink: bool,
+        ellipses: usize,
+    ) -> ValueId {
         let (begin, end) = (g.ints(begin), g.ints(end));
         let op = Op::StridedSlice {
             begin_mask: Vec::new(),
@@ -100,10 +109,19 @@ fn operations_are_refused_by_name() {
         ("slice, an axis twice", simple(Op::Slice, &[&[0, 0], &[1, 1], &[1, 1], &[0, -2]])),
         ("slice, of different lengths", simple(Op::Slice, &[&[0, 0], &[1], &[1], &[0]])),
         ("strided slice, two ellipses", Box::new(|g, x| strided(g, x, &[0, 0], &[1, 1], false, 2))),
-        ("strided slice, too many", Box::new(|g, x| strided(g, x, &[0, 0, 0], &[1, 1, 1], false, 0))),
+        (
+            "strided slice, too many",
+            Box::new(|g, x| strided(g, x, &[0, 0, 0], &[1, 1, 1], false, 0)),
+        ),
         ("strided slice, an index outside", Box::new(|g, x| strided(g, x, &[2], &[0], true, 0))),
-        ("reverse, more than all", simple(Op::ReverseSequence { batch_axis: 0, seq_axis: 1 }, &[&[3, 4]])),
-        ("reverse, other lengths", simple(Op::ReverseSequence { batch_axis: 0, seq_axis: 1 }, &[&[3]])),
+        (
+            "reverse, more than all",
+            simple(Op::ReverseSequence { batch_axis: 0, seq_axis: 1 }, &[&[3, 4]]),
+        ),
+        (
+            "reverse, other lengths",
+            simple(Op::ReverseSequence { batch_axis: 0, seq_axis: 1 }, &[&[3]]),
+        ),
         ("update, in no order", updated(&[1, 0], &[2, 3])),
         ("update, outside", updated(&[1, 2], &[2, 3])),
         ("update of another shape", updated(&[1], &[2, 3])),
@@ -112,11 +130,23 @@ fn operations_are_refused_by_name() {
         ("range, a step of 0", Box::new(|g, _| g.range([0, 3, 0]))),
         ("range beyond all limits", Box::new(|g, _| g.range([i64::MIN, i64::MAX, 1]))),
         ("broadcast", simple(Op::Broadcast(BroadcastMode::Numpy), &[&[2, 1]])),
-        ("broadcast to a negative size", simple(Op::Broadcast(BroadcastMode::Bidirectional), &[&[-2, 3]])),
-        ("explicit broadcast without axes", simple(Op::Broadcast(BroadcastMode::Explicit), &[&[2, 3]])),
-        ("explicit broadcast in another order", simple(Op::Broadcast(BroadcastMode::Explicit), &[&[3, 2], &[1, 0]])),
+        (
+            "broadcast to a negative size",
+            simple(Op::Broadcast(BroadcastMode::Bidirectional), &[&[-2, 3]]),
+        ),
+        (
+            "explicit broadcast without axes",
+            simple(Op::Broadcast(BroadcastMode::Explicit), &[&[2, 3]]),
+        ),
+        (
+            "explicit broadcast in another order",
+            simple(Op::Broadcast(BroadcastMode::Explicit), &[&[3, 2], &[1, 0]]),
+        ),
         ("broadcast to nothing", simple(Op::Broadcast(BroadcastMode::Numpy), &[&[0, 2, 3]])),
-        ("broadcast beyond all limits", simple(Op::Broadcast(BroadcastMode::Numpy), &[&[1 << 40, 2, 3]])),
+        (
+            "broadcast beyond all limits",
+            simple(Op::Broadcast(BroadcastMode::Numpy), &[&[1 << 40, 2, 3]]),
+        ),
         (
             "concat of other shapes",
             Box::new(|g, x| {
@@ -133,7 +163,10 @@ fn operations_are_refused_by_name() {
             }),
         ),
         ("softmax, no such axis", Box::new(|g, x| g.op(Op::Softmax { axis: -3, log: true }, &[x]))),
-        ("matmul", Box::new(|g, x| g.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, x]))),
+        (
+            "matmul",
+            Box::new(|g, x| g.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, x])),
+        ),
         (
             "matmul of a scalar",
             Box::new(|g, x| {
@@ -212,13 +245,17 @@ fn operations_are_refused_by_name() {
             "the best of too many",
             Box::new(|g, x| {
                 let count = g.ints(&[4]);
-                g.op(Op::TopK { axis: 1, largest: true, last: false, sorted_by_place: false }, &[x, count])
+                g.op(
+                    Op::TopK { axis: 1, largest: true, last: false, sorted_by_place: false },
+                    &[x, count],
+                )
             }),
         ),
         ("too few inputs", Box::new(|g, x| g.op(Op::Slice, &[x]))),
     ];
     for (part, cases) in all.chunks(20).enumerate() {
-        let cases = cases.iter().map(|(name, build)| (*name, of_x(build), Options::default())).collect();
+        let cases =
+            cases.iter().map(|(name, build)| (*name, of_x(build), Options::default())).collect();
         insta::assert_snapshot!(format!("operations_are_refused_by_name_{part}"), said(cases));
     }
 }
@@ -227,7 +264,9 @@ fn operations_are_refused_by_name() {
 fn choices_that_cannot_apply_are_said() {
     let relu = || of_x(|g, x| g.elementwise(Elementwise::Exp, &[x]));
     let twice = Options::default().with_isas(Some(vec![&crate::arch::AVX2, &crate::arch::AVX2]));
-    let shape = |sizes: &[Option<usize>]| Options::default().with_shapes(vec![("x".into(), sizes.to_vec())]);
+    let shape = |sizes: &[Option<usize>]| {
+        Options::default().with_shapes(vec![("x".into(), sizes.to_vec())])
+    };
     let large = Options::default().with_batch(Some(10_000_000));
     let mut batch = Graph::default();
     let x = batch.parameter("x", &[-1, 3]);
@@ -260,7 +299,8 @@ fn what_would_take_for_ever_is_refused() {
         g.op(Op::MatMul { transpose_a: false, transpose_b: true }, &[x, w])
     });
     let none = Options::default;
-    let cases = vec![("large", large, none()), ("many", many, none()), ("unrolled", dense, unrolled)];
+    let cases =
+        vec![("large", large, none()), ("many", many, none()), ("unrolled", dense, unrolled)];
     insta::assert_snapshot!(said(cases));
 }
 
@@ -384,7 +424,8 @@ fn a_range_to_a_bounded_limit_counts_its_elements() {
         let (numbers, _) = numbers(&mut graph);
         let numbers = graph.convert(numbers, ElementType::F32);
         let axes = graph.ints(&[0]);
-        let y = graph.op(Op::Reduce { reduction, keep: false, no_axes: NoAxes::All }, &[numbers, axes]);
+        let y =
+            graph.op(Op::Reduce { reduction, keep: false, no_axes: NoAxes::All }, &[numbers, axes]);
         graph.result("y", y);
         graph
     };
@@ -399,13 +440,17 @@ fn a_range_to_a_bounded_limit_counts_its_elements() {
     for (reduction, results) in cases {
         for (lengths, result) in [[9.0, 2.0], [2.0, 0.0], [-5.0, 1.0]].into_iter().zip(results) {
             let found = computed(&reduced(reduction), &[lengths.to_vec()])[0].1[0];
-            assert!(found == result || found.is_nan() && result.is_nan(), "{reduction:?} of {lengths:?}: {found}");
+            assert!(
+                found == result || found.is_nan() && result.is_nan(),
+                "{reduction:?} of {lengths:?}: {found}"
+            );
         }
     }
     let mut mask = Graph::default();
     let (numbers, lengths) = numbers(&mut mask);
     let greater = Op::Elementwise(Elementwise::LessEqual);
-    let is_step = mask.node("mask", greater, &[numbers, lengths], Graph::value(None, ElementType::Bool));
+    let is_step =
+        mask.node("mask", greater, &[numbers, lengths], Graph::value(None, ElementType::Bool));
     let is_step = mask.convert(is_step, ElementType::F32);
     let table = mask.constant(&[4, 2]);
     let axis = mask.int(0);
@@ -464,7 +509,11 @@ fn a_range_to_a_bounded_limit_is_not_read_as_a_whole() {
         let x = graph.input_of("x", &[3], ElementType::F32);
         graph.elementwise(Elementwise::Add, &[x, numbers])
     });
-    assert!(added.contains("meet a fixed number of others") && added.contains("torch.arange(x.shape[1])"), "{added}");
+    assert!(
+        added.contains("meet a fixed number of others")
+            && added.contains("torch.arange(x.shape[1])"),
+        "{added}"
+    );
     let product = refusal(|graph, numbers| {
         let x = graph.constant(&[3, 2]);
         graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[numbers, x])

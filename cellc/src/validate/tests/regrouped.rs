@@ -13,7 +13,9 @@ enum As {
 
 /// Numbers of few bits, so that their sums are exact.
 fn numbers(shape: &[usize], from: usize) -> Vec<f32> {
-    (from..from + shape.iter().product::<usize>()).map(|i| (i * 37 % 101) as f32 * 0.015625 - 0.75).collect()
+    (from..from + shape.iter().product::<usize>())
+        .map(|i| (i * 37 % 101) as f32 * 0.015625 - 0.75)
+        .collect()
 }
 
 /// A graph, and what a call gives its inputs.
@@ -70,14 +72,16 @@ fn converted(kind: CellKind, given: [As; 3]) -> Given {
     let b = match kind {
         CellKind::Gru(ResetGate::AfterMatMul) => {
             let parts = of.parts(b, 1, 6);
-            let sums = [1, 0].map(|at| of.graph.elementwise(Elementwise::Add, &[parts[at], parts[at + 3]]));
+            let sums = [1, 0]
+                .map(|at| of.graph.elementwise(Elementwise::Add, &[parts[at], parts[at + 3]]));
             of.graph.op(Op::Concat { axis: 1 }, &[sums[0], sums[1], parts[2], parts[5]])
         }
         CellKind::Lstm => {
             let shape = of.graph.ints(&[2, 2, 12]);
             let halves = of.graph.op(Op::Reshape { zero_keeps: false }, &[b, shape]);
             let axes = of.graph.ints(&[1]);
-            let reduce = Op::Reduce { reduction: Reduction::Sum, keep: false, no_axes: NoAxes::All };
+            let reduce =
+                Op::Reduce { reduction: Reduction::Sum, keep: false, no_axes: NoAxes::All };
             let sum = of.graph.op(reduce, &[halves, axes]);
             of.in_order(sum, order)
         }
@@ -92,7 +96,11 @@ fn converted(kind: CellKind, given: [As; 3]) -> Given {
 
 #[test]
 fn weights_in_another_order_are_packed_from_the_inputs() {
-    let kinds = [CellKind::Lstm, CellKind::Gru(ResetGate::BeforeMatMul), CellKind::Gru(ResetGate::AfterMatMul)];
+    let kinds = [
+        CellKind::Lstm,
+        CellKind::Gru(ResetGate::BeforeMatMul),
+        CellKind::Gru(ResetGate::AfterMatMul),
+    ];
     for kind in kinds {
         let folded = converted(kind, [As::Constant; 3]);
         let wanted = computed(&folded.graph, &folded.inputs);
@@ -105,7 +113,10 @@ fn weights_in_another_order_are_packed_from_the_inputs() {
             let valid = accepted(&of.graph, &Options::default());
             let weights = valid.parameters.iter().filter(|parameter| parameter.weight).count();
             assert_eq!(weights, given.iter().filter(|&&given| given == As::Input).count());
-            let views = valid.nodes.iter().filter(|node| matches!(node.op, CoreOp::Pointwise(_) | CoreOp::Reduce(_)));
+            let views = valid
+                .nodes
+                .iter()
+                .filter(|node| matches!(node.op, CoreOp::Pointwise(_) | CoreOp::Reduce(_)));
             assert_eq!(views.count(), 0, "nothing is added at every step");
         }
     }
@@ -115,13 +126,17 @@ fn weights_in_another_order_are_packed_from_the_inputs() {
 fn biases_of_two_inputs_are_added_when_they_are_packed() {
     let of = |given: As| {
         let mut of = Given { graph: Graph::default(), inputs: Vec::new() };
-        let [w, r] = [("W", 2), ("R", 3)].map(|(name, row)| of.tensor(As::Constant, name, &[2, 3, row]));
+        let [w, r] =
+            [("W", 2), ("R", 3)].map(|(name, row)| of.tensor(As::Constant, name, &[2, 3, row]));
         let [b, c] = ["Wb", "Rb"].map(|name| of.tensor(given, name, &[2, 3]));
         let b = of.graph.elementwise(Elementwise::Add, &[b, c]);
         of.sequence(CellKind::Rnn, [w, r, b])
     };
     let (inputs, constants) = (of(As::Input), of(As::Constant));
-    assert_eq!(computed(&inputs.graph, &inputs.inputs), computed(&constants.graph, &constants.inputs));
+    assert_eq!(
+        computed(&inputs.graph, &inputs.inputs),
+        computed(&constants.graph, &constants.inputs)
+    );
     assert_eq!(accepted(&inputs.graph, &Options::default()).cells()[0].b.len(), 2);
 }
 
@@ -150,11 +165,15 @@ fn computed_weights_give_what_folded_ones_give() {
             let mut of = Given { graph: Graph::default(), inputs: Vec::new() };
             let w = of.tensor(given, "W", &[2, 12, 2]);
             let w = change(&mut of, w);
-            let [r, b] = [("R", &[2, 12, 3][..]), ("B", &[2, 12])].map(|(name, shape)| of.tensor(given, name, shape));
+            let [r, b] = [("R", &[2, 12, 3][..]), ("B", &[2, 12])]
+                .map(|(name, shape)| of.tensor(given, name, shape));
             of.sequence(CellKind::Lstm, [w, r, b])
         };
         let (inputs, constants) = (case(As::Input), case(As::Constant));
-        let (found, wanted) = (computed(&inputs.graph, &inputs.inputs), computed(&constants.graph, &constants.inputs));
+        let (found, wanted) = (
+            computed(&inputs.graph, &inputs.inputs),
+            computed(&constants.graph, &constants.inputs),
+        );
         for ((_, found), (_, wanted)) in found.iter().zip(&wanted) {
             let near = found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-12);
             assert!(near, "{name}: {found:?}, not {wanted:?}");
@@ -186,8 +205,8 @@ fn an_input_of_computed_and_of_packed_weights_is_refused() {
         }
         let mut of = of.sequence(kind, [twice, r, b]);
         if shared {
-            let [x, h] =
-                [("x", &[2, 3, 2][..]), ("h", &[2, 2, 3])].map(|(name, shape)| of.tensor(As::Input, name, shape));
+            let [x, h] = [("x", &[2, 3, 2][..]), ("h", &[2, 2, 3])]
+                .map(|(name, shape)| of.tensor(As::Input, name, shape));
             let lengths = of.graph.ints(&[3, 2]);
             let cell = Op::Sequence(Cell::new(kind, 3), Direction::Bidirectional);
             let outputs = of.graph.ops(cell, &[x, h, lengths, w, r, b], 2);
@@ -197,7 +216,11 @@ fn an_input_of_computed_and_of_packed_weights_is_refused() {
     };
     let gru = ResetGate::BeforeMatMul;
     let cases = vec![
-        ("computed for one cell, packed for another", case(CellKind::Gru(gru), true), Options::default()),
+        (
+            "computed for one cell, packed for another",
+            case(CellKind::Gru(gru), true),
+            Options::default(),
+        ),
         ("computed for one cell", case(CellKind::Gru(gru), false), Options::default()),
         ("with attention", case(CellKind::Augru(gru), false), Options::default()),
     ];

@@ -196,7 +196,8 @@ fn variables_that_the_last_state_does_not_reach_keep_nothing() {
 #[test]
 fn each_state_of_a_cell_counts() {
     let mut graph = Graph::default();
-    let (x, h, c) = (graph.parameter("x", &[1, 2]), variable(&mut graph, "h"), graph.constant(&[1, 3]));
+    let (x, h, c) =
+        (graph.parameter("x", &[1, 2]), variable(&mut graph, "h"), graph.constant(&[1, 3]));
     let weights = [graph.constant(&[12, 2]), graph.constant(&[12, 3]), graph.constant(&[12])];
     let inputs = [x, h, c, weights[0], weights[1], weights[2]];
     let out = graph.ops(Op::Cell(Cell::new(CellKind::Lstm, 3)), &inputs, 2);
@@ -207,7 +208,11 @@ fn each_state_of_a_cell_counts() {
 }
 
 /// Steps that are written out: each reads constants of its own, whose bytes may be equal.
-fn written_out(steps: usize, equal: bool, between: fn(&mut Graph, ValueId, ValueId) -> ValueId) -> Graph {
+fn written_out(
+    steps: usize,
+    equal: bool,
+    between: fn(&mut Graph, ValueId, ValueId) -> ValueId,
+) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, 2]);
     let mut h = zero(&mut graph);
@@ -216,7 +221,8 @@ fn written_out(steps: usize, equal: bool, between: fn(&mut Graph, ValueId, Value
             h = between(&mut graph, h, x);
         }
         let value = if equal { 0.5 } else { step as f32 };
-        let weights = [[3, 2], [3, 3]].map(|shape| graph.floats(&shape, &vec![value; shape[0] * shape[1]]));
+        let weights =
+            [[3, 2], [3, 3]].map(|shape| graph.floats(&shape, &vec![value; shape[0] * shape[1]]));
         let b = graph.constant(&[3]);
         h = graph.cell(&format!("step {step}"), rnn(3), &[x, h, weights[0], weights[1], b]);
     }
@@ -244,7 +250,11 @@ fn steps_that_are_written_out_go_on_where_their_weights_are_equal() {
         graph.result("z", y);
         graph
     };
-    assert_eq!(restarts(&with(true), &Options::default()), ["alone"], "equal weights, and no step of the others");
+    assert_eq!(
+        restarts(&with(true), &Options::default()),
+        ["alone"],
+        "equal weights, and no step of the others"
+    );
     assert_eq!(restarts(&with(false), &Options::default()), [""; 0]);
 }
 
@@ -254,7 +264,8 @@ fn long_chains_are_looked_at_once() {
         let mut graph = Graph::default();
         let x = graph.parameter("x", &[1, 2]);
         // each variable takes what the one before was: the last state comes back after many calls
-        let variables: Vec<ValueId> = (0..count).map(|i| variable(&mut graph, &format!("v{i}"))).collect();
+        let variables: Vec<ValueId> =
+            (0..count).map(|i| variable(&mut graph, &format!("v{i}"))).collect();
         let h_out = graph.rnn("cell", x, variables[0]);
         for (i, _) in variables.iter().enumerate() {
             let next = variables.get(i + 1).copied().unwrap_or(h_out);
@@ -268,7 +279,8 @@ fn long_chains_are_looked_at_once() {
         let looks = [500, 1_000].map(|count| {
             let graph = chain(count);
             assert_eq!(restarts(&graph, &Options::default()), [""; 0]);
-            let (valid, _) = validate(&graph.0, &Options::default()).unwrap_or_else(|d| panic!("{d}"));
+            let (valid, _) =
+                validate(&graph.0, &Options::default()).unwrap_or_else(|d| panic!("{d}"));
             Dependence::new(&valid, &valid.all_nodes()).looks
         });
         // twice as many links, twice as many looks
@@ -285,7 +297,8 @@ fn handed_on(start: fn(&mut Graph, ValueId) -> ValueId, keep: bool) -> Graph {
 /// As [`handed_on`], with so many iterations.
 fn handed_on_for(trips: isize, start: fn(&mut Graph, ValueId) -> ValueId, keep: bool) -> Graph {
     let mut body = Graph::default();
-    let [x, h] = ["x", "h"].map(|name| body.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
+    let [x, h] = ["x", "h"]
+        .map(|name| body.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
     let sum = body.elementwise(Elementwise::Add, &[x, h]);
     let next = body.elementwise(TANH, &[sum]);
     body.result("h", next);
@@ -298,7 +311,14 @@ fn handed_on_for(trips: isize, start: fn(&mut Graph, ValueId) -> ValueId, keep: 
         LoopInput { parameter: 1, input: 1, slice: None, back_edge: Some(0) },
     ];
     let outputs = vec![LoopOutput { result: 0, concatenation: None }];
-    let op = Loop { body: body.0, counted: false, inputs, outputs, current_iteration: None, condition: None };
+    let op = Loop {
+        body: body.0,
+        counted: false,
+        inputs,
+        outputs,
+        current_iteration: None,
+        condition: None,
+    };
     let out = graph.op(Op::Loop(Box::new(op)), &[x, h]);
     if keep {
         assign(&mut graph, "v", out);
@@ -331,7 +351,11 @@ fn ways_out_are_ways_out() {
     for (start, is_way) in [(zeros as fn(&mut Graph, ValueId) -> ValueId, true), (learned, false)] {
         let graph = started(GRU, Direction::Forward, -1, start);
         let (_, warnings) = validate(&graph.0, &options).unwrap();
-        assert_eq!(warnings.to_string().contains("leave the number of steps open"), is_way, "{warnings}");
+        assert_eq!(
+            warnings.to_string().contains("leave the number of steps open"),
+            is_way,
+            "{warnings}"
+        );
         assert_eq!(validate(&graph.0, &open).is_ok(), is_way);
     }
 }
@@ -352,7 +376,11 @@ fn nothing_is_said_where_no_state_is_wanted() {
 fn in_parts(gates: usize, steps: usize, start: fn(&mut Graph, ValueId) -> ValueId) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[N as isize, 2]);
-    let (w, r, b) = (graph.constant(&[2, 3 * gates]), graph.constant(&[3, 3 * gates]), graph.constant(&[3 * gates]));
+    let (w, r, b) = (
+        graph.constant(&[2, 3 * gates]),
+        graph.constant(&[3, 3 * gates]),
+        graph.constant(&[3 * gates]),
+    );
     let (mut h, mut c) = (start(&mut graph, x), start(&mut graph, x));
     for _ in 0..steps {
         let split = |graph: &mut Graph, value: ValueId| {
@@ -378,7 +406,8 @@ fn in_parts(gates: usize, steps: usize, start: fn(&mut Graph, ValueId) -> ValueI
             let sums = [0, 1, 2, 3].map(|i| two(Add, wx[i], rh[i]));
             let [i, f, o] = [0, 1, 3].map(|gate| graph.elementwise(SIGMOID, &[sums[gate]]));
             let g = graph.elementwise(TANH, &[sums[2]]);
-            let (old, new) = (graph.elementwise(Multiply, &[f, c]), graph.elementwise(Multiply, &[i, g]));
+            let (old, new) =
+                (graph.elementwise(Multiply, &[f, c]), graph.elementwise(Multiply, &[i, g]));
             c = graph.elementwise(Add, &[old, new]);
             let bounded = graph.elementwise(TANH, &[c]);
             h = graph.elementwise(Multiply, &[o, bounded]);
@@ -394,7 +423,11 @@ fn cells_in_parts_that_start_from_a_constant_are_warned_about() {
     let encoded = |graph: &mut Graph, x: ValueId| product(graph, x, 2, 3, 0.5);
     for gates in [3, 4] {
         assert_eq!(restarts(&in_parts(gates, 1, rows), &Options::default()), ["hidden"], "{gates}");
-        assert_eq!(restarts(&in_parts(gates, 2, rows), &Options::default()), [""; 0], "steps that are written out");
+        assert_eq!(
+            restarts(&in_parts(gates, 2, rows), &Options::default()),
+            [""; 0],
+            "steps that are written out"
+        );
         assert_eq!(restarts(&in_parts(gates, 1, encoded), &Options::default()), [""; 0], "{gates}");
     }
     insta::assert_snapshot!(said(vec![("nn.GRUCell", in_parts(3, 1, rows), Options::default())]));
@@ -407,7 +440,10 @@ fn products_of_constants_are_no_cells_by_themselves() {
         let mut graph = Graph::default();
         let x = graph.parameter("x", &[N as isize, 3]);
         let query = graph.constant(&[N, 3]);
-        let (q, k) = (product(&mut graph, query, 3, 3 * gates, 0.5), product(&mut graph, x, 3, 3 * gates, 0.25));
+        let (q, k) = (
+            product(&mut graph, query, 3, 3 * gates, 0.5),
+            product(&mut graph, x, 3, 3 * gates, 0.25),
+        );
         let sum = graph.elementwise(Elementwise::Add, &[q, k]);
         let (a, b) = (graph.elementwise(TANH, &[sum]), graph.elementwise(SIGMOID, &[sum]));
         let y = graph.elementwise(Elementwise::Multiply, &[a, b]);
@@ -438,7 +474,10 @@ fn states_that_begin_anew_at_calls_of_several_steps_are_said() {
         }
     }
     let open = said(&started(GRU, Direction::Forward, -1, zeros), &whole(7));
-    assert!(open.contains(&format!("leave the number of steps open, --shape 'x=1,?,{H}'")), "{open}");
+    assert!(
+        open.contains(&format!("leave the number of steps open, --shape 'x=1,?,{H}'")),
+        "{open}"
+    );
     assert!(said(&handed_on_for(7, |g, _| zero(g), false), &Options::default()).contains(SAYS));
     // the state is an input, or kept; the layer needs whole sequences; whole sequences are what is
     // wanted
@@ -446,8 +485,12 @@ fn states_that_begin_anew_at_calls_of_several_steps_are_said() {
     assert_eq!(said(&handed_on_for(7, from_input, false), &Options::default()), "");
     assert_eq!(said(&handed_on_for(7, |g, _| variable(g, "v"), true), &Options::default()), "");
     assert_eq!(said(&started(GRU, Direction::Reverse, 7, zeros), &whole(7)), "");
-    assert_eq!(said(&started(GRU, Direction::Forward, -1, zeros), &whole(7).with_state(State::None)), "");
-    let left_open = Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])]);
+    assert_eq!(
+        said(&started(GRU, Direction::Forward, -1, zeros), &whole(7).with_state(State::None)),
+        ""
+    );
+    let left_open =
+        Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])]);
     assert_eq!(said(&started(GRU, Direction::Forward, -1, zeros), &left_open), "");
     // sizes that files of a call have
     let mut of_files = started(GRU, Direction::Forward, 7, zeros);
@@ -477,8 +520,13 @@ fn steps_that_are_written_out_begin_anew() {
         if fed {
             graph.result("y", h);
         }
-        let (_, warnings) = validate(&graph.0, &Options::default()).unwrap_or_else(|d| panic!("{d}"));
-        assert_eq!(warnings.to_string().contains("begins anew at each call of 5 steps"), is_said, "{warnings}");
+        let (_, warnings) =
+            validate(&graph.0, &Options::default()).unwrap_or_else(|d| panic!("{d}"));
+        assert_eq!(
+            warnings.to_string().contains("begins anew at each call of 5 steps"),
+            is_said,
+            "{warnings}"
+        );
     }
 }
 
@@ -495,27 +543,44 @@ fn the_number_of_steps_is_opened_where_it_was_fixed() {
         graph.0.producer = producer.map(str::to_owned);
         graph
     };
-    let said = |graph: &Graph, options: &Options| validate(&graph.0, options).unwrap().1.to_string();
+    let said =
+        |graph: &Graph, options: &Options| validate(&graph.0, options).unwrap().1.to_string();
     for steps in [1, 7] {
         let mut named = graph("net.onnx", Some("pytorch"), steps);
-        let name = |name: &str| crate::model::AxisName { input: "x".to_owned(), axis: 1, name: name.to_owned() };
+        let name = |name: &str| crate::model::AxisName {
+            input: "x".to_owned(),
+            axis: 1,
+            name: name.to_owned(),
+        };
         named.0.axis_names = vec![name("frames")];
         let given = Options::default().with_dims(vec![("frames".to_owned(), Some(steps as usize))]);
         let text = said(&named, &given);
         assert!(text.contains("leave the number of steps open, --dim 'frames=?'"), "{text}");
         assert!(!text.contains("export("), "{text}");
         let pytorch = said(&graph("net.onnx", Some("pytorch"), steps), &Options::default());
-        assert!(pytorch.contains("dynamic_shapes={\"x\": {1: torch.export.Dim(\"steps\")}})"), "{pytorch}");
-        assert!(pytorch.contains("\n# in a new process: PyTorch 2.15 ignores dynamic_shapes"), "{pytorch}");
+        assert!(
+            pytorch.contains("dynamic_shapes={\"x\": {1: torch.export.Dim(\"steps\")}})"),
+            "{pytorch}"
+        );
+        assert!(
+            pytorch.contains("\n# in a new process: PyTorch 2.15 ignores dynamic_shapes"),
+            "{pytorch}"
+        );
         // a Keras user has no module for PyTorch's export
         if steps > 1 {
             let keras = said(&graph("net.onnx", Some("keras"), steps), &Options::default());
-            assert!(keras.contains("model.export with format=\"openvino\"") && !keras.contains("torch"), "{keras}");
+            assert!(
+                keras.contains("model.export with format=\"openvino\"") && !keras.contains("torch"),
+                "{keras}"
+            );
         }
         let onnx = said(&graph("my net.onnx", None, steps), &Options::default());
         assert!(onnx.contains("x.type.tensor_type.shape.dim[1].dim_param = \"steps\""), "{onnx}");
         let openvino = said(&graph("net.xml", None, steps), &Options::default());
-        assert!(openvino.contains(&format!("model.reshape({{\"x\": [1, -1, {H}]}})")), "{openvino}");
+        assert!(
+            openvino.contains(&format!("model.reshape({{\"x\": [1, -1, {H}]}})")),
+            "{openvino}"
+        );
     }
 }
 
@@ -533,6 +598,10 @@ fn no_state_beside_open_steps_is_warned_about() {
         // the state is a variable that begins with the constant of the model
         assert_eq!(valid.variables.iter().filter(|variable| variable.initial.is_some()).count(), 1);
         let said = warnings.to_string();
-        assert_eq!(said.contains("--no-state has no effect where the number of steps is open"), is_warned, "{said}");
+        assert_eq!(
+            said.contains("--no-state has no effect where the number of steps is open"),
+            is_warned,
+            "{said}"
+        );
     }
 }

@@ -65,7 +65,13 @@ fn turned(graph: &mut Graph, value: ValueId) -> ValueId {
 }
 
 /// The part of a layer of L, `[N, 1, H]`.
-pub(super) fn part(graph: &mut Graph, how: LayerSplit, state: ValueId, layers: usize, layer: usize) -> ValueId {
+pub(super) fn part(
+    graph: &mut Graph,
+    how: LayerSplit,
+    state: ValueId,
+    layers: usize,
+    layer: usize,
+) -> ValueId {
     let at = layer as i64;
     let zero = graph.int(0);
     match how {
@@ -76,7 +82,11 @@ pub(super) fn part(graph: &mut Graph, how: LayerSplit, state: ValueId, layers: u
         LayerSplit::VariadicSplit => {
             let lengths = graph.ints(&[at, 1, -1][usize::from(layer == 0)..]);
             // what is empty is no tensor: the last layer leaves nothing behind it
-            let lengths = if layer + 1 == layers { graph.ints(&[at, 1][usize::from(layer == 0)..]) } else { lengths };
+            let lengths = if layer + 1 == layers {
+                graph.ints(&[at, 1][usize::from(layer == 0)..])
+            } else {
+                lengths
+            };
             let parts = 1 + usize::from(layer > 0) + usize::from(layer + 1 < layers);
             let all = graph.ops(Op::VariadicSplit, &[state, zero, lengths], parts);
             turned(graph, all[usize::from(layer > 0)])
@@ -144,11 +154,14 @@ fn stacked(kind: CellKind, layers: usize, steps: usize, how: LayerSplit, join: J
     let mut graph = Graph::default();
     let mut x = graph.parameter("x", &[N as isize, steps as isize, H as isize]);
     let names: &[&str] = if kind.has_cell_state() { &["h", "c"] } else { &["h"] };
-    let states: Vec<ValueId> =
-        names.iter().map(|name| graph.parameter(name, &[layers as isize, N as isize, H as isize])).collect();
+    let states: Vec<ValueId> = names
+        .iter()
+        .map(|name| graph.parameter(name, &[layers as isize, N as isize, H as isize]))
+        .collect();
     let mut lasts = vec![Vec::new(); names.len()];
     for layer in 0..layers {
-        let starts: Vec<ValueId> = states.iter().map(|&state| part(&mut graph, how, state, layers, layer)).collect();
+        let starts: Vec<ValueId> =
+            states.iter().map(|&state| part(&mut graph, how, state, layers, layer)).collect();
         let lengths = full(&mut graph, steps as i64);
         let out = sequence(&mut graph, (kind, FORWARD), x, lengths, &starts);
         let one = graph.ints(&[1]);
@@ -167,21 +180,31 @@ pub(super) const GRU: CellKind = CellKind::Gru(ResetGate::AfterMatMul);
 
 #[test]
 fn states_of_stacked_layers_are_found_through_views_that_undo_each_other() {
-    let parts =
-        [LayerSplit::Split, LayerSplit::VariadicSplit, LayerSplit::Gather, LayerSplit::Slice, LayerSplit::StridedSlice];
+    let parts = [
+        LayerSplit::Split,
+        LayerSplit::VariadicSplit,
+        LayerSplit::Gather,
+        LayerSplit::Slice,
+        LayerSplit::StridedSlice,
+    ];
     for how in parts {
         for join in [Join::Turned, Join::EachTurned, Join::Squeezed] {
             for steps in [1, 4] {
                 let valid = accepted(&stacked(GRU, 2, steps, how, join), &Options::default());
                 assert_eq!(pairs(&valid), [(1, 1)], "{how:?} {join:?} {steps}");
-                let valid = accepted(&stacked(CellKind::Lstm, 3, steps, how, join), &Options::default());
+                let valid =
+                    accepted(&stacked(CellKind::Lstm, 3, steps, how, join), &Options::default());
                 assert_eq!(pairs(&valid), [(1, 1), (2, 2)], "{how:?} {join:?} {steps}");
             }
         }
         for join in [Join::Backwards, Join::Interleaved] {
             let graph = stacked(GRU, 2, 4, how, join);
             assert_eq!(pairs(&accepted(&graph, &Options::default())), [], "{how:?} {join:?}");
-            assert_eq!(pairs(&accepted(&graph, &states(&[("h", "hn")]))), [(1, 1)], "what is asked for");
+            assert_eq!(
+                pairs(&accepted(&graph, &states(&[("h", "hn")]))),
+                [(1, 1)],
+                "what is asked for"
+            );
         }
     }
 }
@@ -189,15 +212,17 @@ fn states_of_stacked_layers_are_found_through_views_that_undo_each_other() {
 /// What a pair means, element by element: half of the steps after half of them are all of them.
 #[test]
 fn a_state_that_was_found_goes_on_where_the_call_before_ended() {
-    let values = |n: usize| (0..n).map(|i| f64::from((i * 37 % 64) as u32) / 32.0 - 1.0).collect::<Vec<_>>();
+    let values =
+        |n: usize| (0..n).map(|i| f64::from((i * 37 % 64) as u32) / 32.0 - 1.0).collect::<Vec<_>>();
     for (kind, states) in [(GRU, 1), (CellKind::Lstm, 2)] {
         let (whole, half) = (
             stacked(kind, 2, 4, LayerSplit::Slice, Join::Turned),
             stacked(kind, 2, 2, LayerSplit::Slice, Join::Turned),
         );
         let x = values(N * 4 * H);
-        let steps =
-            |from: usize| -> Vec<f64> { (0..N).flat_map(|row| x[(row * 4 + from) * H..][..2 * H].to_vec()).collect() };
+        let steps = |from: usize| -> Vec<f64> {
+            (0..N).flat_map(|row| x[(row * 4 + from) * H..][..2 * H].to_vec()).collect()
+        };
         let start = vec![values(2 * N * H); states];
         let all = computed(&whole, &[vec![x.clone()], start.clone()].concat());
         let first = computed(&half, &[vec![steps(0)], start].concat());
@@ -216,7 +241,8 @@ fn single(kind: CellKind, direction: Direction, steps: i64, lengths: Option<&[i6
     let d = direction.count() as isize;
     let x = graph.parameter("x", &[N as isize, steps as isize, H as isize]);
     let names: &[&str] = if kind.has_cell_state() { &["h", "c"] } else { &["h"] };
-    let starts: Vec<ValueId> = names.iter().map(|name| graph.parameter(name, &[N as isize, d, H as isize])).collect();
+    let starts: Vec<ValueId> =
+        names.iter().map(|name| graph.parameter(name, &[N as isize, d, H as isize])).collect();
     let lengths = match lengths {
         Some([]) => graph.input_of("lengths", &[N], ElementType::I64),
         Some(lengths) => graph.ints(lengths),
@@ -283,7 +309,11 @@ fn what_looks_like_a_state_and_is_none() {
         ("lengths of the model", single(GRU, FORWARD, 4, Some(&[4, 2])), none()),
         ("lengths at every call", single(CellKind::Lstm, FORWARD, 4, Some(&[])), none()),
         ("layers in another order", stacked(GRU, 2, 4, LayerSplit::Split, Join::Backwards), none()),
-        ("elements in another order", stacked(GRU, 2, 4, LayerSplit::Split, Join::Interleaved), none()),
+        (
+            "elements in another order",
+            stacked(GRU, 2, 4, LayerSplit::Split, Join::Interleaved),
+            none(),
+        ),
         ("read for something else", used_twice("read"), none()),
         ("two outputs", used_twice("two outputs"), none()),
         ("two layers", used_twice("two layers"), none()),
@@ -295,16 +325,34 @@ fn what_looks_like_a_state_and_is_none() {
             stacked(CellKind::Lstm, 2, 4, LayerSplit::Split, Join::Backwards),
             none(),
         ),
-        ("no states wanted", single(GRU, Direction::Reverse, 4, None), none().with_state(State::None)),
+        (
+            "no states wanted",
+            single(GRU, Direction::Reverse, 4, None),
+            none().with_state(State::None),
+        ),
         ("in reverse, asked for", single(GRU, Direction::Reverse, 4, None), states(&[("h", "hn")])),
-        ("both ways, asked for", single(GRU, Direction::Bidirectional, 4, None), states(&[("h", "hn")])),
-        ("lengths, asked for", single(CellKind::Lstm, FORWARD, 4, Some(&[])), states(&[("c", "cn")])),
+        (
+            "both ways, asked for",
+            single(GRU, Direction::Bidirectional, 4, None),
+            states(&[("h", "hn")]),
+        ),
+        (
+            "lengths, asked for",
+            single(CellKind::Lstm, FORWARD, 4, Some(&[])),
+            states(&[("c", "cn")]),
+        ),
     ];
     insta::assert_snapshot!(said(cases));
     // the last step of Y is the last state
     assert_eq!(pairs(&accepted(&used_twice("y"), &none())), [(1, 0)]);
-    for (graph, state) in [(used_twice("read"), ("h", "hn")), (used_twice("two outputs"), ("h", "again"))] {
-        assert_eq!(accepted(&graph, &states(&[state])).states.len(), 1, "it is taken where it is asked for");
+    for (graph, state) in
+        [(used_twice("read"), ("h", "hn")), (used_twice("two outputs"), ("h", "again"))]
+    {
+        assert_eq!(
+            accepted(&graph, &states(&[state])).states.len(),
+            1,
+            "it is taken where it is asked for"
+        );
     }
 }
 
@@ -323,7 +371,8 @@ pub(super) fn started(
     let rows = graph.op(Op::Gather { batch_dims: 0 }, &[shape, rows, zero]);
     let time = graph.op(Op::Gather { batch_dims: 0 }, &[shape, one, zero]);
     let lengths = graph.op(Op::Broadcast(BroadcastMode::Numpy), &[time, rows]);
-    let states: Vec<ValueId> = (0..1 + usize::from(kind.has_cell_state())).map(|_| start(&mut graph, x)).collect();
+    let states: Vec<ValueId> =
+        (0..1 + usize::from(kind.has_cell_state())).map(|_| start(&mut graph, x)).collect();
     let out = sequence(&mut graph, (kind, direction), x, lengths, &states);
     graph.result("y", out[0]);
     graph
@@ -347,7 +396,8 @@ fn two_ways(graph: &mut Graph, x: ValueId) -> ValueId {
 /// A cell in a body that is computed `trips` times; it starts from a constant.
 fn body_of_a_cell(trips: isize, carried: bool) -> Graph {
     let mut body = Graph::default();
-    let [x, h] = ["x", "h"].map(|name| body.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
+    let [x, h] = ["x", "h"]
+        .map(|name| body.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
     let start = if carried { h } else { body.constant(&[1, 3]) };
     let h_out = body.rnn("cell", x, start);
     body.result("h", h_out);
@@ -360,7 +410,14 @@ fn body_of_a_cell(trips: isize, carried: bool) -> Graph {
         LoopInput { parameter: 1, input: 1, slice: None, back_edge: Some(0) },
     ];
     let outputs = vec![LoopOutput { result: 0, concatenation: Some(slice) }];
-    let op = Loop { body: body.0, counted: false, inputs, outputs, current_iteration: None, condition: None };
+    let op = Loop {
+        body: body.0,
+        counted: false,
+        inputs,
+        outputs,
+        current_iteration: None,
+        condition: None,
+    };
     let out = graph.op(Op::Loop(Box::new(op)), &[x, h]);
     graph.result("y", out);
     graph
@@ -408,7 +465,11 @@ fn layers_that_every_call_starts_anew_are_warned_about() {
         ("one step of an open number", started(GRU, FORWARD, -1, zeros), one()),
         ("one step", started(CellKind::Lstm, FORWARD, 1, zeros), one()),
         ("one step in reverse", started(GRU, Direction::Reverse, -1, zeros), one()),
-        ("one step both ways", started(CellKind::Rnn, Direction::Bidirectional, 1, two_ways), one()),
+        (
+            "one step both ways",
+            started(CellKind::Rnn, Direction::Bidirectional, 1, two_ways),
+            one(),
+        ),
         ("a body of one trip", body_of_a_cell(1, true), Options::default()),
         ("a body that forgets at every trip", body_of_a_cell(4, false), Options::default()),
         ("a variable that is never assigned", variable(false), Options::default()),
@@ -426,7 +487,10 @@ fn layers_that_every_call_starts_anew_are_warned_about() {
         (variable(true), Options::default()),
         (written_out(), Options::default()),
         (one_cell(1), Options::default()),
-        (stacked(GRU, 2, 1, LayerSplit::Split, Join::Turned), Options::default().with_state(State::None)),
+        (
+            stacked(GRU, 2, 1, LayerSplit::Split, Join::Turned),
+            Options::default().with_state(State::None),
+        ),
     ] {
         assert_eq!(accepted(&graph, &options).restarts, []);
     }
@@ -438,7 +502,8 @@ fn steps_stay_open_only_where_states_go_on_from_step_to_step() {
     let graph = |how: &str| {
         let mut graph = Graph::default();
         let x = graph.parameter("x", &[1, -1, H as isize]);
-        let (a, b) = (graph.parameter("a", &[1, 1, H as isize]), graph.parameter("b", &[1, 1, H as isize]));
+        let (a, b) =
+            (graph.parameter("a", &[1, 1, H as isize]), graph.parameter("b", &[1, 1, H as isize]));
         let shape = graph.op(Op::ShapeOf, &[x]);
         let (one, zero) = (graph.ints(&[1]), graph.int(0));
         let time = graph.op(Op::Gather { batch_dims: 0 }, &[shape, one, zero]);
@@ -466,8 +531,10 @@ fn steps_stay_open_only_where_states_go_on_from_step_to_step() {
 fn the_last_step_of_y_is_the_last_state() {
     let graph = |how: LayerSplit, step: i64, all_steps: bool| {
         let mut graph = Graph::default();
-        let (x, h) =
-            (graph.parameter("x", &[N as isize, 3, H as isize]), graph.parameter("h", &[N as isize, 1, H as isize]));
+        let (x, h) = (
+            graph.parameter("x", &[N as isize, 3, H as isize]),
+            graph.parameter("h", &[N as isize, 1, H as isize]),
+        );
         let lengths = full(&mut graph, 3);
         let y = sequence(&mut graph, (GRU, FORWARD), x, lengths, &[h])[0];
         let axis = graph.int(2);
@@ -506,9 +573,13 @@ fn the_last_step_of_y_is_the_last_state() {
         graph.result("hn", last);
         graph
     };
-    for how in
-        [LayerSplit::Split, LayerSplit::VariadicSplit, LayerSplit::Gather, LayerSplit::Slice, LayerSplit::StridedSlice]
-    {
+    for how in [
+        LayerSplit::Split,
+        LayerSplit::VariadicSplit,
+        LayerSplit::Gather,
+        LayerSplit::Slice,
+        LayerSplit::StridedSlice,
+    ] {
         for all_steps in [false, true] {
             let valid = accepted(&graph(how, 2, all_steps), &Options::default());
             assert_eq!(pairs(&valid), [(1, usize::from(all_steps))], "{how:?}");
@@ -548,15 +619,22 @@ fn an_open_number_of_steps_that_the_model_does_not_take() {
         graph.result("y", out[0]);
         graph
     };
-    let open = || Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])]);
-    let names = ["constant lengths", "many lengths", "a size", "lengths as an input", "wrong all the same"];
+    let open =
+        || Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])]);
+    let names =
+        ["constant lengths", "many lengths", "a size", "lengths as an input", "wrong all the same"];
     for name in &names {
         let asked = validate(&graph(name).0, &open()).unwrap_err().to_string();
-        assert!(!asked.contains(&format!("--shape 'x=1,?,{H}'")), "{name}: what was just done: {asked}");
+        assert!(
+            !asked.contains(&format!("--shape 'x=1,?,{H}'")),
+            "{name}: what was just done: {asked}"
+        );
         let first = validate(&graph(name).0, &Options::default()).unwrap_err().to_string();
         assert_eq!(first, asked, "{name}: nothing sends to where there is no way");
     }
-    insta::assert_snapshot!(said(names.into_iter().map(|name| (name, graph(name), open())).collect()));
+    insta::assert_snapshot!(said(
+        names.into_iter().map(|name| (name, graph(name), open())).collect()
+    ));
     for (name, steps) in [("constant lengths", 3), ("a size", 3), ("many lengths", 300)] {
         accepted(&graph(name), &shapes(&[("x", &[1, steps, H])]));
     }
@@ -586,7 +664,8 @@ fn passed(how: &str) -> Graph {
             let (axis, lengths) = (graph.int(1), graph.ints(&[2, 3]));
             let cut = graph.ops(Op::VariadicSplit, &[wide, axis, lengths], 2);
             let weights = graph.constant(&[5, 1]);
-            let y = graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[wide, weights]);
+            let y =
+                graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[wide, weights]);
             let y = graph.elementwise(Elementwise::Add, &[y, done]);
             graph.result("y", y);
             graph.result("hn", cut[1]);
@@ -606,12 +685,16 @@ fn passed(how: &str) -> Graph {
 /// takes it is printed.
 #[test]
 fn states_that_other_operations_pass_are_offered() {
-    let cases = ["cleared", "added", "a cache", "no state"].map(|how| (how, passed(how), Options::default()));
+    let cases = ["cleared", "added", "a cache", "no state"]
+        .map(|how| (how, passed(how), Options::default()));
     let text = said(cases.into());
     assert_eq!(text.matches("--state h=hn").count(), 3, "{text}");
     insta::assert_snapshot!(text);
     for how in ["cleared", "added", "a cache"] {
-        assert_eq!(pairs(&accepted(&passed(how), &states(&[("h", "hn")]))), [(1, usize::from(how == "a cache"))]);
+        assert_eq!(
+            pairs(&accepted(&passed(how), &states(&[("h", "hn")]))),
+            [(1, usize::from(how == "a cache"))]
+        );
     }
 }
 
@@ -628,7 +711,8 @@ fn names_that_openvino_makes_up_are_not_printed() {
     let (text, graph) = (said(vec![("", made_up(), Options::default())]), made_up());
     assert!(text.contains("add --state h=out0") && !text.contains("Result_"), "{text}");
     assert_eq!(pairs(&accepted(&graph, &states(&[("h", "out0")]))), [(1, 0)]);
-    let refused = validate(&graph.0, &states(&[("h", "hn")])).expect_err("no such output").to_string();
+    let refused =
+        validate(&graph.0, &states(&[("h", "hn")])).expect_err("no such output").to_string();
     assert!(refused.contains("the outputs of the model: \"out0\""), "{refused}");
     // inputs as well
     let mut graph = Graph::default();
@@ -716,9 +800,15 @@ fn states_without_a_recurrent_operator_are_offered() {
         assert!(text.contains(&format!("--state {}={}", pair.0, pair.1)), "{how}: {text}");
         let asked = Options::default().with_state(State::Pairs(vec![pair]));
         assert_eq!(accepted(&kept(how, names), &asked).states.len(), 1, "{how}");
-        assert_eq!(accepted(&kept(how, names), &Options::default()).states, [], "{how}: nothing is guessed");
+        assert_eq!(
+            accepted(&kept(how, names), &Options::default()).states,
+            [],
+            "{how}: nothing is guessed"
+        );
     }
-    insta::assert_snapshot!(said(cases.map(|(how, names)| (how, kept(how, names), Options::default())).into()));
+    insta::assert_snapshot!(said(
+        cases.map(|(how, names)| (how, kept(how, names), Options::default())).into()
+    ));
 }
 
 /// A window of what came before, and a mask that slides along with it; `cut`: true if both are cut
@@ -734,7 +824,8 @@ fn masked_window(cut: bool, has_window: bool) -> Graph {
             let kept = graph.ops(Op::VariadicSplit, &[state, axis, lengths], 2)[1];
             graph.op(concat, &[kept, new])
         } else {
-            let (wide, axis, lengths) = (graph.op(concat, &[state, new]), graph.int(1), graph.ints(&[1, 3]));
+            let (wide, axis, lengths) =
+                (graph.op(concat, &[state, new]), graph.int(1), graph.ints(&[1, 3]));
             graph.ops(Op::VariadicSplit, &[wide, axis, lengths], 2)[1]
         };
         graph.result(after, out);
@@ -762,10 +853,16 @@ fn a_mask_that_slides_with_a_window_is_offered() {
 /// The input and the output of a network of one shape are no state.
 #[test]
 fn ordinary_networks_have_no_states() {
-    for names in
-        [["x", "a", "b"], ["c", "x", "y"], ["mask", "hidden_states", "last_hidden_state"], ["c", "obs", "action"]]
-    {
-        assert!(!said(vec![("", kept("average", names), Options::default())]).contains("--state"), "{names:?}");
+    for names in [
+        ["x", "a", "b"],
+        ["c", "x", "y"],
+        ["mask", "hidden_states", "last_hidden_state"],
+        ["c", "obs", "action"],
+    ] {
+        assert!(
+            !said(vec![("", kept("average", names), Options::default())]).contains("--state"),
+            "{names:?}"
+        );
     }
     for names in [["c", "x", "y"], ["cond", "input", "output"]] {
         let graph = kept("one output", names);
@@ -826,7 +923,10 @@ fn a_state_of_integers_is_named() {
         validate(&graph.0, &Options::default()).expect("a counter").1.to_string()
     };
     let text = said("new_count_state");
-    assert!(text.contains("the input \"count_state\" and the output \"new_count_state\""), "{text}");
+    assert!(
+        text.contains("the input \"count_state\" and the output \"new_count_state\""),
+        "{text}"
+    );
     assert!(text.contains("they are of type i64") && !text.contains("--state"), "{text}");
     assert!(!said("index").contains("state:"));
 }
@@ -843,7 +943,10 @@ fn one_input_for_h_and_c_is_no_state_when_asked_for() {
     for new in ["hn", "cn"] {
         let text = said(vec![("", Graph(graph.0.clone()), states(&[("c", new)]))]);
         assert!(text.contains(&format!("the state \"c\"=\"{new}\": h and c of ")), "{text}");
-        assert!(text.contains("export the model with a tensor of its own for h and for c"), "{text}");
+        assert!(
+            text.contains("export the model with a tensor of its own for h and for c"),
+            "{text}"
+        );
     }
 }
 

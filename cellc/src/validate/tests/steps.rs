@@ -22,7 +22,8 @@ fn turned(kind: CellKind, layers: usize, width: usize, how: LayerSplit) -> Graph
     let lengths = graph.op(Op::Reshape { zero_keeps: false }, &[time, one]);
     let mut lasts = vec![Vec::new(); names.len()];
     for layer in 0..layers {
-        let starts: Vec<ValueId> = states.iter().map(|&state| part(&mut graph, how, state, layers, layer)).collect();
+        let starts: Vec<ValueId> =
+            states.iter().map(|&state| part(&mut graph, how, state, layers, layer)).collect();
         let rows = graph.op(Op::Transpose, &[x, order]);
         let inputs = if layer == 0 { width } else { H };
         let out = layer_of(&mut graph, kind, (rows, inputs), lengths, &starts);
@@ -99,7 +100,8 @@ fn layers_that_one_step_changes_are_named() {
         let single = graph.elementwise(Elementwise::Equal, &[time, one]);
         let y = match how {
             "an If" => {
-                let choice = If { then: branch(Elementwise::Negative), otherwise: branch(Elementwise::Exp) };
+                let choice =
+                    If { then: branch(Elementwise::Negative), otherwise: branch(Elementwise::Exp) };
                 graph.op(Op::If(Box::new(choice)), &[single, x])
             }
             "weights" => {
@@ -150,11 +152,18 @@ fn an_input_of_which_one_step_is_read_is_warned_of() {
     };
     const ONLY: &str = "only the first of the steps of the input \"x\" is read";
     let open = traced(&[-1, -1, 4], &[0], true);
-    for given in [None, Some(&[Some(1), Some(10), Some(4)][..]), Some(&[Some(1), None, Some(4)][..])] {
+    for given in
+        [None, Some(&[Some(1), Some(10), Some(4)][..]), Some(&[Some(1), None, Some(4)][..])]
+    {
         let said = said(&open, given);
         let steps = if given.is_some_and(|given| given[1].is_some()) { 10 } else { 100 };
-        let signature = format!("input_signature=[keras.layers.InputSpec(shape=(1, {steps}, 4), dtype=\"float32\")])");
-        assert!(said.contains(ONLY) && said.contains("along axis 1") && said.contains(&signature), "{said}");
+        let signature = format!(
+            "input_signature=[keras.layers.InputSpec(shape=(1, {steps}, 4), dtype=\"float32\")])"
+        );
+        assert!(
+            said.contains(ONLY) && said.contains("along axis 1") && said.contains(&signature),
+            "{said}"
+        );
         assert!(said.contains(&format!("model(keras.ops.zeros((1, {steps}, 4)))\n")), "{said}");
         assert_eq!(said.matches(ONLY).count(), 1, "{said}");
     }
@@ -305,7 +314,8 @@ fn elements_in_front_of_the_first_step_pass_through_other_operations() {
         }),
         padded(|graph, x| {
             let joined = graph.op(Op::Concat { axis: 1 }, &[x]);
-            let [start, stop, step, axis] = [&[2], &[i64::MAX], &[1], &[1]].map(|list| graph.ints(list));
+            let [start, stop, step, axis] =
+                [&[2], &[i64::MAX], &[1], &[1]].map(|list| graph.ints(list));
             let cut = graph.op(Op::Slice, &[joined, start, stop, step, axis]);
             let windows = convolved(graph, joined, 3);
             graph.elementwise(Elementwise::Add, &[cut, windows])
@@ -314,7 +324,10 @@ fn elements_in_front_of_the_first_step_pass_through_other_operations() {
     for graph in cases {
         let valid = accepted(&graph, &Options::default());
         assert!(valid.steps.is_some());
-        assert_eq!(valid.variables.iter().map(|variable| &variable.shape[..]).collect::<Vec<_>>(), [[1, 2, H]]);
+        assert_eq!(
+            valid.variables.iter().map(|variable| &variable.shape[..]).collect::<Vec<_>>(),
+            [[1, 2, H]]
+        );
     }
 }
 
@@ -342,9 +355,14 @@ fn pads_in_front_of_what_takes_no_such_elements_are_named() {
             "all steps",
             padded(|graph, x| {
                 let axes = graph.ints(&[1]);
-                graph.op(Op::Reduce { reduction: Reduction::Mean, keep: true, no_axes: NoAxes::All }, &[x, axes])
+                graph.op(
+                    Op::Reduce { reduction: Reduction::Mean, keep: true, no_axes: NoAxes::All },
+                    &[x, axes],
+                )
             }),
         ),
     ];
-    insta::assert_snapshot!(said(cases.map(|(name, graph)| (name, graph, Options::default())).into()));
+    insta::assert_snapshot!(said(
+        cases.map(|(name, graph)| (name, graph, Options::default())).into()
+    ));
 }

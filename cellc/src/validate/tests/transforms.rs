@@ -5,7 +5,12 @@ use super::*;
 use crate::model::{Dft, GatherNd, SpectralWindow};
 
 /// The one output for each set of inputs: data of counted numbers, and indices.
-fn at_places(op: &Op, shape: &[usize], of_indices: &[usize], indices: &[f64]) -> (Vec<usize>, Vec<f64>) {
+fn at_places(
+    op: &Op,
+    shape: &[usize],
+    of_indices: &[usize],
+    indices: &[f64],
+) -> (Vec<usize>, Vec<f64>) {
     let mut graph = Graph::default();
     let x = graph.input_of("x", shape, ElementType::F32);
     let i = graph.input_of("i", of_indices, ElementType::I64);
@@ -23,9 +28,19 @@ fn parts_are_taken_at_places_that_are_known_or_computed() {
     );
     for (gather, of_indices, indices, wanted) in [
         (of(0), &[2usize, 2, 2][..], &[0i64, 1, 1, -1, -1, 1, 0, 0][..], wide),
-        (of(0), &[2, 1], &[-1, 0], (&[2, 3, 4], &[&counting(&[24])[12..], &counting(&[24])[..12]].concat())),
+        (
+            of(0),
+            &[2, 1],
+            &[-1, 0],
+            (&[2, 3, 4], &[&counting(&[24])[12..], &counting(&[24])[..12]].concat()),
+        ),
         (of(1), &[2, 2], &[2, 1, 0, -1], (&[2], &[9.0, 15.0])),
-        (of(1), &[2, 1, 1], &[-1, 1], (&[2, 1, 4], &[8.0, 9.0, 10.0, 11.0, 16.0, 17.0, 18.0, 19.0])),
+        (
+            of(1),
+            &[2, 1, 1],
+            &[-1, 1],
+            (&[2, 1, 4], &[8.0, 9.0, 10.0, 11.0, 16.0, 17.0, 18.0, 19.0]),
+        ),
         (of(2), &[2, 3, 1], &[0, 1, 2, 3, -1, -2], (&[2, 3], &[0.0, 5.0, 10.0, 15.0, 19.0, 22.0])),
         (
             GatherNd { batch_dims: 2, flattens_batch: true },
@@ -73,7 +88,8 @@ fn transform(x: &[[f64; 2]], length: usize, inverse: bool) -> Vec<[f64; 2]> {
     (0..length)
         .map(|k| {
             let terms = x.iter().take(length).enumerate().map(|(j, [re, im])| {
-                let (sine, cosine) = (sign * std::f64::consts::TAU * (j * k) as f64 / length as f64).sin_cos();
+                let (sine, cosine) =
+                    (sign * std::f64::consts::TAU * (j * k) as f64 / length as f64).sin_cos();
                 [re * cosine - im * sine, re * sine + im * cosine]
             });
             let sum = terms.fold([0.0, 0.0], |a, b| [a[0] + b[0], a[1] + b[1]]);
@@ -140,7 +156,8 @@ fn frames_have_spectra_with_a_window_that_is_known_or_computed() {
     let window = [0.5, 1.0, 0.25, -1.0];
     let wanted: Vec<f64> = (0..3)
         .flat_map(|frame| {
-            let part: Vec<[f64; 2]> = (0..4).map(|j| [data[frame * 3 + j] * window[j], 0.0]).collect();
+            let part: Vec<[f64; 2]> =
+                (0..4).map(|j| [data[frame * 3 + j] * window[j], 0.0]).collect();
             transform(&part, 4, false)[..3].concat()
         })
         .collect();
@@ -153,8 +170,8 @@ fn frames_have_spectra_with_a_window_that_is_known_or_computed() {
     assert_eq!(got.0, [1, 3, 3, 2]);
     near(&got.1, &wanted);
     let mut graph = Graph::default();
-    let [x, w] =
-        [("x", &[1, 11, 1][..]), ("w", &[4])].map(|(name, shape)| graph.input_of(name, shape, ElementType::F32));
+    let [x, w] = [("x", &[1, 11, 1][..]), ("w", &[4])]
+        .map(|(name, shape)| graph.input_of(name, shape, ElementType::F32));
     let (step, length) = (graph.int(3), graph.int(4));
     let y = graph.op(Op::Stft { half: true }, &[x, step, length, w]);
     graph.result("y", y);
@@ -190,7 +207,10 @@ fn attention_with_masks() {
     for kind in 0..4 {
         for scale in [None, Some(0.3f32)] {
             let build = |g: &mut Graph, x| {
-                let (k, v) = (g.floats(&[1, 3, 2], &[key].concat()), g.floats(&[1, 3, 2], &[value].concat()));
+                let (k, v) = (
+                    g.floats(&[1, 3, 2], &[key].concat()),
+                    g.floats(&[1, 3, 2], &[value].concat()),
+                );
                 let mask = match kind {
                     2 => g.bytes(&[queries, keys], ElementType::Bool, &[1, 0, 1, 0, 1, 0]),
                     3 => g.floats(&[queries, keys], &[0.0, -1.0, -2.0, 1.0, 0.0, -1.0]),
@@ -205,12 +225,15 @@ fn attention_with_masks() {
             let wanted: Vec<f64> = (0..queries)
                 .flat_map(|q| {
                     let score = |s: usize| {
-                        let product: f64 = (0..2).map(|e| data[q * 2 + e] * f64::from(key[s * 2 + e])).sum();
+                        let product: f64 =
+                            (0..2).map(|e| data[q * 2 + e] * f64::from(key[s * 2 + e])).sum();
                         (product * by + seen(kind, q, s)).exp()
                     };
                     let sum: f64 = (0..keys).map(score).sum();
                     (0..2)
-                        .map(move |e| (0..keys).map(|s| score(s) / sum * f64::from(value[s * 2 + e])).sum())
+                        .map(move |e| {
+                            (0..keys).map(|s| score(s) / sum * f64::from(value[s * 2 + e])).sum()
+                        })
                         .collect::<Vec<f64>>()
                 })
                 .collect();

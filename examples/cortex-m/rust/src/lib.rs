@@ -79,7 +79,11 @@ fn run() -> fmt::Result {
         Console,
         "a step: {instructions} instructions at most, {milliseconds:.1} ms at 64 MHz if each took a cycle; a frame lasts 10 ms"
     )?;
-    writeln!(Console, "RAM: {} bytes of states and scratch memory, {stack} of stack", size_of::<Rnnoise>())
+    writeln!(
+        Console,
+        "RAM: {} bytes of states and scratch memory, {stack} of stack",
+        size_of::<Rnnoise>()
+    )
 }
 
 /// Called by the board's start.

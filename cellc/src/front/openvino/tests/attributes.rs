@@ -38,10 +38,16 @@ fn attribute_texts_that_are_read() {
             "{text:?}"
         );
     }
-    assert_eq!(accepted(&with_attribute("activations", None)).cells()[0].activations, [Sigmoid, Tanh]);
+    assert_eq!(
+        accepted(&with_attribute("activations", None)).cells()[0].activations,
+        [Sigmoid, Tanh]
+    );
 
-    let three_parts =
-        edit(&edit(GRU, r#"shape="12" "#, r#"shape="9" "#), "<dim>12</dim></port></output>", "</port></output>");
+    let three_parts = edit(
+        &edit(GRU, r#"shape="12" "#, r#"shape="9" "#),
+        "<dim>12</dim></port></output>",
+        "</port></output>",
+    );
     let three_parts = edit(&three_parts, "<dim>12</dim>", "");
     for (text, reset) in [
         ("1", ResetGate::AfterMatMul),
@@ -51,7 +57,11 @@ fn attribute_texts_that_are_read() {
         ("FALSE", ResetGate::BeforeMatMul),
     ] {
         let base = if reset == ResetGate::AfterMatMul { GRU } else { &three_parts };
-        let model = edit(base, r#"linear_before_reset="true""#, &format!(r#"linear_before_reset="{text}""#));
+        let model = edit(
+            base,
+            r#"linear_before_reset="true""#,
+            &format!(r#"linear_before_reset="{text}""#),
+        );
         assert_eq!(accepted(&model).cells()[0].kind, CellKind::Gru(reset), "{text:?}");
     }
     let absent = edit(&three_parts, r#" linear_before_reset="true""#, "");
@@ -68,7 +78,10 @@ fn with_activations(names: &str, alphas: &str, betas: &str) -> String {
 
 #[test]
 fn alpha_and_beta_belong_to_activations_by_position() {
-    use Activation::{Affine, Elu, HardSigmoid, LeakyRelu, ScaledTanh, Sigmoid, Softplus, Softsign, ThresholdedRelu};
+    use Activation::{
+        Affine, Elu, HardSigmoid, LeakyRelu, ScaledTanh, Sigmoid, Softplus, Softsign,
+        ThresholdedRelu,
+    };
     for (names, alphas, betas, expected) in [
         ("hardsigmoid, elu", "", "", [HardSigmoid { alpha: 0.2, beta: 0.5 }, Elu { alpha: 1.0 }]),
         (
@@ -77,7 +90,12 @@ fn alpha_and_beta_belong_to_activations_by_position() {
             "0.75",
             [HardSigmoid { alpha: 0.25, beta: 0.75 }, LeakyRelu { alpha: 0.5 }],
         ),
-        ("leakyrelu,thresholdedrelu", "0.5", "", [LeakyRelu { alpha: 0.5 }, ThresholdedRelu { alpha: 1.0 }]),
+        (
+            "leakyrelu,thresholdedrelu",
+            "0.5",
+            "",
+            [LeakyRelu { alpha: 0.5 }, ThresholdedRelu { alpha: 1.0 }],
+        ),
         ("sigmoid,leakyrelu", "0.5", "", [Sigmoid, LeakyRelu { alpha: 0.01 }]),
         ("sigmoid,leakyrelu", "0,0.5", "", [Sigmoid, LeakyRelu { alpha: 0.5 }]),
         ("softsign,softplus", "", " ", [Softsign, Softplus]),
@@ -88,10 +106,12 @@ fn alpha_and_beta_belong_to_activations_by_position() {
             [Affine { alpha: 2.0, beta: -1.0 }, ScaledTanh { alpha: 3.0, beta: -1e-3 }],
         ),
     ] {
-        let (model, _) = compile(&with_activations(names, alphas, betas)).unwrap_or_else(|e| panic!("{e}"));
+        let (model, _) =
+            compile(&with_activations(names, alphas, betas)).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(model.cells()[0].activations, expected, "{names}; {alphas}; {betas}");
     }
-    let (model, warnings) = compile(&with_activations("sigmoid,leakyrelu", "0,0.5", "")).expect("a valid model");
+    let (model, warnings) =
+        compile(&with_activations("sigmoid,leakyrelu", "0,0.5", "")).expect("a valid model");
     assert!(warnings.contains("activations_alpha has no effect on sigmoid:"), "{warnings}");
     let taken = |attribute: &str| {
         let entry = model.cells()[0].ledger.iter().find(|entry| entry.attribute == attribute);
@@ -118,7 +138,9 @@ fn alpha_and_beta_that_are_refused_or_warned_about() {
     ];
     let texts: Vec<(String, String)> = cases
         .iter()
-        .map(|(names, alphas, betas)| (format!("{names}; {alphas}; {betas}"), with_activations(names, alphas, betas)))
+        .map(|(names, alphas, betas)| {
+            (format!("{names}; {alphas}; {betas}"), with_activations(names, alphas, betas))
+        })
         .collect();
     insta::assert_snapshot!(said(texts.iter().map(|(name, text)| (name.as_str(), text.clone()))));
 }
@@ -157,25 +179,35 @@ fn attribute_texts_that_are_refused_or_warned_about() {
         ("linear_before_rest", "true"),
         ("direction", "reverse"),
     ];
-    let mut texts: Vec<(String, String)> =
-        cases.iter().map(|(name, value)| (format!("{name}={value:?}"), with_attribute(name, Some(value)))).collect();
+    let mut texts: Vec<(String, String)> = cases
+        .iter()
+        .map(|(name, value)| (format!("{name}={value:?}"), with_attribute(name, Some(value))))
+        .collect();
     texts.push(("no hidden_size".to_owned(), with_attribute("hidden_size", None)));
     for (part, texts) in texts.chunks(11).enumerate() {
         let said = said(texts.iter().map(|(name, text)| (name.as_str(), text.clone())));
-        insta::assert_snapshot!(format!("attribute_texts_that_are_refused_or_warned_about_{part}"), said);
+        insta::assert_snapshot!(
+            format!("attribute_texts_that_are_refused_or_warned_about_{part}"),
+            said
+        );
     }
 }
 
 /// The model with another shape for B, the `.bin` long enough for it.
 fn with_bias(shape: &str, size: usize) -> String {
-    let text =
-        edit(GRU, r#"shape="12" offset="180" size="48""#, &format!(r#"shape="{shape}" offset="0" size="{size}""#));
+    let text = edit(
+        GRU,
+        r#"shape="12" offset="180" size="48""#,
+        &format!(r#"shape="{shape}" offset="0" size="{size}""#),
+    );
     text.replace("<dim>12</dim>", "")
 }
 
 #[test]
 fn biases_of_every_layout() {
-    let before = |text: String| edit(&text, r#"linear_before_reset="true""#, r#"linear_before_reset="false""#);
+    let before = |text: String| {
+        edit(&text, r#"linear_before_reset="true""#, r#"linear_before_reset="false""#)
+    };
     let cases = [
         ("6 parts, after", with_bias("18", 72)),
         ("6 parts, before", before(with_bias("18", 72))),

@@ -24,7 +24,10 @@ const BACK_EDGES: &str = r#"<edge from-layer="4" to-layer="1"/>"#;
 
 /// What stands in the layer beside its ports.
 fn inside(port_map: &str, back_edges: &str, body: &Graph) -> String {
-    format!("\n<port_map>{port_map}</port_map><back_edges>{back_edges}</back_edges><body>{}</body>", body.inside())
+    format!(
+        "\n<port_map>{port_map}</port_map><back_edges>{back_edges}</back_edges><body>{}</body>",
+        body.inside()
+    )
 }
 
 fn iterator(inside: &str) -> String {
@@ -72,7 +75,10 @@ fn an_iterator_becomes_a_loop() {
     );
     assert_eq!(
         inner.outputs,
-        [LoopOutput { result: 0, concatenation: None }, LoopOutput { result: 1, concatenation: Some(slice) }]
+        [
+            LoopOutput { result: 0, concatenation: None },
+            LoopOutput { result: 1, concatenation: Some(slice) }
+        ]
     );
     assert_eq!((inner.counted, inner.current_iteration, inner.condition), (false, None, None));
     let ops: Vec<&str> = inner.body.nodes.iter().map(|node| node.kind.as_str()).collect();
@@ -100,18 +106,35 @@ fn an_iterator_becomes_a_loop() {
 fn counted(port_map: &str, inputs: usize) -> String {
     let mut body = body();
     let trip = body.parameter("", "i64");
-    let go_on =
-        body.layer(("Const", "opset1"), "element_type=\"boolean\" shape=\"1\" offset=\"7\" size=\"1\"", &[], 1, "");
+    let go_on = body.layer(
+        ("Const", "opset1"),
+        "element_type=\"boolean\" shape=\"1\" offset=\"7\" size=\"1\"",
+        &[],
+        1,
+        "",
+    );
     body.result(go_on, 0);
     assert_eq!((trip, go_on), (6, 7));
     let mut graph = Graph::default();
     let (x, h) = (graph.parameter("1,62,3", "f32"), graph.parameter("1,1,3", "f32"));
     // in the weights, the bytes 7 to 10 are 62, 0, 0, 0
-    let trips = graph.layer(("Const", "opset1"), "element_type=\"i32\" shape=\"\" offset=\"7\" size=\"4\"", &[], 1, "");
-    let first =
-        graph.layer(("Const", "opset1"), "element_type=\"boolean\" shape=\"\" offset=\"7\" size=\"1\"", &[], 1, "");
+    let trips = graph.layer(
+        ("Const", "opset1"),
+        "element_type=\"i32\" shape=\"\" offset=\"7\" size=\"4\"",
+        &[],
+        1,
+        "",
+    );
+    let first = graph.layer(
+        ("Const", "opset1"),
+        "element_type=\"boolean\" shape=\"\" offset=\"7\" size=\"1\"",
+        &[],
+        1,
+        "",
+    );
     let inputs = &[(trips, 0), (first, 0), (x, 0), (h, 0)][..inputs];
-    let layer = graph.layer(("Loop", "opset5"), "", inputs, 2, &inside(port_map, BACK_EDGES, &body));
+    let layer =
+        graph.layer(("Loop", "opset5"), "", inputs, 2, &inside(port_map, BACK_EDGES, &body));
     graph.result(layer, inputs.len() + 1);
     graph.text()
 }
@@ -129,7 +152,8 @@ fn a_loop_says_how_often_and_whether() {
     let inner = the_loop(&counted(COUNTED, 4));
     assert!(inner.counted);
     assert_eq!((inner.current_iteration, inner.condition), (Some(2), Some(2)));
-    let inputs: Vec<(usize, usize)> = inner.inputs.iter().map(|input| (input.parameter, input.input)).collect();
+    let inputs: Vec<(usize, usize)> =
+        inner.inputs.iter().map(|input| (input.parameter, input.input)).collect();
     assert_eq!(inputs, [(0, 2), (1, 3)]);
     assert_eq!(inner.inputs[1].back_edge, Some(0));
     let node = &inner.body.nodes[inner.body.parameters[2]];
@@ -147,10 +171,12 @@ fn outputs_have_the_types_of_the_body_and_the_shapes_of_the_ports() {
                <output external_port_id=\"1\" internal_layer_id=\"2\"/>";
     let mut graph = Graph::default();
     let x = graph.parameter("4,3", "f32");
-    let layer = graph.layer(("TensorIterator", "opset1"), "", &[(x, 0)], 1, &inside(map, "", &inner));
+    let layer =
+        graph.layer(("TensorIterator", "opset1"), "", &[(x, 0)], 1, &inside(map, "", &inner));
     graph.result(layer, 1);
     let text = edit(&graph.text(), "<output><port id=\"1\"/></output>\n<port_map>", {
-        "<output><port id=\"1\" names=\"s\" precision=\"I32\"><dim>2</dim></port></output>\n<port_map>"
+        "<output><port id=\"1\" names=\"s\" \
+         precision=\"I32\"><dim>2</dim></port></output>\n<port_map>"
     });
     let (model, said) = lowered(&text);
     assert_eq!(said, Diagnostics::default(), "{said}");
@@ -194,8 +220,10 @@ fn bodies_stand_inside_each_other_up_to_a_limit() {
     assert!(refusal.contains("more than 8 bodies inside each other"), "{refusal}");
     // far more than the limit takes no more stack
     let body = "<layers><layer id=\"0\" type=\"Result\"><input><port id=\"0\"/></input></layer>\
-                <layer id=\"1\" type=\"TensorIterator\" version=\"opset1\"><output><port id=\"0\"/></output><port_map/><body>";
-    let edge = "<edges><edge from-layer=\"1\" from-port=\"0\" to-layer=\"0\" to-port=\"0\"/></edges>";
+                <layer id=\"1\" type=\"TensorIterator\" version=\"opset1\"><output><port \
+                id=\"0\"/></output><port_map/><body>";
+    let edge =
+        "<edges><edge from-layer=\"1\" from-port=\"0\" to-layer=\"0\" to-port=\"0\"/></edges>";
     let many = 20_000;
     let text = format!(
         "<net version=\"11\">{}{}</net>",
@@ -207,7 +235,8 @@ fn bodies_stand_inside_each_other_up_to_a_limit() {
 
 #[test]
 fn port_maps_that_do_not_fit_the_body() {
-    let map = |from: &str, to: &str| iterator(&inside(&edit(PORT_MAP, from, to), BACK_EDGES, &body()));
+    let map =
+        |from: &str, to: &str| iterator(&inside(&edit(PORT_MAP, from, to), BACK_EDGES, &body()));
     let edges = |back_edges: &str| iterator(&inside(PORT_MAP, back_edges, &body()));
     let whole = inside(PORT_MAP, BACK_EDGES, &body());
     let second_input = "<input external_port_id=\"1\" internal_layer_id=\"1\"/>";
@@ -218,7 +247,10 @@ fn port_maps_that_do_not_fit_the_body() {
         ("an empty body", iterator(&format!("{}<body/>", &whole[..whole.find("<body>").unwrap()]))),
         ("an input that is not there", map("external_port_id=\"1\"", "external_port_id=\"7\"")),
         ("an output that is not there", map("external_port_id=\"2\"", "external_port_id=\"1\"")),
-        ("a Parameter that is not there", map("internal_layer_id=\"1\"", "internal_layer_id=\"2\"")),
+        (
+            "a Parameter that is not there",
+            map("internal_layer_id=\"1\"", "internal_layer_id=\"2\""),
+        ),
         ("a Result that is not there", map("internal_layer_id=\"4\"", "internal_layer_id=\"40\"")),
         ("no id of the body", map(" internal_layer_id=\"4\"", "")),
         ("no port", map(" external_port_id=\"1\"", "")),
@@ -230,12 +262,24 @@ fn port_maps_that_do_not_fit_the_body() {
         ("pieces of no length", PORT_MAP.replacen("part_size=\"1\"", "part_size=\"0\"", 1)),
         ("a stride of 0", PORT_MAP.replacen("stride=\"-1\"", "stride=\"0\"", 1)),
         ("an axis of words", PORT_MAP.replacen("axis=\"1\"", "axis=\"time\"", 1)),
-        ("an attribute of no meaning", map(second_input, &second_input.replace("<input ", "<input step=\"2\" "))),
+        (
+            "an attribute of no meaning",
+            map(second_input, &second_input.replace("<input ", "<input step=\"2\" ")),
+        ),
         (
             "attributes without effect",
-            map(second_input, &second_input.replace("<input ", "<input start=\"0\" internal_port_id=\"0\" ")),
+            map(
+                second_input,
+                &second_input.replace("<input ", "<input start=\"0\" internal_port_id=\"0\" "),
+            ),
         ),
-        ("a purpose", map(second_input, &second_input.replace("<input ", "<input purpose=\"current_iteration\" "))),
+        (
+            "a purpose",
+            map(
+                second_input,
+                &second_input.replace("<input ", "<input purpose=\"current_iteration\" "),
+            ),
+        ),
         (
             "elements of no meaning",
             iterator(&inside(&format!("{PORT_MAP}<x/>"), &format!("{BACK_EDGES}<y/>"), &body())),
@@ -260,11 +304,16 @@ fn port_maps_that_do_not_fit_the_body() {
 #[test]
 fn loops_that_do_not_fit_the_body() {
     let map = |from: &str, to: &str| counted(&edit(COUNTED, from, to), 4);
-    let iteration = "<input external_port_id=\"-1\" internal_layer_id=\"6\" purpose=\"current_iteration\"/>";
+    let iteration =
+        "<input external_port_id=\"-1\" internal_layer_id=\"6\" purpose=\"current_iteration\"/>";
     let cases = [
         (
             "no condition",
-            map("<output external_port_id=\"-1\" internal_layer_id=\"8\" purpose=\"execution_condition\"/>", ""),
+            map(
+                "<output external_port_id=\"-1\" internal_layer_id=\"8\" \
+                 purpose=\"execution_condition\"/>",
+                "",
+            ),
         ),
         ("a Parameter left out", map(iteration, "")),
         (
@@ -276,9 +325,15 @@ fn loops_that_do_not_fit_the_body() {
         ),
         (
             "a number with a port",
-            map("external_port_id=\"-1\" internal_layer_id=\"6\"", "external_port_id=\"3\" internal_layer_id=\"6\""),
+            map(
+                "external_port_id=\"-1\" internal_layer_id=\"6\"",
+                "external_port_id=\"3\" internal_layer_id=\"6\"",
+            ),
         ),
-        ("another purpose", map("purpose=\"execution_condition\"", "purpose=\"current_iteration\"")),
+        (
+            "another purpose",
+            map("purpose=\"execution_condition\"", "purpose=\"current_iteration\""),
+        ),
         ("one input", counted("", 1)),
         (
             "an input left out",
@@ -305,9 +360,15 @@ fn what_is_wrong_inside_a_body_is_said_there() {
         ("a variable", with(("Assign", "opset6"), "variable_id=\"v\"")),
         (
             "a cycle",
-            iterator(&inside(PORT_MAP, BACK_EDGES, &body()).replace(&between(0, 0, 2, 0), &between(3, 1, 2, 0))),
+            iterator(
+                &inside(PORT_MAP, BACK_EDGES, &body())
+                    .replace(&between(0, 0, 2, 0), &between(3, 1, 2, 0)),
+            ),
         ),
-        ("no Result", iterator(&inside(PORT_MAP, BACK_EDGES, &body()).replace("\"Result\"", "\"Nothing\""))),
+        (
+            "no Result",
+            iterator(&inside(PORT_MAP, BACK_EDGES, &body()).replace("\"Result\"", "\"Nothing\"")),
+        ),
         (
             "more than layers and edges",
             iterator(&inside(PORT_MAP, BACK_EDGES, &body()).replace("<body>", "<body><z/>")),
@@ -346,8 +407,13 @@ fn either(inside: &str) -> String {
     let mut graph = Graph::default();
     let (x, y) = (graph.parameter("1,3", "f32"), graph.parameter("1,3", "f32"));
     // in the weights, byte 7 is not 0
-    let which =
-        graph.layer(("Const", "opset1"), "element_type=\"boolean\" shape=\"\" offset=\"7\" size=\"1\"", &[], 1, "");
+    let which = graph.layer(
+        ("Const", "opset1"),
+        "element_type=\"boolean\" shape=\"\" offset=\"7\" size=\"1\"",
+        &[],
+        1,
+        "",
+    );
     let layer = graph.layer(("If", "opset8"), "", &[(which, 0), (x, 0), (y, 0)], 1, inside);
     graph.result(layer, 3);
     graph.text()
@@ -371,7 +437,8 @@ fn branches_take_their_inputs_and_give_their_outputs() {
     for (branch, kind) in [(&then, "Add"), (&otherwise, "Multiply")] {
         assert_eq!((branch.body.parameters.len(), branch.body.results.len()), (1, 1));
         let result = &branch.body.nodes[branch.body.results[0]];
-        let made = branch.body.nodes.iter().find(|node| node.outputs.first() == result.inputs.first());
+        let made =
+            branch.body.nodes.iter().find(|node| node.outputs.first() == result.inputs.first());
         assert!(made.expect("the value is made").kind.starts_with(kind));
     }
 }
@@ -391,7 +458,10 @@ fn branches_that_do_not_fit() {
         ("an output left out", with(&then, &then.replace(output, ""))),
         ("an axis", with(input, &input.replace("<input ", "<input axis=\"0\" "))),
         ("an output with an axis", with(&then, &then.replace("<output ", "<output axis=\"0\" "))),
-        ("a purpose", with(input, &input.replace("<input ", "<input purpose=\"current_iteration\" "))),
+        (
+            "a purpose",
+            with(input, &input.replace("<input ", "<input purpose=\"current_iteration\" ")),
+        ),
         ("an unknown type", with("\"Multiply\"", "\"Bucketize\"")),
     ];
     insta::assert_snapshot!(said_by_the_reader(cases));

@@ -29,7 +29,10 @@ fn files_that_are_not_xml_or_not_whole() {
         ("an attribute without quotes", edit(GRU, "name=\"gru\"", "name=gru")),
         ("an attribute without a value", edit(GRU, "name=\"gru\"", "name")),
         ("a late declaration", format!("\n{GRU}")),
-        ("a strange encoding", edit(GRU, "<?xml version=\"1.0\"?>", "<?xml version=\"1.0\" encoding=\"KOI8-R\"?>")),
+        (
+            "a strange encoding",
+            edit(GRU, "<?xml version=\"1.0\"?>", "<?xml version=\"1.0\" encoding=\"KOI8-R\"?>"),
+        ),
         ("no layers", "<net version=\"11\"/>".to_owned()),
         ("no layer", "<net version=\"11\"><layers/></net>".to_owned()),
         ("layers twice", edit(GRU, "<layers>", "<layers/><layers>")),
@@ -38,11 +41,15 @@ fn files_that_are_not_xml_or_not_whole() {
         ("no version", edit(GRU, " version=\"11\"", "")),
         (
             "more than is known",
-            edit(GRU, "<layers>", "<layers><!-- --><strange/>x").replace("<edges>", "<edges><strange/>"),
+            edit(GRU, "<layers>", "<layers><!-- --><strange/>x")
+                .replace("<edges>", "<edges><strange/>"),
         ),
     ];
     for (part, cases) in cases.chunks(10).enumerate() {
-        insta::assert_snapshot!(format!("files_that_are_not_xml_or_not_whole_{part}"), said(cases.to_vec()));
+        insta::assert_snapshot!(
+            format!("files_that_are_not_xml_or_not_whole_{part}"),
+            said(cases.to_vec())
+        );
     }
 }
 
@@ -77,10 +84,14 @@ fn every_encoding_gives_the_same_model() {
             &format!("<?xml version='1.0'  encoding='{encoding}' standalone='yes'?>"),
         )
     };
-    let utf16 = |text: &str, bytes: fn(u16) -> [u8; 2]| -> Vec<u8> { text.encode_utf16().flat_map(bytes).collect() };
+    let utf16 = |text: &str, bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        text.encode_utf16().flat_map(bytes).collect()
+    };
     let little = |text: &str| utf16(text, u16::to_le_bytes);
     let big = |text: &str| utf16(text, u16::to_be_bytes);
-    let latin1 = |text: &str| -> Vec<u8> { text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect() };
+    let latin1 = |text: &str| -> Vec<u8> {
+        text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect()
+    };
     let marked = format!("\u{feff}{text}");
     let files: [(&str, Vec<u8>); 12] = [
         ("UTF-8", text.clone().into_bytes()),
@@ -88,7 +99,10 @@ fn every_encoding_gives_the_same_model() {
         ("UTF-8, marked", marked.clone().into_bytes()),
         ("UTF-16 little-endian, marked", little(&marked)),
         ("UTF-16 big-endian, marked", big(&marked)),
-        ("UTF-16 little-endian, marked and declared", little(&format!("\u{feff}{}", declared("UTF-16")))),
+        (
+            "UTF-16 little-endian, marked and declared",
+            little(&format!("\u{feff}{}", declared("UTF-16"))),
+        ),
         ("UTF-16 big-endian, not marked", big(&text)),
         ("UTF-16 little-endian, not marked", little(&text)),
         ("ISO-8859-1", latin1(&declared("ISO-8859-1"))),
@@ -97,8 +111,8 @@ fn every_encoding_gives_the_same_model() {
         ("no line ends", text.replace(['\n', '\t'], " ").into_bytes()),
     ];
     for (name, bytes) in files {
-        let (valid, warnings) =
-            compile_bytes(&bytes, weights(), &Options::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let (valid, warnings) = compile_bytes(&bytes, weights(), &Options::default())
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(warnings, "", "{name}");
         assert_eq!(valid.cells()[0].name, cell, "{name}");
         assert_eq!(valid.constants.len(), 3, "{name}");
@@ -146,7 +160,11 @@ fn the_bin_file_matters_only_if_a_constant_does() {
     let parameters = GRU.replace("type=\"Const\"", "type=\"Parameter\"");
     let parameters: String = parameters
         .lines()
-        .map(|l| l.split(" offset=").next().unwrap().to_owned() + if l.contains(" offset=") { "/>" } else { "" } + "\n")
+        .map(|l| {
+            l.split(" offset=").next().unwrap().to_owned()
+                + if l.contains(" offset=") { "/>" } else { "" }
+                + "\n"
+        })
         .collect();
 
     std::fs::write(&xml, &parameters).unwrap();
@@ -154,7 +172,10 @@ fn the_bin_file_matters_only_if_a_constant_does() {
     assert_eq!((model.files.len(), warnings.0.len()), (1, 0));
     assert_eq!(model.files[0].name, "m.xml");
     let valid = validate(&model, &Options::default()).unwrap().0;
-    assert_eq!(valid.parameters.iter().map(|p| p.weight).collect::<Vec<_>>(), [false, false, true, true, true]);
+    assert_eq!(
+        valid.parameters.iter().map(|p| p.weight).collect::<Vec<_>>(),
+        [false, false, true, true, true]
+    );
     // named, but not needed
     let (_, warnings) = read(&xml, Some(&elsewhere)).unwrap();
     assert!(warnings.to_string().contains("were not read"), "{warnings}");
@@ -163,11 +184,17 @@ fn the_bin_file_matters_only_if_a_constant_does() {
     let place = |text: &str| text.replace(&*folder.to_string_lossy(), "FOLDER").replace('\\', "/");
     let missing = place(&read(&xml, None).unwrap_err().to_string());
     assert!(
-        missing.contains("error: a constant, but its file of weights cannot be read: \"FOLDER/m.bin\": "),
+        missing.contains(
+            "error: a constant, but its file of weights cannot be read: \"FOLDER/m.bin\": "
+        ),
         "{missing}"
     );
     assert!(missing.contains(" --> FOLDER/m.xml:13:42"), "{missing}");
-    assert_eq!(missing.matches("error:").count(), 1, "said once, not for every constant: {missing}");
+    assert_eq!(
+        missing.matches("error:").count(),
+        1,
+        "said once, not for every constant: {missing}"
+    );
     std::fs::write(&bin, weights()).unwrap();
     assert_eq!(read(&xml, None).unwrap().0.files.len(), 2);
     std::fs::rename(&bin, &elsewhere).unwrap();

@@ -5,8 +5,11 @@ use super::*;
 #[test]
 fn graphs_that_do_not_hold_together() {
     let edge = |layer: u32, port: u32| between(layer, 0, 5, port);
-    let cell: Vec<&str> =
-        GRU.lines().skip_while(|l| !l.contains("id=\"5\" name")).take_while(|l| !l.contains("id=\"6\"")).collect();
+    let cell: Vec<&str> = GRU
+        .lines()
+        .skip_while(|l| !l.contains("id=\"5\" name"))
+        .take_while(|l| !l.contains("id=\"6\""))
+        .collect();
     let other = cell.join("\n").replace("id=\"5\" name=\"cell\"", "id=\"7\" name=\"other\"");
     let into_other: String = [0, 2, 3, 4].into_iter().map(|p| between(p, 0, 7, p)).collect();
     let cycle = edit(GRU, &edge(1, 1), &between(7, 5, 5, 1));
@@ -20,7 +23,9 @@ fn graphs_that_do_not_hold_together() {
     let turned = edit(&turned, "\t\t\t</input>", &format!("{x_port}</input>"));
     let three = edit(&edit(GRU, &port(3, &[9, 3]), ""), &port(4, &[12]), "");
     let three = edit(&edit(&three, &edge(3, 3), ""), &edge(4, 4), "");
-    let of_set = |set: &str| edit(GRU, "\"GRUCell\" version=\"opset3\"", &format!("\"GRUCell\" version=\"{set}\""));
+    let of_set = |set: &str| {
+        edit(GRU, "\"GRUCell\" version=\"opset3\"", &format!("\"GRUCell\" version=\"{set}\""))
+    };
     let output = GRU.lines().find(|line| line.contains("names=\"h_out\"><dim>")).unwrap();
     let cases = [
         ("a cycle of two", cycle),
@@ -34,12 +39,18 @@ fn graphs_that_do_not_hold_together() {
         ("an edge to no port", edit(GRU, &edge(2, 2), &edge(2, 9))),
         ("no edge", edit(GRU, &edge(2, 2), "")),
         ("two edges into a port", edit(GRU, &edge(2, 2), &format!("{}{}", edge(2, 2), edge(3, 2)))),
-        ("an edge with a word", edit(GRU, &edge(2, 2), "<edge from-layer=\"W\" from-port=\"0\" to-layer=\"5\" />")),
+        (
+            "an edge with a word",
+            edit(GRU, &edge(2, 2), "<edge from-layer=\"W\" from-port=\"0\" to-layer=\"5\" />"),
+        ),
         ("an edge from a Result", edit(GRU, &edge(2, 2), &edge(6, 2))),
         ("no edges at all", no_edges),
         ("a port twice", edit(GRU, "<port id=\"3\"", "<port id=\"2\"")),
         ("a port without id", edit(GRU, "<port id=\"3\"", "<port")),
-        ("a dimension of words", edit(GRU, &port(4, &[12]), &port(4, &[12]).replace("12", "twelve"))),
+        (
+            "a dimension of words",
+            edit(GRU, &port(4, &[12]), &port(4, &[12]).replace("12", "twelve")),
+        ),
         ("no output port", edit(GRU, output, "")),
         ("three inputs", three),
         ("no Result", edit(GRU, "type=\"Result\"", "type=\"Nothing\"")),
@@ -49,7 +60,10 @@ fn graphs_that_do_not_hold_together() {
         ("ports in another order", turned),
     ];
     for (part, cases) in cases.chunks(8).enumerate() {
-        insta::assert_snapshot!(format!("graphs_that_do_not_hold_together_{part}"), said(cases.to_vec()));
+        insta::assert_snapshot!(
+            format!("graphs_that_do_not_hold_together_{part}"),
+            said(cases.to_vec())
+        );
     }
 }
 
@@ -57,7 +71,10 @@ fn graphs_that_do_not_hold_together() {
 fn layers_that_are_not_read_are_named_once_each_and_only_if_needed() {
     let unknown = |id: u32, name: &str, kind: &str| {
         let ports = "<input><port id=\"0\"/></input><output><port id=\"1\"/></output>";
-        format!("<layer id=\"{id}\" name=\"{name}\" type=\"{kind}\" version=\"opset1\">{ports}</layer>\n")
+        format!(
+            "<layer id=\"{id}\" name=\"{name}\" type=\"{kind}\" \
+             version=\"opset1\">{ports}</layer>\n"
+        )
     };
     // reached by nothing: not looked at, however wrong
     let wrong = format!("{}<layer id=\"999\" type=\"Const\"/>", unknown(70, "u", "Bucketize"));
@@ -65,19 +82,27 @@ fn layers_that_are_not_read_are_named_once_each_and_only_if_needed() {
 
     let reached = edit(GRU, &between(0, 0, 5, 0), &between(70, 1, 5, 0));
     let layers = [("u", "Bucketize"), ("v", "Bucketize"), ("\u{202e}\n", "Some&quot;thing")];
-    let layers: String = (70..).zip(layers).map(|(id, (name, kind))| unknown(id, name, kind)).collect();
-    let reached = add(&reached, &layers, &format!("{}{}", between(71, 1, 70, 0), between(72, 1, 71, 0)));
+    let layers: String =
+        (70..).zip(layers).map(|(id, (name, kind))| unknown(id, name, kind)).collect();
+    let reached =
+        add(&reached, &layers, &format!("{}{}", between(71, 1, 70, 0), between(72, 1, 71, 0)));
     let wrong_too = edit(&reached, "shape=\"12\" offset=\"180\"", "shape=\"11\" offset=\"180\"");
     let wrong_too = edit(&wrong_too, "sigmoid, tanh", "sigmoid, swish");
-    let assign = "<layer id=\"8\" name=\"a\" type=\"Assign\" version=\"opset6\"><data variable_id=\"v\"/><input><port id=\"0\"/></input></layer>";
+    let assign = "<layer id=\"8\" name=\"a\" type=\"Assign\" version=\"opset6\"><data \
+        variable_id=\"v\"/><input><port id=\"0\"/></input></layer>";
     let assigned = add(GRU, assign, &between(5, 5, 8, 0));
     let read = "<layer id=\"9\" name=\"r\" type=\"ReadValue\" version=\"opset6\"><data variable_id=\"v\"/>\
                 <input><port id=\"0\"/></input><output><port id=\"1\"/></output></layer>";
-    let read = add(GRU, &format!("{read}{assign}"), &format!("{}{}", between(5, 5, 8, 0), between(2, 0, 9, 0)));
+    let read = add(
+        GRU,
+        &format!("{read}{assign}"),
+        &format!("{}{}", between(5, 5, 8, 0), between(2, 0, 9, 0)),
+    );
     let lengths = "<layer id=\"8\" name=\"lengths\" type=\"Parameter\" version=\"opset1\">\
                    <data shape=\"1\" element_type=\"i64\"/>\
                    <output><port id=\"0\" precision=\"I64\"><dim>1</dim></port></output></layer>\n";
-    let lengths = add(GRU, &format!("{lengths}{}", unknown(70, "u", "GRUSequence")), &between(8, 0, 70, 0));
+    let lengths =
+        add(GRU, &format!("{lengths}{}", unknown(70, "u", "GRUSequence")), &between(8, 0, 70, 0));
     insta::assert_snapshot!(said([
         ("unknown", reached),
         ("other problems too", wrong_too),
@@ -117,11 +142,19 @@ fn ids_order_and_letter_case_mean_nothing() {
     let mut blocks: Vec<&str> = layers.split_inclusive("</layer>").collect();
     blocks.reverse();
     // h comes before x now: that is what the order of Parameters means, and all that it means
-    let turned = format!("{}\n{}\n{}", lines[..=first].join("\n"), blocks.concat(), lines[last..].join("\n"));
+    let turned = format!(
+        "{}\n{}\n{}",
+        lines[..=first].join("\n"),
+        blocks.concat(),
+        lines[last..].join("\n")
+    );
     let valid = accepted(&turned);
     let names: Vec<&str> = valid.parameters.iter().map(|p| p.names[0].as_str()).collect();
     assert_eq!(names, ["h", "x"]);
-    assert_eq!((valid.cells()[0].x, valid.cells()[0].h), (Source::Parameter(1), Source::Parameter(0)));
+    assert_eq!(
+        (valid.cells()[0].x, valid.cells()[0].h),
+        (Source::Parameter(1), Source::Parameter(0))
+    );
     assert_eq!(valid.constants.len(), 3);
 }
 
@@ -130,9 +163,16 @@ fn what_contradicts_without_changing_the_meaning_is_warned_about() {
     let cases = [
         (
             "the cell's output",
-            edit(GRU, "names=\"h_out\"><dim>1</dim><dim>3</dim>", "names=\"h_out\"><dim>4</dim><dim>3</dim>"),
+            edit(
+                GRU,
+                "names=\"h_out\"><dim>1</dim><dim>3</dim>",
+                "names=\"h_out\"><dim>4</dim><dim>3</dim>",
+            ),
         ),
-        ("a rank", edit(GRU, "names=\"h_out\"><dim>1</dim><dim>3</dim>", "names=\"h_out\"><dim>3</dim>")),
+        (
+            "a rank",
+            edit(GRU, "names=\"h_out\"><dim>1</dim><dim>3</dim>", "names=\"h_out\"><dim>3</dim>"),
+        ),
         (
             "an input port of the cell",
             edit(
@@ -143,7 +183,11 @@ fn what_contradicts_without_changing_the_meaning_is_warned_about() {
         ),
         (
             "a parameter's port",
-            edit(GRU, "names=\"x\"><dim>1</dim><dim>2</dim>", "names=\"x\"><dim>1</dim><dim>7</dim>"),
+            edit(
+                GRU,
+                "names=\"x\"><dim>1</dim><dim>2</dim>",
+                "names=\"x\"><dim>1</dim><dim>7</dim>",
+            ),
         ),
         (
             "a precision",
@@ -153,11 +197,18 @@ fn what_contradicts_without_changing_the_meaning_is_warned_about() {
                 "<port id=\"0\" precision=\"FP16\" names=\"x\">",
             ),
         ),
-        ("an attribute of a parameter", edit(GRU, "<data shape=\"1,2\"", "<data layout=\"NC\" shape=\"1,2\"")),
+        (
+            "an attribute of a parameter",
+            edit(GRU, "<data shape=\"1,2\"", "<data layout=\"NC\" shape=\"1,2\""),
+        ),
         ("an attribute of a layer", edit(GRU, "name=\"cell\"", "name=\"cell\" precision=\"FP16\"")),
         (
             "an element of a layer",
-            edit(GRU, " output_names=\"h_out\">", " output_names=\"h_out\"><blobs/><rt_info><attribute/></rt_info>"),
+            edit(
+                GRU,
+                " output_names=\"h_out\">",
+                " output_names=\"h_out\"><blobs/><rt_info><attribute/></rt_info>",
+            ),
         ),
         ("an attribute of net", edit(GRU, "name=\"gru\"", "name=\"gru\" batch=\"4\"")),
     ];

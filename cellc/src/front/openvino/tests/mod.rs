@@ -90,7 +90,8 @@ fn add(text: &str, layers: &str, edges: &str) -> String {
 
 fn between(from_layer: u32, from_port: u32, to_layer: u32, to_port: u32) -> String {
     format!(
-        "<edge from-layer=\"{from_layer}\" from-port=\"{from_port}\" to-layer=\"{to_layer}\" to-port=\"{to_port}\" />"
+        "<edge from-layer=\"{from_layer}\" from-port=\"{from_port}\" to-layer=\"{to_layer}\" \
+         to-port=\"{to_port}\" />"
     )
 }
 
@@ -138,8 +139,9 @@ impl Graph {
         let id = self.count;
         self.count += 1;
         let data = if data.is_empty() { String::new() } else { format!("<data {data}/>") };
-        let ports =
-            |range: std::ops::Range<usize>| -> String { range.map(|port| format!("<port id=\"{port}\"/>")).collect() };
+        let ports = |range: std::ops::Range<usize>| -> String {
+            range.map(|port| format!("<port id=\"{port}\"/>")).collect()
+        };
         let (first, last) = (inputs.len(), inputs.len() + outputs);
         writeln!(
             self.layers,
@@ -203,8 +205,13 @@ fn compile(text: &str) -> Result<(CoreModel, String), String> {
     compile_bytes(text.as_bytes(), weights(), &Options::default())
 }
 
-fn compile_bytes(xml: &[u8], bin: Vec<u8>, options: &Options) -> Result<(CoreModel, String), String> {
-    let (model, mut warnings) = read_bytes("model.xml", xml, Some(("model.bin", bin))).map_err(complete)?;
+fn compile_bytes(
+    xml: &[u8],
+    bin: Vec<u8>,
+    options: &Options,
+) -> Result<(CoreModel, String), String> {
+    let (model, mut warnings) =
+        read_bytes("model.xml", xml, Some(("model.bin", bin))).map_err(complete)?;
     let (valid, more) = validate(&model, options).map_err(complete)?;
     warnings.extend(more);
     Ok((valid, warnings.to_string()))
@@ -214,7 +221,11 @@ fn compile_bytes(xml: &[u8], bin: Vec<u8>, options: &Options) -> Result<(CoreMod
 fn complete(refusal: Diagnostics) -> String {
     let all = refusal.0.iter().take(Diagnostics::MOST).filter(|d| d.severity == Severity::Error);
     for error in all {
-        assert!(error.valid.is_some() && error.help.is_some() && error.origin != Origin::Unknown, "{}", error.render());
+        assert!(
+            error.valid.is_some() && error.help.is_some() && error.origin != Origin::Unknown,
+            "{}",
+            error.render()
+        );
     }
     refusal.to_string()
 }
@@ -246,7 +257,8 @@ fn the_corpus_is_read_without_a_warning() {
     for case in std::fs::read_dir(corpus).unwrap() {
         let case = case.unwrap().path();
         let name = case.file_name().unwrap().to_string_lossy().into_owned();
-        let (model, warnings) = read(&case.join("model.xml"), None).unwrap_or_else(|d| panic!("{name}: {d}"));
+        let (model, warnings) =
+            read(&case.join("model.xml"), None).unwrap_or_else(|d| panic!("{name}: {d}"));
         assert_eq!(warnings, Diagnostics::default(), "{name}");
         if !name.starts_with("gru_cell_") && !name.starts_with("rnn_cell_") {
             continue;
@@ -254,7 +266,8 @@ fn the_corpus_is_read_without_a_warning() {
         cases += 1;
         let batch = (name == "gru_cell_batchdyn").then_some(3);
         let options = Options::default().with_batch(batch);
-        let (valid, warnings) = validate(&model, &options).unwrap_or_else(|d| panic!("{name}: {d}"));
+        let (valid, warnings) =
+            validate(&model, &options).unwrap_or_else(|d| panic!("{name}: {d}"));
         assert_eq!(warnings, Diagnostics::default(), "{name}");
         assert_eq!(valid.cells().len(), 1, "{name}");
         assert_eq!(valid.states.len(), 1, "{name}");
@@ -270,7 +283,10 @@ fn everything_that_a_model_says_is_kept() {
     assert_eq!(valid.name.as_deref(), Some("gru"));
     let names: Vec<&str> = valid.files.iter().map(|f| f.name.as_str()).collect();
     assert_eq!(names, ["model.xml", "model.bin"]);
-    assert_eq!(valid.files[1].sha256, "45a9bb923e54fbee4c78473fa457485dfb2c17c05eb66c2a454e14791a938a48");
+    assert_eq!(
+        valid.files[1].sha256,
+        "45a9bb923e54fbee4c78473fa457485dfb2c17c05eb66c2a454e14791a938a48"
+    );
     assert_eq!(valid.parameters.len(), 2);
     assert_eq!(valid.parameters[0].names, ["x"]);
     assert_eq!(valid.parameters[0].shape, [1, 2]);
@@ -286,7 +302,9 @@ fn everything_that_a_model_says_is_kept() {
         WeightSource::Constant(i) => &valid.constants[i],
         other => panic!("{other:?}"),
     };
-    for (weight, shape, first) in [(cell.w, &[9, 2][..], 0.0), (cell.r, &[9, 3], 4.5), (cell.b[0], &[12], 11.25)] {
+    for (weight, shape, first) in
+        [(cell.w, &[9, 2][..], 0.0), (cell.r, &[9, 3], 4.5), (cell.b[0], &[12], 11.25)]
+    {
         assert_eq!(constant(weight).shape(), shape);
         assert_eq!(constant(weight).get_f32(0), first);
         assert_eq!(constant(weight).get_f32(1), first + 0.25);
@@ -295,13 +313,20 @@ fn everything_that_a_model_says_is_kept() {
     assert_eq!(result.names, ["h_out", "Result_1"]);
     assert_eq!((result.shape.as_slice(), result.source), (&[1, 3][..], Source::Value(0)));
     assert_eq!((valid.states[0].parameter, valid.states[0].result), (1, 0));
-    let ledger: Vec<(&str, Option<&str>, &str)> =
-        cell.ledger.iter().map(|e| (e.attribute.as_str(), e.given.as_deref(), e.taken.as_str())).collect();
+    let ledger: Vec<(&str, Option<&str>, &str)> = cell
+        .ledger
+        .iter()
+        .map(|e| (e.attribute.as_str(), e.given.as_deref(), e.taken.as_str()))
+        .collect();
     assert_eq!(
         ledger,
         [
             ("hidden_size", Some("3"), "3"),
-            ("linear_before_reset", Some("true"), "true: the reset gate is after the matrix product"),
+            (
+                "linear_before_reset",
+                Some("true"),
+                "true: the reset gate is after the matrix product"
+            ),
             ("activations", Some("sigmoid, tanh"), "sigmoid, tanh"),
             ("activations_alpha", Some(""), "none"),
             ("activations_beta", Some(""), "none"),
@@ -320,12 +345,18 @@ fn converted(element: &str, precision: &str, bytes: usize, to: &str) -> String {
     let text = edit(
         GRU,
         "<data element_type=\"f32\" shape=\"9, 2\" offset=\"0\" size=\"72\" />",
-        &format!("<data element_type=\"{element}\" shape=\"9, 2\" offset=\"0\" size=\"{}\" />", 18 * bytes),
+        &format!(
+            "<data element_type=\"{element}\" shape=\"9, 2\" offset=\"0\" size=\"{}\" />",
+            18 * bytes
+        ),
     );
     let text = edit(
         &text,
         "<output><port id=\"0\" precision=\"FP32\"><dim>9</dim><dim>2</dim></port></output>",
-        &format!("<output><port id=\"0\" precision=\"{precision}\"><dim>9</dim><dim>2</dim></port></output>"),
+        &format!(
+            "<output><port id=\"0\" \
+             precision=\"{precision}\"><dim>9</dim><dim>2</dim></port></output>"
+        ),
     );
     let layer = format!(
         "<layer id=\"50\" name=\"c\" type=\"Convert\" version=\"opset1\"><data destination_type=\"{to}\" />\

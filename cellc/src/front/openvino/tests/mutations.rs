@@ -81,7 +81,9 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
             5 => drop(bytes.splice(range, random.choice(&PIECES).bytes())),
             // a number becomes another
             6 | 7 => {
-                let Some(at) = bytes[range.start..].iter().position(u8::is_ascii_digit) else { continue };
+                let Some(at) = bytes[range.start..].iter().position(u8::is_ascii_digit) else {
+                    continue;
+                };
                 let at = range.start + at;
                 let digits = bytes[at..].iter().take_while(|b| b.is_ascii_digit()).count();
                 bytes.splice(at..at + digits, PIECES[16 + random.below(12)].bytes());
@@ -109,14 +111,18 @@ fn check_valid(valid: &CoreModel) {
         }
         let rows = cell.kind.gates() * h;
         let bias = cell.kind.bias_parts() * h;
-        for (weight, wanted) in [(cell.w, vec![rows, i]), (cell.r, vec![rows, h]), (cell.b[0], vec![bias])] {
+        for (weight, wanted) in
+            [(cell.w, vec![rows, i]), (cell.r, vec![rows, h]), (cell.b[0], vec![bias])]
+        {
             match weight {
                 WeightSource::Constant(c) => assert!(valid.constants[c].shape().ends_with(&wanted)),
                 WeightSource::Parameter(p) => {
                     assert!(valid.parameters[p].shape.ends_with(&wanted));
                     assert!(valid.parameters[p].weight);
                 }
-                WeightSource::Zero => assert_eq!((wanted, cell.kind == CellKind::Rnn), (vec![bias], false)),
+                WeightSource::Zero => {
+                    assert_eq!((wanted, cell.kind == CellKind::Rnn), (vec![bias], false))
+                }
             }
         }
         assert_eq!(cell.activations.len(), cell.kind.default_activations().len());
@@ -153,8 +159,10 @@ fn whole_model() -> String {
     let sequence = graph.layer(("GRUSequence", "opset5"), data, &inputs, 2, "");
     graph.layer(("Assign", "opset6"), "variable_id=\"v\"", &[(sequence, 7)], 1, "");
     let head = constant(&mut graph, "1,2", 8);
-    let product = graph.layer(("MatMul", "opset1"), "transpose_a=\"false\"", &[(sequence, 6), head], 1, "");
-    let twice = graph.layer(("Concat", "opset1"), "axis=\"-1\"", &[(product, 2), (product, 2)], 1, "");
+    let product =
+        graph.layer(("MatMul", "opset1"), "transpose_a=\"false\"", &[(sequence, 6), head], 1, "");
+    let twice =
+        graph.layer(("Concat", "opset1"), "axis=\"-1\"", &[(product, 2), (product, 2)], 1, "");
     let softmax = graph.layer(("SoftMax", "opset8"), "axis=\"-1\"", &[(twice, 2)], 1, "");
     graph.result(softmax, 1);
     graph.result(sequence, 7);
@@ -165,7 +173,13 @@ fn whole_model() -> String {
 fn mutated_files_are_refused_or_right() {
     let corpus = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/corpus"));
     let mut files = vec![(GRU.as_bytes().to_vec(), weights())];
-    for case in ["gru_cell_params", "gru_cell_batchdyn", "gru_cell_fp16", "gru_cell_spec_attrs", "rnn_cell_relu_clip"] {
+    for case in [
+        "gru_cell_params",
+        "gru_cell_batchdyn",
+        "gru_cell_fp16",
+        "gru_cell_spec_attrs",
+        "rnn_cell_relu_clip",
+    ] {
         let read = |name: &str| std::fs::read(corpus.join(case).join(name)).unwrap_or_default();
         files.push((read("model.xml"), read("model.bin")));
         assert!(!files.last().unwrap().0.is_empty(), "{case}");
@@ -191,8 +205,10 @@ fn mutated_files_are_refused_or_right() {
         if random.below(8) == 0 {
             bin.truncate(random.below(bin.len().max(1)));
         }
-        let outcome = read_bytes("m.xml", &xml, Some(("m.bin", bin)))
-            .and_then(|(model, warnings)| validate(&model, &options).map(|(valid, more)| (valid, warnings, more)));
+        let outcome =
+            read_bytes("m.xml", &xml, Some(("m.bin", bin))).and_then(|(model, warnings)| {
+                validate(&model, &options).map(|(valid, more)| (valid, warnings, more))
+            });
         match outcome {
             Ok((valid, warnings, more)) => {
                 assert!(!warnings.has_errors() && !more.has_errors());
@@ -203,7 +219,10 @@ fn mutated_files_are_refused_or_right() {
                 assert!(diagnostics.has_errors(), "round {round}");
                 let text = diagnostics.to_string();
                 assert!(text.starts_with("error: "), "round {round}: {text}");
-                assert!(!text.contains(['\0', '\u{202e}', '\u{feff}', '\r']), "round {round}: {text}");
+                assert!(
+                    !text.contains(['\0', '\u{202e}', '\u{feff}', '\r']),
+                    "round {round}: {text}"
+                );
                 wrong += 1;
             }
         }
@@ -214,7 +233,9 @@ fn mutated_files_are_refused_or_right() {
 
 #[test]
 fn the_models_that_are_mutated_are_right() {
-    for text in [whole_model(), bodies::iterator_model(), bodies::loop_model(), bodies::either_model()] {
+    for text in
+        [whole_model(), bodies::iterator_model(), bodies::loop_model(), bodies::either_model()]
+    {
         let (valid, _) = compile(&text).unwrap_or_else(|e| panic!("{e}"));
         check_valid(&valid);
     }

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::model::{
-    Blocks, BroadcastMode, Cell, Convolution, Coupled, Dft, Dim, Direction, Elementwise, GatherNd, Groups,
-    LstmGateOrder, Nearest, NoAxes, Normalization, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize,
-    ResizeBy, Rounding, Sampling, Scaling, WeightLayout, Window,
+    Blocks, BroadcastMode, Cell, Convolution, Coupled, Dft, Dim, Direction, Elementwise, GatherNd,
+    Groups, LstmGateOrder, Nearest, NoAxes, Normalization, OutputSizes, PadMode, Padding, Pool,
+    PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, WeightLayout, Window,
 };
 
 const CONST: (&str, &str) = ("Const", "opset1");
@@ -12,7 +12,8 @@ const CONST: (&str, &str) = ("Const", "opset1");
 /// A layer whose inputs are Parameters of f32 `[2, 3]`, and Results of all that it produces.
 fn alone(kind: (&str, &str), data: &str, inputs: usize, outputs: usize) -> String {
     let mut graph = Graph::default();
-    let inputs: Vec<(usize, usize)> = (0..inputs).map(|_| (graph.parameter("2,3", "f32"), 0)).collect();
+    let inputs: Vec<(usize, usize)> =
+        (0..inputs).map(|_| (graph.parameter("2,3", "f32"), 0)).collect();
     let layer = graph.layer(kind, data, &inputs, outputs, "");
     for port in inputs.len()..inputs.len() + outputs {
         graph.result(layer, port);
@@ -22,13 +23,21 @@ fn alone(kind: (&str, &str), data: &str, inputs: usize, outputs: usize) -> Strin
 
 /// The operation of the layer after the Parameters, and the types of what it produces. Nothing is
 /// warned about.
-fn operation(kind: (&str, &str), data: &str, inputs: usize, outputs: usize) -> (Op, Vec<ElementType>) {
+fn operation(
+    kind: (&str, &str),
+    data: &str,
+    inputs: usize,
+    outputs: usize,
+) -> (Op, Vec<ElementType>) {
     let (model, said) = lowered(&alone(kind, data, inputs, outputs));
     assert_eq!(said, Diagnostics::default(), "{kind:?} {data}: {said}");
     let node = &model.nodes[inputs];
     assert_eq!(node.inputs, (0..inputs).map(ValueId).collect::<Vec<_>>(), "{kind:?}");
     assert_eq!(node.kind, format!("{}, id {inputs}", kind.0));
-    assert_eq!((model.parameters.len(), model.results.len(), node.outputs.len()), (inputs, outputs, outputs));
+    assert_eq!(
+        (model.parameters.len(), model.results.len(), node.outputs.len()),
+        (inputs, outputs, outputs)
+    );
     let elements = node.outputs.iter().map(|value| model.values[value.0].element).collect();
     (node.op.clone(), elements)
 }
@@ -73,11 +82,18 @@ fn cases() -> Vec<Case> {
         (
             "AUGRUCell",
             "ie_internal_opset",
-            "hidden_size=\"3\" linear_before_reset=\"false\" activations=\"Sigmoid,tanh\" clip=\"0\"",
+            "hidden_size=\"3\" linear_before_reset=\"false\" activations=\"Sigmoid,tanh\" \
+             clip=\"0\"",
             (6, 1),
             Op::Cell(cell(augru)),
         ),
-        ("RNNSequence", "opset5", hidden, (6, 2), Op::Sequence(cell(CellKind::Rnn), Direction::Forward)),
+        (
+            "RNNSequence",
+            "opset5",
+            hidden,
+            (6, 2),
+            Op::Sequence(cell(CellKind::Rnn), Direction::Forward),
+        ),
         (
             "GRUSequence",
             "opset5",
@@ -89,7 +105,8 @@ fn cases() -> Vec<Case> {
             "RNNSequence",
             "opset5",
             // as they come from ONNX: for each direction
-            "hidden_size=\"3\" direction=\"bidirectional\" activations=\"elu, Elu\" activations_alpha=\"0.5,0.5\"",
+            "hidden_size=\"3\" direction=\"bidirectional\" activations=\"elu, Elu\" \
+             activations_alpha=\"0.5,0.5\"",
             (6, 2),
             Op::Sequence(
                 Cell { activations: vec![Activation::Elu { alpha: 0.5 }], ..cell(CellKind::Rnn) },
@@ -127,7 +144,13 @@ fn cases() -> Vec<Case> {
             (1, 1),
             Op::Elementwise(E::Clamp { min: f32::NEG_INFINITY, max: 2.5 }),
         ),
-        ("Elu", "opset1", "alpha=\"0.25\"", (1, 1), Op::Elementwise(E::Activation(Activation::Elu { alpha: 0.25 }))),
+        (
+            "Elu",
+            "opset1",
+            "alpha=\"0.25\"",
+            (1, 1),
+            Op::Elementwise(E::Activation(Activation::Elu { alpha: 0.25 })),
+        ),
         ("SoftPlus", "opset4", "", (1, 1), Op::Elementwise(E::Activation(Activation::Softplus))),
         ("SoftSign", "opset9", "", (1, 1), Op::Elementwise(E::Activation(Activation::Softsign))),
         ("SoftMax", "opset1", "axis=\"1\"", (1, 1), Op::Softmax { axis: 1, log: false }),
@@ -149,14 +172,24 @@ fn cases() -> Vec<Case> {
             "opset1",
             "eps=\"0.5\" across_channels=\"true\"",
             (1, 1),
-            Op::Normalize(Normalization::Variance { first: 1, eps: 0.5, inside: true, divides: true }),
+            Op::Normalize(Normalization::Variance {
+                first: 1,
+                eps: 0.5,
+                inside: true,
+                divides: true,
+            }),
         ),
         (
             "MVN",
             "opset6",
             "eps=\"0.5\" normalize_variance=\"false\" eps_mode=\"outside_sqrt\"",
             (2, 1),
-            Op::Normalize(Normalization::Variance { first: 0, eps: 0.5, inside: false, divides: false }),
+            Op::Normalize(Normalization::Variance {
+                first: 0,
+                eps: 0.5,
+                inside: false,
+                divides: false,
+            }),
         ),
         (
             "NormalizeL2",
@@ -165,7 +198,13 @@ fn cases() -> Vec<Case> {
             (2, 1),
             Op::Normalize(Normalization::Length { eps: 0.5, adds: false }),
         ),
-        ("BatchNormInference", "opset5", "epsilon=\"0.5\"", (5, 1), Op::Normalize(Normalization::Batch { eps: 0.5 })),
+        (
+            "BatchNormInference",
+            "opset5",
+            "epsilon=\"0.5\"",
+            (5, 1),
+            Op::Normalize(Normalization::Batch { eps: 0.5 }),
+        ),
         (
             "GroupNormalization",
             "opset12",
@@ -199,13 +238,26 @@ fn cases() -> Vec<Case> {
         ("Gather", "opset1", "", (3, 1), Op::Gather { batch_dims: 0 }),
         ("Gather", "opset7", "batch_dims=\"1\"", (3, 1), Op::Gather { batch_dims: 1 }),
         ("Gather", "opset8", "batch_dims=\"-1\"", (3, 1), Op::Gather { batch_dims: -1 }),
-        ("CumSum", "opset3", "exclusive=\"true\"", (2, 1), Op::RunningSum { exclusive: true, reverse: false }),
+        (
+            "CumSum",
+            "opset3",
+            "exclusive=\"true\"",
+            (2, 1),
+            Op::RunningSum { exclusive: true, reverse: false },
+        ),
         ("OneHot", "opset1", "axis=\"-1\"", (4, 1), Op::OneHot { axis: -1, from_end: false }),
-        ("Einsum", "opset7", "equation=\"ij,jk->ik\"", (2, 1), Op::Einsum { equation: "ij,jk->ik".to_owned() }),
+        (
+            "Einsum",
+            "opset7",
+            "equation=\"ij,jk->ik\"",
+            (2, 1),
+            Op::Einsum { equation: "ij,jk->ik".to_owned() },
+        ),
         (
             "Interpolate",
             "opset11",
-            "mode=\"nearest\" shape_calculation_mode=\"scales\" nearest_mode=\"floor\" pads_begin=\"0\" antialias=\"false\"",
+            "mode=\"nearest\" shape_calculation_mode=\"scales\" nearest_mode=\"floor\" \
+             pads_begin=\"0\" antialias=\"false\"",
             (3, 1),
             Op::Resize(Resize {
                 by: ResizeBy::Factors,
@@ -221,12 +273,48 @@ fn cases() -> Vec<Case> {
             (2, 1),
             Op::GatherNd(GatherNd { batch_dims: 1, flattens_batch: true }),
         ),
-        ("GatherND", "opset8", "", (2, 1), Op::GatherNd(GatherNd { batch_dims: 0, flattens_batch: false })),
-        ("DFT", "opset7", "", (2, 1), Op::Dft(Dft { inverse: false, half: false, parts_of_real: false })),
-        ("IRDFT", "opset9", "", (3, 1), Op::Dft(Dft { inverse: true, half: true, parts_of_real: false })),
-        ("IDFT", "opset7", "", (2, 1), Op::Dft(Dft { inverse: true, half: false, parts_of_real: false })),
-        ("RDFT", "opset9", "", (2, 1), Op::Dft(Dft { inverse: false, half: true, parts_of_real: false })),
-        ("ScaledDotProductAttention", "opset13", "causal=\"true\"", (3, 1), Op::Attention { causal: true }),
+        (
+            "GatherND",
+            "opset8",
+            "",
+            (2, 1),
+            Op::GatherNd(GatherNd { batch_dims: 0, flattens_batch: false }),
+        ),
+        (
+            "DFT",
+            "opset7",
+            "",
+            (2, 1),
+            Op::Dft(Dft { inverse: false, half: false, parts_of_real: false }),
+        ),
+        (
+            "IRDFT",
+            "opset9",
+            "",
+            (3, 1),
+            Op::Dft(Dft { inverse: true, half: true, parts_of_real: false }),
+        ),
+        (
+            "IDFT",
+            "opset7",
+            "",
+            (2, 1),
+            Op::Dft(Dft { inverse: true, half: false, parts_of_real: false }),
+        ),
+        (
+            "RDFT",
+            "opset9",
+            "",
+            (2, 1),
+            Op::Dft(Dft { inverse: false, half: true, parts_of_real: false }),
+        ),
+        (
+            "ScaledDotProductAttention",
+            "opset13",
+            "causal=\"true\"",
+            (3, 1),
+            Op::Attention { causal: true },
+        ),
         ("Identity", "opset16", "", (1, 1), Op::Convert),
         (
             "TopK",
@@ -258,8 +346,20 @@ fn cases() -> Vec<Case> {
             },
         ),
         ("Broadcast", "opset3", "", (2, 1), Op::Broadcast(BroadcastMode::Numpy)),
-        ("Broadcast", "opset3", "mode=\"bidirectional\"", (2, 1), Op::Broadcast(BroadcastMode::Bidirectional)),
-        ("Broadcast", "opset3", "mode=\"explicit\"", (3, 1), Op::Broadcast(BroadcastMode::Explicit)),
+        (
+            "Broadcast",
+            "opset3",
+            "mode=\"bidirectional\"",
+            (2, 1),
+            Op::Broadcast(BroadcastMode::Bidirectional),
+        ),
+        (
+            "Broadcast",
+            "opset3",
+            "mode=\"explicit\"",
+            (3, 1),
+            Op::Broadcast(BroadcastMode::Explicit),
+        ),
         ("Broadcast", "opset1", "mode=\"none\"", (3, 1), Op::Broadcast(BroadcastMode::Explicit)),
         (
             "ReverseSequence",
@@ -270,7 +370,13 @@ fn cases() -> Vec<Case> {
         ),
         ("ScatterUpdate", "opset3", "", (4, 1), Op::ScatterUpdate),
         ("ScatterNDUpdate", "opset3", "", (3, 1), Op::ScatterNd { combine: None }),
-        ("ScatterNDUpdate", "opset15", "reduction=\"sum\"", (3, 1), Op::ScatterNd { combine: Some(Elementwise::Add) }),
+        (
+            "ScatterNDUpdate",
+            "opset15",
+            "reduction=\"sum\"",
+            (3, 1),
+            Op::ScatterNd { combine: Some(Elementwise::Add) },
+        ),
         (
             "ScatterElementsUpdate",
             "opset12",
@@ -296,7 +402,13 @@ fn cases() -> Vec<Case> {
         ("Asinh", "opset4", "", (1, 1), Op::Elementwise(E::Asinh)),
         ("Acosh", "opset4", "", (1, 1), Op::Elementwise(E::Acosh)),
         ("Atanh", "opset4", "", (1, 1), Op::Elementwise(E::Atanh)),
-        ("GRN", "opset1", "bias=\"0.5\"", (1, 1), Op::Normalize(Normalization::Length { eps: 0.5, adds: true })),
+        (
+            "GRN",
+            "opset1",
+            "bias=\"0.5\"",
+            (1, 1),
+            Op::Normalize(Normalization::Length { eps: 0.5, adds: true }),
+        ),
         ("Roll", "opset7", "", (3, 1), Op::Roll),
         ("Eye", "opset9", "output_type=\"f32\"", (3, 1), Op::Eye),
         ("Range", "opset1", "", (3, 1), Op::Range),
@@ -354,7 +466,9 @@ fn cases() -> Vec<Case> {
         ("SquaredDifference", E::SquaredDifference, 2),
         ("Selu", E::Selu, 3),
     ];
-    cases.extend(plain.map(|(name, op, inputs)| (name, "opset1", "", (inputs, 1), Op::Elementwise(op))));
+    cases.extend(
+        plain.map(|(name, op, inputs)| (name, "opset1", "", (inputs, 1), Op::Elementwise(op))),
+    );
     let reductions = [
         ("ReduceSum", "opset1", Reduction::Sum),
         ("ReduceMax", "opset1", Reduction::Max),
@@ -380,13 +494,16 @@ fn cases() -> Vec<Case> {
         ("FloorMod", E::FloorMod),
     ];
     let attribute = "auto_broadcast=\"numpy\"";
-    cases.extend(broadcasting.map(|(name, op)| (name, "opset1", attribute, (2, 1), Op::Elementwise(op))));
+    cases.extend(
+        broadcasting.map(|(name, op)| (name, "opset1", attribute, (2, 1), Op::Elementwise(op))),
+    );
     cases
 }
 
 /// Convolutions, pools and pads.
 fn windows() -> Vec<Case> {
-    let explicit = |begin: &[i64], end: &[i64]| Padding::Explicit { begin: begin.to_vec(), end: end.to_vec() };
+    let explicit =
+        |begin: &[i64], end: &[i64]| Padding::Explicit { begin: begin.to_vec(), end: end.to_vec() };
     let window = |strides: &[usize], dilations: &[usize], padding| Window {
         strides: strides.to_vec(),
         dilations: dilations.to_vec(),
@@ -394,7 +511,13 @@ fn windows() -> Vec<Case> {
     };
     let convolution = |groups, transposed, window, output_padding: &[usize], output_sizes| {
         let output_padding = output_padding.to_vec();
-        Op::Convolution(Box::new(Convolution { window, groups, transposed, output_padding, output_sizes }))
+        Op::Convolution(Box::new(Convolution {
+            window,
+            groups,
+            transposed,
+            output_padding,
+            output_sizes,
+        }))
     };
     let pool = |kind, kernel: &[usize], window, rounding| {
         Op::Pool(Box::new(Pool { kind, kernel: kernel.to_vec(), window, rounding }))
@@ -404,7 +527,8 @@ fn windows() -> Vec<Case> {
     let moves = "strides=\"2,1\" dilations=\"1, 3\" pads_begin=\"0,1\" pads_end=\"-1,2\"";
     let moved = window(&[2, 1], &[1, 3], explicit(&[0, 1], &[-1, 2]));
     let same = "strides=\"2\" dilations=\"1\" auto_pad=\"same_upper\"";
-    let (same_upper, valid) = (window(&[2], &[1], Padding::SameUpper), window(&[2], &[1], Padding::Valid));
+    let (same_upper, valid) =
+        (window(&[2], &[1], Padding::SameUpper), window(&[2], &[1], Padding::Valid));
     vec![
         (
             "Convolution",
@@ -421,7 +545,13 @@ fn windows() -> Vec<Case> {
             convolution(Groups::InWeights, false, same_upper.clone(), &[], follow.clone()),
         ),
         // no pads follow from nothing
-        ("ConvolutionBackpropData", "opset1", same, (2, 1), convolution(Groups::Count(1), true, valid, &[], follow)),
+        (
+            "ConvolutionBackpropData",
+            "opset1",
+            same,
+            (2, 1),
+            convolution(Groups::Count(1), true, valid, &[], follow),
+        ),
         (
             "GroupConvolutionBackpropData",
             "opset1",
@@ -439,9 +569,15 @@ fn windows() -> Vec<Case> {
         (
             "AvgPool",
             "opset14",
-            "kernel=\"3\" strides=\"2\" pads_begin=\"1\" pads_end=\"0\" rounding_type=\"ceil_torch\" exclude-pad=\"true\"",
+            "kernel=\"3\" strides=\"2\" pads_begin=\"1\" pads_end=\"0\" \
+             rounding_type=\"ceil_torch\" exclude-pad=\"true\"",
             (1, 1),
-            pool(average(false), &[3], window(&[2], &[], explicit(&[1], &[0])), Rounding::CeilInside),
+            pool(
+                average(false),
+                &[3],
+                window(&[2], &[], explicit(&[1], &[0])),
+                Rounding::CeilInside,
+            ),
         ),
         (
             "AvgPool",
@@ -466,7 +602,8 @@ fn a_maximum_pool_has_indices() {
     graph.result(pool, 1);
     let (model, said) = lowered(&graph.text());
     assert_eq!(said, Diagnostics::default());
-    let elements: Vec<_> = model.nodes[pool].outputs.iter().map(|value| model.values[value.0].element).collect();
+    let elements: Vec<_> =
+        model.nodes[pool].outputs.iter().map(|value| model.values[value.0].element).collect();
     assert_eq!(elements, [ElementType::F32, ElementType::I32]);
 }
 
@@ -486,7 +623,9 @@ fn typed_cases() -> Vec<(Case, ElementType)> {
     ];
     let mut cases: Vec<(Case, ElementType)> = boolean
         .into_iter()
-        .map(|(name, op, inputs)| ((name, "opset1", "", (inputs, 1), Op::Elementwise(op)), ElementType::Bool))
+        .map(|(name, op, inputs)| {
+            ((name, "opset1", "", (inputs, 1), Op::Elementwise(op)), ElementType::Bool)
+        })
         .collect();
     cases.extend([
         (("ShapeOf", "opset1", "", (1, 1), Op::ShapeOf), ElementType::I64),
@@ -494,7 +633,10 @@ fn typed_cases() -> Vec<(Case, ElementType)> {
         (("ShapeOf", "opset3", "output_type=\"i32\"", (1, 1), Op::ShapeOf), ElementType::I32),
         (("Range", "opset4", "output_type=\"i32\"", (3, 1), Op::Range), ElementType::I32),
         (("Convert", "opset1", "destination_type=\"i32\"", (1, 1), Op::Convert), ElementType::I32),
-        (("Convert", "opset1", "destination_type=\"boolean\"", (1, 1), Op::Convert), ElementType::Bool),
+        (
+            ("Convert", "opset1", "destination_type=\"boolean\"", (1, 1), Op::Convert),
+            ElementType::Bool,
+        ),
         (("Select", "opset1", "", (3, 1), Op::Elementwise(E::Select)), ElementType::F32),
     ]);
     cases
@@ -504,7 +646,8 @@ fn typed_cases() -> Vec<(Case, ElementType)> {
 fn every_type_of_layer_that_is_read() {
     // these stand in every model, bodies have tests of their own, and FakeQuantize and LRN want
     // constants: cases of the corpus have them
-    let mut tried = vec!["Parameter", "Const", "Result", "TensorIterator", "Loop", "If", "FakeQuantize", "LRN"];
+    let mut tried =
+        vec!["Parameter", "Const", "Result", "TensorIterator", "Loop", "If", "FakeQuantize", "LRN"];
     let typed = cases().into_iter().map(|case| (case, ElementType::F32)).chain(typed_cases());
     for ((name, set, data, (inputs, outputs), op), element) in typed {
         if name == "ConvertLike" {
@@ -516,7 +659,10 @@ fn every_type_of_layer_that_is_read() {
             // the axis is a constant of its own
             let (model, said) = lowered(&alone((name, set), data, inputs, outputs));
             assert_eq!(said, Diagnostics::default());
-            assert!(model.nodes.iter().any(|node| node.op == op && node.inputs.len() == 2), "{model:?}");
+            assert!(
+                model.nodes.iter().any(|node| node.op == op && node.inputs.len() == 2),
+                "{model:?}"
+            );
         } else {
             let (found, elements) = operation((name, set), data, inputs, outputs);
             assert_eq!(found, op, "{name} {data}");
@@ -525,7 +671,11 @@ fn every_type_of_layer_that_is_read() {
         tried.push(name);
     }
     for row in SUPPORTED {
-        assert!(tried.iter().any(|name| name.eq_ignore_ascii_case(row.name)), "{} is not tried", row.name);
+        assert!(
+            tried.iter().any(|name| name.eq_ignore_ascii_case(row.name)),
+            "{} is not tried",
+            row.name
+        );
         assert!(!row.what.is_empty() && !row.sets.is_empty(), "{}", row.name);
         assert_eq!(
             SUPPORTED.iter().filter(|other| other.name.eq_ignore_ascii_case(row.name)).count(),
@@ -540,8 +690,11 @@ fn every_type_of_layer_that_is_read() {
 fn types_and_shapes_are_those_of_the_definition() {
     // the type of Select's second input, of ConvertLike's second
     let mut graph = Graph::default();
-    let (condition, a, b) =
-        (graph.parameter("2,3", "boolean"), graph.parameter("2,3", "f16"), graph.parameter("2,3", "i64"));
+    let (condition, a, b) = (
+        graph.parameter("2,3", "boolean"),
+        graph.parameter("2,3", "f16"),
+        graph.parameter("2,3", "i64"),
+    );
     let select = graph.layer(("Select", "opset1"), "", &[(condition, 0), (a, 0), (a, 0)], 1, "");
     let like = graph.layer(("ConvertLike", "opset1"), "", &[(a, 0), (b, 0)], 1, "");
     graph.result(select, 3);
@@ -591,7 +744,13 @@ fn axes_may_be_skipped_where_the_layer_says_so() {
         let mut graph = Graph::default();
         let x = graph.parameter(dims, "f32");
         // the first bytes of the weights are zeros
-        let axes = graph.layer(CONST, "element_type=\"i32\" shape=\"1\" offset=\"0\" size=\"4\"", &[], 1, "");
+        let axes = graph.layer(
+            CONST,
+            "element_type=\"i32\" shape=\"1\" offset=\"0\" size=\"4\"",
+            &[],
+            1,
+            "",
+        );
         let squeeze = graph.layer(("Squeeze", set), skip, &[(x, 0), (axes, 0)], 1, "");
         graph.result(squeeze, 2);
         graph.text()
@@ -618,10 +777,20 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         ("GRUSequence", "opset5", hidden("direction=\"backward\""), (6, 2)),
         ("GRUSequence", "opset5", hidden("axis=\"1\""), (6, 2)),
         ("RNNSequence", "opset5", hidden("linear_before_reset=\"true\""), (6, 2)),
-        ("RNNSequence", "opset5", hidden("direction=\"bidirectional\" activations=\"tanh,relu\""), (6, 2)),
+        (
+            "RNNSequence",
+            "opset5",
+            hidden("direction=\"bidirectional\" activations=\"tanh,relu\""),
+            (6, 2),
+        ),
         ("LSTMSequence", "opset1", hidden("direction=\"forward\""), (7, 3)),
         ("AUGRUCell", "extension", hidden(""), (6, 1)),
-        ("Add", "opset1", "auto_broadcast=\"pdpd\" auto_broadcast.auto_broadcast_axis=\"0\"".to_owned(), (2, 1)),
+        (
+            "Add",
+            "opset1",
+            "auto_broadcast=\"pdpd\" auto_broadcast.auto_broadcast_axis=\"0\"".to_owned(),
+            (2, 1),
+        ),
         ("Add", "opset0", String::new(), (2, 1)),
         ("Add", "opset99", String::new(), (2, 1)),
         ("Add", "opset1", String::new(), (2, 2)),
@@ -642,14 +811,24 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         ("LogSoftmax", "opset4", "axis=\"1\"".to_owned(), (1, 1)),
         ("OneHot", "opset1", String::new(), (4, 1)),
         ("Einsum", "opset7", String::new(), (2, 1)),
-        ("Interpolate", "opset11", "mode=\"linear\" shape_calculation_mode=\"sizes\"".to_owned(), (2, 1)),
+        (
+            "Interpolate",
+            "opset11",
+            "mode=\"linear\" shape_calculation_mode=\"sizes\"".to_owned(),
+            (2, 1),
+        ),
         (
             "Interpolate",
             "opset11",
             "mode=\"trilinear\" shape_calculation_mode=\"sizes\" nearest_mode=\"floor\"".to_owned(),
             (2, 1),
         ),
-        ("Interpolate", "opset11", "mode=\"nearest\" shape_calculation_mode=\"sizes\" cube=\"1\"".to_owned(), (2, 1)),
+        (
+            "Interpolate",
+            "opset11",
+            "mode=\"nearest\" shape_calculation_mode=\"sizes\" cube=\"1\"".to_owned(),
+            (2, 1),
+        ),
         (
             "Interpolate",
             "opset11",
@@ -678,7 +857,12 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         ("Convert", "opset1", "destination_type=\"nf4\"".to_owned(), (1, 1)),
         ("ConvertLike", "opset1", String::new(), (1, 1)),
         ("ReadValue", "opset6", "variable_type=\"f32\"".to_owned(), (1, 1)),
-        ("ReadValue", "opset6", "variable_id=\"v\" variable_type=\"i4\" variable_shape=\"2\"".to_owned(), (1, 1)),
+        (
+            "ReadValue",
+            "opset6",
+            "variable_id=\"v\" variable_type=\"i4\" variable_shape=\"2\"".to_owned(),
+            (1, 1),
+        ),
         ("ReadValue", "opset6", "variable_id=\"v\" variable_shape=\"2,x\"".to_owned(), (1, 1)),
         ("Assign", "opset3", String::new(), (1, 1)),
     ];
@@ -687,7 +871,8 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
             (format!("{kind} of {set}: {data}"), alone((kind, set), data, *inputs, *outputs))
         });
         let cases: Vec<(String, String)> = cases.collect();
-        let said = said_by_the_reader(cases.iter().map(|(name, text)| (name.as_str(), text.clone())));
+        let said =
+            said_by_the_reader(cases.iter().map(|(name, text)| (name.as_str(), text.clone())));
         insta::assert_snapshot!(format!("attributes_of_every_type_of_layer_{part}"), said);
     }
 }
@@ -705,12 +890,19 @@ fn cells_that_their_operation_does_not_have_are_refused_at_their_attributes() {
             "3",
             &["1,2", "1,3", "9,2", "9,3", "12", "1,1"],
         ),
-        ("AUGRUCell", "ie_internal_opset", "activations=\"tanh,tanh\"", "3", &["1,2", "1,3", "9,2", "9,3", "9", "1,1"]),
+        (
+            "AUGRUCell",
+            "ie_internal_opset",
+            "activations=\"tanh,tanh\"",
+            "3",
+            &["1,2", "1,3", "9,2", "9,3", "9", "1,1"],
+        ),
     ];
     let mut out = String::new();
     for (kind, set, data, hidden, shapes) in cases {
         let mut graph = Graph::default();
-        let inputs: Vec<_> = shapes.iter().map(|shape| (graph.parameter(shape, "f32"), 0)).collect();
+        let inputs: Vec<_> =
+            shapes.iter().map(|shape| (graph.parameter(shape, "f32"), 0)).collect();
         let data = format!("hidden_size=\"{hidden}\" {data}");
         let outputs = if kind == "LSTMCell" { 2 } else { 1 };
         let cell = graph.layer((kind, set), &data, &inputs, outputs, "");
@@ -739,7 +931,14 @@ fn an_assign_is_computed_though_no_result_asks_for_it() {
     let ops: Vec<&Op> = model.nodes.iter().map(|node| &node.op).collect();
     assert!(matches!(
         ops[..],
-        [Op::Parameter, Op::ReadValue { .. }, Op::Elementwise(_), Op::Assign { .. }, Op::Assign { .. }, Op::Result]
+        [
+            Op::Parameter,
+            Op::ReadValue { .. },
+            Op::Elementwise(_),
+            Op::Assign { .. },
+            Op::Assign { .. },
+            Op::Result
+        ]
     ));
     assert_eq!(model.nodes[4].outputs.len(), 1);
 }
@@ -755,7 +954,8 @@ fn edges_start_at_any_output() {
     let (model, said) = lowered(&graph.text());
     assert_eq!(said, Diagnostics::default());
     let outputs = &model.nodes[split].outputs;
-    let read: Vec<ValueId> = model.results.iter().map(|&node| model.nodes[node].inputs[0]).collect();
+    let read: Vec<ValueId> =
+        model.results.iter().map(|&node| model.nodes[node].inputs[0]).collect();
     assert_eq!(read, [outputs[2], outputs[0], outputs[1], outputs[2]]);
     graph.result(split, 5);
     graph.result(split, 1);

@@ -9,7 +9,8 @@ const MANY: usize = 20_000;
 #[test]
 fn nesting_has_no_limit_and_needs_no_stack() {
     // where nothing looks
-    let nested = format!("<rt_info>{}{}</rt_info>\n\t<layers>", "<a>".repeat(MANY), "</a>".repeat(MANY));
+    let nested =
+        format!("<rt_info>{}{}</rt_info>\n\t<layers>", "<a>".repeat(MANY), "</a>".repeat(MANY));
     accepted(&edit(GRU, "<layers>", &nested));
     // where something looks
     let nested = format!("<layers>{}{}", "<layer id=\"9\">".repeat(MANY), "</layer>".repeat(MANY));
@@ -19,8 +20,10 @@ fn nesting_has_no_limit_and_needs_no_stack() {
     assert!(refusal.contains("the file ends inside the element \"a\""), "{refusal}");
     assert!(refusal.contains(&format!("model.xml:1:{}", 6 + 3 * (MANY - 1))), "{refusal}");
     // bodies in bodies
-    let body = "<layer id=\"9\" name=\"t\" type=\"TensorIterator\" version=\"opset1\"><body><layers>";
-    let bodies = format!("<layers>{}{}", body.repeat(MANY), "</layers></body></layer>".repeat(MANY));
+    let body =
+        "<layer id=\"9\" name=\"t\" type=\"TensorIterator\" version=\"opset1\"><body><layers>";
+    let bodies =
+        format!("<layers>{}{}", body.repeat(MANY), "</layers></body></layer>".repeat(MANY));
     accepted(&edit(GRU, "<layers>", &bodies));
 }
 
@@ -41,9 +44,11 @@ fn attributes_without_number_take_linear_time() {
     assert!(refusal.contains("unknown activation \"\""), "{refusal}");
     let refusal = refused(&with_attribute("activations_alpha", Some(&"1,".repeat(MANY))));
     assert!(refusal.contains("holds \"\", which is not a number"), "{refusal}");
-    let refusal = refused(&with_attribute("activations_alpha", Some(&format!("{}1", "1,".repeat(MANY)))));
+    let refusal =
+        refused(&with_attribute("activations_alpha", Some(&format!("{}1", "1,".repeat(MANY)))));
     assert!(refusal.contains("but there are 2 activations") && refusal.len() < 2000, "{refusal}");
-    let refusal = refused(&with_attribute("activations", Some(&format!("{}elu", "softsign,".repeat(MANY)))));
+    let refusal =
+        refused(&with_attribute("activations", Some(&format!("{}elu", "softsign,".repeat(MANY)))));
     assert!(refusal.contains("but GRUCell takes 2") && refusal.len() < 2000, "{refusal}");
     let references = "&amp;".repeat(MANY);
     accepted(&edit(GRU, "name=\"cell\"", &format!("name=\"{references}\"")));
@@ -51,14 +56,21 @@ fn attributes_without_number_take_linear_time() {
 
 #[test]
 fn elements_without_number_take_linear_time() {
-    let layer = |i: usize| format!("<layer id=\"{}\" name=\"\" type=\"Op{}\" version=\"opset1\"/>", i + 100, i % 7);
+    let layer = |i: usize| {
+        format!("<layer id=\"{}\" name=\"\" type=\"Op{}\" version=\"opset1\"/>", i + 100, i % 7)
+    };
     let layers: String = (0..MANY).map(layer).collect();
-    assert_eq!(accepted(&edit(GRU, "\t</layers>", &format!("{layers}\t</layers>"))).cells().len(), 1);
+    assert_eq!(
+        accepted(&edit(GRU, "\t</layers>", &format!("{layers}\t</layers>"))).cells().len(),
+        1
+    );
 
     // every one of them reached, every one of a type of its own
     let ports = "<input><port id=\"0\"/></input><output><port id=\"1\"/></output>";
-    let chain = (0..MANY).map(|i| format!("<layer id=\"{}\" type=\"T{i}\">{ports}</layer>", i + 100));
-    let chain: String = chain.chain([format!("<layer id=\"{}\" type=\"T\"/>", MANY + 100)]).collect();
+    let chain =
+        (0..MANY).map(|i| format!("<layer id=\"{}\" type=\"T{i}\">{ports}</layer>", i + 100));
+    let chain: String =
+        chain.chain([format!("<layer id=\"{}\" type=\"T\"/>", MANY + 100)]).collect();
     let edges: String = (100..100 + MANY as u32).map(|i| between(i + 1, 1, i, 0)).collect();
     let text = add(GRU, &chain, &edges);
     let text = edit(&text, &between(0, 0, 5, 0), &between(100, 1, 5, 0));
@@ -69,19 +81,31 @@ fn elements_without_number_take_linear_time() {
     let text = edit(
         &text,
         "\t</edges>",
-        &format!("<edge from-layer=\"100\" from-port=\"1\" to-layer=\"{}\" to-port=\"0\"/></edges>", MANY + 100),
+        &format!(
+            "<edge from-layer=\"100\" from-port=\"1\" to-layer=\"{}\" to-port=\"0\"/></edges>",
+            MANY + 100
+        ),
     );
     let refusal = refused(&text);
     assert!(refusal.contains(&format!("({} layers) -> back to the first", MANY + 1)), "{refusal}");
 
-    let refusal = refused(&edit(GRU, "\t</layers>", &format!("{}\t</layers>", "<layer id=\"3\"/>".repeat(MANY))));
+    let refusal = refused(&edit(
+        GRU,
+        "\t</layers>",
+        &format!("{}\t</layers>", "<layer id=\"3\"/>".repeat(MANY)),
+    ));
     assert!(refusal.ends_with("and 951 more problems\n"), "{refusal}");
-    let refusal = refused(&edit(GRU, "<dim>12</dim></port>\n", &format!("{}</port>\n", "<dim>12</dim>".repeat(MANY))));
+    let refusal = refused(&edit(
+        GRU,
+        "<dim>12</dim></port>\n",
+        &format!("{}</port>\n", "<dim>12</dim>".repeat(MANY)),
+    ));
     assert!(refusal.contains(&format!("a port with {MANY} dimensions")), "{refusal}");
     let ports: String = (5..MANY).map(|i| format!("<port id=\"{i}\"/>")).collect();
     let refusal = refused(&edit(GRU, "\t\t\t</input>", &format!("{ports}</input>")));
     assert!(refusal.contains("nothing is connected to the input port 5"), "{refusal}");
-    let edges = "<edge from-layer=\"2\" from-port=\"0\" to-layer=\"5\" to-port=\"2\" />".repeat(MANY);
+    let edges =
+        "<edge from-layer=\"2\" from-port=\"0\" to-layer=\"5\" to-port=\"2\" />".repeat(MANY);
     let refusal = refused(&edit(GRU, "\t</edges>", &format!("{edges}</edges>")));
     assert!(refusal.contains("a second edge into the input port 2"), "{refusal}");
     let comments = format!("<!---->{}", "<!-- <a> --><?b c?>\n".repeat(MANY));
@@ -94,7 +118,13 @@ fn ports_and_entries_without_number_take_linear_time() {
     // a layer with as many outputs, each of which is read
     let mut graph = Graph::default();
     let (x, axis) = (graph.parameter("2,3", "f32"), graph.parameter("", "i64"));
-    let split = graph.layer(("Split", "opset1"), &format!("num_splits=\"{PORTS}\""), &[(x, 0), (axis, 0)], PORTS, "");
+    let split = graph.layer(
+        ("Split", "opset1"),
+        &format!("num_splits=\"{PORTS}\""),
+        &[(x, 0), (axis, 0)],
+        PORTS,
+        "",
+    );
     for port in 0..PORTS {
         graph.result(split, 2 + port);
     }
@@ -109,16 +139,25 @@ fn ports_and_entries_without_number_take_linear_time() {
     }
     for place in 0..PORTS {
         let id = body.result(place, 0);
-        writeln!(map, "<output external_port_id=\"{}\" internal_layer_id=\"{id}\"/>", PORTS + place).unwrap();
+        writeln!(
+            map,
+            "<output external_port_id=\"{}\" internal_layer_id=\"{id}\"/>",
+            PORTS + place
+        )
+        .unwrap();
         writeln!(edges, "<edge from-layer=\"{id}\" to-layer=\"{place}\"/>").unwrap();
     }
     let x = graph.parameter("1", "f32");
     let inside = |map: &str, edges: &str| {
-        format!("<port_map>{map}</port_map><back_edges>{edges}</back_edges><body>{}</body>", body.inside())
+        format!(
+            "<port_map>{map}</port_map><back_edges>{edges}</back_edges><body>{}</body>",
+            body.inside()
+        )
     };
     let mut wrong = graph.clone();
     let inputs = vec![(x, 0); PORTS];
-    let layer = graph.layer(("TensorIterator", "opset1"), "", &inputs, PORTS, &inside(&map, &edges));
+    let layer =
+        graph.layer(("TensorIterator", "opset1"), "", &inputs, PORTS, &inside(&map, &edges));
     graph.result(layer, 2 * PORTS - 1);
     let (model, said) = lowered(&graph.text());
     assert_eq!(said, Diagnostics::default());
@@ -136,7 +175,12 @@ fn ports_and_entries_without_number_take_linear_time() {
 fn with_results(count: usize) -> String {
     let port = "<input><port id=\"0\"/></input>";
     let results: String = (0..count)
-        .map(|i| format!("<layer id=\"{}\" name=\"r\" type=\"Result\" version=\"opset1\">{port}</layer>", i + 100))
+        .map(|i| {
+            format!(
+                "<layer id=\"{}\" name=\"r\" type=\"Result\" version=\"opset1\">{port}</layer>",
+                i + 100
+            )
+        })
         .collect();
     let edges: String = (0..count as u32).map(|i| between(5, 5, i + 100, 0)).collect();
     let names = format!("names=\"{}\"", (0..count).map(|i| format!("n{i},")).collect::<String>());

@@ -5,36 +5,70 @@ use super::*;
 #[test]
 fn constants_that_cannot_be_read() {
     let w = |to: &str| {
-        edit(GRU, "<data element_type=\"f32\" shape=\"9, 2\" offset=\"0\" size=\"72\" />", &format!("<data {to} />"))
+        edit(
+            GRU,
+            "<data element_type=\"f32\" shape=\"9, 2\" offset=\"0\" size=\"72\" />",
+            &format!("<data {to} />"),
+        )
     };
     let cases = [
         ("past the end", w("element_type=\"f32\" shape=\"9, 2\" offset=\"157\" size=\"72\"")),
-        ("far past the end", w("element_type=\"f32\" shape=\"9, 2\" offset=\"1000000\" size=\"72\"")),
-        ("wraps", w("element_type=\"f32\" shape=\"9, 2\" offset=\"18446744073709551600\" size=\"72\"")),
-        ("beyond any integer", w("element_type=\"f32\" shape=\"9, 2\" offset=\"18446744073709551616\" size=\"72\"")),
+        (
+            "far past the end",
+            w("element_type=\"f32\" shape=\"9, 2\" offset=\"1000000\" size=\"72\""),
+        ),
+        (
+            "wraps",
+            w("element_type=\"f32\" shape=\"9, 2\" offset=\"18446744073709551600\" size=\"72\""),
+        ),
+        (
+            "beyond any integer",
+            w("element_type=\"f32\" shape=\"9, 2\" offset=\"18446744073709551616\" size=\"72\""),
+        ),
         ("a negative offset", w("element_type=\"f32\" shape=\"9, 2\" offset=\"-4\" size=\"72\"")),
-        ("too short for its shape", w("element_type=\"f32\" shape=\"9, 2\" offset=\"0\" size=\"71\"")),
-        ("a shape that overflows", w("element_type=\"f32\" shape=\"4294967296, 4294967296\" offset=\"0\" size=\"72\"")),
+        (
+            "too short for its shape",
+            w("element_type=\"f32\" shape=\"9, 2\" offset=\"0\" size=\"71\""),
+        ),
+        (
+            "a shape that overflows",
+            w("element_type=\"f32\" shape=\"4294967296, 4294967296\" offset=\"0\" size=\"72\""),
+        ),
         (
             "a shape whose bytes overflow",
             w("element_type=\"f64\" shape=\"4611686018427387904\" offset=\"0\" size=\"72\""),
         ),
         ("a dimension of 0", w("element_type=\"f32\" shape=\"0, 2\" offset=\"0\" size=\"0\"")),
-        ("a negative dimension", w("element_type=\"f32\" shape=\"9, -2\" offset=\"0\" size=\"72\"")),
+        (
+            "a negative dimension",
+            w("element_type=\"f32\" shape=\"9, -2\" offset=\"0\" size=\"72\""),
+        ),
         ("a dynamic dimension", w("element_type=\"f32\" shape=\"9, ?\" offset=\"0\" size=\"72\"")),
-        ("a hexadecimal dimension", w("element_type=\"f32\" shape=\"0x9, 2\" offset=\"0\" size=\"72\"")),
+        (
+            "a hexadecimal dimension",
+            w("element_type=\"f32\" shape=\"0x9, 2\" offset=\"0\" size=\"72\""),
+        ),
         ("an empty dimension", w("element_type=\"f32\" shape=\"9,,2\" offset=\"0\" size=\"72\"")),
         (
             "many dimensions",
-            w(&format!("element_type=\"f32\" shape=\"1{}\" offset=\"0\" size=\"72\"", ",1".repeat(20))),
+            w(&format!(
+                "element_type=\"f32\" shape=\"1{}\" offset=\"0\" size=\"72\"",
+                ",1".repeat(20)
+            )),
         ),
         ("a type of 4 bits", w("element_type=\"u4\" shape=\"9, 2\" offset=\"0\" size=\"72\"")),
         ("no attributes", w("")),
-        ("an attribute too many", w("element_type=\"f32\" shape=\"9, 2\" offset=\"0\" size=\"72\" scale=\"2\"")),
+        (
+            "an attribute too many",
+            w("element_type=\"f32\" shape=\"9, 2\" offset=\"0\" size=\"72\" scale=\"2\""),
+        ),
         ("integers as weights", w("element_type=\"i32\" shape=\"9, 2\" offset=\"0\" size=\"72\"")),
     ];
     for (part, cases) in cases.chunks(10).enumerate() {
-        insta::assert_snapshot!(format!("constants_that_cannot_be_read_{part}"), said(cases.to_vec()));
+        insta::assert_snapshot!(
+            format!("constants_that_cannot_be_read_{part}"),
+            said(cases.to_vec())
+        );
     }
     // size may exceed what the shape needs, bytes may be shared, offsets need no alignment
     let odd = w("element_type=\"f32\" shape=\"9, 2\" offset=\"1\" size=\"227\"");
@@ -48,9 +82,13 @@ fn weights_that_are_not_finite_are_warned_about() {
     for (value, said) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf"), (f32::NEG_INFINITY, "-inf")] {
         let mut bin = weights();
         bin[4..8].copy_from_slice(&value.to_le_bytes());
-        let (_, warnings) = compile_bytes(GRU.as_bytes(), bin, &Options::default()).expect("a valid model");
+        let (_, warnings) =
+            compile_bytes(GRU.as_bytes(), bin, &Options::default()).expect("a valid model");
         let text = warnings.to_string();
-        assert!(text.contains(&format!("the constant holds {said}: ")) && text.contains("layer: \"W\""), "{text}");
+        assert!(
+            text.contains(&format!("the constant holds {said}: ")) && text.contains("layer: \"W\""),
+            "{text}"
+        );
         assert_eq!(text.matches("holds").count(), 1, "{text}");
     }
 }
@@ -91,7 +129,11 @@ fn conversions_round_as_their_type_says() {
     let WeightSource::Constant(w) = valid.cells()[0].w else { panic!() };
     assert_eq!(valid.constants[w].element(), ElementType::F16);
     assert_eq!(valid.constants[w].get_f32(0), 0.333_251_95);
-    assert!(warnings.contains("the inputs of GRUCell differ in type: x f32, h f32, W f16, R f32, B f32"), "{warnings}");
+    assert!(
+        warnings
+            .contains("the inputs of GRUCell differ in type: x f32, h f32, W f16, R f32, B f32"),
+        "{warnings}"
+    );
 
     let cases = [
         ("to an integer", converted("f32", "FP32", 4, "i32")),
@@ -113,9 +155,16 @@ fn conversions_round_as_their_type_says() {
         }),
         (
             "an integer input",
-            edit(GRU, "<data shape=\"1,2\" element_type=\"f32\" />", "<data shape=\"1,2\" element_type=\"i64\" />"),
+            edit(
+                GRU,
+                "<data shape=\"1,2\" element_type=\"f32\" />",
+                "<data shape=\"1,2\" element_type=\"i64\" />",
+            ),
         ),
-        ("f16 throughout", GRU.replace("element_type=\"f32\"", "element_type=\"f16\"").replace("FP32", "FP16")),
+        (
+            "f16 throughout",
+            GRU.replace("element_type=\"f32\"", "element_type=\"f16\"").replace("FP32", "FP16"),
+        ),
     ];
     insta::assert_snapshot!(said(cases));
 }

@@ -61,16 +61,26 @@ pub(super) struct TensorInfo {
 /// A sentence about "it", the file.
 pub(super) fn read(file: &[u8]) -> Result<Header, String> {
     let Some((length, rest)) = file.split_first_chunk() else {
-        return Err(format!("it has {} bytes, fewer than the 8 that every header begins with", file.len()));
+        return Err(format!(
+            "it has {} bytes, fewer than the 8 that every header begins with",
+            file.len()
+        ));
     };
     let length = u64::from_le_bytes(*length);
     let Some(length) = usize::try_from(length).ok().filter(|length| *length <= LONGEST) else {
-        return Err(format!("its header would have {length} bytes, and at most {LONGEST} are read"));
+        return Err(format!(
+            "its header would have {length} bytes, and at most {LONGEST} are read"
+        ));
     };
     let Some((header, data)) = rest.split_at_checked(length) else {
-        return Err(format!("it has {} bytes and is cut: its header ends at byte {}", file.len(), length + 8));
+        return Err(format!(
+            "it has {} bytes and is cut: its header ends at byte {}",
+            file.len(),
+            length + 8
+        ));
     };
-    let text = str::from_utf8(header).map_err(|e| format!("byte {} is not UTF-8", e.valid_up_to() + 8))?;
+    let text =
+        str::from_utf8(header).map_err(|e| format!("byte {} is not UTF-8", e.valid_up_to() + 8))?;
     let (mut metadata, mut tensors) = (BTreeMap::new(), Vec::new());
     let mut json = JsonReader { text, at: 0 };
     json.object("the header", &mut |json, name| {
@@ -96,7 +106,8 @@ pub(super) fn read(file: &[u8]) -> Result<Header, String> {
         if tensor.bytes.start != end {
             let (name, start) = (quoted(&tensor.name), tensor.bytes.start);
             return Err(format!(
-                "the data of the tensor {name} start at byte {start} and should at byte {end}, without a gap or an overlap"
+                "the data of the tensor {name} start at byte {start} and should at byte {end}, \
+                 without a gap or an overlap"
             ));
         }
         end = tensor.bytes.end;
@@ -131,21 +142,29 @@ fn tensor(json: &mut JsonReader<'_>, name: String) -> Result<TensorInfo, String>
         Ok(())
     })?;
     let missing = |key: &str| format!("{shown} has no {key}");
-    let (dtype, shape) = (dtype.ok_or_else(|| missing("dtype"))?, shape.ok_or_else(|| missing("shape"))?);
+    let (dtype, shape) =
+        (dtype.ok_or_else(|| missing("dtype"))?, shape.ok_or_else(|| missing("shape"))?);
     let offsets = offsets.ok_or_else(|| missing("data_offsets"))?;
     let Some(&(dtype, bits, element)) = DTYPES.iter().find(|(known, ..)| *known == dtype) else {
         let known = DTYPES.map(|(known, ..)| known).join(", ");
-        return Err(format!("{shown} is of the unknown type {}; known are {known}", quoted(&dtype)));
+        return Err(format!(
+            "{shown} is of the unknown type {}; known are {known}",
+            quoted(&dtype)
+        ));
     };
     let &[start, end] = &offsets[..] else {
         return Err(format!("{shown} has {} data_offsets in place of 2", offsets.len()));
     };
     let of = format!("{dtype} of shape {}", shape_text(&shape));
-    let bits =
-        shape.iter().try_fold(1, |count: usize, size| count.checked_mul(*size)).and_then(|n| n.checked_mul(bits));
+    let bits = shape
+        .iter()
+        .try_fold(1, |count: usize, size| count.checked_mul(*size))
+        .and_then(|n| n.checked_mul(bits));
     match (bits, end.checked_sub(start)) {
         (None, _) => Err(format!("{shown} is {of}: more bytes than can be counted")),
-        (_, None) => Err(format!("{shown} ends at byte {end} of the data, before it starts, at byte {start}")),
+        (_, None) => Err(format!(
+            "{shown} ends at byte {end} of the data, before it starts, at byte {start}"
+        )),
         (Some(bits), _) if bits % 8 != 0 => Err(format!("{shown} is {of}: it ends within a byte")),
         (Some(bits), Some(bytes)) if bits / 8 != bytes => {
             Err(format!("{shown} has {bytes} bytes of data, and {of} has {}", bits / 8))
@@ -167,14 +186,19 @@ impl JsonReader<'_> {
 
     fn unexpected(&self, wanted: &str) -> String {
         let rest = &self.text[self.at..];
-        let word = rest.find(|c: char| c.is_whitespace() || ",:\"[]{}".contains(c)).unwrap_or(rest.len());
+        let word =
+            rest.find(|c: char| c.is_whitespace() || ",:\"[]{}".contains(c)).unwrap_or(rest.len());
         let shown = word.max(self.peek().map_or(0, char::len_utf8));
         let found = if rest.is_empty() { "the end".to_owned() } else { quoted(&rest[..shown]) };
-        format!("its header has {found} at byte {} of the file, where {wanted} should be", self.at + 8)
+        format!(
+            "its header has {found} at byte {} of the file, where {wanted} should be",
+            self.at + 8
+        )
     }
 
     fn skip_space(&mut self) {
-        self.at = self.text.len() - self.text[self.at..].trim_start_matches([' ', '\t', '\n', '\r']).len();
+        self.at = self.text.len()
+            - self.text[self.at..].trim_start_matches([' ', '\t', '\n', '\r']).len();
     }
 
     /// Takes the next character if it is `c`.
@@ -239,10 +263,14 @@ impl JsonReader<'_> {
         self.items(['[', ']'], &mut |json| {
             let rest = &json.text[json.at..];
             let digits = &rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())];
-            let is_whole =
-                !rest[digits.len()..].starts_with(['.', 'e', 'E']) && (digits == "0" || !digits.starts_with('0'));
+            let is_whole = !rest[digits.len()..].starts_with(['.', 'e', 'E'])
+                && (digits == "0" || !digits.starts_with('0'));
             let number = digits.parse().ok().filter(|_| is_whole);
-            numbers.push(number.ok_or_else(|| json.unexpected(&format!("a whole number up to {}", usize::MAX)))?);
+            numbers.push(
+                number.ok_or_else(|| {
+                    json.unexpected(&format!("a whole number up to {}", usize::MAX))
+                })?,
+            );
             json.at += digits.len();
             Ok(())
         })?;
@@ -254,7 +282,8 @@ impl JsonReader<'_> {
         let mut string = String::new();
         loop {
             let rest = &self.text[self.at..];
-            let plain = rest.find(|c| matches!(c, '"' | '\\' | '\0'..='\x1f')).unwrap_or(rest.len());
+            let plain =
+                rest.find(|c| matches!(c, '"' | '\\' | '\0'..='\x1f')).unwrap_or(rest.len());
             string.push_str(&rest[..plain]);
             self.at += plain;
             if self.accept('"') {
@@ -271,7 +300,9 @@ impl JsonReader<'_> {
     fn escaped(&mut self) -> Result<char, String> {
         const LETTERS: &str = "\"\\/bfnrt";
         const MEANINGS: &str = "\"\\/\x08\x0c\n\r\t";
-        if let Some((_, meaning)) = LETTERS.chars().zip(MEANINGS.chars()).find(|(letter, _)| self.accept(*letter)) {
+        if let Some((_, meaning)) =
+            LETTERS.chars().zip(MEANINGS.chars()).find(|(letter, _)| self.accept(*letter))
+        {
             return Ok(meaning);
         }
         let at = self.at;
@@ -294,7 +325,8 @@ impl JsonReader<'_> {
         match digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit())) {
             Some(digits) => {
                 self.at += 5;
-                u16::from_str_radix(digits, 16).map_err(|_| self.unexpected("four hexadecimal digits"))
+                u16::from_str_radix(digits, 16)
+                    .map_err(|_| self.unexpected("four hexadecimal digits"))
             }
             None => Err(self.unexpected("one of \"\\/bfnrt, or `u` with four hexadecimal digits")),
         }

@@ -25,7 +25,14 @@ fn of_crate(file: &[u8]) -> Result<Parsed, String> {
         .into_iter()
         .map(|(name, info)| {
             let (start, end) = info.data_offsets;
-            (name, (format!("{:?}", info.dtype), info.shape.clone(), start + 8 + length..end + 8 + length))
+            (
+                name,
+                (
+                    format!("{:?}", info.dtype),
+                    info.shape.clone(),
+                    start + 8 + length..end + 8 + length,
+                ),
+            )
         })
         .collect();
     Ok((tensors, header.metadata().clone().unwrap_or_default().into_iter().collect()))
@@ -42,8 +49,20 @@ fn below(random: &mut Random, end: usize) -> usize {
 
 /// A file as the crate writes it.
 fn written(random: &mut Random) -> Vec<u8> {
-    const NAMES: [&str; 12] =
-        ["", "a", "gru.weight_ih_l0", "\"", "\\", "\n", "\u{1}", "é", "😀", "__metadata", "\u{7f}", "名.bias"];
+    const NAMES: [&str; 12] = [
+        "",
+        "a",
+        "gru.weight_ih_l0",
+        "\"",
+        "\\",
+        "\n",
+        "\u{1}",
+        "é",
+        "😀",
+        "__metadata",
+        "\u{7f}",
+        "名.bias",
+    ];
     const TYPES: [Dtype; 22] = [
         Dtype::BOOL,
         Dtype::F4,
@@ -83,9 +102,12 @@ fn written(random: &mut Random) -> Vec<u8> {
     }
     let metadata = match below(random, 3) {
         0 => None,
-        count => {
-            Some(NAMES[..count].iter().map(|key| (key.to_string(), NAMES[below(random, 12)].to_owned())).collect())
-        }
+        count => Some(
+            NAMES[..count]
+                .iter()
+                .map(|key| (key.to_string(), NAMES[below(random, 12)].to_owned()))
+                .collect(),
+        ),
     };
     serialize(tensors, metadata).expect("a file")
 }
@@ -156,9 +178,13 @@ fn changed(file: &mut Vec<u8>, random: &mut Random) {
         match below(random, 8) {
             0 => header.drain(at..end).for_each(drop),
             1 => header.splice(at..at, header[at..end].to_vec()).for_each(drop),
-            2 => header.splice(at..end, PIECES[below(random, PIECES.len())].iter().copied()).for_each(drop),
+            2 => header
+                .splice(at..end, PIECES[below(random, PIECES.len())].iter().copied())
+                .for_each(drop),
             3 => data = (data + below(random, 17)).saturating_sub(8),
-            _ => header.splice(at..at, PIECES[below(random, PIECES.len())].iter().copied()).for_each(drop),
+            _ => header
+                .splice(at..at, PIECES[below(random, PIECES.len())].iter().copied())
+                .for_each(drop),
         }
     }
     let stated = match below(random, 32) {
@@ -215,34 +241,62 @@ fn what_is_wrong_with_a_header_is_said() {
         ours(file).expect_err("the crate refuses it")
     };
     assert!(ours(&file(A.as_bytes(), 4)).is_ok());
-    assert_eq!(refused(b"1234567"), "it has 7 bytes, fewer than the 8 that every header begins with");
-    assert_eq!(refused(&[255; 8]), "its header would have 18446744073709551615 bytes, and at most 100000000 are read");
+    assert_eq!(
+        refused(b"1234567"),
+        "it has 7 bytes, fewer than the 8 that every header begins with"
+    );
+    assert_eq!(
+        refused(&[255; 8]),
+        "its header would have 18446744073709551615 bytes, and at most 100000000 are read"
+    );
     let of_length = |length: usize| [(length as u64).to_le_bytes(), *b"{}      "].concat();
     let why = "its header would have 100000001 bytes, and at most 100000000 are read";
     assert_eq!(refused(&of_length(LONGEST + 1)), why);
     let why = "it has 16 bytes and is cut: its header ends at byte 100000008";
     assert_eq!(refused(&of_length(LONGEST)), why);
-    assert_eq!(refused(&file(A.as_bytes(), 4)[..20]), "it has 20 bytes and is cut: its header ends at byte 62");
+    assert_eq!(
+        refused(&file(A.as_bytes(), 4)[..20]),
+        "it has 20 bytes and is cut: its header ends at byte 62"
+    );
     assert_eq!(refused(&file(b"{\"\xff", 0)), "byte 10 is not UTF-8");
-    assert_eq!(refused(&file(A.as_bytes(), 3)), "it has 3 bytes of data and is cut: its tensors have 4");
-    assert_eq!(refused(&file(A.as_bytes(), 5)), "it has 5 bytes of data too many: its tensors have 4");
+    assert_eq!(
+        refused(&file(A.as_bytes(), 3)),
+        "it has 3 bytes of data and is cut: its tensors have 4"
+    );
+    assert_eq!(
+        refused(&file(A.as_bytes(), 5)),
+        "it has 5 bytes of data too many: its tensors have 4"
+    );
     let deep = format!("{{\"a\":{}", "[".repeat(1_000_000));
-    assert!(refused(&file(deep.as_bytes(), 0)).ends_with(r#"has "[" at byte 13 of the file, where `{` should be"#));
+    assert!(
+        refused(&file(deep.as_bytes(), 0))
+            .ends_with(r#"has "[" at byte 13 of the file, where `{` should be"#)
+    );
     for (from, to, why) in [
         (A, "", "its header has the end at byte 8 of the file, where `{` should be"),
         ("}}", "}", "its header has the end at byte 61 of the file, where `,` or `}` should be"),
-        ("}}", "}},", r#"its header has "," at byte 62 of the file, where the end of the header should be"#),
+        (
+            "}}",
+            "}},",
+            r#"its header has "," at byte 62 of the file, where the end of the header should be"#,
+        ),
         ("\"a\"", "a", r#"its header has "a" at byte 9 of the file, where `"` should be"#),
-        ("\"a\"", "\"\t\"", r#"its header has "\u{9}" at byte 10 of the file, where the rest of a text should be"#),
+        (
+            "\"a\"",
+            "\"\t\"",
+            r#"its header has "\u{9}" at byte 10 of the file, where the rest of a text should be"#,
+        ),
         (
             "\"a\"",
             r#""\ud800""#,
-            "its header has \"ud800\" at byte 11 of the file, where `u` and both halves of a pair of surrogates should be",
+            "its header has \"ud800\" at byte 11 of the file, where `u` and both halves of a pair \
+             of surrogates should be",
         ),
         (
             "\"a\"",
             r#""\u004""#,
-            "its header has \"u004\" at byte 11 of the file, where one of \"\\/bfnrt, or `u` with four hexadecimal digits should be",
+            "its header has \"u004\" at byte 11 of the file, where one of \"\\/bfnrt, or `u` with \
+             four hexadecimal digits should be",
         ),
         ("\"dtype\":\"F32\",", "", "the tensor \"a\" has no dtype"),
         ("\"shape\":[1],", "", "the tensor \"a\" has no shape"),
@@ -251,73 +305,115 @@ fn what_is_wrong_with_a_header_is_said() {
         (
             "[0,4]",
             "[0,4.0]",
-            "its header has \"4.0\" at byte 58 of the file, where a whole number up to 18446744073709551615 should be",
+            "its header has \"4.0\" at byte 58 of the file, where a whole number up to \
+             18446744073709551615 should be",
         ),
         (
             "[0,4]",
             "[-1,4]",
-            "its header has \"-1\" at byte 56 of the file, where a whole number up to 18446744073709551615 should be",
+            "its header has \"-1\" at byte 56 of the file, where a whole number up to \
+             18446744073709551615 should be",
         ),
         (
             "[0,4]",
             "[00,4]",
-            "its header has \"00\" at byte 56 of the file, where a whole number up to 18446744073709551615 should be",
+            "its header has \"00\" at byte 56 of the file, where a whole number up to \
+             18446744073709551615 should be",
         ),
         (
             "[1]",
             "[18446744073709551616]",
-            "its header has \"18446744073709551616\" at byte 37 of the file, where a whole number up to 18446744073709551615 should be",
+            "its header has \"18446744073709551616\" at byte 37 of the file, where a whole number \
+             up to 18446744073709551615 should be",
         ),
-        ("[0,4]", "[4,0]", "the tensor \"a\" ends at byte 0 of the data, before it starts, at byte 4"),
+        (
+            "[0,4]",
+            "[4,0]",
+            "the tensor \"a\" ends at byte 0 of the data, before it starts, at byte 4",
+        ),
         (
             "[0,4]",
             "[4,8]",
-            "the data of the tensor \"a\" start at byte 4 and should at byte 0, without a gap or an overlap",
+            "the data of the tensor \"a\" start at byte 4 and should at byte 0, without a gap or \
+             an overlap",
         ),
         ("[0,4]", "[0,3]", "the tensor \"a\" has 3 bytes of data, and F32 of shape [1] has 4"),
         (
             "[1]",
             "[1,9223372036854775808,2,0]",
-            "the tensor \"a\" is F32 of shape [1, 9223372036854775808, 2, 0]: more bytes than can be counted",
+            "the tensor \"a\" is F32 of shape [1, 9223372036854775808, 2, 0]: more bytes than can \
+             be counted",
         ),
         (
             "[1]",
             "[9223372036854775808]",
-            "the tensor \"a\" is F32 of shape [9223372036854775808]: more bytes than can be counted",
+            "the tensor \"a\" is F32 of shape [9223372036854775808]: more bytes than can be \
+             counted",
         ),
-        ("F32\",\"shape\":[1]", "F4\",\"shape\":[7]", "the tensor \"a\" is F4 of shape [7]: it ends within a byte"),
+        (
+            "F32\",\"shape\":[1]",
+            "F4\",\"shape\":[7]",
+            "the tensor \"a\" is F4 of shape [7]: it ends within a byte",
+        ),
         (
             "{\"a\"",
             "{\"__metadata__\":{\"k\":1},\"a\"",
             r#"its header has "1" at byte 29 of the file, where `"` should be"#,
         ),
-        ("{\"a\"", "{\"__metadata__\":[],\"a\"", r#"its header has "[" at byte 24 of the file, where `{` should be"#),
-        ("{\"a\"", "{\"__metadata__\":{},\"__metadata__\":{},\"a\"", "the header has the key \"__metadata__\" twice"),
+        (
+            "{\"a\"",
+            "{\"__metadata__\":[],\"a\"",
+            r#"its header has "[" at byte 24 of the file, where `{` should be"#,
+        ),
+        (
+            "{\"a\"",
+            "{\"__metadata__\":{},\"__metadata__\":{},\"a\"",
+            "the header has the key \"__metadata__\" twice",
+        ),
     ] {
         assert!(A.contains(from), "{from}");
         let header = A.replacen(from, to, 1);
         assert_eq!(refused(&file(header.as_bytes(), 4)), why, "{header}");
     }
     let unknown = refused(&file(A.replace("F32", "F8").as_bytes(), 4));
-    assert!(unknown.starts_with("the tensor \"a\" is of the unknown type \"F8\"; known are BOOL, F4,"), "{unknown}");
+    assert!(
+        unknown.starts_with("the tensor \"a\" is of the unknown type \"F8\"; known are BOOL, F4,"),
+        "{unknown}"
+    );
     let overlapping = A.replace("}}", r#"},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}}"#);
     let found = refused(&file(overlapping.as_bytes(), 6));
-    assert_eq!(found, "the data of the tensor \"b\" start at byte 2 and should at byte 4, without a gap or an overlap");
+    assert_eq!(
+        found,
+        "the data of the tensor \"b\" start at byte 2 and should at byte 4, without a gap or an \
+         overlap"
+    );
 }
 
 #[test]
 fn what_the_crate_ignores_is_refused() {
     for (from, to, why) in [
         // the crate takes the last of the two
-        ("}}", r#"},"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}"#, "the header has the key \"a\" twice"),
-        ("{\"a\"", r#"{"__metadata__":{"k":"1","k":"2"},"a""#, "`__metadata__` has the key \"k\" twice"),
+        (
+            "}}",
+            r#"},"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}"#,
+            "the header has the key \"a\" twice",
+        ),
+        (
+            "{\"a\"",
+            r#"{"__metadata__":{"k":"1","k":"2"},"a""#,
+            "`__metadata__` has the key \"k\" twice",
+        ),
         (
             "[1],",
             "[1],\"scale\":2,",
             "the tensor \"a\" has the unknown key \"scale\" beside dtype, shape and data_offsets",
         ),
         // what its derived reader takes besides, and the format does not have
-        ("\"F32\"", "{\"F32\":null}", r#"its header has "{" at byte 22 of the file, where `"` should be"#),
+        (
+            "\"F32\"",
+            "{\"F32\":null}",
+            r#"its header has "{" at byte 22 of the file, where `"` should be"#,
+        ),
         (
             r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#,
             r#"["F32",[1],[0,4]]"#,
@@ -347,7 +443,8 @@ fn tensors_that_end_where_no_file_does_are_refused() {
 
 #[test]
 fn null_is_no_metadata() {
-    let file = file(A.replacen("{\"a\"", "{ \"__metadata__\" : null , \"\\u0061\"", 1).as_bytes(), 4);
+    let file =
+        file(A.replacen("{\"a\"", "{ \"__metadata__\" : null , \"\\u0061\"", 1).as_bytes(), 4);
     assert_eq!(ours(&file), of_crate(&file));
     assert!(ours(&file).is_ok_and(|(tensors, _)| tensors.contains_key("a")));
 }
