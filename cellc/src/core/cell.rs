@@ -128,7 +128,7 @@ pub enum Lengths {
     Full,
     /// The N lengths, known when compiling; none above T.
     Constant(Vec<usize>),
-    /// The i-th of [`CoreModel::parameters`], integers `[N]`; clamped to 0..=T.
+    /// The i-th of `CoreModel::parameters`, integers `[N]`; clamped to 0..=T.
     Parameter(usize),
     /// Computed integers `[N]`; clamped to 0..=T.
     Computed(Source),

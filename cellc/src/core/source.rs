@@ -2,17 +2,17 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// The origin of a tensor of a [`CoreModel`]. All tensors but sequence lengths are f32 to the
+/// The origin of a tensor of a `CoreModel`. All tensors but sequence lengths are f32 to the
 /// kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
-    /// The i-th of [`CoreModel::parameters`].
+    /// The i-th of `CoreModel::parameters`.
     Parameter(usize),
-    /// The i-th of [`CoreModel::constants`].
+    /// The i-th of `CoreModel::constants`.
     Constant(usize),
-    /// The i-th of [`CoreModel::variables`], before the step.
+    /// The i-th of `CoreModel::variables`, before the step.
     Variable(usize),
-    /// The i-th of [`CoreModel::values`].
+    /// The i-th of `CoreModel::values`.
     Value(usize),
 }
 
@@ -30,9 +30,9 @@ impl Display for Source {
 /// The origin of the weights W, R, B or P.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WeightSource {
-    /// The i-th of [`CoreModel::constants`].
+    /// The i-th of `CoreModel::constants`.
     Constant(usize),
-    /// The i-th of [`CoreModel::parameters`], with [`Parameter::weight`] set.
+    /// The i-th of `CoreModel::parameters`, with `Parameter::weight` set.
     Parameter(usize),
     /// All zero: an omitted optional B.
     Zero,

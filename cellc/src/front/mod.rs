@@ -23,6 +23,9 @@ pub mod model_file;
 pub mod onnx;
 #[cfg_attr(not(feature = "read-openvino"), path = "absent/openvino.rs")]
 pub mod openvino;
+#[cfg(not(all(feature = "read-onnx", feature = "read-openvino", feature = "json")))]
+#[path = "absent/refusal.rs"]
+mod refusal;
 pub(crate) mod safetensors;
 pub(crate) mod stack;
 mod weight_norm;

@@ -1,8 +1,5 @@
 //! Stands in for the readers of JSON in a build without the feature `json`.
 
-#[path = "refusal.rs"]
-mod refusal;
-
 use super::model_file::ModelFile;
 use super::safetensors::TensorFile;
 use crate::diagnostic::{Diagnostics, quoted};
@@ -19,5 +16,8 @@ pub(super) fn read_state_dict(file: ModelFile) -> Result<TensorFile, Diagnostics
 fn refused(file: &ModelFile, what: &str) -> Diagnostics {
     let help = "compile it by the command cellc, or by cellc::Builder in a build script with \
         cellc's feature `json`";
-    refusal::refuse(&format!("{} is {what}, which is not read here", quoted(&file.shown())), help)
+    super::refusal::refuse(
+        &format!("{} is {what}, which is not read here", quoted(&file.shown())),
+        help,
+    )
 }

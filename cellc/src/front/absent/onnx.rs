@@ -1,8 +1,5 @@
 //! Stands in for the ONNX reader in a build without the feature `onnx`.
 
-#[path = "refusal.rs"]
-mod refusal;
-
 use super::model_file::ModelFile;
 use crate::diagnostic::Diagnostics;
 use crate::model::Model;
@@ -11,5 +8,5 @@ pub(super) fn read(
     _: ModelFile,
     _: &[(String, Option<usize>)],
 ) -> Result<(Model, Diagnostics), Diagnostics> {
-    Err(refusal::absent("onnx"))
+    Err(super::refusal::absent("onnx"))
 }

@@ -1,8 +1,5 @@
 //! Stands in for the OpenVINO IR reader in a build without the feature `openvino`.
 
-#[path = "refusal.rs"]
-mod refusal;
-
 use std::path::Path;
 
 use super::model_file::ModelFile;
@@ -14,5 +11,5 @@ pub(super) fn read(
     _: Option<&Path>,
     _: Wording,
 ) -> Result<(Model, Diagnostics), Diagnostics> {
-    Err(refusal::absent("openvino"))
+    Err(super::refusal::absent("openvino"))
 }
