@@ -40,7 +40,7 @@ pub struct Arch {
     pub c_extensions: bool,
     /// C: pragma lines for gcc.
     pub c_tuning: &'static [&'static str],
-    /// C: flags required for f32 arithmetic, and the machines that need them.
+    /// C: words of an error message: the flags that make f32 arithmetic round to f32, by machine.
     pub c_float_flags: &'static str,
     /// C: the condition under which the file stops with an `#error`, and the remedy. Empty: none.
     pub c_refused: (&'static str, &'static str),
@@ -995,7 +995,8 @@ impl Isa {
         std::iter::successors(self.extends, |isa| isa.extends)
     }
 
-    /// The condition under which the body is compiled. `None`: if no other body replaces it.
+    /// The compile-time condition of the instruction set. `None`: every machine of the target has
+    /// the instruction set.
     pub(crate) fn condition(&self) -> Option<Condition> {
         match self.detection {
             Detection::Baseline => None,

@@ -241,7 +241,7 @@ fn beyond_range(all: &[Checked]) -> String {
     )
 }
 
-/// A positive number in two decimals, or in two digits where it is smaller: `3.14`, `2.1e-3`.
+/// A positive number with two decimals; below 0.1, with two digits: `3.14`, `2.1e-3`.
 fn digits(value: f32) -> String {
     if value < 0.1 && value > 0.0 { format!("{value:.1e}") } else { format!("{value:.2}") }
 }

@@ -331,7 +331,7 @@ mod tests {
         assert!((layout.boxes[0].0 < layout.boxes[1].0) == (layout.boxes[3].0 < layout.boxes[2].0));
     }
 
-    /// Two edges that cross where boxes stand in the order of their numbers.
+    /// Two edges, which cross if the boxes keep the order of their numbers.
     fn graph_of_pairs() -> Graph {
         graph(4, &[(0, 3), (1, 2)])
     }

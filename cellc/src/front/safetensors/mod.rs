@@ -320,7 +320,11 @@ struct Reading<'a> {
     wording: Wording,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    fn new(file: &'a TensorFile, wording: Wording) -> Self {
+        Self { file, taken: BTreeSet::new(), problems: Diagnostics::default(), wording }
+    }
+
     /// A tensor of the recurrent module. `None` after an error. `shape`: the expected shape, for
     /// messages.
     fn tensor(&mut self, name: &str, shape: &str) -> Option<Named> {
@@ -442,12 +446,7 @@ pub(crate) fn pytorch(
     kind: CellKind,
     meant: &Selection<'_>,
 ) -> Result<Found, Diagnostics> {
-    let mut reading = Reading {
-        file,
-        taken: BTreeSet::new(),
-        problems: Diagnostics::default(),
-        wording: meant.wording,
-    };
+    let mut reading = Reading::new(file, meant.wording);
     let module = Module::new(file, kind, meant);
     module.refuse_what_is_not_read(file)?;
     let (layers, numbered) = module.layers(file)?;
@@ -750,12 +749,7 @@ pub(crate) fn apple(
     gate: AppleResetGate,
     meant: &Selection<'_>,
 ) -> Result<Found, Diagnostics> {
-    let mut reading = Reading {
-        file,
-        taken: BTreeSet::new(),
-        problems: Diagnostics::default(),
-        wording: meant.wording,
-    };
+    let mut reading = Reading::new(file, meant.wording);
     let (kind, outer_bias) =
         (CellKind::Gru(gate.place()), gate == AppleResetGate::AfterMatMulOuterBias);
     let prefix = with_dot(meant.prefix);
