@@ -209,9 +209,9 @@ impl Compilation {
             self.options.numerics.range,
         );
         // what was seen says which bounds are of use
-        let known = crate::header::bounds(&self.description.bounds, &self.interface, None).len();
+        let known = crate::header::errors(&self.description.bounds, &self.interface, None).len();
         let Description { header, bounds, .. } = &mut self.description;
         header.truncate(header.len() - known);
-        header.extend(crate::header::bounds(bounds, &self.interface, found.as_ref()));
+        header.extend(crate::header::errors(bounds, &self.interface, found.as_ref()));
     }
 }

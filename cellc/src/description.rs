@@ -36,7 +36,7 @@ impl Description {
         let planned = (plan, precisions);
         let bounds = header::Bounds::new(model, planned, &options.numerics, interface);
         let mut lines = header::lines(model, planned, options, interface);
-        lines.extend(header::bounds(&bounds, interface, None));
+        lines.extend(header::errors(&bounds, interface, None));
         Self {
             header: lines,
             bounds,

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use crate::bound::{self, Seen, states};
 use crate::core::CoreModel;
-use crate::kernel::{BodyRef, Expr, Program, Role, Stmt, interpret};
+use crate::kernel::{BodyRef, Program, Role, interpret};
 use crate::numerics::Precisions;
 use crate::pack;
 use crate::random::Random;
@@ -15,16 +15,20 @@ use crate::request::{Arithmetic, Range};
 /// Where the drawing of inputs starts.
 pub(crate) const SEED: u64 = 1;
 
-/// What the interpreter may do in all: a tenth of a second.
-const MOST_WORK: usize = 1 << 20;
+/// The maximum work of all steps of the interpreter, as [`bound::work`] counts: a tenth of a
+/// second. The number of steps depends on the model alone, so files for different targets state
+/// errors of the same steps.
+const MOST_WORK: usize = 1 << 22;
 
-/// What [`IntegerRuns`] may do in all for the comment, as [`bound::work`] counts: half a second.
+/// The maximum work of all steps of [`IntegerRuns`] for the header, as [`bound::work`] counts: half
+/// a second.
 const MOST_PRODUCTS: usize = 1 << 28;
 
-/// So many steps are measured where the work allows; below the fewest, none are.
+/// The maximum number of measured steps.
 pub(crate) const STEPS: usize = 256;
-/// The same where matrices are multiplied as integers.
+/// The maximum number of measured steps with integer products.
 pub(crate) const INTEGER_STEPS: usize = 1000;
+/// The minimum number of steps: where work allows fewer, no step is measured.
 const FEWEST: usize = 8;
 
 /// What was measured.
@@ -272,7 +276,7 @@ pub(crate) fn measure(
     }
     let drawn = Drawn::new(model, range);
     if layers_in_integers(model, products).is_empty() {
-        if let Some(steps) = steps(STEPS, MOST_WORK, work(body)) {
+        if let Some(steps) = steps(STEPS, MOST_WORK, bound::work(model)) {
             return Some(FreeRun { steps, results: of_program(model, body, steps, drawn) });
         }
     } else {
@@ -353,55 +357,4 @@ fn memory(model: &CoreModel, program: &Program) -> Vec<Vec<f32>> {
         program.buffers.iter().map(|b| contents(b.role, b.len)).collect();
     pack::pack_memory(program, &mut memory);
     memory
-}
-
-/// How many values the interpreter makes in a step.
-fn work(body: BodyRef<'_>) -> usize {
-    let functions: Vec<usize> =
-        body.functions.iter().map(|f| of_statements(&f.body, &[])).collect();
-    body.kernels
-        .iter()
-        .map(|kernel| of_statements(&kernel.body, &functions))
-        .fold(0, usize::saturating_add)
-}
-
-/// `functions`: of the body of each that may be called.
-fn of_statements(body: &[Stmt], functions: &[usize]) -> usize {
-    let of = |stmt: &Stmt| match stmt {
-        Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => {
-            of_expr(value, functions)
-        }
-        Stmt::For { count, body, walks, .. } => {
-            count.saturating_mul(of_statements(body, functions).saturating_add(walks.len()))
-        }
-        Stmt::Pick { at, body, .. } => {
-            of_expr(at, functions).saturating_add(of_statements(body, functions))
-        }
-        Stmt::If { then, otherwise, .. } => {
-            of_statements(then, functions).max(of_statements(otherwise, functions))
-        }
-        Stmt::Copy(copied) => {
-            copied.dims.iter().map(|dim| dim.extent).fold(1, usize::saturating_mul)
-        }
-        Stmt::Tiles(tiles) => tiles.products(),
-        Stmt::LeaveUnless { .. } | Stmt::Comment(_) => 0,
-    };
-    body.iter().map(of).fold(0, usize::saturating_add)
-}
-
-fn of_expr(expr: &Expr, functions: &[usize]) -> usize {
-    let mut left = vec![expr];
-    let mut sum = 0_usize;
-    while let Some(expr) = left.pop() {
-        sum = sum.saturating_add(1);
-        match expr {
-            Expr::Op(_, args) => left.extend(args),
-            Expr::Call(function, args) => {
-                sum = sum.saturating_add(functions.get(*function).copied().unwrap_or(0));
-                left.extend(args);
-            }
-            _ => {}
-        }
-    }
-    sum
 }

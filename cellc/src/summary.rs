@@ -67,7 +67,7 @@ pub(crate) fn title(cell: &CoreCell, open: bool) -> String {
             };
             (
                 cell.kind.sequence_name(),
-                format!(", {}{direction}{lengths}", counted(sequence.steps, "step")),
+                format!(", {} in each call{direction}{lengths}", counted(sequence.steps, "step")),
             )
         }
     };

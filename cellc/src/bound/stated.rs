@@ -29,6 +29,8 @@ pub enum Useless {
         low: f64,
         /// The largest value.
         high: f64,
+        /// True for the values of a run, false for all possible values.
+        measured: bool,
     },
     /// The bound exceeds the measured error by a factor of more than `MOST_TIMES`.
     Wide {
@@ -45,12 +47,13 @@ impl Useless {
     /// results have useful bounds.
     pub fn of(bound: f64, [low, high]: [f64; 2], seen: Option<&Seen>) -> Option<Self> {
         let seen = seen.filter(|seen| seen.high > seen.low);
-        let [low, high] = seen.map_or([low, high], |seen| [low.max(seen.low), high.min(seen.high)]);
+        let possible = [low, high];
+        let [low, high] = seen.map_or(possible, |seen| [low.max(seen.low), high.min(seen.high)]);
         if !bound.is_finite() {
             return Some(Self::Infinite);
         }
         if high > low && bound >= high - low {
-            return Some(Self::Range { low, high });
+            return Some(Self::Range { low, high, measured: [low, high] != possible });
         }
         let error =
             seen.and_then(|seen| Some((seen.error?, seen.low.abs().max(seen.high.abs()) * U)));
@@ -63,17 +66,15 @@ impl Display for Useless {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Infinite => f.write_str(
-                "in the worst case a value on the way overflows, or a divisor, a root or a \
-                 logarithm meets 0",
+                "within the ranges an intermediate value may overflow, or a divisor, a root or a \
+                 logarithm may meet 0",
             ),
-            Self::Range { low, high } => {
+            Self::Range { low, high, measured } => {
                 let [low, high] = [low, high].map(|v| rounded(*v));
-                write!(f, "the worst case is as wide as the range of its values, {low} to {high}")
+                let values = if *measured { "the measured values" } else { "all values" };
+                write!(f, "it exceeds the range of {values}, {low} to {high}")
             }
-            Self::Wide { .. } => f.write_str(
-                "the worst case is more than 1,000 times the measured \
-                error",
-            ),
+            Self::Wide { .. } => f.write_str("it exceeds 1,000 times the measured error"),
         }
     }
 }
@@ -105,7 +106,7 @@ mod tests {
         let tanh = [-1.0, 1.0];
         for (bound, range, seen, useless) in [
             (1e-5, tanh, None, None),
-            (2.0, tanh, None, Some(Useless::Range { low: -1.0, high: 1.0 })),
+            (2.0, tanh, None, Some(Useless::Range { low: -1.0, high: 1.0, measured: false })),
             (f64::INFINITY, [f64::NEG_INFINITY, f64::INFINITY], None, Some(Useless::Infinite)),
             (f64::NAN, tanh, None, Some(Useless::Infinite)),
             // the measured range is narrower than the given range
@@ -113,7 +114,7 @@ mod tests {
                 5.9e22,
                 [-1e30, 1e30],
                 seen(-3.0, 0.5, None),
-                Some(Useless::Range { low: -3.0, high: 0.5 }),
+                Some(Useless::Range { low: -3.0, high: 0.5, measured: true }),
             ),
             (1e-4, tanh, seen(-0.5, 0.5, Some(2e-7)), None),
             (3e-4, tanh, seen(-0.5, 0.5, Some(2e-7)), Some(Useless::Wide { error: 2e-7 })),

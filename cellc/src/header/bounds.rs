@@ -1,9 +1,9 @@
 //! The header's lines about the worst-case error of one step.
 
-use super::rounded_up;
 use crate::bound::{self, Claim, Profile, Seen, Useless};
 use crate::core::CoreModel;
 use crate::emit::names::Interface;
+use crate::free_run::{FreeRun, Gathered};
 use crate::numerics::Precisions;
 use crate::plan::Plan;
 use crate::request::Numerics;
@@ -17,6 +17,12 @@ const MOST_WORK: usize = 1 << 30;
 pub struct Bounds {
     /// The range of inputs and states, in words. Empty if weights are given at run time.
     range: String,
+    /// What one execution of the code is called: a call computes several steps of a sequence.
+    unit: &'static str,
+    /// True if a state continues from one execution to the next.
+    continues: bool,
+    /// The profile of the last instruction set, whose body is run to measure errors.
+    measured: &'static str,
     profiles: Vec<OfProfile>,
 }
 
@@ -52,16 +58,23 @@ impl Bounds {
         } else {
             ""
         };
-        let of_states =
-            if bound::has_states(model) { format!(" and |h| <= {h}") } else { String::new() };
-        let range =
-            if known { format!(" for |x| <= {x}{of_states}{lengths}") } else { String::new() };
+        let continues = !model.states.is_empty() || !model.variables.is_empty();
+        let of_states = if bound::has_states(model) {
+            format!(" and states |h| <= {h}")
+        } else {
+            String::new()
+        };
+        let range = if known {
+            format!(" for inputs |x| <= {x}{of_states}{lengths}")
+        } else {
+            String::new()
+        };
         let mut fuses: Vec<bool> = plan.isas.iter().map(|(_, fused)| *fused).collect();
         fuses.sort_unstable();
         fuses.dedup();
         let of_profile = |fused: bool| {
             let profile = &Profile::new(fused, numerics, products);
-            let name = if fused { "fused" } else { "unfused" };
+            let name = profile_name(fused);
             let claims = match known {
                 true if bound::work(model) > MOST_WORK => Claims::NotComputed,
                 true => {
@@ -71,55 +84,128 @@ impl Bounds {
             };
             OfProfile { name, claims }
         };
-        Self { range, profiles: fuses.into_iter().map(of_profile).collect() }
+        let unit =
+            if model.cells().iter().any(|cell| cell.sequence.is_some()) { "call" } else { "step" };
+        let measured = plan.isas.last().map_or("", |(_, fused)| profile_name(*fused));
+        Self {
+            range,
+            unit,
+            continues,
+            measured,
+            profiles: fuses.into_iter().map(of_profile).collect(),
+        }
     }
 
-    /// The lines of the header. `seen`: measured errors and values of each result, if steps were
+    /// The lines of the header. `found`: measured errors and values of each result, if steps were
     /// run.
-    pub(crate) fn lines(&self, interface: &Interface, seen: Option<&[Seen]>) -> Vec<String> {
-        let mut lines = vec![format!("Largest possible error of one step{}:", self.range)];
-        let of_all = self.profiles.len() == 1;
-        for OfProfile { name, claims } in &self.profiles {
-            let of = if of_all { String::new() } else { format!(" ({name})") };
-            match claims {
-                Claims::NotComputed => {
-                    lines.push(format!("  not computed for a model of this size{of}"))
-                }
-                // one line for all profiles
-                Claims::AtRunTime if lines.len() > 1 => {}
-                Claims::AtRunTime => {
-                    lines.push(
-                        "  depends on weights that are given at run time: cellc check shows it"
-                            .to_owned(),
-                    );
-                }
-                Claims::Results(claims) => {
-                    for (i, (field, claim)) in interface.outputs.iter().zip(claims).enumerate() {
-                        lines.push(format!(
-                            "  {}{of}",
-                            stated(&field.name, claim, seen.map(|seen| &seen[i]))
-                        ));
-                    }
+    pub(crate) fn lines(&self, interface: &Interface, found: Option<&FreeRun>) -> Vec<String> {
+        let mut lines = vec![format!("Largest possible error of one {}{}:", self.unit, self.range)];
+        let names = || interface.outputs.iter().map(|field| &field.name);
+        match &self.profiles[..] {
+            [OfProfile { claims: Claims::NotComputed, .. }, ..] => {
+                lines.push("  not computed for a model of this size".to_owned());
+            }
+            [OfProfile { claims: Claims::AtRunTime, .. }, ..] => lines.push(
+                "  depends on weights that are given at run time: cellc check shows it".to_owned(),
+            ),
+            profiles => {
+                for (i, name) in names().enumerate() {
+                    let seen = found.map(|found| found.results[i].seen(found.steps));
+                    lines.extend(stated(name, &claims(profiles, i), seen.as_ref()));
                 }
             }
         }
+        if let Some(found) = found.filter(|found| found.steps > 0) {
+            lines.extend(self.measured(names().map(String::as_str), found));
+        }
         lines
+    }
+
+    /// The lines about the largest errors of a run.
+    fn measured<'a>(&self, outputs: impl Iterator<Item = &'a str>, found: &FreeRun) -> [String; 2] {
+        let (steps, unit) = (found.steps, self.unit);
+        let continuing = match self.continues {
+            true => format!(", each from the state of the {unit} before"),
+            false => String::new(),
+        };
+        let profile = match &self.profiles[..] {
+            [_, _, ..] => format!(" ({})", self.measured),
+            _ => String::new(),
+        };
+        let error = |(name, result): (&str, &Gathered)| format!("{name} {:.1e}", result.error);
+        let errors: Vec<_> = outputs.zip(&found.results).map(error).collect();
+        [
+            format!("Largest error in {steps} random {unit}s{continuing}{profile}:"),
+            format!("  {}", errors.join(", ")),
+        ]
     }
 }
 
-fn useless(claim: &Claim, seen: Option<&Seen>) -> Option<Useless> {
-    Useless::of(claim.error, [claim.low, claim.high], seen)
+/// The name of the arithmetic with or without fused multiply-adds.
+fn profile_name(fused: bool) -> &'static str {
+    if fused { "fused" } else { "unfused" }
 }
 
-/// The line for a result: its bound, or else the reason why there is no useful bound and the
-/// measured error.
-fn stated(name: &str, claim: &Claim, seen: Option<&Seen>) -> String {
-    match useless(claim, seen) {
-        None => format!("{name}: {}", rounded_up(claim.error)),
-        Some(why) => {
-            let error = seen.and_then(|seen| seen.error).filter(|error| error.is_finite());
-            let measured = error.map_or(String::new(), |error| format!("; measured: {error:.1e}"));
-            format!("no useful bound for {name}: {why}{measured}")
+/// The claims of each profile about one result.
+fn claims(profiles: &[OfProfile], result: usize) -> Vec<(&'static str, Claim)> {
+    let of = |profile: &OfProfile| match &profile.claims {
+        Claims::Results(claims) => Some((profile.name, claims[result])),
+        Claims::NotComputed | Claims::AtRunTime => None,
+    };
+    profiles.iter().filter_map(of).collect()
+}
+
+/// The lines for a result: its bound for each profile, or else the reason why there is no useful
+/// bound.
+fn stated(name: &str, claims: &[(&str, Claim)], seen: Option<&Seen>) -> Vec<String> {
+    let alone = claims.len() == 1;
+    let (mut bounds, mut reasons) = (Vec::new(), Vec::new());
+    for (profile, claim) in claims {
+        match Useless::of(claim.error, [claim.low, claim.high], seen) {
+            None if alone => bounds.push(rounded_up(claim.error)),
+            None => bounds.push(format!("{} {profile}", rounded_up(claim.error))),
+            Some(why) => reasons.push((profile, why)),
+        }
+    }
+    let mut lines = Vec::new();
+    if !bounds.is_empty() {
+        lines.push(format!("  {name}: {}", bounds.join(", ")));
+    }
+    let of_all = reasons.iter().all(|(_, why)| *why == reasons[0].1) && bounds.is_empty();
+    lines.extend(reasons.iter().take(if of_all { 1 } else { reasons.len() }).map(
+        |(profile, why)| {
+            let of = if of_all { String::new() } else { format!(" ({profile})") };
+            format!("  no useful bound for {name}{of}: {why}")
+        },
+    ));
+    lines
+}
+
+/// The bound in three digits, rounded up.
+fn rounded_up(bound: f64) -> String {
+    let near = format!("{bound:.2e}");
+    // rounding to three digits changes a number by half a percent at most
+    if near.parse().is_ok_and(|near: f64| near >= bound) {
+        near
+    } else {
+        format!("{:.2e}", bound * 1.0051)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_rounded_up() {
+        for (bound, text) in [
+            (1.0, "1.00e0"),
+            (1.001, "1.01e0"),
+            (1.234e-7, "1.24e-7"),
+            (1.236e-7, "1.24e-7"),
+            (9.999e-3, "1.00e-2"),
+        ] {
+            assert_eq!(rounded_up(bound), text);
         }
     }
 }

@@ -1,80 +1,32 @@
 //! The comment at the top of a generated file: sources, equations, options and accuracy.
 
+mod arithmetic;
 mod bounds;
+mod cells;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::activation;
-use crate::bound::Seen;
-use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Integers, Source, WeightSource};
+use crate::core::{CoreModel, CoreOp, Integers, Parameter};
 use crate::emit::names::Interface;
 use crate::free_run::FreeRun;
-use crate::model::{
-    BiasPart, CellKind, ElementType, LedgerEntry, LstmGateOrder, ResetGate, WeightLayout,
-};
-use crate::numerics::{Loss, Precisions, Vector};
+use crate::model::ElementType;
+use crate::numerics::Precisions;
 use crate::plan::Plan;
-use crate::request::{Accuracy, Arithmetic, Language, Numerics, Options, WeightFormat};
-use crate::summary::{denormals, escape, title};
+use crate::request::{Language, Options};
+use crate::summary::escape;
+#[cfg(test)]
+pub(crate) use arithmetic::not_finite_exceptions;
+pub(crate) use arithmetic::{activations, integers};
 pub use bounds::Bounds;
 
-/// Maximum length of a line in characters.
-const COLUMNS: usize = 110;
-
-/// The effect of NaN and infinities in inputs: for models with operations that choose one of two
-/// numbers, and for other models.
-const NOT_FINITE: [&str; 2] = [
-    "A NaN in an input stays a NaN in everything that is computed from it, also through clip, relu, max and min, \
-     and in the states until they are reset. Infinities follow IEEE 754: inf - inf and 0 * inf are \
-     NaN.",
-    "A NaN in an input stays a NaN in everything that is computed from it, and in the states until they are reset. \
-     Infinities follow IEEE 754: inf - inf and 0 * inf are NaN.",
-];
-
-/// The sentence of [`NOT_FINITE`] for a model.
-fn not_finite(model: &CoreModel) -> String {
-    let chooses = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        ["clip", "clamp", "relu", "max", "min"].iter().any(|part| name.contains(part))
-    };
-    let is_clipped = |op: &CoreOp| matches!(op, CoreOp::Cell(cell) if cell.clip.is_some());
-    let in_nodes = model.all_nodes().iter().any(|node| chooses(&node.kind) || is_clipped(&node.op));
-    let has =
-        in_nodes || model.activations().into_iter().any(|activation| chooses(&activation.label()));
-    NOT_FINITE[usize::from(!has)].to_owned()
-}
-
-/// An exception to [`NOT_FINITE`]: operations that choose elements by their order.
-const UNORDERED: &str =
-    "Exception: TopK, ArgMax and ArgMin put a NaN behind all numbers, and its place is 0.";
-
-/// An exception to [`NOT_FINITE`]: powers.
-const POWERS: &str = "Exception: a power of an infinity, of a zero of either sign or of -1, where the exponent is negative, \
-                      infinite or not a whole number, may be NaN or have the other sign.";
-
-/// The exceptions to [`NOT_FINITE`] for a model.
-pub(crate) fn not_finite_exceptions(model: &CoreModel) -> Vec<&'static str> {
-    let nodes = model.all_nodes();
-    let has = |is: fn(&CoreNode) -> bool| nodes.iter().any(|node| is(node));
-    let chooses = has(|node| matches!(node.op, CoreOp::TopK(_))).then_some(UNORDERED);
-    let powers = has(|node| matches!(&node.kind[..], "Pow" | "Power")).then_some(POWERS);
-    chooses.into_iter().chain(powers).collect()
-}
-
-/// The interpretation of an attribute of the input.
-fn ledger_line(entry: &LedgerEntry) -> String {
-    let given = match &entry.given {
-        Some(text) => format!("\"{}\"", escape(text)),
-        None => "absent".to_string(),
-    };
-    format!("  {} {given}: {}", escape(&entry.attribute), escape(&entry.taken))
-}
+/// Maximum length of a line without its comment sign, in characters.
+const COLUMNS: usize = 97;
 
 /// The lines of the header before the bounds, without comment signs. No line contains the end of a
 /// comment of either language.
 pub(crate) fn lines(
     model: &CoreModel,
-    (plan, products): (&Plan, &Precisions),
+    planned: (&Plan, &Precisions),
     options: &Options,
     interface: &Interface,
 ) -> Vec<String> {
@@ -92,30 +44,20 @@ pub(crate) fn lines(
                 .to_owned(),
         );
     }
-    for (i, cell) in model.cells().into_iter().enumerate() {
-        lines.push(String::new());
-        lines.push(format!("cell {i}: {}", title(cell, model.steps.is_some())));
-        lines.extend(cell.equations().iter().map(|l| format!("  {l}")));
-        lines.extend(operands(cell, model, interface));
-        let order = gate_order(cell, interface);
-        // readers write zeros for an omitted B
-        lines.push(match adds_biases(model, cell) {
-            true => format!("  gate order of W, R, B: {order}"),
-            false => {
-                format!("  gate order of W, R: {}", order.split(';').next().unwrap_or_default())
-            }
-        });
-        lines.extend(cell.ledger.iter().filter(|entry| !is_default(entry, cell)).map(ledger_line));
-    }
-    // operations around a cell repeat the cell's attributes
-    let has_cells = !model.cells().is_empty();
-    for node in model.nodes.iter().filter(|node| !has_cells && !node.ledger.is_empty()) {
-        lines.push(String::new());
-        lines.push(format!("{} \"{}\":", escape(&node.kind), escape(&node.name)));
-        lines.extend(node.ledger.iter().map(ledger_line));
-    }
+    lines.extend(cells::lines(model, interface));
     lines.extend(operations(model));
     lines.push(String::new());
+    lines.extend(states(model, interface));
+    lines.extend(model.parameters.iter().filter_map(narrow));
+    lines.extend(integer_inputs(model, interface));
+    lines.push(String::new());
+    lines.extend(arithmetic::lines(model, planned, options));
+    lines.into_iter().flat_map(wrap).collect()
+}
+
+/// The states of a model and its scratch memory.
+fn states(model: &CoreModel, interface: &Interface) -> Vec<String> {
+    let mut lines = Vec::new();
     if interface.states.is_empty() && model.variables.is_empty() {
         lines.push("State: none.".to_string());
     }
@@ -143,23 +85,27 @@ pub(crate) fn lines(
     }
     if interface.block_len > 0 {
         let bytes = interface.block_len * 4;
-        lines.push(format!("Scratch memory: one block of {bytes} bytes in the state."));
+        lines.push(format!("Scratch memory: {bytes} bytes."));
     }
     for state in &interface.states {
         let (input, output) =
             (&interface.inputs[state.input].name, &interface.outputs[state.output].name);
         lines.push(format!("State: {input}. Its next value is the output {output}."));
     }
-    for parameter in
-        model.parameters.iter().filter(|p| p.element.is_float() && p.element != ElementType::F32)
-    {
-        let name = parameter.names.first().map_or("", String::as_str);
-        lines.push(format!(
-            "{} is {} in the model and f32 here.",
-            escape(name),
-            parameter.element.name()
-        ));
-    }
+    lines
+}
+
+/// The element type of an input that the model declares narrower than f32.
+fn narrow(parameter: &Parameter) -> Option<String> {
+    let element = parameter.element;
+    let name = parameter.names.first().map_or("", String::as_str);
+    (element.is_float() && element != ElementType::F32)
+        .then(|| format!("{} is {} in the model and f32 here.", escape(name), element.name()))
+}
+
+/// The ranges of integer inputs.
+fn integer_inputs(model: &CoreModel, interface: &Interface) -> Vec<String> {
+    let mut lines = Vec::new();
     for node in model.all_nodes() {
         let CoreOp::Integers(Integers { parameter, least, most, .. }) = &node.op else { continue };
         let name = interface
@@ -181,254 +127,16 @@ pub(crate) fn lines(
             ),
         });
     }
-    lines.push(String::new());
-    lines.push(format!(
-        "Arithmetic: f32; {}; the order of summation is the same everywhere.",
-        multiply_adds(plan)
-    ));
-    lines.extend(integers(model, products, &options.numerics));
-    lines.push(denormals(options).to_string());
-    lines.push(not_finite(model));
-    lines.extend(not_finite_exceptions(model).into_iter().map(str::to_owned));
-    lines.extend(activations(model, plan.accuracy));
-    lines.push(String::new());
-    let losses = Loss::of(model, products);
-    if !losses.is_empty() {
-        lines.extend(losses.iter().map(Loss::to_string));
-        lines.push(String::new());
-    }
-    lines.into_iter().flat_map(wrap).collect()
-}
-
-/// The inputs and outputs that are operands of a cell's equations, where they have names of their
-/// own.
-fn operands(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Option<String> {
-    let before = |value: usize| {
-        let view = |node: &&CoreNode| matches!(&node.op, CoreOp::View(view) if view.out == value);
-        match &model.nodes.iter().find(view)?.op {
-            CoreOp::View(view) => Some(view.input),
-            _ => None,
-        }
-    };
-    let viewed = |mut source: Source| {
-        while let Source::Value(value) = source
-            && let Some(input) = before(value)
-        {
-            source = input;
-        }
-        source
-    };
-    let input = |source: Source| match viewed(source) {
-        Source::Parameter(at) => interface.inputs.iter().find(|field| field.index == at),
-        Source::Variable(at) => interface.variables.iter().find(|field| field.index == at),
-        Source::Constant(_) | Source::Value(_) => None,
-    };
-    let output = |value: usize| {
-        let mut outputs = interface.outputs.iter();
-        outputs.find(|field| {
-            model
-                .results
-                .get(field.index)
-                .is_some_and(|result| viewed(result.source) == viewed(Source::Value(value)))
-        })
-    };
-    let operands = [
-        ("x", Some(cell.x).and_then(input)),
-        ("hidden state h", Some(cell.h).and_then(input)),
-        ("cell state c", cell.c.and_then(input)),
-        ("attention a", cell.a.and_then(input)),
-        ("h'", cell.h_out.and_then(output)),
-        ("c'", cell.c_out.and_then(output)),
-    ];
-    let named = operands.into_iter().filter_map(|(operand, field)| {
-        let name = &field?.name;
-        (!operand.ends_with(&format!(" {name}")) && operand != name)
-            .then(|| format!("{operand} = {name}"))
-    });
-    let named: Vec<_> = named.collect();
-    (!named.is_empty()).then(|| format!("  {}", named.join(", ")))
-}
-
-/// The instruction sets with and without fused multiply-adds.
-fn multiply_adds(plan: &Plan) -> String {
-    let names = |fused: bool| -> Vec<_> {
-        plan.isas.iter().filter(|(_, other)| *other == fused).map(|(isa, _)| isa.name).collect()
-    };
-    match (&names(true)[..], &names(false)[..]) {
-        ([], _) => "no multiply-add is fused".to_owned(),
-        (_, []) => "every multiply-add is fused".to_owned(),
-        (fused, not) => {
-            format!("multiply-adds are fused on {}, not on {}", fused.join(", "), not.join(", "))
-        }
-    }
-}
-
-/// True if an attribute has its default value, or if the title of the cell states the attribute.
-fn is_default(entry: &LedgerEntry, cell: &CoreCell) -> bool {
-    let Some(given) = &entry.given else { return true };
-    let functions: Vec<_> =
-        cell.kind.default_activations().iter().map(|function| function.label()).collect();
-    let listed = |text: &str| {
-        text.split([',', ' '])
-            .filter(|word| !word.is_empty())
-            .map(str::to_lowercase)
-            .collect::<Vec<_>>()
-    };
-    match &entry.attribute[..] {
-        "hidden_size" | "input_size" => true,
-        "direction" => given == "forward",
-        "activations" => listed(given) == functions,
-        "activations_alpha" | "activations_beta" => given.is_empty(),
-        "clip" => given.parse() == Ok(0.0f64),
-        "linear_before_reset" | "input_forget" | "layout" => matches!(&given[..], "0" | "false"),
-        _ => false,
-    }
-}
-
-/// The arithmetic of matrix products, unless all products are f32; with names of layers if layers
-/// differ.
-pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numerics) -> Vec<String> {
-    let mut layers: Vec<(WeightFormat, Arithmetic, Vec<String>)> = Vec::new();
-    for node in model.all_nodes().into_iter().filter(|node| node.op.has_precision()) {
-        let precision = products.of(node.op.first_value());
-        if precision.own_format().is_some() {
-            continue;
-        }
-        let (format, arithmetic) = (precision.storage(), precision.arithmetic());
-        let name = format!("\"{}\"", escape(&node.name));
-        match layers.iter_mut().find(|(other, of, _)| (*other, *of) == (format, arithmetic)) {
-            Some((.., names)) if names.contains(&name) => {}
-            Some((.., names)) => names.push(name),
-            None => layers.push((format, arithmetic, vec![name])),
-        }
-    }
-    let mut lines = Vec::new();
-    if layers.len() > 1 {
-        let each = |(format, arithmetic, names): &(WeightFormat, Arithmetic, Vec<String>)| {
-            let precision =
-                if *arithmetic == Arithmetic::F32 { format.name() } else { arithmetic.name() };
-            format!("{} in {precision}", names.join(", "))
-        };
-        lines
-            .push(format!("Matrices: {}.", layers.iter().map(each).collect::<Vec<_>>().join("; ")));
-    }
-    lines.extend(
-        layers.iter().filter_map(|(_, arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned),
-    );
-    let in_windows = |node: &&CoreNode| match &node.op {
-        CoreOp::Convolve(of) => {
-            of.is_depthwise() && products.of(of.out).arithmetic() != Arithmetic::F32
-        }
-        _ => false,
-    };
-    lines.extend(model.all_nodes().iter().any(in_windows).then(|| WINDOWS.to_owned()));
-    let in_f32 =
-        model.in_f32_by_reason(|layer| asked.precision_in(layer).arithmetic() != Arithmetic::F32);
-    let quoted = |layers: &[&str]| {
-        layers.iter().map(|of| format!("\"{}\"", escape(of))).collect::<Vec<_>>().join(", ")
-    };
-    let reasons: Vec<_> =
-        in_f32.iter().map(|(why, layers)| format!("{} ({why})", quoted(layers))).collect();
-    if !reasons.is_empty() {
-        lines.push(format!("Layers that stay f32: {}.", reasons.join("; ")));
-    }
-    let packed = model.parameters.iter().any(|parameter| parameter.weight);
-    if packed && layers.iter().any(|(_, arithmetic, _)| *arithmetic != Arithmetic::F32) {
-        lines.push(ROUNDED_ROWS.to_owned());
-    }
-    for (vector, letter) in [(Vector::X, "x"), (Vector::H, "h")] {
-        let mut own: [Vec<String>; 2] = Default::default();
-        for node in model.all_nodes() {
-            let len = match (vector, &node.op) {
-                (Vector::X, op) => op.input_size(),
-                (Vector::H, CoreOp::Cell(cell)) => Some(cell.hidden_size),
-                (Vector::H, _) => None,
-            };
-            let of = |len| products.of(node.op.first_value()).own(vector, len);
-            let Some(v) = len.filter(|_| node.op.has_precision()).and_then(of) else { continue };
-            let names = &mut own[usize::from(v.scale != 1.0)];
-            let name = format!("\"{}\"", escape(&node.name));
-            let name = match v.scale {
-                1.0 => name,
-                scale => format!("{name} ({scale:e})"),
-            };
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        let [whole, multiples] = own.map(|names| names.join(", "));
-        if !whole.is_empty() {
-            lines.push(format!(
-                "{letter} consists of integers: products are integers, with exact sums, in {whole}."
-            ));
-        }
-        if !multiples.is_empty() {
-            let what = format!(
-                "{letter} is multiplied as integers by the model's own scale, with exact sums,"
-            );
-            lines.push(format!("{what} in {multiples}."));
-        }
-    }
     lines
 }
 
-/// The arithmetic of depthwise convolutions.
-const WINDOWS: &str = "Depthwise convolutions with stride 1 and at least 8 output positions multiply integers: each channel of x is rounded once, to 16 bits \
-                       with one scale. A channel with NaN or infinity becomes NaN.";
-
-/// The rounding of run-time weights.
-const ROUNDED_ROWS: &str = "pack rounds each row of a matrix to integers times one scale, as cellc rounds weights when compiling: results have the same bits. A row of \
-                            weights with NaN or infinity becomes NaN, and so does every result \
-                            computed from the row.";
-
-fn in_integers(arithmetic: Arithmetic) -> Option<&'static str> {
-    match arithmetic {
-        Arithmetic::F32 => None,
-        Arithmetic::Int8 => Some(
-            "Matrices are multiplied as 8-bit integers: at every step x, h and inputs of dense layers are rounded to integers up to 127 times one \
-             scale for each row of a batch. Vectors of up to 4 elements have 16 bits. Sums are \
-             exact. Biases, results of activation functions \
-             and states are f32.",
-        ),
-        Arithmetic::Int8x16 => Some(
-            "Matrices of 8-bit integers are multiplied by integers of up to 16 bits: at every step x, h and inputs of dense layers are rounded to \
-             integers times one scale for each row of a batch; longer vectors have smaller \
-             integers. Sums are exact. Biases, results of \
-             activation functions and states are f32.",
-        ),
-        Arithmetic::Int16 => Some(
-            "Matrices are multiplied as integers of up to 16 bits: at every step x, h and inputs of dense layers are rounded to integers times one \
-             scale for each row of a batch; longer vectors have smaller integers. Each row of \
-             weights is scaled to the largest integers for \
-             which no sum can exceed 32 bits. Sums are exact. Biases, results of activation \
-             functions and states are f32.",
-        ),
-    }
-}
-
-/// The errors of activation functions, unless the accuracy is exact.
-pub(crate) fn activations(model: &CoreModel, accuracy: Accuracy) -> Vec<String> {
-    if accuracy == Accuracy::Exact {
-        return Vec::new();
-    }
-    let mut lines = vec![format!("Activations: {}.", accuracy.name())];
-    for activation in model.activations() {
-        if let Some(error) = activation::stated(activation, accuracy) {
-            lines.push(format!("  {}: at most {error}", activation.label()));
-        }
-    }
-    lines
-}
-
-/// The lines about the error of one step.
-pub(crate) fn bounds(
+/// The lines about errors: bounds, and what a run of steps showed.
+pub(crate) fn errors(
     bounds: &Bounds,
     interface: &Interface,
     found: Option<&FreeRun>,
 ) -> Vec<String> {
-    let seen: Option<Vec<Seen>> =
-        found.map(|found| found.results.iter().map(|result| result.seen(found.steps)).collect());
-    bounds.lines(interface, seen.as_deref()).into_iter().flat_map(wrap).collect()
+    bounds.lines(interface, found).into_iter().flat_map(wrap).collect()
 }
 
 /// The options that differ from the defaults.
@@ -448,17 +156,6 @@ fn escape_all(words: &[String]) -> String {
         .map(|word| escape(word).replace(",\\u{3f}", ",?").replace("=\\u{3f}", "=?"))
         .collect();
     words.join(" ")
-}
-
-/// The bound in three digits, rounded up.
-fn rounded_up(bound: f64) -> String {
-    let near = format!("{bound:.2e}");
-    // rounding to three digits changes a number by half a percent at most
-    if near.parse().is_ok_and(|near: f64| near >= bound) {
-        near
-    } else {
-        format!("{:.2e}", bound * 1.0051)
-    }
 }
 
 /// The number of operations of each kind, without recurrent layers.
@@ -485,59 +182,6 @@ fn operations(model: &CoreModel) -> Vec<String> {
     vec![String::new(), format!("Other operations: {}.", kinds.join(", "))]
 }
 
-/// True unless all biases of the cell are zero.
-fn adds_biases(model: &CoreModel, cell: &CoreCell) -> bool {
-    cell.b.iter().any(|b| match *b {
-        WeightSource::Parameter(_) => true,
-        WeightSource::Constant(index) => {
-            let tensor = &model.constants[index];
-            (0..tensor.len()).any(|place| tensor.get_f32(place) != 0.0)
-        }
-        WeightSource::Zero => false,
-    })
-}
-
-fn gate_order(cell: &CoreCell, interface: &Interface) -> String {
-    let order = cell.layout.order(cell.kind);
-    let parts: &[&str] = match (cell.kind, cell.kind.reset_gate()) {
-        (CellKind::Rnn, _) => return "one gate".to_owned(),
-        (_, None) => return order,
-        (_, Some(ResetGate::BeforeMatMul)) => &["z", "r", "h"],
-        (_, Some(ResetGate::AfterMatMul)) => &["z", "r", "Wbh", "Rbh"],
-    };
-    let order = order.chars().map(String::from).collect::<Vec<_>>().join(", ");
-    if cell.layout == WeightLayout::new(cell.kind, LstmGateOrder::default()) {
-        return format!("{order}; B {}", parts.join(", "));
-    }
-    let name = |tensor: usize| {
-        let given = interface
-            .weights
-            .iter()
-            .find(|field| cell.b[tensor] == WeightSource::Parameter(field.index));
-        given.map_or("B", |field| &field.name)
-    };
-    // rows are shown if a tensor has more parts than gates, or if one sum has two of its parts
-    let biases = &cell.layout.biases;
-    let in_parts = |tensor: usize| {
-        let parts =
-            biases.iter().flatten().filter(|term| term.tensor == tensor).map(|term| term.part);
-        let twice =
-            |terms: &Vec<BiasPart>| terms.iter().filter(|term| term.tensor == tensor).count() > 1;
-        parts.collect::<BTreeSet<_>>().len() > cell.layout.gates.len() || biases.iter().any(twice)
-    };
-    let parts = parts.iter().zip(biases).map(|(part, terms)| {
-        let term = |term: &BiasPart| {
-            let rows = term.part * cell.hidden_size..(term.part + 1) * cell.hidden_size;
-            let rows = if in_parts(term.tensor) { format!("[{rows:?}]") } else { String::new() };
-            format!("{}{rows}", name(term.tensor))
-        };
-        let given = |term: &&BiasPart| cell.b[term.tensor] != WeightSource::Zero;
-        let terms: Vec<_> = terms.iter().filter(given).map(term).collect();
-        format!("{part} = {}", if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") })
-    });
-    format!("{order}; B {}", parts.collect::<Vec<_>>().join(", "))
-}
-
 /// Wraps a line; continuation lines are indented.
 fn wrap(line: String) -> Vec<String> {
     let indent = " ".repeat(line.len() - line.trim_start().len() + 4);
@@ -553,22 +197,4 @@ fn wrap(line: String) -> Vec<String> {
     }
     lines.push(rest);
     lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_are_rounded_up() {
-        for (bound, text) in [
-            (1.0, "1.00e0"),
-            (1.001, "1.01e0"),
-            (1.234e-7, "1.24e-7"),
-            (1.236e-7, "1.24e-7"),
-            (9.999e-3, "1.00e-2"),
-        ] {
-            assert_eq!(rounded_up(bound), text);
-        }
-    }
 }

@@ -76,7 +76,7 @@ impl Table {
     pub(super) fn useless(&self) -> Option<Useless> {
         let Seen { low, high, .. } = self.one_step.seen(1);
         let seen = Seen { low, high, error: Some(self.error) };
-        Useless::of(self.bound, [low, high], Some(&seen))
+        Useless::of(self.bound, [f64::NEG_INFINITY, f64::INFINITY], Some(&seen))
     }
 
     /// The largest error of all steps, and of the comparison with the recording.
@@ -110,7 +110,7 @@ mod tests {
     fn a_bound_of_the_whole_range_is_useless() {
         let mut table = Table::default();
         table.one_step(0, &[0.5, -0.5], &[0.5, -0.4999999], &[2.0, 2.0]);
-        assert_eq!(table.useless(), Some(Useless::Range { low: -0.5, high: 0.5 }));
+        assert_eq!(table.useless(), Some(Useless::Range { low: -0.5, high: 0.5, measured: true }));
         let mut table = Table::default();
         table.one_step(0, &[0.5, -0.5], &[0.5, -0.4999999], &[2e-6, 1e-6]);
         assert_eq!(table.useless(), None);

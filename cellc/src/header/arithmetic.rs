@@ -1,0 +1,241 @@
+//! The header's lines about arithmetic: precision, fused multiply-adds, NaN, accuracy.
+
+use std::collections::BTreeSet;
+
+use crate::activation;
+use crate::core::{CoreModel, CoreNode, CoreOp};
+use crate::numerics::{Loss, Precisions, Vector};
+use crate::plan::Plan;
+use crate::request::{Accuracy, Arithmetic, Numerics, Options, WeightFormat};
+use crate::summary::{denormals, escape};
+
+/// The lines about arithmetic, and the losses of formats of weights behind them.
+pub(super) fn lines(
+    model: &CoreModel,
+    (plan, products): (&Plan, &Precisions),
+    options: &Options,
+) -> Vec<String> {
+    let mut lines = vec![format!("Arithmetic: f32; {}.", multiply_adds(plan))];
+    lines.extend(integers(model, products, &options.numerics));
+    lines.push(denormals(options).to_string());
+    lines.push(not_finite(model));
+    lines.extend(not_finite_exceptions(model).into_iter().map(str::to_owned));
+    lines.extend(activations(model, plan.accuracy));
+    lines.push(String::new());
+    let losses = Loss::of(model, products);
+    if !losses.is_empty() {
+        lines.extend(losses.iter().map(Loss::to_string));
+        lines.push(String::new());
+    }
+    lines
+}
+
+/// The effect of NaN and infinities in inputs.
+fn not_finite(model: &CoreModel) -> String {
+    let choices = choices(model);
+    let through = match &choices[..] {
+        [] => String::new(),
+        [one] => format!(", also through {one}"),
+        [others @ .., last] => format!(", also through {} and {last}", others.join(", ")),
+    };
+    let keeps = !model.states.is_empty() || !model.variables.is_empty();
+    let kept = if keeps { ", and in the states until they are reset" } else { "" };
+    format!(
+        "A NaN in an input stays a NaN in everything that is computed from it{through}{kept}. \
+         Infinities follow IEEE 754: inf - inf and 0 * inf are NaN."
+    )
+}
+
+/// The functions of a model that choose one of two numbers.
+fn choices(model: &CoreModel) -> Vec<&'static str> {
+    let nodes = model.all_nodes();
+    let is_clipped = |op: &CoreOp| matches!(op, CoreOp::Cell(cell) if cell.clip.is_some());
+    let mut names: BTreeSet<String> =
+        nodes.iter().map(|node| node.kind.to_ascii_lowercase()).collect();
+    let activations = model.activations();
+    names.extend(activations.into_iter().map(|function| function.label().to_ascii_lowercase()));
+    let clips = nodes.iter().any(|node| is_clipped(&node.op));
+    let has = |parts: &[&str]| {
+        let is_choice = |name: &String| !name.contains("softmax") && !name.starts_with("arg");
+        names.iter().any(|name| is_choice(name) && parts.iter().any(|part| name.contains(part)))
+    };
+    let found = [
+        ("clip", clips || has(&["clip", "clamp"])),
+        ("relu", has(&["relu"])),
+        ("max", has(&["max"])),
+        ("min", has(&["min"])),
+    ];
+    found.into_iter().filter(|(_, found)| *found).map(|(name, _)| name).collect()
+}
+
+/// An exception to [`not_finite`]: operations that choose elements by their order.
+const UNORDERED: &str =
+    "Exception: TopK, ArgMax and ArgMin put a NaN behind all numbers, and its place is 0.";
+
+/// An exception to [`not_finite`]: powers.
+const POWERS: &str = "Exception: a power of an infinity, of a zero of either sign or of -1, where \
+                      the exponent is negative, infinite or not a whole number, may be NaN or \
+                      have the other sign.";
+
+/// The exceptions to [`not_finite`] for a model.
+pub(crate) fn not_finite_exceptions(model: &CoreModel) -> Vec<&'static str> {
+    let nodes = model.all_nodes();
+    let has = |is: fn(&CoreNode) -> bool| nodes.iter().any(|node| is(node));
+    let chooses = has(|node| matches!(node.op, CoreOp::TopK(_))).then_some(UNORDERED);
+    let powers = has(|node| matches!(&node.kind[..], "Pow" | "Power")).then_some(POWERS);
+    chooses.into_iter().chain(powers).collect()
+}
+
+/// The instruction sets with and without fused multiply-adds. All of them sum in one order, which
+/// the model fixes.
+fn multiply_adds(plan: &Plan) -> String {
+    let names = |fused: bool| -> Vec<_> {
+        plan.isas.iter().filter(|(_, other)| *other == fused).map(|(isa, _)| isa.name).collect()
+    };
+    let fusing = match (&names(true)[..], &names(false)[..]) {
+        ([], _) => "no multiply-add is fused".to_owned(),
+        (_, []) => "every multiply-add is fused".to_owned(),
+        (fused, not) => {
+            format!("multiply-adds are fused on {}, not on {}", fused.join(", "), not.join(", "))
+        }
+    };
+    let order = "all instruction sets sum in the same order";
+    if plan.isas.len() > 1 { format!("{fusing}; {order}") } else { fusing }
+}
+
+/// The arithmetic of matrix products, unless all products are f32; with names of layers if layers
+/// differ.
+pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numerics) -> Vec<String> {
+    let mut layers: Vec<(WeightFormat, Arithmetic, Vec<String>)> = Vec::new();
+    for node in model.all_nodes().into_iter().filter(|node| node.op.has_precision()) {
+        let precision = products.of(node.op.first_value());
+        if precision.own_format().is_some() {
+            continue;
+        }
+        let (format, arithmetic) = (precision.storage(), precision.arithmetic());
+        let name = format!("\"{}\"", escape(&node.name));
+        match layers.iter_mut().find(|(other, of, _)| (*other, *of) == (format, arithmetic)) {
+            Some((.., names)) if names.contains(&name) => {}
+            Some((.., names)) => names.push(name),
+            None => layers.push((format, arithmetic, vec![name])),
+        }
+    }
+    let mut lines = Vec::new();
+    if layers.len() > 1 {
+        let each = |(format, arithmetic, names): &(WeightFormat, Arithmetic, Vec<String>)| {
+            let precision =
+                if *arithmetic == Arithmetic::F32 { format.name() } else { arithmetic.name() };
+            format!("{} in {precision}", names.join(", "))
+        };
+        lines
+            .push(format!("Matrices: {}.", layers.iter().map(each).collect::<Vec<_>>().join("; ")));
+    }
+    lines.extend(
+        layers.iter().filter_map(|(_, arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned),
+    );
+    let in_windows = |node: &&CoreNode| match &node.op {
+        CoreOp::Convolve(of) => {
+            of.is_depthwise() && products.of(of.out).arithmetic() != Arithmetic::F32
+        }
+        _ => false,
+    };
+    lines.extend(model.all_nodes().iter().any(in_windows).then(|| WINDOWS.to_owned()));
+    let in_f32 =
+        model.in_f32_by_reason(|layer| asked.precision_in(layer).arithmetic() != Arithmetic::F32);
+    let quoted = |layers: &[&str]| {
+        layers.iter().map(|of| format!("\"{}\"", escape(of))).collect::<Vec<_>>().join(", ")
+    };
+    let reasons: Vec<_> =
+        in_f32.iter().map(|(why, layers)| format!("{} ({why})", quoted(layers))).collect();
+    if !reasons.is_empty() {
+        lines.push(format!("Layers that stay f32: {}.", reasons.join("; ")));
+    }
+    let packed = model.parameters.iter().any(|parameter| parameter.weight);
+    if packed && layers.iter().any(|(_, arithmetic, _)| *arithmetic != Arithmetic::F32) {
+        lines.push(ROUNDED_ROWS.to_owned());
+    }
+    for (vector, letter) in [(Vector::X, "x"), (Vector::H, "h")] {
+        let mut own: [Vec<String>; 2] = Default::default();
+        for node in model.all_nodes() {
+            let len = match (vector, &node.op) {
+                (Vector::X, op) => op.input_size(),
+                (Vector::H, CoreOp::Cell(cell)) => Some(cell.hidden_size),
+                (Vector::H, _) => None,
+            };
+            let of = |len| products.of(node.op.first_value()).own(vector, len);
+            let Some(v) = len.filter(|_| node.op.has_precision()).and_then(of) else { continue };
+            let names = &mut own[usize::from(v.scale != 1.0)];
+            let name = format!("\"{}\"", escape(&node.name));
+            let name = match v.scale {
+                1.0 => name,
+                scale => format!("{name} ({scale:e})"),
+            };
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let [whole, multiples] = own.map(|names| names.join(", "));
+        if !whole.is_empty() {
+            lines.push(format!(
+                "{letter} consists of integers: products are integers, with exact sums, in {whole}."
+            ));
+        }
+        if !multiples.is_empty() {
+            let what = format!(
+                "{letter} is multiplied as integers by the model's own scale, with exact sums,"
+            );
+            lines.push(format!("{what} in {multiples}."));
+        }
+    }
+    lines
+}
+
+/// The arithmetic of depthwise convolutions.
+const WINDOWS: &str = "Depthwise convolutions with stride 1 and at least 8 output positions \
+                       multiply integers: each channel of x is rounded once, to 16 bits with one \
+                       scale. A channel with NaN or infinity becomes NaN.";
+
+/// The rounding of run-time weights.
+const ROUNDED_ROWS: &str = "pack rounds each row of a matrix to integers times one scale, as \
+                            cellc rounds weights when compiling: results have the same bits. A \
+                            row of weights with NaN or infinity becomes NaN, and so does every \
+                            result computed from the row.";
+
+fn in_integers(arithmetic: Arithmetic) -> Option<&'static str> {
+    match arithmetic {
+        Arithmetic::F32 => None,
+        Arithmetic::Int8 => Some(
+            "Matrices are multiplied as 8-bit integers: at every step x, h and inputs of dense \
+             layers are rounded to integers up to 127 times one scale for each row of a batch. \
+             Vectors of up to 4 elements have 16 bits. Sums are exact. Biases, results of \
+             activation functions and states are f32.",
+        ),
+        Arithmetic::Int8x16 => Some(
+            "Matrices of 8-bit integers are multiplied by integers of up to 16 bits: at every \
+             step x, h and inputs of dense layers are rounded to integers times one scale for \
+             each row of a batch; longer vectors have smaller integers. Sums are exact. Biases, \
+             results of activation functions and states are f32.",
+        ),
+        Arithmetic::Int16 => Some(
+            "Matrices are multiplied as integers of up to 16 bits: at every step x, h and inputs \
+             of dense layers are rounded to integers times one scale for each row of a batch; \
+             longer vectors have smaller integers. Each row of weights is scaled to the largest \
+             integers for which no sum can exceed 32 bits. Sums are exact. Biases, results of \
+             activation functions and states are f32.",
+        ),
+    }
+}
+
+/// The errors of activation functions, unless the accuracy is exact.
+pub(crate) fn activations(model: &CoreModel, accuracy: Accuracy) -> Vec<String> {
+    if accuracy == Accuracy::Exact {
+        return Vec::new();
+    }
+    let mut lines = vec![format!("Activations: {}.", accuracy.name())];
+    for activation in model.activations() {
+        if let Some(error) = activation::stated(activation, accuracy) {
+            lines.push(format!("  {}: at most {error}", activation.label()));
+        }
+    }
+    lines
+}
