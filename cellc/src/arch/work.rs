@@ -120,8 +120,6 @@ pub struct Instructions {
     pub routine: f64,
     /// Estimated bytes per instruction.
     pub bytes: f64,
-    /// Estimated bytes of the frames of a step, without arrays and callee-saved registers.
-    pub frames: u64,
 }
 
 impl Instructions {

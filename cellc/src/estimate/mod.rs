@@ -1,5 +1,5 @@
-//! Costs of a step on a microcontroller, without a compiler: memory is exact; instructions, code
-//! size and stack are estimates.
+//! Costs of a step on a microcontroller, without a compiler: memory is exact; instructions and code
+//! size are estimates. Only a compiler knows the stack.
 
 mod work;
 
@@ -9,7 +9,7 @@ use crate::arch::Instructions;
 use crate::arch::{Isa, Work};
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::emit::names::{Field, Interface};
-use crate::kernel::{BodyRef, Kernel, Local, Program};
+use crate::kernel::{BodyRef, Kernel, Program};
 use crate::pack::Packed;
 use crate::plan::Plan;
 
@@ -47,8 +47,6 @@ pub struct Code {
     pub instructions: u64,
     /// Code size in bytes.
     pub bytes: u64,
-    /// Bytes of stack: the deepest chain of frames in a step.
-    pub stack: u64,
     /// Work of one step.
     pub work: Amounts,
 }
@@ -86,7 +84,6 @@ impl Estimate {
                 usual: at == plan.usual(),
                 instructions: work.instructions(costs).round() as u64,
                 bytes: text.bytes(costs).round() as u64,
-                stack: stack(body, isa) + costs.frames,
                 work,
             })
         };
@@ -124,7 +121,6 @@ impl Estimate {
         if self.constant_bytes > 0 {
             _ = write!(flash, ", {} of constants", self.constant_bytes);
         }
-        _ = write!(flash, ", about {} of code.", code.bytes);
         let mut ram = format!("RAM: {} bytes of state", self.state_bytes);
         if self.isa_bytes > 0 {
             _ = write!(ram, ", {} for the instruction set", self.isa_bytes);
@@ -133,15 +129,12 @@ impl Estimate {
         if self.packed_bytes > 0 {
             _ = write!(ram, ", {} of packed weights", self.packed_bytes);
         }
-        _ = write!(ram, ", about {} of stack (cellc inspect measures it).", code.stack);
         vec![
-            format!(
-                "What a step costs on {}; code, stack and instructions are estimates for gcc -O2:",
-                self.named(target, code.isa)
-            ),
+            format!("A step on {}, C by gcc -O2:", self.named(target, code.isa)),
             format!("    {} multiply-adds, {instructions}.", self.multiply_adds),
-            format!("    {flash}"),
-            format!("    {ram}"),
+            format!("    {flash}, and code."),
+            format!("    {ram}, and stack."),
+            "    cellc inspect measures code and stack with the target's compiler.".to_owned(),
         ]
     }
 
@@ -188,22 +181,4 @@ pub(crate) fn multiply_adds(model: &CoreModel, plan: &Plan) -> Vec<u64> {
         });
     }
     all
-}
-
-/// Bytes in the frames of a step: arrays and spilled vectors of the largest kernel frame, and
-/// callee-saved registers.
-fn stack(body: BodyRef<'_>, isa: &Isa) -> u64 {
-    let frame = |kernel: &Kernel| {
-        let arrays: usize = kernel.scratch.iter().map(|id| body.buffer(*id).bytes()).sum();
-        // sums of loops fit the registers
-        arrays + if kernel.unroll { spilled(&kernel.locals, isa) } else { 0 }
-    };
-    let saved = 4 * isa.lanes.max(2) * isa.registers.div_ceil(2).min(16);
-    (saved + body.kernels.iter().map(frame).max().unwrap_or(0)) as u64
-}
-
-/// Estimated bytes of spilled registers.
-fn spilled(locals: &[Local], isa: &Isa) -> usize {
-    let vectors = locals.iter().map(|local| local.ty.lanes.div_ceil(isa.lanes)).sum::<usize>();
-    4 * isa.lanes * vectors.saturating_sub(isa.registers).min(isa.registers)
 }

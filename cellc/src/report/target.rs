@@ -59,8 +59,7 @@ pub struct Ram {
     pub scratch: u64,
     /// Weights packed at run time.
     pub packed_weights: u64,
-    /// The deepest chain of stack frames of a step, without the C library. `None` if neither
-    /// measured nor estimated.
+    /// The deepest chain of stack frames of a step, without the C library. `None` if not measured.
     pub stack: Option<u64>,
     /// All of these.
     pub total: u64,
@@ -90,7 +89,7 @@ impl TargetCost {
         let constants = measured.map_or(known, |measured| measured.constants.max(known))
             - estimate.weight_bytes;
         let code = measured.map(|m| m.code).or(estimated.map(|code| code.bytes));
-        let stack = measured.map(|m| m.stack).or(estimated.map(|code| code.stack));
+        let stack = measured.map(|measured| measured.stack);
         let kept = estimate.state_bytes
             + estimate.isa_bytes
             + estimate.scratch_bytes

@@ -39,7 +39,6 @@ pub(super) const ONE_LANE: Instructions = Instructions {
     compiler: "gcc",
     routine: 0.0,
     bytes: 3.7,
-    frames: 48,
 };
 
 /// Cortex-M55 with Helium.
@@ -80,7 +79,6 @@ pub(super) const HELIUM: Instructions = Instructions {
     compiler: "gcc",
     routine: 0.0,
     bytes: 3.7,
-    frames: 48,
 };
 
 /// AArch64 with NEON.
@@ -119,7 +117,6 @@ pub(super) const AARCH64: Instructions = Instructions {
     compiler: "gcc",
     routine: 0.0,
     bytes: 4.0,
-    frames: 48,
 };
 
 /// Cortex-M0, with floats by libgcc.
@@ -158,7 +155,6 @@ pub(super) const CORTEX_M0: Instructions = Instructions {
     compiler: "gcc",
     routine: 4.0,
     bytes: 2.05,
-    frames: 190,
 };
 
 /// Cortex-M3, with floats by libgcc.
@@ -197,7 +193,6 @@ pub(super) const CORTEX_M3: Instructions = Instructions {
     compiler: "gcc",
     routine: 3.0,
     bytes: 2.6,
-    frames: 190,
 };
 
 /// ARMv7-A with an FPU, without NEON.
@@ -236,7 +231,6 @@ pub(super) const VFP: Instructions = Instructions {
     compiler: "gcc",
     routine: 0.0,
     bytes: 4.0,
-    frames: 64,
 };
 
 /// ARMv7-A with NEON.
@@ -275,5 +269,4 @@ pub(super) const NEON: Instructions = Instructions {
     compiler: "gcc",
     routine: 0.0,
     bytes: 3.4,
-    frames: 160,
 };

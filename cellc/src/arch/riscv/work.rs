@@ -38,7 +38,6 @@ pub(super) const RISCV32: Instructions = Instructions {
     compiler: "gcc",
     routine: 4.0,
     bytes: 3.1,
-    frames: 240,
 };
 
 /// RV64 with F.
@@ -77,7 +76,6 @@ pub(super) const RISCV64: Instructions = Instructions {
     compiler: "gcc",
     routine: 0.0,
     bytes: 3.9,
-    frames: 320,
 };
 
 /// RV64 with vectors.
@@ -110,5 +108,4 @@ pub(super) const RVV: Instructions = Instructions {
     compiler: "clang",
     routine: 0.0,
     bytes: 4.4,
-    frames: 160,
 };

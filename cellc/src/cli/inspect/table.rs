@@ -248,9 +248,9 @@ fn on_target(cost: &TargetCost, totals: &Totals) -> Vec<String> {
         Some(bytes) => format!(", {about}{} of {what}", grouped(bytes)),
         None => String::new(),
     };
-    let whole = |bytes: u64, missing: bool| match missing {
-        true => format!("{} bytes without the code's", grouped(bytes)),
-        false => format!("{about}{} bytes", grouped(bytes)),
+    let whole = |bytes: u64, without: Option<&str>| match without {
+        Some(part) => format!("{} bytes without the {part}", grouped(bytes)),
+        None => format!("{about}{} bytes", grouped(bytes)),
     };
     let Flash { weights, constants, code, total } = cost.flash;
     let constants = if constants > 0 {
@@ -262,7 +262,7 @@ fn on_target(cost: &TargetCost, totals: &Totals) -> Vec<String> {
         format!("A step on {}, C by {} -O2:", cost.name, cost.compiler),
         format!(
             "flash          {}: {} of weights{constants}{}",
-            whole(total, code.is_none()),
+            whole(total, code.is_none().then_some("code")),
             grouped(weights),
             part(code, "code")
         ),
@@ -277,7 +277,7 @@ fn on_target(cost: &TargetCost, totals: &Totals) -> Vec<String> {
     lines.push(format!(
         "RAM            {}: {} of state{isa}, {} of scratch memory{packed}{}; and the arrays of \
          inputs and outputs",
-        whole(total, stack.is_none()),
+        whole(total, stack.is_none().then_some("stack")),
         grouped(state),
         grouped(scratch),
         part(stack, "stack")
@@ -298,16 +298,19 @@ fn on_target(cost: &TargetCost, totals: &Totals) -> Vec<String> {
     ));
     lines.push(match &cost.measured_by {
         Some(compiler) => format!("code, stack    measured with {compiler}"),
-        None if !cost.measurable => {
-            "code, stack    estimates: the compiler of this target does not make this code"
-                .to_owned()
-        }
         None => {
-            let are = if code.is_some() { "estimates" } else { "not known" };
-            match cost.measurer {
-                Some(compiler) => format!("code, stack    {are}: {compiler} is not installed"),
-                None => format!("code, stack    {are}: no compiler is tried for this target"),
-            }
+            let why = match cost.measurer {
+                _ if !cost.measurable => {
+                    "the compiler of this target does not make this code".to_owned()
+                }
+                Some(compiler) => format!("{compiler} is not installed"),
+                None => "no compiler is tried for this target".to_owned(),
+            };
+            let known = match code {
+                Some(_) => "code is an estimate, stack is not known",
+                None => "not known",
+            };
+            format!("code, stack    {known}: {why}")
         }
     });
     if let Some(Clock { hertz, instructions_a_cycle, least_seconds }) = cost.clock {
