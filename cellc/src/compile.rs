@@ -1,6 +1,8 @@
 //! The pipeline, on one screen.
 
 use crate::arch::MOST_SCALAR_WEIGHTS;
+use crate::check::checker::{Checker, Purpose};
+use crate::check::{self, judge};
 use crate::core::CoreModel;
 #[cfg(feature = "builder")]
 use crate::description::Description;
@@ -14,8 +16,8 @@ use crate::pack::{Packed, pack};
 use crate::pass;
 use crate::plan::{Plan, Values, plan};
 use crate::request::{Options, Threads};
+use crate::simplify::sweep;
 use crate::summary;
-use crate::validate::validate;
 
 /// A compiled model, every stage of it.
 #[derive(Clone, Debug)]
@@ -45,15 +47,59 @@ pub struct Compilation {
 
 /// Compiles a model; refused with everything that is wrong with it.
 pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnostics> {
-    let (model, mut warnings) = validate(model, options)?;
-    let compilation = compile_validated(model, options);
+    let (model, mut warnings) = core_model(model, options)?;
+    let compilation = compile_core(model, options);
     warnings.extend(compilation.warnings);
     Ok(Compilation { warnings, ..compilation })
 }
 
+/// Checks a model, fixes every open size and translates the model to core operations. Returns the
+/// core model and the warnings.
+///
+/// # Errors
+/// Everything that is wrong with the model, or with the options for it, warnings included.
+pub fn core_model(
+    model: &Model,
+    options: &Options,
+) -> Result<(CoreModel, Diagnostics), Diagnostics> {
+    judge(model, options, Purpose::Compile(passes), passes)
+}
+
+/// The errors in a partly read model: sizes may be open, values may have no producer.
+pub(crate) fn problems(model: &Model) -> Diagnostics {
+    check::problems(model, passes)
+}
+
+/// The checks and passes of a model whose sizes are given, in order. `None`: a pass has reported
+/// why the next ones have nothing to work on.
+fn passes(checker: &mut Checker) -> Option<()> {
+    checker.structure_of_model()?;
+    checker.instruction_sets();
+    checker.inputs_of_model()?;
+    // from here on the model is a core model
+    checker.translate_operations()?;
+    checker.say_mistaken();
+    checker.say_endings();
+    checker.unneeded_count();
+    checker.outputs_of_model()?;
+    checker.weights_read_otherwise();
+    checker.states();
+    sweep(&mut checker.core.model);
+    checker.limits_of_integers();
+    checker.beside_given_weights();
+    checker.layers_in_f32();
+    checker.total_size();
+    checker.source_size();
+    checker.precision();
+    checker.threads();
+    checker.common_interface();
+    checker.language_alone();
+    Some(())
+}
+
 /// Compiles a model that has been judged under the same options; the warnings of that are the
 /// caller's.
-pub(crate) fn compile_validated(model: CoreModel, options: &Options) -> Compilation {
+pub(crate) fn compile_core(model: CoreModel, options: &Options) -> Compilation {
     let arch = if fills_no_vector(&model, options) {
         options.machine.target.in_scalars()
     } else {
@@ -188,7 +234,7 @@ impl Compilation {
             return self;
         }
         let options = self.options.with_language(language);
-        Self { warnings: self.warnings, ..compile_validated(self.model, &options) }
+        Self { warnings: self.warnings, ..compile_core(self.model, &options) }
     }
 
     /// The files of the output under a stem, weights first, the source last.

@@ -7,7 +7,8 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 
-use crate::compile::compile_validated;
+use crate::compile::compile_core;
+use crate::compile::core_model;
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity, Wording, method};
 use crate::emit::names::Interface;
@@ -20,7 +21,6 @@ use crate::front::layer::apple::reset_gate;
 use crate::front::safetensors;
 use crate::model::Model;
 use crate::request::Options;
-use crate::validate::validate;
 
 /// How macros name what their users set.
 const WORDING: Wording = Wording(|setting| match setting {
@@ -55,7 +55,7 @@ pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     let Some((model, options)) = judged.filter(|_| !problems.has_errors()) else {
         return errors(&problems, &tokens, &place);
     };
-    let mut compilation = compile_validated(model, &options);
+    let mut compilation = compile_core(model, &options);
     problems.extend(std::mem::take(&mut compilation.warnings));
     let interface = &compilation.interface;
     let module = module_name(&declaration.name, interface);
@@ -123,7 +123,7 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(CoreM
         }
     };
     let options = options.with_wording(WORDING);
-    match validate(&model, &options) {
+    match core_model(&model, &options) {
         Ok((valid, warnings)) => {
             problems.extend(warnings);
             problems.extend(declaration.check(&valid));

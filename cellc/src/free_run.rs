@@ -5,12 +5,13 @@ use std::cell::RefCell;
 
 use crate::bound::{self, Seen, states};
 use crate::core::CoreModel;
+use crate::encoding::Arithmetic;
 use crate::kernel::{BodyRef, Program, Role, interpret};
 use crate::numerics::Precisions;
 use crate::pack;
 use crate::random::Random;
 use crate::reference::{FLOAT64, Float64, Memory, Outcome, initial_variables};
-use crate::request::{Arithmetic, Range};
+use crate::request::Range;
 
 /// Where the drawing of inputs starts.
 pub(crate) const SEED: u64 = 1;

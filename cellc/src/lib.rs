@@ -15,6 +15,7 @@ mod arch;
 mod bound;
 #[cfg(feature = "builder")]
 mod builder;
+mod check;
 #[cfg(feature = "cli")]
 mod cli;
 mod compile;
@@ -62,7 +63,6 @@ mod summary;
 mod temporary;
 #[cfg(feature = "cli")]
 mod timing;
-mod validate;
 
 pub use arch::{Arch, Isa};
 #[cfg(feature = "builder")]
@@ -96,6 +96,6 @@ pub mod internals {
     }
     public! {
         arch bound compile core description diagnostic emit encoding estimate files front harness header
-        kernel model numerics pack plan random reference report request timing validate
+        kernel model numerics pack plan random reference report request timing
     }
 }

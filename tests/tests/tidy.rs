@@ -31,13 +31,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("front/declaration", &["arch", "core", "diagnostic", "front", "model", "request"]),
     ("front/declared", &["diagnostic", "front", "model"]),
     ("front/keys", &["arch", "diagnostic", "front", "model", "request"]),
-    ("simplify", &["core", "simplify"]),
-    ("stream", &["core", "diagnostic", "model", "stream"]),
     (
-        "validate",
-        &["core", "diagnostic", "model", "numerics", "request", "simplify", "stream", "validate"],
+        "check",
+        &["check", "core", "diagnostic", "encoding", "model", "numerics", "request", "stream"],
     ),
-    ("plan", &["arch", "core", "kernel", "model", "numerics", "plan", "request"]),
+    ("simplify", &["check", "core", "diagnostic", "encoding", "model", "request", "simplify"]),
+    ("stream", &["core", "diagnostic", "model", "stream"]),
+    ("plan", &["arch", "core", "encoding", "kernel", "model", "numerics", "plan", "request"]),
     ("activation", &["activation", "kernel", "model", "request"]),
     (
         "lower",
@@ -84,6 +84,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "bound",
             "core",
             "emit",
+            "encoding",
             "free_run",
             "header",
             "model",
@@ -105,6 +106,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &[
             "bound",
             "core",
+            "encoding",
             "free_run",
             "kernel",
             "numerics",
@@ -121,6 +123,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "arch",
             "compile",
             "core",
+            "encoding",
             "estimate",
             "kernel",
             "model",
@@ -148,7 +151,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("temporary", &["temporary"]),
-    ("emit", &["arch", "emit", "kernel", "pack", "request"]),
+    ("emit", &["arch", "emit", "encoding", "kernel", "pack", "request"]),
 ];
 
 /// Names that say nothing about what a file or folder holds.
@@ -176,7 +179,8 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         "HashMap<",
         &[
             "cellc/src/front/",
-            "cellc/src/validate",
+            "cellc/src/check",
+            "cellc/src/simplify",
             "cellc/src/stream/",
             "cellc/src/cli/",
             "cellc/src/kernel/print.rs",

@@ -11,10 +11,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cellc::Options;
+use cellc::internals::compile::core_model;
 use cellc::internals::core::CoreModel;
 use cellc::internals::front::formats::{self, ReadOptions};
 use cellc::internals::timing::Cores;
-use cellc::internals::validate::validate;
 
 use crate::trade::Trade;
 use crate::workload::{Variant, Workload};
@@ -81,7 +81,7 @@ pub(crate) fn model_file(workload: &Workload, variant: Variant) -> PathBuf {
 pub(crate) fn model(workload: &Workload, variant: Variant) -> Result<CoreModel, String> {
     let (model, _) = formats::read(&model_file(workload, variant), &ReadOptions::default())
         .map_err(|error| error.to_string())?;
-    Ok(validate(&model, &Options::default()).map_err(|error| error.to_string())?.0)
+    Ok(core_model(&model, &Options::default()).map_err(|error| error.to_string())?.0)
 }
 
 /// Which of so many inputs a call takes: one after the other, and those after the first `lead_in`

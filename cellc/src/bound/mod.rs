@@ -40,13 +40,13 @@ use crate::core::{
     CoreCell, CoreModel, CoreNode, CoreOp, Effort, Lengths, Parameter, PointwiseFunction, Source,
     TopK,
 };
-use crate::encoding::{LEAST_LARGEST, Stored};
+use crate::encoding::{LEAST_LARGEST, Stored, WeightFormat};
 use crate::evaluate::{
     Arithmetic, CellWeights, Column, MatrixRow, Outcome, Row, State, StepInputs, evaluate,
 };
 use crate::model::{Activation, CellKind, Coupled, ResetGate};
 use crate::numerics::{Multiples, Precisions, Vector, flush_below};
-use crate::request::{Accuracy, Numerics, WeightFormat};
+use crate::request::{Accuracy, Numerics};
 use at_point::AtOneInput;
 
 pub use stated::{Seen, Useless};

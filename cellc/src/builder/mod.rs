@@ -856,7 +856,7 @@ const WORDING: Wording = Wording(|setting| match setting {
     Setting::Key { name, .. } => format!("`Builder::{name}`"),
 });
 
-/// Weights as tensors. The number of rows follows from the number of elements; [`crate::validate`]
+/// Weights as tensors. The number of rows follows from the number of elements; [`crate::check`]
 /// checks the shapes.
 fn tensors(
     cell: &Declared,

@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::check::parameter_names;
+use crate::compile::core_model;
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, listed, quoted};
 use crate::emit::names::Interface;
@@ -13,7 +15,6 @@ use crate::front::bounded::{self, Limit};
 use crate::harness::Numbers;
 use crate::model::{Dim, ElementType, Model, Op, Tensor, ValueId};
 use crate::request::{Options, Threads};
-use crate::validate::{parameter_names, validate};
 
 use super::npy;
 
@@ -68,7 +69,7 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
         })
         .collect();
     let known = |e: &Expected| e.shape.as_ref().is_some_and(|shape| !shape.iter().any(is_open));
-    let valid = validate(model, options);
+    let valid = core_model(model, options);
     let steps = valid.as_ref().is_ok_and(|(valid, _)| valid.steps.is_some());
     let (name, pool) = (
         options.output.name.as_deref().unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! The core: a small set of operations with known sizes. Every model is translated into core
 //! operations.
 //!
-//! A [`CoreModel`] cannot be wrong: [`crate::validate`] has checked the model. Later stages
+//! A [`CoreModel`] cannot be wrong: [`crate::check`] has checked the model. Later stages
 //! translate operations to kernels, evaluate operations or bound their errors.
 
 mod cell;
@@ -10,6 +10,7 @@ mod denormals;
 mod equations;
 mod facts;
 mod model;
+mod needed;
 mod op;
 mod print;
 mod references;
@@ -23,6 +24,7 @@ pub use facts::{Effort, Facts, Numbers, OverTime, Work, Zeros};
 pub use model::{
     CoreModel, CoreValue, Parameter, Restart, ResultValue, StatePair, Steps, Variable,
 };
+pub(crate) use needed::needed;
 pub use op::{
     Concat, CoreLoop, CoreNode, CoreOp, Dense, Integers, LARGEST_INTEGER, LayerPlace, Lookup,
     LoopCarried, LoopResult, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, Softmax,

@@ -87,7 +87,7 @@ pub struct CoreValue {
     pub shape: Vec<usize>,
 }
 
-/// A validated model.
+/// A model of core operations that has passed every check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CoreModel {
     /// The name in the model file, if any.

@@ -8,11 +8,11 @@ use std::rc::Rc;
 
 use crate::emit::names::{Interface, Scope};
 use crate::emit::rows::AddedRow;
+use crate::encoding::Arithmetic;
 use crate::kernel::{
     Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel,
     LaneOp, Local, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId,
 };
-use crate::request::Arithmetic;
 
 /// The text of an expression.
 pub(super) struct Text {

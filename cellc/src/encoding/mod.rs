@@ -1,12 +1,17 @@
 //! Weights in fewer bits: the packed row of a matrix in each format, and the values loaded from it
 //! by kernels.
 
+mod arithmetic;
+mod format;
+mod precision;
 mod rows;
+
+pub use arithmetic::Arithmetic;
+pub use format::WeightFormat;
 
 use crate::model::half::{Bf16, F16};
 
 use crate::kernel::{Encoding, FLUSH_BELOW};
-use crate::request::{Arithmetic, WeightFormat};
 use rows::{
     Row, largest_of, own_scale_of, row_of_bytes, row_of_pairs, row_start, row_word, whole_of,
 };

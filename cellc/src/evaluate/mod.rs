@@ -553,7 +553,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             });
         let numbers = match convolve.w {
             Source::Constant(constant) => WeightNumbers::Constant(&self.model.constants[constant]),
-            _ => unreachable!("validate: weights of a convolution are constants"),
+            _ => unreachable!("check: weights of a convolution are constants"),
         };
         let row = |m: usize| {
             let of = Operand::Rounded;

@@ -16,7 +16,7 @@ use crate::model::{Direction, Family, Model, Spelling};
 /// Maximum number of layers.
 const MOST_LAYERS: usize = 1000;
 
-/// Maximum number of states of a layer, counting both directions. [`crate::validate`] checks all
+/// Maximum number of states of a layer, counting both directions. [`crate::check`] checks all
 /// other limits.
 const MOST_STATES: usize = 1 << 24;
 

@@ -32,9 +32,9 @@ mod weight_norm;
 pub(crate) mod weights;
 pub mod weights_file;
 
+use crate::compile;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{InputFile, Model};
-use crate::validate;
 
 /// True if a number written as nonzero became 0 in f32.
 pub fn underflows(written: &str, number: f32) -> bool {
@@ -59,7 +59,7 @@ fn complete(
     (model, mut problems): (Model, Diagnostics),
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     if problems.has_errors() {
-        problems.extend(validate::problems(&model));
+        problems.extend(compile::problems(&model));
         return Err(problems);
     }
     Ok((model, problems))

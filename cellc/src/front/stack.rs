@@ -332,11 +332,11 @@ impl DenseLayer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compile::core_model;
     use crate::front::layout::Named;
     use crate::model::Family;
     use crate::reference::{initial_variables, reference};
     use crate::request::Options;
-    use crate::validate::validate;
 
     /// Values from -1 to 1 that differ.
     fn values(len: usize, seed: usize) -> Vec<f32> {
@@ -459,7 +459,7 @@ mod tests {
         let stack = amp(None);
         assert_eq!(stack.problems("`skip`"), Diagnostics::default());
         let (model, _) =
-            validate(&stack.model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+            core_model(&stack.model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
         let names: Vec<&str> = model.variables.iter().map(|variable| &variable.name[..]).collect();
         assert_eq!(names, ["h_l0", "c_l0", "h_l1"]);
         assert!(model.variables[0].initial.is_some() && model.variables[2].initial.is_none());
@@ -472,8 +472,8 @@ mod tests {
         }
 
         // the same, two steps a call
-        let (model, _) =
-            validate(&amp(Some(2)).model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+        let (model, _) = core_model(&amp(Some(2)).model(), &Options::default())
+            .unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(model.results[0].shape, [2, 2, 1]);
         let mut variables = initial_variables(&model);
         for t in [0, 2] {

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::activation;
 use crate::core::{CoreModel, CoreNode, CoreOp};
+use crate::encoding::{Arithmetic, WeightFormat};
 use crate::numerics::{Loss, Precisions, Vector};
 use crate::plan::Plan;
-use crate::request::{Accuracy, Arithmetic, Numerics, Options, WeightFormat};
+use crate::request::{Accuracy, Numerics, Options};
 use crate::summary::{denormals, escape};
 
 /// The lines about arithmetic, and the losses of formats of weights behind them.

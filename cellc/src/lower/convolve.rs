@@ -155,7 +155,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut parts = Parts { x, w: packed.rows.into(), scales: None, out, operands };
         let taps = pairs.as_ref().map_or(&of.taps, |pairs| &pairs.taps).clone();
         let offsets = offsets(&taps);
-        let reach = *offsets.last().expect("validate: a window has taps");
+        let reach = *offsets.last().expect("check: a window has taps");
         let length = if pairs.is_some() { start + positions + reach } else { of.length };
         let vectors = positions.div_ceil(self.lowering.isa.lanes);
         let arch = self.lowering.plan.arch;
@@ -576,7 +576,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let ((count, step), inner) = (taps[outer], &taps[outer + 1..]);
             let inside = offsets(inner);
             let (last, lanes) = *tile.vectors.last().expect("lower: a tile has vectors");
-            let len = inside.last().expect("validate: a window has taps") + last + lanes;
+            let len = inside.last().expect("check: a window has taps") + last + lanes;
             let (all, walk) = self.stride("tap", loaded.all, (len, step), false);
             let (w, w_walk) = self.walk("w", w, tile.packed * inside.len(), false);
             let mut walks = vec![walk, w_walk];

@@ -12,7 +12,7 @@ pub(super) fn doc(cell: &CoreCell) -> Vec<String> {
 }
 
 pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
-    let c = step.c.expect("validate: an LSTM has a cell state");
+    let c = step.c.expect("check: an LSTM has a cell state");
     let operands = Operands { x: step.x, h: Some(step.h) };
     // if c' overwrites c, one window serves both
     let in_place = step.c_out == Some(c);

@@ -123,7 +123,7 @@ impl Memory {
         for node in &nodes {
             let CoreOp::Convolve(of) = &node.op else { continue };
             let Source::Constant(w) = of.w else {
-                unreachable!("validate: weights of a convolution are constants")
+                unreachable!("check: weights of a convolution are constants")
             };
             let (from, index) = (memory.constant(w), memory.convolutions.len());
             let packed = memory.pack_convolution(of, plan, index, from);
@@ -180,7 +180,7 @@ impl Memory {
             Element::U32,
             lengths.len(),
         );
-        // validate: no length is above T, no T above 2^28
+        // check: no length is above T, no T above 2^28
         self.program.tables.push((id, lengths.iter().map(|&n| n as u32).collect()));
         self.tables.push((lengths.to_vec(), id));
     }

@@ -4,10 +4,10 @@ use std::collections::btree_map::Entry;
 
 use super::memory::{Memory, PackedWeights, Recipe};
 use crate::core::{Convolve, CoreCell, CoreModel, CoreOp, Pairs};
+use crate::encoding::WeightFormat;
 use crate::kernel::{Base, BufferId, Copied, CopiedDim, Encoding, Place, Role, Stmt};
 use crate::model::BiasPart;
 use crate::plan::{self, Blocks, Phase, Plan, Product, ProductPlan};
-use crate::request::WeightFormat;
 
 /// The encoding of the scales of rows. `None` for formats without scales.
 fn scales(format: WeightFormat) -> Option<Encoding> {

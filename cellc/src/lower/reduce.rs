@@ -55,7 +55,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             PointwiseFunction::Multiply => LaneOp::Mul,
             PointwiseFunction::Maximum => LaneOp::Max,
             PointwiseFunction::Minimum => LaneOp::Min,
-            _ => unreachable!("validate: {function:?} is no reduction"),
+            _ => unreachable!("check: {function:?} is no reduction"),
         };
         match operation {
             LaneOp::Max | LaneOp::Min => self.chosen(body, operation, first, second, lanes),

@@ -1,6 +1,6 @@
 //! The model: a graph of operations on tensors, independent of target and loops.
 //!
-//! Every reader and builder produces a [`Model`]. [`crate::validate`] translates a [`Model`] to a
+//! Every reader and builder produces a [`Model`]. [`crate::check`] translates a [`Model`] to a
 //! [`CoreModel`](crate::core::CoreModel) with known sizes and checked operations.
 
 mod activation;
@@ -115,7 +115,7 @@ pub struct AxisName {
     pub name: String,
 }
 
-/// A graph as in the input, not yet validated.
+/// A graph as in the input, not yet checked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
     /// The model's name. `None` if the file has none.

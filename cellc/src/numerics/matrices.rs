@@ -4,9 +4,8 @@ use std::fmt::{self, Display, Formatter};
 
 use super::Precisions;
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource};
-use crate::encoding::Stored;
+use crate::encoding::{Stored, WeightFormat};
 use crate::model::Tensor;
-use crate::request::WeightFormat;
 
 /// A constant matrix of an operation.
 pub(crate) struct Matrix<'a> {
@@ -98,7 +97,7 @@ pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<M
         }
         CoreOp::Convolve(of) if of.is_depthwise() => {
             let Source::Constant(w) = of.w else {
-                unreachable!("validate: weights of a convolution are constants")
+                unreachable!("check: weights of a convolution are constants")
             };
             let taps = of.offsets().len();
             push(

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::quantised::{Quantised, quantised};
 use crate::core::{CoreModel, CoreNode};
-use crate::request::{Arithmetic, Numerics, Precision, WeightFormat};
+use crate::encoding::{Arithmetic, WeightFormat};
+use crate::request::{Numerics, Precision};
 
 /// A tensor whose elements are integers times one scale, up to rounding in f32.
 #[derive(Clone, Copy, Debug, PartialEq)]

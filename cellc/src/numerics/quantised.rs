@@ -4,8 +4,8 @@ use super::matrices::{Matrix, matrices_of};
 use super::whole::{SCALES, WholeNumbers};
 use super::{Multiples, Precisions, Vector};
 use crate::core::{CoreModel, CoreNode, CoreOp, WeightSource};
-use crate::encoding::{INT8_MOST, Stored, scale_of_whole_numbers};
-use crate::request::{Arithmetic, Numerics, WeightFormat};
+use crate::encoding::{Arithmetic, INT8_MOST, Stored, WeightFormat, scale_of_whole_numbers};
+use crate::request::Numerics;
 
 /// The storage of the matrices of one operation of a quantised model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

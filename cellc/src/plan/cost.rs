@@ -5,8 +5,8 @@ use std::fmt;
 
 use super::{Panels, Phase, Product};
 use crate::arch::{Arch, Costs, Isa, TILE_WORDS};
+use crate::encoding::WeightFormat;
 use crate::model::counted;
-use crate::request::WeightFormat;
 
 /// The smallest number of rows for tiles. With fewer rows, vectors of words are faster (measured
 /// with a GRU of 128 units: tiles take 1.4 times as long for 4 rows, 1.12 for 8, 0.88 for 16).

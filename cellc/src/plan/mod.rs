@@ -21,10 +21,11 @@ use std::ops::Range;
 pub use crate::arch::vectors;
 use crate::arch::{Arch, Isa, TURNS};
 use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Dense};
+use crate::encoding::{Arithmetic, WeightFormat};
 use crate::kernel::Element;
 use crate::model::{CellKind, Coupled, ResetGate, counted};
 use crate::numerics::{Multiples, Precisions, Vector, flush_below};
-use crate::request::{Accuracy, Arithmetic, Fma, Language, Options, Threads, Unroll, WeightFormat};
+use crate::request::{Accuracy, Fma, Language, Options, Threads, Unroll};
 
 /// Smallest unroll factor of loops with at least twice as many iterations (measured: with 16 rows
 /// of 576 bytes a GRU of 128 units takes 1.19 of the time of a short loop in Rust with AVX-512,

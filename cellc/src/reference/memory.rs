@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::Multiplied;
+use crate::encoding::{Arithmetic, WeightFormat};
 use crate::evaluate::MatrixRow;
-use crate::request::{Arithmetic, WeightFormat};
 
 /// Quantised rows of matrices and the last quantised vector. One vector usually multiplies all rows
 /// of a matrix.

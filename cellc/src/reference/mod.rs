@@ -8,12 +8,11 @@ use std::cell::RefCell;
 
 use crate::activation::exact;
 use crate::core::{CoreCell, CoreModel, PointwiseFunction, TopK, Variable};
-use crate::encoding::{Stored, quantise};
+use crate::encoding::{self, Stored, WeightFormat, quantise};
 pub use crate::evaluate::Outcome;
 use crate::evaluate::{Arithmetic, CellWeights, Column, MatrixRow, State, StepInputs, evaluate};
 use crate::model::{CellKind, Coupled, ResetGate};
 use crate::numerics::{Precisions, Vector};
-use crate::request::{self, WeightFormat};
 pub(crate) use memory::Memory;
 
 /// One step for all parameters and variables of the model in C order. Whole numbers, such as
@@ -132,7 +131,7 @@ impl Arithmetic for Float64<'_> {
         let products = self.products.of(row.value);
         // multiples of a scale are not rounded again
         let own = row.is_of_rounded() || products.own_of_row(row.x_or_h()).is_some();
-        let of_vector = if own { request::Arithmetic::F32 } else { products.arithmetic() };
+        let of_vector = if own { encoding::Arithmetic::F32 } else { products.arithmetic() };
         match (numbers, self.memory, row.place()) {
             (Some(numbers), ..) => numbers.dot(&Multiplied::vector(of_vector, values)),
             (None, Some(memory), Some(place)) => {
@@ -258,7 +257,7 @@ impl Multiplied {
     }
 
     /// A vector.
-    fn vector(arithmetic: request::Arithmetic, values: &[f64]) -> Self {
+    fn vector(arithmetic: encoding::Arithmetic, values: &[f64]) -> Self {
         let Some(range) = arithmetic.largest(values.len()) else {
             return Self { numbers: values.to_vec(), scale: 1.0 };
         };

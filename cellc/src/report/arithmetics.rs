@@ -6,9 +6,10 @@ use super::{kernels, layers, layers_by_value, operand};
 use crate::arch::Isa;
 use crate::compile::{self, Compilation};
 use crate::core::{CoreModel, CoreNode, CoreOp};
+use crate::encoding::Arithmetic;
 use crate::numerics::Precisions;
 use crate::plan::plan;
-use crate::request::{Arithmetic, Precision};
+use crate::request::Precision;
 
 /// The arithmetics, most accurate first.
 const ORDER: [Precision; 4] =

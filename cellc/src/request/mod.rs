@@ -26,7 +26,7 @@ pub use bindings::{Bindings, NamedSize, State};
 pub use machine::{Machine, Threads};
 pub use numerics::{Accuracy, Fma, Numerics, Range};
 pub use output::{Language, Output, WeightsAs};
-pub use precision::{Arithmetic, Precision, WeightFormat};
+pub use precision::Precision;
 pub use tuning::{Tuning, Unroll};
 
 use crate::arch::Isa;

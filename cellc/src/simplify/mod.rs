@@ -1,5 +1,37 @@
-//! Passes that remove operations from core models and keep the results.
+//! The translation of models to core operations: each kind of node becomes core operations or the
+//! constant that it equals. Every file has one kind, and refuses nodes that have no translation.
+//! [`crate::compile`] lists the passes.
 
+mod arrange;
+mod attention;
+mod best;
+mod branches;
+mod cells;
+mod computed_weights;
+mod convolution;
+mod cut;
+mod einsum;
+mod elementwise;
+mod empty;
+mod fold;
+mod hyperbolic;
+mod integers;
+mod layout;
+mod lookup;
+mod loops;
+mod matmul;
+mod normalize;
+mod operations;
+mod places;
+mod prefixes;
+mod ranges;
+mod reduce;
+mod regrouped;
+mod rounding;
+mod scatter;
+mod sequence;
 mod sweep;
+mod transform;
+mod until;
 
-pub(crate) use sweep::{needed, sweep};
+pub(crate) use sweep::sweep;

@@ -55,6 +55,12 @@ impl<'m> Flow<'m> {
         Self { model, producers, followed: Cell::new(0) }
     }
 
+    /// Spends all work, so that the next search ends at [`MOST_FOLLOWED`].
+    #[cfg(test)]
+    pub(crate) fn give_up(&self) {
+        self.followed.set(MOST_FOLLOWED + 1);
+    }
+
     /// True if a search ended at [`MOST_FOLLOWED`].
     pub(crate) fn gave_up(&self) -> bool {
         self.followed.get() > MOST_FOLLOWED
@@ -115,7 +121,7 @@ impl<'m> Flow<'m> {
             }
             along -= size;
         }
-        unreachable!("validate: the parts of a Concat are smaller than the whole")
+        unreachable!("check: the parts of a Concat are smaller than the whole")
     }
 }
 
@@ -126,5 +132,5 @@ fn viewed(view: &View, shape: &[usize], index: usize) -> usize {
         at += (rest % size) as isize * stride;
         rest /= size;
     }
-    usize::try_from(at).expect("validate: a view reads in front of its input")
+    usize::try_from(at).expect("check: a view reads in front of its input")
 }

@@ -10,7 +10,7 @@
 
 use cellc::Options;
 use cellc::internals::front::onnx::read_bytes;
-use cellc::internals::validate::validate;
+use cellc::internals::compile::core_model;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     };
     drop(problems.to_string());
     for batch in [None, Some(2)] {
-        match validate(&model, &Options::default().with_batch(batch)) {
+        match core_model(&model, &Options::default().with_batch(batch)) {
             Ok((valid, warnings)) => {
                 assert!(!warnings.has_errors());
                 for result in &valid.results {

@@ -17,7 +17,7 @@ use cellc::internals::front::openvino::read_bytes;
 use cellc::internals::core::{CoreModel, CoreNode, CoreOp};
 use cellc::Options;
 use cellc::internals::random::Random;
-use cellc::internals::validate::validate;
+use cellc::internals::compile::core_model;
 use cellc_fuzz::split;
 use cellc_tests::agreement::Compared;
 use cellc_tests::random::{ORDINARY, SATURATING, SPECIAL, accepted};
@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
     let (xml, bin) = split(data);
     let options = Options::default().with_batch(Some(1));
     let Ok((model, _)) = read_bytes("net.xml", xml, Some(("net.bin", bin.clone()))) else { return };
-    let Ok((valid, _)) = validate(&model, &options) else { return };
+    let Ok((valid, _)) = core_model(&model, &options) else { return };
     if work(&valid) > MOST {
         return;
     }

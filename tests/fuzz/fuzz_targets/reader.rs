@@ -10,7 +10,7 @@
 
 use cellc::internals::front::openvino::read_bytes;
 use cellc::Options;
-use cellc::internals::validate::validate;
+use cellc::internals::compile::core_model;
 use cellc_fuzz::split;
 use libfuzzer_sys::fuzz_target;
 
@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
     };
     drop(warnings.to_string());
     for batch in [None, Some(2)] {
-        match validate(&model, &Options::default().with_batch(batch)) {
+        match core_model(&model, &Options::default().with_batch(batch)) {
             Ok((valid, warnings)) => {
                 assert!(!warnings.has_errors());
                 drop(warnings.to_string());

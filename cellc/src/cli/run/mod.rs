@@ -8,6 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::check::{SEES_ONE_CALL, STARTS_ANEW};
+use crate::compile::core_model;
 use crate::compile::{self, Compilation};
 use crate::core::{CoreModel, CoreNode, CoreOp, Integers, StatePair};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
@@ -16,7 +18,6 @@ use crate::files::{self, NewFile};
 use crate::harness::{Executable, Harness, Numbers, Variables};
 use crate::model::{ElementType, Model, Op};
 use crate::request::Options;
-use crate::validate::{SEES_ONE_CALL, STARTS_ANEW, validate};
 
 use super::arguments::RunArguments;
 use super::calls::{self, Calls, Expected};
@@ -293,7 +294,7 @@ impl Kept {
         if !(0..expected.len()).any(is_missing) {
             return Ok(kept);
         }
-        let (valid, mut warnings) = validate(model, keeping)?;
+        let (valid, mut warnings) = core_model(model, keeping)?;
         warnings.0.retain(|warning| calls.len() > 1 && warning.found.contains(SEES_ONE_CALL));
         report(&warnings);
         for pair in valid.states {

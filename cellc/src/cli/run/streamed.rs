@@ -7,13 +7,13 @@ use super::{Kept, Results, limits, say_beyond, wanted_outputs};
 use crate::cli::calls::{self, Expected};
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, report};
+use crate::compile::core_model;
 use crate::compile::{self, Compilation};
 use crate::core::{CoreModel, StatePair};
 use crate::emit::names::Field;
 use crate::harness::{Executable, Harness, Numbers, Variables};
 use crate::model::{Model, Tensor};
 use crate::request::Options;
-use crate::validate::validate;
 
 /// Calls with a state kept between them.
 pub(super) struct Streamed<'a> {
@@ -141,7 +141,7 @@ impl Streamed<'_> {
         let shapes: Vec<Vec<usize>> = given.iter().enumerate().map(shape).collect();
         let mut model = self.model.clone();
         let options = calls::fix_shapes(&mut model, self.options, &shapes);
-        let (valid, _) = validate(&model, &options)?;
+        let (valid, _) = core_model(&model, &options)?;
         Ok(valid.results.into_iter().map(|result| result.shape).collect())
     }
 }

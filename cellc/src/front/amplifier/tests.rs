@@ -1,6 +1,6 @@
 use super::*;
+use crate::compile::core_model;
 use crate::request::Options;
-use crate::validate::validate;
 
 /// An LSTM of one unit, all of whose 16 weights are 0.5.
 fn nam() -> String {
@@ -105,7 +105,7 @@ fn what_is_wrong_is_said_with_its_place() {
 fn what_is_not_computed_with_is_listed_or_warned_about() {
     let ledger = |text: &str| {
         let (model, warnings) = read(text).unwrap();
-        validate(&model, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+        core_model(&model, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
         let cell = model.nodes.iter().find(|node| matches!(node.op, Op::Cell(_))).unwrap();
         let line = |entry: &LedgerEntry| {
             format!(
@@ -171,7 +171,7 @@ fn gains_are_those_of_a_mixer() {
 fn computed(text: &str, samples: &[f64]) -> Vec<f64> {
     let (model, _) = read(text).unwrap_or_else(|problems| panic!("{problems}"));
     let (model, _) =
-        validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     let mut variables = crate::reference::initial_variables(&model);
     let step = |&sample: &f64| {
         let step = crate::reference::reference(&model, &[vec![sample]], &variables);
@@ -216,7 +216,7 @@ fn softmax_is_over_the_units_of_a_layer() {
     );
     let (model, _) = read(&text).unwrap_or_else(|problems| panic!("{problems}"));
     let (model, _) =
-        validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     let softmax = |v: [f64; 2]| v.map(|x| x.exp() / (v[0].exp() + v[1].exp()));
     let got = crate::reference::reference(&model, &[vec![0.75]], &[]).results.remove(0);
     let want = softmax(softmax([0.75, -0.25]));

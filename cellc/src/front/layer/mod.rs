@@ -14,7 +14,7 @@ use crate::model::{
     ValueId, WeightLayout,
 };
 
-/// A declaration of recurrent layers, not yet validated.
+/// A declaration of recurrent layers, not yet checked.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Declared {
     /// The name of the generated type.

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::{Framework, GateOrder, Named, Wanted, WeightSet, convert};
+use crate::compile::core_model;
 use crate::diagnostic::Wording;
 use crate::front::apple::AppleResetGate;
 use crate::front::keys::{Key, Spanned};
@@ -13,7 +14,6 @@ use crate::front::weights::{Baked, CellWeights};
 use crate::model::{Activation, CellKind, Direction, ElementType, ResetGate, Tensor};
 use crate::reference::reference;
 use crate::request::Options;
-use crate::validate::validate;
 
 /// The rows of the batch, the steps, the inputs and the states of every file.
 const N: usize = 2;
@@ -137,7 +137,7 @@ fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: us
 fn run(declared: &Declared, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
     assert_eq!(declared.problems(Wording::default()).0, []);
     let (model, _) =
-        validate(&declared.model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+        core_model(&declared.model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let variables = crate::reference::initial_variables(&model);
     reference(&model, inputs, &variables).results
 }

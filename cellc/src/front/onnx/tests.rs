@@ -6,11 +6,11 @@ use std::path::Path;
 use super::dated::{DATED, Dated, Part};
 use super::read_from;
 use super::supported::{LATEST, OLDEST, find};
+use crate::compile::core_model;
 use crate::core::CoreOp;
 use crate::diagnostic::Diagnostics;
 use crate::model::{Activation, ElementType, Elementwise, Model, Op, Tensor};
 use crate::request::Options;
-use crate::validate::validate;
 
 /// An integer in groups of 7 bits, the lowest first.
 fn varint(mut value: u64) -> Vec<u8> {
@@ -93,7 +93,7 @@ fn w_of(bytes: &[u8], folder: Option<&Path>) -> Tensor {
     let constant =
         |op: &Op| if let Op::Constant(tensor) = op { Some(tensor.clone()) } else { None };
     let found = model.nodes.iter().find_map(|node| constant(&node.op)).expect("w is a constant");
-    validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     found
 }
 
@@ -470,7 +470,7 @@ fn with_function(given: Option<f32>, default: Option<f32>) -> Vec<u8> {
 fn attributes_of_a_function_are_those_of_the_call_or_else_its_own() {
     let activation = |bytes: &[u8]| -> Activation {
         let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
-        validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         let of = |op: &Op| {
             if let Op::Elementwise(Elementwise::Activation(a)) = op { Some(*a) } else { None }
         };
@@ -645,7 +645,8 @@ fn with_loop(trips: Option<i64>, of: Body) -> Vec<u8> {
 fn trips_of(bytes: &[u8], max_steps: Option<usize>) -> Result<(usize, String), String> {
     let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
     let options = Options::default().with_max_steps(max_steps);
-    let (valid, warnings) = validate(&model, &options).map_err(|problems| problems.to_string())?;
+    let (valid, warnings) =
+        core_model(&model, &options).map_err(|problems| problems.to_string())?;
     let trips = valid
         .nodes
         .iter()
@@ -760,7 +761,7 @@ fn after_a_loop(operator: &str, inputs: &[&str], element: i64) -> Vec<u8> {
 fn parts_that_only_a_call_counts_keep_their_axis_and_their_count() {
     let valid = |bytes: &[u8]| {
         let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
-        validate(&model, &Options::default()).map_err(|problems| problems.to_string())
+        core_model(&model, &Options::default()).map_err(|problems| problems.to_string())
     };
     let cases: [(&str, &[&str], &[usize], bool); 5] = [
         ("Identity", &["parts"], &[5, 3], true),
@@ -894,7 +895,7 @@ fn an_output_that_is_not_read_need_not_be_there() {
     let split = long(1, &node("Split", &["x"], "t", &[second("u"), second("v")].concat()));
     let (model, _) = read(&file(&[split, relu, ends].concat(), 11), None).unwrap();
     let (valid, _) =
-        validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(valid.results[0].shape, [1]);
 }
 
@@ -934,7 +935,7 @@ fn an_empty_tensor_is_no_roi_and_no_scales() {
     for (at, graph) in cases.iter().enumerate() {
         let (model, _) = read(&file(&[graph.clone(), ends.clone()].concat(), 11), None)
             .unwrap_or_else(|problems| panic!("{at}: {problems}"));
-        let (valid, _) = validate(&model, &Options::default())
+        let (valid, _) = core_model(&model, &Options::default())
             .unwrap_or_else(|problems| panic!("{at}: {problems}"));
         assert_eq!(valid.results[0].shape, [6], "{at}");
     }
@@ -1016,7 +1017,7 @@ fn projections_of_an_lstm_are_called_what_they_are() {
     let graph = [lstm, inputs.concat(), states.concat(), long(12, &value("y", 3))].concat();
     let (model, _) = read(&file(&graph, 17), None).expect("the shapes of states are validated");
     let said =
-        validate(&model, &Options::default()).expect_err("c has another size than h").to_string();
+        core_model(&model, &Options::default()).expect_err("c has another size than h").to_string();
     assert!(
         said.contains("an h of 3 elements and a c of 8: an LSTM with projections (proj_size)"),
         "{said}"
@@ -1034,10 +1035,10 @@ fn a_written_size_of_0_is_no_open_size() {
     ]
     .concat();
     let (model, _) = read(&file(&graph, 17), None).expect("it can be read");
-    let said = validate(&model, &Options::default()).expect_err("x has no elements").to_string();
+    let said = core_model(&model, &Options::default()).expect_err("x has no elements").to_string();
     assert!(said.contains("the input has the shape [0]: a size of 0"), "{said}");
     let given = Options::default().with_shapes(vec![("x".to_owned(), vec![Some(3)])]);
-    let (valid, _) = validate(&model, &given).unwrap_or_else(|problems| panic!("{problems}"));
+    let (valid, _) = core_model(&model, &given).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(valid.results[0].shape, [3]);
 }
 
@@ -1153,7 +1154,7 @@ fn a_declared_type_that_a_value_does_not_have_is_refused_and_a_shape_warned_of()
     let (model, problems) =
         read(&graph(of("t", 1, 3), of("y", 1, 3)), None).expect("all is as declared");
     let (_, warnings) =
-        validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     assert!(problems.0.is_empty() && warnings.0.is_empty(), "{problems}{warnings}");
     for (inner, outer, place) in
         [(1, 7, "\"y\" (output)"), (9, 1, "\"t\" (value_info)"), (1, 10, "\"y\" (output)")]
@@ -1167,7 +1168,7 @@ fn a_declared_type_that_a_value_does_not_have_is_refused_and_a_shape_warned_of()
         let (model, _) =
             read(&graph(of("t", 1, inner), of("y", 1, outer)), None).expect("it is read");
         let (valid, warnings) =
-            validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+            core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         let text = warnings.to_string();
         assert!(
             text.contains(&format!("the shape [{}]", inner.max(outer)))
@@ -1199,7 +1200,7 @@ fn a_branch_that_is_never_taken_may_hold_what_is_not_read() {
             file(&[long(1, &node("If", &["c"], "y", &branches)), condition, ends].concat(), 17);
         let (model, _) = read(&bytes, None).map_err(|problems| problems.to_string())?;
         let (valid, _) =
-            validate(&model, &Options::default()).map_err(|problems| problems.to_string())?;
+            core_model(&model, &Options::default()).map_err(|problems| problems.to_string())?;
         Ok::<_, String>(valid.nodes.len())
     };
     for (then, otherwise, wrong) in [("Det", "Relu", 1), ("Relu", "Det", 0)] {
@@ -1243,7 +1244,7 @@ fn an_empty_tensor_around_a_branch_is_left_out_inside() {
     let (model, _) =
         read(&file(&graph.concat(), 11), None).unwrap_or_else(|problems| panic!("{problems}"));
     let (valid, _) =
-        validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(valid.results[0].shape, [6]);
 }
 
@@ -1335,7 +1336,7 @@ fn a_loop_of_no_iterations_hands_on_what_it_is_given() {
         let (model, _) = read(&with_loop(Some(trips), Body::Forever), None)
             .unwrap_or_else(|problems| panic!("{problems}"));
         let (valid, _) =
-            validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+            core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         assert!(valid.nodes.is_empty(), "{trips}: y is x");
     }
 }
@@ -1422,7 +1423,7 @@ fn of_domain(domain: &str, operator: &str, inputs: &[&str], w: &[f32], rest: &[u
 fn computed(bytes: &[u8], x: [f64; 3]) -> Vec<f64> {
     let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
     let (model, _) =
-        validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     crate::reference::reference(&model, &[x.to_vec()], &[]).results.remove(0)
 }
 
@@ -1617,7 +1618,7 @@ fn axes_count_from_the_end_behind_every_operator() {
         let (model, _) =
             read(&behind_expand(nodes, set), None).map_err(|problems| problems.to_string())?;
         let (valid, _) =
-            validate(&model, &Options::default()).map_err(|problems| problems.to_string())?;
+            core_model(&model, &Options::default()).map_err(|problems| problems.to_string())?;
         Ok::<_, String>(valid.results[0].shape.clone())
     };
     for (from_end, expected) in [(-1, [6, 4]), (-2, [2, 12]), (-3, [1, 24])] {
@@ -1685,7 +1686,7 @@ fn integers_behind_a_quantised_product_have_the_range_of_the_product() {
     assert_eq!(computed(&integer_product([1, -100, 127], -16_000_000, i64_of), x), [16_019_023.0]);
     // beyond 2^24 only floating point may follow; the reference is float64, which rounds nothing
     // here
-    let said = validate(
+    let said = core_model(
         &read(&integer_product([1, 2, 3], 16_777_000, i64_of), None).unwrap().0,
         &Options::default(),
     );
@@ -1702,7 +1703,7 @@ fn operators_that_do_not_keep_nan_are_named_in_the_header() {
         let (model, _) =
             read(&file(&graph, 17), None).unwrap_or_else(|problems| panic!("{problems}"));
         let (valid, _) =
-            validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+            core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         crate::header::not_finite_exceptions(&valid).concat()
     };
     let of = |operator: &str, inputs: &[&str], rest: &[u8]| {
@@ -1773,7 +1774,9 @@ fn axes_beyond_the_rank_are_named() {
     ];
     for (operator, set, graph) in cases {
         let refusal = match read(&file(&graph, set), None) {
-            Ok((model, _)) => validate(&model, &Options::default()).expect_err("the axis is wrong"),
+            Ok((model, _)) => {
+                core_model(&model, &Options::default()).expect_err("the axis is wrong")
+            }
             Err(refusal) => refusal,
         };
         let said = refusal.to_string();
@@ -1838,7 +1841,7 @@ fn parts_of_length_1_can_lose_their_axis() {
         let (model, _) =
             read(&file(&of_nodes(&nodes, &[("length", length), ("first", 0)]), 18), None).unwrap();
         let (valid, _) =
-            validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+            core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         valid.results[0].shape.clone()
     };
     assert_eq!([shape(1, 1), shape(1, 0), shape(2, 0)], [vec![1], vec![], vec![2]]);

@@ -342,7 +342,7 @@ impl GraphReader<'_, '_> {
         given: &GivenAttribute<'t>,
     ) -> Option<Vec<&'t str>> {
         const MOST_NAMED: usize = 5;
-        // an empty text is an empty list; validate says how many are wanted
+        // an empty text is an empty list; check says how many are wanted
         let texts = given.text.split(',').filter(|_| !given.text.trim().is_empty());
         let unknown: Vec<&str> = texts.clone().filter(|t| Activation::takes(t).is_none()).collect();
         if unknown.is_empty() {

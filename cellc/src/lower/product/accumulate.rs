@@ -1,10 +1,10 @@
 //! The multiply-adds of a product: sums over the rows of packed weights of one phase.
 
 use super::{PanelWeights, Rows, SumVector, Vectors, Words, added, first_row, suffix};
+use crate::encoding::WeightFormat;
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Tiles, Var};
 use crate::lower::builder::{load, op};
 use crate::plan::{Panels, Phase, Values};
-use crate::request::WeightFormat;
 
 /// The accumulators of some neighbouring columns of a sum.
 #[derive(Clone)]

@@ -8,12 +8,12 @@ use std::ops::Range;
 use super::builder::{KernelBuilder, copy, load, op};
 use super::memory::PackedWeights;
 use crate::arch::Isa;
+use crate::encoding::WeightFormat;
 use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Tiles, Var, Walk};
 use crate::numerics::Multiples;
 use crate::plan::{
     self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling, Unrolled, Values,
 };
-use crate::request::WeightFormat;
 
 /// The rows of a product that one set of statements computes. Several rows share each weight load.
 pub(super) struct Rows<'b, 'a, 'm> {

@@ -91,8 +91,10 @@ fn carried_anew(
     needed: &[bool],
 ) -> Option<usize> {
     let is_constant = |initial: Source| {
-        let mut origins = recurrences.flow.origins(initial).into_iter().flatten();
-        origins.all(|(source, _)| dependence.change(source) <= Change::Never)
+        let origins = recurrences.flow.origins(initial);
+        origins.is_some_and(|all| {
+            all.into_iter().all(|(source, _)| dependence.change(source) <= Change::Never)
+        })
     };
     let follows = |value: usize| dependence.change(Source::Value(value)) == Change::Inputs;
     let mut carried = body.carried.iter();
@@ -201,4 +203,83 @@ fn is_chain(model: &CoreModel, products: &[(usize, Source)]) -> bool {
         .iter()
         .enumerate()
         .all(|(at, (out, _))| depth.get(&Source::Value(*out)) == Some(&(at + 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::{
+        CoreNode, CoreValue, LayerPlace, LoopCarried, LoopResult, LoopSlice, Parameter, Pointwise,
+        PointwiseFunction, ResultValue, View, needed,
+    };
+    use crate::model::ElementType;
+
+    const STATE: usize = 8;
+
+    fn node(op: CoreOp) -> CoreNode {
+        let layer = LayerPlace::default();
+        CoreNode { name: String::new(), kind: String::new(), op, ledger: Vec::new(), layer }
+    }
+
+    fn parameter(name: &str, shape: Vec<usize>) -> Parameter {
+        let names = vec![name.to_owned()];
+        let element = ElementType::F32;
+        Parameter { names, shape, element, weight: false, length: None, rows: None }
+    }
+
+    /// A loop of four steps that adds `x` to a state, which starts as a view of the input `h`.
+    fn summed() -> CoreModel {
+        let mut model = CoreModel {
+            parameters: vec![parameter("h", vec![STATE]), parameter("x", vec![4, STATE])],
+            ..CoreModel::default()
+        };
+        let [view, piece, state, sum, last] = [0, 1, 2, 3, 4];
+        for shape in [vec![STATE], vec![1, STATE], vec![1, STATE], vec![1, STATE], vec![1, STATE]] {
+            model.values.push(CoreValue { shape });
+        }
+        let of = View { input: Source::Parameter(0), offset: 0, strides: vec![1], out: view };
+        model.nodes.push(node(CoreOp::View(of)));
+        let add = Pointwise {
+            function: PointwiseFunction::Add,
+            inputs: vec![Source::Value(piece), Source::Value(state)],
+            out: sum,
+        };
+        model.nodes.push(node(CoreOp::Loop(CoreLoop {
+            trips: 4,
+            slices: vec![LoopSlice { of: Source::Parameter(1), axis: 0, reverse: false, piece }],
+            carried: vec![LoopCarried {
+                initial: Source::Value(view),
+                value: state,
+                next: Source::Value(sum),
+            }],
+            running: None,
+            body: vec![node(CoreOp::Pointwise(add))],
+            results: vec![LoopResult { of: Source::Value(sum), pieces: None, out: last }],
+        })));
+        model.results.push(ResultValue {
+            names: vec!["y".to_owned()],
+            shape: vec![1, STATE],
+            element: ElementType::F32,
+            source: Source::Value(last),
+            parts: None,
+        });
+        model
+    }
+
+    #[test]
+    fn a_state_whose_origin_is_too_far_to_follow_does_not_count_as_constant() {
+        for gives_up in [false, true] {
+            let model = summed();
+            let needed = needed(&model);
+            let recurrences = Recurrences::new(&model, &needed);
+            let dependence = Dependence::new(&model, &model.all_nodes());
+            if gives_up {
+                recurrences.flow.give_up();
+            }
+            let found =
+                begins_anew(&model, &recurrences, &dependence, &needed, &HashSet::default());
+            assert_eq!(found, Anew::new(), "gives up: {gives_up}");
+            assert_eq!(recurrences.flow.gave_up(), gives_up);
+        }
+    }
 }

@@ -342,5 +342,5 @@ pub(crate) fn place_of(cell: &CoreCell) -> usize {
         .into_iter()
         .flatten()
         .next()
-        .expect("validate: a cell has outputs before the sweep")
+        .expect("check: a cell has outputs before the sweep")
 }

@@ -299,7 +299,7 @@ impl<'a> StepAnalysis<'a> {
                 (Time::Fixed, time) if time != Time::Before => Ok(time),
                 _ => Err(ACROSS.to_owned()),
             },
-            // validate: of a model of one step, windows are rows of a product
+            // check: of a model of one step, windows are rows of a product
             OverTime::Windows => Err(ACROSS.to_owned()),
             OverTime::Special => unreachable!("steps: {} has no rule", facts.name),
         }

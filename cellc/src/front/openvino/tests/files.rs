@@ -171,7 +171,7 @@ fn the_bin_file_matters_only_if_a_constant_does() {
     let (model, warnings) = read(&xml, None).unwrap();
     assert_eq!((model.files.len(), warnings.0.len()), (1, 0));
     assert_eq!(model.files[0].name, "m.xml");
-    let valid = validate(&model, &Options::default()).unwrap().0;
+    let valid = core_model(&model, &Options::default()).unwrap().0;
     assert_eq!(
         valid.parameters.iter().map(|p| p.weight).collect::<Vec<_>>(),
         [false, false, true, true, true]

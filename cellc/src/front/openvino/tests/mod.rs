@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 
 use super::weights::{BinFile, BinLocation};
 use super::{SUPPORTED, net, read_bytes, xml};
+use crate::compile::core_model;
 use crate::core::{CoreModel, CoreOp, Source, WeightSource};
 use crate::diagnostic::{Diagnostics, Origin, Severity, Wording};
 use crate::model::{Activation, CellKind, ElementType, Model, Op, ResetGate, ValueId};
 use crate::request::Options;
-use crate::validate::validate;
 
 /// A GRUCell with I = 2, H = 3, N = 1, `linear_before_reset`, weights as constants in the order W,
 /// R, B.
@@ -212,7 +212,7 @@ fn compile_bytes(
 ) -> Result<(CoreModel, String), String> {
     let (model, mut warnings) =
         read_bytes("model.xml", xml, Some(("model.bin", bin))).map_err(complete)?;
-    let (valid, more) = validate(&model, options).map_err(complete)?;
+    let (valid, more) = core_model(&model, options).map_err(complete)?;
     warnings.extend(more);
     Ok((valid, warnings.to_string()))
 }
@@ -267,7 +267,7 @@ fn the_corpus_is_read_without_a_warning() {
         let batch = (name == "gru_cell_batchdyn").then_some(3);
         let options = Options::default().with_batch(batch);
         let (valid, warnings) =
-            validate(&model, &options).unwrap_or_else(|d| panic!("{name}: {d}"));
+            core_model(&model, &options).unwrap_or_else(|d| panic!("{name}: {d}"));
         assert_eq!(warnings, Diagnostics::default(), "{name}");
         assert_eq!(valid.cells().len(), 1, "{name}");
         assert_eq!(valid.states.len(), 1, "{name}");

@@ -207,7 +207,7 @@ fn mutated_files_are_refused_or_right() {
         }
         let outcome =
             read_bytes("m.xml", &xml, Some(("m.bin", bin))).and_then(|(model, warnings)| {
-                validate(&model, &options).map(|(valid, more)| (valid, warnings, more))
+                core_model(&model, &options).map(|(valid, more)| (valid, warnings, more))
             });
         match outcome {
             Ok((valid, warnings, more)) => {

@@ -1,0 +1,80 @@
+//! Which axes of inputs count rows and steps, as the recurrent operators that read them say.
+
+use std::collections::HashMap;
+
+use super::cell::{CellPort, roles};
+use super::findings::SequenceAxes;
+use crate::model::{Model, Op, Tensor};
+
+/// A value whose axes are axes of an input: the input, and by axis of the value that of the input.
+type Followed = (usize, Vec<Option<usize>>);
+
+/// By parameter of the model; `None` where no sequence reads it, or several in different ways.
+pub(crate) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
+    let mut constants: HashMap<usize, &Tensor> = HashMap::new();
+    let mut followed: Vec<Option<Followed>> = vec![None; model.values.len()];
+    for (index, &node) in model.parameters.iter().enumerate() {
+        let value = model.nodes[node].outputs[0].0;
+        let rank = model.values[value].shape.as_ref().map(Vec::len);
+        followed[value] = rank.map(|rank| (index, (0..rank).map(Some).collect()));
+    }
+    let mut found: Vec<Vec<SequenceAxes>> = vec![Vec::new(); model.parameters.len()];
+    for (place, node) in model.nodes.iter().enumerate() {
+        if let Op::Constant(tensor) = &node.op {
+            constants.insert(node.outputs[0].0, tensor);
+        }
+        let constant =
+            |port: usize| node.inputs.get(port).and_then(|value| constants.get(&value.0)).copied();
+        let Some(port) = node.inputs.iter().position(|value| followed[value.0].is_some()) else {
+            continue;
+        };
+        let Some((index, axes)) = followed[node.inputs[port].0].clone() else { continue };
+        if matches!(node.op, Op::Sequence(..)) {
+            let is_x =
+                roles(&node.op, node.inputs.len()).is_some_and(|roles| roles[port] == CellPort::X);
+            if let (true, [Some(rows), Some(steps), ..]) = (is_x, &axes[..]) {
+                found[index].push(SequenceAxes { rows: *rows, steps: *steps, node: place });
+            }
+        } else if let Some(axes) = passed(&node.op, port, node.inputs.len(), axes, &constant) {
+            followed[node.outputs[0].0] = Some((index, axes));
+        }
+    }
+    let agree = |a: &SequenceAxes, b: &SequenceAxes| (a.rows, a.steps) == (b.rows, b.steps);
+    found
+        .into_iter()
+        .map(|all| all.first().copied().filter(|first| all.iter().all(|axes| agree(axes, first))))
+        .collect()
+}
+
+/// The axes of what a node of so many inputs makes of a value at a port.
+fn passed<'a>(
+    op: &Op,
+    port: usize,
+    inputs: usize,
+    mut axes: Vec<Option<usize>>,
+    constant: &dyn Fn(usize) -> Option<&'a Tensor>,
+) -> Option<Vec<Option<usize>>> {
+    let others = || (0..inputs).filter(move |&other| other != port);
+    match op {
+        Op::Convert => Some(axes),
+        Op::Elementwise(_) => {
+            let is_small =
+                |other| constant(other).is_some_and(|tensor| tensor.shape().len() <= axes.len());
+            others().all(is_small).then_some(axes)
+        }
+        Op::MatMul { transpose_a: false, .. }
+            if port == 0 && constant(1).is_some_and(|b| b.shape().len() == 2) =>
+        {
+            *axes.last_mut()? = None;
+            Some(axes)
+        }
+        Op::Transpose if port == 0 => {
+            let order = constant(1).filter(|order| order.len() == axes.len())?;
+            let axis = |at| {
+                usize::try_from(order.get_i64(at)?).ok().and_then(|axis| axes.get(axis).copied())
+            };
+            (0..axes.len()).map(axis).collect()
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,153 @@
+//! Which open axes of the inputs count the rows of a batch.
+
+use super::cell::{CellPort, roles};
+use super::checker::Checker;
+use super::findings::BatchAxes;
+use crate::model::{AxisName, Dim, Model, Op};
+
+/// Whether the name of a size says that it counts the rows of a batch. A single letter is the name
+/// of other sizes, too.
+fn names_batch(name: &str, shape: &[Dim], axis: usize) -> bool {
+    let name = name.to_ascii_lowercase();
+    match &name[..] {
+        "n" | "b" => axis == 0 || shape[0] != Dim::Fixed(1),
+        "bs" => true,
+        _ => name.contains("batch") && !name.contains("len"),
+    }
+}
+
+/// How converters name the unknown sizes of a model: tf2onnx, keras2onnx and skl2onnx, paddle2onnx.
+/// The first axis of an input is the batch in their frameworks.
+const NAMED_BY_CONVERTERS: [&str; 3] = ["unk__", "None", "DynamicDimension."];
+
+/// Whether the name of a size says that it counts steps.
+pub(crate) fn names_steps(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let word = |word: &&str| name.contains(*word);
+    let is_batch = name.contains("batch");
+    !is_batch && (name == "t" || ["step", "time", "seq", "frame", "sample", "len"].iter().any(word))
+}
+
+impl Checker<'_> {
+    /// By parameter of the model.
+    pub(crate) fn batch_axes(&self) -> Vec<BatchAxes> {
+        let model = self.model;
+        let mut reads = vec![Reads::default(); model.parameters.len()];
+        let mut root: Vec<Option<usize>> = vec![None; model.values.len()];
+        for (index, &node) in model.parameters.iter().enumerate() {
+            root[model.nodes[node].outputs[0].0] = Some(index);
+        }
+        follow(model, root, &mut reads);
+        let of = |(index, reads): (usize, Reads)| {
+            let is_state = reads.starts && !reads.otherwise;
+            let value = &model.values[model.nodes[model.parameters[index]].outputs[0].0];
+            let shape = value.shape.as_deref().unwrap_or_default();
+            let names = self.parameter_names(model.parameters[index]);
+            let open: Vec<usize> = (0..shape.len())
+                .filter(|&axis| matches!(shape[axis], Dim::Dynamic { .. }))
+                .collect();
+            let is_named = |axis: usize, says: &dyn Fn(&str) -> bool| {
+                let of_axis = |of: &&AxisName| of.axis == axis && names.contains(&of.input);
+                model.axis_names.iter().any(|of| of_axis(&of) && says(&of.name))
+            };
+            let is_batch =
+                |axis: &&usize| is_named(**axis, &|name| names_batch(name, shape, **axis));
+            let named: Vec<usize> = open.iter().filter(is_batch).copied().collect();
+            match &open[..] {
+                _ if !named.is_empty() => BatchAxes { axes: named, is_known: true, is_state },
+                // [D, N, H] or [N, H]
+                [axis] if is_state && axis + 1 < shape.len() => {
+                    BatchAxes { axes: vec![*axis], is_known: true, is_state }
+                }
+                _ => match self.sizes.sequence_axes[index] {
+                    Some(axes) => BatchAxes { axes: vec![axes.rows], is_known: true, is_state },
+                    None if open.contains(&0) && is_named(0, &names_steps) => {
+                        BatchAxes { axes: Vec::new(), is_known: true, is_state }
+                    }
+                    None => {
+                        let converted = |name: &str| {
+                            NAMED_BY_CONVERTERS.iter().any(|made| name.starts_with(made))
+                        };
+                        let is_known = open.contains(&0) && is_named(0, &converted);
+                        BatchAxes { axes: vec![0], is_known, is_state }
+                    }
+                },
+            }
+        };
+        reads.into_iter().enumerate().map(of).collect()
+    }
+}
+
+/// What reads a parameter, changes of the shape and arithmetic looked through.
+#[derive(Clone, Copy, Default)]
+struct Reads {
+    /// As the state from which a recurrent operator starts.
+    starts: bool,
+    /// As anything else.
+    otherwise: bool,
+}
+
+/// Finds what reads each parameter. `root`: by value, the parameter whose elements it holds or is
+/// computed from. Returns the same by result.
+fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> Vec<Option<usize>> {
+    for node in &model.nodes {
+        let roots: Vec<Option<usize>> = node.inputs.iter().map(|value| root[value.0]).collect();
+        let of = |input: usize| roots.get(input).copied().flatten();
+        let parameters: Vec<usize> = roots.iter().copied().flatten().collect();
+        match &node.op {
+            Op::Convert
+            | Op::Reshape { .. }
+            | Op::Squeeze { .. }
+            | Op::Unsqueeze
+            | Op::Transpose
+            | Op::Slice
+            | Op::StridedSlice { .. }
+            | Op::Gather { .. }
+            | Op::Split { .. }
+            | Op::VariadicSplit
+            | Op::Elementwise(_)
+                if parameters.len() < 2 =>
+            {
+                node.outputs.iter().for_each(|output| root[output.0] = parameters.first().copied());
+            }
+            Op::ShapeOf | Op::Result => {}
+            Op::If(choice) => {
+                for branch in [&choice.then, &choice.otherwise] {
+                    let mut inner = vec![None; branch.body.values.len()];
+                    for (&parameter, &input) in branch.body.parameters.iter().zip(&branch.inputs) {
+                        inner[branch.body.nodes[parameter].outputs[0].0] = of(input);
+                    }
+                    let results = follow(&branch.body, inner, found);
+                    for (output, parameter) in node.outputs.iter().zip(results) {
+                        root[output.0] = root[output.0].or(parameter);
+                    }
+                }
+            }
+            Op::Loop(body) => {
+                let mut inner = vec![None; body.body.values.len()];
+                for input in &body.inputs {
+                    let whole = of(input.input).filter(|_| input.slice.is_none());
+                    of(input.input)
+                        .filter(|_| input.slice.is_some())
+                        .into_iter()
+                        .for_each(|p| found[p].otherwise = true);
+                    if let Some(value) = body.parameter(input.parameter) {
+                        inner[value.0] = whole;
+                    }
+                }
+                follow(&body.body, inner, found);
+            }
+            op => {
+                let roles = roles(op, node.inputs.len()).unwrap_or_default();
+                for port in 0..node.inputs.len() {
+                    let Some(parameter) = of(port) else { continue };
+                    match roles.get(port) {
+                        Some(CellPort::H | CellPort::C) => found[parameter].starts = true,
+                        _ => found[parameter].otherwise = true,
+                    }
+                }
+            }
+        }
+    }
+    model.results.iter().map(|&result| root[model.nodes[result].inputs[0].0]).collect()
+}

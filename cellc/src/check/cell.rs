@@ -1,0 +1,654 @@
+//! Whether a recurrent cell, or one over time, is right, and what a wrong shape looks like.
+
+use super::checker::{Checker, MALFORMED, floats};
+use super::findings::Known;
+use crate::diagnostic::{Diagnostic, WITHOUT_PROJECTIONS};
+use crate::model::{
+    Activation, Cell, CellKind, Direction, Node, Op, ResetGate, Spelling, shape_text,
+};
+
+/// What an input of a recurrent operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CellPort {
+    X,
+    H,
+    C,
+    Lengths,
+    W,
+    R,
+    /// The tensor of biases of that number.
+    B(usize),
+    P,
+    A,
+}
+
+impl CellPort {
+    /// What it is called.
+    pub(crate) fn name(self, sequence: bool) -> &'static str {
+        match self {
+            Self::X if sequence => "X",
+            Self::H if sequence => "h0",
+            Self::C if sequence => "c0",
+            Self::A if sequence => "A",
+            Self::X => "x",
+            Self::H => "h",
+            Self::C => "c",
+            Self::A => "a",
+            Self::Lengths => "sequence_lengths",
+            Self::W => "W",
+            Self::R => "R",
+            Self::B(_) => "B",
+            Self::P => "P",
+        }
+    }
+
+    pub(crate) fn is_weight(self) -> bool {
+        matches!(self, Self::W | Self::R | Self::B(_) | Self::P)
+    }
+}
+
+/// What the inputs of a recurrent operation are, in port order; `None` if it has not so many. Only
+/// B may be missing, and only for one step.
+pub(crate) fn roles(op: &Op, inputs: usize) -> Option<Vec<CellPort>> {
+    let (cell, sequence) = match op {
+        Op::Cell(cell) => (cell, false),
+        Op::Sequence(cell, _) => (cell, true),
+        _ => return None,
+    };
+    let first = [
+        (CellPort::X, true),
+        (CellPort::H, true),
+        (CellPort::C, cell.kind.has_cell_state()),
+        (CellPort::Lengths, sequence),
+        (CellPort::W, true),
+        (CellPort::R, true),
+    ];
+    let biases = (0..cell.layout.bias_tensors().len()).map(|tensor| (CellPort::B(tensor), true));
+    let last = [(CellPort::P, cell.peepholes), (CellPort::A, cell.kind.has_attention())];
+    let all = first.into_iter().chain(biases).chain(last);
+    let mut roles: Vec<CellPort> = all.filter(|(_, there)| *there).map(|(role, _)| role).collect();
+    let optional = !sequence && !cell.peepholes && !cell.kind.has_attention();
+    if optional && inputs + 1 == roles.len() {
+        roles.retain(|role| *role != CellPort::B(0));
+    }
+    (inputs == roles.len()).then_some(roles)
+}
+
+/// A recurrent operation, its inputs by role.
+pub(crate) struct Recurrent<'n> {
+    pub(crate) node: &'n Node,
+    pub(crate) cell: &'n Cell,
+    pub(crate) direction: Option<Direction>,
+    roles: Vec<CellPort>,
+    /// `None` where nothing is known.
+    inputs: Vec<Option<(Known, Vec<usize>)>>,
+}
+
+impl Recurrent<'_> {
+    pub(crate) fn known(&self, role: CellPort) -> Option<&Known> {
+        let port = self.roles.iter().position(|&r| r == role)?;
+        self.inputs[port].as_ref().map(|(known, _)| known)
+    }
+
+    fn sequence(&self) -> bool {
+        self.direction.is_some()
+    }
+
+    fn op_name(&self) -> &'static str {
+        if self.sequence() { self.cell.kind.sequence_name() } else { self.cell.kind.op_name() }
+    }
+
+    fn shapes(&self) -> impl Iterator<Item = (CellPort, Option<&Vec<usize>>)> {
+        self.roles
+            .iter()
+            .zip(&self.inputs)
+            .map(|(role, input)| (*role, input.as_ref().map(|(_, shape)| shape)))
+    }
+}
+
+/// The sizes of a recurrent operation.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) batch: usize,
+    /// 1 of a single step.
+    pub(crate) steps: usize,
+    pub(crate) input: usize,
+}
+
+impl Checker<'_> {
+    /// A recurrent operation and its sizes, if its types, attributes and shapes are legal.
+    pub(crate) fn recurrent<'n>(
+        &mut self,
+        node: &'n Node,
+        cell: &'n Cell,
+        direction: Option<Direction>,
+    ) -> Option<(Recurrent<'n>, Sizes)> {
+        if cell.hidden_size == 0 {
+            let found = format!("{} is 0", node.spelling.hidden_size);
+            self.error(
+                node,
+                node.attribute_origin(node.spelling.hidden_size),
+                found,
+                "an integer of 1 or more",
+                "write the length of the state h",
+            );
+            return None;
+        }
+        let roles = roles(&node.op, node.inputs.len())?;
+        let inputs = (0..roles.len()).map(|port| self.input(node, port)).map(|known| {
+            let known = known?;
+            let shape = self.shape_of(&known);
+            Some((known, shape))
+        });
+        let recurrent = Recurrent { node, cell, direction, inputs: inputs.collect(), roles };
+        let mut right = self.cell_types(&recurrent);
+        right &= self.cell_attributes(&recurrent);
+        let sizes = self.cell_shapes(&recurrent).filter(|_| right)?;
+        Some((recurrent, sizes))
+    }
+
+    /// Whether what is said about the cell holds together.
+    fn cell_attributes(&mut self, recurrent: &Recurrent) -> bool {
+        let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
+        let mut right = true;
+        let wanted = cell.kind.default_activations();
+        let own_each = recurrent.direction == Some(Direction::Bidirectional)
+            && cell.activations.len() == 2 * wanted.len();
+        if cell.activations.len() != wanted.len() && !own_each {
+            let (takes, roles) = match cell.kind {
+                CellKind::Rnn => ("1", "f"),
+                CellKind::Gru(_) | CellKind::Augru(_) => {
+                    ("2", "f for z and r, and g for the candidate")
+                }
+                CellKind::Lstm => {
+                    ("3", "f for f, i and o, g for the candidate, and h for the cell state")
+                }
+            };
+            let found = match cell.activations.len() {
+                1 => format!("1 activation, but {op} takes {takes}"),
+                n => format!("{n} activations, but {op} takes {takes}"),
+            };
+            let help = format!(
+                "write {roles}; or leave {} out for {}",
+                node.spelling.activations,
+                names_of(wanted)
+            );
+            self.error(
+                node,
+                node.attribute_origin(node.spelling.activations),
+                found,
+                format!("{takes}: {roles}"),
+                help,
+            );
+            right = false;
+        }
+        for activation in &cell.activations {
+            if !activation.is_finite() || !Activation::NAMES.contains(&activation.name()) {
+                let found = format!("the activation {activation}");
+                let valid = format!("{}, with finite numbers", Activation::WRITTEN.join(", "));
+                self.error(
+                    node,
+                    node.attribute_origin(node.spelling.activations),
+                    found,
+                    valid,
+                    "choose another one",
+                );
+                right = false;
+            }
+        }
+        if cell.clip.is_some_and(|clip| Cell::clip_bound(clip).is_none()) {
+            let clip = node.spelling.clip;
+            let found = format!("a {clip} that is not positive and finite");
+            self.error(
+                node,
+                node.attribute_origin(node.spelling.clip),
+                found,
+                format!("a positive number, or no {clip}"),
+                format!("leave {clip} out for no clipping"),
+            );
+            right = false;
+        }
+        if cell.bias_required && !recurrent.roles.contains(&CellPort::B(0)) {
+            let size = match cell.kind.bias_parts() {
+                1 => cell.hidden_size.to_string(),
+                parts => format!("{parts} * {}", node.spelling.hidden_size),
+            };
+            let help = "connect a B of zeros if the cell has no bias";
+            self.error(
+                node,
+                &node.origin,
+                format!("{op} without B"),
+                format!("B of shape [{size}]"),
+                help,
+            );
+            right = false;
+        }
+        let lstm = cell.kind.has_cell_state();
+        if !lstm && (cell.peepholes || cell.coupled.is_some()) {
+            let found = format!("{op} with peepholes or input_forget");
+            self.error(node, &node.origin, found, "an LSTM with them", MALFORMED);
+            right = false;
+        }
+        if cell.kind.has_attention() {
+            right &= self.attention_attributes(recurrent);
+        }
+        right
+    }
+
+    /// A GRU with attention is nothing else than its specification says.
+    fn attention_attributes(&mut self, recurrent: &Recurrent) -> bool {
+        let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
+        let before = self.diagnostics.0.len();
+        if cell.kind.reset_gate() == Some(ResetGate::AfterMatMul) {
+            let name = node.spelling.linear_before_reset;
+            let found = format!("{op} with {name} = true");
+            self.error(
+                node,
+                node.attribute_origin(name),
+                found,
+                "false",
+                format!("leave {name} out"),
+            );
+        }
+        let wanted = cell.kind.default_activations();
+        if cell.activations.len() == wanted.len() && cell.activations != wanted {
+            let found = format!(
+                "{op} with the {} {}",
+                node.spelling.activations,
+                names_of(&cell.activations)
+            );
+            let help = format!("leave {} out", node.spelling.activations);
+            self.error(
+                node,
+                node.attribute_origin(node.spelling.activations),
+                found,
+                names_of(wanted),
+                help,
+            );
+        }
+        if let Some(clip) = cell.clip {
+            let name = node.spelling.clip;
+            let found = format!("{op} with the {name} {clip}");
+            self.error(
+                node,
+                node.attribute_origin(name),
+                found,
+                format!("no {name}"),
+                format!("leave {name} out"),
+            );
+        }
+        if let Some(direction) = recurrent.direction.filter(|d| *d != Direction::Forward) {
+            let name = node.spelling.direction;
+            let found = format!("{op} with the {name} {}", direction.name());
+            let help = "only a forward sequence is specified";
+            self.error(node, node.attribute_origin(name), found, Direction::Forward.name(), help);
+        }
+        before == self.diagnostics.0.len()
+    }
+
+    /// Whether all inputs of a cell but lengths are floating point.
+    fn cell_types(&mut self, recurrent: &Recurrent) -> bool {
+        let node = recurrent.node;
+        let mut right = true;
+        let mut elements = Vec::new();
+        for (port, (role, input)) in recurrent.roles.iter().zip(&recurrent.inputs).enumerate() {
+            // what is wrong with an input of the model has been reported there
+            let Some((known, _)) = input else { continue };
+            let (name, element) = (role.name(recurrent.sequence()), known.element());
+            let origin = &self.model.values[node.inputs[port].0].origin;
+            if *role == CellPort::Lengths {
+                if element.is_float() {
+                    let help = "give the number of steps of each row as integers";
+                    self.error(
+                        node,
+                        origin,
+                        format!("{name} is {}", element.name()),
+                        "i32, i64",
+                        help,
+                    );
+                    right = false;
+                }
+                continue;
+            }
+            elements.push((element, name));
+            if !element.is_float() {
+                let found = format!("{name} is {}", element.name());
+                let help = "convert it to f32, if its integers are meant as such";
+                self.error(node, origin, found, floats(), help);
+                right = false;
+            }
+        }
+        if elements.windows(2).any(|w| w[0].0 != w[1].0)
+            && elements.iter().all(|(e, _)| e.is_float())
+        {
+            let texts: Vec<String> =
+                elements.iter().map(|(e, name)| format!("{name} {}", e.name())).collect();
+            let found = format!(
+                "the inputs of {} differ in type: {}",
+                recurrent.op_name(),
+                texts.join(", ")
+            );
+            let diagnostic = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
+            self.diagnostics
+                .push(diagnostic.valid("one type for all inputs; here all are computed in f32"));
+        }
+        right
+    }
+
+    /// Checks every shape that is known against hidden_size and the others, and gives the sizes if
+    /// all are right.
+    fn cell_shapes(&mut self, recurrent: &Recurrent) -> Option<Sizes> {
+        let (node, cell, sequence) = (recurrent.node, recurrent.cell, recurrent.sequence());
+        let hidden_size = cell.hidden_size;
+        if hidden_size.checked_mul(cell.kind.gates().max(cell.kind.bias_parts())).is_none() {
+            let found = format!("{} is {hidden_size}", node.spelling.hidden_size);
+            self.error(
+                node,
+                node.attribute_origin(node.spelling.hidden_size),
+                found,
+                "a size that the tensors have",
+                "write the length of the state h",
+            );
+            return None;
+        }
+        if let Some(other) = other_hidden_size(recurrent) {
+            self.other_hidden_size(recurrent, other);
+            return None;
+        }
+        if let Some(c) = projected(recurrent) {
+            let found = format!(
+                "an h of {hidden_size} elements and a c of {c}: an LSTM with projections \
+                 (proj_size)"
+            );
+            let help = format!("PyTorch's export loses the projections; {WITHOUT_PROJECTIONS}");
+            self.error(node, &node.origin, found, "an h and a c of one size", help);
+            return None;
+        }
+        let rank = if sequence { 3 } else { 2 };
+        let x = recurrent.shapes().next().and_then(|(_, shape)| shape).filter(|x| x.len() == rank);
+        let of_x = |axis: usize| x.map(|x| x[axis]);
+        let (batch, steps, input) =
+            (of_x(0), if sequence { of_x(1) } else { Some(1) }, of_x(rank - 1));
+        let mut right = true;
+        for (port, (role, shape)) in recurrent.shapes().enumerate() {
+            let Some(shape) = shape else {
+                right = false;
+                continue;
+            };
+            let wanted = wanted(recurrent, role, hidden_size, [batch, steps, input]);
+            let fits = shape.len() == wanted.len()
+                && shape
+                    .iter()
+                    .zip(&wanted)
+                    .all(|(size, (_, want))| want.is_none_or(|want| want == *size));
+            if fits {
+                continue;
+            }
+            right = false;
+            let sizes: Vec<String> = wanted
+                .iter()
+                .map(|(letter, size)| size.map_or_else(|| (*letter).to_owned(), |n| n.to_string()))
+                .collect();
+            let (found, help) = advice(recurrent, role, shape, &wanted);
+            let valid = format!("[{}]: {}", sizes.join(", "), meaning(recurrent, role));
+            self.error(node, &self.model.values[node.inputs[port].0].origin, found, valid, help);
+        }
+        Some(Sizes { batch: batch?, steps: steps?, input: input? }).filter(|_| right)
+    }
+
+    fn other_hidden_size(&mut self, recurrent: &Recurrent, other: usize) {
+        let (node, hidden_size, sequence) =
+            (recurrent.node, recurrent.cell.hidden_size, recurrent.sequence());
+        let of = |(role, shape): (CellPort, Option<&Vec<usize>>)| {
+            shape.map(|shape| format!("{} {}", role.name(sequence), shape_text(shape)))
+        };
+        let texts: Vec<String> = recurrent
+            .shapes()
+            .filter(|(role, _)| !matches!(role, CellPort::X | CellPort::Lengths))
+            .filter_map(of)
+            .collect();
+        let name = node.spelling.hidden_size;
+        let found = format!(
+            "{name} is {hidden_size}, but the tensors are made for {other}: {}",
+            texts.join(", ")
+        );
+        let all = recurrent
+            .roles
+            .iter()
+            .filter(|r| !matches!(r, CellPort::X | CellPort::Lengths | CellPort::A))
+            .map(|&role| {
+                let sizes = wanted(recurrent, role, hidden_size, [None; 3]);
+                let sizes: Vec<String> = sizes
+                    .iter()
+                    .map(|(l, n)| n.map_or_else(|| (*l).to_owned(), |n| n.to_string()))
+                    .collect();
+                format!("{} [{}]", role.name(sequence), sizes.join(", "))
+            });
+        let valid = format!("{}, or {name} {other}", all.collect::<Vec<_>>().join(", "));
+        let help = format!("write {name}={other}, or give tensors of the other size");
+        self.error(node, node.attribute_origin(name), found, valid, help);
+    }
+}
+
+fn names_of(activations: &[Activation]) -> String {
+    let labels: Vec<String> = activations.iter().map(|a| a.label()).collect();
+    labels.join(", ")
+}
+
+/// The sizes that an input has, each with its letter; what is not known may be any size at all.
+/// `of_x`: N, T and I.
+fn wanted(
+    recurrent: &Recurrent,
+    role: CellPort,
+    hidden_size: usize,
+    of_x: [Option<usize>; 3],
+) -> Vec<(&'static str, Option<usize>)> {
+    let [batch, steps, input] = of_x;
+    let kind = recurrent.cell.kind;
+    let rows = hidden_size.checked_mul(kind.gates());
+    let directions = ("D", recurrent.direction.map(Direction::count));
+    let mut sizes = match role {
+        CellPort::X => vec![("N", batch), ("I", input)],
+        CellPort::H | CellPort::C => vec![("N", batch), ("H", Some(hidden_size))],
+        CellPort::Lengths => vec![("N", batch)],
+        CellPort::W => vec![("rows", rows), ("I", input)],
+        CellPort::R => vec![("rows", rows), ("H", Some(hidden_size))],
+        CellPort::B(tensor) => {
+            vec![("rows", hidden_size.checked_mul(recurrent.cell.layout.bias_tensors()[tensor]))]
+        }
+        CellPort::P => vec![("3H", hidden_size.checked_mul(3))],
+        CellPort::A => vec![("N", batch), ("1", Some(1))],
+    };
+    if recurrent.sequence() {
+        match role {
+            CellPort::X | CellPort::A => sizes.insert(1, ("T", steps)),
+            CellPort::H | CellPort::C => sizes.insert(1, directions),
+            CellPort::W | CellPort::R | CellPort::B(_) if recurrent.cell.layout.directions => {
+                sizes.insert(0, directions)
+            }
+            CellPort::P => sizes.insert(0, directions),
+            CellPort::W | CellPort::R | CellPort::B(_) | CellPort::Lengths => {}
+        }
+    }
+    sizes
+}
+
+/// What an input holds, for messages.
+fn meaning(recurrent: &Recurrent, role: CellPort) -> String {
+    let kind = recurrent.cell.kind;
+    let gates = if kind.gates() == 1 { String::new() } else { format!("{} * ", kind.gates()) };
+    match (role, recurrent.direction.is_some()) {
+        (CellPort::X, false) => "N rows of I elements".to_owned(),
+        (CellPort::X, true) => "N rows of T steps of I elements".to_owned(),
+        (CellPort::H | CellPort::C, false) => "[N, H], N as in x".to_owned(),
+        (CellPort::H | CellPort::C, true) => {
+            "[N, D, H], N as in X, D the number of directions".to_owned()
+        }
+        (CellPort::Lengths, _) => "the number of steps of each row of X".to_owned(),
+        (CellPort::W, false) => format!("[{gates}H, I], I as in x"),
+        (CellPort::W, true) => format!("[D, {gates}H, I], I as in X"),
+        (CellPort::R, false) => format!("[{gates}H, H]"),
+        (CellPort::R, true) => format!("[D, {gates}H, H]"),
+        (CellPort::B(_), false) => bias_layout(kind, recurrent.node.spelling),
+        (CellPort::B(_), true) => {
+            format!("for each direction {}", bias_layout(kind, recurrent.node.spelling))
+        }
+        (CellPort::P, _) => {
+            format!("3 times {}: the peepholes of f, i, o", recurrent.node.spelling.hidden_size)
+        }
+        (CellPort::A, false) => "[N, 1], N as in x".to_owned(),
+        (CellPort::A, true) => "[N, T, 1], N and T as in X".to_owned(),
+    }
+}
+
+/// The size of c, if it is larger than that of h: h is a projection of the cell's output.
+fn projected(recurrent: &Recurrent) -> Option<usize> {
+    let size_of = |port: CellPort| {
+        let (_, shape) = recurrent.shapes().find(|(role, _)| *role == port)?;
+        shape?.last().copied()
+    };
+    let (h, c) = (size_of(CellPort::H)?, size_of(CellPort::C)?);
+    (h == recurrent.cell.hidden_size && c > h).then_some(c)
+}
+
+/// The one hidden size for which all but X are made, if it is not the one that is said.
+fn other_hidden_size(recurrent: &Recurrent) -> Option<usize> {
+    let r = recurrent.shapes().find(|(role, _)| *role == CellPort::R)?.1?;
+    let other = *r.last()?;
+    let fits = recurrent.shapes().all(|(role, shape)| {
+        let Some(shape) = shape else { return true };
+        let wanted = wanted(recurrent, role, other, [None; 3]);
+        // what overflows fits nothing
+        let sizes =
+            wanted.iter().filter(|(letter, size)| *letter != "rows" || size.is_some()).count();
+        role == CellPort::X
+            || shape.len() == wanted.len()
+                && sizes == wanted.len()
+                && shape
+                    .iter()
+                    .zip(wanted)
+                    .all(|(size, (_, want))| want.is_none_or(|want| want == *size))
+    });
+    (fits && other != recurrent.cell.hidden_size && other > 0).then_some(other)
+}
+
+/// What B holds, for messages.
+fn bias_layout(kind: CellKind, spelling: &Spelling) -> String {
+    let Spelling { hidden_size: size, linear_before_reset: after, .. } = spelling;
+    match kind {
+        CellKind::Rnn => format!("{size}, the sums Wb + Rb"),
+        CellKind::Lstm => format!("4 times {size}, the sums Wb + Rb of the gates f, i, c, o"),
+        CellKind::Gru(ResetGate::BeforeMatMul) | CellKind::Augru(ResetGate::BeforeMatMul) => {
+            format!("3 times {size}, the sums Wb + Rb of the gates z, r, h ({after} is false)")
+        }
+        CellKind::Gru(ResetGate::AfterMatMul) | CellKind::Augru(ResetGate::AfterMatMul) => {
+            format!(
+                "4 times {size}: Wb + Rb of z, Wb + Rb of r, Wb of h, Rb of h ({after} is true)"
+            )
+        }
+    }
+}
+
+/// What to say about a wrong shape, and what to do, going by what it looks like.
+fn advice(
+    recurrent: &Recurrent,
+    role: CellPort,
+    shape: &[usize],
+    wanted: &[(&'static str, Option<usize>)],
+) -> (String, String) {
+    let (cell, sequence) = (recurrent.cell, recurrent.sequence());
+    let Spelling { hidden_size: size, linear_before_reset: after, .. } = recurrent.node.spelling;
+    let found = format!("{} has the shape {}", role.name(sequence), shape_text(shape));
+    let of_sequence = !sequence && shape.len() == wanted.len() + 1 && shape[0] == 1;
+    let length = shape.last().copied().filter(|_| shape.len() == wanted.len() || of_sequence);
+    if let Some(length) =
+        length.filter(|length| matches!(role, CellPort::B(_)) && length % cell.hidden_size == 0)
+    {
+        const ONNX: &str = "this is ONNX's layout, Wb of z, r, h, then Rb of z, r, h";
+        let both = |layout: &str, help: &str| Some((layout.to_owned(), help.to_owned()));
+        let parts = length / cell.hidden_size;
+        let layout = match (cell.kind.reset_gate(), cell.kind, parts) {
+            (Some(ResetGate::AfterMatMul), _, 6) => both(
+                ONNX,
+                "add Wb and Rb of z and of r, and keep those of h apart: [Wbz + Rbz, Wbr + Rbr, \
+                 Wbh, Rbh]",
+            ),
+            (Some(ResetGate::BeforeMatMul), _, 6) => {
+                both(ONNX, "add Wb and Rb of every gate: [Wbz + Rbz, Wbr + Rbr, Wbh + Rbh]")
+            }
+            (Some(ResetGate::AfterMatMul), _, 3) => Some((
+                format!("this is the layout for {after} false"),
+                format!("set {after} to false, or give Wb and Rb of h apart"),
+            )),
+            (Some(ResetGate::BeforeMatMul), _, 4) => Some((
+                format!("this is the layout for {after} true"),
+                format!("set {after} to true, or add the last two parts"),
+            )),
+            (None, CellKind::Rnn, 2) => {
+                both("this is ONNX's layout, Wb, then Rb", "add the two halves")
+            }
+            (None, CellKind::Lstm, 8) => both(
+                "this is ONNX's layout, Wb of i, o, f, c, then Rb of them",
+                "add the two halves, and put the gates in the order f, i, c, o",
+            ),
+            _ => None,
+        };
+        if let Some((layout, help)) = layout {
+            return (format!("{found}, {parts} times {size}: {layout}"), help);
+        }
+    }
+    if of_sequence {
+        let help = match role {
+            CellPort::X => {
+                "remove the first dimension: a cell takes one step, without a dimension of time"
+            }
+            _ => {
+                "remove the first dimension: directions belong to sequences and to ONNX, a cell \
+                 has one"
+            }
+        };
+        return (found, help.to_owned());
+    }
+    if sequence && shape.len() + 1 == wanted.len() {
+        let help = match role {
+            CellPort::X | CellPort::A => {
+                "add a dimension of time: a sequence takes all steps at once"
+            }
+            _ => "add a dimension of directions: 1 of one direction, 2 of both",
+        };
+        return (found, help.to_owned());
+    }
+    if let ([.., a, b], [.., (_, rows), (_, columns)]) = (shape, wanted)
+        && role.is_weight()
+        && shape.len() == wanted.len()
+        && rows.is_none_or(|n| n == *b)
+        && columns.is_none_or(|n| n == *a)
+    {
+        return (
+            found,
+            "transpose it: the weights of one unit are a row here, a column in Keras".to_owned(),
+        );
+    }
+    let last = shape.len() == wanted.len();
+    let help = match (role, cell.kind) {
+        (CellPort::X, _) if sequence => "give X three dimensions",
+        (CellPort::X, _) => "give x two dimensions",
+        (CellPort::H, _) if !sequence && last && shape[1] == cell.hidden_size => {
+            "give x and h the same number of rows"
+        }
+        (CellPort::H | CellPort::C | CellPort::Lengths, _)
+            if last && shape.last() == wanted.last().and_then(|(_, n)| n.as_ref()) =>
+        {
+            "give all of them the same N and D"
+        }
+        (CellPort::Lengths | CellPort::A, _) if last => "give all of them the same N and T",
+        (CellPort::W, _) if last && Some(shape[0]) == wanted[0].1 => {
+            "give the rows of x and of W the same length"
+        }
+        (CellPort::B(_), CellKind::Gru(_) | CellKind::Augru(_)) => {
+            return (found, format!("give the tensor this shape, or correct {size} or {after}"));
+        }
+        _ => return (found, format!("give the tensor this shape, or correct {size}")),
+    };
+    (found, help.to_owned())
+}

@@ -1,0 +1,290 @@
+//! The data of a checker: tensors, and what the checks have found out about inputs, time, loops and
+//! values.
+
+use std::collections::HashMap;
+
+use super::limits::Folded;
+use super::shape::Geometry;
+use crate::core::{CoreModel, CoreNode, LayerPlace, Source};
+use crate::diagnostic::Diagnostics;
+use crate::model::{ElementType, Node, Tensor, ValueId};
+
+/// A tensor during the check of a model.
+#[derive(Clone, Debug)]
+pub(crate) enum Known {
+    /// A compile-time tensor with the element type of the model. The bytes may have another type
+    /// with equal values.
+    Constant(Tensor, ElementType),
+    /// Anything else. Never a constant.
+    Source(Source, ElementType),
+    /// The number of a loop's iteration, of this shape.
+    Iteration(Vec<usize>, ElementType),
+}
+
+impl Known {
+    pub(crate) fn element(&self) -> ElementType {
+        match self {
+            Self::Constant(_, element) | Self::Source(_, element) | Self::Iteration(_, element) => {
+                *element
+            }
+        }
+    }
+
+    pub(crate) fn tensor(&self) -> Option<&Tensor> {
+        match self {
+            Self::Constant(tensor, _) => Some(tensor),
+            Self::Source(..) | Self::Iteration(..) => None,
+        }
+    }
+}
+
+/// The identity of a constant: bytes, element type, shape.
+type ConstantKey = (*const u8, usize, ElementType, Vec<usize>);
+
+/// What reads a Parameter, Converts and what hands it on to a loop's body looked through.
+#[derive(Clone, Default)]
+pub(crate) struct Uses {
+    /// As W, R, B or P of a cell: how to say it.
+    pub(crate) weight: Option<String>,
+    /// Whether as something of a cell whose first size is N.
+    pub(crate) batch: bool,
+    /// Its last size, as a matrix says that it is multiplied with.
+    pub(crate) features: Option<usize>,
+    /// As lengths of a sequence.
+    pub(crate) lengths: Option<String>,
+    /// As anything else.
+    pub(crate) data: Option<String>,
+}
+
+impl Uses {
+    /// Whether it is lengths of sequences and nothing else.
+    pub(crate) fn is_length(&self) -> bool {
+        self.lengths.is_some() && self.data.is_none() && self.weight.is_none()
+    }
+}
+
+/// The axes of an input that count the rows of a batch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BatchAxes {
+    pub(crate) axes: Vec<usize>,
+    /// True if a name in the file or a recurrent operator says so; else the first axis is taken for
+    /// the batch.
+    pub(crate) is_known: bool,
+    /// True if recurrent operators start from the input, which then has no steps.
+    pub(crate) is_state: bool,
+}
+
+/// The axes of an input that a sequence reads as `[N, T, I]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SequenceAxes {
+    pub(crate) rows: usize,
+    pub(crate) steps: usize,
+    /// The place of the sequence among the nodes of the model.
+    pub(crate) node: usize,
+}
+
+/// The sizes of the inputs.
+#[derive(Default)]
+pub(crate) struct Sizes {
+    /// By parameter of the model.
+    pub(crate) uses: Vec<Uses>,
+    /// By parameter of the model.
+    pub(crate) batch_axes: Vec<BatchAxes>,
+    /// By parameter.
+    pub(crate) sequence_axes: Vec<Option<SequenceAxes>>,
+    /// By parameter of the model; `None` after an error.
+    pub(crate) shapes: Vec<Option<Vec<usize>>>,
+    /// The assumed size of unknown axes except the first. `None`: an unknown size is an error.
+    pub(crate) open: Option<usize>,
+    /// The number of errors about open sizes of inputs.
+    pub(crate) unknown_sizes: usize,
+    /// By parameter of the model: the axes with the assumed size.
+    pub(crate) open_axes: Vec<Vec<usize>>,
+}
+
+/// The places of constants in the list.
+#[derive(Default)]
+pub(crate) struct Interned {
+    /// By identity.
+    pub(crate) places: HashMap<ConstantKey, usize>,
+    /// Constants of one element that the model does not contain, by their bits.
+    pub(crate) scalars: HashMap<u32, Tensor>,
+}
+
+/// The core model so far, and the places of its constants.
+#[derive(Default)]
+pub(crate) struct Translation {
+    pub(crate) model: CoreModel,
+    pub(crate) interned: Interned,
+}
+
+/// What later checks of steps and states need of the model's layers.
+#[derive(Default)]
+pub(crate) struct TimeFindings<'a> {
+    /// Recurrent layers by their last states, loops by their carried values, products by their
+    /// results.
+    pub(crate) layers: HashMap<usize, &'a Node>,
+    /// The largest constant number of steps, with its reader, if the number of steps of X is open
+    /// and no row has as many.
+    pub(crate) most_lengths: Option<(usize, &'a Node)>,
+    /// The operations whose windows reach in front of the first element of an axis.
+    pub(crate) lookbacks: Vec<Lookback<'a>>,
+    /// The first window that is longer than its axis.
+    pub(crate) short_of: Option<ShortOf>,
+    /// Warnings about layers that start anew at every call, dropped if their states are kept.
+    pub(crate) restart_warnings: Diagnostics,
+    /// The variables that ReadValue and Assign name.
+    pub(crate) variables: Variables<'a>,
+}
+
+/// The place in the current graph: the model, or the body of a loop.
+#[derive(Default)]
+pub(crate) struct Current {
+    /// The operations of the graph.
+    pub(crate) nodes: Vec<CoreNode>,
+    /// The nesting depth of loops.
+    pub(crate) depth: usize,
+    /// The current node.
+    pub(crate) layer: LayerPlace,
+    pub(crate) spent: Spent,
+    pub(crate) loops: LoopForms,
+}
+
+/// The work so far, for limits.
+#[derive(Default)]
+pub(crate) struct Spent {
+    /// The number of visited nodes; nodes of bodies count once per iteration.
+    pub(crate) looked_at: usize,
+    /// The number of operations, including those of bodies.
+    pub(crate) operations: usize,
+    /// The work of operations on constants.
+    pub(crate) folded: Folded,
+}
+
+/// Loops that cannot stay loops.
+#[derive(Default)]
+pub(crate) struct LoopForms {
+    /// True if a loop failed because of its form, not because of its body.
+    pub(crate) wants_unrolling: bool,
+    /// True if a loop failed because of its run-time condition.
+    pub(crate) wants_condition: bool,
+    /// True if a loop takes its upper limit from the options.
+    pub(crate) needs_max_steps: bool,
+}
+
+/// A node whose output a slice may shorten, and the tensors that it read.
+#[derive(Clone)]
+pub(crate) struct Cuttable<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) inputs: Vec<Option<Known>>,
+}
+
+/// What operations have found out about values, for the operations that read them.
+#[derive(Default)]
+pub(crate) struct Findings<'a> {
+    /// By value: run-time lengths of outputs of loops that end by a condition.
+    pub(crate) endings: HashMap<usize, Ending>,
+    /// The run-time length that the current operation passes on.
+    pub(crate) hands_on: Option<Ending>,
+    /// By value: the range of the integers.
+    pub(crate) ranges: HashMap<usize, Range>,
+    /// By value: the integer input with these elements; true if the value has all elements in
+    /// order.
+    pub(crate) parameter_of: HashMap<usize, (usize, bool)>,
+    /// Values from which a slice may remove the end.
+    pub(crate) cuttable: HashMap<ValueId, Cuttable<'a>>,
+    /// By value without the elements across line ends of a convolution: the value with these
+    /// elements, and the selection.
+    pub(crate) lines: HashMap<usize, (usize, Geometry)>,
+}
+
+/// An operation that computes the first elements along an axis from elements in front of the axis,
+/// which no input gives.
+pub(crate) struct Lookback<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) before: Before,
+    pub(crate) fronts: Vec<Front>,
+}
+
+/// What an operation finds in front of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// Pads, given by the operation or as a constant.
+    Pads,
+    /// The sum of no elements.
+    Zero,
+}
+
+/// What stands in front of an axis.
+#[derive(Clone, Copy)]
+pub(crate) struct Front {
+    /// The size of the axis.
+    pub(crate) size: usize,
+    /// How many elements in front of an element the operation reads.
+    pub(crate) reach: usize,
+    /// True if nothing behind an element is read, as far as the operation itself says.
+    pub(crate) is_causal: bool,
+}
+
+impl Lookback<'_> {
+    /// What stands in front of the only axis that has one of these sizes. Windows over maps of one
+    /// pixel have two.
+    pub(crate) fn along(&self, sizes: &[usize]) -> Option<Front> {
+        let mut fitting = self.fronts.iter().filter(|front| sizes.contains(&front.size));
+        fitting.next().copied().filter(|_| fitting.next().is_none())
+    }
+}
+
+/// A window that is longer than its axis, pads included.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShortOf {
+    /// The place of the operation in the model.
+    pub(crate) node: usize,
+    /// The axis among those over which windows move.
+    pub(crate) axis: usize,
+    /// The number of those axes.
+    pub(crate) rank: usize,
+    /// The size of the axis.
+    pub(crate) size: usize,
+    /// How many elements are missing.
+    pub(crate) missing: usize,
+}
+
+/// The variables of a model, in the order in which they are first read.
+#[derive(Default)]
+pub(crate) struct Variables<'a> {
+    /// By name, the index into the list of the valid model.
+    pub(crate) read: HashMap<&'a str, usize>,
+    /// What is assigned, by name.
+    pub(crate) assigned: Vec<(&'a str, &'a Node, Option<Known>)>,
+}
+
+/// The least and the largest value of a tensor of integers.
+pub(crate) type Range = [f64; 2];
+
+/// What makes parts whose number only a call knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opened {
+    /// The iterations of a loop that ends by its condition.
+    Loop,
+    /// A Range whose limit is computed.
+    Range,
+    /// A Slice whose stop is computed.
+    Slice,
+}
+
+/// What a call says of an output of a loop that ends by its condition, or of a Range.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ending {
+    /// How many iterations there were, or elements.
+    pub(crate) count: Source,
+    /// What the parts were made by.
+    pub(crate) by: Opened,
+    /// True if the elements behind the last part are zero.
+    pub(crate) is_zero: bool,
+    /// Whether there would have been more; `None` where the model itself says how many there are at
+    /// most.
+    pub(crate) truncated: Option<Source>,
+    /// The axis along which the output has a part for each iteration.
+    pub(crate) parts_along: Option<usize>,
+}

@@ -1,0 +1,257 @@
+//! Integers and booleans at run time. Kernels hold them as f32, which are whole numbers up to 2^24
+//! exactly: what may go beyond is refused, unless it is a sum that only becomes floating point,
+//! which is rounded anyway.
+
+use std::collections::HashSet;
+
+use super::checker::Checker;
+use super::findings::{Known, Range};
+use crate::core::{CoreOp, Integers, Parameter, PointwiseFunction, Source};
+use crate::diagnostic::Diagnostic;
+use crate::model::{ElementType, Elementwise, Groups, Node, Op, Tensor, ValueId};
+
+/// Up to this magnitude every whole number is a f32.
+pub(crate) const EXACT: f64 = 16_777_216.0;
+
+/// Nothing is known.
+const ANY: Range = [f64::NEG_INFINITY, f64::INFINITY];
+
+/// Those of 0 and 1.
+pub(crate) const TRUTH: Range = [0.0, 1.0];
+
+fn union(a: Range, b: Range) -> Range {
+    [a[0].min(b[0]), a[1].max(b[1])]
+}
+
+/// Of all combinations of the ends of two ranges.
+pub(crate) fn ends(a: Range, b: Range, of: impl Fn(f64, f64) -> f64) -> Range {
+    let all = [of(a[0], b[0]), of(a[0], b[1]), of(a[1], b[0]), of(a[1], b[1])];
+    // zero times infinity is nothing that is known
+    if all.iter().any(|v| v.is_nan()) {
+        return ANY;
+    }
+    [
+        all.iter().copied().fold(f64::INFINITY, f64::min),
+        all.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+    ]
+}
+
+impl Checker<'_> {
+    /// An input of integers as kernels compute with it.
+    pub(crate) fn integers_of(
+        &mut self,
+        node: &Node,
+        parameter: usize,
+        element: ElementType,
+    ) -> Known {
+        let out = self.value(self.core.model.parameters[parameter].shape.clone());
+        let [least, most] = Integers::limits(element);
+        self.emit(node, CoreOp::Integers(Integers { parameter, least, most, out }));
+        self.findings.ranges.insert(out, [least.into(), most.into()]);
+        self.findings.parameter_of.insert(out, (parameter, true));
+        Known::Source(Source::Value(out), element)
+    }
+
+    /// Notices of inputs of integers whose numbers count as others where f32 does not hold them
+    /// with room for arithmetic.
+    pub(crate) fn limits_of_integers(&mut self) {
+        let mut notices = Vec::new();
+        for node in self.core.model.all_nodes() {
+            let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else {
+                continue;
+            };
+            // what is looked up has the rows of its table as limits, lengths have the steps, and
+            // narrow integers have theirs
+            let Parameter { rows, length, element, .. } = &self.core.model.parameters[parameter];
+            let of_steps =
+                length.is_some_and(|steps| least == 0 && i32::try_from(steps) == Ok(most));
+            if rows.is_some() || of_steps || element.bits() < 32 {
+                continue;
+            }
+            let input = &self.model.nodes[self.model.parameters[parameter]];
+            let found = format!(
+                "the integers of the input become f32: one below {least} is read as {least}, one \
+                 above {most} as {most}"
+            );
+            let help = "give numbers within these limits; cellc run says where a file has others";
+            notices.push(
+                Diagnostic::notice(input.origin.clone(), found).layer(input.label()).help(help),
+            );
+        }
+        notices.into_iter().for_each(|notice| self.diagnostics.push(notice));
+    }
+
+    /// The input that a tensor of integers is, all of it in its order.
+    pub(crate) fn given_integers(&self, source: Source) -> Option<usize> {
+        match source {
+            Source::Parameter(parameter) => Some(parameter),
+            Source::Value(value) => self
+                .findings
+                .parameter_of
+                .get(&value)
+                .filter(|(_, is_whole)| *is_whole)
+                .map(|(parameter, _)| *parameter),
+            _ => None,
+        }
+    }
+
+    /// What is known of a tensor of integers.
+    pub(crate) fn range_of(&self, known: &Known) -> Range {
+        match known {
+            Known::Source(_, ElementType::Bool) => TRUTH,
+            Known::Source(Source::Value(value), _) => {
+                self.findings.ranges.get(value).copied().unwrap_or(ANY)
+            }
+            Known::Constant(tensor, _) if !tensor.is_empty() => {
+                let all = (0..tensor.len()).map(|i| tensor.get_f64(i));
+                all.fold([f64::INFINITY, f64::NEG_INFINITY], |range, v| union(range, [v, v]))
+            }
+            Known::Constant(..) => TRUTH,
+            Known::Source(..) | Known::Iteration(..) => ANY,
+        }
+    }
+
+    /// What is known of several tensors together.
+    pub(crate) fn range_of_all(&self, all: &[Known]) -> Range {
+        all.iter().map(|known| self.range_of(known)).fold([f64::INFINITY, f64::NEG_INFINITY], union)
+    }
+
+    /// Remembers it.
+    pub(crate) fn set_range(&mut self, known: &Known, range: Range) {
+        if let Known::Source(Source::Value(value), element) = known
+            && !element.is_float()
+        {
+            self.findings.ranges.insert(*value, range);
+        }
+    }
+
+    /// Refuses what kernels cannot hold exactly.
+    pub(crate) fn all_exact(&mut self, node: &Node, inputs: &[Known]) -> Option<()> {
+        for input in inputs.iter().filter(|input| !input.element().is_float()) {
+            let wrong = match input {
+                Known::Constant(tensor, _) => {
+                    (0..tensor.len()).find(|&i| tensor.get_f64(i).abs() > EXACT)
+                }
+                _ => None,
+            };
+            if let (Some(at), Some(tensor)) = (wrong, input.tensor()) {
+                let found = format!("{} in arithmetic at run time", tensor.get_f64(at));
+                self.too_large_integer(node, found);
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    pub(crate) fn too_large_integer(&mut self, node: &Node, found: String) {
+        let valid = format!("integers of at most {EXACT} in magnitude, which f32 holds");
+        let help = "clip the integers before, or compute this part outside of the model";
+        self.error(node, &node.origin, found, valid, help);
+    }
+
+    /// True if all that is made of a value of the graph is floating point, in between at most
+    /// moved, added and subtracted.
+    pub(crate) fn becomes_float(&self, value: ValueId) -> bool {
+        let nodes = &self.model.nodes;
+        let (mut waiting, mut seen) = (vec![value], HashSet::from([value]));
+        while let Some(value) = waiting.pop() {
+            for node in nodes.iter().filter(|node| node.inputs.contains(&value)) {
+                match node.op {
+                    Op::Convert if self.model.values[node.outputs[0].0].element.is_float() => {}
+                    Op::Elementwise(Elementwise::Add | Elementwise::Subtract)
+                    | Op::Reshape { .. }
+                    | Op::Transpose
+                    | Op::Squeeze { .. }
+                    | Op::Unsqueeze => {
+                        waiting.extend(node.outputs.iter().filter(|&&output| seen.insert(output)))
+                    }
+                    _ => return false,
+                }
+            }
+        }
+        true
+    }
+
+    /// Notes between which numbers a difference of floating point lies whose terms were integers.
+    pub(crate) fn range_of_difference(&mut self, node: &Node, function: Elementwise) {
+        if let (Elementwise::Subtract, [a, b]) = (function, &node.inputs[..])
+            && let (Some(a), Some(b)) = (self.bounded(*a), self.bounded(*b))
+        {
+            self.bound_float(node, ends(a, b, |a, b| a - b));
+        }
+    }
+
+    /// Notes between which numbers sums of products of floating point lie whose factors were
+    /// integers: those of quantised operators.
+    pub(crate) fn range_of_products(&mut self, node: &Node, op: &Op) {
+        let &[a, b] = &node.inputs[..] else { return };
+        let (Some(of_a), Some(of_b)) = (self.bounded(a), self.bounded(b)) else { return };
+        let Some(w) = self.known[b.0].as_ref().map(|known| self.shape_of(known)) else { return };
+        let terms: usize = match op {
+            Op::MatMul { transpose_b, .. } => {
+                w.iter().rev().nth(usize::from(!transpose_b && w.len() > 1)).map_or(1, |n| *n)
+            }
+            Op::Convolution(of) if !of.transposed && matches!(of.groups, Groups::Count(_)) => {
+                w.iter().skip(1).product()
+            }
+            _ => w.iter().product(),
+        };
+        let most = of_a.iter().chain(&of_b).map(|end| end.abs());
+        let [a, b] = [most.clone().take(2).fold(0.0, f64::max), most.skip(2).fold(0.0, f64::max)];
+        let most = a * b * terms as f64;
+        self.bound_float(node, [-most, most]);
+    }
+
+    /// Range of a value of the graph; `None` if it is not known, or if a constant holds a number
+    /// that is no integer.
+    fn bounded(&self, value: ValueId) -> Option<Range> {
+        let known = self.known[value.0].as_ref()?;
+        // weights of floating point end this search at one of their first elements
+        let is_integral =
+            |tensor: &Tensor| (0..tensor.len()).all(|i| tensor.get_f64(i).fract() == 0.0);
+        if known.tensor().is_some_and(|tensor| !is_integral(tensor)) {
+            return None;
+        }
+        let range = self.range_of(known);
+        range.iter().all(|end| end.is_finite()).then_some(range)
+    }
+
+    fn bound_float(&mut self, node: &Node, range: Range) {
+        if let Some(Known::Source(Source::Value(value), element)) = &self.known[node.outputs[0].0]
+            && element.is_float()
+        {
+            self.findings.ranges.insert(*value, range);
+        }
+    }
+
+    /// What is known of so many elements that become one; `None` after an error.
+    pub(crate) fn reduced_range(
+        &mut self,
+        node: &Node,
+        function: PointwiseFunction,
+        input: &Known,
+        size: usize,
+    ) -> Option<Range> {
+        let range = self.range_of(input);
+        if input.element().is_float() {
+            return Some(range);
+        }
+        let range = match function {
+            PointwiseFunction::Add => range.map(|end| end * size as f64),
+            PointwiseFunction::Multiply => {
+                let most = range[0]
+                    .abs()
+                    .max(range[1].abs())
+                    .max(1.0)
+                    .powi(i32::try_from(size).unwrap_or(i32::MAX));
+                [-most, most]
+            }
+            _ => range,
+        };
+        if range.iter().any(|end| end.abs() > EXACT) {
+            self.too_large_integer(node, format!("{size} integers by {}", function.name()));
+            return None;
+        }
+        Some(range)
+    }
+}

@@ -1,0 +1,80 @@
+//! The judgement of a model: the passes with the sizes that the options give, or with one step if
+//! nothing but the number of steps is open.
+
+use super::checker::{Checker, Passes, Purpose};
+use super::steps;
+use crate::core::CoreModel;
+use crate::diagnostic::{Diagnostics, Severity};
+use crate::model::Model;
+use crate::request::{Options, State};
+
+/// Runs the passes on a model. Returns the core model and the warnings.
+///
+/// # Errors
+/// Everything that is wrong with the model, or with the options for it, warnings included.
+pub(crate) fn judge(
+    model: &Model,
+    options: &Options,
+    purpose: Purpose,
+    passes: Passes,
+) -> Result<(CoreModel, Diagnostics), Diagnostics> {
+    let with = |open: Option<usize>| {
+        let mut checker = Checker::new(model, options, purpose);
+        checker.sizes.open = open;
+        passes(&mut checker);
+        checker
+    };
+    let mut checker = with(None);
+    let warnings = checker.single_steps();
+    let judged = if checker.diagnostics.has_errors() {
+        // perhaps only the number of steps is missing
+        let errors = checker.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).count();
+        let is_open = errors == checker.sizes.unknown_sizes;
+        let refused = std::mem::take(&mut checker.diagnostics);
+        steps::one_step_of(model, is_open, with).unwrap_or(Err(refused)).map_err(
+            |mut diagnostics| {
+                checker.advise_sizes(&mut diagnostics);
+                diagnostics
+            },
+        )
+    } else {
+        checker.diagnostics.extend(checker.over_time.restart_warnings);
+        Ok((checker.core.model, checker.diagnostics))
+    };
+    let with_warnings = |mut diagnostics: Diagnostics| {
+        diagnostics.0.extend(warnings);
+        diagnostics
+    };
+    match judged {
+        Ok((core, diagnostics)) => Ok((core, with_warnings(diagnostics))),
+        Err(diagnostics) => Err(with_warnings(diagnostics)),
+    }
+}
+
+/// The errors in a partly read model: sizes may be open, values may have no producer.
+pub(crate) fn problems(model: &Model, passes: Passes) -> Diagnostics {
+    let options = Options::default().with_state(State::None);
+    let mut checker = Checker::new(model, &options, Purpose::Partial);
+    passes(&mut checker);
+    let mut diagnostics = checker.diagnostics;
+    diagnostics.0.retain(|d| d.severity == Severity::Error);
+    diagnostics
+}
+
+impl Checker<'_> {
+    /// The judgement of a hint: this model or a change of it, under other options. `None` if the
+    /// purpose allows no hints.
+    pub(crate) fn tried(
+        &self,
+        model: &Model,
+        options: &Options,
+    ) -> Option<Result<(CoreModel, Diagnostics), Diagnostics>> {
+        let Purpose::Compile(passes) = self.purpose else { return None };
+        Some(judge(model, options, Purpose::Trial, passes))
+    }
+
+    /// True if a hint that gives these options can be followed.
+    pub(crate) fn is_right(&self, model: &Model, options: &Options) -> bool {
+        self.tried(model, options).is_some_and(|judged| judged.is_ok())
+    }
+}

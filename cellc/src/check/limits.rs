@@ -1,0 +1,64 @@
+//! How large a model may be: what is larger is refused, not tried.
+
+use std::collections::HashSet;
+
+use crate::model::Tensor;
+
+/// The most elements of a constant: 1 GiB of f32.
+pub(crate) const MOST_ELEMENTS: usize = 1 << 28;
+/// Most elements of the result of one operation on constants that together have no more.
+pub(crate) const MOST_FOLDED_ALONE: usize = 1 << 24;
+/// The most bytes of all inputs and outputs together; weights that are inputs are not counted.
+pub(crate) const MOST_INTERFACE_BYTES: usize = 1 << 26;
+/// The most elements of all tensors together.
+pub(crate) const MOST_ELEMENTS_IN_ALL: usize = 1 << 30;
+/// Most elements and products that all operations on constants compute, beside [`FOLDS_PER_BYTE`]:
+/// a second in a build without optimisation.
+pub(crate) const MOST_FOLDED: usize = 1 << 26;
+/// Most of them for each byte of the model's own constants.
+pub(crate) const FOLDS_PER_BYTE: usize = 64;
+/// Most of them, however large the constants are: some seconds.
+pub(crate) const MOST_FOLDED_EVER: usize = 1 << 29;
+/// Most bytes of the results of all operations on constants, beside [`FOLDED_PER_BYTE`].
+pub(crate) const MOST_FOLDED_BYTES: usize = 256 << 20;
+/// Most bytes of these results for each byte of the model's own constants. A weight of one byte is
+/// converted, shifted, scaled, transposed: each of the results has four bytes.
+pub(crate) const FOLDED_PER_BYTE: usize = 32;
+/// The most cells, Parameters and Results, each: what is generated is source, and must stay source
+/// that a compiler takes.
+pub(crate) const MOST_NODES: usize = 1000;
+/// The most operations, those that nothing reads included, and those of a body as often as it is
+/// looked at.
+pub(crate) const MOST_OPERATIONS: usize = 1 << 14;
+/// The most nodes that are looked at for the bodies of loops.
+pub(crate) const MOST_LOOKED_AT: usize = 1 << 17;
+/// The most dimensions of a tensor.
+pub(crate) const MOST_DIMS: usize = 16;
+/// The most loops around an operation.
+pub(crate) const MOST_LOOPS: usize = 8;
+/// The most multiply-adds of a model that `--unroll full` writes out: straight-line code takes
+/// rustc more than linear time, and 3,456 of them take some 20 seconds.
+pub(crate) const MOST_UNROLLED: usize = 1 << 13;
+
+/// What the operations on constants of a model have taken.
+#[derive(Default)]
+pub(crate) struct Folded {
+    /// Elements that were computed or added up.
+    pub(crate) elements: usize,
+    /// Bytes of all results.
+    pub(crate) bytes: usize,
+    /// Bytes of the model's own constants.
+    pub(crate) given: usize,
+    /// Addresses of these constants: several nodes may share one.
+    known: HashSet<(usize, usize)>,
+}
+
+impl Folded {
+    /// Counts a constant of the model.
+    pub(crate) fn given(&mut self, tensor: &Tensor) {
+        let bytes = tensor.bytes();
+        if self.known.insert((bytes.as_ptr().addr(), bytes.len())) {
+            self.given = self.given.saturating_add(bytes.len());
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Axes of a batch that a user takes for the steps of a recurrent layer.
+
+use super::batch::names_steps;
+use super::checker::Checker;
+use super::findings::SequenceAxes;
+use crate::diagnostic::{Diagnostic, quoted};
+use crate::model::Dim;
+
+/// An input whose axis of a batch was taken for steps.
+pub(crate) struct Mistaken {
+    /// The place of the input.
+    input: usize,
+    axes: SequenceAxes,
+}
+
+impl Checker<'_> {
+    /// The first input of which `axis_of` gives the axis that a sequence reads as the rows of a
+    /// batch.
+    pub(crate) fn rows_as_steps(
+        &self,
+        axis_of: impl Fn(usize) -> Option<usize>,
+    ) -> Option<Mistaken> {
+        let inputs = self.sizes.sequence_axes.iter().enumerate();
+        inputs.filter_map(|(input, axes)| Some(Mistaken { input, axes: (*axes)? })).find(|found| {
+            // several axes of samples may be read as one
+            found.axes.rows != found.axes.steps && axis_of(found.input) == Some(found.axes.rows)
+        })
+    }
+
+    /// The axis of the batch of an input where its name says that it counts steps.
+    pub(crate) fn rows_named_steps(&self, input: usize) -> Option<Mistaken> {
+        let names = self.parameter_names(self.model.parameters[input]);
+        let rows = self.sizes.sequence_axes[input]?.rows;
+        let says = |of: &&crate::model::AxisName| {
+            of.axis == rows && names.contains(&of.input) && names_steps(&of.name)
+        };
+        self.model.axis_names.iter().find(says)?;
+        self.rows_as_steps(|other| Some(rows).filter(|_| other == input))
+    }
+
+    /// What the axis counts, and of which layer.
+    pub(crate) fn counts_rows(&self, found: &Mistaken) -> String {
+        let layer = &self.model.nodes[found.axes.node];
+        format!(
+            "axis {} of the input {} counts the rows of the batch of {}, not its steps, which axis \
+             {} counts",
+            found.axes.rows,
+            quoted(&self.input_name(found.input)),
+            layer.label(),
+            found.axes.steps
+        )
+    }
+
+    /// What works, and the lines of an export that leaves the steps open.
+    pub(crate) fn batch_first(&self, found: &Mistaken) -> Option<(String, Vec<String>)> {
+        let &Mistaken { input, axes } = found;
+        let node = &self.model.nodes[self.model.parameters[input]];
+        let stated = self.model.values[node.outputs[0].0].shape.as_ref()?;
+        let size = |(axis, dim): (usize, &Dim)| match *dim {
+            _ if axis == axes.rows => Some(Some(1)),
+            Dim::Fixed(size) => Some(Some(size)),
+            Dim::Dynamic { .. } if axis == axes.steps => Some(None),
+            Dim::Dynamic { .. } => None,
+        };
+        let sizes: Vec<Option<usize>> =
+            stated.iter().enumerate().map(size).collect::<Option<_>>()?;
+        let steps = sizes[axes.steps];
+        let shapes = [(input, sizes)];
+        if !self.is_right_with(&shapes) {
+            return None;
+        }
+        let shape = self.shape_settings(&shapes);
+        let Some(steps) = steps else {
+            return Some((
+                format!("leave axis {} open and fix the batch, {shape}", axes.steps),
+                Vec::new(),
+            ));
+        };
+        let calls = if steps == 1 { "one step".to_owned() } else { format!("{steps} steps") };
+        let mut help = format!(
+            "fix the batch, {shape}, for calls of {calls}; for an open number of steps export the \
+             model with axis {} open",
+            axes.steps
+        );
+        let lines = self.export_again(&[(input, axes.steps)], "steps");
+        if !lines.is_empty() {
+            let way = if axes.rows == 1 { "True" } else { "False" };
+            help.push_str(&format!(
+                ", as the lines below do, or, where axis {} was meant for the steps, build the \
+                 layer with batch_first={way}",
+                axes.rows
+            ));
+        }
+        Some((help, lines))
+    }
+
+    /// Says of each batch of several rows whose size is called steps that it is none.
+    pub(crate) fn say_mistaken(&mut self) {
+        for input in 0..self.sizes.shapes.len() {
+            let Some(found) = self.rows_named_steps(input) else { continue };
+            let rows = self.sizes.shapes[input].as_ref().map_or(0, |shape| shape[found.axes.rows]);
+            if rows < 2 {
+                continue;
+            }
+            let said = format!(
+                "{}: a call computes {rows} sequences beside each other",
+                self.counts_rows(&found)
+            );
+            let origin = self.model.nodes[self.model.parameters[input]].origin.clone();
+            let (help, lines) = self.batch_first(&found).unwrap_or_else(|| {
+                let SequenceAxes { rows, steps, .. } = found.axes;
+                (
+                    format!(
+                        "for one sequence give 1 as the size of axis {rows}, and the steps \
+                        along axis {steps}"
+                    ),
+                    self.export_again(&[(input, steps)], "steps"),
+                )
+            });
+            self.diagnostics.push(Diagnostic::notice(origin, said).help(help).lines(lines));
+        }
+    }
+}

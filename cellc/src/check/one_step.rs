@@ -1,0 +1,280 @@
+//! Inputs with several steps of which the network reads one: what Keras writes of a recurrent layer
+//! that it traces, step by step, while the number of steps is open.
+
+use super::checker::Checker;
+use crate::diagnostic::{Diagnostic, quoted};
+use crate::model::{Dim, Elementwise, Model, Node, Op, Tensor, ValueId};
+
+/// Steps of the example in the lines that export the model again.
+const EXAMPLE_STEPS: usize = 100;
+
+/// Where the axis of steps of an input lies in a value.
+#[derive(Clone, Copy)]
+struct Steps {
+    axis: usize,
+    rank: usize,
+    /// Whether the steps stand in another order than in the input.
+    reordered: bool,
+    /// True if the model leaves their number open.
+    open: bool,
+}
+
+/// How a node reads the steps of its first input.
+enum Read {
+    /// Each as the others: the axis lies here in what the node gives.
+    Each(Steps),
+    /// In an order that indices say.
+    Reordered,
+    /// One alone.
+    One,
+    /// Several, or what is not known.
+    Several,
+}
+
+impl Checker<'_> {
+    /// A warning for each input that has more steps than the one that is read.
+    pub(crate) fn single_steps(&self) -> Vec<Diagnostic> {
+        let mut warnings = Vec::new();
+        for (index, &node) in self.model.parameters.iter().enumerate() {
+            let node = &self.model.nodes[node];
+            let value = &self.model.values[node.outputs[0].0];
+            let Some(stated) = value.shape.as_deref().filter(|_| value.element.is_float()) else {
+                continue;
+            };
+            // the first axis counts rows, the last one features
+            for axis in 1..stated.len().saturating_sub(1) {
+                let size = self.sizes.shapes[index].as_ref().map(|shape| shape[axis]);
+                let open = matches!(stated[axis], Dim::Dynamic { .. });
+                let steps = Steps { axis, rank: stated.len(), reordered: false, open };
+                let has_several =
+                    if open { size != Some(1) } else { stated[axis] != Dim::Fixed(1) };
+                if !has_several {
+                    continue;
+                }
+                let Some((reader, which)) = one_step_of(self.model, node.outputs[0], steps) else {
+                    continue;
+                };
+                let name = self.input_name(index);
+                let found = format!(
+                    "only {which} of the steps of the input {} is read: {} takes it along axis {axis}, and nothing reads \
+                     the others",
+                    quoted(&name),
+                    reader.label()
+                );
+                let help = "Keras writes this of a recurrent layer where the number of steps is open: it traces one \
+                            step; export the model with its number of steps and call it once \
+                            before, as these \
+                            lines do";
+                let warning =
+                    Diagnostic::warning(value.origin.clone(), found).layer(node.label()).help(help);
+                warnings.push(warning.lines(self.export_of_keras(index, axis)));
+            }
+        }
+        warnings
+    }
+
+    /// The lines by which Keras exports a model with a number of steps along an axis of an input.
+    fn export_of_keras(&self, input: usize, axis: usize) -> Vec<String> {
+        let shape = |(index, &node): (usize, &usize)| {
+            let stated = self.model.values[self.model.nodes[node].outputs[0].0]
+                .shape
+                .as_deref()
+                .unwrap_or_default();
+            let known = self.sizes.shapes[index].as_deref();
+            let size = |at: usize| match (known.map(|known| known[at]), stated[at]) {
+                (Some(size), _) | (None, Dim::Fixed(size)) => size,
+                (None, Dim::Dynamic { .. }) if (index, at) == (input, axis) => EXAMPLE_STEPS,
+                (None, Dim::Dynamic { min, .. }) => min.max(1),
+            };
+            let sizes: Vec<String> = (0..stated.len()).map(|at| size(at).to_string()).collect();
+            format!("({},)", sizes.join(", "))
+                .replace(",)", if sizes.len() == 1 { ",)" } else { ")" })
+        };
+        let shapes: Vec<String> = self.model.parameters.iter().enumerate().map(shape).collect();
+        let list =
+            |of: &dyn Fn(&String) -> String| shapes.iter().map(of).collect::<Vec<_>>().join(", ");
+        let zeros = list(&|shape| format!("keras.ops.zeros({shape})"));
+        let zeros = if shapes.len() == 1 { zeros } else { format!("[{zeros}]") };
+        let signature =
+            list(&|shape| format!("keras.layers.InputSpec(shape={shape}, dtype=\"float32\")"));
+        let is_onnx = self
+            .model
+            .files
+            .first()
+            .is_some_and(|file| file.name.to_lowercase().ends_with(".onnx"));
+        let (file, format) = if is_onnx { ("net.onnx", "onnx") } else { ("net.xml", "openvino") };
+        vec![
+            format!("model({zeros})"),
+            format!("model.export(\"{file}\", format=\"{format}\", input_signature=[{signature}])"),
+        ]
+    }
+}
+
+/// The node that takes one step of a value, and which one, where no other node reads any; where the
+/// number of steps is not open, only if a matrix multiplies the step next, as a cell's does.
+fn one_step_of(model: &Model, value: ValueId, steps: Steps) -> Option<(&Node, &'static str)> {
+    let mut constants: Vec<Option<&Tensor>> = vec![None; model.values.len()];
+    let mut along: Vec<Option<Steps>> = vec![None; model.values.len()];
+    along[value.0] = Some(steps);
+    let mut taken = vec![false; model.values.len()];
+    // what depends on more than the sizes of inputs
+    let mut of_elements = vec![false; model.values.len()];
+    let (mut reader, mut is_multiplied) = (None, false);
+    for node in &model.nodes {
+        if let Op::Constant(tensor) = &node.op {
+            constants[node.outputs[0].0] = Some(tensor);
+        }
+        let depends = match node.op {
+            Op::Parameter | Op::ReadValue { .. } => true,
+            Op::ShapeOf => false,
+            _ => node.inputs.iter().any(|input| of_elements[input.0]),
+        };
+        node.outputs.iter().for_each(|output| of_elements[output.0] = depends);
+        let is_taken = node.inputs.iter().any(|input| taken[input.0]);
+        match node.op {
+            Op::MatMul { .. } => is_multiplied |= is_taken,
+            Op::Convert | Op::Squeeze { .. } | Op::Reshape { .. } if is_taken => {
+                taken[node.outputs[0].0] = true
+            }
+            _ => {}
+        }
+        let ports: Vec<usize> =
+            (0..node.inputs.len()).filter(|&port| along[node.inputs[port].0].is_some()).collect();
+        let Some(&port) = ports.first() else { continue };
+        let constant = |port: usize| node.inputs.get(port).and_then(|input| constants[input.0]);
+        let rank = |port: usize| match constant(port) {
+            Some(tensor) => Some(tensor.shape().len()),
+            None => rank_of(model, node.inputs[port]).filter(|_| !of_elements[node.inputs[port].0]),
+        };
+        match along[node.inputs[port].0]
+            .map_or(Read::Several, |steps| read(node, port, steps, &constant, &rank))
+        {
+            Read::Each(_) if ports.len() > 1 => return None,
+            Read::Each(steps) => along[node.outputs[0].0] = Some(steps),
+            Read::Reordered
+                if !of_elements[node.inputs[1].0] && rank_of(model, node.inputs[1]) == Some(1) =>
+            {
+                let steps =
+                    along[node.inputs[port].0].map(|steps| Steps { reordered: true, ..steps });
+                along[node.outputs[0].0] = steps;
+            }
+            // a shape, which has no elements of the input
+            Read::One if node.op == Op::ShapeOf => {}
+            Read::One => {
+                taken[node.outputs[0].0] = true;
+                let is_first = along[node.inputs[port].0].is_some_and(|steps| !steps.reordered);
+                // the steps that two nodes take are one step where both take the first
+                match reader {
+                    None => reader = Some((node, if is_first { "the first" } else { "one" })),
+                    Some((_, "the first")) if is_first => {}
+                    Some(_) => return None,
+                }
+            }
+            Read::Reordered | Read::Several => return None,
+        }
+    }
+    reader.filter(|_| steps.open || is_multiplied)
+}
+
+/// The constant at a port of a node; `None` if the input is computed.
+type Constants<'f, 'a> = &'f dyn Fn(usize) -> Option<&'a Tensor>;
+
+/// The rank of the operand at a port of a node; `None` if its elements depend on an input.
+type Ranks<'f> = &'f dyn Fn(usize) -> Option<usize>;
+
+/// How a node reads the steps of the operand at a port.
+fn read(
+    node: &Node,
+    port: usize,
+    steps: Steps,
+    constant: Constants<'_, '_>,
+    rank_of: Ranks<'_>,
+) -> Read {
+    let Steps { axis, rank, .. } = steps;
+    let from_start = |at: i64| if at < 0 { at + rank as i64 } else { at };
+    let numbers = |port: usize| constant(port).filter(|tensor| tensor.len() <= 8).map(integers);
+    match &node.op {
+        Op::ShapeOf => Read::One,
+        Op::Convert => Read::Each(steps),
+        Op::Elementwise(function) if *function != Elementwise::PRelu => {
+            let others = (0..node.inputs.len()).filter(|&other| other != port);
+            match others.into_iter().all(|other| rank_of(other).is_some_and(|of| of <= rank)) {
+                true => Read::Each(steps),
+                false => Read::Several,
+            }
+        }
+        Op::Pad(_) if port == 0 && steps.open => Read::Each(steps),
+        // windows reach across a few of the steps
+        Op::Convolution(_) | Op::Pool(_) if port == 0 && axis > 1 && steps.open => {
+            Read::Each(steps)
+        }
+        // a layer over the features of each step
+        Op::MatMul { transpose_a: false, .. }
+            if port == 0 && axis + 1 < rank && rank_of(1) == Some(2) =>
+        {
+            Read::Each(steps)
+        }
+        Op::Transpose if port == 0 => match numbers(1).and_then(|order| {
+            let order = if order.is_empty() { (0..rank as i64).rev().collect() } else { order };
+            order.iter().position(|&at| from_start(at) == axis as i64)
+        }) {
+            Some(axis) => Read::Each(Steps { axis, ..steps }),
+            None => Read::Several,
+        },
+        Op::Gather { batch_dims: 0 } if port == 0 => match (numbers(1), numbers(2).as_deref()) {
+            (Some(indices), Some(&[at])) if from_start(at) == axis as i64 && indices == [0] => {
+                Read::One
+            }
+            (None, Some(&[at])) if from_start(at) == axis as i64 => Read::Reordered,
+            _ => Read::Several,
+        },
+        Op::Slice if port == 0 => {
+            let [starts, stops, by] = [1, 2, 3].map(&numbers);
+            let axes = if node.inputs.len() > 4 {
+                numbers(4)
+            } else {
+                starts.as_ref().map(|s| (0..s.len() as i64).collect())
+            };
+            let (Some(starts), Some(stops), Some(by), Some(axes)) = (starts, stops, by, axes)
+            else {
+                return Read::Several;
+            };
+            match axes.iter().position(|&at| from_start(at) == axis as i64) {
+                None => Read::Each(steps),
+                Some(at)
+                    if starts.get(at) == Some(&0)
+                        && stops.get(at) == Some(&1)
+                        && by.get(at) == Some(&1) =>
+                {
+                    Read::One
+                }
+                Some(_) => Read::Several,
+            }
+        }
+        Op::StridedSlice {
+            begin_mask,
+            end_mask,
+            new_axis_mask,
+            shrink_axis_mask,
+            ellipsis_mask,
+        } if port == 0 => {
+            let is = |mask: &[bool]| mask.get(axis).copied().unwrap_or(false);
+            let moves = new_axis_mask.iter().chain(ellipsis_mask).any(|&on| on);
+            let (Some(begin), Some(end)) = (numbers(1), numbers(2)) else { return Read::Several };
+            let first = is(begin_mask) || begin.get(axis) == Some(&0);
+            let one = is(shrink_axis_mask) || !is(end_mask) && end.get(axis) == Some(&1);
+            let forward =
+                node.inputs.len() < 4 || numbers(3).is_some_and(|by| by.get(axis) == Some(&1));
+            if !moves && first && one && forward { Read::One } else { Read::Several }
+        }
+        _ => Read::Several,
+    }
+}
+
+fn integers(tensor: &Tensor) -> Vec<i64> {
+    (0..tensor.len()).map(|at| tensor.get_f64(at) as i64).collect()
+}
+
+fn rank_of(model: &Model, value: ValueId) -> Option<usize> {
+    model.values[value.0].shape.as_ref().map(Vec::len)
+}

@@ -1,0 +1,388 @@
+//! The shapes of the inputs: what the model says, and what the options fix.
+
+use super::checker::{Checker, admits, element_count, floats};
+use super::interface::{find_name, list_names};
+use super::limits::MOST_ELEMENTS;
+use crate::diagnostic::{Diagnostic, Origin, Setting, Wording, quoted};
+use crate::model::{Dim, ElementType, Op, shape_text};
+
+/// How an error ends that says that sizes of an input are open.
+pub(crate) const UNKNOWN_SIZES: &str = "not every size is known";
+
+/// An error of an input of which not even the number of axes is known.
+pub(crate) const NO_SHAPE: &str = "an input without a shape";
+
+const ANY: Dim = Dim::Dynamic { min: 0, max: None };
+
+impl Checker<'_> {
+    /// The shape of every Parameter, once the options have their say. `None` after an error.
+    pub(crate) fn parameter_shapes(&mut self) -> Vec<Option<Vec<usize>>> {
+        let all_names: Vec<Vec<String>> =
+            self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
+        let mut given: Vec<Option<&[Option<usize>]>> = vec![None; all_names.len()];
+        for (name, shape) in &self.options.bindings.shapes {
+            match find_name(&all_names, name, "in") {
+                Ok(index) if given[index].is_some() => {
+                    let found = format!("two shapes are given for the input {}", quoted(name));
+                    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("one");
+                    let diagnostic =
+                        diagnostic.help(format!("remove one {}", self.shape_option(Some(shape))));
+                    self.diagnostics.push(diagnostic);
+                }
+                Ok(index) => given[index] = Some(shape),
+                Err(problem) => self.diagnostics.push(
+                    Diagnostic::error(
+                        Origin::Unknown,
+                        format!("a shape is given for {}, but {problem}", quoted(name)),
+                    )
+                    .valid(format!("the inputs of the model: {}", list_names(&all_names, "in")))
+                    .help(format!("correct the name in {}", self.shape_option(Some(shape)))),
+                ),
+            }
+        }
+        if self.options.bindings.batch == Some(0) {
+            let found = "a batch size of 0";
+            let help = format!("correct {}", self.options.wording.of(Setting::Batch(None)));
+            self.diagnostics
+                .push(Diagnostic::error(Origin::Unknown, found).valid("1 or more").help(help));
+        }
+        // variables may have a batch, too
+        let mut batch_used = self.model.nodes.iter().any(|node| {
+            let shape = || self.model.values[node.outputs[0].0].shape.as_ref()?.first();
+            matches!(node.op, Op::ReadValue { .. }) && matches!(shape(), Some(Dim::Dynamic { .. }))
+        });
+        let shapes = (0..given.len())
+            .map(|index| self.parameter_shape(index, given[index], &mut batch_used))
+            .collect();
+        // every model whose batch is fixed takes one row or says so by its shapes
+        let asked = self.options.bindings.batch.is_some_and(|batch| batch > 1);
+        if asked && !batch_used && !self.diagnostics.has_errors() {
+            let found = "the batch size that was given has no effect: the model leaves the batch \
+                of no input open";
+            self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
+        }
+        shapes
+    }
+
+    fn parameter_shape(
+        &mut self,
+        index: usize,
+        given: Option<&[Option<usize>]>,
+        batch_used: &mut bool,
+    ) -> Option<Vec<usize>> {
+        let node = &self.model.nodes[self.model.parameters[index]];
+        let value = &self.model.values[node.outputs[0].0];
+        let is_weight = self.sizes.uses[index].weight.is_some();
+        let is_wide = matches!(value.element, ElementType::I32 | ElementType::I64);
+        let is_read = value.element.is_float()
+            || is_wide
+            || value.element.bits() > 4 && !self.sizes.uses[index].is_length();
+        if !is_read {
+            let found = format!("an input of type {}", value.element.name());
+            let valid = format!(
+                "{}; i32 or i64; other integers and booleans that are no lengths",
+                floats()
+            );
+            self.error(node, &value.origin, found, valid, "convert it before it enters the model");
+            return None;
+        }
+        if !value.element.is_float() && !is_wide && value.element != ElementType::Bool {
+            let wide = if value.element.bits() < 32 { "i32" } else { "i64" };
+            let found = format!(
+                "the input is {} in the model; the generated code takes {wide}",
+                value.element.name()
+            );
+            self.diagnostics
+                .push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
+        }
+        if value.element.is_float() && value.element != ElementType::F32 {
+            let found = format!(
+                "the input is {} in the model; the generated code takes f32 and computes in f32",
+                value.element.name()
+            );
+            self.diagnostics
+                .push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
+        }
+        let stated = match (&value.shape, given) {
+            // sizes of 0 that stand for open ones
+            (Some(shape), Some(_)) => {
+                shape.iter().map(|&dim| if dim == Dim::Fixed(0) { ANY } else { dim }).collect()
+            }
+            (Some(shape), None) => shape.clone(),
+            (None, Some(given)) => vec![ANY; given.len()],
+            (None, None) if self.is_partial() => return None,
+            (None, None) => {
+                // which shape works is tried once the whole model is known
+                let help =
+                    format!("give its shape, by {}", self.options.wording.of(Setting::Shape));
+                self.error(node, &value.origin, NO_SHAPE, "a shape", help);
+                return None;
+            }
+        };
+        if let Some(given) = given {
+            let fits = stated.len() == given.len()
+                && stated
+                    .iter()
+                    .zip(given)
+                    .all(|(dim, size)| size.is_none_or(|size| admits(*dim, size)));
+            if !fits {
+                let against = match given.contains(&Some(0)) {
+                    true => ": a size of 0".to_owned(),
+                    false => format!(", but the model says {}", shape_text(&stated)),
+                };
+                let found =
+                    format!("the shape {} is given for the input{against}", given_text(given));
+                let valid = "sizes of 1 or more that agree with the model where it knows them";
+                let help = format!("correct {}", self.shape_option(Some(given)));
+                self.error(node, &value.origin, found, valid, help);
+                return None;
+            }
+        }
+        let by_name = |axis: usize| self.model.open_axes.contains(&(node.outputs[0], axis));
+        let asked_for =
+            |axis: usize| by_name(axis) || given.is_some_and(|given| given[axis].is_none());
+        if let Some((axis, size)) = stated.iter().enumerate().find_map(|(axis, dim)| match dim {
+            Dim::Fixed(size) if asked_for(axis) => Some((axis, size)),
+            _ => None,
+        }) {
+            self.not_open(index, (axis, *size), &stated, given);
+            return None;
+        }
+        let batch_axes = self.sizes.batch_axes[index].clone();
+        let is_batch = |axis: usize| !is_weight && batch_axes.axes.contains(&axis);
+        let is_time = |axis: usize| {
+            !is_weight && (!is_batch(axis) && !batch_axes.is_state || asked_for(axis))
+        };
+        let mut shape = Vec::new();
+        for (axis, &dim) in stated.iter().enumerate() {
+            let said = given.and_then(|given| given[axis]);
+            let size = match (said, dim, self.options.bindings.batch) {
+                (Some(size), _, _) => size,
+                (None, Dim::Fixed(size), _) => size,
+                // reported for all inputs at once
+                (None, Dim::Dynamic { .. }, Some(0)) if is_batch(axis) => return None,
+                (None, Dim::Dynamic { .. }, Some(batch)) if is_batch(axis) && !asked_for(axis) => {
+                    batch
+                }
+                // the number of steps; an axis that counts the batch is one where that is asked for
+                (None, Dim::Dynamic { .. }, _) if is_time(axis) && self.sizes.open.is_some() => {
+                    self.sizes.open_axes[index].push(axis);
+                    self.sizes.open?
+                }
+                // the options may yet fix it
+                (None, Dim::Dynamic { .. }, _) if self.is_partial() => return None,
+                (None, Dim::Dynamic { .. }, _) => {
+                    if let (Some(given), Some(features)) =
+                        (given, self.other_features(index, given))
+                    {
+                        let found = format!(
+                            "the shape {} is given for the input, but the weights take {features} \
+                             in its last axis",
+                            given_text(given)
+                        );
+                        let right = format!("{features} as the last size");
+                        let help = format!("correct {}", self.shape_option(Some(given)));
+                        self.error(node, &value.origin, found, right, help);
+                        return None;
+                    }
+                    // which shapes work is said of all inputs at once
+                    let help =
+                        format!("give the sizes, by {}", self.options.wording.of(Setting::Shape));
+                    let found =
+                        format!("the input has the shape {}: {UNKNOWN_SIZES}", shape_text(&stated));
+                    self.error(
+                        node,
+                        &value.origin,
+                        found,
+                        "sizes that are fixed when compiling",
+                        help,
+                    );
+                    self.sizes.unknown_sizes += 1;
+                    return None;
+                }
+            };
+            if !admits(dim, size) {
+                let shape = shape_text(&stated);
+                let (found, help) = match size {
+                    0 => (
+                        format!("the input has the shape {shape}: a size of 0"),
+                        format!(
+                            "an input without elements gives nothing to a call: save the model with an example of 1 or more; \
+                             where 0 stands for an open size, give the size by {}",
+                            self.options.wording.of(Setting::Shape)
+                        ),
+                    ),
+                    _ => (
+                        format!("the batch size {size}, but the input has the shape {shape}"),
+                        format!("correct {}", self.options.wording.of(Setting::Batch(None))),
+                    ),
+                };
+                self.error(
+                    node,
+                    &value.origin,
+                    found,
+                    "sizes of 1 or more that agree with the model",
+                    help,
+                );
+                return None;
+            }
+            shape.push(size);
+        }
+        if element_count(&shape).is_none_or(|n| n > MOST_ELEMENTS) {
+            self.too_large(node, &value.origin, &shape, MOST_ELEMENTS);
+            return None;
+        }
+        if let (Some(batch), Some(&size), true) =
+            (self.options.bindings.batch, shape.first(), self.sizes.uses[index].batch)
+        {
+            *batch_used = true;
+            if size != batch {
+                let found = format!(
+                    "the batch size {batch} is given, but the input has the shape {shape:?}"
+                );
+                let batch = self.options.wording.of(Setting::Batch(None));
+                let help = format!("leave out {batch}, or save the model with another batch size");
+                self.error(node, &value.origin, found, format!("a batch size of {size}"), help);
+                return None;
+            }
+        } else if self.options.bindings.batch.is_some() {
+            let is_open =
+                |(axis, dim): (usize, &Dim)| is_batch(axis) && matches!(dim, Dim::Dynamic { .. });
+            *batch_used |= stated.iter().enumerate().any(is_open);
+        }
+        Some(shape)
+    }
+}
+
+impl Checker<'_> {
+    /// Says that an axis which options leave open has a size in the model, and how to leave open
+    /// what may be.
+    fn not_open(
+        &mut self,
+        index: usize,
+        (axis, size): (usize, usize),
+        stated: &[Dim],
+        given: Option<&[Option<usize>]>,
+    ) {
+        let node = &self.model.nodes[self.model.parameters[index]];
+        let origin = &self.model.values[node.outputs[0].0].origin;
+        let found = format!(
+            "{} leaves axis {axis} of the input open, but the model says {}",
+            self.shape_option(given),
+            shape_text(stated)
+        );
+        let axes = self.sizes.sequence_axes[index];
+        let is_features = stated.len() > 1
+            && axis + 1 == stated.len()
+            && self.sizes.uses[index].features.is_some();
+        let counts = match axes {
+            _ if is_features => Some("features"),
+            Some(axes) if axes.rows == axis => Some("the rows of a batch"),
+            Some(axes) if axes.steps != axis => Some("features"),
+            _ => None,
+        };
+        let steps = axes.map(|axes| axes.steps).filter(|steps| *steps != axis && counts.is_some());
+        let fixed_steps = steps.filter(|&steps| matches!(stated[steps], Dim::Fixed(_)));
+        let (again, to_open) = match (counts, steps, fixed_steps) {
+            (None, ..) => {
+                // the rows of an ordinary network may be steps of a call, but the model does not
+                // say so
+                let is_steps = axes.is_some() || axis > 0;
+                (self.export_again(&[(index, axis)], if is_steps { "steps" } else { "rows" }), None)
+            }
+            (Some(_), _, Some(steps)) => {
+                (self.export_again(&[(index, steps)], "steps"), Some(steps))
+            }
+            (Some(_), ..) => (Vec::new(), None),
+        };
+        let help = match (counts, to_open, again.is_empty()) {
+            (None, _, true) => {
+                "give the size, or save the model with a dynamic size there".to_owned()
+            }
+            (None, _, false) => {
+                "give the size, or export the model with an open size there, as these lines do"
+                    .to_owned()
+            }
+            (Some(counts), Some(steps), false) => format!(
+                "give the number of {counts}, which is fixed; only the number of steps may be open, axis {steps}: export \
+                 the model as these lines do"
+            ),
+            (Some(counts), ..) => match steps {
+                Some(steps) if fixed_steps.is_some() => format!(
+                    "give the number of {counts}, which is fixed; only the number of steps may be open: save the model \
+                     with a dynamic size of axis {steps}"
+                ),
+                _ => format!(
+                    "give the number of {counts}, which is fixed; only the number of steps may be \
+                     open"
+                ),
+            },
+        };
+        self.error(node, origin, found, format!("{size} in place of the ?"), help);
+        if let Some(error) = self.diagnostics.0.last_mut() {
+            error.lines = again;
+        }
+    }
+
+    /// What gives the shape of an input, with a size left open where that is so.
+    fn shape_option(&self, given: Option<&[Option<usize>]>) -> String {
+        let is_open = given.is_some_and(|given| given.contains(&None));
+        self.options.wording.of(if is_open { Setting::OpenShape } else { Setting::Shape })
+    }
+
+    /// What the weights take as the last size of an input, where the shape that is given has
+    /// another one.
+    fn other_features(&self, index: usize, given: Option<&[Option<usize>]>) -> Option<usize> {
+        let last = given?.last().copied()??;
+        self.sizes.uses[index].features.filter(|&features| features != last)
+    }
+
+    /// The sizes of an input, those that are open as the options or the weights have them where
+    /// they do.
+    pub(crate) fn likely(
+        &self,
+        index: usize,
+        stated: &[Dim],
+        given: Option<&[Option<usize>]>,
+    ) -> Vec<Dim> {
+        let size = |(axis, dim): (usize, &Dim)| {
+            let batch = self
+                .options
+                .bindings
+                .batch
+                .filter(|_| self.sizes.batch_axes[index].axes.contains(&axis));
+            let features = self.sizes.uses[index].features.filter(|_| axis + 1 == stated.len());
+            let said = given.and_then(|given| given[axis]).or(batch).or(features);
+            said.filter(|&size| admits(*dim, size)).map_or(*dim, Dim::Fixed)
+        };
+        stated.iter().enumerate().map(size).collect()
+    }
+}
+
+/// Sizes as they were given.
+fn given_text(sizes: &[Option<usize>]) -> String {
+    let texts: Vec<String> =
+        sizes.iter().map(|size| size.map_or("?".to_owned(), |n| n.to_string())).collect();
+    format!("[{}]", texts.join(", "))
+}
+
+/// How to give a shape; `time`: an axis, and the size to give for it.
+pub(crate) fn example(
+    wording: Wording,
+    name: &str,
+    stated: &[Dim],
+    time: Option<(usize, Option<usize>)>,
+) -> String {
+    let sizes: Vec<Option<usize>> = stated
+        .iter()
+        .take(8)
+        .enumerate()
+        .map(|(axis, dim)| match (time, *dim) {
+            (Some((time, size)), _) if axis == time => size,
+            (_, Dim::Fixed(n)) => Some(n),
+            (_, Dim::Dynamic { min, .. }) => Some(min.max(1)),
+        })
+        .collect();
+    let name = quoted(name);
+    wording.of(Setting::ShapeOf(&name[1..name.len() - 1], &sizes))
+}

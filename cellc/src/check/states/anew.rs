@@ -1,0 +1,96 @@
+//! States that begin anew at each call of several steps, because nothing keeps them between calls.
+
+use std::collections::HashSet;
+
+use crate::check::checker::Checker;
+use crate::core::CoreModel;
+use crate::diagnostic::{Diagnostic, Setting, quoted};
+use crate::model::{Node, counted};
+use crate::request::State;
+use crate::stream::dependence::Dependence;
+use crate::stream::states::{Recurrences, begins_anew};
+
+impl Checker<'_> {
+    /// Adds a notice of the layers that compute several steps of each call and begin each call from
+    /// the same constant state.
+    pub(crate) fn begins_anew(
+        &mut self,
+        model: &CoreModel,
+        recurrences: &Recurrences,
+        dependence: &Dependence,
+        needed: &[bool],
+        continued: &HashSet<usize>,
+    ) {
+        if self.options.bindings.state == State::None || self.model.sizes_of_call {
+            return;
+        }
+        let found = begins_anew(model, recurrences, dependence, needed, continued);
+        let layers: Vec<(&Node, usize)> = found
+            .iter()
+            .filter_map(|(place, &steps)| Some((*self.over_time.layers.get(place)?, steps)))
+            .collect();
+        let Some(&(first, steps)) = layers.first() else { return };
+        let names: HashSet<*const Node> =
+            layers.iter().map(|(node, _)| std::ptr::from_ref(*node)).collect();
+        let notice = self.anew(model, recurrences, first, names.len(), steps);
+        self.over_time.restart_warnings.push(notice);
+    }
+
+    /// The notice of so many layers, `node` the first of them.
+    fn anew(
+        &self,
+        model: &CoreModel,
+        recurrences: &Recurrences,
+        node: &Node,
+        count: usize,
+        steps: usize,
+    ) -> Diagnostic {
+        let found = match count {
+            1 => format!(
+                "the state of {} begins anew at each call of {steps} steps: nothing keeps it \
+                 between calls",
+                quoted(&node.name)
+            ),
+            _ => format!(
+                "the states of {} begin anew at each call of {steps} steps: nothing keeps them \
+                 between calls",
+                counted(count, "layer")
+            ),
+        };
+        // open steps have one row
+        let one_row =
+            recurrences.all.iter().all(|of| of.cell.is_none_or(|(cell, _)| cell.batch == 1));
+        let (way, lines) = self.ways_to_open(model, &recurrences.starts, steps, one_row).unzip();
+        let mut ways: Vec<String> = way.into_iter().collect();
+        let producer = self.model.producer.as_deref();
+        if producer == Some("keras") {
+            // its ONNX has every step written out
+            ways.push(
+                "export the Keras model by model.export with format=\"openvino\" and an open \
+                 number of steps"
+                    .into(),
+            );
+        }
+        let keras = self.in_keras();
+        ways.push(format!(
+            "export the model with the state as an input and an output{keras}, which are then found"
+        ));
+        let (ways, no_state) = (ways.join("; or "), self.options.wording.of(Setting::NoState));
+        let notice = Diagnostic::notice(node.origin.clone(), found).layer(node.label());
+        let help = format!(
+            "to keep the state, {ways}; if every call is a whole sequence, pass {no_state}"
+        );
+        notice.help(help).lines(lines.unwrap_or_default())
+    }
+
+    /// How Keras makes a state an input and an output; empty if PyTorch wrote the model.
+    pub(crate) fn in_keras(&self) -> &'static str {
+        match self.model.producer.as_deref() {
+            Some("pytorch") => "",
+            _ => {
+                " (in Keras, where stateful=True has no effect on an exported model: \
+                 initial_state=h and return_state=True)"
+            }
+        }
+    }
+}

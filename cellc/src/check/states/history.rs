@@ -1,0 +1,107 @@
+//! Operations over the steps of a model that keeps states: where the number of steps is fixed, the
+//! first steps of every call are computed as if nothing had come before.
+
+use crate::check::checker::Checker;
+use crate::check::findings::{Before, Front};
+use crate::check::interface::name;
+use crate::core::{CoreModel, Source, StatePair};
+use crate::diagnostic::{Diagnostic, listed, quoted};
+use crate::model::Node;
+use crate::request::State;
+use crate::stream::states::Recurrences;
+
+/// What a warning says of an operation that does not see the steps of earlier calls.
+pub(crate) const SEES_ONE_CALL: &str = "sees the steps of one call only";
+
+/// The most states, or operations, that a warning names.
+const MOST_NAMED: usize = 4;
+
+/// The names of the states that a model keeps between calls.
+pub(crate) fn kept_states(model: &CoreModel, states: &[StatePair]) -> Vec<String> {
+    let inputs = states
+        .iter()
+        .map(|pair| name(&model.parameters[pair.parameter].names, "in", pair.parameter));
+    let changing = |(index, next): (usize, Option<Source>)| {
+        next.is_some_and(|next| next != Source::Variable(index))
+    };
+    let variables = model.variables.iter().enumerate();
+    let variables = variables.filter(|(index, variable)| changing((*index, variable.next)));
+    inputs.chain(variables.map(|(_, variable)| variable.name.clone())).collect()
+}
+
+/// `the state "h" goes on`.
+pub(crate) fn states_go_on(kept: &[String]) -> String {
+    match kept.len() {
+        1 => format!("the state {} goes on", listed(kept)),
+        2..=MOST_NAMED => format!("the states {} go on", listed(kept)),
+        count => format!("{count} states go on"),
+    }
+}
+
+impl Checker<'_> {
+    /// Warns of operations over the steps that do not see the steps of earlier calls, though states
+    /// go on.
+    pub(crate) fn lost_history(
+        &mut self,
+        model: &CoreModel,
+        recurrences: &Recurrences,
+        states: &[StatePair],
+    ) {
+        let kept = kept_states(model, states);
+        if self.options.bindings.state == State::None || kept.is_empty() {
+            return;
+        }
+        let mut steps: Vec<usize> =
+            recurrences.all.iter().map(|recurrence| recurrence.steps).collect();
+        if steps.is_empty() {
+            steps.push(1);
+        }
+        let found = self.over_time.lookbacks.iter();
+        let found: Vec<(&Node, Before, Front)> =
+            found.filter_map(|of| Some((of.node, of.before, of.along(&steps)?))).collect();
+        let Some(&(node, before, front)) = found.first() else { return };
+        let mut ways: Vec<String> = Vec::new();
+        let is_causal = found.iter().all(|(.., front)| front.is_causal);
+        let (way, lines) =
+            self.ways_to_open(model, &recurrences.starts, front.size, is_causal).unzip();
+        ways.extend(way.map(|way| format!("{way}: then all of it goes on")));
+        let last = match (before, front.reach) {
+            (Before::Zero, _) => "the last sum".to_owned(),
+            (Before::Pads, 1) => "the last input".to_owned(),
+            (Before::Pads, reach) => format!("the last {reach} inputs"),
+        };
+        let of_each =
+            if found.len() > 1 { "of each" } else { &format!("of {}", quoted(&node.name)) };
+        ways.push(format!(
+            "give the model {last} {of_each} as an input, and return the next as an output"
+        ));
+        ways.push("if every call is a whole sequence, reset the states before each".to_owned());
+        let found = lost_history_found(&found, &kept);
+        let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
+        self.over_time
+            .restart_warnings
+            .push(warning.help(ways.join("; or ")).lines(lines.unwrap_or_default()));
+    }
+}
+
+/// What is found of operations that do not see earlier calls, by their nodes.
+fn lost_history_found(found: &[(&Node, Before, Front)], kept: &[String]) -> String {
+    let names: Vec<String> = found.iter().map(|(node, ..)| node.name.clone()).collect();
+    let (_, before, front) = found[0];
+    let first = if front.size == 1 { "the step" } else { "the first step" };
+    let reads = match before {
+        Before::Pads => format!("before {first} of a call it reads padding, not the steps before"),
+        Before::Zero => "it begins at zero in every call".to_owned(),
+    };
+    let others = match names.len() {
+        1 => String::new(),
+        2..=MOST_NAMED => format!("; so do {}", listed(&names[1..])),
+        count => format!("; so do {} other operations", count - 1),
+    };
+    let others = if names.len() == 2 { others.replacen("do", "does", 1) } else { others };
+    format!(
+        "{} {SEES_ONE_CALL}: {reads}, while {} from call to call{others}",
+        quoted(&names[0]),
+        states_go_on(kept)
+    )
+}

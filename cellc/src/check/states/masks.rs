@@ -1,0 +1,111 @@
+//! Masks that are kept between calls and added in front of a softmax: they begin at zero, which
+//! hides nothing.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::check::checker::Checker;
+use crate::check::interface::name;
+use crate::core::{CoreModel, CoreOp, PointwiseFunction, Source, StatePair};
+use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::stream::states::Recurrences;
+
+/// The tensors that read one.
+struct Readers<'m> {
+    of: HashMap<Source, Vec<&'m CoreOp>>,
+}
+
+impl<'m> Readers<'m> {
+    fn new(model: &'m CoreModel) -> Self {
+        let mut of: HashMap<Source, Vec<&CoreOp>> = HashMap::new();
+        for node in &model.nodes {
+            node.op
+                .reads()
+                .into_iter()
+                .for_each(|source| of.entry(source).or_default().push(&node.op));
+        }
+        Self { of }
+    }
+
+    /// The tensors with elements of a tensor, moved but not changed; `sums`: true if numbers may be
+    /// added to them.
+    fn moved(&self, start: Source, sums: bool) -> HashSet<Source> {
+        let (mut found, mut open) = (HashSet::from([start]), vec![start]);
+        while let Some(source) = open.pop() {
+            for op in self.of.get(&source).into_iter().flatten() {
+                let next = match op {
+                    CoreOp::View(view) => view.out,
+                    CoreOp::Concat(concat) => concat.out,
+                    CoreOp::Pointwise(of) if sums && is_sum(of.function) => of.out,
+                    _ => continue,
+                };
+                if found.insert(Source::Value(next)) {
+                    open.push(Source::Value(next));
+                }
+            }
+        }
+        found
+    }
+
+    /// True if a tensor is added to what a softmax reads.
+    fn masks(&self, start: Source) -> bool {
+        let added = |op: &&CoreOp| match op {
+            CoreOp::Pointwise(of) if of.function == PointwiseFunction::Add => {
+                Some(Source::Value(of.out))
+            }
+            _ => None,
+        };
+        let sums = self
+            .moved(start, false)
+            .into_iter()
+            .flat_map(|source| self.of.get(&source).into_iter().flatten());
+        let sums: Vec<Source> = sums.filter_map(added).collect();
+        sums.into_iter().any(|sum| {
+            let reached = self.moved(sum, true);
+            reached
+                .iter()
+                .flat_map(|source| self.of.get(source).into_iter().flatten())
+                .any(is_softmax)
+        })
+    }
+}
+
+fn is_sum(function: PointwiseFunction) -> bool {
+    matches!(function, PointwiseFunction::Add | PointwiseFunction::Subtract)
+}
+
+fn is_softmax(op: &&CoreOp) -> bool {
+    matches!(op, CoreOp::Softmax(_))
+}
+
+impl Checker<'_> {
+    /// Warns of kept masks that hide nothing before the first call.
+    pub(crate) fn masks_that_begin_open(
+        &mut self,
+        model: &CoreModel,
+        recurrences: &Recurrences,
+        states: &[StatePair],
+    ) {
+        if states.is_empty() || !model.nodes.iter().any(|node| is_softmax(&&node.op)) {
+            return;
+        }
+        let readers = Readers::new(model);
+        for &StatePair { parameter, result } in states {
+            let source = Source::Parameter(parameter);
+            let origins = recurrences.flow.origins(model.results[result].source);
+            let slides =
+                origins.is_some_and(|origins| origins.iter().any(|(origin, _)| *origin == source));
+            if !slides || !readers.masks(source) {
+                continue;
+            }
+            let mask = quoted(&name(&model.parameters[parameter].names, "in", parameter));
+            let found = format!(
+                "the state {mask} is a mask that is added in front of a softmax, and it begins at zero: places that no \
+                 call has filled count"
+            );
+            let help = "keep 1 for filled places and 0 for empty ones in the model, and add (mask - 1) * 1e9 in front of \
+                        the softmax; or set the state to -1e9 before the first call and after each \
+                        reset";
+            self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found).help(help));
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Caches that grow: a call appends its elements to an input, and the whole is an output.
+
+use super::super::interface::{name, names};
+use super::super::trials::Shapes;
+use crate::check::checker::Checker;
+use crate::diagnostic::{Diagnostic, Setting, quoted};
+use crate::model::{Dim, Model, Node, Op, ValueId};
+
+/// An input to which every call appends elements, and the output that is longer by them.
+struct GrowingCache {
+    /// The place of the input.
+    input: usize,
+    /// The place of the output.
+    output: usize,
+    /// The axis along which the cache grows.
+    axis: usize,
+}
+
+/// Follows the values of a model back to what computes them.
+struct Producers<'m> {
+    model: &'m Model,
+    /// By value: its node.
+    nodes: Vec<Option<usize>>,
+}
+
+impl<'m> Producers<'m> {
+    fn new(model: &'m Model) -> Self {
+        let mut nodes = vec![None; model.values.len()];
+        for (at, node) in model.nodes.iter().enumerate() {
+            node.outputs.iter().for_each(|output| nodes[output.0] = Some(at));
+        }
+        Self { model, nodes }
+    }
+
+    fn of(&self, value: ValueId) -> Option<&'m Node> {
+        self.nodes[value.0].map(|at| &self.model.nodes[at])
+    }
+
+    /// The node that computes a value, behind operations that convert or permute, and the axis of
+    /// the node's output that is `axis` of the value.
+    fn behind_permutations(&self, value: ValueId, axis: usize) -> Option<(&'m Node, usize)> {
+        let node = self.of(value)?;
+        match &node.op {
+            Op::Convert => self.behind_permutations(node.inputs[0], axis),
+            Op::Transpose => {
+                let Op::Constant(order) = &self.of(*node.inputs.get(1)?)?.op else { return None };
+                let from = (axis < order.len()).then(|| order.get_i64(axis)).flatten()?;
+                self.behind_permutations(node.inputs[0], usize::try_from(from).ok()?)
+            }
+            _ => Some((node, axis)),
+        }
+    }
+
+    /// The input that a value is with elements appended along this axis, and the axis of the input.
+    fn grown_from(&self, value: ValueId, axis: usize) -> Option<(usize, usize)> {
+        let (concat, axis) = self.behind_permutations(value, axis)?;
+        let Op::Concat { axis: along } = concat.op else { return None };
+        let [first, rest @ ..] = &concat.inputs[..] else { return None };
+        let is_constant =
+            |value: &ValueId| self.of(*value).is_none_or(|node| matches!(node.op, Op::Constant(_)));
+        let (parameter, axis_of_input) = self.behind_permutations(*first, axis)?;
+        let input = self
+            .model
+            .parameters
+            .iter()
+            .position(|&at| std::ptr::eq(&self.model.nodes[at], parameter))?;
+        let sizes = stated(self.model, self.model.parameters[input])?;
+        let along = if along < 0 { along + sizes.len() as i64 } else { along };
+        let grows = usize::try_from(along) == Ok(axis) && !rest.iter().all(is_constant);
+        let is_open = matches!(sizes.get(axis_of_input), Some(Dim::Dynamic { .. }));
+        (grows && is_open).then_some((input, axis_of_input))
+    }
+}
+
+/// The caches of a model that grow along axes of open size.
+fn growing(model: &Model) -> Vec<GrowingCache> {
+    let producers = Producers::new(model);
+    let ranks = model.parameters.iter().filter_map(|&node| stated(model, node)).map(<[Dim]>::len);
+    let rank = ranks.max().unwrap_or(0);
+    let of = |(output, &node): (usize, &usize)| {
+        let value = model.nodes[node].inputs[0];
+        (0..rank).find_map(|axis| {
+            let (input, axis) = producers.grown_from(value, axis)?;
+            Some(GrowingCache { input, output, axis })
+        })
+    };
+    model.results.iter().enumerate().filter_map(of).collect()
+}
+
+/// The shape that the model states for an input.
+fn stated(model: &Model, node: usize) -> Option<&[Dim]> {
+    model.values[model.nodes[node].outputs[0].0].shape.as_deref()
+}
+
+/// The most pairs of inputs and outputs that a message lists.
+const MOST_PAIRS: usize = 4;
+
+/// The refusal of a model with caches that grow; `long`: the model with an assumed size of open
+/// axes.
+pub(crate) fn refused(long: &Checker) -> Option<Diagnostic> {
+    let model = long.model;
+    let mut caches = growing(model);
+    // an unknown shape is one that the options leave open
+    caches.retain(|cache| {
+        long.sizes.shapes[cache.input].is_none()
+            || long.sizes.open_axes[cache.input].contains(&cache.axis)
+    });
+    let pairs: Vec<(String, String)> = caches.iter().map(|cache| cache.names(long)).collect();
+    let (axis, (input, output)) = (caches.first()?.axis, pairs.first()?);
+    let others = match &pairs[1..] {
+        [] => String::new(),
+        [(other, _)] => format!("; so is {}", quoted(other)),
+        others => format!("; so are {} other inputs", others.len()),
+    };
+    let found = format!(
+        "the input {} is a cache that grows along axis {axis}: the output {} is the input with the elements of the call \
+         appended{others}",
+        quoted(input),
+        quoted(output),
+    );
+    let sizes = one_size(long, &caches).map_or_else(
+        || format!("every size, by {}", long.options.wording.of(Setting::Shape)),
+        |shapes| long.shape_settings(&shapes),
+    );
+    let shown = &pairs[..pairs.len().min(MOST_PAIRS)];
+    let help = format!(
+        "make the cache a window: return its newest elements only, in PyTorch cache[{}-WINDOW:], mask the places \
+         that no call has filled (a mask that is kept, too, begins at zero: 0 is an empty place, 1 \
+         a filled one), and export the model with fixed sizes; {} then keeps the window from call \
+         to \
+         call; if the caller keeps the cache and every call has one of the same size, give {sizes}",
+        ":, ".repeat(axis),
+        long.options.wording.of(Setting::StateOf(shown)),
+    );
+    let origin = model.nodes[model.parameters[caches[0].input]].origin.clone();
+    Some(Diagnostic::error(origin, found).valid("caches of a fixed size").help(help))
+}
+
+/// Shapes for caches of one size, if nothing else is open: with one new element per call, if the
+/// model takes that.
+fn one_size(long: &Checker, caches: &[GrowingCache]) -> Option<Shapes> {
+    if long.sizes.open_axes.iter().any(|axes| axes.len() > 1) {
+        return None;
+    }
+    let time: Vec<Option<usize>> =
+        long.sizes.open_axes.iter().map(|axes| axes.first().copied()).collect();
+    let is_cache = |input: usize| caches.iter().any(|cache| cache.input == input);
+    let one = long.numbers_of_steps().into_iter().find_map(|size| {
+        let with = |sizes: &dyn Fn(usize) -> usize| {
+            let shapes = long
+                .shapes_of_steps(&time, &|input| if is_cache(input) { size } else { sizes(input) });
+            long.is_right_with(&shapes).then_some(shapes)
+        };
+        let single = with(&|_| 1)?;
+        // a mask over the cache and the new element: of other sizes, it is broadcast or refused
+        let fits =
+            |input: usize, own: usize| with(&|of| if of == input { own } else { 1 }).is_some();
+        let is_mask = |&input: &usize| {
+            time[input].is_some() && !is_cache(input) && !fits(input, 2) && fits(input, size + 1)
+        };
+        let masks: Vec<usize> = (0..time.len()).filter(is_mask).collect();
+        with(&|input| if masks.contains(&input) { size + 1 } else { 1 }).or(Some(single))
+    });
+    one.or_else(|| long.whole_shapes(&time, &long.numbers_of_steps()))
+}
+
+impl GrowingCache {
+    /// The names of the input and of the output.
+    fn names(&self, long: &Checker) -> (String, String) {
+        let model = long.model;
+        let input = long.parameter_names(model.parameters[self.input]);
+        let result = &model.nodes[model.results[self.output]];
+        let own = result.outputs.first().map_or(&[][..], |output| &model.values[output.0].names);
+        let output = names(&[own, &model.values[result.inputs[0].0].names], &result.name);
+        (name(&input, "in", self.input), name(&output, "out", self.output))
+    }
+}

@@ -1,0 +1,109 @@
+//! What works for models whose number of steps cannot stay open.
+
+use super::super::states::{kept_states, states_go_on};
+use crate::check::checker::{Checker, Passes, Purpose};
+use crate::check::findings::{ShortOf, Uses};
+use crate::diagnostic::{Setting, quoted};
+use crate::model::{Model, Op, Padding};
+use crate::request::State;
+
+/// The most operations that are padded in a trial.
+const MOST_PADDED: usize = 32;
+
+/// How to give the number of steps of every call. `time`: by input, the axis of the steps.
+pub(crate) fn fixed_steps(long: &Checker, time: &[Option<usize>]) -> String {
+    let shorter = match long.sizes.uses.iter().any(Uses::is_length) {
+        true => "; a call may have fewer: it gives their number as the lengths of the sequences",
+        false => "",
+    };
+    let Some(shapes) = long.whole_shapes(time, &long.numbers_of_steps()) else {
+        return format!(
+            "give the number of steps of every call, by {}",
+            long.options.wording.of(Setting::Shape)
+        );
+    };
+    let whole = long.shape_settings(&shapes);
+    let kept = kept_states(&long.core.model, &long.core.model.states);
+    if kept.is_empty() || long.options.bindings.state == State::None {
+        return format!("give the number of steps of every call, {whole}{shorter}");
+    }
+    let go_on = states_go_on(&kept);
+    let one = long.whole_shapes(time, &[1]).filter(|one| long.goes_on_with(one));
+    match one {
+        Some(one) => format!(
+            "take one step per call, {}: {go_on} from call to call; or give the number of steps of every call, \
+             {whole}{shorter}",
+            long.shape_settings(&one)
+        ),
+        None if long.goes_on_with(&shapes) => {
+            format!(
+                "give the number of steps of every call, {whole}: {go_on} from call to \
+                 call{shorter}"
+            )
+        }
+        None => format!(
+            "give a whole sequence to every call, {whole}, and reset the states before it: {go_on} from call to \
+             call, but not what other operations need of earlier steps{shorter}"
+        ),
+    }
+}
+
+/// How to make windows without pads take any number of steps: by pads in front of the first step.
+/// `None` where that does not work.
+pub(crate) fn pads_in_front(long: &Checker) -> Option<String> {
+    let Purpose::Compile(passes) = long.purpose else { return None };
+    let mut model: Model = long.model.clone();
+    let mut padded: Vec<ShortOf> = Vec::new();
+    while let Some(short) = short_of(passes, long, &model) {
+        if padded.len() == MOST_PADDED {
+            return None;
+        }
+        add_pads(&mut model.nodes[short.node].op, short)?;
+        padded.push(short);
+    }
+    let first = padded.first()?;
+    if !long.is_right(&model, long.options) {
+        return None;
+    }
+    let ShortOf { axis, rank, missing, .. } = *first;
+    let behind = "0, 0, ".repeat(rank - 1 - axis);
+    let others = match padded.len() {
+        1 => String::new(),
+        _ => ", and likewise in front of the others without padding".to_owned(),
+    };
+    let name = quoted(&long.model.nodes[first.node].name);
+    let plural = if missing == 1 { "" } else { "s" };
+    Some(format!(
+        "to leave the number of steps open, put {missing} element{plural} of padding in front of the steps of {name} in \
+         the model, in PyTorch torch.nn.functional.pad(input, ({behind}{missing}, 0)), where input \
+         is what that layer \
+         takes, channels before steps{others}: there is then an output for every step"
+    ))
+}
+
+/// The first window that is too long for one step.
+fn short_of(passes: Passes, long: &Checker, model: &Model) -> Option<ShortOf> {
+    let mut one = Checker::new(model, long.options, Purpose::Trial);
+    one.sizes.open = Some(1);
+    passes(&mut one);
+    one.over_time.short_of
+}
+
+/// Adds pads in front of an axis of an operation. `None` if its padding is no number of elements.
+fn add_pads(op: &mut Op, short: ShortOf) -> Option<()> {
+    let window = match op {
+        Op::Convolution(of) if !of.transposed => &mut of.window,
+        Op::Pool(of) => &mut of.window,
+        _ => return None,
+    };
+    let (mut begin, mut end) = match &window.padding {
+        Padding::Explicit { begin, end } => (begin.clone(), end.clone()),
+        Padding::Valid => (Vec::new(), Vec::new()),
+        Padding::SameUpper | Padding::SameLower => return None,
+    };
+    begin.resize(short.rank, 0);
+    end.resize(short.rank, 0);
+    begin[short.axis] += i64::try_from(short.missing).ok()?;
+    window.padding = Padding::Explicit { begin, end };
+    Some(())
+}

@@ -1,0 +1,201 @@
+//! Models whose number of steps only a call says: what is compiled is one step, which calls repeat.
+
+mod caches;
+mod hints;
+
+use crate::check::checker::Checker;
+use crate::core::CoreModel;
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity};
+use crate::model::{Dim, Model, Op};
+use crate::request::State;
+use crate::stream::steps::{one_step, why_not_stepwise};
+
+/// One step of a model of which nothing but the number of steps is open. `None` where that is not
+/// what is wrong with it; `only_sizes`: whether all that is said of it is that sizes are open.
+pub(crate) fn one_step_of<'a>(
+    model: &'a Model,
+    only_sizes: bool,
+    with: impl Fn(Option<usize>) -> Checker<'a>,
+) -> Option<Result<(CoreModel, Diagnostics), Diagnostics>> {
+    let steps = marker(model);
+    let long = with(Some(steps));
+    if only_sizes && let Some(refused) = caches::refused(&long) {
+        return Some(Err(Diagnostics(vec![refused])));
+    }
+    let open = long.sizes.open_axes.iter().all(|axes| axes.len() <= 1)
+        && long.sizes.open_axes.iter().any(|axes| !axes.is_empty());
+    if !open {
+        return None;
+    }
+    let one = with(Some(1));
+    let time: Vec<Option<usize>> =
+        long.sizes.open_axes.iter().map(|axes| axes.first().copied()).collect();
+    if long.diagnostics.has_errors() || one.diagnostics.has_errors() {
+        let by_shape = one.options.bindings.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
+        let asked = by_shape || !model.open_axes.is_empty();
+        let recurrent = model.nodes.iter().any(|node| matches!(node.op, Op::Sequence(..)));
+        // what one step is too short for may be what looks ahead
+        if only_sizes
+            && asked
+            && !long.diagnostics.has_errors()
+            && long.over_time.most_lengths.is_none()
+            && let Some(why) = why_not_stepwise(&long.core.model, steps, &time)
+        {
+            return Some(Err(Diagnostics(vec![not_stepwise(&long, &time, &why)])));
+        }
+        return (only_sizes && (asked || recurrent))
+            .then(|| Err(only_some(&long, &one, &time, steps)));
+    }
+    let mut diagnostics = one.diagnostics;
+    Some(match one_step(&long.core.model, one.core.model, steps, &time) {
+        Ok(one) => {
+            if matches!(long.options.bindings.state, State::None) {
+                diagnostics.push(state_goes_on(&long));
+            }
+            Ok((one, diagnostics))
+        }
+        Err(why) => {
+            diagnostics.push(not_stepwise(&long, &time, &why));
+            Err(diagnostics)
+        }
+    })
+}
+
+/// A warning: without a state that goes on, steps of an open number would not be those of one
+/// sequence.
+fn state_goes_on(long: &Checker) -> Diagnostic {
+    let no_state = long.options.wording.of(Setting::NoState);
+    let found = format!(
+        "{no_state} has no effect where the number of steps is open: the state goes on from call \
+         to call"
+    );
+    Diagnostic::warning(Origin::Unknown, found)
+        .help("call reset before each sequence, or fix the number of steps")
+}
+
+/// A model whose steps cannot be taken one by one; `time`: by input, the axis of the steps.
+fn not_stepwise(long: &Checker, time: &[Option<usize>], why: &str) -> Diagnostic {
+    let model = long.model;
+    let origin =
+        model.parameters.first().map_or(Origin::Unknown, |&node| model.nodes[node].origin.clone());
+    let mistaken = long.rows_as_steps(|input| time[input]);
+    if let Some(found) = &mistaken
+        && let Some((help, lines)) = long.batch_first(found)
+    {
+        let found = format!("the number of steps is open, but {}", long.counts_rows(found));
+        return Diagnostic::error(origin, found).valid(ONE_BY_ONE).help(help).lines(lines);
+    }
+    // with a number of steps that is given, the model would compute one of them
+    if !long.single_steps().is_empty() {
+        let error = Diagnostic::error(origin, format!("the number of steps is open, but {why}"));
+        return error
+            .valid(ONE_BY_ONE)
+            .help("export the model with its number of steps, as the warning says");
+    }
+    let help = match long.rows_first(time) {
+        Some(shapes) => format!("the first axis counts rows: {}", long.shape_settings(&shapes)),
+        None => hints::pads_in_front(long)
+            .into_iter()
+            .chain([hints::fixed_steps(long, time)])
+            .collect::<Vec<_>>()
+            .join("; or "),
+    };
+    Diagnostic::error(origin, format!("the number of steps is open, but {why}"))
+        .valid(ONE_BY_ONE)
+        .help(help)
+}
+
+/// What can be taken step by step.
+const ONE_BY_ONE: &str = "steps that are computed one after the other: forward sequences of one \
+    row, and work on each step";
+
+/// Why a model does not take every number of steps: of `long` and `one`, models of many steps and
+/// of one, either has errors.
+fn only_some(long: &Checker, one: &Checker, time: &[Option<usize>], steps: usize) -> Diagnostics {
+    let errors = |of: &Checker| -> Vec<Diagnostic> {
+        of.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).cloned().collect()
+    };
+    let refused = |origin: &Origin, layer: Option<String>, why: String, help: String| {
+        let mut error =
+            Diagnostic::error(origin.clone(), format!("the number of steps is open, but {why}"));
+        error.layer = layer;
+        Diagnostics(vec![error.valid(ONE_BY_ONE).help(help)])
+    };
+    // as many steps as a constant says are right for one number of them
+    if let Some((most, node)) = long.over_time.most_lengths {
+        let why = format!("sequence_lengths is a constant, {most} at most");
+        const EXPORT: &str =
+            "export the model with sequence_lengths that follow the number of steps";
+        let help = match long.whole_shapes(time, &[most.max(1)]) {
+            Some(shapes) => {
+                format!("give as many steps, {}; or {EXPORT}", long.shape_settings(&shapes))
+            }
+            None => EXPORT.to_owned(),
+        };
+        return refused(&node.origin, Some(node.label()), why, help);
+    }
+    let (of_long, of_one) = (errors(long), errors(one));
+    let both: Vec<Diagnostic> = of_long
+        .iter()
+        .filter(|error| of_one.iter().any(|other| other.found == error.found))
+        .cloned()
+        .collect();
+    if !both.is_empty() {
+        // wrong with any number of steps
+        return Diagnostics(both);
+    }
+    let (steps, wrong) = match of_long.first() {
+        Some(wrong) => (steps, wrong),
+        None => (1, &of_one[0]),
+    };
+    let whole = long.whole_shapes(time, &long.numbers_of_steps());
+    let alike = of_one.iter().any(|other| other.found == with_size(&wrong.found, steps, "1"));
+    if whole.is_none() && alike {
+        let found = with_size(&wrong.found, steps, "?");
+        return Diagnostics(vec![Diagnostic { found, ..wrong.clone() }]);
+    }
+    let why =
+        format!("the model does not take every number of them: with {steps}, {}", wrong.found);
+    let mut help =
+        "give the whole shape, with the number of steps that the model was made for".to_owned();
+    if let Some(pads) = hints::pads_in_front(long) {
+        help = format!("{pads}; or {help}");
+    }
+    if let Some(shapes) = whole {
+        help.push_str(&format!("; this one works: {}", long.shape_settings(&shapes)));
+    }
+    refused(&wrong.origin, wrong.layer.clone(), why, help)
+}
+
+/// A message with another size for the number of steps in each list of sizes.
+fn with_size(found: &str, steps: usize, other: &str) -> String {
+    let steps = steps.to_string();
+    let open = |size: &str| if size == steps { other.to_owned() } else { size.to_owned() };
+    let pieces = found.split('[').enumerate().map(|(at, piece)| match piece.split_once(']') {
+        Some((sizes, rest)) if at > 0 => {
+            format!("{}]{rest}", sizes.split(", ").map(open).collect::<Vec<_>>().join(", "))
+        }
+        _ => piece.to_owned(),
+    });
+    pieces.collect::<Vec<_>>().join("[")
+}
+
+/// A number of steps that nothing else in the model can be mistaken for: a prime that divides none
+/// of its sizes.
+fn marker(model: &Model) -> usize {
+    let mut sizes: Vec<usize> = Vec::new();
+    for node in &model.nodes {
+        if let Op::Constant(tensor) = &node.op {
+            sizes.extend(tensor.shape());
+        }
+    }
+    for value in &model.values {
+        sizes.extend(value.shape.iter().flatten().filter_map(|dim| match dim {
+            Dim::Fixed(n) => Some(*n),
+            Dim::Dynamic { .. } => None,
+        }));
+    }
+    let prime = |n: &usize| (2..=n.isqrt()).all(|d| !n.is_multiple_of(d));
+    let free = |n: &usize| sizes.iter().all(|size| *size == 0 || !size.is_multiple_of(*n));
+    (101..).filter(prime).find(free).expect("there are more primes than sizes")
+}

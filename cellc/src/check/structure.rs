@@ -1,0 +1,264 @@
+//! Whether a graph holds together. A front end may have been given anything.
+
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
+use super::cell::{CellPort, roles};
+use super::checker::{Checker, MALFORMED};
+use super::limits::MOST_LOOPS;
+use crate::diagnostic::{Diagnostic, Origin};
+use crate::model::{Branch, If, Loop, Model, Node, Op, ValueId};
+
+impl Checker<'_> {
+    /// `None` if the graph of the model does not hold together.
+    pub(crate) fn structure_of_model(&mut self) -> Option<()> {
+        self.structure(self.model, 0).then_some(())
+    }
+
+    /// Whether the graph, and the bodies of its loops, hold together.
+    pub(crate) fn structure(&mut self, model: &Model, depth: usize) -> bool {
+        let mut produced = vec![false; model.values.len()];
+        for node in &model.nodes {
+            self.arity(node);
+            let exists =
+                |input: &ValueId| produced.get(input.0).is_some_and(|&p| p || self.is_partial());
+            if !node.inputs.iter().all(exists) {
+                let found = "no earlier operation produces this input";
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "operations in the order in which they are computed",
+                    MALFORMED,
+                );
+            }
+            for output in &node.outputs {
+                if produced.get_mut(output.0).is_none_or(|p| std::mem::replace(p, true)) {
+                    let found =
+                        "an output that something else produces too, or that does not exist";
+                    self.error(node, &node.origin, found, "outputs of its own", MALFORMED);
+                }
+            }
+            match &node.op {
+                Op::Loop(body) => self.loop_structure(node, body, depth),
+                Op::If(choice) => self.choice_structure(node, choice, depth),
+                _ => {}
+            }
+        }
+        for (list, what) in [(&model.parameters, "Parameter"), (&model.results, "Result")] {
+            let listed: HashSet<usize> = list.iter().copied().collect();
+            let is = |op: &Op| match op {
+                Op::Parameter => what == "Parameter",
+                Op::Result => what == "Result",
+                _ => false,
+            };
+            let all = model.nodes.iter().enumerate().filter(|(_, node)| is(&node.op));
+            if listed.len() != list.len() || !all.map(|(index, _)| index).eq(sorted(&listed)) {
+                let found =
+                    format!("the list of {what}s of the model does not name each of them once");
+                let valid = "each of them, once";
+                self.diagnostics
+                    .push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(MALFORMED));
+            }
+        }
+        if model.results.is_empty() && depth == 0 && !self.is_partial() {
+            let diagnostic = Diagnostic::error(Origin::Unknown, "the model has no Result");
+            self.diagnostics
+                .push(diagnostic.valid("at least one Result").help("give the model an output"));
+        }
+        !self.diagnostics.has_errors()
+    }
+
+    /// Whether a node has as many inputs and outputs as its operation.
+    fn arity(&mut self, node: &Node) {
+        let (inputs, outputs) = arity(&node.op);
+        if !inputs.contains(&node.inputs.len()) || roles_missing(node) {
+            let (name, valid) = match &node.op {
+                Op::Cell(_) | Op::Sequence(..) => recurrent_inputs(&node.op),
+                _ if inputs.start() == inputs.end() => {
+                    ("a layer".to_owned(), inputs.end().to_string())
+                }
+                _ if *inputs.end() == usize::MAX => {
+                    ("a layer".to_owned(), format!("{} or more", inputs.start()))
+                }
+                _ => ("a layer".to_owned(), format!("{} to {}", inputs.start(), inputs.end())),
+            };
+            let found = format!("{name} with {} inputs", node.inputs.len());
+            self.error(
+                node,
+                &node.origin,
+                found,
+                valid,
+                "connect the missing inputs, and remove the surplus ones",
+            );
+        }
+        if !outputs.contains(&node.outputs.len()) {
+            let found = format!("{} outputs", node.outputs.len());
+            self.error(node, &node.origin, found, outputs.end().to_string(), MALFORMED);
+        }
+    }
+
+    /// Refuses a body that too many others are around.
+    fn too_deep(&mut self, node: &Node, depth: usize) -> bool {
+        if depth < MOST_LOOPS {
+            return false;
+        }
+        let found = format!("more than {MOST_LOOPS} loops or branches inside each other");
+        self.error(
+            node,
+            &node.origin,
+            found,
+            format!("{MOST_LOOPS} or fewer"),
+            "unroll some of them",
+        );
+        true
+    }
+
+    fn choice_structure(&mut self, node: &Node, choice: &If, depth: usize) {
+        if self.too_deep(node, depth) {
+            return;
+        }
+        for Branch { body, inputs } in [&choice.then, &choice.otherwise] {
+            let given = inputs.len() == body.parameters.len()
+                && inputs.iter().all(|&input| input < node.inputs.len());
+            if !given || body.results.len() != node.outputs.len() {
+                let found = "a branch whose inputs or outputs are not those of the layer";
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "as many outputs, and inputs of the layer",
+                    MALFORMED,
+                );
+            }
+            self.structure(body, depth + 1);
+        }
+    }
+
+    fn loop_structure(&mut self, node: &Node, body: &Loop, depth: usize) {
+        if self.too_deep(node, depth) {
+            return;
+        }
+        let (parameters, results) = (body.body.parameters.len(), body.body.results.len());
+        let ports = body.inputs.iter().all(|i| {
+            let first = if body.counted { 2 } else { 0 };
+            i.parameter < parameters && (first..node.inputs.len()).contains(&i.input)
+        });
+        let places = ports
+            && body.inputs.iter().all(|i| i.back_edge.is_none_or(|r| r < results))
+            && body.outputs.iter().all(|o| o.result < results)
+            && body.current_iteration.is_none_or(|p| p < parameters)
+            && body.condition.is_none_or(|r| r < results);
+        if !places {
+            let found = "the port map names an input or an output that does not exist";
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "inputs of the layer, Parameters and Results of its body",
+                MALFORMED,
+            );
+        }
+        let mut given = vec![0usize; parameters];
+        let all = body.inputs.iter().map(|i| i.parameter).chain(body.current_iteration);
+        all.filter(|&p| p < parameters).for_each(|p| given[p] += 1);
+        if given.iter().any(|&n| n > 1) {
+            let found = "a Parameter of the body is given more than once";
+            self.error(node, &node.origin, found, "each of them once", "correct the port map");
+        } else if given.contains(&0) && !self.is_partial() {
+            let found = "a Parameter of the body that the port map does not name";
+            self.error(node, &node.origin, found, "each of them once", "connect it");
+        }
+        if body.outputs.len() != node.outputs.len() {
+            let found = format!(
+                "{} outputs, and {} in the port map",
+                node.outputs.len(),
+                body.outputs.len()
+            );
+            self.error(node, &node.origin, found, "as many", MALFORMED);
+        }
+        self.structure(&body.body, depth + 1);
+    }
+}
+
+/// How many inputs and outputs an operation has.
+fn arity(op: &Op) -> (RangeInclusive<usize>, RangeInclusive<usize>) {
+    match op {
+        Op::Parameter | Op::Constant(_) => (0..=0, 1..=1),
+        Op::Convert | Op::Softmax { .. } | Op::ShapeOf => (1..=1, 1..=1),
+        // how many inputs is said by the roles
+        Op::Cell(cell) => (0..=9, 1..=1 + usize::from(cell.kind.has_cell_state())),
+        Op::Sequence(cell, _) => (0..=9, 1..=2 + usize::from(cell.kind.has_cell_state())),
+        Op::Result => (1..=1, 0..=1),
+        Op::Elementwise(function) => (function.inputs()..=function.inputs(), 1..=1),
+        Op::MatMul { .. } | Op::Reshape { .. } | Op::Unsqueeze | Op::Transpose | Op::Tile => {
+            (2..=2, 1..=1)
+        }
+        Op::Concat { .. } | Op::Einsum { .. } => (1..=usize::MAX, 1..=1),
+        Op::RunningSum { .. } => (2..=2, 1..=1),
+        Op::Resize(_) => (2..=3, 1..=1),
+        Op::OneHot { .. } => (4..=4, 1..=1),
+        Op::Eye | Op::Roll => (3..=3, 1..=1),
+        Op::Triangle { .. } => (1..=2, 1..=1),
+        Op::Unread(_) => (0..=0, 0..=usize::MAX),
+        Op::EyeLike { .. } | Op::Blocks(_) => (1..=1, 1..=1),
+        Op::Split { parts } => (2..=2, *parts..=*parts),
+        Op::VariadicSplit => (3..=3, 1..=usize::MAX),
+        Op::Squeeze { .. } | Op::Reduce { .. } => (1..=2, 1..=1),
+        Op::Normalize(normalization) => (normalization.inputs(), 1..=1),
+        Op::Gather { .. } | Op::Range => (3..=3, 1..=1),
+        Op::Slice => (4..=5, 1..=1),
+        Op::StridedSlice { .. } => (3..=4, 1..=1),
+        Op::ReverseSequence { .. } => (2..=2, 1..=1),
+        Op::ScatterUpdate | Op::ScatterElements { .. } => (4..=4, 1..=1),
+        Op::ScatterNd { .. } => (3..=3, 1..=1),
+        Op::GatherElements { .. } => (2..=2, 1..=1),
+        Op::GatherNd(_) => (2..=2, 1..=1),
+        Op::Dft(_) => (2..=3, 1..=1),
+        Op::Stft { .. } => (3..=4, 1..=1),
+        Op::SpectralWindow(_) => (1..=1, 1..=1),
+        Op::MelWeights => (5..=5, 1..=1),
+        Op::Attention { .. } => (3..=5, 1..=1),
+        Op::Broadcast(_) => (2..=3, 1..=1),
+        Op::ReadValue { .. } => (0..=1, 1..=1),
+        Op::Assign { .. } => (1..=1, 0..=1),
+        Op::Convolution(_) => (2..=3, 1..=1),
+        Op::Pool(_) => (1..=1, 1..=2),
+        Op::Pad(_) => (3..=5, 1..=1),
+        Op::TopK { .. } => (2..=2, 1..=2),
+        Op::Loop(_) => (0..=usize::MAX, 0..=usize::MAX),
+        Op::If(_) => (1..=usize::MAX, 0..=usize::MAX),
+    }
+}
+
+fn roles_missing(node: &Node) -> bool {
+    matches!(node.op, Op::Cell(_) | Op::Sequence(..))
+        && roles(&node.op, node.inputs.len()).is_none()
+}
+
+/// The name of a recurrent operation, and its inputs.
+fn recurrent_inputs(op: &Op) -> (String, String) {
+    let (cell, sequence) = match op {
+        Op::Cell(cell) => (cell, false),
+        Op::Sequence(cell, _) => (cell, true),
+        _ => return (String::new(), String::new()),
+    };
+    let name = if sequence { cell.kind.sequence_name() } else { cell.kind.op_name() };
+    let all = (1..=9).rev().find_map(|n| roles(op, n)).unwrap_or_default();
+    let wanted = if all.last() == Some(&CellPort::B(0)) && !sequence && cell.kind.bias_parts() > 1 {
+        let (last, first) = (all.len(), all.len() - 1);
+        let names: Vec<&str> = all[..first].iter().map(|role| role.name(sequence)).collect();
+        format!("{first} or {last}: {} and, if wanted, B", names.join(", "))
+    } else {
+        let names: Vec<&str> = all.iter().map(|role| role.name(sequence)).collect();
+        let (last, first) = names.split_last().unwrap_or((&"", &[]));
+        format!("{}: {} and {last}", all.len(), first.join(", "))
+    };
+    (name.to_owned(), wanted)
+}
+
+fn sorted(set: &HashSet<usize>) -> Vec<usize> {
+    let mut list: Vec<usize> = set.iter().copied().collect();
+    list.sort_unstable();
+    list
+}

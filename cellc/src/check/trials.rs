@@ -1,0 +1,479 @@
+//! Hints about the shapes of inputs. A hint gives a shape only if the model is right with it.
+
+use std::cell::Cell;
+
+use super::checker::Checker;
+use super::interface::find_name;
+use super::parameters::{NO_SHAPE, UNKNOWN_SIZES, example};
+use super::states::begins_anew;
+use crate::diagnostic::{Diagnostics, Setting};
+use crate::model::{Dim, Model, Op, ValueId};
+use crate::request::Options;
+
+/// Numbers of steps to try, the first for preference.
+const STEPS: [usize; 8] = [100, 16, 64, 256, 1024, 16_000, 10, 1];
+
+/// Sizes to try for open axes that count neither rows nor steps, after the sizes of the weights.
+const SIZES: [usize; 5] = [100, 64, 16, 256, 1];
+
+/// A size that nothing in a model asks for: a prime.
+const ANOTHER_SIZE: usize = 113;
+
+/// The most sizes of weights to try.
+const MOST_SIZES: usize = 8;
+
+/// The most checks for the hints of one model.
+const MOST_TRIALS: usize = 40;
+
+/// The most nodes that the checks for the hints of one model look at.
+const MOST_NODES: usize = 200_000;
+
+/// Shapes of inputs, each with the place of its input. `None` leaves a size open.
+pub(crate) type Shapes = Vec<(usize, Vec<Option<usize>>)>;
+
+/// What the open axes of an input count.
+struct OpenInput {
+    /// Its place among the inputs of the model.
+    index: usize,
+    /// The sizes, those that options or weights know in place of open ones.
+    sizes: Vec<Dim>,
+    /// Axes of the rows of a batch.
+    batch: Vec<usize>,
+    /// The axis of the steps.
+    time: Option<usize>,
+    /// True if the first axis may count steps.
+    first: bool,
+    /// True if the model leaves nothing open but the rows of a batch.
+    only_rows: bool,
+}
+
+/// How a hint gives the open sizes.
+#[derive(Clone, Copy)]
+enum Way {
+    /// The number of steps stays open.
+    Open,
+    /// A call has so many steps.
+    Whole(usize),
+    /// The first axis counts the steps, and their number stays open.
+    First,
+}
+
+impl OpenInput {
+    /// Axes that count neither rows nor steps.
+    fn others(&self) -> bool {
+        (0..self.sizes.len()).any(|axis| self.is_other(axis))
+    }
+
+    fn is_other(&self, axis: usize) -> bool {
+        matches!(self.sizes[axis], Dim::Dynamic { .. })
+            && !self.batch.contains(&axis)
+            && self.time != Some(axis)
+    }
+
+    /// The shape, with one row, and `other` for the sizes that count neither rows nor steps.
+    fn shape(&self, way: Way, other: usize) -> Vec<Option<usize>> {
+        let size = |(axis, &dim): (usize, &Dim)| {
+            let Dim::Dynamic { min, max } = dim else {
+                return if let Dim::Fixed(size) = dim { Some(size) } else { None };
+            };
+            let within = |size: usize| Some(size.min(max.unwrap_or(size)).max(min).max(1));
+            match way {
+                Way::First if self.first && axis == 0 => None,
+                Way::Open if self.time == Some(axis) => None,
+                Way::Whole(steps) if self.time == Some(axis) => within(steps),
+                _ if self.is_other(axis) => within(other),
+                _ => within(1),
+            }
+        };
+        self.sizes.iter().enumerate().map(size).collect()
+    }
+}
+
+/// The shapes that work, for all inputs together.
+struct Found {
+    open: Option<Shapes>,
+    whole: Option<Shapes>,
+    first: Option<Shapes>,
+    /// True if a batch size alone is enough.
+    by_batch: bool,
+    /// True if the model takes other sizes than these, too.
+    any_size: bool,
+}
+
+impl Checker<'_> {
+    /// True if the model is right with these shapes of inputs.
+    pub(crate) fn is_right_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
+        self.is_right(self.model, &self.with_shapes(shapes))
+    }
+
+    /// True if the model is right with these shapes of inputs, and nothing in it begins anew at
+    /// every call.
+    pub(crate) fn goes_on_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
+        let tried = self.tried(self.model, &self.with_shapes(shapes));
+        tried.and_then(Result::ok).is_some_and(|(_, warnings)| {
+            !warnings.0.iter().any(|warning| begins_anew(&warning.found))
+        })
+    }
+
+    /// True if the model would be right if the file left these axes of its inputs open.
+    pub(crate) fn is_right_if_open(&self, axes: &[(usize, usize)]) -> bool {
+        if !self.tries_hints() || axes.is_empty() {
+            return false;
+        }
+        let mut model: Model = self.model.clone();
+        let mut shapes = Shapes::new();
+        for &(index, axis) in axes {
+            let value = model.nodes[model.parameters[index]].outputs[0];
+            let known = self.sizes.shapes[index].as_deref().unwrap_or_default();
+            let Some(stated) = &mut model.values[value.0].shape else { return false };
+            stated[axis] = Dim::Dynamic { min: 0, max: None };
+            let sizes =
+                known.iter().enumerate().map(|(at, &size)| Some(size).filter(|_| at != axis));
+            shapes.push((index, sizes.collect()));
+        }
+        self.is_right(&model, &self.with_shapes(&shapes))
+    }
+
+    fn with_shapes(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> Options {
+        let mut options = self.options.clone();
+        let names: Vec<Vec<String>> =
+            self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
+        options.bindings.shapes.retain(|(name, _)| {
+            find_name(&names, name, "in")
+                .is_ok_and(|index| shapes.iter().all(|(input, _)| *input != index))
+        });
+        let named = shapes
+            .iter()
+            .filter_map(|(index, sizes)| Some((names[*index].first()?.clone(), sizes.clone())));
+        options.bindings.shapes.extend(named);
+        options
+    }
+
+    /// How to give a shape of an input.
+    fn shape_setting(&self, index: usize, sizes: &[Option<usize>]) -> String {
+        let dims: Vec<Dim> = sizes
+            .iter()
+            .map(|size| size.map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed))
+            .collect();
+        let name = self.input_name(index);
+        let time = sizes.iter().position(Option::is_none).map(|axis| (axis, None));
+        example(self.options.wording, &name, &dims, time)
+    }
+
+    /// How to give these shapes of inputs.
+    pub(crate) fn shape_settings(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> String {
+        let texts: Vec<String> =
+            shapes.iter().map(|(index, sizes)| self.shape_setting(*index, sizes)).collect();
+        texts.join(" ")
+    }
+
+    /// The first of the numbers of steps with which the model is right, and the shapes. `time`: by
+    /// input, the axis of the steps.
+    pub(crate) fn whole_shapes(&self, time: &[Option<usize>], steps: &[usize]) -> Option<Shapes> {
+        let of = |steps: usize| self.shapes_of_steps(time, &|_| steps);
+        steps.iter().map(|&steps| of(steps)).find(|shapes| self.is_right_with(shapes))
+    }
+
+    /// Shapes of inputs with so many steps. `time`: by input, the axis of the steps. `steps`: their
+    /// number, by input.
+    pub(crate) fn shapes_of_steps(
+        &self,
+        time: &[Option<usize>],
+        steps: &dyn Fn(usize) -> usize,
+    ) -> Shapes {
+        let shapes =
+            self.sizes.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
+                let mut sizes: Vec<Option<usize>> =
+                    shape.as_ref()?.iter().map(|&size| Some(size)).collect();
+                match *axis {
+                    Some(axis) => sizes[axis] = Some(steps(index)),
+                    None => self.is_by_batch(index).then_some(())?,
+                }
+                Some((index, sizes))
+            });
+        shapes.collect()
+    }
+
+    /// True if options give an input its batch size, but no shape.
+    fn is_by_batch(&self, index: usize) -> bool {
+        let names = self.parameter_names(self.model.parameters[index]);
+        let stated = self.model.values[self.value_of(index).0].shape.as_deref().unwrap_or_default();
+        let is_open = stated.iter().any(|dim| matches!(dim, Dim::Dynamic { .. }));
+        is_open && self.options.bindings.shapes.iter().all(|(name, _)| !names.contains(name))
+    }
+
+    /// Shapes for inputs whose first axis was taken for steps and counts rows. `time`: by input,
+    /// the axis that was taken.
+    pub(crate) fn rows_first(&self, time: &[Option<usize>]) -> Option<Shapes> {
+        let shapes =
+            time.iter().enumerate().filter(|(_, axis)| **axis == Some(0)).map(|(index, _)| {
+                let value = self.value_of(index);
+                let stated = self.model.values[value.0].shape.as_ref()?;
+                let known = self.sizes.shapes[index].as_ref().filter(|known| known.len() > 2)?;
+                let mut sizes: Vec<Option<usize>> = known.iter().map(|&size| Some(size)).collect();
+                sizes[0] = Some(1);
+                let open =
+                    (1..sizes.len() - 1).find(|&axis| matches!(stated[axis], Dim::Dynamic { .. }));
+                match open {
+                    Some(axis) => sizes[axis] = None,
+                    // nothing but the recurrent operator says that the steps are elsewhere
+                    None if self.sizes.sequence_axes[index].is_none_or(|axes| axes.rows != 0) => {
+                        return None;
+                    }
+                    None => {}
+                }
+                Some((index, sizes))
+            });
+        let shapes: Shapes = shapes.collect::<Option<_>>()?;
+        (!shapes.is_empty() && self.is_right_with(&shapes)).then_some(shapes)
+    }
+
+    /// Numbers of steps to try.
+    pub(crate) fn numbers_of_steps(&self) -> Vec<usize> {
+        let mut all = STEPS.to_vec();
+        all.extend(sizes_of_weights(self.model));
+        all
+    }
+
+    fn value_of(&self, index: usize) -> ValueId {
+        self.model.nodes[self.model.parameters[index]].outputs[0]
+    }
+
+    /// Says of each input with open sizes which shapes work.
+    pub(crate) fn advise_sizes(&self, diagnostics: &mut Diagnostics) {
+        let labels: Vec<String> =
+            self.model.parameters.iter().map(|&node| self.model.nodes[node].label()).collect();
+        let input_of =
+            |layer: &Option<String>| labels.iter().position(|label| Some(label) == layer.as_ref());
+        let unknown: Vec<(usize, usize)> = (diagnostics.0.iter().enumerate())
+            .filter(|(_, diagnostic)| diagnostic.found.ends_with(UNKNOWN_SIZES))
+            .filter_map(|(at, diagnostic)| Some((at, input_of(&diagnostic.layer)?)))
+            .collect();
+        if !self.tries_hints() {
+            return;
+        }
+        for diagnostic in diagnostics.0.iter_mut().filter(|diagnostic| diagnostic.found == NO_SHAPE)
+        {
+            let Some(index) = input_of(&diagnostic.layer) else { continue };
+            if let Some(sizes) = self.any_shape(index) {
+                diagnostic.help = Some(format!(
+                    "give its shape; this one works: {}",
+                    self.shape_setting(index, &sizes)
+                ));
+            }
+        }
+        if unknown.is_empty() {
+            return;
+        }
+        let inputs: Vec<OpenInput> =
+            unknown.iter().filter_map(|&(_, index)| self.open_input(index)).collect();
+        let found = self.try_shapes(&inputs);
+        for (at, index) in unknown {
+            let Some(input) = inputs.iter().find(|input| input.index == index) else { continue };
+            let mut help = self.size_help(input, &found);
+            if let Some(mistaken) = self.rows_named_steps(index) {
+                help.push_str(&format!("; {}", self.counts_rows(&mistaken)));
+            }
+            diagnostics.0[at].help = Some(help);
+        }
+    }
+
+    /// A shape of an input of which the model says none.
+    fn any_shape(&self, index: usize) -> Option<Vec<Option<usize>>> {
+        let features = self.sizes.uses[index]
+            .features
+            .map_or_else(|| sizes_of_weights(self.model), |size| vec![size]);
+        let shapes = features.iter().flat_map(|&size| {
+            [
+                vec![Some(1), Some(size)],
+                vec![Some(1), None, Some(size)],
+                vec![Some(1), Some(STEPS[0]), Some(size)],
+            ]
+        });
+        shapes.into_iter().find(|sizes| self.is_right_with(&[(index, sizes.clone())]))
+    }
+
+    fn open_input(&self, index: usize) -> Option<OpenInput> {
+        let stated = self.model.values[self.value_of(index).0].shape.as_ref()?;
+        let names: Vec<Vec<String>> =
+            self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
+        let mut given = self.options.bindings.shapes.iter();
+        let given = given.find(|(name, _)| find_name(&names, name, "in").ok() == Some(index));
+        let sizes = self.likely(index, stated, given.map(|(_, sizes)| &sizes[..]));
+        let is_open = |axis: usize| matches!(sizes[axis], Dim::Dynamic { .. });
+        let is_weight = self.sizes.uses[index].weight.is_some();
+        let of_batch = &self.sizes.batch_axes[index];
+        let batch: Vec<usize> = of_batch.axes.iter().copied().filter(|_| !is_weight).collect();
+        // a row of a cell is the last axis, and what has rows and no other axes has no steps
+        let last = sizes.len() - usize::from(sizes.len() > 2 || self.sizes.uses[index].batch);
+        let has_steps = !is_weight && !of_batch.is_state;
+        let counts_steps = |axis: &usize| has_steps && !batch.contains(axis) && is_open(*axis);
+        // of convolutions over time, the steps are the last axis
+        let behind = Some(sizes.len() - 1).filter(|axis| sizes.len() > 2 && counts_steps(axis));
+        let time = (0..last).find(counts_steps).or(behind);
+        let behind_channels = behind.is_some() && time == behind;
+        let first = has_steps
+            && !behind_channels
+            && !of_batch.is_known
+            && !self.sizes.uses[index].batch
+            && sizes.len() > 1
+            && is_open(0);
+        let mut stated = stated.iter().enumerate();
+        let only_rows =
+            stated.all(|(axis, dim)| matches!(dim, Dim::Fixed(_)) || batch.contains(&axis));
+        Some(OpenInput { index, batch, time, first, only_rows, sizes })
+    }
+
+    fn try_shapes(&self, inputs: &[OpenInput]) -> Found {
+        let left = Cell::new(MOST_TRIALS.min(MOST_NODES / self.model.nodes.len().max(1)).max(2));
+        let works = |shapes: &Shapes| {
+            let may = left.get() > 0;
+            left.set(left.get().saturating_sub(1));
+            may && self.is_right_with(shapes)
+        };
+        let shapes = |way: Way, others: &[usize]| -> Shapes {
+            inputs
+                .iter()
+                .zip(others)
+                .map(|(input, &other)| (input.index, input.shape(way, other)))
+                .collect()
+        };
+        let sizes: Vec<usize> = sizes_of_weights(self.model).into_iter().chain(SIZES).collect();
+        let others = combinations(inputs, &sizes);
+        let has_time = inputs.iter().any(|input| input.time.is_some());
+        let first_of =
+            |way: Way| others.iter().find_map(|sizes| Some(shapes(way, sizes)).filter(&works));
+        let first = Some(shapes(Way::First, &others[0]));
+        let first = first.filter(|_| inputs.iter().any(|input| input.first)).filter(&works);
+        let open = if has_time { first_of(Way::Open) } else { None };
+        let steps = if has_time { self.numbers_of_steps() } else { vec![1] };
+        let whole = steps.iter().find_map(|&steps| first_of(Way::Whole(steps)));
+        // sizes that the model takes by chance, it takes as well as others
+        let another =
+            whole.as_ref().filter(|_| inputs.iter().any(OpenInput::others)).and_then(|found| {
+                let (of, sizes) = (inputs.iter(), vec![ANOTHER_SIZE; inputs.len()]);
+                let steps =
+                    of.zip(found).find_map(|(input, (_, sizes))| sizes[input.time?]).unwrap_or(1);
+                Some(shapes(Way::Whole(steps), &sizes)).filter(&works)
+            });
+        let by_batch = inputs.iter().any(|input| input.only_rows)
+            && self.is_right(self.model, &self.options.clone().with_batch(Some(1)));
+        Found { open, whole, first, by_batch, any_size: another.is_some() }
+    }
+
+    fn size_help(&self, input: &OpenInput, found: &Found) -> String {
+        let wording = self.options.wording;
+        // the shapes of all inputs with open sizes, as one alone leaves the others open
+        let setting =
+            |shapes: &Option<Shapes>| shapes.as_ref().map(|shapes| self.shape_settings(shapes));
+        let many = found.whole.as_ref().is_some_and(|shapes| shapes.len() > 1);
+        let (open, whole) = (setting(&found.open), setting(&found.whole));
+        let first = setting(&found.first).filter(|_| input.first);
+        let or_first = |verb: &str| match &first {
+            Some(first) => format!("; or, where the first axis counts steps, {verb} open, {first}"),
+            None => String::new(),
+        };
+        let like = match input.others() && found.any_size {
+            true => {
+                "; the model leaves other sizes of it open, too: give those that it was made for"
+            }
+            false => "",
+        };
+        const GOES_ON: &str = "and the state goes on from call to call";
+        // a row of samples has no other axis; what counts in it is no token
+        let value = &self.model.values[self.value_of(input.index).0];
+        let mut others =
+            input.sizes.iter().enumerate().filter(|(axis, _)| input.time != Some(*axis));
+        let is_row = others.all(|(axis, dim)| input.batch.contains(&axis) || *dim == Dim::Fixed(1));
+        let (count, of_call) = match input.time {
+            Some(time) if time + 1 == input.sizes.len() && is_row && value.element.is_float() => {
+                ("number of samples", "number of samples of a call")
+            }
+            _ => ("number of steps", "steps of a whole sequence"),
+        };
+        match (open, whole) {
+            (Some(open), whole) if input.time.is_some() => {
+                let or_first = or_first("leave that one");
+                let or_whole = whole
+                    .map_or_else(String::new, |whole| format!("; or give the {of_call}, {whole}"));
+                if found.by_batch {
+                    let batch = wording.of(Setting::Batch(Some(1)));
+                    return format!(
+                        "give the batch size, {batch}: the {count} stays open, \
+                         {GOES_ON}{or_whole}{like}"
+                    );
+                }
+                format!("leave the {count} open, {open}, {GOES_ON}{or_first}{or_whole}{like}")
+            }
+            (_, Some(whole)) if input.time.is_some() => {
+                format!("give the {of_call}, {whole}{}{like}", or_first("leave that one"))
+            }
+            (_, Some(whole)) if input.only_rows => {
+                let batch = wording.of(Setting::Batch(Some(1)));
+                let or_first = or_first("leave their number");
+                let shape = if many { "whole shapes" } else { "whole shape" };
+                match found.by_batch {
+                    true => {
+                        format!("give the batch size, {batch}, or the {shape}, {whole}{or_first}")
+                    }
+                    false => format!("give the {shape}, {whole}{or_first}"),
+                }
+            }
+            (_, Some(whole)) => {
+                format!("give the whole {}: {whole}{like}", if many { "shapes" } else { "shape" })
+            }
+            (_, None) => match first {
+                Some(first) => format!("leave the number of steps, the first axis, open, {first}"),
+                None => format!(
+                    "give the sizes that the model was made for, by {}",
+                    wording.of(Setting::Shape)
+                ),
+            },
+        }
+    }
+}
+
+/// Sizes for the open axes of inputs that count neither rows nor steps, by input. At most as many
+/// as may be tried; those of the first sizes come first.
+fn combinations(inputs: &[OpenInput], sizes: &[usize]) -> Vec<Vec<usize>> {
+    let mut all: Vec<Vec<usize>> = vec![Vec::new()];
+    for input in inputs {
+        let own = if input.others() { sizes.len() } else { 1 };
+        all = all
+            .iter()
+            .flat_map(|before| (0..own).map(|at| [&before[..], &[at]].concat()))
+            .collect();
+        all.sort_by_key(|places| places.iter().max().copied());
+        all.truncate(MOST_TRIALS);
+    }
+    all.iter().map(|places| places.iter().map(|&at| sizes[at]).collect()).collect()
+}
+
+/// Sizes above one of what may be weights, of inputs and of cells, each once, in the order of the
+/// model.
+fn sizes_of_weights(model: &Model) -> Vec<usize> {
+    let mut sizes: Vec<usize> = Vec::new();
+    for node in &model.nodes {
+        let of_node: Vec<usize> = match &node.op {
+            Op::Constant(tensor) if tensor.element().is_float() && tensor.shape().len() > 1 => {
+                tensor.shape().to_vec()
+            }
+            Op::Parameter => {
+                let stated = model.values[node.outputs[0].0].shape.iter().flatten();
+                stated
+                    .filter_map(|dim| if let Dim::Fixed(size) = dim { Some(*size) } else { None })
+                    .collect()
+            }
+            Op::Cell(cell) | Op::Sequence(cell, _) => {
+                vec![cell.hidden_size, cell.kind.gates() * cell.hidden_size]
+            }
+            _ => continue,
+        };
+        for size in of_node {
+            if size > 1 && !sizes.contains(&size) && sizes.len() < MOST_SIZES {
+                sizes.push(size);
+            }
+        }
+    }
+    sizes
+}

@@ -1,0 +1,224 @@
+//! What the inputs of the model are read as, before anything else is known of them.
+
+use super::cell::{CellPort, roles};
+use super::checker::Checker;
+use crate::core::{CoreNode, CoreOp, Source, WeightSource, needed};
+use crate::model::{Dim, Elementwise, Model, Node, Op, Reduction, ValueId};
+
+impl Checker<'_> {
+    pub(crate) fn read_uses(&mut self) {
+        let mut root: Vec<Option<usize>> = vec![None; self.model.values.len()];
+        for (index, &node) in self.model.parameters.iter().enumerate() {
+            root[self.model.nodes[node].outputs[0].0] = Some(index);
+        }
+        self.read_graph(self.model, root, true);
+        for (index, uses) in self.sizes.uses.clone().into_iter().enumerate() {
+            let node = &self.model.nodes[self.model.parameters[index]];
+            if let (Some(weight), Some(data)) =
+                (&uses.weight, uses.data.as_ref().or(uses.lengths.as_ref()))
+            {
+                let found = format!("the input is both {weight} and {data}");
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "an input that is W, R or B of cells and nothing else, or none of them",
+                    "declare two inputs and give both the same contents",
+                );
+            }
+        }
+    }
+
+    /// Takes inputs that a cell with computed weights reads as other inputs: nothing packs them.
+    pub(crate) fn weights_read_otherwise(&mut self) {
+        let needed = needed(&self.core.model);
+        let mut read = vec![false; self.core.model.parameters.len()];
+        read_as_data(&self.core.model.nodes, &needed, &mut read);
+        let otherwise = (0..read.len())
+            .filter(|&index| self.core.model.parameters[index].weight && read[index]);
+        for index in otherwise.collect::<Vec<_>>() {
+            let packed =
+                self.core.model.all_nodes().into_iter().find(|node| packs(&node.op, index));
+            let Some(packed) = packed.map(|node| node.name.clone()) else {
+                self.core.model.parameters[index].weight = false;
+                continue;
+            };
+            let node = &self.model.nodes[self.model.parameters[index]];
+            let found = format!(
+                "the input gives weights of {packed:?}, and a cell with computed weights reads it \
+                 too"
+            );
+            let help = "declare two inputs and give both the same contents";
+            self.error(node, &node.origin, found, "an input for the weights of one of them", help);
+        }
+    }
+
+    fn read_graph(&mut self, model: &Model, mut root: Vec<Option<usize>>, outermost: bool) {
+        let handed_on = handed_on(model);
+        for node in &model.nodes {
+            let weights = node
+                .inputs
+                .iter()
+                .filter_map(|input| Some((root[input.0]?, handed_on[input.0].clone()?)));
+            for (parameter, text) in weights {
+                self.sizes.uses[parameter].weight.get_or_insert(text);
+            }
+            let of = |value: &ValueId| root[value.0];
+            match &node.op {
+                Op::Convert => {
+                    root[node.outputs[0].0] = of(&node.inputs[0]);
+                    continue;
+                }
+                // a shape is known whatever holds it
+                Op::ShapeOf => continue,
+                Op::Loop(body) => {
+                    let mut inner = vec![None; body.body.values.len()];
+                    let mut handed_on = vec![false; node.inputs.len()];
+                    for input in
+                        body.inputs.iter().filter(|i| i.slice.is_none() && i.back_edge.is_none())
+                    {
+                        if let Some(value) = body.parameter(input.parameter) {
+                            inner[value.0] = of(&node.inputs[input.input]);
+                            handed_on[input.input] = true;
+                        }
+                    }
+                    for input in
+                        body.inputs.iter().filter(|i| i.slice.is_some() || i.back_edge.is_some())
+                    {
+                        handed_on[input.input] = false;
+                    }
+                    let read: Vec<usize> = node
+                        .inputs
+                        .iter()
+                        .zip(handed_on)
+                        .filter(|(_, on)| !on)
+                        .filter_map(|(v, _)| of(v))
+                        .collect();
+                    read.into_iter().for_each(|parameter| self.read(parameter, node, None, false));
+                    self.read_graph(&body.body, inner, false);
+                    continue;
+                }
+                _ => {}
+            }
+            let roles = roles(&node.op, node.inputs.len()).unwrap_or_default();
+            for (port, input) in node.inputs.iter().enumerate() {
+                if let Some(parameter) = root[input.0].filter(|_| handed_on[input.0].is_none()) {
+                    if port == 0 {
+                        let uses = &mut self.sizes.uses[parameter];
+                        uses.features = uses.features.or_else(|| features(model, node, &roles));
+                    }
+                    self.read(parameter, node, roles.get(port).copied(), outermost);
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, parameter: usize, node: &Node, role: Option<CellPort>, outermost: bool) {
+        let uses = &mut self.sizes.uses[parameter];
+        let sequence = matches!(node.op, Op::Sequence(..));
+        let text = match role {
+            Some(role) => format!("{} of {}", role.name(sequence), node.label()),
+            None => format!("read by {}", node.label()),
+        };
+        match role {
+            Some(CellPort::W | CellPort::R | CellPort::B(_) | CellPort::P) => {
+                uses.weight.get_or_insert(text);
+                return;
+            }
+            Some(CellPort::Lengths) => {
+                uses.batch |= outermost;
+                uses.lengths.get_or_insert(text);
+                return;
+            }
+            Some(CellPort::X | CellPort::A | CellPort::H | CellPort::C) => uses.batch |= outermost,
+            None => {}
+        }
+        uses.data.get_or_insert(text);
+    }
+}
+
+/// Marks the parameters that needed operations read, weights of cells left out.
+fn read_as_data(nodes: &[CoreNode], needed: &[bool], read: &mut [bool]) {
+    for node in nodes.iter().filter(|node| node.op.outputs().iter().any(|&value| needed[value])) {
+        for source in node.op.reads() {
+            if let Source::Parameter(index) = source {
+                read[index] = true;
+            }
+        }
+    }
+}
+
+/// True if the weights of a cell are the parameter.
+fn packs(op: &CoreOp, parameter: usize) -> bool {
+    let CoreOp::Cell(cell) = op else { return false };
+    let all = [cell.w, cell.r].into_iter().chain(cell.b.iter().copied()).chain(cell.p);
+    all.into_iter().any(|weight| weight == WeightSource::Parameter(parameter))
+}
+
+/// By value that cells read as weights, directly or through other operations, and nothing else
+/// reads: how to say it.
+fn handed_on(model: &Model) -> Vec<Option<String>> {
+    #[derive(Clone)]
+    enum Read {
+        Not,
+        Weight(String),
+        Data,
+    }
+    let mut read = vec![Read::Not; model.values.len()];
+    for node in model.nodes.iter().rev() {
+        let roles = roles(&node.op, node.inputs.len()).unwrap_or_default();
+        let through = match node.op {
+            Op::ShapeOf => Read::Not,
+            Op::Result | Op::Loop(_) | Op::If(_) | Op::Assign { .. } => Read::Data,
+            Op::Cell(_) | Op::Sequence(..) => Read::Data,
+            _ if !keeps_gates(&node.op) => Read::Data,
+            _ => node.outputs.iter().fold(Read::Not, |all, output| match (all, &read[output.0]) {
+                (Read::Data, _) | (_, Read::Data) => Read::Data,
+                (Read::Not, of) => of.clone(),
+                (all, _) => all,
+            }),
+        };
+        for (port, input) in node.inputs.iter().enumerate() {
+            let by = match roles.get(port) {
+                Some(role) if role.is_weight() => {
+                    let sequence = matches!(node.op, Op::Sequence(..));
+                    Read::Weight(format!("{} of {}", role.name(sequence), node.label()))
+                }
+                _ => through.clone(),
+            };
+            let place = &mut read[input.0];
+            match (&place, by) {
+                (Read::Data, _) | (Read::Weight(_), Read::Weight(_)) | (_, Read::Not) => {}
+                (_, by) => *place = by,
+            }
+        }
+    }
+    let text = |read| if let Read::Weight(text) = read { Some(text) } else { None };
+    read.into_iter().map(text).collect()
+}
+
+/// True if the operation may move the gates of weights, or add two of them, and does nothing else:
+/// cells read weights through it as they are packed.
+fn keeps_gates(op: &Op) -> bool {
+    match op {
+        Op::Convert | Op::Concat { .. } | Op::Split { .. } | Op::VariadicSplit | Op::Slice => true,
+        Op::Reshape { .. } | Op::Squeeze { .. } | Op::Unsqueeze | Op::Transpose => true,
+        Op::StridedSlice { .. } | Op::Gather { .. } | Op::Broadcast(_) | Op::Constant(_) => true,
+        Op::Elementwise(Elementwise::Add) => true,
+        Op::Reduce { reduction, .. } => *reduction == Reduction::Sum,
+        _ => false,
+    }
+}
+
+/// The last size of the first input, as the matrix says that it is multiplied with.
+fn features(model: &Model, node: &Node, roles: &[CellPort]) -> Option<usize> {
+    let (port, from_the_end) = match node.op {
+        Op::MatMul { transpose_a: false, transpose_b } => (1, usize::from(!transpose_b)),
+        _ => (roles.iter().position(|&role| role == CellPort::W)?, 0),
+    };
+    let shape = model.values[node.inputs.get(port)?.0].shape.as_ref()?;
+    match *shape.iter().rev().nth(from_the_end)? {
+        Dim::Fixed(size) => Some(size),
+        Dim::Dynamic { .. } => None,
+    }
+}

@@ -1,0 +1,214 @@
+//! If: the branch that is chosen takes the node's place.
+
+use crate::check::checker::Checker;
+use crate::check::findings::Known;
+use crate::check::shape::Geometry;
+use crate::diagnostic::{Setting, Severity, quoted};
+use crate::model::{Branch, ElementType, Elementwise, If, Node, Op, Unread, ValueId, shape_text};
+
+/// A comparison by which an input decides between branches.
+struct Decision {
+    /// The name of the input.
+    input: String,
+    number: f64,
+    /// True if the condition holds where the input is the number; else where it is another one.
+    equal: bool,
+}
+
+impl<'a> Checker<'a> {
+    pub(super) fn choose(&mut self, node: &'a Node, choice: &'a If) {
+        let Some(condition) = self.input(node, 0) else { return };
+        let Some(condition) = condition.tensor().filter(|tensor| tensor.len() == 1) else {
+            self.choose_at_run_time(node, choice, &condition);
+            return;
+        };
+        let branch = if condition.get_f64(0) != 0.0 { &choice.then } else { &choice.otherwise };
+        let Some(results) = self.branch(node, branch) else { return };
+        for (port, known) in results.into_iter().enumerate() {
+            self.set(node, port, known);
+        }
+    }
+
+    /// Both branches take the node's place, and of each output what the condition says is taken.
+    /// What only one side wants the plan leaves to that side.
+    fn choose_at_run_time(&mut self, node: &'a Node, choice: &'a If, condition: &Known) {
+        let shape = self.shape_of(condition);
+        if shape.iter().product::<usize>() != 1 || condition.element() != ElementType::Bool {
+            let found = format!(
+                "a condition of type {} and shape {}",
+                condition.element().name(),
+                shape_text(&shape)
+            );
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "one boolean",
+                "compare numbers, and reduce what is several",
+            );
+            return;
+        }
+        let Some(condition) = self.view(node, condition, Geometry::reshaped(Vec::new())) else {
+            return;
+        };
+        let branches =
+            (self.side(node, &choice.then, true), self.side(node, &choice.otherwise, false));
+        let (Some(then), Some(otherwise)) = branches else { return };
+        let Some(()) = self.all_counted(node, &[&then[..], &otherwise[..]].concat()) else {
+            return;
+        };
+        for (port, (then, otherwise)) in then.into_iter().zip(otherwise).enumerate() {
+            let shapes = [&then, &otherwise].map(|known| self.shape_of(known));
+            if shapes[0] != shapes[1] {
+                let valid = "branches whose outputs have the same shape";
+                let help = self.one_branch(node, &shapes);
+                self.shapes_differ(node, &shapes, valid, &help);
+                return;
+            }
+            let inputs = vec![condition.clone(), then, otherwise];
+            let Some(chosen) = self.computed(node, Elementwise::Select, inputs) else { return };
+            self.set(node, port, chosen);
+        }
+    }
+
+    /// Refuses what the reader did not know: something takes it, or may.
+    pub(super) fn unread(&mut self, node: &Node, why: &Unread) {
+        self.error(node, &node.origin, &why.found[..], &why.valid[..], &why.help[..]);
+    }
+
+    /// One of two branches between which a call decides. What is wrong with the branch says where
+    /// it is, and how to leave it out.
+    fn side(&mut self, node: &'a Node, branch: &'a Branch, holds: bool) -> Option<Vec<Known>> {
+        let before = self.diagnostics.0.len();
+        let results = self.branch(node, branch);
+        if self.diagnostics.0.len() == before {
+            return results;
+        }
+        let (place, way) = self.place_and_way(node, holds);
+        for problem in
+            self.diagnostics.0.iter_mut().skip(before).filter(|p| p.severity == Severity::Error)
+        {
+            let joined = |text: Option<String>, by: &str, more: &str| {
+                Some(text.map_or(more.to_owned(), |text| format!("{text}{by}{more}")))
+            };
+            problem.layer = joined(problem.layer.take(), ", ", &place);
+            problem.help = joined(problem.help.take(), "; or ", &way);
+        }
+        results
+    }
+
+    /// The name of a branch with its condition, and the option that leaves the branch out.
+    fn place_and_way(&self, node: &Node, holds: bool) -> (String, String) {
+        let name = quoted(&node.name);
+        let wording = self.options.wording;
+        let Some(Decision { input, number, equal }) =
+            node.inputs.first().and_then(|&input| self.decides(input))
+        else {
+            let option = wording.of(Setting::Constant);
+            let branch = if holds { "then_branch" } else { "else_branch" };
+            let way =
+                format!("if an input decides which branch is taken, fix the input by {option}");
+            return (format!("in the {branch} of {name}"), way);
+        };
+        let name_of = quoted(&input);
+        match equal == holds {
+            true => {
+                let option = wording.of(Setting::Constant);
+                let way = format!(
+                    "leave the branch out: fix {name_of} to another number than {number} by \
+                     {option}"
+                );
+                (format!("in the branch of {name} for {name_of} = {number}"), way)
+            }
+            false => {
+                let bare = &name_of[1..name_of.len() - 1];
+                let way = format!(
+                    "leave the branch out, {}",
+                    wording.of(Setting::ConstantOf(bare, number))
+                );
+                (format!("in the branch of {name} for {name_of} other than {number}"), way)
+            }
+        }
+    }
+
+    /// What to do where the branches give tensors of two shapes, the first one where the condition
+    /// holds: the option that leaves one of them out, if there is one.
+    fn one_branch(&self, node: &Node, shapes: &[Vec<usize>; 2]) -> String {
+        let Some(Decision { input, number, equal }) =
+            node.inputs.first().and_then(|&input| self.decides(input))
+        else {
+            return "give the outputs of both branches the same shape, by padding for example"
+                .to_owned();
+        };
+        let name_of = quoted(&input);
+        let bare = &name_of[1..name_of.len() - 1];
+        let option = self.options.wording.of(Setting::ConstantOf(bare, number));
+        let [taken, other] =
+            if equal { [&shapes[0], &shapes[1]] } else { [&shapes[1], &shapes[0]] };
+        format!(
+            "fix the input: {option} gives {}, another number {}",
+            shape_text(taken),
+            shape_text(other)
+        )
+    }
+
+    /// The input that a condition compares with a number, or that is the condition: 1 where it
+    /// holds. `None` where the condition is anything else.
+    fn decides(&self, condition: ValueId) -> Option<Decision> {
+        if self.current.depth > 0 {
+            return None;
+        }
+        let (mut made, mut equal) = (self.moved(condition)?, true);
+        while made.op == Op::Elementwise(Elementwise::LogicalNot) {
+            (made, equal) = (self.moved(made.inputs[0])?, !equal);
+        }
+        let named = |at: usize| self.parameter_names(at).into_iter().next();
+        let is = |node: &Node| {
+            self.model.parameters.iter().find(|&&at| std::ptr::eq(node, &self.model.nodes[at]))
+        };
+        match made.op {
+            Op::Parameter => {
+                return Some(Decision { input: named(*is(made)?)?, number: 1.0, equal });
+            }
+            Op::Elementwise(Elementwise::Equal) => {}
+            Op::Elementwise(Elementwise::NotEqual) => equal = !equal,
+            _ => return None,
+        }
+        let sides = [self.moved(made.inputs[0])?, self.moved(made.inputs[1])?];
+        let number = sides.iter().find_map(|side| match &side.op {
+            Op::Constant(tensor) if tensor.len() == 1 => Some(tensor.get_f64(0)),
+            _ => None,
+        })?;
+        let at = sides.into_iter().find_map(is)?;
+        Some(Decision { input: named(*at)?, number, equal })
+    }
+
+    /// The node that computes a value, conversions and changes of the shape looked through.
+    fn moved(&self, mut value: ValueId) -> Option<&'a Node> {
+        loop {
+            let made = self.model.nodes.iter().find(|node| node.outputs.contains(&value))?;
+            match made.op {
+                Op::Convert
+                | Op::Reshape { .. }
+                | Op::Squeeze { .. }
+                | Op::Unsqueeze
+                | Op::Gather { .. } => {
+                    value = made.inputs[0];
+                }
+                _ => return Some(made),
+            }
+        }
+    }
+
+    /// Looks at a branch as if its operations stood in place of the node. `None` after an error.
+    fn branch(&mut self, node: &Node, branch: &'a Branch) -> Option<Vec<Known>> {
+        let mut known: Vec<Option<Known>> = vec![None; branch.body.values.len()];
+        for (&parameter, &input) in branch.body.parameters.iter().zip(&branch.inputs) {
+            let value = branch.body.nodes[parameter].outputs[0];
+            known[value.0] = self.input(node, input);
+        }
+        let (results, nodes) = self.body(&branch.body, known)?;
+        self.current.nodes.extend(nodes);
+        Some(results)
+    }
+}

@@ -1,0 +1,79 @@
+//! Recurrent operations as cells of the core: the sources of their weights, and the translation
+//! that the sources need.
+
+use crate::check::cell::{CellPort, Recurrent, Sizes};
+use crate::check::checker::Checker;
+use crate::core::{Source, WeightSource};
+use crate::diagnostic::Origin;
+use crate::model::{Cell, Direction, LedgerEntry, Node, WeightLayout};
+
+/// The weights of a cell as sources of any kind.
+pub(super) struct Given {
+    pub(super) w: Source,
+    pub(super) r: Source,
+    /// `None` where B is left out.
+    pub(super) b: Vec<Option<Source>>,
+    pub(super) p: Option<Source>,
+}
+
+/// Where the weights of a recurrent operation come from.
+#[derive(Clone)]
+pub(super) struct WeightSources {
+    pub(super) w: WeightSource,
+    pub(super) r: WeightSource,
+    pub(super) b: Vec<WeightSource>,
+    pub(super) p: Option<WeightSource>,
+    /// How these tensors hold them.
+    pub(super) layout: WeightLayout,
+}
+
+impl<'a> Checker<'a> {
+    /// Translates a recurrent operation; `direction`: of a sequence.
+    pub(super) fn cell(&mut self, node: &'a Node, cell: &'a Cell, direction: Option<Direction>) {
+        let Some((recurrent, sizes)) = self.recurrent(node, cell, direction) else { return };
+        let Some(weights) = self.cell_weights(&recurrent, sizes) else { return };
+        let Some(weights) = weights else {
+            self.with_computed_weights(&recurrent, sizes);
+            return;
+        };
+        let mut ledger = node.ledger.clone();
+        if weights.b.contains(&WeightSource::Zero) {
+            ledger.push(LedgerEntry {
+                attribute: "B".to_owned(),
+                given: None,
+                taken: "zero".to_owned(),
+                origin: Origin::Unknown,
+            });
+        }
+        self.recur(&recurrent, sizes, weights, ledger);
+    }
+
+    /// Where the weights of a cell come from; `Some(None)` if they are computed. `None` after an
+    /// error.
+    #[allow(clippy::option_option)] // an error, computed weights, sources
+    fn cell_weights(
+        &mut self,
+        recurrent: &Recurrent,
+        sizes: Sizes,
+    ) -> Option<Option<WeightSources>> {
+        let mut source = |role: CellPort| recurrent.known(role).map(|known| self.source(known));
+        let (w, r, p) = (source(CellPort::W)??, source(CellPort::R)??, source(CellPort::P));
+        let tensors = 0..recurrent.cell.layout.bias_tensors().len();
+        let b: Vec<_> = tensors.map(|tensor| source(CellPort::B(tensor))).collect();
+        let p = if let Some(p) = p { Some(p?) } else { None };
+        let b = b.into_iter().map(|b| if let Some(b) = b { Some(Some(b?)) } else { Some(None) });
+        let b = b.collect::<Option<Vec<Option<Source>>>>()?;
+        let given = |source: &Source| matches!(source, Source::Constant(_) | Source::Parameter(_));
+        if ![w, r].iter().chain(b.iter().flatten()).chain(&p).all(given) {
+            return self.regrouped(recurrent, Given { w, r, b, p }, sizes).ok();
+        }
+        let weight = |source: Source| match source {
+            Source::Constant(i) => WeightSource::Constant(i),
+            Source::Parameter(i) => WeightSource::Parameter(i),
+            Source::Value(_) | Source::Variable(_) => unreachable!("looked at above"),
+        };
+        let b = b.into_iter().map(|b| b.map_or(WeightSource::Zero, weight)).collect();
+        let layout = recurrent.cell.layout.clone();
+        Some(Some(WeightSources { w: weight(w), r: weight(r), b, p: p.map(weight), layout }))
+    }
+}

@@ -1,0 +1,138 @@
+//! Windows that a slice leaves out: a convolution padded at both sides of an axis whose last
+//! outputs are cut off, as PyTorch's causal ones are, is one with fewer pads behind. What is left
+//! has the same bits, and needs nothing of what comes later.
+
+use std::collections::HashMap;
+
+use crate::check::checker::Checker;
+use crate::check::findings::{Cuttable, Known};
+use crate::model::{Model, Node, Op, Padding, ValueId};
+
+/// Whether a convolution puts pads behind the data.
+fn pads_behind(op: &Op) -> bool {
+    let Op::Convolution(of) = op else { return false };
+    // the last outputs of a transposed one are made of fewer elements, as if pads were behind these
+    of.transposed
+        || match &of.window.padding {
+            Padding::Explicit { end, .. } => end.iter().any(|&end| end > 0),
+            Padding::SameUpper | Padding::SameLower => true,
+            Padding::Valid => false,
+        }
+}
+
+/// The most values between a slice and the convolutions whose ends it cuts off.
+const MOST_BETWEEN: usize = 64;
+
+/// By value: whether it lies between padded convolutions and the one slice that reads what is made
+/// of them, with nothing but operations element by element on the way.
+pub(super) fn between(model: &Model) -> Vec<bool> {
+    let mut producers: Vec<Option<usize>> = vec![None; model.values.len()];
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); model.values.len()];
+    for (at, node) in model.nodes.iter().enumerate() {
+        node.outputs.iter().for_each(|output| producers[output.0] = Some(at));
+        node.inputs.iter().for_each(|input| readers[input.0].push(at));
+    }
+    let mut between = vec![false; model.values.len()];
+    for (slice, node) in model.nodes.iter().enumerate() {
+        if !matches!(node.op, Op::Slice | Op::StridedSlice { .. }) {
+            continue;
+        }
+        let (mut nodes, mut values, mut is_padded) = (vec![slice], Vec::new(), false);
+        let mut open: Vec<ValueId> = node.inputs.first().copied().into_iter().collect();
+        while let Some(value) = open.pop()
+            && values.len() <= MOST_BETWEEN
+        {
+            let Some(at) = producers[value.0].filter(|_| !values.contains(&value)) else {
+                continue;
+            };
+            let of = &model.nodes[at];
+            if pads_behind(&of.op) {
+                is_padded = true;
+            } else if matches!(of.op, Op::Elementwise(_)) {
+                open.extend(&of.inputs);
+            } else {
+                // the same all along the axis, or nothing is cut
+                continue;
+            }
+            values.push(value);
+            nodes.push(at);
+        }
+        let alone = |value: &ValueId| readers[value.0].iter().all(|reader| nodes.contains(reader));
+        if is_padded && values.len() <= MOST_BETWEEN && values.iter().all(alone) {
+            values.iter().for_each(|value| between[value.0] = true);
+        }
+    }
+    between
+}
+
+impl<'a> Checker<'a> {
+    /// Keeps what a node reads, as its output may be cut.
+    pub(super) fn keep_for_cut(&mut self, node: &'a Node) {
+        let inputs = node.inputs.iter().map(|input| self.known[input.0].clone()).collect();
+        self.findings.cuttable.insert(node.outputs[0], Cuttable { node, inputs });
+    }
+
+    /// A tensor without the last `cut` elements of an axis, computed without them. `None`: it
+    /// cannot be.
+    pub(super) fn computed_without(
+        &mut self,
+        value: ValueId,
+        axis: usize,
+        cut: usize,
+    ) -> Option<Known> {
+        self.shortened(value, axis, cut, &mut HashMap::new())
+    }
+
+    /// The same, where `done` has what is computed already.
+    fn shortened(
+        &mut self,
+        value: ValueId,
+        axis: usize,
+        cut: usize,
+        done: &mut HashMap<ValueId, Known>,
+    ) -> Option<Known> {
+        if let Some(known) = done.get(&value) {
+            return Some(known.clone());
+        }
+        let Cuttable { node, inputs } = self.findings.cuttable.get(&value)?.clone();
+        let whole = self.shape_of(self.known[value.0].as_ref()?);
+        let known = match &node.op {
+            Op::Convolution(of) => {
+                let axis = axis.checked_sub(2)?;
+                let before: Vec<Option<Known>> =
+                    node.inputs.iter().map(|i| self.known[i.0].clone()).collect();
+                node.inputs
+                    .iter()
+                    .zip(inputs)
+                    .for_each(|(input, known)| self.known[input.0] = known);
+                let y = self.convolved(node, of, Some((axis, cut)));
+                node.inputs
+                    .iter()
+                    .zip(before)
+                    .for_each(|(input, known)| self.known[input.0] = known);
+                y
+            }
+            Op::Elementwise(function) => {
+                let mut shorter = Vec::new();
+                for (input, known) in node.inputs.iter().zip(inputs) {
+                    let known = known?;
+                    let shape = self.shape_of(&known);
+                    let own = (axis + shape.len()).checked_sub(whole.len());
+                    shorter.push(match own.map(|own| (own, shape[own])) {
+                        None | Some((_, 1)) => known,
+                        Some((own, _)) => {
+                            let before = self.known[input.0].replace(known);
+                            let cut = self.shortened(*input, own, cut, done);
+                            self.known[input.0] = before;
+                            cut?
+                        }
+                    });
+                }
+                self.computed(node, *function, shorter)
+            }
+            _ => None,
+        }?;
+        done.insert(value, known.clone());
+        Some(known)
+    }
+}

@@ -1,0 +1,270 @@
+//! Sums of products that an equation says: as products of matrices.
+
+use crate::check::checker::Checker;
+use crate::check::findings::Known;
+use crate::check::shape::{Geometry, signed, strides};
+use crate::model::{Elementwise, Node, Reduction};
+
+/// A dimension's letter; those that `...` stands for are numbers from the last dimension on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Label {
+    Rest(usize),
+    Letter(char),
+}
+
+/// A tensor whose dimensions have labels, each once.
+struct Labelled {
+    known: Known,
+    labels: Vec<Label>,
+}
+
+/// The most operands.
+const MOST_OPERANDS: usize = 32;
+
+/// An equation's terms: the operands' and the result's, which may be left out.
+fn terms(equation: &str) -> (Vec<String>, Option<String>) {
+    let text: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
+    let (operands, result) = match text.split_once("->") {
+        Some((operands, result)) => (operands.to_owned(), Some(result.to_owned())),
+        None => (text, None),
+    };
+    (operands.split(',').map(str::to_owned).collect(), result)
+}
+
+/// The labels of a term for a tensor of so many dimensions (`None`: as many as there are letters
+/// and `rest` dimensions).
+fn labels(term: &str, rest: impl Fn(usize) -> Option<usize>) -> Option<Vec<Label>> {
+    let letters: Vec<char> = term.replace("...", "\u{2026}").chars().collect();
+    if !letters.iter().all(|&c| c.is_ascii_alphabetic() || c == '\u{2026}') {
+        return None;
+    }
+    let open = letters.iter().filter(|&&c| c == '\u{2026}').count();
+    let rest = rest(letters.len() - open)?;
+    if open > 1 || open == 0 && rest > 0 {
+        return None;
+    }
+    let of = |&c: &char| match c {
+        '\u{2026}' => (0..rest).rev().map(Label::Rest).collect(),
+        letter => vec![Label::Letter(letter)],
+    };
+    Some(letters.iter().flat_map(of).collect())
+}
+
+impl<'a> Checker<'a> {
+    pub(super) fn einsum(&mut self, node: &'a Node, equation: &str) {
+        let Some(inputs) = self.inputs(node) else { return };
+        if self.all_floats(node, &inputs).is_none() {
+            return;
+        }
+        let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| self.shape_of(input)).collect();
+        let (texts, result) = terms(equation);
+        let parsed: Option<Vec<Vec<Label>>> = texts
+            .iter()
+            .zip(&shapes)
+            .map(|(text, shape)| labels(text, |letters| shape.len().checked_sub(letters)))
+            .collect();
+        let parsed =
+            parsed.filter(|parsed| parsed.len() == inputs.len() && texts.len() == inputs.len());
+        let all = parsed.as_deref().map(|all| output(all, result.as_deref()));
+        let (Some(parsed), Some(Some(output))) = (parsed, all) else {
+            let texts: Vec<String> =
+                shapes.iter().map(|shape| crate::model::shape_text(shape)).collect();
+            let found =
+                format!("the equation {equation:?} for inputs of the shapes {}", texts.join(", "));
+            let valid = "a letter for each dimension of each input, and the result's letters among \
+                them, each once";
+            self.error(node, &node.origin, found, valid, "correct the equation, or the shapes");
+            return;
+        };
+        if inputs.len() > MOST_OPERANDS {
+            let found = format!("{} operands", inputs.len());
+            self.error(
+                node,
+                &node.origin,
+                found,
+                format!("{MOST_OPERANDS} or fewer"),
+                "split the operator",
+            );
+            return;
+        }
+        let mut operands = Vec::new();
+        for (known, labels) in inputs.iter().zip(parsed) {
+            let Some(operand) = self.each_once(node, known, &labels) else { return };
+            operands.push(operand);
+        }
+        if let Some(sum) = self.sum_of_products(node, operands, &output) {
+            self.set(node, 0, sum);
+        }
+    }
+
+    /// A tensor with each label once: of one that stands twice, the diagonal.
+    fn each_once(&mut self, node: &Node, known: &Known, labels: &[Label]) -> Option<Labelled> {
+        let shape = self.shape_of(known);
+        let own = strides(&shape);
+        let (mut once, mut sizes, mut steps) = (Vec::new(), Vec::new(), Vec::<usize>::new());
+        for (d, &label) in labels.iter().enumerate() {
+            match once.iter().position(|&other| other == label) {
+                Some(at) if sizes[at] == shape[d] => steps[at] += own[d],
+                Some(_) => {
+                    self.shapes_differ(
+                        node,
+                        &[shape],
+                        "equal sizes where a letter stands twice",
+                        "correct the equation",
+                    );
+                    return None;
+                }
+                None => {
+                    once.push(label);
+                    sizes.push(shape[d]);
+                    steps.push(own[d]);
+                }
+            }
+        }
+        let known =
+            self.view(node, known, Geometry { offset: 0, strides: signed(steps), shape: sizes })?;
+        Some(Labelled { known, labels: once })
+    }
+
+    /// One operand after the other.
+    fn sum_of_products(
+        &mut self,
+        node: &'a Node,
+        operands: Vec<Labelled>,
+        output: &[Label],
+    ) -> Option<Known> {
+        let mut open = operands.into_iter();
+        let mut product = open.next()?;
+        let mut rest: Vec<Labelled> = open.collect();
+        while !rest.is_empty() {
+            let next = rest.remove(0);
+            let needed: Vec<Label> = output
+                .iter()
+                .copied()
+                .chain(rest.iter().flat_map(|operand| operand.labels.clone()))
+                .collect();
+            product = self.product_of_two(node, product, next, &needed)?;
+        }
+        let product = self.without(node, product, |label| output.contains(&label))?;
+        self.ordered(node, &product, output)
+    }
+
+    /// A tensor summed along the labels that are not kept.
+    fn without(
+        &mut self,
+        node: &Node,
+        x: Labelled,
+        kept: impl Fn(Label) -> bool,
+    ) -> Option<Labelled> {
+        let axes: Vec<usize> = (0..x.labels.len()).filter(|&d| !kept(x.labels[d])).collect();
+        if axes.is_empty() {
+            return Some(x);
+        }
+        let known = self.reduced(node, Reduction::Sum, &x.known, &axes, false)?;
+        Some(Labelled {
+            known,
+            labels: x.labels.into_iter().filter(|&label| kept(label)).collect(),
+        })
+    }
+
+    /// A tensor with its dimensions in the order of labels; of size 1 where it does not have one.
+    fn ordered(&mut self, node: &Node, x: &Labelled, order: &[Label]) -> Option<Known> {
+        let shape = self.shape_of(&x.known);
+        let own = strides(&shape);
+        let at = |label: &Label| x.labels.iter().position(|other| other == label);
+        let steps: Vec<usize> = order.iter().map(|label| at(label).map_or(0, |d| own[d])).collect();
+        let sizes: Vec<usize> =
+            order.iter().map(|label| at(label).map_or(1, |d| shape[d])).collect();
+        self.view(node, &x.known, Geometry { offset: 0, strides: signed(steps), shape: sizes })
+    }
+
+    /// The product of two, summed along what neither is needed for.
+    fn product_of_two(
+        &mut self,
+        node: &'a Node,
+        a: Labelled,
+        b: Labelled,
+        needed: &[Label],
+    ) -> Option<Labelled> {
+        let a =
+            self.without(node, a, |label| needed.contains(&label) || b.labels.contains(&label))?;
+        let b =
+            self.without(node, b, |label| needed.contains(&label) || a.labels.contains(&label))?;
+        let (both, of_a): (Vec<Label>, Vec<Label>) =
+            a.labels.iter().partition(|label| b.labels.contains(label));
+        let of_b: Vec<Label> =
+            b.labels.iter().copied().filter(|label| !both.contains(label)).collect();
+        let (batch, summed): (Vec<Label>, Vec<Label>) =
+            both.iter().partition(|label| needed.contains(label));
+        let sizes = |reader: &Self, x: &Labelled, labels: &[Label]| -> Vec<usize> {
+            let shape = reader.shape_of(&x.known);
+            labels
+                .iter()
+                .filter_map(|label| x.labels.iter().position(|other| other == label))
+                .map(|d| shape[d])
+                .collect()
+        };
+        let mut labels = [&batch[..], &of_a, &of_b].concat();
+        let fits = sizes(self, &a, &summed) == sizes(self, &b, &summed);
+        let same = |(label, (a, b)): (&Label, (usize, usize))| {
+            a == b || matches!(label, Label::Rest(_)) && a.min(b) == 1
+        };
+        let of_batch = sizes(self, &a, &batch).into_iter().zip(sizes(self, &b, &batch));
+        if !fits || !batch.iter().zip(of_batch).all(same) {
+            let shapes = [&a, &b].map(|x| self.shape_of(&x.known));
+            self.shapes_differ(
+                node,
+                &shapes,
+                "one size for each letter",
+                "correct the equation, or the shapes",
+            );
+            return None;
+        }
+        if summed.is_empty() {
+            let mut order = labels.clone();
+            order.sort_unstable();
+            labels = order;
+            let factors = vec![self.ordered(node, &a, &labels)?, self.ordered(node, &b, &labels)?];
+            let known = self.computed(node, Elementwise::Multiply, factors)?;
+            return Some(Labelled { known, labels });
+        }
+        let count = |sizes: &[usize]| sizes.iter().product::<usize>();
+        let (rows, columns) = (sizes(self, &a, &of_a), sizes(self, &b, &of_b));
+        let inner = count(&sizes(self, &a, &summed));
+        let in_order = |reader: &mut Self, x: &Labelled, order: &[&[Label]], matrix: [usize; 2]| {
+            let known = reader.ordered(node, x, &order.concat())?;
+            let shape = [&sizes(reader, x, &batch)[..], &matrix].concat();
+            reader.view(node, &known, Geometry::reshaped(shape))
+        };
+        let left = in_order(self, &a, &[&batch, &of_a, &summed], [count(&rows), inner])?;
+        let right = in_order(self, &b, &[&batch, &summed, &of_b], [inner, count(&columns)])?;
+        let product = self.product(node, &[left, right], false, false)?;
+        let of_batch = self.shape_of(&product);
+        let shape = [&of_batch[..batch.len()], &rows, &columns].concat();
+        let known = self.view(node, &product, Geometry::reshaped(shape))?;
+        Some(Labelled { known, labels })
+    }
+}
+
+/// The labels of the result: those of the term, or else `...` and, by alphabet, what stands once.
+fn output(operands: &[Vec<Label>], term: Option<&str>) -> Option<Vec<Label>> {
+    let all: Vec<Label> = operands.concat();
+    let rest = all
+        .iter()
+        .filter_map(|label| if let Label::Rest(d) = label { Some(d + 1) } else { None })
+        .max();
+    let rest = rest.unwrap_or(0);
+    let found = match term {
+        Some(term) => labels(term, |_| Some(if term.contains("...") { rest } else { 0 }))?,
+        None => {
+            let mut once: Vec<Label> =
+                all.iter().copied().filter(|label| matches!(label, Label::Letter(_))).collect();
+            once.retain(|label| all.iter().filter(|other| *other == label).count() == 1);
+            once.sort_unstable();
+            (0..rest).rev().map(Label::Rest).chain(once).collect()
+        }
+    };
+    let known = found.iter().all(|label| all.contains(label));
+    let unique = found.iter().enumerate().all(|(at, label)| !found[..at].contains(label));
+    (known && unique).then_some(found)
+}

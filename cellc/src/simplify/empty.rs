@@ -1,0 +1,123 @@
+//! Tensors without elements, as a split into parts of 0 gives: constants that no operation reads
+//! when the model runs.
+
+pub(crate) use crate::check::checker::{Checker, Known, MOST_ELEMENTS};
+use crate::check::shape::{broadcast, without_axes};
+use crate::model::{ElementType, Node, Op, Reduction, Tensor, shape_text};
+
+impl Checker<'_> {
+    /// A tensor without elements.
+    pub(super) fn empty(
+        &mut self,
+        node: &Node,
+        element: ElementType,
+        shape: Vec<usize>,
+    ) -> Option<Known> {
+        let sizes: Vec<usize> = shape.iter().map(|&size| size.max(1)).collect();
+        self.computable_up_to(node, &sizes, MOST_ELEMENTS)?;
+        let tensor = if element.is_float() {
+            Tensor::from_f32(shape, &[])
+        } else {
+            Tensor::from_i64(shape, &[])
+        };
+        Some(Known::Constant(tensor?, element))
+    }
+
+    /// True if a node reads a tensor without elements, other than to move its elements: the node is
+    /// then folded or refused.
+    pub(super) fn reads_empty(&mut self, node: &Node) -> bool {
+        use Op::{Concat, Convert, If, Result, ShapeOf, Slice, Split, StridedSlice, VariadicSplit};
+        use Op::{Reshape, Squeeze, Transpose, Unsqueeze};
+        let is_empty = |known: &Known| {
+            known.element().is_float()
+                && known.tensor().is_some_and(|tensor| tensor.shape().contains(&0))
+        };
+        let moves = matches!(
+            &node.op,
+            Concat { .. }
+                | Convert
+                | If(_)
+                | Result
+                | ShapeOf
+                | Slice
+                | Split { .. }
+                | StridedSlice { .. }
+                | VariadicSplit
+                | Reshape { .. }
+                | Squeeze { .. }
+                | Transpose
+                | Unsqueeze
+        );
+        let mut inputs = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref());
+        let Some(known) = inputs.find(|known| is_empty(known)).filter(|_| !moves) else {
+            return false;
+        };
+        let known = known.clone();
+        match self.of_empty(node) {
+            Some(folded) => self.set(node, 0, folded),
+            None => {
+                let found = format!(
+                    "an input of shape {}: a size of 0",
+                    shape_text(&self.shape_of(&known))
+                );
+                let help = "correct the shape, or leave the layer out: there is nothing to compute";
+                self.error(node, &node.origin, found, "sizes of 1 or more", help);
+            }
+        }
+        true
+    }
+
+    /// The result of an operation on tensors without elements; `None` where the operation has none.
+    fn of_empty(&mut self, node: &Node) -> Option<Known> {
+        let shapes: Vec<Vec<usize>> =
+            self.inputs(node)?.iter().map(|known| self.shape_of(known)).collect();
+        let element = self.model.values[node.outputs.first()?.0].element;
+        let (shape, number) = match &node.op {
+            Op::Elementwise(_) => (broadcast(shapes.iter().map(Vec::as_slice))?, 0.0),
+            Op::Softmax { .. } => (shapes[0].clone(), 0.0),
+            Op::MatMul { transpose_a, transpose_b } => {
+                (product(&shapes, *transpose_a, *transpose_b)?, 0.0)
+            }
+            Op::Reduce { reduction, keep, .. } => {
+                let given = if node.inputs.len() > 1 {
+                    self.integers(node, 1, "the axes")?
+                } else {
+                    Vec::new()
+                };
+                let axes = self.listed_axes(node, &given, shapes[0].len())?;
+                (without_axes(&shapes[0], &axes, *keep), of_none(*reduction)?)
+            }
+            _ => return None,
+        };
+        if shape.contains(&0) {
+            return self.empty(node, element, shape);
+        }
+        self.foldable(node, &shape, element)?;
+        let count = shape.iter().product();
+        Some(Known::Constant(Tensor::from_f32(shape, &vec![number; count])?, element))
+    }
+}
+
+/// The shape of a product of two tensors of matrices, whose inner size is 0; `None` for vectors and
+/// where they do not fit.
+fn product(shapes: &[Vec<usize>], transpose_a: bool, transpose_b: bool) -> Option<Vec<usize>> {
+    let [a, b] = shapes else { return None };
+    let (a_batch, [a_rows, a_columns]) = a.split_last_chunk()?;
+    let (b_batch, [b_rows, b_columns]) = b.split_last_chunk()?;
+    let (rows, inner) = if transpose_a { (a_columns, a_rows) } else { (a_rows, a_columns) };
+    let (b_inner, columns) = if transpose_b { (b_columns, b_rows) } else { (b_rows, b_columns) };
+    let mut shape = broadcast([a_batch, b_batch]).filter(|_| inner == b_inner)?;
+    shape.extend([rows, columns]);
+    Some(shape)
+}
+
+/// The reduction of no elements; `None` where it is not defined.
+fn of_none(reduction: Reduction) -> Option<f32> {
+    match reduction {
+        Reduction::Sum | Reduction::L1 | Reduction::L2 | Reduction::SumSquare => Some(0.0),
+        Reduction::Product => Some(1.0),
+        Reduction::Max | Reduction::LogSum | Reduction::LogSumExp => Some(f32::NEG_INFINITY),
+        Reduction::Min => Some(f32::INFINITY),
+        Reduction::Mean | Reduction::All | Reduction::Any => None,
+    }
+}

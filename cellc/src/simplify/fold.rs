@@ -1,0 +1,496 @@
+//! Operations on constants, done when compiling. Shapes fit, and sizes are within limits.
+//!
+//! Floating point is computed in f64 from elements that are f32 or less and rounded to f32 once,
+//! which for `+ - * /` is the f32 operation; f64 stays f64. Integers are computed in i64.
+
+use crate::check::shape::{Geometry, broadcast_strides, strides};
+use crate::core::PointwiseFunction;
+use crate::model::{Activation, ElementType, Elementwise, Tensor};
+
+const OUT_OF_RANGE: &str = "the result does not fit its integer type";
+
+/// The elements of a tensor that a geometry names.
+pub(super) fn strided(tensor: &Tensor, geometry: &Geometry) -> Tensor {
+    let tensor = &in_bytes(tensor);
+    let size = tensor.element().size();
+    let bytes = tensor.bytes();
+    let mut out = Vec::with_capacity(geometry.shape.iter().product::<usize>() * size);
+    let strides: Vec<[isize; 1]> = geometry.strides.iter().map(|&stride| [stride]).collect();
+    walk([geometry.offset as isize], &geometry.shape, &strides, |[at]| {
+        let at = at as usize * size;
+        out.extend_from_slice(&bytes[at..at + size]);
+    });
+    tensor_of(geometry.shape.clone(), tensor.element(), out)
+}
+
+/// The parts of a tensor along an axis that `places` names.
+pub(super) fn gather(tensor: &Tensor, axis: usize, places: &[usize], to: Vec<usize>) -> Tensor {
+    let tensor = &in_bytes(tensor);
+    let block = strides(tensor.shape())[axis] * tensor.element().size();
+    let bytes = tensor.bytes();
+    let mut out = Vec::with_capacity(to.iter().product::<usize>() * tensor.element().size());
+    for whole in bytes.chunks_exact((block * tensor.shape()[axis]).max(1)) {
+        for &place in places {
+            out.extend_from_slice(&whole[place * block..(place + 1) * block]);
+        }
+    }
+    tensor_of(to, tensor.element(), out)
+}
+
+/// Tensors side by side along an axis.
+pub(super) fn concat(
+    tensors: &[&Tensor],
+    axis: usize,
+    shape: Vec<usize>,
+    element: ElementType,
+) -> Tensor {
+    let tensors: Vec<Tensor> = tensors.iter().map(|tensor| in_bytes(tensor)).collect();
+    let one = tensors[0].element();
+    let same = tensors.iter().all(|tensor| tensor.element() == one);
+    let stored = if same { one } else { common(element) };
+    let parts: Vec<Vec<u8>> = match same {
+        true => Vec::new(),
+        false => tensors.iter().map(|tensor| in_common(tensor, element)).collect(),
+    };
+    let bytes = |i: usize| if same { tensors[i].bytes() } else { &parts[i][..] };
+    let inner: usize = shape[axis + 1..].iter().product::<usize>() * stored.size();
+    let outer: usize = shape[..axis].iter().product();
+    let mut out = Vec::with_capacity(shape.iter().product::<usize>() * stored.size());
+    for row in 0..outer {
+        for (i, tensor) in tensors.iter().enumerate() {
+            let block = tensor.shape()[axis] * inner;
+            out.extend_from_slice(&bytes(i)[row * block..(row + 1) * block]);
+        }
+    }
+    tensor_of(shape, stored, out)
+}
+
+/// The tensor with a byte or more for each element: elements of four bits become elements of eight.
+fn in_bytes(tensor: &Tensor) -> Tensor {
+    let (wide, bytes): (_, Vec<u8>) = match tensor.element() {
+        ElementType::I4 => (ElementType::I8, each_integer(tensor).map(|v| v as u8).collect()),
+        ElementType::U4 => (ElementType::U8, each_integer(tensor).map(|v| v as u8).collect()),
+        _ => return tensor.clone(),
+    };
+    tensor_of(tensor.shape().to_vec(), wide, bytes)
+}
+
+/// The elements of a tensor of integers.
+fn each_integer(tensor: &Tensor) -> impl Iterator<Item = i64> {
+    (0..tensor.len()).map(|i| tensor.get_i64(i).unwrap_or_default())
+}
+
+/// Whether every element of a tensor of integers is an i64: the largest of u64 are not.
+fn is_i64(tensor: &Tensor) -> bool {
+    tensor.element() != ElementType::U64 || each_integer(tensor).all(|v| v < i64::MAX)
+}
+
+/// The type in which elements of any type that is called `element` can be put together.
+fn common(element: ElementType) -> ElementType {
+    match element {
+        ElementType::F64 => ElementType::F64,
+        element if element.is_float() => ElementType::F32,
+        _ => ElementType::I64,
+    }
+}
+
+fn in_common(tensor: &Tensor, element: ElementType) -> Vec<u8> {
+    let all = 0..tensor.len();
+    match common(element) {
+        ElementType::F64 => all.flat_map(|i| tensor.get_f64(i).to_le_bytes()).collect(),
+        ElementType::F32 => all.flat_map(|i| tensor.get_f32(i).to_le_bytes()).collect(),
+        _ => each_integer(tensor).flat_map(i64::to_le_bytes).collect(),
+    }
+}
+
+/// A conversion to integers or booleans: toward zero from floating point, modulo the type's range
+/// from integers.
+///
+/// # Errors
+/// Floating point outside of the type's range, for which there is no rule.
+pub(super) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tensor, &'static str> {
+    if !is_i64(tensor) {
+        return Err(OUT_OF_RANGE);
+    }
+    let convert = |i: usize| match tensor.get_i64(i) {
+        Some(v) => Ok(match element {
+            ElementType::Bool => i64::from(v != 0),
+            ElementType::I4 => i64::from((v as i8) << 4 >> 4),
+            ElementType::U4 => v & 15,
+            ElementType::I8 => i64::from(v as i8),
+            ElementType::U8 => i64::from(v as u8),
+            ElementType::I16 => i64::from(v as i16),
+            ElementType::U16 => i64::from(v as u16),
+            ElementType::I32 => i64::from(v as i32),
+            ElementType::U32 => i64::from(v as u32),
+            _ => v,
+        }),
+        None if element == ElementType::Bool => Ok(i64::from(tensor.get_f64(i) != 0.0)),
+        // what is outside of i64 is outside of all, and NaN of anything
+        None => match tensor.get_f64(i).trunc() {
+            v if v.abs() < 9.2e18 => in_range(v as i64, element),
+            _ => Err(OUT_OF_RANGE),
+        },
+    };
+    let values: Vec<i64> = (0..tensor.len()).map(convert).collect::<Result<_, _>>()?;
+    Ok(integers(tensor.shape().to_vec(), values.into_iter()))
+}
+
+/// Integers from `start` on, `step` apart, of which the last is an i64.
+///
+/// # Errors
+/// One that its type does not hold.
+pub(super) fn range(
+    start: i64,
+    step: i64,
+    count: usize,
+    element: ElementType,
+) -> Result<Tensor, &'static str> {
+    let values = (0..count as i64)
+        .map(|i| in_range(start.wrapping_add(i.wrapping_mul(step)), element))
+        .collect::<Result<Vec<i64>, _>>()?;
+    Ok(integers(vec![count], values.into_iter()))
+}
+
+/// `size` elements, `inner` of which lie next to each other, combined by one operation.
+///
+/// # Errors
+/// What the operation has no result for.
+pub(super) fn reduce(
+    function: PointwiseFunction,
+    tensor: &Tensor,
+    element: ElementType,
+    size: usize,
+    inner: usize,
+    shape: Vec<usize>,
+) -> Result<Tensor, &'static str> {
+    use Elementwise as E;
+    let by = match function {
+        PointwiseFunction::Add => E::Add,
+        PointwiseFunction::Multiply => E::Multiply,
+        PointwiseFunction::Maximum => E::Maximum,
+        _ => E::Minimum,
+    };
+    let count: usize = shape.iter().product();
+    let at = |out: usize, k: usize| (out / inner * size + k) * inner + out % inner;
+    let neutral = match by {
+        E::Add => 0.0,
+        E::Multiply => 1.0,
+        _ if size == 0 => return Err("the largest or the smallest of no elements"),
+        E::Maximum => f64::NEG_INFINITY,
+        _ => f64::INFINITY,
+    };
+    if element.is_float() {
+        let sum = |out: usize| {
+            (0..size).fold(neutral, |sum, k| of_floats(by, [sum, tensor.get_f64(at(out, k)), 0.0]))
+        };
+        let bytes = (0..count).flat_map(|out| (sum(out) as f32).to_le_bytes()).collect();
+        return Ok(tensor_of(shape, ElementType::F32, bytes));
+    }
+    if !is_i64(tensor) {
+        return Err(OUT_OF_RANGE);
+    }
+    let mut out = Vec::with_capacity(count);
+    for place in 0..count {
+        let get = |k: usize| tensor.get_i64(at(place, k)).unwrap_or_default();
+        let mut all = if size == 0 { neutral as i64 } else { get(0) };
+        for k in 1..size {
+            all = of_integers(by, [all, get(k), 0])?;
+        }
+        out.push(in_range(all, element)?);
+    }
+    Ok(integers(shape, out.into_iter()))
+}
+
+/// The elements that products of two constant matrices, or of many, are computed from.
+pub(super) struct Product {
+    /// Batch, rows and columns.
+    pub(super) shape: Vec<usize>,
+    /// Elements between neighbours along `shape`, in the left and in the right factor.
+    pub(super) strides: Vec<[isize; 2]>,
+    /// Products in a sum.
+    pub(super) inner: usize,
+    /// Elements between the operands of two neighbouring products.
+    pub(super) along: [isize; 2],
+}
+
+/// Products of matrices, with sums in f64.
+pub(super) fn product(factors: [&Tensor; 2], of: &Product, shape: Vec<usize>) -> Tensor {
+    let [a, b] =
+        factors.map(|tensor| (0..tensor.len()).map(|i| tensor.get_f64(i)).collect::<Vec<f64>>());
+    let mut sums = Vec::with_capacity(shape.iter().product());
+    walk([0; 2], &of.shape, &of.strides, |at| {
+        let at = |k: usize| [0, 1].map(|i| (at[i] + k as isize * of.along[i]) as usize);
+        let terms = (0..of.inner).map(at).map(|[i, j]| a[i] * b[j]);
+        sums.push(terms.sum::<f64>());
+    });
+    if factors.iter().all(|tensor| tensor.element() == ElementType::F64) {
+        return tensor_of(
+            shape,
+            ElementType::F64,
+            sums.into_iter().flat_map(f64::to_le_bytes).collect(),
+        );
+    }
+    tensor_of(
+        shape,
+        ElementType::F32,
+        sums.into_iter().flat_map(|sum| (sum as f32).to_le_bytes()).collect(),
+    )
+}
+
+/// An operation on constants that broadcast to `shape`; what their elements are called says in what
+/// it is computed.
+///
+/// # Errors
+/// What the operation has no result for.
+pub(super) fn elementwise(
+    function: Elementwise,
+    inputs: &[(&Tensor, ElementType)],
+    shape: Vec<usize>,
+) -> Result<(Tensor, ElementType), &'static str> {
+    use Elementwise as E;
+    if inputs.iter().any(|(tensor, _)| !is_i64(tensor)) {
+        return Err(OUT_OF_RANGE);
+    }
+    // the condition of a Select is no operand
+    let operands = if function == E::Select { &inputs[1..] } else { inputs };
+    let element = operands[0].1;
+    let all: Vec<Vec<usize>> =
+        inputs.iter().map(|(tensor, _)| broadcast_strides(tensor.shape(), &shape)).collect();
+    let strides: Vec<[isize; 3]> = (0..shape.len())
+        .map(|d| [0, 1, 2].map(|k| all.get(k).map_or(0, |s: &Vec<usize>| s[d] as isize)))
+        .collect();
+    let count = shape.iter().product();
+    let compares = matches!(
+        function,
+        E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual
+    );
+    let logical = matches!(function, E::LogicalAnd | E::LogicalOr | E::LogicalNot);
+    if compares || logical || !element.is_float() {
+        let mut out: Vec<i64> = Vec::with_capacity(count);
+        let mut problem = None;
+        walk([0; 3], &shape, &strides, |at| {
+            let at = at.map(|i| i as usize);
+            let result = if element.is_float() {
+                Ok(i64::from(compare(
+                    function,
+                    inputs[0].0.get_f64(at[0]),
+                    inputs[1].0.get_f64(at[1]),
+                )))
+            } else {
+                let get = |k: usize| {
+                    inputs.get(k).and_then(|(tensor, _)| tensor.get_i64(at[k])).unwrap_or_default()
+                };
+                of_integers(function, [get(0), get(1), get(2)])
+            };
+            match result.and_then(|v| {
+                in_range(v, if compares || logical { ElementType::Bool } else { element })
+            }) {
+                Ok(v) => out.push(v),
+                Err(reason) => problem = Some(reason),
+            }
+        });
+        let element = if compares || logical { ElementType::Bool } else { element };
+        return match problem {
+            Some(reason) => Err(reason),
+            None => Ok((integers(shape, out.into_iter()), element)),
+        };
+    }
+    let get = |k: usize, at: [isize; 3]| {
+        inputs.get(k).map_or(0.0, |(tensor, _)| tensor.get_f64(at[k] as usize))
+    };
+    let compute = |at: [isize; 3]| of_floats(function, [get(0, at), get(1, at), get(2, at)]);
+    if operands.iter().all(|(tensor, _)| tensor.element() == ElementType::F64) {
+        let mut out: Vec<u8> = Vec::with_capacity(count * 8);
+        walk([0; 3], &shape, &strides, |at| out.extend_from_slice(&compute(at).to_le_bytes()));
+        return Ok((tensor_of(shape, ElementType::F64, out), element));
+    }
+    let mut out: Vec<u8> = Vec::with_capacity(count * 4);
+    walk([0; 3], &shape, &strides, |at| out.extend_from_slice(&(compute(at) as f32).to_le_bytes()));
+    Ok((tensor_of(shape, ElementType::F32, out), element))
+}
+
+fn compare(function: Elementwise, a: f64, b: f64) -> bool {
+    use Elementwise as E;
+    match function {
+        E::Equal => a == b,
+        E::NotEqual => a != b,
+        E::Greater => a > b,
+        E::GreaterEqual => a >= b,
+        E::Less => a < b,
+        _ => a <= b,
+    }
+}
+
+/// Of floating point. A maximum or a minimum is NaN where either operand is, as at run time.
+fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
+    use Elementwise as E;
+    match function {
+        E::Add => a + b,
+        E::Subtract => a - b,
+        E::Multiply => a * b,
+        E::Divide => a / b,
+        E::Maximum => {
+            if a > b || a.is_nan() {
+                a
+            } else {
+                b
+            }
+        }
+        E::Minimum => {
+            if a < b || a.is_nan() {
+                a
+            } else {
+                b
+            }
+        }
+        E::Mod => a % b,
+        E::FloorMod => a - b * (a / b).floor(),
+        E::Floor => a.floor(),
+        E::Ceiling => a.ceil(),
+        E::Round => a.round_ties_even(),
+        E::Truncate => a.trunc(),
+        E::Sign => match a {
+            a if a > 0.0 => 1.0,
+            a if a < 0.0 => -1.0,
+            // 0, or NaN
+            a => a,
+        },
+        E::Negative => -a,
+        E::Abs => a.abs(),
+        E::Exp => a.exp(),
+        E::Log => a.ln(),
+        E::PRelu => {
+            if a > 0.0 {
+                a
+            } else {
+                a * b
+            }
+        }
+        E::HardSigmoid => {
+            if a.is_nan() {
+                a
+            } else {
+                (b * a + c).clamp(0.0, 1.0)
+            }
+        }
+        E::Clamp { min, max } => {
+            if a.is_nan() {
+                a
+            } else {
+                a.max(f64::from(min)).min(f64::from(max))
+            }
+        }
+        E::Select => {
+            if a != 0.0 {
+                b
+            } else {
+                c
+            }
+        }
+        E::Power => a.powf(b),
+        E::Activation(Activation::Sqrt) => a.sqrt(),
+        E::Activation(Activation::Square) => a * a,
+        E::Activation(Activation::Floor) => a.floor(),
+        E::Activation(Activation::Round) => a.round_ties_even(),
+        E::Activation(Activation::Truncate) => a.trunc(),
+        // made of others before they are folded
+        function if function.is_composed() => f64::NAN,
+        // folded as integers, or not at all
+        _ => f64::NAN,
+    }
+}
+
+/// Of integers and booleans. Division rounds down, as OpenVINO's default says.
+fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'static str> {
+    use Elementwise as E;
+    const BY_ZERO: &str = "a division of integers by zero";
+    let divides = matches!(function, E::Divide | E::Mod | E::FloorMod);
+    if divides && b == 0 {
+        return Err(BY_ZERO);
+    }
+    let result = match function {
+        E::Add => a.checked_add(b),
+        E::Subtract => a.checked_sub(b),
+        E::Multiply => a.checked_mul(b),
+        E::Divide => {
+            a.checked_div(b).map(|q| if a % b != 0 && (a < 0) != (b < 0) { q - 1 } else { q })
+        }
+        E::Mod => a.checked_rem(b),
+        E::FloorMod => {
+            a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r })
+        }
+        E::Power => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
+        E::Maximum => Some(a.max(b)),
+        E::Minimum => Some(a.min(b)),
+        E::Negative => a.checked_neg(),
+        E::Abs => a.checked_abs(),
+        E::Floor | E::Ceiling | E::Round | E::Truncate => Some(a),
+        E::Sign => Some(a.signum()),
+        E::Equal => Some(i64::from(a == b)),
+        E::NotEqual => Some(i64::from(a != b)),
+        E::Greater => Some(i64::from(a > b)),
+        E::GreaterEqual => Some(i64::from(a >= b)),
+        E::Less => Some(i64::from(a < b)),
+        E::LessEqual => Some(i64::from(a <= b)),
+        E::LogicalAnd => Some(i64::from(a != 0 && b != 0)),
+        E::LogicalOr => Some(i64::from(a != 0 || b != 0)),
+        E::LogicalNot => Some(i64::from(a == 0)),
+        E::Select => Some(if a != 0 { b } else { c }),
+        E::Clamp { min, max } => Some((a as f64).max(f64::from(min)).min(f64::from(max)) as i64),
+        // activations, and what is made of them
+        _ => {
+            return Err("an operation on integers that floating point is meant for");
+        }
+    };
+    result.ok_or(OUT_OF_RANGE)
+}
+
+fn in_range(v: i64, element: ElementType) -> Result<i64, &'static str> {
+    let fits = match element {
+        ElementType::I4 => (-8..8).contains(&v),
+        ElementType::U4 => (0..16).contains(&v),
+        ElementType::I8 => i8::try_from(v).is_ok(),
+        ElementType::U8 => u8::try_from(v).is_ok(),
+        ElementType::I16 => i16::try_from(v).is_ok(),
+        ElementType::U16 => u16::try_from(v).is_ok(),
+        ElementType::I32 => i32::try_from(v).is_ok(),
+        ElementType::U32 => u32::try_from(v).is_ok(),
+        ElementType::U64 => v >= 0,
+        _ => true,
+    };
+    if fits { Ok(v) } else { Err(OUT_OF_RANGE) }
+}
+
+/// Calls `visit` with the places of every element of `shape` in C order, in `N` tensors.
+fn walk<const N: usize>(
+    start: [isize; N],
+    shape: &[usize],
+    strides: &[[isize; N]],
+    mut visit: impl FnMut([isize; N]),
+) {
+    let mut index = vec![0usize; shape.len()];
+    let mut at = start;
+    for _ in 0..shape.iter().product() {
+        visit(at);
+        for d in (0..shape.len()).rev() {
+            index[d] += 1;
+            (0..N).for_each(|k| at[k] += strides[d][k]);
+            if index[d] < shape[d] {
+                break;
+            }
+            (0..N).for_each(|k| at[k] -= strides[d][k] * shape[d] as isize);
+            index[d] = 0;
+        }
+    }
+}
+
+fn integers(shape: Vec<usize>, values: impl Iterator<Item = i64>) -> Tensor {
+    tensor_of(shape, ElementType::I64, values.flat_map(i64::to_le_bytes).collect())
+}
+
+fn tensor_of(shape: Vec<usize>, element: ElementType, bytes: Vec<u8>) -> Tensor {
+    let size = bytes.len();
+    Tensor::new(shape, element, bytes.into(), 0..size)
+        .expect("simplify: a folded tensor has as many bytes as its shape")
+}

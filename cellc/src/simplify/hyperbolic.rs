@@ -1,0 +1,195 @@
+//! Functions of circles and hyperbolas, made of the activations.
+//!
+//! Each keeps its digits where it is small: no step subtracts numbers that are nearly the same and
+//! rounded. With activations of full accuracy the largest errors are 3 ulp (tan, asin, acos), 5 ulp
+//! (asinh, acosh, atanh) and 8 ulp (sinh, cosh); those of tan hold where sine and cosine do, up to
+//! arguments of 1,000.
+
+use std::f32::consts::LN_2;
+
+use crate::check::checker::Checker;
+use crate::check::findings::Known;
+use crate::model::{Activation, Elementwise, Node};
+
+/// From here on asinh and acosh are log(2 v) to the last bit, and v * v may overflow.
+const LARGE: f32 = 1_073_741_824.0;
+
+/// Below it asinh is v to the last bit.
+const SMALL: f32 = 1.0 / 8192.0;
+
+/// The operations of one formula; each returns `None` after an error.
+struct Formula<'v, 'm, 'n> {
+    checker: &'v mut Checker<'m>,
+    node: &'n Node,
+}
+
+impl Checker<'_> {
+    /// One of these functions of `x`, which is floating point.
+    pub(super) fn hyperbolic(
+        &mut self,
+        node: &Node,
+        function: Elementwise,
+        x: &Known,
+    ) -> Option<Known> {
+        use Elementwise as E;
+        let mut formula = Formula { checker: self, node };
+        match function {
+            E::Tan => formula.tan(x),
+            E::Sinh => formula.sinh(x),
+            E::Cosh => formula.cosh(x),
+            E::Asin => formula.asin(x),
+            E::Acos => formula.acos(x),
+            E::Asinh => formula.asinh(x),
+            E::Acosh => formula.acosh(x),
+            _ => formula.atanh(x),
+        }
+    }
+}
+
+impl Formula<'_, '_, '_> {
+    fn of(&mut self, function: Elementwise, inputs: &[&Known]) -> Option<Known> {
+        self.checker.computed(
+            self.node,
+            function,
+            inputs.iter().map(|&known| known.clone()).collect(),
+        )
+    }
+
+    fn activation(&mut self, activation: Activation, x: &Known) -> Option<Known> {
+        self.of(Elementwise::Activation(activation), &[x])
+    }
+
+    /// A function of a value and a number.
+    fn with(&mut self, function: Elementwise, x: &Known, number: f32) -> Option<Known> {
+        let number = self.checker.number_like(x, number)?;
+        self.of(function, &[x, &number])
+    }
+
+    /// `number - v`
+    fn minus_from(&mut self, number: f32, x: &Known) -> Option<Known> {
+        let number = self.checker.number_like(x, number)?;
+        self.of(Elementwise::Subtract, &[&number, x])
+    }
+
+    fn sum(&mut self, a: &Known, b: &Known) -> Option<Known> {
+        self.of(Elementwise::Add, &[a, b])
+    }
+
+    fn product(&mut self, a: &Known, b: &Known) -> Option<Known> {
+        self.of(Elementwise::Multiply, &[a, b])
+    }
+
+    fn quotient(&mut self, a: &Known, b: &Known) -> Option<Known> {
+        self.of(Elementwise::Divide, &[a, b])
+    }
+
+    /// `sin v / cos v`
+    fn tan(&mut self, x: &Known) -> Option<Known> {
+        let (sine, cosine) =
+            (self.activation(Activation::Sin, x)?, self.activation(Activation::Cos, x)?);
+        self.quotient(&sine, &cosine)
+    }
+
+    /// `e^2 / 2 + 1 / (2 e^2)` of `e = exp(|v| / 2)`, which overflows with the result.
+    fn cosh(&mut self, x: &Known) -> Option<Known> {
+        let magnitude = self.of(Elementwise::Abs, &[x])?;
+        let half = self.with(Elementwise::Multiply, &magnitude, 0.5)?;
+        let e = self.of(Elementwise::Exp, &[&half])?;
+        let large = self.with(Elementwise::Multiply, &e, 0.5)?;
+        let large = self.product(&large, &e)?;
+        let half = self.checker.number_like(x, 0.5)?;
+        let small = self.quotient(&half, &e)?;
+        let small = self.quotient(&small, &e)?;
+        self.sum(&large, &small)
+    }
+
+    /// `tanh v cosh v`
+    fn sinh(&mut self, x: &Known) -> Option<Known> {
+        let tanh = self.activation(Activation::Tanh, x)?;
+        let cosh = self.cosh(x)?;
+        self.product(&tanh, &cosh)
+    }
+
+    /// `(1 - v) (1 + v)` and its factors.
+    fn factors(&mut self, x: &Known) -> Option<[Known; 2]> {
+        Some([self.minus_from(1.0, x)?, self.with(Elementwise::Add, x, 1.0)?])
+    }
+
+    /// `2 atan(v / (1 + sqrt(1 - v^2)))`
+    fn asin(&mut self, x: &Known) -> Option<Known> {
+        let [below, above] = self.factors(x)?;
+        let square = self.product(&below, &above)?;
+        let root = self.activation(Activation::Sqrt, &square)?;
+        let root = self.with(Elementwise::Add, &root, 1.0)?;
+        let half = self.quotient(x, &root)?;
+        let half = self.activation(Activation::Atan, &half)?;
+        self.with(Elementwise::Multiply, &half, 2.0)
+    }
+
+    /// `2 atan(sqrt((1 - v) / (1 + v)))`
+    fn acos(&mut self, x: &Known) -> Option<Known> {
+        let [below, above] = self.factors(x)?;
+        let square = self.quotient(&below, &above)?;
+        let root = self.activation(Activation::Sqrt, &square)?;
+        let half = self.activation(Activation::Atan, &root)?;
+        self.with(Elementwise::Multiply, &half, 2.0)
+    }
+
+    /// `log(1 + v)`: with `w` the rounded `1 + v`, `v log(w) / (w - 1)`, as the quotient of the
+    /// last two hardly changes near 1.
+    fn log_1p(&mut self, x: &Known) -> Option<Known> {
+        let w = self.with(Elementwise::Add, x, 1.0)?;
+        let rest = self.with(Elementwise::Subtract, &w, 1.0)?;
+        let log = self.of(Elementwise::Log, &[&w])?;
+        let slope = self.quotient(&log, &rest)?;
+        let y = self.product(x, &slope)?;
+        let is_tiny = self.with(Elementwise::Equal, &rest, 0.0)?;
+        self.of(Elementwise::Select, &[&is_tiny, x, &y])
+    }
+
+    /// `log(2 v)` from [`LARGE`] on, and below it `near`.
+    fn or_log(&mut self, x: &Known, near: &Known) -> Option<Known> {
+        let log = self.of(Elementwise::Log, &[x])?;
+        let log = self.with(Elementwise::Add, &log, LN_2)?;
+        let is_large = self.with(Elementwise::Greater, x, LARGE)?;
+        self.of(Elementwise::Select, &[&is_large, &log, near])
+    }
+
+    /// `log(1 + a + a^2 / (1 + sqrt(1 + a^2)))` of `a = |v|`, with the sign of v.
+    fn asinh(&mut self, x: &Known) -> Option<Known> {
+        let magnitude = self.of(Elementwise::Abs, &[x])?;
+        let square = self.activation(Activation::Square, &magnitude)?;
+        let root = self.with(Elementwise::Add, &square, 1.0)?;
+        let root = self.activation(Activation::Sqrt, &root)?;
+        let root = self.with(Elementwise::Add, &root, 1.0)?;
+        let above = self.quotient(&square, &root)?;
+        let above = self.sum(&magnitude, &above)?;
+        let near = self.log_1p(&above)?;
+        let y = self.or_log(&magnitude, &near)?;
+        let negative = self.of(Elementwise::Negative, &[&y])?;
+        let is_below = self.with(Elementwise::Less, x, 0.0)?;
+        let y = self.of(Elementwise::Select, &[&is_below, &negative, &y])?;
+        let is_small = self.with(Elementwise::Less, &magnitude, SMALL)?;
+        self.of(Elementwise::Select, &[&is_small, x, &y])
+    }
+
+    /// `log(1 + t + sqrt(t) sqrt(v + 1))` of `t = v - 1`; NaN where either root is.
+    fn acosh(&mut self, x: &Known) -> Option<Known> {
+        let t = self.with(Elementwise::Subtract, x, 1.0)?;
+        let above = self.with(Elementwise::Add, x, 1.0)?;
+        let roots =
+            [self.activation(Activation::Sqrt, &t)?, self.activation(Activation::Sqrt, &above)?];
+        let root = self.product(&roots[0], &roots[1])?;
+        let sum = self.sum(&t, &root)?;
+        let near = self.log_1p(&sum)?;
+        self.or_log(x, &near)
+    }
+
+    /// `(log(1 + v) - log(1 - v)) / 2`
+    fn atanh(&mut self, x: &Known) -> Option<Known> {
+        let negative = self.of(Elementwise::Negative, &[x])?;
+        let (above, below) = (self.log_1p(x)?, self.log_1p(&negative)?);
+        let y = self.of(Elementwise::Subtract, &[&above, &below])?;
+        self.with(Elementwise::Multiply, &y, 0.5)
+    }
+}

@@ -1,0 +1,274 @@
+//! Arithmetic, decisions and conversions of integers at run time, as operations on floating-point
+//! numbers that hold integers.
+
+use crate::check::checker::{Checker, floats};
+use crate::check::findings::{Known, Range};
+use crate::check::integers::{EXACT, TRUTH, ends};
+use crate::core::{Integers, PointwiseFunction, Source};
+use crate::model::{Activation, ElementType, Elementwise, Node};
+
+impl Checker<'_> {
+    /// A tensor of integers in that range; `None` after an error.
+    fn exact_integers(
+        &mut self,
+        node: &Node,
+        source: Source,
+        element: ElementType,
+        range: Range,
+    ) -> Option<Known> {
+        if range.iter().any(|end| end.is_nan() || end.abs() > EXACT) {
+            let text = |v: f64| if v.is_finite() { v.to_string() } else { "any number".to_owned() };
+            self.too_large_integer(
+                node,
+                format!("{} from {} to {}", element.name(), text(range[0]), text(range[1])),
+            );
+            return None;
+        }
+        self.wrapped(node, source, element, range)
+    }
+
+    /// Numbers as a type has them: narrow integers wrap around.
+    pub(super) fn wrapped(
+        &mut self,
+        node: &Node,
+        source: Source,
+        element: ElementType,
+        range: Range,
+    ) -> Option<Known> {
+        use PointwiseFunction as P;
+        let [least, most] = Integers::limits(element).map(f64::from);
+        let known = Known::Source(source, element);
+        let is_narrow = element.bits() <= 16 && !element.is_float() && element != ElementType::Bool;
+        if !is_narrow || least <= range[0] && range[1] <= most {
+            self.set_range(&known, range);
+            return Some(known);
+        }
+        // less the multiple of the size that is nearest below, all of it exact
+        let shape = self.shape_of(&known);
+        let size = (most - least + 1.0) as f32;
+        let [first, size, part] =
+            [least as f32, size, 1.0 / size].map(|number| self.scalar(number));
+        let from_first = self.pointwise(node, P::Subtract, &[source, first], &shape)?;
+        let times = self.pointwise(node, P::Multiply, &[from_first, part], &shape)?;
+        let times = self.pointwise(node, P::Activation(Activation::Floor), &[times], &shape)?;
+        let beyond = self.pointwise(node, P::Multiply, &[times, size], &shape)?;
+        let wrapped =
+            Known::Source(self.pointwise(node, P::Subtract, &[source, beyond], &shape)?, element);
+        self.set_range(&wrapped, [least, most]);
+        Some(wrapped)
+    }
+
+    /// An operation on integers at run time.
+    pub(super) fn of_integers(
+        &mut self,
+        node: &Node,
+        function: Elementwise,
+        inputs: &[Known],
+        shape: &[usize],
+    ) -> Option<Known> {
+        use Elementwise as E;
+        use PointwiseFunction as P;
+        self.all_exact(node, inputs)?;
+        let element = inputs[0].element();
+        let a = self.range_of(&inputs[0]);
+        let b = inputs.get(1).map_or(TRUTH, |known| self.range_of(known));
+        let sources: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
+        let (source, range) = match function {
+            E::Add => (self.pointwise(node, P::Add, &sources, shape)?, ends(a, b, |a, b| a + b)),
+            E::Subtract => {
+                (self.pointwise(node, P::Subtract, &sources, shape)?, ends(a, b, |a, b| a - b))
+            }
+            E::Multiply => {
+                (self.pointwise(node, P::Multiply, &sources, shape)?, ends(a, b, |a, b| a * b))
+            }
+            E::Maximum => (
+                self.pointwise(node, P::Maximum, &sources, shape)?,
+                [a[0].max(b[0]), a[1].max(b[1])],
+            ),
+            E::Minimum => (
+                self.pointwise(node, P::Minimum, &sources, shape)?,
+                [a[0].min(b[0]), a[1].min(b[1])],
+            ),
+            E::Negative => {
+                let minus = self.scalar(-1.0);
+                (self.pointwise(node, P::Multiply, &[sources[0], minus], shape)?, [-a[1], -a[0]])
+            }
+            E::Abs => {
+                let least = if a[0] > 0.0 { a[0] } else { (-a[1]).max(0.0) };
+                (self.absolute(node, sources[0], shape)?, [least, a[0].abs().max(a[1].abs())])
+            }
+            E::Clamp { min, max } => {
+                let [min_of, max_of] = [f64::from(min).ceil(), f64::from(max).floor()];
+                let source = self.clamp(node, sources[0], min_of as f32, max_of as f32, shape)?;
+                (source, a.map(|v| v.clamp(min_of, max_of)))
+            }
+            E::Divide | E::Mod | E::FloorMod => {
+                let mut quotient = self.pointwise(node, P::Divide, &sources, shape)?;
+                if b[0] <= 0.0 && b[1] >= 0.0 {
+                    let zero = self.scalar(0.0);
+                    let own = self.shape_of(&inputs[1]);
+                    let no_divisor = self.pointwise(node, P::Equal, &[sources[1], zero], &own)?;
+                    quotient =
+                        self.pointwise(node, P::Select, &[no_divisor, zero, quotient], shape)?;
+                }
+                // the quotient of whole numbers below 2^24 is rounded to no whole number that it is
+                // not
+                let rounded =
+                    if function == E::Mod { Activation::Truncate } else { Activation::Floor };
+                let whole = self.pointwise(node, P::Activation(rounded), &[quotient], shape)?;
+                let divisor = b[0].abs().max(b[1].abs());
+                if function == E::Divide {
+                    let most = a[0].abs().max(a[1].abs());
+                    (whole, [-most, most])
+                } else {
+                    let product = self.pointwise(node, P::Multiply, &[whole, sources[1]], shape)?;
+                    let rest = self.pointwise(node, P::Subtract, &[sources[0], product], shape)?;
+                    // of a division by 0 all is left
+                    let most =
+                        if b[0] <= 0.0 && b[1] >= 0.0 { a[0].abs().max(a[1].abs()) } else { 0.0 }
+                            .max(divisor - 1.0);
+                    (rest, [-most, most])
+                }
+            }
+            E::Floor | E::Ceiling | E::Round | E::Truncate => return Some(inputs[0].clone()),
+            E::Sign => (self.sign(node, sources[0], shape)?, [-1.0, 1.0]),
+            _ => {
+                let found = format!("{} at run time", element.name());
+                let help = "convert the integers to floating point before";
+                self.error(node, &node.origin, found, floats(), help);
+                return None;
+            }
+        };
+        let is_sum = matches!(function, E::Add | E::Subtract);
+        // a sum beyond 2^24 is rounded as its conversion would round it
+        if is_sum && element.bits() > 16 && self.becomes_float(node.outputs[0]) {
+            let known = Known::Source(source, element);
+            self.set_range(&known, range);
+            return Some(known);
+        }
+        // what is no arithmetic rounds nothing
+        if matches!(
+            function,
+            E::Maximum | E::Minimum | E::Negative | E::Abs | E::Clamp { .. } | E::Sign
+        ) {
+            return self.wrapped(node, source, element, range);
+        }
+        self.exact_integers(node, source, element, range)
+    }
+
+    /// -1, 0 or 1.
+    pub(super) fn sign(&mut self, node: &Node, input: Source, shape: &[usize]) -> Option<Source> {
+        use PointwiseFunction as P;
+        let zero = self.scalar(0.0);
+        let above = self.pointwise(node, P::Less, &[zero, input], shape)?;
+        let below = self.pointwise(node, P::Less, &[input, zero], shape)?;
+        let sign = self.pointwise(node, P::Subtract, &[above, below], shape)?;
+        // NaN stays
+        let number = self.pointwise(node, P::Equal, &[input, input], shape)?;
+        self.pointwise(node, P::Select, &[number, sign, input], shape)
+    }
+
+    /// Comparisons, what is made of them, and choices by them; `None` after an error.
+    pub(super) fn decision(
+        &mut self,
+        node: &Node,
+        function: Elementwise,
+        inputs: &[Known],
+        shape: &[usize],
+    ) -> Option<Known> {
+        use Elementwise as E;
+        use PointwiseFunction as P;
+        self.all_exact(node, inputs)?;
+        let sources: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
+        let swapped: Vec<Source> = sources.iter().rev().copied().collect();
+        let truth = |source: Source| Some(Known::Source(source, ElementType::Bool));
+        let is_truth = inputs[0].element() == ElementType::Bool;
+        match function {
+            E::Less => truth(self.pointwise(node, P::Less, &sources, shape)?),
+            E::Greater => truth(self.pointwise(node, P::Less, &swapped, shape)?),
+            E::LessEqual => truth(self.pointwise(node, P::LessEqual, &sources, shape)?),
+            E::GreaterEqual => truth(self.pointwise(node, P::LessEqual, &swapped, shape)?),
+            E::Equal => truth(self.pointwise(node, P::Equal, &sources, shape)?),
+            E::NotEqual => {
+                let equal = self.pointwise(node, P::Equal, &sources, shape)?;
+                truth(self.not(node, equal, shape)?)
+            }
+            E::LogicalNot if is_truth => truth(self.not(node, sources[0], shape)?),
+            E::LogicalAnd if is_truth => {
+                truth(self.pointwise(node, P::Minimum, &sources, shape)?)
+            }
+            E::LogicalOr if is_truth => truth(self.pointwise(node, P::Maximum, &sources, shape)?),
+            E::Select => {
+                let condition = match inputs[0].element() {
+                    ElementType::Bool => sources[0],
+                    _ => {
+                        let own = self.shape_of(&inputs[0]);
+                        self.is_not_zero(node, sources[0], &own)?
+                    }
+                };
+                let element = inputs[1].element();
+                let of = [condition, sources[1], sources[2]];
+                let known = Known::Source(self.pointwise(node, P::Select, &of, shape)?, element);
+                self.set_range(&known, self.range_of_all(&inputs[1..]));
+                Some(known)
+            }
+            _ => {
+                let found =
+                    format!("a logical operation on {} at run time", inputs[0].element().name());
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "booleans",
+                    "compare the integers with 0 before",
+                );
+                None
+            }
+        }
+    }
+
+    fn not(&mut self, node: &Node, truth: Source, shape: &[usize]) -> Option<Source> {
+        let one = self.scalar(1.0);
+        self.pointwise(node, PointwiseFunction::Subtract, &[one, truth], shape)
+    }
+
+    fn is_not_zero(&mut self, node: &Node, source: Source, shape: &[usize]) -> Option<Source> {
+        let zero = self.scalar(0.0);
+        let equal = self.pointwise(node, PointwiseFunction::Equal, &[source, zero], shape)?;
+        self.not(node, equal, shape)
+    }
+
+    /// A conversion at run time of which one side is no floating point; `None` after an error.
+    pub(super) fn converted(
+        &mut self,
+        node: &Node,
+        known: &Known,
+        element: ElementType,
+    ) -> Option<Known> {
+        let shape = self.shape_of(known);
+        let (source, before) = (self.source(known)?, known.element());
+        let range = self.range_of(known);
+        if element == before || element.is_float() {
+            return Some(Known::Source(source, element));
+        }
+        if element == ElementType::Bool {
+            return Some(Known::Source(self.is_not_zero(node, source, &shape)?, element));
+        }
+        if before.is_float() {
+            let whole = PointwiseFunction::Activation(Activation::Truncate);
+            let whole = self.pointwise(node, whole, &[source], &shape)?;
+            if element.bits() > 16 {
+                let converted = Known::Source(whole, element);
+                self.set_range(&converted, range.map(f64::trunc));
+                return Some(converted);
+            }
+            // what a narrow type does not hold has no rule: the nearest that it holds
+            let [least, most] = Integers::limits(element);
+            let inside = self.clamp(node, whole, least as f32, most as f32, &shape)?;
+            let converted = Known::Source(inside, element);
+            self.set_range(&converted, [least.into(), most.into()]);
+            return Some(converted);
+        }
+        self.wrapped(node, source, element, range)
+    }
+}

@@ -1,0 +1,73 @@
+//! Rows of a table whose numbers are known at run time only.
+
+use crate::check::checker::Checker;
+use crate::check::findings::Known;
+use crate::check::shape::{Geometry, strides};
+use crate::core::{CoreOp, LARGEST_INTEGER, Lookup, Source};
+use crate::model::Node;
+
+impl Checker<'_> {
+    /// Parts of data along an axis, by numbers that are computed.
+    pub(super) fn look_up(
+        &mut self,
+        node: &Node,
+        data: &Known,
+        indices: &Known,
+        axis: usize,
+    ) -> Option<Known> {
+        let (shape, of_indices) = (self.shape_of(data), self.shape_of(indices));
+        let size = shape[axis];
+        if size == 0 || size > LARGEST_INTEGER as usize {
+            let found = format!("a table of {size} rows");
+            let valid = format!("1 to {LARGEST_INTEGER} rows");
+            self.error(node, &node.origin, found, valid, "split the table");
+            return None;
+        }
+        self.all_exact(node, &[data.clone(), indices.clone()])?;
+        let own = strides(&shape);
+        let others = |of: &[usize]| [&of[..axis], &of[axis + 1..]].concat();
+        let (inner, inner_strides) = (others(&shape), others(&own));
+        // the axis first
+        let table = Geometry {
+            offset: 0,
+            strides: [&[own[axis]][..], &inner_strides]
+                .concat()
+                .iter()
+                .map(|&stride| stride as isize)
+                .collect(),
+            shape: [&[size][..], &inner].concat(),
+        };
+        let len: usize = inner.iter().product();
+        let rows = [&of_indices[..], &inner].concat();
+        self.computable(node, &rows)?;
+        if let Known::Source(Source::Value(value), _) = indices
+            && let Some(&(parameter, _)) = self.findings.parameter_of.get(value)
+        {
+            let rows = &mut self.core.model.parameters[parameter].rows;
+            *rows = Some(rows.map_or(size, |fewest| fewest.min(size)));
+        }
+        let shape = [&inner[..axis], &of_indices[..], &inner[axis..]].concat();
+        if size == 1 {
+            // every number is that of the one row
+            let again = vec![0; of_indices.len()];
+            let strides = [&inner_strides[..axis], &again, &inner_strides[axis..]].concat();
+            let strides = strides.iter().map(|&stride| stride as isize).collect();
+            return self.view(node, data, Geometry { offset: 0, strides, shape });
+        }
+        let table = self.view(node, data, table)?;
+        let (table_source, indices) = (self.source(&table)?, self.source(indices)?);
+        let out = self.value(rows.clone());
+        self.emit(node, CoreOp::Lookup(Lookup { table: table_source, size, len, indices, out }));
+        let found = Known::Source(Source::Value(out), data.element());
+        self.set_range(&found, self.range_of(data));
+        // and back to its place
+        let own = strides(&rows);
+        let (numbers, parts) = own.split_at(of_indices.len());
+        let places = [&parts[..axis], numbers, &parts[axis..]].concat();
+        self.view(
+            node,
+            &found,
+            Geometry { offset: 0, strides: places.iter().map(|&s| s as isize).collect(), shape },
+        )
+    }
+}

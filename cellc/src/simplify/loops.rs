@@ -1,0 +1,697 @@
+//! TensorIterator, and Loop with a trip count that is known.
+
+use std::collections::HashMap;
+
+use crate::check::checker::Checker;
+use crate::check::findings::Known;
+use crate::check::shape::{Geometry, strides};
+use crate::core::{CoreLoop, CoreNode, CoreOp, LoopCarried, LoopResult, LoopSlice, Source};
+use crate::diagnostic::{Diagnostic, Setting, Severity};
+use crate::model::{
+    ElementType, Loop, LoopInput, Model, Node, Slicing, Tensor, ValueId, shape_text,
+};
+
+/// The most iterations of a loop that are written out one by one, where they differ in more than
+/// what they are given.
+const MOST_WRITTEN_OUT: usize = 64;
+
+/// The most iterations of a loop: generated code counts them in 32 bits.
+const MOST_TRIPS: usize = u32::MAX as usize;
+
+/// Where pieces of an axis lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pieces {
+    pub(super) axis: usize,
+    /// The first element of any piece.
+    pub(super) start: usize,
+    pub(super) trips: usize,
+    pub(super) part: usize,
+    /// From one piece to the next.
+    pub(super) stride: usize,
+    pub(super) reverse: bool,
+}
+
+/// A loop under construction.
+struct Iteration<'n> {
+    node: &'n Node,
+    slices: Vec<LoopSlice>,
+    carried: Vec<Carried>,
+    /// What is handed on and, so it is hoped, stays what it is: the body's Result and the initial
+    /// value.
+    constant: Vec<(usize, Known)>,
+}
+
+/// A back edge, before the body is known.
+struct Carried {
+    initial: Source,
+    value: usize,
+    result: usize,
+}
+
+/// The pieces of each input of a loop.
+pub(super) type Cut = Vec<Option<Pieces>>;
+
+impl<'a> Checker<'a> {
+    pub(super) fn iterate(&mut self, node: &'a Node, body: &'a Loop) {
+        let Some(inputs) = self.inputs(node) else { return };
+        let Some((cut, trips)) = self.trips(node, body, &inputs) else { return };
+        if trips == Some(0) {
+            self.never(node, body, &inputs);
+            return;
+        }
+        let before = (self.diagnostics.0.len(), self.current.nodes.len());
+        let around = std::mem::take(&mut self.current.loops.wants_unrolling);
+        let done = match trips {
+            _ if self.current.loops.wants_condition => None,
+            Some(trips) => self.rolled(node, body, &inputs, &cut, trips),
+            // only the condition says when to stop
+            None => {
+                self.current.loops.wants_unrolling = true;
+                None
+            }
+        };
+        let done = match done {
+            None if !self.current.loops.wants_condition
+                && self.current.loops.wants_unrolling
+                && trips.is_none_or(|trips| trips <= MOST_WRITTEN_OUT) =>
+            {
+                self.diagnostics.0.truncate(before.0);
+                self.current.nodes.truncate(before.1);
+                self.current.loops.wants_unrolling = false;
+                self.written_out(node, body, &inputs, &cut, trips)
+            }
+            done => done,
+        };
+        let done = match done {
+            None if self.current.loops.wants_unrolling || self.current.loops.wants_condition => {
+                self.diagnostics.0.truncate(before.0);
+                self.current.nodes.truncate(before.1);
+                (self.current.loops.wants_unrolling, self.current.loops.wants_condition) =
+                    (false, false);
+                self.until(node, body, &inputs, &cut, trips)
+            }
+            done => done,
+        };
+        // what is left to an outer loop is what the number of its own iteration decides
+        self.current.loops.wants_unrolling =
+            around || (done.is_none() && self.current.loops.wants_unrolling);
+        for (port, known) in done.into_iter().flatten().enumerate() {
+            self.set(node, port, known);
+        }
+    }
+
+    /// A loop without iterations: what would be carried on is what it began with.
+    fn never(&mut self, node: &Node, body: &Loop, inputs: &[Known]) {
+        for (port, output) in body.outputs.iter().enumerate() {
+            let first = |input: &&LoopInput| input.back_edge == Some(output.result);
+            let carried = body.inputs.iter().find(first).filter(|_| output.concatenation.is_none());
+            match carried {
+                Some(input) => self.set(node, port, inputs[input.input].clone()),
+                None if self.is_read(node.outputs[port]) => {
+                    let found =
+                        format!("a loop of 0 iterations: output {port} would have no elements");
+                    let help = "remove the loop, or what reads this output";
+                    self.error(node, &node.origin, found, "1 iteration or more", help);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Whether something in the graph that is looked at reads a value.
+    fn is_read(&self, value: ValueId) -> bool {
+        self.model.nodes.iter().any(|node| node.inputs.contains(&value))
+    }
+
+    /// A loop as one, if every iteration does the same; `None` after an error.
+    fn rolled(
+        &mut self,
+        node: &'a Node,
+        body: &'a Loop,
+        inputs: &[Known],
+        cut: &[Option<Pieces>],
+        trips: usize,
+    ) -> Option<Vec<Known>> {
+        let mut known: Vec<Option<Known>> = vec![None; body.body.values.len()];
+        let mut iteration =
+            Iteration { node, slices: Vec::new(), carried: Vec::new(), constant: Vec::new() };
+        for (input, pieces) in body.inputs.iter().zip(cut) {
+            let inside = self.loop_input(&mut iteration, input, &inputs[input.input], *pieces)?;
+            self.check_body_parameter(&body.body, input.parameter, &inside);
+            known[body.parameter(input.parameter)?.0] = Some(inside);
+        }
+        if let Some(value) = body.current_iteration.and_then(|parameter| body.parameter(parameter))
+        {
+            let (shape, element) = iteration_number(body, value);
+            known[value.0] = Some(Known::Iteration(shape, element));
+        }
+        let (results, nodes) = self.body(&body.body, known)?;
+        self.all_counted(node, &results)?;
+        for (result, initial) in &iteration.constant {
+            let same = match (&results[*result], initial) {
+                (Known::Constant(a, _), Known::Constant(b, _)) => {
+                    a.shape() == b.shape() && (0..a.len()).all(|i| a.get_i64(i) == b.get_i64(i))
+                }
+                _ => false,
+            };
+            if !same && trips > 1 {
+                self.current.loops.wants_unrolling = true;
+                let found =
+                    format!("{} that change from iteration to iteration", initial.element().name());
+                let help = format!(
+                    "carry f32, or unroll the loop; up to {MOST_WRITTEN_OUT} iterations are \
+                     written out"
+                );
+                self.error(node, &node.origin, found, crate::check::checker::floats(), help);
+                return None;
+            }
+        }
+        if results.iter().any(|result| matches!(result, Known::Iteration(..))) {
+            self.iteration_is_read(node);
+            return None;
+        }
+        self.goes_on(node, body, &results, trips)?;
+        self.countable(node, trips, MOST_TRIPS)?;
+        let carried = self.carried(&iteration, &results)?;
+        let (mut out, mut outputs) = (Vec::new(), Vec::new());
+        for output in &body.outputs {
+            outputs.push(self.loop_output(
+                node,
+                &results[output.result],
+                output.concatenation,
+                trips,
+                &mut out,
+            )?);
+        }
+        let body = CoreLoop {
+            trips,
+            slices: iteration.slices,
+            carried,
+            running: None,
+            body: nodes,
+            results: out,
+        };
+        self.emit(node, CoreOp::Loop(body));
+        Some(outputs)
+    }
+
+    /// A loop as its iterations one after the other; `None` after an error.
+    fn written_out(
+        &mut self,
+        node: &'a Node,
+        body: &'a Loop,
+        inputs: &[Known],
+        cut: &[Option<Pieces>],
+        trips: Option<usize>,
+    ) -> Option<Vec<Known>> {
+        let mut results: Vec<Known> = Vec::new();
+        let mut pieces_of: Vec<Vec<Known>> = vec![Vec::new(); body.outputs.len()];
+        let mut goes_on = true;
+        for trip in 0..trips.unwrap_or(MOST_WRITTEN_OUT) {
+            if !goes_on {
+                break;
+            }
+            let mut known: Vec<Option<Known>> = vec![None; body.body.values.len()];
+            for (input, pieces) in body.inputs.iter().zip(cut) {
+                let outside = &inputs[input.input];
+                let inside = match (pieces, input.back_edge) {
+                    (Some(pieces), _) => self.one_piece(node, outside, *pieces, trip)?,
+                    (None, Some(result)) if trip > 0 => results[result].clone(),
+                    (None, _) => outside.clone(),
+                };
+                known[body.parameter(input.parameter)?.0] = Some(inside);
+            }
+            if let Some(value) =
+                body.current_iteration.and_then(|parameter| body.parameter(parameter))
+            {
+                let (shape, element) = iteration_number(body, value);
+                known[value.0] =
+                    Some(Known::Constant(Tensor::from_i64(shape, &[trip as i64])?, element));
+            }
+            let (now, nodes) = self.body(&body.body, known)?;
+            self.all_counted(node, &now)?;
+            self.current.nodes.extend(nodes);
+            results = now;
+            goes_on = match body.condition.map(|result| &results[result]) {
+                None => true,
+                Some(Known::Constant(tensor, _)) if tensor.len() == 1 => tensor.get_f64(0) != 0.0,
+                Some(_) => {
+                    self.current.loops.wants_condition = true;
+                    self.condition_unknown(node);
+                    return None;
+                }
+            };
+            for (pieces, output) in pieces_of.iter_mut().zip(&body.outputs) {
+                pieces.push(results[output.result].clone());
+            }
+        }
+        if trips.is_none() && goes_on {
+            let found = format!("a loop of more than {MOST_WRITTEN_OUT} iterations");
+            let help =
+                "give the number of iterations as the trip count, or cut an input into pieces";
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "a number of iterations that is known when compiling",
+                help,
+            );
+            return None;
+        }
+        let mut outputs = Vec::new();
+        for (mut pieces, output) in pieces_of.into_iter().zip(&body.outputs) {
+            outputs.push(match output.concatenation {
+                None => pieces.pop()?,
+                Some(slicing) => {
+                    let shape = self.shape_of(pieces.last()?);
+                    self.concatenated(node, slicing, &shape, pieces.len())?;
+                    if slicing.stride < 0 {
+                        pieces.reverse();
+                    }
+                    self.put_together(node, &pieces, slicing.axis)?
+                }
+            });
+        }
+        Some(outputs)
+    }
+
+    /// The piece that one iteration sees.
+    fn one_piece(
+        &mut self,
+        node: &Node,
+        known: &Known,
+        pieces: Pieces,
+        trip: usize,
+    ) -> Option<Known> {
+        let Pieces { axis, start, trips, part, stride, reverse } = pieces;
+        let mut shape = self.shape_of(known);
+        let own = strides(&shape);
+        let place = start + stride * if reverse { trips - 1 - trip } else { trip };
+        let strides = own.iter().map(|&stride| stride as isize).collect();
+        shape[axis] = part;
+        self.view(node, known, Geometry { offset: place * own[axis], strides, shape })
+    }
+
+    /// Where the pieces of each input lie, and how often the body is computed.
+    fn trips(
+        &mut self,
+        node: &Node,
+        body: &Loop,
+        inputs: &[Known],
+    ) -> Option<(Cut, Option<usize>)> {
+        let mut counted = None;
+        if body.counted {
+            const WHAT: &str = "the trip count";
+            if let Known::Source(..) | Known::Iteration(..) = &inputs[0] {
+                let found = format!("{WHAT} is computed at run time");
+                let valid =
+                    "one that is known when compiling; or none, and a condition that ends the loop";
+                let help = format!(
+                    "connect a constant; or leave the trip count out, let the condition end the \
+                     loop, and give a largest count: {}",
+                    self.options.wording.of(Setting::MaxSteps)
+                );
+                self.error(node, &node.origin, found, valid, help);
+                return None;
+            }
+            let count = self.integer(node, 0, WHAT)?;
+            let go = match &inputs[1] {
+                // perhaps there is no iteration
+                Known::Source(_, ElementType::Bool) if self.shape_of(&inputs[1]).is_empty() => {
+                    self.current.loops.wants_condition = true;
+                    1
+                }
+                _ => self.integer(node, 1, "the condition")?,
+            };
+            if count == 0 || go == 0 {
+                return Some((Vec::new(), Some(0)));
+            }
+            // below 0: as often as the condition says
+            counted = usize::try_from(count).ok();
+        }
+        let mut all = Vec::new();
+        let mut trips = counted;
+        for input in &body.inputs {
+            let Some(slicing) = input.slice else {
+                all.push(None);
+                continue;
+            };
+            let shape = self.shape_of(&inputs[input.input]);
+            let pieces = self.pieces(node, slicing, &shape)?;
+            if trips.is_some_and(|trips| trips != pieces.trips) {
+                let found = format!(
+                    "{} iterations by one count, and {} by the pieces of an input of shape {}",
+                    trips.unwrap_or_default(),
+                    pieces.trips,
+                    shape_text(&shape)
+                );
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "one number of iterations",
+                    "correct the port map or the trip count",
+                );
+                return None;
+            }
+            trips = Some(pieces.trips);
+            all.push(Some(pieces));
+        }
+        if trips.is_none() && body.condition.is_none() {
+            let found = "a loop that nothing says how often it is computed";
+            let help = "cut an input into pieces, or give the trip count";
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "a number of iterations that is known when compiling",
+                help,
+            );
+            return None;
+        }
+        Some((all, trips))
+    }
+
+    /// Where pieces of a tensor of this shape lie.
+    fn pieces(&mut self, node: &Node, slicing: Slicing, shape: &[usize]) -> Option<Pieces> {
+        let axis = self.axis(node, slicing.axis, shape.len())?;
+        let size = shape[axis];
+        let pieces = pieces(slicing, axis, size);
+        if pieces.is_none() {
+            let Slicing { start, end, stride, part_size, .. } = slicing;
+            let found = format!(
+                "{size} elements along axis {axis} cut with start {start}, end {end}, stride \
+                 {stride} and part_size {part_size}"
+            );
+            let valid = "pieces of 1 or more elements that are inside the axis and cover the range \
+                from start to end";
+            self.error(node, &node.origin, found, valid, "correct the port map");
+        }
+        pieces
+    }
+
+    /// What the body sees of an input.
+    fn loop_input(
+        &mut self,
+        iteration: &mut Iteration<'a>,
+        input: &LoopInput,
+        known: &Known,
+        pieces: Option<Pieces>,
+    ) -> Option<Known> {
+        let node = iteration.node;
+        match (pieces, input.back_edge) {
+            (None, None) => Some(known.clone()),
+            (Some(_), Some(_)) => {
+                let found = "a Parameter of the body that is cut into pieces and carried on";
+                self.error(node, &node.origin, found, "one of the two", "correct the port map");
+                None
+            }
+            (Some(pieces), None) => {
+                self.floats_in_a_loop(node, known)?;
+                let whole = self.only_pieces(node, known, pieces)?;
+                let mut shape = self.shape_of(&whole);
+                shape[pieces.axis] = pieces.part;
+                let of = self.source(&whole)?;
+                let piece = self.value(shape);
+                iteration.slices.push(LoopSlice {
+                    of,
+                    axis: pieces.axis,
+                    reverse: pieces.reverse,
+                    piece,
+                });
+                Some(Known::Source(Source::Value(piece), known.element()))
+            }
+            (None, Some(result)) => {
+                if known.tensor().is_some() && !known.element().is_float() {
+                    iteration.constant.push((result, known.clone()));
+                    return Some(known.clone());
+                }
+                self.floats_in_a_loop(node, known)?;
+                let shape = self.shape_of(known);
+                self.computable(node, &shape)?;
+                let initial = self.source(known)?;
+                let value = self.value(shape);
+                self.over_time.layers.insert(value, node);
+                iteration.carried.push(Carried { initial, value, result });
+                Some(Known::Source(Source::Value(value), known.element()))
+            }
+        }
+    }
+
+    /// Refuses integers, which a loop whose iterations all do the same does not hand on; other
+    /// loops do.
+    fn floats_in_a_loop(&mut self, node: &Node, known: &Known) -> Option<()> {
+        self.current.loops.wants_unrolling |= !known.element().is_float();
+        self.all_floats(node, std::slice::from_ref(known))
+    }
+
+    /// A tensor that holds the pieces and nothing else along their axis.
+    pub(super) fn only_pieces(
+        &mut self,
+        node: &Node,
+        known: &Known,
+        pieces: Pieces,
+    ) -> Option<Known> {
+        let Pieces { axis, start, trips, part, stride, .. } = pieces;
+        let mut shape = self.shape_of(known);
+        let own: Vec<isize> = strides(&shape).into_iter().map(|stride| stride as isize).collect();
+        let offset = start * own[axis] as usize;
+        shape[axis] = trips * part;
+        if part == stride || part == 1 {
+            let mut strides = own;
+            strides[axis] *= if part == 1 { stride as isize } else { 1 };
+            return self.view(node, known, Geometry { offset, strides, shape });
+        }
+        let apart = Geometry {
+            offset,
+            strides: [&own[..axis], &[own[axis] * stride as isize, own[axis]], &own[axis + 1..]]
+                .concat(),
+            shape: [&shape[..axis], &[trips, part], &shape[axis + 1..]].concat(),
+        };
+        let apart = self.view(node, known, apart)?;
+        self.view(node, &apart, Geometry::reshaped(shape))
+    }
+
+    /// Says what the body promises about what it is given and what it does not get.
+    fn check_body_parameter(&mut self, body: &Model, parameter: usize, known: &Known) {
+        let node = &body.nodes[body.parameters[parameter]];
+        let value = &body.values[node.outputs[0].0];
+        let shape = self.shape_of(known);
+        let Some(stated) = &value.shape else { return };
+        let fits = stated.len() == shape.len()
+            && stated
+                .iter()
+                .zip(&shape)
+                .all(|(dim, &size)| crate::check::checker::admits(*dim, size));
+        if !fits {
+            let found = format!(
+                "the body's input has the shape {} in the model, but it receives {shape:?}, which \
+                 is used",
+                shape_text(stated)
+            );
+            self.diagnostics
+                .push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
+        }
+    }
+
+    /// Looks at a body: its Results, and its operations. `None` after an error.
+    pub(super) fn body(
+        &mut self,
+        body: &'a Model,
+        known: Vec<Option<Known>>,
+    ) -> Option<(Vec<Known>, Vec<CoreNode>)> {
+        let before = self.diagnostics.0.len();
+        let outside =
+            (std::mem::replace(&mut self.model, body), std::mem::replace(&mut self.known, known));
+        let nodes = std::mem::take(&mut self.current.nodes);
+        self.current.depth += 1;
+        let places: HashMap<usize, usize> =
+            body.results.iter().enumerate().map(|(i, &node)| (node, i)).collect();
+        let mut results: Vec<Option<Known>> = vec![None; body.results.len()];
+        self.graph(|this, index, node| {
+            if let Some(&result) = places.get(&index) {
+                results[result] = this.input(node, 0);
+            }
+        });
+        self.current.depth -= 1;
+        (self.model, self.known) = outside;
+        let nodes = std::mem::replace(&mut self.current.nodes, nodes);
+        let wrong = self
+            .diagnostics
+            .0
+            .get(before..)
+            .is_some_and(|new| new.iter().any(|d| d.severity == Severity::Error));
+        let results: Option<Vec<Known>> = results.into_iter().collect();
+        results.filter(|_| !wrong).map(|results| (results, nodes))
+    }
+
+    /// Whether the body's condition is true for certain, or nobody asks; `None` after an error.
+    fn goes_on(&mut self, node: &Node, body: &Loop, results: &[Known], trips: usize) -> Option<()> {
+        let Some(condition) = body.condition.map(|result| &results[result]).filter(|_| trips > 1)
+        else {
+            return Some(());
+        };
+        match condition {
+            Known::Constant(tensor, _) if tensor.len() == 1 && tensor.get_f64(0) != 0.0 => {
+                return Some(());
+            }
+            // once is all
+            Known::Constant(..) => self.current.loops.wants_unrolling = true,
+            Known::Source(..) | Known::Iteration(..) => self.current.loops.wants_condition = true,
+        }
+        self.condition_unknown(node);
+        None
+    }
+
+    /// Refuses more iterations than are counted.
+    pub(super) fn countable(&mut self, node: &Node, trips: usize, most: usize) -> Option<()> {
+        if trips > most {
+            let help = "give a smaller count, or put a loop into a loop";
+            self.error(
+                node,
+                &node.origin,
+                format!("a loop of {trips} iterations"),
+                format!("1 to {most}"),
+                help,
+            );
+            return None;
+        }
+        Some(())
+    }
+
+    fn condition_unknown(&mut self, node: &Node) {
+        let found = "a loop whose condition is not constantly true";
+        let help = "give the number of iterations as the trip count";
+        self.error(node, &node.origin, found, "a condition that is constantly true", help);
+    }
+
+    /// What the iterations hand on.
+    fn carried(&mut self, iteration: &Iteration, results: &[Known]) -> Option<Vec<LoopCarried>> {
+        let node = iteration.node;
+        let mut all = Vec::new();
+        for &Carried { initial, value, result } in &iteration.carried {
+            let known = &results[result];
+            let (shape, wanted) =
+                (self.shape_of(known), self.core.model.values[value].shape.clone());
+            if shape != wanted || !known.element().is_float() {
+                self.current.loops.wants_unrolling = true;
+                let found = format!(
+                    "a back edge from a tensor of type {} and shape {} to one of shape {}",
+                    known.element().name(),
+                    shape_text(&shape),
+                    shape_text(&wanted)
+                );
+                let valid = "floating point of one shape in every iteration";
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    valid,
+                    "correct the body, or the initial value",
+                );
+                return None;
+            }
+            all.push(LoopCarried { initial, value, next: self.source(known)? });
+        }
+        Some(all)
+    }
+
+    /// What an output of the loop is.
+    fn loop_output(
+        &mut self,
+        node: &Node,
+        known: &Known,
+        concatenation: Option<Slicing>,
+        trips: usize,
+        results: &mut Vec<LoopResult>,
+    ) -> Option<Known> {
+        let mut shape = self.shape_of(known);
+        let Some(slicing) = concatenation else {
+            if let Known::Constant(..) = known {
+                return Some(known.clone());
+            }
+            self.floats_in_a_loop(node, known)?;
+            return Some(self.loop_result(known, None, shape, results));
+        };
+        self.floats_in_a_loop(node, known)?;
+        let (axis, size) = self.concatenated(node, slicing, &shape, trips)?;
+        shape[axis] = size;
+        self.computable(node, &shape)?;
+        Some(self.loop_result(known, Some((axis, slicing.stride < 0)), shape, results))
+    }
+
+    /// The axis along which pieces are put together, and their size together.
+    pub(super) fn concatenated(
+        &mut self,
+        node: &Node,
+        slicing: Slicing,
+        shape: &[usize],
+        trips: usize,
+    ) -> Option<(usize, usize)> {
+        let axis = self.axis(node, slicing.axis, shape.len())?;
+        let part = shape[axis];
+        let size = part.saturating_mul(trips);
+        let wanted =
+            Pieces { axis, start: 0, trips, part, stride: part, reverse: slicing.stride < 0 };
+        if pieces(slicing, axis, size) != Some(wanted) {
+            let Slicing { start, end, stride, part_size, .. } = slicing;
+            let found = format!(
+                "{trips} pieces of {part} put together with start {start}, end {end}, stride \
+                 {stride} and part_size {part_size}"
+            );
+            let valid = "adjacent pieces that cover the whole axis";
+            self.error(node, &node.origin, found, valid, "correct the port map");
+            return None;
+        }
+        Some((axis, size))
+    }
+
+    fn loop_result(
+        &mut self,
+        known: &Known,
+        pieces: Option<(usize, bool)>,
+        shape: Vec<usize>,
+        results: &mut Vec<LoopResult>,
+    ) -> Known {
+        let element = if known.element().is_float() { known.element() } else { ElementType::F32 };
+        let of = self
+            .source(known)
+            .expect("simplify: what is floating point is no number of an iteration");
+        let out = self.value(shape);
+        results.push(LoopResult { of, pieces, out });
+        Known::Source(Source::Value(out), element)
+    }
+}
+
+/// The shape and the element type of the Parameter that is the number of the iteration.
+pub(super) fn iteration_number(body: &Loop, value: ValueId) -> (Vec<usize>, ElementType) {
+    let stated = &body.body.values[value.0];
+    (vec![1; stated.shape.as_ref().map_or(0, Vec::len)], stated.element)
+}
+
+/// Where pieces lie along an axis of this size; `None` if they do not fit into it. By OpenVINO's
+/// rules -1 is the end, and what lies between start and end is a multiple of the stride.
+fn pieces(slicing: Slicing, axis: usize, size: usize) -> Option<Pieces> {
+    let Slicing { start, end, stride, part_size, .. } = slicing;
+    let whole = i64::try_from(size).ok()?;
+    let place = |at: i64| if at < 0 { at.checked_add(whole)?.checked_add(1) } else { Some(at) };
+    let (start, end) = (place(start)?, place(end)?);
+    let reverse = stride < 0;
+    let (first, last) = if reverse { (end, start) } else { (start, end) };
+    let step = stride.checked_abs().filter(|&step| step > 0)?;
+    if first < 0 || last > whole || last <= first || (last - first) % step != 0 || part_size < 1 {
+        return None;
+    }
+    let trips = (last - first) / step;
+    // where pieces that are longer or shorter than the stride begin is said of forward ones only
+    let inside =
+        if reverse { part_size == step } else { (trips - 1) * step <= whole - first - part_size };
+    inside.then_some(Pieces {
+        axis,
+        start: first as usize,
+        trips: trips as usize,
+        part: usize::try_from(part_size).ok()?,
+        stride: step as usize,
+        reverse,
+    })
+}

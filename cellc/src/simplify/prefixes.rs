@@ -1,0 +1,125 @@
+//! Slices whose stop is computed: the first elements along an axis, as many as a call says, and
+//! products of matrices over them.
+
+use crate::check::checker::Checker;
+use crate::check::findings::{Ending, Known, Opened};
+use crate::check::shape::{Geometry, strides};
+use crate::core::{CoreOp, Source, View};
+use crate::model::{ElementType, Elementwise as E, Node, Tensor};
+
+fn number(value: i64) -> Option<Known> {
+    Some(Known::Constant(Tensor::from_i64(Vec::new(), &[value])?, ElementType::I64))
+}
+
+impl<'a> Checker<'a> {
+    /// True if the node is a slice of the first elements along an axis, of which only a call says
+    /// how many there are. The slice is then done.
+    pub(super) fn slices_by_run_time(&mut self, node: &Node) -> bool {
+        let Some(axis) = self.axis_of_prefix(node) else { return false };
+        if let Some((known, ending)) = self.prefix(node, axis) {
+            self.findings.hands_on = Some(ending);
+            self.set(node, 0, known);
+        }
+        true
+    }
+
+    /// The axis of a slice from 0 to a computed stop, in steps of 1.
+    fn axis_of_prefix(&self, node: &Node) -> Option<usize> {
+        let known = |port: usize| match self.input(node, port)? {
+            Known::Constant(tensor, _) if tensor.len() == 1 => tensor.get_i64(0),
+            _ => None,
+        };
+        let Some(Known::Source(Source::Parameter(_) | Source::Value(_), _)) = self.input(node, 0)
+        else {
+            return None;
+        };
+        let stop = self.input(node, 2).filter(|stop| matches!(stop, Known::Source(..)))?;
+        let is_one =
+            self.shape_of(&stop).iter().all(|&size| size == 1) && !stop.element().is_float();
+        let rank = self.shape_of(&self.input(node, 0)?).len();
+        let axis = if node.inputs.len() > 4 { known(4)? } else { 0 };
+        let axis = usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok()?;
+        (is_one && axis < rank && known(1)? == 0 && known(3)? == 1).then_some(axis)
+    }
+
+    /// All elements, with the number of those before the stop.
+    fn prefix(&mut self, node: &Node, axis: usize) -> Option<(Known, Ending)> {
+        let (input, stop) = (self.input(node, 0)?, self.input(node, 2)?);
+        let shape = self.shape_of(&input);
+        let all = number(i64::try_from(shape[axis]).ok()?)?;
+        let stop = self.view(node, &stop, Geometry::reshaped(Vec::new()))?;
+        let stop = self.converted(node, &stop, ElementType::I64)?;
+        // negative stops count from the end
+        let from_end = self.computed(node, E::Add, vec![stop.clone(), all.clone()])?;
+        let is_from_end = self.computed(node, E::Less, vec![stop.clone(), number(0)?])?;
+        let stop = self.computed(node, E::Select, vec![is_from_end, from_end, stop])?;
+        let stop = self.computed(node, E::Maximum, vec![stop, number(0)?])?;
+        let count = self.computed(node, E::Minimum, vec![stop, all])?;
+        let count = self.source(&count)?;
+        self.computable(node, &shape)?;
+        let (source, out) = (self.source(&input)?, self.value(shape.clone()));
+        let strides = strides(&shape).into_iter().map(|stride| stride as isize).collect();
+        self.emit(node, CoreOp::View(View { input: source, offset: 0, strides, out }));
+        let known = Known::Source(Source::Value(out), input.element());
+        self.set_range(&known, self.range_of(&input));
+        let ending = Ending {
+            count,
+            by: Opened::Slice,
+            is_zero: false,
+            truncated: None,
+            parts_along: Some(axis),
+        };
+        Some((known, ending))
+    }
+
+    /// The axis of the parts in a product of which one factor has parts that only a call counts,
+    /// along rows, columns or matrices; `None` where all parts meet others.
+    pub(super) fn parts_of_product(
+        &self,
+        node: &Node,
+        port: usize,
+        along: usize,
+        transposed: bool,
+    ) -> Option<usize> {
+        let shapes = [0, 1].map(|port| self.input(node, port).map(|known| self.shape_of(&known)));
+        let [Some(a), Some(b)] = shapes else { return None };
+        let (own, other) = if port == 0 { (&a, &b) } else { (&b, &a) };
+        if own.len() < 2 || other.len() < 2 {
+            return None;
+        }
+        let rank = own.len().max(other.len());
+        let behind = own.len() - along;
+        if behind <= 2 {
+            let is_inner = (behind == 1) == ((port == 0) != transposed);
+            return (!is_inner).then(|| if port == 0 { rank - 2 } else { rank - 1 });
+        }
+        let meets = other.len().checked_sub(behind).is_some_and(|axis| other[axis] != 1);
+        (!meets).then_some(rank - behind)
+    }
+
+    /// The product of factors that have the same number of parts along the axis over which products
+    /// are added up; `None` for other factors and after an error.
+    pub(super) fn product_of_parts(
+        &mut self,
+        node: &'a Node,
+        parts: &[(usize, Ending, usize)],
+        transposed: [bool; 2],
+    ) -> Option<Known> {
+        let &[(0, of_a, axis_a), (1, of_b, axis_b)] = parts else { return None };
+        let inputs = self.inputs(node)?;
+        let ranks = [0, 1].map(|port| self.shape_of(&inputs[port]).len());
+        let inner = [(0, axis_a), (1, axis_b)].map(|(port, axis): (usize, usize)| {
+            let last = (port == 0) != transposed[port];
+            ranks[port] >= 2 && axis + if last { 1 } else { 2 } == ranks[port]
+        });
+        if of_a.count != of_b.count || inner != [true, true] {
+            return None;
+        }
+        let mut factors = Vec::new();
+        for (known, ending) in inputs.iter().zip([of_a, of_b]) {
+            let zero = self.number_like(known, 0.0)?;
+            factors.push(self.only_parts(node, known, ending, &zero)?);
+        }
+        self.product(node, &factors, transposed[0], transposed[1])
+    }
+}

@@ -1,0 +1,334 @@
+//! Weights whose gates the graph puts in another order before a cell reads them, as a converter
+//! does for W, R and B that are inputs of the model: the tensor itself is packed, by a layout that
+//! says where each gate stands in it.
+
+use std::collections::HashMap;
+
+use super::cells::{Given, WeightSources};
+use crate::check::cell::{CellPort, Recurrent, Sizes};
+use crate::check::checker::Checker;
+use crate::check::shape::broadcast_strides;
+use crate::core::{CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource};
+use crate::model::{BiasPart, Direction, Tensor, WeightLayout};
+
+/// What works, for messages.
+const VALID: &str = "a constant, an input of the model, or all gates of one in another order \
+    (Split, Slice, Concat, Reshape, Transpose); of B also sums of two parts (Add)";
+
+/// One element of an input or a constant, by its place in C order.
+type Element = (Source, usize);
+
+/// What an element of weights is: one element, or the sum of two.
+#[derive(Clone, Copy, PartialEq)]
+struct Sum(Element, Option<Element>);
+
+impl Sum {
+    /// The same sum, `by` elements on in each tensor.
+    fn moved(self, by: usize) -> Self {
+        let moved = |(source, place): Element| (source, place + by);
+        Self(moved(self.0), self.1.map(moved))
+    }
+
+    fn elements(self) -> impl Iterator<Item = Element> {
+        std::iter::once(self.0).chain(self.1)
+    }
+}
+
+/// By part of a tensor, the parts of other tensors whose sum it is.
+type Parts = Vec<Vec<(Source, usize)>>;
+
+/// The operations of a graph by the values that they compute.
+struct Views<'v> {
+    core: &'v CoreModel,
+    by_value: HashMap<usize, &'v CoreNode>,
+}
+
+impl<'v> Views<'v> {
+    fn new(core: &'v CoreModel, nodes: &'v [CoreNode]) -> Self {
+        let by_value =
+            nodes.iter().flat_map(|node| node.op.outputs().into_iter().map(move |out| (out, node)));
+        Self { core, by_value: by_value.collect() }
+    }
+
+    /// What an element of a tensor is made of.
+    ///
+    /// # Errors
+    /// The name of the operation that does more than move elements and add two of them.
+    fn element(&self, source: Source, place: usize) -> Result<Sum, String> {
+        let value = match source {
+            Source::Parameter(_) | Source::Constant(_) => return Ok(Sum((source, place), None)),
+            Source::Variable(_) => return Err("a variable".to_owned()),
+            Source::Value(value) => value,
+        };
+        let node = self.by_value.get(&value).ok_or("a loop")?;
+        let shape = &self.core.values[value].shape;
+        let refused = || format!("{:?} ({})", node.name, node.kind);
+        let sum = |one: Element, other: Element| {
+            let (one, other) = (self.element(one.0, one.1)?, self.element(other.0, other.1)?);
+            match (one.1, other.1) {
+                (None, None) => Ok(Sum(one.0, Some(other.0))),
+                _ => Err(refused()),
+            }
+        };
+        match &node.op {
+            CoreOp::View(view) => {
+                let along = coordinates(shape, place).zip(view.strides.iter().rev());
+                let steps: isize = along.map(|(at, stride)| at.cast_signed() * stride).sum();
+                self.element(view.input, view.offset.wrapping_add_signed(steps))
+            }
+            CoreOp::Concat(concat) => {
+                let inner: usize = shape[concat.axis + 1..].iter().product();
+                let (outer, mut at) =
+                    (place / (inner * shape[concat.axis]), place / inner % shape[concat.axis]);
+                for &input in &concat.inputs {
+                    let size = self.core.shape(input)[concat.axis];
+                    if at < size {
+                        return self.element(input, (outer * size + at) * inner + place % inner);
+                    }
+                    at -= size;
+                }
+                Err(refused())
+            }
+            CoreOp::Pointwise(of)
+                if of.function == PointwiseFunction::Add && of.inputs.len() == 2 =>
+            {
+                let place_in = |input: Source| {
+                    let strides = broadcast_strides(self.core.shape(input), shape);
+                    coordinates(shape, place)
+                        .zip(strides.iter().rev())
+                        .map(|(at, stride)| at * stride)
+                        .sum()
+                };
+                let [one, other] =
+                    [of.inputs[0], of.inputs[1]].map(|input| (input, place_in(input)));
+                sum(one, other)
+            }
+            CoreOp::Reduce(of) if of.function == PointwiseFunction::Add => {
+                let [_, size, inner] = of.extents(self.core.shape(of.input));
+                let first = place / inner * size * inner + place % inner;
+                match size {
+                    1 => self.element(of.input, first),
+                    2 => sum((of.input, first), (of.input, first + inner)),
+                    _ => Err(refused()),
+                }
+            }
+            _ => Err(refused()),
+        }
+    }
+
+    /// Of a tensor `[sets, .., count]`: what each run of `count` elements of a set is; in every set
+    /// it is the same part of the same tensors, whose sets follow each other.
+    ///
+    /// # Errors
+    /// What the tensor is computed by.
+    fn parts(&self, source: Source, [sets, count]: [usize; 2]) -> Result<Parts, String> {
+        let parts = self.core.len(source) / (sets * count);
+        let mut found = Vec::new();
+        for part in 0..parts {
+            let of_first = self.element(source, part * count)?;
+            for set in 0..sets {
+                let first = self.element(source, (set * parts + part) * count)?;
+                let mut stand = of_first.elements().zip(first.elements());
+                let whole = stand.all(|((tensor, at), (other, place))| {
+                    let len = self.core.len(tensor);
+                    let own = len / sets;
+                    tensor == other
+                        && len.is_multiple_of(sets * count)
+                        && place == set * own + at
+                        && at < own
+                });
+                let aligned = first.elements().all(|(_, at)| at.is_multiple_of(count));
+                if !whole || !aligned || of_first.1.is_some() != first.1.is_some() {
+                    return Err(NOT_WHOLE.to_owned());
+                }
+                for k in 1..count {
+                    if self.element(source, (set * parts + part) * count + k)? != first.moved(k) {
+                        return Err(NOT_WHOLE.to_owned());
+                    }
+                }
+            }
+            found.push(of_first.elements().map(|(tensor, at)| (tensor, at / count)).collect());
+        }
+        Ok(found)
+    }
+
+    /// The tensor whose parts a tensor of as many parts has in another order, and the order.
+    ///
+    /// # Errors
+    /// As for [`Self::parts`].
+    fn order(&self, source: Source, sizes: [usize; 2]) -> Result<(Source, Vec<usize>), String> {
+        let parts = self.parts(source, sizes)?;
+        let (root, _) = parts[0][0];
+        let mut order = Vec::new();
+        for part in &parts {
+            match part[..] {
+                [(tensor, at)] if tensor == root && !order.contains(&at) => order.push(at),
+                _ => return Err(NOT_WHOLE.to_owned()),
+            }
+        }
+        let same_len = self.core.len(root) == self.core.len(source);
+        if same_len { Ok((root, order)) } else { Err(NOT_WHOLE.to_owned()) }
+    }
+}
+
+/// Why a tensor is refused that consists of elements of inputs in another order than by gates.
+const NOT_WHOLE: &str = "operations that leave no gate whole, or take gates of several tensors";
+
+/// Where an element stands along each axis, the last one first.
+fn coordinates(shape: &[usize], place: usize) -> impl Iterator<Item = usize> {
+    let mut left = place;
+    shape.iter().rev().map(move |&size| {
+        let at = left % size;
+        left /= size;
+        at
+    })
+}
+
+impl Checker<'_> {
+    /// Where the weights of a cell come from, and how these tensors hold them; `Ok(None)` if they
+    /// are computed in another way than by moving gates. `Err` after an error: a GRU with attention
+    /// takes no computed weights.
+    pub(super) fn regrouped(
+        &mut self,
+        recurrent: &Recurrent,
+        given: Given,
+        sizes: Sizes,
+    ) -> Result<Option<WeightSources>, ()> {
+        match self.layout_of(recurrent, given, sizes) {
+            Ok(weights) => Ok(Some(weights)),
+            Err(_) if !recurrent.cell.kind.has_attention() => Ok(None),
+            Err(found) => {
+                let help = "connect a constant or an input, the gates of W and R in one order; \
+                    or write the cell with MatMul, Add and Mul";
+                self.error(recurrent.node, &recurrent.node.origin, found, VALID, help);
+                Err(())
+            }
+        }
+    }
+
+    fn layout_of(
+        &mut self,
+        recurrent: &Recurrent,
+        given: Given,
+        sizes: Sizes,
+    ) -> Result<WeightSources, String> {
+        let (cell, hidden) = (recurrent.cell, recurrent.cell.hidden_size);
+        let sets = recurrent.direction.map_or(1, Direction::count);
+        let name = |role: CellPort| role.name(recurrent.direction.is_some());
+        let computed =
+            |role| move |by: String| format!("{} is computed at run time, by {by}", name(role));
+        let views = Views::new(&self.core.model, &self.current.nodes);
+        let (w, of_w) =
+            views.order(given.w, [sets, hidden * sizes.input]).map_err(computed(CellPort::W))?;
+        let (r, of_r) =
+            views.order(given.r, [sets, hidden * hidden]).map_err(computed(CellPort::R))?;
+        for root in [w, r] {
+            self.weight_source(root)?;
+        }
+        let mut layout = cell.layout.clone();
+        let of_b = |b: &Option<Source>| b.map(|b| views.parts(b, [sets, hidden])).transpose();
+        let of_b: Vec<_> =
+            given.b.iter().map(of_b).collect::<Result<_, _>>().map_err(computed(CellPort::B(0)))?;
+        let (biases, b) = biases(&layout, &of_b).map_err(computed(CellPort::B(0)))?;
+        layout.biases = biases;
+        for (tensor, parts) in b.iter().zip(layout.bias_tensors()) {
+            // the sets of a tensor of which the last parts are not read would begin elsewhere
+            if tensor.is_some_and(|tensor| {
+                sets > 1 && self.core.model.len(tensor) != sets * parts * hidden
+            }) {
+                return Err(computed(CellPort::B(0))(NOT_WHOLE.to_owned()));
+            }
+        }
+        let p = given
+            .p
+            .map(|p| views.order(p, [sets, hidden]))
+            .transpose()
+            .map_err(computed(CellPort::P))?;
+        if let Some((_, order)) = &p {
+            layout.peepholes = layout.peepholes.map(|at| order[at]);
+        }
+        let [w, r] = match (of_w == of_r, w, r) {
+            (true, ..) => [w, r],
+            (_, Source::Constant(_), _) => [self.in_order(w, &of_w, &of_r, sets), r],
+            (_, _, Source::Constant(_)) => [w, self.in_order(r, &of_r, &of_w, sets)],
+            _ => return Err("W and R hold their gates in two orders".to_owned()),
+        };
+        let order = if matches!(w, Source::Parameter(_)) { of_w } else { of_r };
+        layout.gates.iter_mut().for_each(|gate| *gate = order[*gate]);
+        let weight = |source: Source| self.weight_source(source);
+        let b = b
+            .into_iter()
+            .map(|b| b.map_or(Ok(WeightSource::Zero), weight))
+            .collect::<Result<_, _>>()?;
+        let p = p.map(|(p, _)| weight(p)).transpose()?;
+        Ok(WeightSources { w: weight(w)?, r: weight(r)?, b, p, layout })
+    }
+
+    fn weight_source(&self, source: Source) -> Result<WeightSource, String> {
+        match source {
+            Source::Constant(i) => Ok(WeightSource::Constant(i)),
+            Source::Parameter(i) if self.core.model.parameters[i].weight => {
+                Ok(WeightSource::Parameter(i))
+            }
+            Source::Parameter(i) => {
+                let name = &self.core.model.parameters[i].names[0];
+                Err(format!(
+                    "the input {name:?} gives weights of cells, and something else reads it"
+                ))
+            }
+            Source::Variable(_) | Source::Value(_) => {
+                unreachable!("views end at inputs and constants")
+            }
+        }
+    }
+
+    /// A constant of which a cell would read the parts in the order `from`, rearranged so that it
+    /// reads the same ones in the order `to`.
+    fn in_order(&mut self, constant: Source, from: &[usize], to: &[usize], sets: usize) -> Source {
+        let Source::Constant(index) = constant else { return constant };
+        let tensor = self.core.model.constants[index].clone();
+        let count = tensor.len() / (sets * from.len());
+        let mut numbers = vec![0.0; tensor.len()];
+        for set in 0..sets {
+            for (&at, &place) in from.iter().zip(to) {
+                let [at, place] = [at, place].map(|part| (set * from.len() + part) * count);
+                (0..count).for_each(|k| numbers[place + k] = tensor.get_f32(at + k));
+            }
+        }
+        match Tensor::from_f32(tensor.shape().to_vec(), &numbers) {
+            Some(tensor) => Source::Constant(self.intern(&tensor)),
+            None => unreachable!("as many elements as before"),
+        }
+    }
+}
+
+/// What each part of the biases is the sum of, and the tensors that hold the terms.
+type Biases = (Vec<Vec<BiasPart>>, Vec<Option<Source>>);
+
+/// The biases of a cell whose tensors of biases have the parts `of_b`, `None` where one is left
+/// out.
+fn biases(layout: &WeightLayout, of_b: &[Option<Parts>]) -> Result<Biases, String> {
+    let mut tensors: Vec<Option<Source>> = Vec::new();
+    let mut all = Vec::new();
+    for terms in &layout.biases {
+        let mut sum = Vec::new();
+        for term in terms {
+            // a B that is left out adds nothing
+            let Some(parts) = &of_b[term.tensor] else { continue };
+            // a sum of sums would be added in another order
+            if terms.len() > 1 && parts[term.part].len() > 1 {
+                return Err("sums of more than two parts".to_owned());
+            }
+            for &(source, part) in &parts[term.part] {
+                let tensor =
+                    tensors.iter().position(|&known| known == Some(source)).unwrap_or_else(|| {
+                        tensors.push(Some(source));
+                        tensors.len() - 1
+                    });
+                sum.push(BiasPart { tensor, part });
+            }
+        }
+        all.push(sum);
+    }
+    Ok((all, tensors))
+}
