@@ -293,6 +293,16 @@ impl RustVector {
         format!("target_arch = {processor:?}")
     }
 
+    /// The feature that every compiler's target for a processor has unless floats are computed in
+    /// software, with the name of its vectors. `None`: such vectors are asked for.
+    pub fn baseline_of(processor: &str) -> Option<(&'static str, &'static str)> {
+        match processor {
+            "x86_64" => Some(("sse2", "SSE2")),
+            "aarch64" => Some(("neon", "Neon")),
+            _ => None,
+        }
+    }
+
     /// The expression for an operation.
     pub fn operation(&self, name: &str) -> Option<&'static str> {
         self.operations

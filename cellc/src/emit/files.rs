@@ -67,7 +67,9 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
     let items = items(contents, rust::Form::Macros);
     let (items, comments) = hide_comments(&items);
     let file = syn::parse_file(&items).expect("emit: generated Rust parses");
-    let items = wrapped(&joined_lists(&show_comments(&prettyplease::unparse(&file), &comments)));
+    let items = show_comments(&prettyplease::unparse(&file), &comments);
+    // records first, then the lists that hold them
+    let items = wrapped(&broken(&joined_lists(&joined_lists(&items))));
     let mut text = String::new();
     for line in contents.header {
         text.push_str(if line.is_empty() { "//" } else { "// " });
@@ -114,9 +116,8 @@ fn hide_comments(items: &str) -> (String, Vec<&str>) {
     (text, comments)
 }
 
-/// The maximum line length of joined lists, and of generic arguments and attributes.
+/// The maximum line length.
 const COLUMNS: usize = 100;
-const MOST_COLUMNS: usize = 120;
 
 /// Joins lists to one line each, up to [`COLUMNS`]: prettyplease breaks lists earlier.
 fn joined_lists(items: &str) -> String {
@@ -145,9 +146,11 @@ fn joined(lines: &[&str]) -> Option<(String, usize)> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let (close, most) = match first {
         _ if first.trim_start().starts_with("//") => return None,
-        _ if first.ends_with("#[allow(") => (')', MOST_COLUMNS),
-        _ if first.ends_with("::<") => ('>', MOST_COLUMNS),
+        // a longer line is broken behind its pattern
+        _ if first.ends_with("::<") => ('>', 2 * COLUMNS),
         _ if first.ends_with('<') => ('>', COLUMNS),
+        // a record as an argument
+        _ if first.trim_start().starts_with('&') && first.ends_with(" {") => ('}', COLUMNS),
         // pairs and groups keep their form
         _ if first.ends_with('(') && !first.ends_with(" (") && !first.ends_with("((") => {
             (')', COLUMNS)
@@ -158,6 +161,7 @@ fn joined(lines: &[&str]) -> Option<(String, usize)> {
     for (nth, element) in lines.iter().enumerate().skip(1) {
         let part = element.trim_start();
         if indent(element) == indent(first) && part.starts_with(close) {
+            line.push_str(if close == '}' { " " } else { "" });
             line.push_str(part);
             return (line.len() <= most).then_some((line, nth + 1));
         }
@@ -168,10 +172,47 @@ fn joined(lines: &[&str]) -> Option<(String, usize)> {
         if !is_one || line.len() > most {
             return None;
         }
-        line.push_str(if nth > 1 { " " } else { "" });
+        line.push_str(if nth > 1 || close == '}' { " " } else { "" });
         line.push_str(if is_last { part.trim_end_matches(',') } else { part });
     }
     None
+}
+
+/// Breaks long lines of code, as prettyplease breaks neither patterns nor arguments of paths.
+fn broken(items: &str) -> String {
+    let mut text = String::with_capacity(items.len());
+    for line in items.lines() {
+        let code = line.trim_start();
+        let indent = line.len() - code.len();
+        let mut rest = if code.starts_with("//") { String::new() } else { line.to_owned() };
+        while let Some(at) = break_of(&rest, indent) {
+            text.extend([rest[..at].trim_end(), "\n"]);
+            rest = format!("{:1$}{2}", "", indent + 4, rest[at..].trim_start());
+        }
+        text.push_str(if rest.is_empty() { line } else { &rest });
+        text.push('\n');
+    }
+    text
+}
+
+/// The place at which a long line of code is broken: behind a pattern if the rest fits a line, else
+/// behind an argument, else before a method or in front of an argument.
+fn break_of(line: &str, indent: usize) -> Option<usize> {
+    if line.len() <= COLUMNS || line.contains('"') {
+        return None;
+    }
+    let fits = |at: &usize| indent + 4 + line.len() - at <= COLUMNS;
+    let pattern = [" = ", " in "].iter().filter_map(|end| Some(line.find(end)? + end.len()));
+    let within = |at: &usize| *at > indent + 4 && *at <= COLUMNS;
+    let last = |end: &str, behind: usize| {
+        line.match_indices(end).map(|(at, _)| at + behind).filter(within).last()
+    };
+    pattern
+        .filter(within)
+        .find(fits)
+        .or_else(|| last(", ", 2))
+        .or_else(|| last(".", 0))
+        .or_else(|| last("(", 1))
 }
 
 /// Wraps long comments.

@@ -4,6 +4,7 @@ mod alike;
 #[cfg(feature = "builder")]
 mod c;
 mod calls;
+mod constants;
 pub(crate) mod elements;
 #[cfg(feature = "builder")]
 mod files;
@@ -103,6 +104,11 @@ impl<'a> Contents<'a> {
     fn named(&self, isa: &'static Isa) -> &'static Isa {
         let held = |other: &&'static Isa| self.isas.iter().any(|(known, _)| known == other);
         isa.body_of.filter(held).unwrap_or(isa)
+    }
+
+    /// The instruction sets that share the body of `isa`.
+    fn sharing(&self, isa: &'static Isa) -> impl Iterator<Item = &'static Isa> + '_ {
+        self.isas.iter().map(|(other, _)| *other).filter(move |other| self.named(other) == isa)
     }
 
     /// The instruction sets apart from the baseline.
@@ -235,8 +241,9 @@ impl<'a> Contents<'a> {
 
 fn items(contents: &Contents<'_>, form: rust::Form) -> String {
     let mut doc = contents.summary.to_vec();
-    doc.push(
-        "Made by cellc; the state lives in the struct, [`Self::step`] advances it.".to_string(),
-    );
+    doc.push(match contents.keeps_states() {
+        true => "Made by cellc; the state lives in the struct, [`Self::step`] advances it.".into(),
+        false => "Made by cellc; a step depends on its inputs alone.".into(),
+    });
     rust::RustFile::new(contents, &doc, form).text()
 }

@@ -1,7 +1,7 @@
 //! The surface of a generated file: its items, their order, and the statements of their bodies.
 //! Languages spell the items: an item is a text with the item's name.
 
-use super::names::Field;
+use super::names::{Field, Interface};
 use super::signature::Signature;
 use super::text::{List, Word, when};
 use super::{Contents, tensors};
@@ -90,7 +90,7 @@ impl Contents<'_> {
             |(at, field): (usize, &Field)| [words(field), own.variable(at, field)].concat();
         let flushes = self.flushed_before().next().is_some();
         let all_isas = || self.isas.iter().map(|(isa, _)| *isa);
-        vec![
+        let mut lists = vec![
             ("isas", all_isas().map(|isa| own.isa(isa)).collect()),
             (
                 "known when asked",
@@ -164,6 +164,24 @@ impl Contents<'_> {
             when("no extensions", !self.options.machine.target.c_extensions),
             when("zero at first", self.starts_at_zero()),
             when("not zero at first", !self.starts_at_zero()),
+        ];
+        lists.extend(self.memory());
+        lists
+    }
+
+    /// The lists that tell states from scratch memory.
+    fn memory(&self) -> [List; 7] {
+        let Interface { takes_state, alternates, variables, .. } = self.interface;
+        let has_variables = !variables.is_empty();
+        let is_own = !takes_state && self.interface.has_state();
+        [
+            when("state of the caller between steps", *takes_state && has_variables),
+            when("scratch of the caller", *takes_state && !has_variables),
+            when("own state in order", is_own && *alternates),
+            when("own scratch", is_own && !alternates),
+            when("some variables", has_variables),
+            when("keeps states", self.keeps_states()),
+            when("keeps no states", !self.keeps_states()),
         ]
     }
 
@@ -202,6 +220,11 @@ impl Contents<'_> {
         let kept =
             interface.has_isas() || interface.has_state() || interface.pool || !self.is_baked();
         !kept && interface.states.is_empty()
+    }
+
+    /// True if a step depends on earlier steps.
+    pub(super) fn keeps_states(&self) -> bool {
+        !self.interface.variables.is_empty() || !self.interface.states.is_empty()
     }
 
     /// True if the struct holds an input as a state.

@@ -230,6 +230,11 @@ impl Subscript {
         self.last
     }
 
+    /// The element, if it depends on no counter.
+    pub(super) fn constant(&self) -> Option<usize> {
+        self.terms.iter().all(String::is_empty).then_some(self.offset)
+    }
+
     /// The subscript of the element `by` elements after this one.
     fn moved(&self, by: isize) -> Self {
         let offset = self
@@ -698,12 +703,11 @@ impl Shared {
 
     /// Walks the body of a kernel.
     fn kernel(&self, kernel: &Kernel, dialect: &mut impl Dialect) {
-        let mut scope = Scope::within(Rc::clone(&self.scope));
-        let locals = unique(&kernel.locals, &mut scope);
+        let scope = Scope::within(Rc::clone(&self.scope));
         let mut walk = Traversal {
             shared: self,
             locals: &kernel.locals,
-            names: locals,
+            names: vec![String::new(); kernel.locals.len()],
             kernel,
             windows: Vec::new(),
             wholes: BTreeMap::new(),
@@ -738,7 +742,10 @@ impl Shared {
 
     fn function(&self, function: &Function, name: &str, lanes: usize, dialect: &mut impl Dialect) {
         let mut scope = Scope::within(Rc::clone(&self.outer));
-        let names = unique(&function.locals, &mut scope);
+        let mut names = vec![String::new(); function.locals.len()];
+        for (name, param) in names.iter_mut().zip(&function.locals).take(function.params) {
+            *name = scope.unique(&param.name);
+        }
         dialect.begin_function(&function.doc, name, lanes, &names[..function.params]);
         let none = Kernel::default();
         let mut walk = Traversal {
@@ -757,11 +764,6 @@ impl Shared {
         let result = walk.expr(result, dialect);
         dialect.end_function(name, lanes, result);
     }
-}
-
-fn unique(locals: &[Local], scope: &mut Scope) -> Vec<String> {
-    // equal names of lets in different places may hide each other, but never a buffer or function
-    locals.iter().map(|l| scope.unique(&l.name)).collect()
 }
 
 struct Traversal<'a> {
@@ -853,7 +855,17 @@ impl Traversal<'_> {
         }
     }
 
+    /// Names the values that a block declares: they hide no buffer, function or value around.
+    fn name_values(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            if let Stmt::Let { var, .. } = stmt {
+                self.names[var.0] = self.scope.unique(&self.locals[var.0].name);
+            }
+        }
+    }
+
     fn block(&mut self, body: &[Stmt], dialect: &mut impl Dialect) {
+        self.name_values(body);
         let mut rest = body;
         let mut stored = Stored::default();
         while let [stmt, others @ ..] = rest {
@@ -969,6 +981,9 @@ impl Traversal<'_> {
                     let around = Rc::new(std::mem::take(&mut self.scope));
                     self.scope = Scope::within(around);
                     let windows: Vec<Block> = walks.iter().map(|w| self.window(w)).collect();
+                    if let Some(turn) = turn {
+                        self.names[turn.0] = self.scope.unique(&self.locals[turn.0].name);
+                    }
                     let has_sums = body.iter().any(|stmt| matches!(stmt, Stmt::Set { .. }));
                     let meanwhile: Vec<_> =
                         self.kernel.meanwhile.iter().filter(|var| is_set(body, **var)).collect();

@@ -215,7 +215,6 @@ pub(super) static NEON: Isa = Isa {
     ],
     by_lane: &[PAIRS_BY_LANE],
     fma: true,
-    rust_features: "neon",
     rust_mul_add: MUL_ADD,
     rust_vectors: &[RUST_4],
     rust_functions: include_str!("text/neon.rs"),
@@ -234,7 +233,6 @@ pub(super) static NEON_DOTPROD: Isa = Isa {
         c: "defined(__ARM_FEATURE_DOTPROD)",
         rust: "target_feature = \"dotprod\"",
     }),
-    rust_features: "neon,dotprod",
     c_flags: Some(&["-march=armv8.2-a+dotprod"]),
     rust_vectors: &[RustVector { operations: &[RUST_DOTPROD, RUST_ON_4], ..RUST_4 }],
     rust_functions: include_str!("text/dotprod.rs"),
@@ -272,7 +270,7 @@ const RUST_ON_4: &[(&str, &str)] = &[
     (
         "flush",
         "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a), vcltq_f32(vabsq_f32(a), \
-         vdupq_n_f32(FLUSH_LIMIT))))",
+         vdupq_n_f32(super::FLUSH_LIMIT))))",
     ),
     ("to_bits", "vreinterpretq_u32_f32(a)"),
     ("from_bits", "vreinterpretq_f32_u32(a)"),
@@ -320,7 +318,7 @@ const RUST_4: RustVector = RustVector {
 };
 
 /// Rust: a scalar fused multiply-add. Available on every AArch64, and LLVM vectorises it.
-const MUL_ADD: &str = "vfmas_lane_f32::<0>(c, a, vdup_n_f32(b))";
+const MUL_ADD: &str = "unsafe { vfmas_lane_f32::<0>(c, a, vdup_n_f32(b)) }";
 
 /// AArch64 in a file for every machine: the generic body, fused.
 pub(super) static NEON_OF_ANY: Isa = Isa {
@@ -331,7 +329,6 @@ pub(super) static NEON_OF_ANY: Isa = Isa {
         c: "defined(__aarch64__)",
         rust: "target_arch = \"aarch64\"",
     }),
-    rust_features: "neon",
     rust_mul_add: MUL_ADD,
     rust_vectors: &[RustVector { condition: "target_arch = \"aarch64\"", ..RUST_4 }],
     c_header: "arm_neon.h",

@@ -270,8 +270,9 @@ pub static AMX: Isa = Isa {
     ..AVX512_VNNI
 };
 
-/// Rust: a scalar fused multiply-add. Safe with the target feature enabled, and LLVM vectorises it.
-const MUL_ADD: &str = "_mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(a), _mm_set_ss(b), _mm_set_ss(c)))";
+/// Rust: a scalar fused multiply-add. LLVM vectorises it.
+const MUL_ADD: &str =
+    "unsafe { _mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(a), _mm_set_ss(b), _mm_set_ss(c))) }";
 
 /// Detection of processor and operating system features. cpuid is a safe function in newer versions
 /// of Rust, an unsafe function in older versions.

@@ -181,7 +181,7 @@ const ON_SSE2: &[(&str, &str)] = &[
     (
         "flush",
         "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0), a), \
-         _mm_set1_ps(FLUSH_LIMIT)), a)",
+         _mm_set1_ps(super::FLUSH_LIMIT)), a)",
     ),
     (
         "dot_quads",
@@ -205,7 +205,7 @@ const ON_4: &[(&str, &str)] = &[
     (
         "flush",
         "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0), a), \
-         _mm_set1_ps(FLUSH_LIMIT)), a)",
+         _mm_set1_ps(super::FLUSH_LIMIT)), a)",
     ),
     (
         "dot_quads",
@@ -253,7 +253,7 @@ const ON_8: &[(&str, &str)] = &[
     (
         "flush",
         "_mm256_andnot_ps(_mm256_cmp_ps::<{ _CMP_LT_OQ }>(_mm256_andnot_ps(_mm256_set1_ps(-0.0), \
-         a), _mm256_set1_ps(FLUSH_LIMIT)), a)",
+         a), _mm256_set1_ps(super::FLUSH_LIMIT)), a)",
     ),
     (
         "dot_quads",
@@ -305,7 +305,7 @@ const ON_16: &[(&str, &str)] = &[
     (
         "flush",
         "_mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<{ _CMP_NLT_UQ }>(_mm512_abs_ps(a), \
-         _mm512_set1_ps(FLUSH_LIMIT)), a)",
+         _mm512_set1_ps(super::FLUSH_LIMIT)), a)",
     ),
     (
         "dot_quads",

@@ -720,6 +720,9 @@ impl Dialect for C<'_> {
         }
         let value = self.value(value, ty).text;
         let spelled = self.ty(ty);
+        // a value of an earlier block may have had the name
+        self.of_one[1].remove(name);
+        self.types.remove(name);
         if !mutable && self.of_one[0].contains(&value) {
             self.of_one[1].insert(name.to_string());
         }

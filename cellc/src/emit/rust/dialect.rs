@@ -157,7 +157,7 @@ impl Rust {
         let len = window.len;
         // LLVM would merge overlapping vectors of two windows by shuffles, and spill sums
         let of = if walk.hides_place {
-            format!("core::hint::black_box(&*{})", of.name)
+            format!("{}({})", self.shared("elsewhere"), of.name)
         } else {
             of.name.clone()
         };
@@ -176,6 +176,14 @@ impl Rust {
                 format!("{name}::<{offset}, {len}, {count}, _, _>({of}{hidden})")
             }
         }
+    }
+
+    /// The part of `len` elements of a block from element `at` on: the block itself if that is all.
+    fn part(&mut self, of: &Block, at: usize, len: usize, function: &'static str) -> String {
+        if (at, len) == (0, of.len) {
+            return of.name.clone();
+        }
+        format!("{}::<{at}, {len}, _, _>({})", self.shared(function), of.name)
     }
 
     /// Records a function of the file, shared by all modules.
@@ -484,6 +492,14 @@ impl Dialect for Rust {
 
     fn copy(&mut self, copying: Copying<'_>) {
         let Copying { from, read, to, write, run, repeated, add } = copying;
+        if let (Some(at), Some(start), false, false) =
+            (write.constant(), read.constant(), repeated, add)
+        {
+            let to = self.part(to, at, run, "part_of_mut");
+            let from = self.part(from, start, run, "part_of");
+            let _ = writeln!(self.out, "*{to} = *{from};");
+            return;
+        }
         let helper = match repeated {
             _ if add => "add_elements",
             false => "copy",
@@ -641,7 +657,8 @@ impl Dialect for Rust {
 
     /// One number for all loops of a kernel: LLVM reloads a hidden number at each use.
     fn hidden_count(&mut self, name: &str, count: usize) {
-        let _ = writeln!(self.out, "let {name} = core::hint::black_box({count}usize);");
+        self.shared("hidden_chunks");
+        let _ = writeln!(self.out, "let {name} = Hidden::<{count}>::new();");
     }
 
     fn only_vectors(&mut self) {
@@ -652,14 +669,16 @@ impl Dialect for Rust {
     /// Hides the accumulators from LLVM after a loop. Otherwise LLVM may split them into scalars
     /// and rebuild the vectors in every iteration (an RNN of 48 units on AVX2: 4 times the time).
     fn after_sums(&mut self, chain: &str) {
-        let _ = writeln!(self.out, "{chain} = core::hint::black_box({chain});");
+        let opaque = self.shared("opaque");
+        let _ = writeln!(self.out, "{chain} = {opaque}({chain});");
     }
 
     /// Prevents LLVM from reusing loaded vectors. LLVM would load weights across cache lines in
     /// every iteration of a loop of sums (an LSTM of 40 units: 1.25 times as long), or extract each
     /// element from a vector with two shuffles per use.
     fn read_otherwise(&mut self, of: &Block) {
-        let _ = writeln!(self.out, "core::hint::black_box(&mut *{});", of.name);
+        let written = self.shared("written");
+        let _ = writeln!(self.out, "{written}({});", of.name);
     }
 
     /// Prevents LLVM from dropping lanes with a second store. LLVM would split the sum vectors in

@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use super::dialect::{INLINED, KernelText, MOST_CLOSURES, Rust, counter};
 use super::generic::{Generic, calls};
-use super::lints::{self, ACTIVATIONS};
+use super::lints::{self, ACTIVATIONS, is_near_a_constant};
 use super::numbers::Values;
 use super::types::{attribute, cfg, none_of};
-use super::vectors::{self, Form, Types, Used};
+use super::vectors::{self, Declared, Form, Types, Used};
 use super::{RustFile, lanes, unroll};
 use crate::arch::{Arch, GENERIC, Isa};
 use crate::emit::Spelled;
@@ -28,10 +28,17 @@ const MODULE: [&str; 9] =
 /// Upper limit for the loops of a copy, beyond all needs.
 const DEEPEST: usize = 24;
 
+/// The head of a module: documentation, the attribute with the condition under which it is
+/// compiled, and the name.
+struct Head {
+    doc: String,
+    condition: String,
+    name: &'static str,
+}
+
 /// A module of kernels, without vector types: their operations depend on all modules of the file.
 pub(super) struct Module {
-    /// The condition and the name.
-    head: String,
+    head: Head,
     /// The attribute of the functions.
     attribute: String,
     kernels: Vec<KernelText>,
@@ -82,8 +89,8 @@ impl Left<'_> {
 
 /// Modules, after shared traits, macros and functions. `outside` are shared items used outside the
 /// modules.
-pub(super) fn modules(
-    modules: &[Module],
+pub(super) fn modules<'m>(
+    modules: &'m [Module],
     arch: &Arch,
     form: Form,
     alignment: usize,
@@ -103,7 +110,8 @@ pub(super) fn modules(
         .filter(|name| !common.contains_key(name))
         .collect();
     let generic = Generic::of(modules.iter().map(|module| &module.kernels[..]), &own);
-    let text = |(at, module): (usize, &Module)| {
+    let mut declared: Vec<Declared<'m>> = Vec::new();
+    let text = |(at, module): (usize, &'m Module)| {
         let Module {
             head,
             attribute,
@@ -136,7 +144,10 @@ pub(super) fn modules(
                 None => writeln!(text, "{doc}{attribute} fn {name}({list}) {{\n{body}}}"),
             };
         }
-        let types = Types { own, all: &all, isa, fused_by: *fused_by, arch, form }.text(&text);
+        let Head { doc, condition, name } = head;
+        let types = Types { own, all: &all, isa, fused_by: *fused_by, arch, form };
+        let (types, own_types) = types.text(&text, condition, &declared);
+        declared.push(Declared { module: name, condition, types: own_types });
         let (mut names, mut others) = (Vec::new(), String::new());
         for (name, function) in functions {
             match common.contains_key(name.as_str()) {
@@ -151,7 +162,7 @@ pub(super) fn modules(
         };
         let of_types = if types.is_empty() { "" } else { lints::TYPES };
         let lints = of_types.to_owned() + &lints::kernels(&[&*text, &others].concat());
-        format!("{lints} {head} {{\n{imports}{types}{text}{others}}}\n{after}")
+        format!("{doc}{lints}{condition} mod {name} {{\n{imports}{types}{text}{others}}}\n{after}")
     };
     let text: String = modules.iter().enumerate().map(text).collect();
     let common_names: Vec<_> = common.keys().map(|name| (*name).to_owned()).collect();
@@ -166,10 +177,15 @@ pub(super) fn modules(
                 (true, false) => "use super::vectors::Vector;\n",
                 (true, true) => "use super::vectors::{Bits, Vector};\n",
             };
-            format!("{ACTIVATIONS} mod activations {{\n{imports}{functions}}}\n")
+            let lint = if is_near_a_constant(&functions) { ACTIVATIONS } else { "" };
+            format!("{lint} mod activations {{\n{imports}{functions}}}\n")
         }
     };
-    let text = generic.module(&all, common_names.iter().map(String::as_str)) + &text;
+    let mut text = generic.module(&all, common_names.iter().map(String::as_str)) + &text;
+    if !all.has_unrolled_rows() {
+        // one row in each turn
+        text = text.replace(", 1>::sums(", ">::sums(");
+    }
     vectors::shared(&all, &text, form, alignment, arch) + &functions + &text
 }
 
@@ -208,7 +224,15 @@ impl RustFile<'_> {
             }
             _ => cfg(isa),
         };
-        let head = format!("{cfg} mod {}", isa.name);
+        let sharing: Vec<_> = self.sharing(isa).map(|isa| isa.name).collect();
+        let head = Head {
+            doc: match sharing.len() {
+                1 => String::new(),
+                _ => format!("/// The body of {}.\n", sharing.join(" and ")),
+            },
+            condition: cfg,
+            name: self.module_of(isa),
+        };
         self.module(head, (isa, fused_by), body, &|shared, vectors| {
             self.run(body, shared, &attribute(self, isa, fused_by), vectors)
         })
@@ -219,7 +243,7 @@ impl RustFile<'_> {
         let own = Shared::packing(self.program);
         let body = BodyRef { program: self.program, body: &own };
         // callable by any function
-        let head = "mod pack".to_owned();
+        let head = Head { doc: String::new(), condition: String::new(), name: "pack" };
         self.module(head, (&GENERIC, None), body, &|shared, vectors| {
             self.packing(body, shared, vectors)
         })
@@ -228,7 +252,7 @@ impl RustFile<'_> {
     /// A module of kernels. The function with the calls comes first.
     fn module(
         &self,
-        head: String,
+        head: Head,
         (isa, fused_by): (&'static Isa, Option<&'static Isa>),
         body: BodyRef<'_>,
         run: &dyn Fn(&Shared, &mut Used) -> String,
@@ -266,7 +290,7 @@ impl RustFile<'_> {
         let of_numbers = of_numbers.filter(|dialect| dialect.values == Values::Numbers);
         let mut dialect = of_numbers.unwrap_or_else(|| spelled(Values::Vectors));
         let mut text = run(&shared, &mut dialect.vectors) + &dialect.out;
-        lanes::write(&mut text, &dialect.used, (isa, fused_by), &dialect.attribute);
+        lanes::write(&mut text, &dialect.used, isa, &dialect.attribute);
         let Rust { vectors, functions, kernels, attribute, .. } = dialect;
         Module {
             head,

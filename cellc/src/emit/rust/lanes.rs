@@ -11,8 +11,6 @@ use std::collections::BTreeSet;
 
 use crate::arch::{self, Isa};
 use crate::emit::text::{filled, parts};
-use crate::emit::traversal::decimal;
-use crate::kernel::FLUSH_BELOW;
 
 /// Callers precede callees.
 const LANES: &str = include_str!("text/lanes.rs");
@@ -22,27 +20,14 @@ const ROWS: &str = include_str!("../../encoding/rows.rs");
 
 /// Appends the helper functions in `used` to `module`. `attribute` is the attribute of the module's
 /// functions.
-pub(super) fn write(
-    module: &mut String,
-    used: &BTreeSet<&str>,
-    (isa, fused_by): (&Isa, Option<&Isa>),
-    attribute: &str,
-) {
-    let limit = format!("{}f32", decimal(FLUSH_BELOW));
+pub(super) fn write(module: &mut String, used: &BTreeSet<&str>, isa: &Isa, attribute: &str) {
     let mut text = String::new();
     for (name, own) in parts(isa.rust_functions).chain(parts(ROWS)).chain(parts(LANES)) {
         if used.contains(name) {
             text.push_str(own);
         }
     }
-    let words = [
-        ("#[attribute]", attribute),
-        ("FLUSH_BELOW", &limit),
-        ("INTRINSIC", fused_by.unwrap_or(isa).rust_mul_add),
-        ("IS_SPELLED", isa.rust_mul_add_where),
-        ("IS_FUSED", fused_by.and_then(Isa::condition).map_or("", |condition| condition.rust)),
-    ];
-    module.push_str(&filled(&text, &words));
+    module.push_str(&filled(&text, &[("#[attribute]", attribute)]));
 }
 
 /// The names of all helper functions.

@@ -11,32 +11,65 @@ pub(super) const UNUSED_IMPORT: &str =
 
 /// Like [`UNUSED`]. `new` is the only constructor: a `Default` would be a second.
 pub(super) const UNUSED_NEW: &str = "#[allow(dead_code, clippy::new_without_default, \
-reason = \"a user may call less; new is the one constructor\")]";
+reason = \"one constructor, for users\")]";
 
 /// For kernels shared by several modules.
 pub(super) const SHARED: &str =
     "#[allow(dead_code, reason = \"machines differ in what they use\")]\n";
 
 /// For modules with vector types.
-pub(super) const TYPES: &str = "#[allow(dead_code, unused_imports, unused_unsafe, \
-reason = \"machines and versions of core differ\")]";
+pub(super) const TYPES: &str = "#[allow(dead_code, unused_imports, \
+reason = \"machines differ in what they use\")]";
+
+/// Constants of mathematics for which clippy takes numbers near them: from e to 2 pi, roots,
+/// logarithms.
+const OF_MATHEMATICS: [f64; 21] = {
+    use std::f64::consts as of;
+    const GOLDEN_RATIO: f64 = 1.618_033_988_749_895;
+    [
+        of::E,
+        of::FRAC_1_PI,
+        of::FRAC_1_SQRT_2,
+        of::FRAC_2_PI,
+        of::FRAC_2_SQRT_PI,
+        of::FRAC_PI_2,
+        of::FRAC_PI_3,
+        of::FRAC_PI_4,
+        of::FRAC_PI_6,
+        of::FRAC_PI_8,
+        of::LN_10,
+        of::LN_2,
+        of::LOG10_2,
+        of::LOG10_E,
+        of::LOG2_10,
+        of::LOG2_E,
+        of::PI,
+        of::SQRT_2,
+        of::TAU,
+        GOLDEN_RATIO,
+        0.577_215_664_901_532_9,
+    ]
+};
+
+/// True if a text has a number that clippy may take for a constant of mathematics: equal in three
+/// digits.
+pub(super) fn is_near_a_constant(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_digit() || c == '.';
+    let numbers = text.split(|c| !is_part(c)).filter(|word| word.contains('.'));
+    let near = |number: f64| {
+        OF_MATHEMATICS.iter().any(|constant| (number - constant).abs() < 2e-3 * constant)
+    };
+    numbers.filter_map(|number| number.parse().ok()).any(near)
+}
 
 /// For modules of kernels: the lints that their text may trigger.
 pub(super) fn kernels(text: &str) -> String {
-    let has_number = text.match_indices('.').any(|(at, _)| {
-        text[..at].ends_with(|c: char| c.is_ascii_digit())
-            && text[at + 1..].starts_with(|c: char| c.is_ascii_digit())
-    });
     let lints = [
-        (has_number, ACTIVATIONS),
+        (is_near_a_constant(text), ACTIVATIONS),
         (
             text.contains(" + "),
             "#[allow(clippy::assign_op_pattern, reason = \"a sum keeps the order of its \
              operands\")]",
-        ),
-        (
-            text.contains("&*"),
-            "#[allow(clippy::borrow_deref_ref, reason = \"LLVM must not know the address\")]",
         ),
         (
             text.lines().any(has_long_list),

@@ -21,8 +21,9 @@ use std::cell::OnceCell;
 use std::ops::Deref;
 
 use super::Contents;
+use super::traversal::decimal;
 use crate::arch::{Isa, MOST_SCALAR_WEIGHTS};
-use crate::kernel::Element;
+use crate::kernel::{Element, FLUSH_BELOW};
 use crate::request::WeightsAs;
 use stored::Stored;
 use types::cfg;
@@ -67,13 +68,19 @@ impl RustFile<'_> {
             packing.into_iter().chain(self.bodies().map(|body| self.body_module(&body))).collect();
         let is_aligned = !self.packed.bytes.is_empty() && !self.has_decimal_weights();
         let outside: &[_] = if is_aligned { &["Aligned"] } else { &[] };
-        out.push_str(&kernels::modules(
+        let modules = kernels::modules(
             &all,
             self.options.machine.target,
             self.form,
             self.program.alignment,
             outside,
-        ));
+        );
+        if [&*out, &modules].iter().any(|text| text.contains("FLUSH_LIMIT")) {
+            let limit = decimal(FLUSH_BELOW);
+            out += "/// Smaller magnitudes become 0: 2^-100.\n";
+            out += &format!("const FLUSH_LIMIT: f32 = {limit};\n");
+        }
+        out.push_str(&modules);
         if !self.packed.bytes.is_empty() {
             out.push_str(&self.item(if self.has_decimal_weights() {
                 "decimal weights"

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::RustFile;
 use super::types::block_type;
+use crate::emit::constants::constant_use;
 use crate::emit::names::identifier;
 use crate::emit::text::Word;
 use crate::emit::traversal::Block;
@@ -83,12 +84,22 @@ impl RustFile<'_> {
     /// The name of a buffer's field, and its documentation: from the first kernel that reads the
     /// buffer. `None`: only packing reads it.
     fn named_by(&self, kernel: Option<&Kernel>, id: BufferId) -> (String, String) {
-        let kernel = kernel
+        let name = kernel
             .and_then(|kernel| identifier(&kernel.name))
             .unwrap_or_else(|| "packing".to_owned());
         let buffer = self.program.buffer(id);
         if buffer.role != Role::Weights {
-            return (format!("{kernel}_constant"), format!("A constant that `{kernel}` reads."));
+            let has_weights = |kernel: &Kernel| {
+                // a body's own buffers hold no weights
+                let buffers =
+                    kernel.params.iter().filter_map(|(id, _)| self.program.buffers.get(id.0));
+                buffers.into_iter().any(|buffer| buffer.role == Role::Weights)
+            };
+            let (noun, doc) = match kernel {
+                Some(kernel) => constant_use(kernel, id, has_weights(kernel)),
+                None => ("constant", "A constant".to_owned()),
+            };
+            return (format!("{name}_{noun}"), format!("{doc} of `{name}`."));
         }
         let format = match buffer.element {
             Element::F16 => ", as little-endian binary16",
@@ -99,7 +110,7 @@ impl RustFile<'_> {
             [] => String::new(),
             groups => format!(": {}", layout(groups, buffer.len, self.program.alignment)),
         };
-        (kernel.clone(), format!("The weights of `{kernel}`{format}{layout}."))
+        (name.clone(), format!("The weights of `{name}`{format}{layout}."))
     }
 
     /// The words of each field for the text.

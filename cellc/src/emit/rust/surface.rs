@@ -10,7 +10,6 @@ use crate::emit::surface::OwnWords;
 use crate::emit::tensors::{array, flat, zero};
 use crate::emit::text::{List, Word, listed, part, when};
 use crate::emit::traversal::decimal;
-use crate::kernel::FLUSH_BELOW;
 use crate::request::Language;
 
 impl RustFile<'_> {
@@ -79,7 +78,13 @@ impl RustFile<'_> {
             false => ("fn", "its initial value"),
         };
         let pool = if self.interface.pool { "&mut self.pair" } else { "" };
+        let (at_first, keeps) = match self.keeps_states() {
+            true => (self.at_first(), ", keeps the new state"),
+            false => ("Without state", ""),
+        };
         let mut words = vec![
+            ("AT_FIRST", at_first.to_owned()),
+            ("KEEPS_STATE", keeps.to_owned()),
             ("#[unused_new]", UNUSED_NEW.to_owned()),
             ("#[unused]", UNUSED.to_owned()),
             ("#[aligned]", self.options.machine.target.rust_struct.to_owned()),
@@ -98,7 +103,6 @@ impl RustFile<'_> {
             ("DECIMAL_WEIGHTS", self.decimal_weights()),
             ("ONE_NAME", self.isas[0].0.name.to_owned()),
             ("STEP_PARAMETERS: ()", step.spelled(parameter)),
-            ("FLUSH_BELOW", format!("{}f32", decimal(FLUSH_BELOW))),
             ("BODIES;", self.chosen_body(&body)),
             ("STEP;", self.step(pool)),
             ("STEP_WITH;", self.step("pool")),
@@ -171,6 +175,11 @@ impl RustFile<'_> {
         if self.interface.has_field(name) { format!("self::{name}") } else { name.to_owned() }
     }
 
+    /// The module of an instruction set's body: one that several share has the name of none.
+    pub(super) fn module_of(&self, isa: &'static Isa) -> &'static str {
+        if self.sharing(isa).count() > 1 { "baseline" } else { isa.name }
+    }
+
     /// Calls the body of an instruction set.
     fn chosen_body(&self, signature: &Signature<'_>) -> String {
         let args = signature.spelled(|argument| match argument {
@@ -198,7 +207,7 @@ impl RustFile<'_> {
             other => other.name().to_owned(),
         });
         let called = |isa: &'static Isa, reason: &str| {
-            let module = self.named(isa).name;
+            let module = self.module_of(self.named(isa));
             match isa.rust_features {
                 "" => format!("{module}::run({args})"),
                 _ => format!("{{\n// SAFETY: {reason}\nunsafe {{ {module}::run({args}) }}\n}}"),

@@ -12,12 +12,12 @@ use std::fmt::Write;
 
 use crate::arch::{Arch, Isa, RustVector, TURNS};
 use crate::emit::text::{FORMATTED, filled, listed, parts, when};
-use crate::emit::traversal::decimal;
-use crate::kernel::{Element, FLUSH_BELOW};
+use crate::kernel::Element;
 
 /// The head of the module shared by kernels.
 const MODULE: &str =
-    "/// Vectors, parts of arrays whose bounds are checked when the file is compiled, and what else kernels share.
+    "/// Vectors, parts of arrays whose bounds are checked when the file is compiled, and what else
+/// kernels share.
 #[allow(dead_code, unused_imports, unused_macros, reason = \"machines differ in what they use\")]
 ";
 
@@ -97,6 +97,11 @@ impl Used {
         self.at_once = self.at_once.max(at_once);
     }
 
+    /// True if a loop over rows of weights adds several rows in each turn.
+    pub(super) fn has_unrolled_rows(&self) -> bool {
+        self.at_once > 1
+    }
+
     /// Records an operation on columns of panels.
     pub(super) fn columns(&mut self, use_of: &'static str) {
         self.columns.insert(use_of);
@@ -127,6 +132,7 @@ impl Used {
         let traits = [
             ("Columns", text.contains("Columns::<")),
             ("Rows", text.contains("Rows::<")),
+            ("Hidden", text.contains("Hidden::<")),
             ("Bits", OF_BITS.iter().any(|method| text.contains(method))),
             ("Vector", text.contains("Vector<")),
             ("Pairs", text.contains(".pairs(")),
@@ -370,7 +376,7 @@ const OPERATIONS: &[Operation] = &[
         Vector,
         Lanes(1),
         "0 where the magnitude is below 2^-100.",
-        "if a.abs() < FLUSH_LIMIT { 0.0 } else { a }",
+        "if a.abs() < super::FLUSH_LIMIT { 0.0 } else { a }",
     ),
     operation("to_bits", Vector, ToBits, "", "a.to_bits()"),
     operation("from_bits", Vector, OfBits, "", "f32::from_bits(a)"),
@@ -434,7 +440,7 @@ impl Operation {
     fn of(&self, kind: Kind) -> String {
         match kind {
             Kind::Register => self.of_register(),
-            Kind::Number => self.of_number(),
+            Kind::Number => self.of_number("$mul_add"),
         }
     }
 
@@ -457,25 +463,24 @@ impl Operation {
         method("            ", "#[inline(always)]", &self.head("$lanes"), &body)
     }
 
-    /// The method of a vector of one lane, which is a number.
-    fn of_number(&self) -> String {
+    /// The method of a vector of one lane, which is a number. `mul_add` is a fused or unfused
+    /// multiply-add of `a`, `b` and `c`.
+    fn of_number(&self, mul_add: &str) -> String {
         let lane = self.lane;
         let body = match self.shape {
             Shape::From(_) => format!("let [a] = *from; Self({lane})"),
             Shape::To => "*to = [self.0];".to_owned(),
             Shape::Splat => "Self(x)".to_owned(),
             Shape::Lanes(3) if lane == "$mul_add" => {
-                "let (a, b, c) = (self.0, b.0, c.0); Self(unsafe { $mul_add })".to_owned()
+                format!("let ($a, $b, $c) = (self.0, b.0, c.0); Self({mul_add})")
             }
-            Shape::Lanes(1) => format!("let a = self.0; Self({lane})"),
             Shape::Lanes(count) => {
-                let names = ["a", "b", "c", "d"][..count].join(", ");
-                let values = ["self.0", "b.0", "c.0", "d.0"][..count].join(", ");
-                format!("let ({names}) = ({values}); Self({lane})")
+                let operands = [("a", "self.0"), ("b", "b.0"), ("c", "c.0"), ("d", "d.0")];
+                format!("Self({})", with_operands(lane, &operands[..count]))
             }
             Shape::Shift => unreachable!("emit: a number of one lane has bits of its own"),
-            Shape::ToBits => format!("let a = self.0; {lane}"),
-            Shape::OfBits => format!("let a = bits; Self({lane})"),
+            Shape::ToBits => with_operands(lane, &[("a", "self.0")]),
+            Shape::OfBits => format!("Self({})", with_operands(lane, &[("a", "bits")])),
             Shape::Provided => return String::new(),
         };
         method("            ", "#[inline(always)]", &self.head("1"), &body)
@@ -523,10 +528,26 @@ impl Operation {
     fn of_u32(&self) -> String {
         let body = match self.shape {
             Shape::Splat => "x".to_owned(),
-            _ => format!("let a = self; {}", self.lane),
+            Shape::Shift => with_operands(self.lane, &[("a", "self"), ("n", "n")]),
+            _ => with_operands(self.lane, &[("a", "self"), ("b", "b")]),
         };
         method("    ", "#[inline(always)]", &self.head("1"), &body)
     }
+}
+
+/// An expression with other words for its operands, which are words of one letter.
+fn with_operands(expression: &str, operands: &[(&str, &str)]) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut out = String::with_capacity(expression.len());
+    let mut rest = expression;
+    while let Some(first) = rest.chars().next() {
+        let same = |c: char| is_part(c) == is_part(first);
+        let (word, after) = rest.split_at(rest.find(|c| !same(c)).unwrap_or(rest.len()));
+        let found = operands.iter().find(|(name, _)| *name == word);
+        out.push_str(found.map_or(word, |(_, operand)| operand));
+        rest = after;
+    }
+    out
 }
 
 /// The method of an operation on lanes.
@@ -604,12 +625,12 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize, arch
         out.push_str(&u32_bits(used));
     }
     out.push_str(&formatted(&visible(&dots(used, has_numbers, text.contains("Joined<")))));
-    let (tiny, alignment) = (decimal(FLUSH_BELOW), alignment.to_string());
+    let alignment = alignment.to_string();
     let mut of_numbers = String::new();
     for (name, part) in parts(SHARED) {
         let is_used = used.shared.contains(name) || is_called(name, text) || is_called(name, &out);
         if is_used {
-            let part = filled(part, &[("FLUSH_BELOW", &tiny), ("ALIGNMENT", &alignment)]);
+            let part = filled(part, &[("ALIGNMENT", &alignment)]);
             match OF_NUMBERS.contains(&name) {
                 true => of_numbers.push_str(&part),
                 false => out.push_str(&visible(&part)),
@@ -656,7 +677,6 @@ fn is_called(name: &str, text: &str) -> bool {
     let called = match name {
         // imported by modules, too
         "Pairs" => ".pairs(".to_owned(),
-        "FLUSH_LIMIT" => "FLUSH_LIMIT".to_owned(),
         // of operations of vectors
         "part_of" | "part_of_mut" => format!("{name}::<"),
         name if OF_ELEMENTS.contains(&name) => format!("{name}::<"),
@@ -681,7 +701,15 @@ fn intrinsics(processors: &BTreeSet<&str>, arch: &Arch) -> String {
         } else {
             format!("#[cfg({condition})]\n")
         };
-        format!("{cfg}pub(in super::super) use self::core::arch::{processor}::*;\n")
+        let refused = match RustVector::baseline_of(processor) {
+            None => String::new(),
+            Some((feature, name)) => format!(
+                "#[cfg(all({condition}, \
+                 not(target_feature = {feature:?})))]\n\
+                 compile_error!(\"this file needs {name}, which this target lacks\");\n"
+            ),
+        };
+        format!("{refused}{cfg}pub(in super::super) use self::core::arch::{processor}::*;\n")
     };
     format!("{INTRINSICS}{}}}\n", processors.iter().map(import).collect::<String>())
 }
@@ -784,8 +812,9 @@ fn implementation(of: Of, lanes: &str, methods: &str) -> String {
 
 /// The types and implementations that a macro makes, with the parameters of the macro.
 fn body(used: &Used, kind: Kind, form: Form) -> String {
-    let is_listed =
-        |operation: &Operation| form == Form::Macros && matches!(operation.shape, Shape::Lanes(_));
+    let is_listed = |operation: &Operation| {
+        (form, kind) == (Form::Macros, Kind::Register) && matches!(operation.shape, Shape::Lanes(_))
+    };
     let methods = |of| {
         let (lists, others): (Vec<_>, Vec<_>) =
             used.operations(of).partition(|operation| is_listed(operation));
@@ -799,10 +828,16 @@ fn body(used: &Used, kind: Kind, form: Form) -> String {
         Kind::Number => ("f32", "u32", "1", "u32"),
     };
     let ty = if has_bits { format!("            type Bits = {bits};\n") } else { String::new() };
-    let mut body = format!("        #[derive(Clone, Copy)]\n        struct $vector({fields});\n");
+    let mut body = format!(
+        "        #[derive(Clone, Copy)]\n        pub(super) struct $vector(pub(super) {fields});\n"
+    );
     body += &implementation(Of::Vector, lanes, &(ty + &methods(Of::Vector)));
     if has_bits && kind != Kind::Number {
-        let _ = write!(body, "        #[derive(Clone, Copy)]\n        struct $bits({integers});\n");
+        let _ = write!(
+            body,
+            "        #[derive(Clone, Copy)]\n        pub(super) struct $bits(pub(super) \
+             {integers});\n"
+        );
         body += &implementation(Of::Bits, lanes, &methods(Of::Bits));
     }
     body
@@ -828,11 +863,14 @@ fn register(used: &Used) -> String {
     let bits = if used.has_bits() { ", $bits:ident($integers:ty)" } else { "" };
     let (lists, body) = (list_parameters(used), body(used, Kind::Register, Form::Macros));
     format!(
-        "/// A register of `core::arch` as a [`Vector`]: an expression for each operation, of its operands.
+        "/// A register of `core::arch` as a [`Vector`]: an expression for each operation, of its
+/// operands.
 macro_rules! register {{
     ($vector:ident($register:ty){bits}, $lanes:literal,
      |$a:ident, $b:ident|\n{own}{lists}) => {{
-        // SAFETY, of every expression: only functions with the features of its instructions use the type, and an `Isa` lets them be called only where the processor has these features; memory is read and written inside an array of lanes
+        // SAFETY, of every expression: only functions with the features of its instructions use
+        // the type, and they are called only where the processor has these features; memory is
+        // read and written inside an array of lanes
 {body}    }};
 }}
 "
@@ -903,16 +941,17 @@ fn dots(used: &Used, has_numbers: bool, has_joined: bool) -> String {
 
 fn number(used: &Used) -> String {
     let body = body(used, Kind::Number, Form::Macros);
+    let (with, parameter) = match body.contains("$mul_add") {
+        true => (", with its multiply-add", ", |$a:ident, $b:ident, $c:ident| $mul_add:expr"),
+        false => ("", ""),
+    };
     format!(
-        "/// A number as a [`Vector`]: an expression for each operation.
+        "/// A number as a [`Vector`] of one lane{with}.
 macro_rules! number {{
-    ($vector:ident:
-     {}) => {{
-        // SAFETY: a multiply-add alone may call an intrinsic, one that the machine has
+    ($vector:ident{parameter}) => {{
 {body}    }};
 }}
-",
-        listed_lanes("")
+"
     )
 }
 
@@ -974,7 +1013,7 @@ fn row_sums(used: &Used) -> String {
         ]
     };
     let turn = |first: usize| vec![("BEFORE", first.to_string())];
-    let is_unrolled = used.at_once > 1;
+    let is_unrolled = used.has_unrolled_rows();
     let turns = (TURNS..used.at_once).step_by(TURNS).map(turn).collect();
     let lists = [
         ("sums", used.sums.iter().map(added).collect()),
@@ -982,7 +1021,8 @@ fn row_sums(used: &Used) -> String {
         when("unrolled", is_unrolled),
         when("plain", !is_unrolled),
     ];
-    listed(ROW_SUMS, &lists, &[("TURNS_AT_ONCE", TURNS.to_string())])
+    let sizes = [("TURNS_AT_ONCE", TURNS.to_string()), ("MOST_AT_ONCE", used.at_once.to_string())];
+    listed(ROW_SUMS, &lists, &sizes)
 }
 
 /// The conversions of weights to vectors.
@@ -1072,6 +1112,17 @@ fn u32_bits(used: &Used) -> String {
     formatted(&format!("impl Bits<1> for u32 {{\n{methods}}}\n"))
 }
 
+/// The declarations of a module's vectors, by lanes.
+pub(super) type TypeTexts = BTreeMap<usize, String>;
+
+/// A module whose vectors another module may import.
+pub(super) struct Declared<'a> {
+    pub(super) module: &'a str,
+    /// The attribute with the condition under which the module is compiled.
+    pub(super) condition: &'a str,
+    pub(super) types: TypeTexts,
+}
+
 /// The types of the vectors of a module.
 pub(super) struct Types<'a> {
     /// The needs of the module.
@@ -1086,33 +1137,45 @@ pub(super) struct Types<'a> {
 }
 
 impl Types<'_> {
-    /// The beginning of a module with the functions `text`.
-    pub(super) fn text(&self, text: &str) -> String {
+    /// The beginning of a module with the functions `text`. Types that another module declares
+    /// under the same condition are imported.
+    pub(super) fn text(
+        &self,
+        text: &str,
+        condition: &str,
+        others: &[Declared<'_>],
+    ) -> (String, TypeTexts) {
         let (mut out, mut aliases, mut has_registers) = (String::new(), String::new(), false);
+        let (mut all, mut taken) = (TypeTexts::new(), BTreeMap::new());
         for (lanes, elsewhere) in self.lanes() {
-            let registers = self.registers(lanes, &elsewhere);
-            for (row, condition) in &registers {
-                out.push_str(&self.item(&[*condition], |types| types.of_row(row)));
-                for dot in self.own.dots(lanes) {
-                    out.push_str(&self.item(&[*condition], |types| types.dot_of_row(row, dot)));
+            let (of_registers, alias, parts) = self.of_lanes(lanes, &elsewhere, text);
+            let of_lanes = [&*of_registers, &alias].concat();
+            let declares = |other: &&Declared<'_>| {
+                let has_parts = |(first, second): &(usize, usize)| {
+                    [first, second].iter().all(|part| taken.get(*part) == Some(&other.module))
+                };
+                other.condition == condition
+                    && other.types.get(&lanes) == Some(&of_lanes)
+                    && parts.as_ref().is_none_or(has_parts)
+            };
+            match others.iter().find(declares) {
+                Some(other) => {
+                    taken.insert(lanes, other.module);
                 }
-                has_registers = true;
-            }
-            let conditions: Vec<_> =
-                elsewhere.iter().copied().chain(registers.iter().map(|(_, c)| *c)).collect();
-            match self.parts(lanes) {
-                _ if conditions.contains(&"") => {}
-                Some(parts) => {
-                    aliases += &side_by_side(lanes, parts, &none_of_conditions(&conditions), text)
+                None => {
+                    has_registers |= !self.registers(lanes, &elsewhere).is_empty();
+                    out += &of_registers;
+                    aliases += &alias;
                 }
-                None => out.push_str(&self.of_number(&conditions)),
             }
+            all.insert(lanes, of_lanes);
         }
         out += &aliases;
         let called = [text, &out, &self.of_macros(&out)].concat();
         let traits = [
             ("Columns", text.contains("Columns::<")),
             ("Rows", text.contains("Rows::<")),
+            ("Hidden", text.contains("Hidden::<")),
             ("Joined", !aliases.is_empty()),
             ("Bits", self.all.has_bits() && !self.own.lanes.is_empty()),
             ("Vector", !self.own.lanes.is_empty()),
@@ -1132,11 +1195,12 @@ impl Types<'_> {
         let mut head = String::new();
         let is_fused = |isa: &Isa| {
             let has_intrinsics = isa.rust_vectors.iter().any(|row| self.arch.may_be(row.processor));
-            let mul_add = isa.rust_mul_add;
+            // a long multiply-add stands on several lines
+            let is_name = |word: &&str| word.contains('_');
+            let intrinsic = isa.rust_mul_add.split([' ', '(', ':']).find(is_name);
             !self.own.lanes.is_empty()
                 && has_intrinsics
-                && !mul_add.is_empty()
-                && called.contains(mul_add)
+                && intrinsic.is_some_and(|intrinsic| called.contains(intrinsic))
         };
         if has_registers || [Some(self.isa), self.fused_by].into_iter().flatten().any(is_fused) {
             head.push_str("use super::vectors::intrinsics::*;\n");
@@ -1144,7 +1208,48 @@ impl Types<'_> {
         if !imported.is_empty() {
             let _ = writeln!(head, "use super::vectors::{{{}}};", imported.join(", "));
         }
-        head + &formatted(&out)
+        for other in others {
+            let called = [text, &out].concat();
+            let own = taken.iter().filter(|(_, module)| **module == other.module);
+            let names = own.flat_map(|(lanes, _)| {
+                let names = [format!("F32x{lanes}"), format!("U32x{lanes}")];
+                names.into_iter().filter(|name| has_word(&other.types[lanes], name))
+            });
+            let names: Vec<_> = names.filter(|name| has_word(&called, name)).collect();
+            if !names.is_empty() {
+                let _ = writeln!(head, "use super::{}::{{{}}};", other.module, names.join(", "));
+            }
+        }
+        (head + &formatted(&out), all)
+    }
+
+    /// The declarations of vectors of so many lanes: registers and numbers, two vectors side by
+    /// side, and the lanes of the latter.
+    fn of_lanes(
+        &self,
+        lanes: usize,
+        elsewhere: &[&'static str],
+        text: &str,
+    ) -> (String, String, Option<(usize, usize)>) {
+        let (mut out, mut alias) = (String::new(), String::new());
+        let registers = self.registers(lanes, elsewhere);
+        for (row, condition) in &registers {
+            out.push_str(&self.item(&[*condition], |types| types.of_row(row)));
+            for dot in self.own.dots(lanes) {
+                out.push_str(&self.item(&[*condition], |types| types.dot_of_row(row, dot)));
+            }
+        }
+        let conditions: Vec<_> =
+            elsewhere.iter().copied().chain(registers.iter().map(|(_, c)| *c)).collect();
+        let parts = self.parts(lanes).filter(|_| !conditions.contains(&""));
+        match parts {
+            Some(parts) => {
+                alias = side_by_side(lanes, parts, &none_of_conditions(&conditions), text)
+            }
+            None if conditions.contains(&"") => {}
+            None => out.push_str(&self.of_number(&conditions)),
+        }
+        (out, alias, parts)
     }
 
     /// The code of the called macro `number!`, to find the shared items that it names.
@@ -1291,18 +1396,11 @@ impl Types<'_> {
             Form::Expanded => {
                 expanded(self.all, Kind::Number, 1, &[("$mul_add".to_owned(), mul_add.to_owned())])
             }
-            Form::Macros => {
-                let all =
-                    self.all.operations(Of::Vector).filter_map(|operation| match operation.shape {
-                        Shape::Lanes(count) => Some((
-                            operation.name,
-                            count,
-                            operation.lane.replace("$mul_add", mul_add),
-                        )),
-                        _ => None,
-                    });
-                format!("number!(F32x1:\n{});\n", lanes_arguments(all))
+            Form::Macros if self.all.operations.contains("mul_add") => {
+                let line = format!("number!(F32x1, |a, b, c| {mul_add});");
+                format!("{}{}\n", safety(mul_add), folded("", &line))
             }
+            Form::Macros => "number!(F32x1);\n".to_owned(),
         }
     }
 
@@ -1329,6 +1427,14 @@ impl Types<'_> {
     }
 }
 
+/// The reason for which a multiply-add may call intrinsics.
+fn safety(mul_add: &str) -> &'static str {
+    match mul_add.starts_with("unsafe") {
+        true => "// SAFETY: only functions with the feature of this instruction use the type\n",
+        false => "",
+    }
+}
+
 /// What an operation computes of registers.
 fn expression(row: &RustVector, name: &str) -> String {
     row.operation(name).unwrap_or_else(|| panic!("emit: {} has no {name}", row.register)).to_owned()
@@ -1344,15 +1450,22 @@ fn side_by_side(
 ) -> String {
     let cfg = if condition.is_empty() { String::new() } else { format!("#[cfg({condition})]\n") };
     let bits = format!("U32x{lanes}");
-    let is_bits =
-        |(at, _): (usize, &str)| !text[at + bits.len()..].starts_with(|c: char| c.is_ascii_digit());
     let mut out = format!(
-        "{cfg}type F32x{lanes} = Joined<F32x{first}, F32x{second}, {first}, {second}, {lanes}>;\n"
+        "{cfg}pub(super) type F32x{lanes} = \
+         Joined<F32x{first}, F32x{second}, {first}, {second}, {lanes}>;\n"
     );
-    if text.match_indices(&bits).any(is_bits) {
-        let _ = writeln!(out, "{cfg}type {bits} = <F32x{lanes} as Vector<{lanes}>>::Bits;");
+    if has_word(text, &bits) {
+        let _ =
+            writeln!(out, "{cfg}pub(super) type {bits} = <F32x{lanes} as Vector<{lanes}>>::Bits;");
     }
     out
+}
+
+/// True if a text has a word that ends in a number.
+fn has_word(text: &str, word: &str) -> bool {
+    let ends =
+        |(at, _): (usize, &str)| !text[at + word.len()..].starts_with(|c: char| c.is_ascii_digit());
+    text.match_indices(word).any(ends)
 }
 
 /// The condition `not(any(..))` of all conditions; empty without conditions.

@@ -1,13 +1,12 @@
 //* halves
-/// True if the processor has AVX, FMA, F16C and the features `leaf7` (bits of cpuid leaf 7: ebx and ecx, and eax of subleaf 1), and if the
+/// True if the processor has AVX, FMA, F16C and the features `leaf7_ebx` (bits of ebx of cpuid leaf 7), and the system saves the registers `xcr0` (bits of XCR0).
 //.
 //* no halves
-/// True if the processor has AVX, FMA and the features `leaf7` (bits of cpuid leaf 7: ebx and ecx, and eax of subleaf 1), and if the
+/// True if the processor has AVX, FMA and the features `leaf7_ebx` (bits of ebx of cpuid leaf 7), and the system saves the registers `xcr0` (bits of XCR0).
 //.
-/// operating system saves the registers `xcr0` (bits of XCR0).
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe, reason = "cpuid is a safe function in newer versions of core")]
-fn has(leaf7: [u32; 3], xcr0: u64) -> bool {
+fn has(leaf7_ebx: u32, xcr0: u64) -> bool {
     const FMA: u32 = 1 << 12;
     const XSAVE: u32 = 1 << 26;
     const OSXSAVE: u32 = 1 << 27;
@@ -21,13 +20,9 @@ fn has(leaf7: [u32; 3], xcr0: u64) -> bool {
 //.
     // SAFETY: cpuid exists on every x86-64; xgetbv is called only if cpuid says that it is enabled
     unsafe {
-        if core::arch::x86_64::__cpuid(0).eax < 7 {
-            return false;
-        }
-        let ecx = core::arch::x86_64::__cpuid(1).ecx;
-        let parts = [0, 1].map(|part| core::arch::x86_64::__cpuid_count(7, part));
-        ecx & LEAF1 == LEAF1
-            && [parts[0].ebx & leaf7[0], parts[0].ecx & leaf7[1], parts[1].eax & leaf7[2]] == leaf7
+        core::arch::x86_64::__cpuid(0).eax >= 7
+            && core::arch::x86_64::__cpuid(1).ecx & LEAF1 == LEAF1
+            && core::arch::x86_64::__cpuid_count(7, 0).ebx & leaf7_ebx == leaf7_ebx
             && core::arch::x86_64::_xgetbv(0) & xcr0 == xcr0
     }
 }

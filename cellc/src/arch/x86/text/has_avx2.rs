@@ -4,5 +4,5 @@ fn has_avx2() -> bool {
     const AVX2: u32 = 1 << 5;
     const XMM: u64 = 1 << 1;
     const YMM: u64 = 1 << 2;
-    has([AVX2, 0, 0], XMM | YMM)
+    has(AVX2, XMM | YMM)
 }

@@ -11,5 +11,5 @@ fn has_avx512() -> bool {
     const OPMASK: u64 = 1 << 5;
     const ZMM_HIGH: u64 = 1 << 6;
     const ZMM_16_TO_31: u64 = 1 << 7;
-    has([AVX2 | AVX512F | AVX512DQ | AVX512BW | AVX512VL, 0, 0], XMM | YMM | OPMASK | ZMM_HIGH | ZMM_16_TO_31)
+    has(AVX2 | AVX512F | AVX512DQ | AVX512BW | AVX512VL, XMM | YMM | OPMASK | ZMM_HIGH | ZMM_16_TO_31)
 }

@@ -17,13 +17,14 @@ fn has_tiles() -> bool {
     const AMX_TILE: u32 = 1 << 24;
     const AMX_INT8: u32 = 1 << 25;
     const TILES_OF_BYTES: u32 = AMX_TILE | AMX_INT8;
-    if !has([AVX2 | AVX512F | AVX512DQ | AVX512BW | AVX512VL, AVX512_VNNI, 0], XMM | YMM | OPMASK | ZMM_HIGH | ZMM_16_TO_31 | TILE_CONFIGURATION | TILES) {
+    if !has(AVX2 | AVX512F | AVX512DQ | AVX512BW | AVX512VL, XMM | YMM | OPMASK | ZMM_HIGH | ZMM_16_TO_31 | TILE_CONFIGURATION | TILES) {
         return false;
     }
     let result: u64;
     // SAFETY: cpuid exists on every x86-64; arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) takes numbers and changes no memory of the program
     unsafe {
-        if core::arch::x86_64::__cpuid_count(7, 0).edx & TILES_OF_BYTES != TILES_OF_BYTES {
+        let leaf7 = core::arch::x86_64::__cpuid_count(7, 0);
+        if leaf7.ecx & AVX512_VNNI == 0 || leaf7.edx & TILES_OF_BYTES != TILES_OF_BYTES {
             return false;
         }
         core::arch::asm!(

@@ -24,11 +24,17 @@ impl<V: Vector<W>, const W: usize> Sums<V, W> for [V; COUNT] {
 }
 //.
 /// The places of rows of weights: the first row is at element `FIRST`, each other one `STEP` elements behind the one before, and in a row the columns of the `S` gates are `APART` elements apart.
-/// A loop adds `AT_ONCE` rows in each turn, which is faster where the weights are in the L2 cache.
+//* unrolled
+/// A loop adds `AT_ONCE` rows in each turn, which is faster where the weights are in the L2 cache: 1, or a multiple of TURNS_AT_ONCE.
 struct Rows<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize, const AT_ONCE: usize>;
 impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize, const AT_ONCE: usize>
     Rows<S, FIRST, STEP, APART, AT_ONCE>
 {
+//.
+//* plain
+struct Rows<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize>;
+impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize> Rows<S, FIRST, STEP, APART> {
+//.
     /// For each gate, the sum over all rows of its weights in these columns times the row's element.
     #[inline(always)]
     pub(super) fn sums<V: Vector<W>, T: Weight<V, W>, const W: usize, const C: usize, const N: usize, const K: usize>(
@@ -40,6 +46,9 @@ impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize, 
         [V; S]: Sums<V, W>,
     {
         const { assert!(FIRST + STEP * (K - 1) + APART * (S - 1) + C <= N) };
+//* unrolled
+        const { assert!(AT_ONCE == 1 || AT_ONCE / TURNS_AT_ONCE * TURNS_AT_ONCE == AT_ONCE && AT_ONCE <= MOST_AT_ONCE) };
+//.
         // SAFETY: the columns of all `K` rows are inside, as asserted, and there are `K` elements
         unsafe {
             let mut row = weights.as_ptr().add(FIRST + columns.0);

@@ -174,11 +174,17 @@ pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
 }
 
 //: state
-//* state of the caller
+//* state of the caller between steps
 /// The state of [`FUNCTION()`] between steps, and its scratch memory.
 //.
-//* own state
-/// What a step leaves to the next one.
+//* scratch of the caller
+/// Scratch memory of [`FUNCTION()`], which has no state: nothing here lasts from one step to the next.
+//.
+//* own state in order
+/// The order in which weights are read, which changes with each step, and scratch memory.
+//.
+//* own scratch
+/// Scratch memory of a step.
 //.
 #[unused]
 #[derive(Clone, Debug)]
@@ -227,12 +233,16 @@ impl State {
         state
 //.
     }
+//* some variables
     /// Sets every variable to its initial value.
     PUB fn reset(&mut self) {
+//.
 //* variables
         RESET;
 //.
+//* some variables
     }
+//.
 }
 
 //: function
@@ -261,9 +271,7 @@ fn advance(ADVANCE_PARAMETERS: ()) {
 fn flushed<const N: usize>(values: &[f32; N]) -> [f32; N] {
     let mut left = *values;
     for v in left.iter_mut() {
-        if v.abs() < FLUSH_BELOW {
-            *v = 0.0;
-        }
+        *v = if v.abs() < FLUSH_LIMIT { 0.0 } else { *v };
     }
     left
 }
@@ -359,9 +367,14 @@ impl<'w> TYPE_NAME<'w> {
         self.isa
     }
 //.
+//* keeps states
     /// Sets the state to ITS_INITIAL_VALUE.
+//.
+//* keeps no states
+    /// Does nothing: the model has no state.
+//.
     pub fn reset(&mut self) {
-//* state
+//* some variables
         self.state.reset();
 //.
 //* states
@@ -369,10 +382,10 @@ impl<'w> TYPE_NAME<'w> {
 //.
     }
 //* no pool
-    /// One step: reads the inputs, writes every output, keeps the new state.
+    /// One step: reads the inputs, writes every outputKEEPS_STATE.
 //.
 //* pool
-    /// One step: reads the inputs, writes every output, keeps the new state. It uses two threads if that is faster; the first such step starts the helper of [`Pair`].
+    /// One step: reads the inputs, writes every outputKEEPS_STATE. It uses two threads if that is faster; the first such step starts the helper of [`Pair`].
 //.
     pub fn step(&mut self, STEP_PARAMETERS: ()) {
         STEP;
@@ -445,7 +458,7 @@ impl<'w> TYPE_NAME<'w> {
         self.state.FIELD = *FIELD;
     }
 //.
-//* state of the caller
+//* state of the caller between steps
     /// The state and the scratch memory of [`FUNCTION()`].
     pub fn state(&self) -> &State {
         &self.state

@@ -110,8 +110,9 @@ fn part_of_mut<const AT: usize, const LEN: usize, T, const N: usize>(of: &mut [T
 #[inline(always)]
 fn part_from<const LAST: usize, const LEN: usize, T, const N: usize>(of: &[T; N], at: usize) -> &[T; LEN] {
     const { assert!(LAST + LEN <= N) };
+    assert!(at <= LAST);
     // SAFETY: the elements are inside, as asserted
-    unsafe { &*of.as_ptr().add(at.min(LAST)).cast() }
+    unsafe { &*of.as_ptr().add(at).cast() }
 }
 
 //: chunks
@@ -135,13 +136,22 @@ fn windows<const FIRST: usize, const STEP: usize, const LEN: usize, const COUNT:
 }
 
 //: hidden_chunks
-/// As [`chunks`], all `count`, a number that LLVM does not know: it would unroll the loop, and spread it over what follows, or compute
-/// sums in more registers than there are.
+/// The number `COUNT`, which LLVM does not know: it would unroll a loop of so many turns, and spread it over what follows, or compute sums
+/// in more registers than there are.
+#[derive(Clone, Copy)]
+struct Hidden<const COUNT: usize>(usize);
+impl<const COUNT: usize> Hidden<COUNT> {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Hidden(core::hint::black_box(COUNT))
+    }
+}
+/// As [`chunks`], in a loop that LLVM does not unroll.
 #[inline(always)]
-fn hidden_chunks<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &[T; N], count: usize) -> core::slice::Iter<'_, [T; LEN]> {
+fn hidden_chunks<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &[T; N], count: Hidden<COUNT>) -> core::slice::Iter<'_, [T; LEN]> {
     let all = chunks::<FIRST, LEN, COUNT, T, N>(of).as_slice();
-    // SAFETY: there are so many
-    unsafe { core::slice::from_raw_parts(all.as_ptr(), count.min(COUNT)) }.iter()
+    // SAFETY: `count` is `COUNT`, the length of `all`: a black box returns what it is given
+    unsafe { core::slice::from_raw_parts(all.as_ptr(), count.0) }.iter()
 }
 
 //: part_from_mut
@@ -149,8 +159,9 @@ fn hidden_chunks<const FIRST: usize, const LEN: usize, const COUNT: usize, T, co
 #[inline(always)]
 fn part_from_mut<const LAST: usize, const LEN: usize, T, const N: usize>(of: &mut [T; N], at: usize) -> &mut [T; LEN] {
     const { assert!(LAST + LEN <= N) };
+    assert!(at <= LAST);
     // SAFETY: the elements are inside, as asserted
-    unsafe { &mut *of.as_mut_ptr().add(at.min(LAST)).cast() }
+    unsafe { &mut *of.as_mut_ptr().add(at).cast() }
 }
 
 //: chunks_mut
@@ -200,11 +211,32 @@ fn flattened<T, const I: usize, const L: usize, const N: usize>(rows: &[[T; I]; 
 struct Aligned<T>(pub(super) T);
 
 //: turn_by_turn
-/// Does nothing, but LLVM does not know that. Otherwise it may vectorise the loop again, with gathers, or delay stores; both are
-/// slower.
+/// Does nothing, but LLVM does not know that. Otherwise it may vectorise the loop again, with gathers, or delay stores; both are slower.
 #[inline]
 fn turn_by_turn() {
     core::hint::black_box(());
+}
+
+//: opaque
+/// The vector itself, but LLVM does not know that. Otherwise it may take sums apart into numbers, and make vectors of them at every turn.
+#[inline(always)]
+fn opaque<V: Copy>(sum: V) -> V {
+    core::hint::black_box(sum)
+}
+
+//: written
+/// Does nothing, but LLVM does not know that: it then reads the elements from memory, instead of taking them from vectors that it has stored,
+/// by several shuffles for each.
+#[inline(always)]
+fn written<T>(elements: &mut T) {
+    core::hint::black_box(elements);
+}
+
+//: elsewhere
+/// The same array, but LLVM does not know that. Otherwise it makes overlapping vectors of each other by shuffles, instead of reading them.
+#[inline(always)]
+fn elsewhere<T>(array: &T) -> &T {
+    core::hint::black_box(array)
 }
 
 //: half_to_f32
@@ -217,10 +249,6 @@ fn half_to_f32(half: u16) -> f32 {
     let value = if small < other { small } else { other };
     f32::from_bits(value.to_bits() | (u32::from(half) & 0x8000) << 16)
 }
-
-//: FLUSH_LIMIT
-/// Smaller magnitudes become 0: 2^-100.
-const FLUSH_LIMIT: f32 = FLUSH_BELOW;
 
 //: greater
 /// The greater one; `b` if either is NaN.
@@ -243,7 +271,7 @@ fn select_less(a: f32, b: f32, c: f32, d: f32) -> f32 {
 //: flush
 /// `a`, or 0 if its magnitude is below 2^-100.
 fn flush(a: f32) -> f32 {
-    if a.abs() < FLUSH_BELOW { 0.0 } else { a }
+    if a.abs() < FLUSH_LIMIT { 0.0 } else { a }
 }
 
 //: dot_odd_bytes_lane
