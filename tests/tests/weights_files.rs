@@ -405,9 +405,8 @@ fn options_go_with_the_files_that_they_are_for() {
     for wrong in [
         "--cell=lstmm",
         "--layers=0",
-        "--clip=nan",
-        "--clip=-1",
         "--clip=1e-60",
+        "--clip=1e60",
         "--gate-order=rrr",
         "--direction=up",
         "--skip=1",
