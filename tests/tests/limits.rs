@@ -43,7 +43,6 @@ const DEPTH_OF_A_FUNCTION: Limit = Limit {
         ("lower/product/mod.rs", "late_row"),
         ("lower/product/mod.rs", "matrix"),
         ("pass/unroll.rs", "block"),
-        ("stream/states/restarts.rs", "cells_in_parts"),
     ],
 };
 /// Rows of tables have as many fields as the table has columns.
