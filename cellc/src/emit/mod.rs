@@ -8,6 +8,7 @@ mod constants;
 pub(crate) mod elements;
 #[cfg(feature = "builder")]
 mod files;
+mod layout;
 pub mod names;
 mod products;
 mod reserved;

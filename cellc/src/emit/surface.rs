@@ -143,6 +143,8 @@ impl Contents<'_> {
             when("baked", self.is_baked()),
             when("state", interface.has_state()),
             when("own state", !interface.takes_state && interface.has_state()),
+            when("own state to reset", !interface.takes_state && keeps),
+            when("state to reset", keeps),
             when("state of the caller", interface.takes_state),
             when("empty state", is_empty),
             when("nothing kept", self.keeps_nothing()),
@@ -151,7 +153,7 @@ impl Contents<'_> {
             when("neither order nor variables", !keeps),
             when(
                 "nothing to reset",
-                !self.keeps_nothing() && !interface.has_state() && interface.states.is_empty(),
+                !self.keeps_nothing() && !keeps && interface.states.is_empty(),
             ),
             when("integers", integers),
             when("aligned", self.program.alignment > 4),

@@ -325,6 +325,20 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         Expr::Var(var)
     }
 
+    /// Declares a constant f32 variable for the columns of a panel from `lane` on. In bodies
+    /// without vectors its name ends with the number of the column, as the names of sums do.
+    pub(super) fn let_unit(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        name: &str,
+        (lane, lanes): (usize, usize),
+        value: Expr,
+    ) -> Expr {
+        let has_vectors = self.lowering.plan.width(self.lowering.isa) > 1;
+        let name = if has_vectors { name.to_owned() } else { format!("{name}{lane}") };
+        self.let_(body, name, lanes, value)
+    }
+
     /// Declares a mutable f32 variable.
     pub(super) fn accumulator(
         &mut self,

@@ -82,11 +82,11 @@ fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
         for sums in pass {
             let lanes = sums.lanes;
             let z = update_gate(rows, step, &sums);
-            let z = rows.builder.let_(body, "z", lanes, z);
+            let z = rows.builder.let_unit(body, "z", (sums.lane, lanes), z);
             let r = gate(rows, cell, &sums, rows.place_of("r"));
             let (n, m) = (sums.values[N].clone(), sums.values[M].clone());
             let candidate = op(LaneOp::MulAdd, vec![r, m, n]);
-            let candidate = rows.builder.let_(body, "n", lanes, candidate);
+            let candidate = rows.builder.let_unit(body, "n", (sums.lane, lanes), candidate);
             ready.push((sums, z, candidate));
         }
         for (Sums { lane, lanes, .. }, z, candidate) in ready {

@@ -70,12 +70,12 @@ fn update(
     let builder = &mut *rows.builder;
     let c = load(c.at(lane), lanes);
     let c = if step.c_given { flush(c) } else { c };
-    let c = builder.let_(body, "c", lanes, c);
+    let c = builder.let_unit(body, "c", (lane, lanes), c);
     let complement = |of: &Expr| op(LaneOp::Sub, vec![Expr::f32(1.0, lanes), of.clone()]);
     let (forget, input) = match (sum("f", &c), sum("i", &c)) {
         (Some(of_f), of_i) => {
             let forget = builder.activate(cell, f, of_f);
-            let forget = builder.let_(body, "f", lanes, forget);
+            let forget = builder.let_unit(body, "f", (lane, lanes), forget);
             let input = match of_i {
                 Some(sum) => builder.activate(cell, f, sum),
                 None => complement(&forget),
@@ -88,16 +88,16 @@ fn update(
                 f,
                 of_i.expect("plan: an LSTM has a forget or an input gate"),
             );
-            let input = builder.let_(body, "i", lanes, input);
+            let input = builder.let_unit(body, "i", (lane, lanes), input);
             (complement(&input), input)
         }
     };
     let candidate = builder.activate(cell, g, sum("c", &c).expect("plan: an LSTM has a candidate"));
     let new = op(LaneOp::MulAdd, vec![forget, c, op(LaneOp::Mul, vec![input, candidate])]);
-    let new = builder.let_(body, "c_new", lanes, new);
+    let new = builder.let_unit(body, "c_new", (lane, lanes), new);
     let output =
         builder.activate(cell, f, sum("o", &new).expect("plan: an LSTM has an output gate"));
-    let output = builder.let_(body, "o", lanes, output);
+    let output = builder.let_unit(body, "o", (lane, lanes), output);
     if let Some(to) = c_out {
         let value = builder.state(new.clone());
         body.push(Stmt::Store { to: to.at(lane), value });

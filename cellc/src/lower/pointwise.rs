@@ -7,6 +7,11 @@ use crate::core::{CoreOp, Pointwise, Source};
 use crate::kernel::{Expr, Place, Stmt, Walk};
 use crate::plan::{self, Along};
 
+/// The names of what an iteration reads and writes, `width` elements each.
+pub(super) fn names_of_windows(width: usize) -> [&'static str; 2] {
+    if width == 1 { ["element", "out_element"] } else { ["lanes", "out_lanes"] }
+}
+
 /// The pointwise operations fused into an operation. The result of the operation has rows with a
 /// fixed number of columns.
 #[derive(Clone)]
@@ -301,6 +306,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut body = Vec::new();
         let mut done = 0;
         if size / width > FEW {
+            let names = names_of_windows(width);
             let mut walks = Vec::new();
             let mut inner = Vec::new();
             for (&place, repeated) in places.iter().zip(repeats) {
@@ -308,11 +314,11 @@ impl<'m> KernelBuilder<'_, 'm> {
                     inner.push(place);
                     continue;
                 }
-                let (place, walk) = self.walk("lanes", place, width, false);
+                let (place, walk) = self.walk(names[0], place, width, false);
                 inner.push(place);
                 walks.push(walk);
             }
-            let (to, walk) = self.walk("out_lanes", out, width, true);
+            let (to, walk) = self.walk(names[1], out, width, true);
             walks.push(walk);
             let mut turn = Vec::new();
             self.vector(work, &mut turn, width, repeats, &inner, to);

@@ -5,6 +5,7 @@
 
 use super::builder::{KernelBuilder, load, op};
 use super::layout::strided;
+use super::pointwise::names_of_windows;
 use super::product::for_rows;
 use crate::core::{Softmax, Source};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
@@ -108,11 +109,11 @@ impl<'m> KernelBuilder<'_, 'm> {
         let width = self.lowering.plan.width(self.lowering.isa);
         let turns = size / width;
         if turns > 0 {
-            let (window, walk) = self.walk("out_lanes", to, width, true);
+            let (window, walk) = self.walk(names_of_windows(width)[1], to, width, true);
             let mut walks = vec![walk];
             let mut source = window;
             if from != to {
-                let (window, walk) = self.walk("lanes", from, width, false);
+                let (window, walk) = self.walk(names_of_windows(width)[0], from, width, false);
                 walks.insert(0, walk);
                 source = window;
             }

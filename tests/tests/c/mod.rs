@@ -18,6 +18,24 @@ use toolchain::{
     undefined,
 };
 
+/// Generated C has at most 100 columns, apart from the numbers of weights.
+#[test]
+fn lines_have_at_most_a_hundred_columns() {
+    for case in ["gru_cell_128_fp16", "gru_cell_min", "onnx_lstm", "rnnoise_step_f32"] {
+        for target in ["any", "portable", "cortex-m4f", "x86-64"] {
+            let arch = Arch::from_name(target).expect("a target");
+            let options = Options::default().with_target(arch);
+            for file in cases::compiled(case, &options).emit("net") {
+                let text = String::from_utf8(file.bytes.to_vec()).expect("C is ASCII");
+                let is_code = |line: &&str| !line.trim_start().starts_with("0x");
+                let long: Vec<_> =
+                    text.lines().filter(is_code).filter(|line| line.len() > 100).collect();
+                assert!(long.is_empty(), "{case}, {target}: {long:#?}");
+            }
+        }
+    }
+}
+
 /// Flags that decide what a compiler may contract, and how far it optimises.
 fn flag_sets() -> Vec<&'static [&'static str]> {
     if !cfg!(target_arch = "x86_64") {

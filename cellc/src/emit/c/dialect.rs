@@ -182,6 +182,22 @@ impl<'a> C<'a> {
         self.out.extend(std::iter::repeat_n("    ", self.depth).chain([text, "\n"]));
     }
 
+    /// Adds a variable to the declaration in the last line, if its variables have the same type
+    /// and the same initial number.
+    fn declare_beside(&mut self, ty: &str, name: &str, value: &str) -> bool {
+        let begin = self.out.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
+        let last = self.out[begin..].trim();
+        let is_number =
+            value.starts_with(|c: char| c.is_ascii_digit()) || value.ends_with("(0.0f)");
+        let has_type = last.strip_prefix(ty).is_some_and(|rest| rest.starts_with(' '));
+        if !is_number || !has_type || !last.ends_with(&format!(" = {value};")) {
+            return false;
+        }
+        self.out.truncate(self.out.trim_end().len() - 1);
+        self.out.push_str(&format!(", {name} = {value};\n"));
+        true
+    }
+
     /// The linkage and attribute of a function, followed by a space. Shared text has a macro
     /// instead.
     fn linked(&self, linkage: &str) -> String {
@@ -728,6 +744,9 @@ impl Dialect for C<'_> {
         }
         if mutable {
             self.types.insert(name.to_string(), ty);
+        }
+        if mutable && self.declare_beside(&spelled, name, &value) {
+            return;
         }
         let constant = if mutable { "" } else { "const " };
         self.line(&format!("{constant}{spelled} {name} = {value};"));

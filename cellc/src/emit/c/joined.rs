@@ -87,7 +87,7 @@ pub(super) fn spelled(prefix: &str, scalar: Scalar, ty: &str, paste: &str) -> St
 }
 
 /// The maximum line length of a macro, without the line continuation.
-const COLUMNS: usize = 108;
+const COLUMNS: usize = 98;
 
 /// A list in parentheses after a word, with line breaks after [`COLUMNS`] columns.
 pub(super) fn flowing(word: &str, elements: &[String], indent: &str, end: &str) -> String {

@@ -391,12 +391,12 @@ impl Once {
         });
         let sections: String = sections.collect();
         format!(
-            "\n/* This file includes itself for each instruction set: the activations once for each type of vectors, and then the\n \
-             * kernels. Each part stands here once. Its macros:\n \
-             *   F0, F1, ..: types of values;  U0, U1, ..: types of their bits;  V0(f), V1(f), ..: \
-             the function f on such values;\n \
-             *   LANES0, ..: numbers in a value;  COUNT0, ..: other counts;  NAME: kernels;  \
-             TARGET: linkage and attribute. */\n\
+            "\n/* This file includes itself for each instruction set: the activations once for each\n \
+             * type of vectors, and then the kernels. Each part stands here once. Its macros:\n \
+             *   F0, F1, ..: types of values; U0, U1, ..: types of their bits\n \
+             *   V0(f), V1(f), ..: the function f on such values\n \
+             *   LANES0, ..: numbers in a value; COUNT0, ..: other counts\n \
+             *   NAME: kernels; TARGET: linkage and attribute */\n\
              {sections}#else /* the file proper */\n"
         )
     }

@@ -205,8 +205,8 @@ impl C<'_> {
         let (ty, count) = (Type::f32(row.lanes), sums.len());
         let together = self.loads(weights, ty);
         let is_of_floats = weights.element == Element::F32 && element.element == Element::F32;
-        let is_together = row.is_loaded_first && row.apart == row.lanes && count <= together.most;
-        if !is_of_floats || !is_together || count < LEAST_SUMS_OF_MACRO {
+        let is_together = row.is_loaded_first && row.apart == row.lanes;
+        if !is_of_floats || !is_together || count < LEAST_SUMS_OF_MACRO || together.most < 2 {
             return false;
         }
         self.needs.is_fused |= row.is_fused && self.fuses;
@@ -217,7 +217,7 @@ impl C<'_> {
         };
         let name = format!("{}_add_row_of_{count}{ending}", self.prefix).to_ascii_uppercase();
         if !self.needs.rows.contains_key(&name) {
-            let text = self.row_macro(&name, weights, row.is_fused, (ty, count));
+            let text = self.row_macro(&name, weights, row.is_fused, (ty, count), together.most);
             self.needs.rows.insert(name.clone(), text);
         }
         let from = plus(&weights.name, *first);
@@ -232,13 +232,23 @@ impl C<'_> {
         weights: &Block,
         is_fused: bool,
         (ty, count): (Type, usize),
+        most: usize,
     ) -> String {
         let names = |of: &str| (0..count).map(|at| format!("{of}{at}")).collect::<Vec<_>>();
         let (weight, sum) = (names("w"), names("sum"));
         let row = Block { name: "row".to_owned(), ..weights.clone() };
         let spelled = self.ty(ty);
         let body = self.apart(|c| {
-            c.declare_loads(&weight.iter().map(String::as_str).collect::<Vec<_>>(), &row, 0, ty);
+            let weights: Vec<_> = weight.iter().map(String::as_str).collect();
+            for (at, weights) in weights.chunks(most).enumerate() {
+                match weights {
+                    [alone] => {
+                        let value = c.load(&row, at * most * ty.lanes, ty.lanes);
+                        c.declare(alone, ty, false, value, Context::Kernel);
+                    }
+                    _ => c.declare_loads(weights, &row, at * most * ty.lanes, ty),
+                }
+            }
             let x = match ty.lanes {
                 1 => "x".to_owned(),
                 _ => c.value(Text { text: "x".to_owned(), kind: TextKind::Number }, ty).text,
@@ -263,8 +273,8 @@ impl C<'_> {
         let head = flowing(&head, &parameters, "", " \\");
         let body: String = body.lines().map(|line| format!("    {line} \\\n")).collect();
         format!(
-            "\n/* Adds a row of weights times x to {}. A macro: of sums that a function takes by their addresses, gcc moves\n \
-             * some from register to register. */\n{head} \\\n    do {{ \\\n{body}    }} while \
+            "\n/* Adds a row of weights times x to {}. A macro: gcc moves sums between\n \
+             * registers if a function takes their addresses. */\n{head} \\\n    do {{ \\\n{body}    }} while \
              (0)\n",
             counted(count)
         )

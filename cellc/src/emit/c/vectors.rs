@@ -8,7 +8,6 @@ use super::{CFile, attribute, guarded, wrap};
 use crate::arch::{C_FOUR_LANES, CLoads, CVector, Isa};
 use crate::emit::elements::spelling;
 use crate::emit::text::{filled, listed, parts, when};
-use crate::emit::traversal::decimal;
 use crate::kernel::{Element, FLUSH_BELOW, Scalar, Type};
 
 /// The names and texts of declarations, in order of declaration.
@@ -176,7 +175,7 @@ impl VectorFunction {
         let (prefix, extensions) = (file.prefix(), file.extensions());
         let fusing: Vec<_> =
             isa.filter(|_| kind == "mul_add").map_or(Vec::new(), |isa| file.fusing(isa).collect());
-        let limit = format!("{}f", decimal(FLUSH_BELOW));
+        let limit = flush_limit();
         let vector = isa.and_then(|isa| isa.c_vectors.iter().find(|vector| vector.lanes == lanes));
         let intrinsic = vector.filter(|vector| !vector.flush.is_empty());
         let intrinsic = intrinsic.map(|vector| {
@@ -415,9 +414,16 @@ pub(super) fn loaded(element: Element, scalar: Scalar) -> Element {
     }
 }
 
+/// The limit below which magnitudes become 0: a power of 2 as a hexadecimal number.
+fn flush_limit() -> String {
+    let (mantissa, biased) = (FLUSH_BELOW.to_bits() & 0x7f_ffff, FLUSH_BELOW.to_bits() >> 23);
+    assert_eq!(mantissa, 0, "emit: the limit is a power of 2");
+    format!("0x1p{}f", biased as i32 - 127)
+}
+
 /// A condition: the magnitude of a value is below the limit.
 pub(super) fn is_small(value: &str, extensions: bool) -> String {
-    let limit = format!("{}f", decimal(FLUSH_BELOW));
+    let limit = flush_limit();
     match extensions {
         true => format!("__builtin_fabsf({value}) < {limit}"),
         false => format!("{value} < {limit} && {value} > -{limit}"),

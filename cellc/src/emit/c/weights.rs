@@ -1,9 +1,11 @@
 //! The constants of a file: an array in the source, or a file included by the assembler.
 
+use std::collections::BTreeMap;
+
 use super::CFile;
 use crate::arch::MOST_SCALAR_WEIGHTS;
 use crate::emit::elements::spelling;
-use crate::emit::text::{listed, part};
+use crate::emit::text::{Word, listed, part};
 use crate::emit::traversal::decimal;
 use crate::emit::weights::{Tail, assembler_string, hexadecimal, weights_file};
 use crate::kernel::Element;
@@ -64,6 +66,26 @@ pub(super) fn member(element: Element) -> &'static str {
     }
 }
 
+/// The arrays of the weights: the place of each in floats, and its description.
+fn arrays(file: &CFile<'_>) -> Vec<Vec<Word>> {
+    let readers = file.readers();
+    let mut all = BTreeMap::new();
+    for (id, at) in &file.packed.parts {
+        if file.program.buffer(*id).len > 0 {
+            let (_, doc) = file.named_by(readers.get(id).copied(), *id);
+            let doc = doc.replace('`', "");
+            all.entry(*at).or_insert(doc[..1].to_ascii_lowercase() + &doc[1..]);
+        }
+    }
+    for variable in &file.interface.variables {
+        if let Some(at) = file.initial(variable) {
+            all.entry(at).or_insert(format!("the initial value of {}.", variable.name));
+        }
+    }
+    let words = |(at, doc): (usize, String)| vec![("PLACE", at.to_string()), ("DESCRIPTION", doc)];
+    all.into_iter().map(words).collect()
+}
+
 /// The text with a name.
 fn text(file: &CFile<'_>, name: &str) -> String {
     let (narrow, len) = (file.narrow_weights(), file.packed.bytes.len());
@@ -77,7 +99,7 @@ fn text(file: &CFile<'_>, name: &str) -> String {
         ]
     };
     let mut lists = file.contents.lists(file);
-    lists.extend([("narrow", narrow.iter().map(member).collect())]);
+    lists.extend([("narrow", narrow.iter().map(member).collect()), ("arrays", arrays(file))]);
     let tail = Tail::of(&file.packed.bytes, Language::C);
     let words = [
         ("DIGEST", format!("{:032x}", tail.hash)),

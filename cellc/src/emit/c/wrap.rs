@@ -1,7 +1,126 @@
-//! Line breaks in argument lists of long statements.
+//! Line breaks in long statements, comments and preprocessor lines of generated C.
 
 /// The longest line.
-pub(super) const COLUMNS: usize = 118;
+pub(super) const COLUMNS: usize = 100;
+
+/// A text with every long line broken into several.
+pub(super) fn file(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut in_comment, mut in_directive) = (false, false);
+    // the words that the next line of a comment begins with
+    let mut carried = String::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let code = line.trim_start();
+        let indent = line.len() - code.len();
+        let is_comment = in_comment || code.starts_with("/*");
+        if !carried.is_empty() {
+            let words = code.trim_start_matches("* ");
+            let both = format!("* {} {words}", std::mem::take(&mut carried));
+            carried = comment(&mut out, indent, &both, lines.peek());
+            in_comment = !code.contains("*/");
+            continue;
+        }
+        let is_directive = in_directive || !is_comment && code.starts_with('#');
+        if line.len() <= COLUMNS {
+            out.extend([line, "\n"]);
+        } else if is_comment {
+            carried = comment(&mut out, indent, code, lines.peek());
+        } else {
+            let (code, remark) = remarked(code);
+            if let Some(remark) = remark.filter(|_| !in_directive) {
+                comment(&mut out, indent, remark, None);
+            }
+            match is_directive {
+                true => directive(&mut out, indent, code),
+                false => statement(&mut out, indent, code),
+            }
+        }
+        in_comment = is_comment && !code.contains("*/");
+        in_directive = is_directive && line.ends_with('\\');
+    }
+    out
+}
+
+/// A line of code, and the comment at its end.
+fn remarked(code: &str) -> (&str, Option<&str>) {
+    match masked(code).find("/*").filter(|_| code.ends_with("*/")) {
+        Some(at) => (code[..at].trim_end(), Some(&code[at..])),
+        None => (code, None),
+    }
+}
+
+/// Appends a line of a comment, with breaks between words. Returns the words after the last break
+/// if the next line continues their sentence; they are not appended then.
+fn comment(out: &mut String, indent: usize, text: &str, next_line: Option<&&str>) -> String {
+    let continues = |line: &&str| {
+        let words = line.trim_start().strip_prefix("* ");
+        words.is_some_and(|words| words.starts_with(|c: char| c.is_ascii_lowercase()))
+    };
+    let spaces = " ".repeat(indent);
+    let next = if text.starts_with("/*") { " * " } else { "* " };
+    let (mut begin, mut rest) = ("", text);
+    while indent + begin.len() + rest.len() > COLUMNS {
+        let limit = COLUMNS - indent - begin.len();
+        // no break behind the sign of the comment
+        let Some(at) = rest[..=limit].rfind(' ').filter(|at| *at > 3) else { break };
+        out.extend([&*spaces, begin, &rest[..at], "\n"]);
+        (begin, rest) = (next, rest[at..].trim_start());
+    }
+    let is_inside = !begin.is_empty() && !rest.ends_with(['.', ':', ';', '/']);
+    if is_inside && next_line.is_some_and(continues) {
+        return rest.to_owned();
+    }
+    out.extend([&*spaces, begin, rest, "\n"]);
+    String::new()
+}
+
+/// Appends a preprocessor line. A message becomes several; other lines continue on the next one.
+fn directive(out: &mut String, indent: usize, text: &str) {
+    const ERROR: &str = "#error \"";
+    let spaces = " ".repeat(indent);
+    if let Some(message) = text.strip_prefix(ERROR) {
+        let mut rest = message;
+        while ERROR.len() + rest.len() > COLUMNS {
+            let limit = COLUMNS - ERROR.len() - 1;
+            let Some(at) = rest[..=limit].rfind(' ') else { break };
+            out.extend([ERROR, &rest[..at], "\"\n"]);
+            rest = &rest[at + 1..];
+        }
+        out.extend([ERROR, rest, "\n"]);
+        return;
+    }
+    let (body, end) = match text.strip_suffix('\\') {
+        Some(body) => (body.trim_end(), " \\"),
+        None => (text, ""),
+    };
+    let (mut begin, mut rest) = ("", body);
+    while indent + begin.len() + rest.len() + end.len() > COLUMNS {
+        let limit = COLUMNS - indent - begin.len() - 2;
+        let Some(at) = masked(rest)[..=limit].rfind(' ').filter(|at| *at > 0) else { break };
+        out.extend([&*spaces, begin, &rest[..at], " \\\n"]);
+        (begin, rest) = ("    ", &rest[at + 1..]);
+    }
+    out.extend([&*spaces, begin, rest, end, "\n"]);
+}
+
+/// A text with `_` in place of what stands between quotation marks.
+fn masked(text: &str) -> String {
+    let mut quote = None;
+    let mut escaped = false;
+    let mask = |c: u8| {
+        let inside = quote.is_some();
+        match quote {
+            _ if escaped => escaped = false,
+            Some(_) if c == b'\\' => escaped = true,
+            Some(end) if c == end => quote = None,
+            None if matches!(c, b'"' | b'\'') => quote = Some(c),
+            _ => {}
+        }
+        if inside || !c.is_ascii() { '_' } else { char::from(c) }
+    };
+    text.bytes().map(mask).collect()
+}
 
 /// A text with long statements broken into several lines. Comments and preprocessor lines stay
 /// unchanged.
@@ -25,11 +144,7 @@ pub(super) fn lines(text: &str) -> String {
 fn statement(out: &mut String, indent: usize, text: &str) {
     let group = if indent + text.len() <= COLUMNS { None } else { longest_group(text) };
     match group {
-        None => {
-            out.extend(std::iter::repeat_n(' ', indent));
-            out.push_str(text);
-            out.push('\n');
-        }
+        None => pieces(out, indent, text),
         Some((open, close)) => {
             statement(out, indent, &text[..=open]);
             let inside = text[open + 1..close].trim();
@@ -42,11 +157,34 @@ fn statement(out: &mut String, indent: usize, text: &str) {
     }
 }
 
-/// Appends arguments, one per line. Many short arguments fill lines.
+/// Appends a statement without long argument lists, with breaks after semicolons, commas and
+/// operands.
+fn pieces(out: &mut String, indent: usize, text: &str) {
+    let spaces = " ".repeat(indent);
+    let (mut begin, mut rest) = ("", text);
+    while indent + begin.len() + rest.len() > COLUMNS {
+        let limit = COLUMNS - indent - begin.len();
+        let masked = masked(rest);
+        let last = |sign: &str| masked[..limit].rfind(sign).map(|at| at + sign.trim_end().len());
+        let before = |sign: &str| masked[..limit].rfind(sign);
+        let Some(at) = last("; ")
+            .or_else(|| last(", "))
+            .or_else(|| before(" && ").max(before(" || ")))
+            .or_else(|| ["+", "-", "*"].iter().filter_map(|s| before(&format!(" {s} "))).max())
+        else {
+            break;
+        };
+        let is_end = rest[..at].ends_with(';');
+        out.extend([&*spaces, begin, &rest[..at], "\n"]);
+        (begin, rest) = (if is_end { "" } else { "    " }, rest[at..].trim_start());
+    }
+    out.extend([&*spaces, begin, rest, "\n"]);
+}
+
+/// Appends arguments, one per line. Short arguments fill lines.
 fn list(out: &mut String, indent: usize, arguments: &[&str]) {
-    const MANY: usize = 8;
-    const SHORT: usize = 24;
-    if arguments.len() <= MANY || arguments.iter().any(|argument| argument.trim().len() > SHORT) {
+    const SHORT: usize = 40;
+    if arguments.iter().any(|argument| argument.trim().len() > SHORT) {
         return arguments.iter().for_each(|argument| statement(out, indent, argument.trim()));
     }
     let mut line = String::new();
@@ -59,20 +197,20 @@ fn list(out: &mut String, indent: usize, arguments: &[&str]) {
     statement(out, indent, &line);
 }
 
-/// The offsets of the longest outermost pair of parentheses.
+/// The offsets of the longest outermost pair of parentheses or braces.
 fn longest_group(text: &str) -> Option<(usize, usize)> {
     let mut depth = 0;
     let mut open = 0;
     let mut longest = None;
-    for (at, c) in text.bytes().enumerate() {
+    for (at, c) in masked(text).bytes().enumerate() {
         match c {
-            b'(' => {
+            b'(' | b'{' => {
                 if depth == 0 {
                     open = at;
                 }
                 depth += 1;
             }
-            b')' if depth > 0 => {
+            b')' | b'}' if depth > 0 => {
                 depth -= 1;
                 let length = |(open, close): (usize, usize)| close - open;
                 if depth == 0 && longest.is_none_or(|l| length(l) < at - open) {
@@ -90,7 +228,7 @@ fn longest_group(text: &str) -> Option<(usize, usize)> {
 fn arguments(list: &str) -> Vec<&str> {
     let mut all = Vec::new();
     let (mut depth, mut start) = (0, 0);
-    for (at, c) in list.bytes().enumerate() {
+    for (at, c) in masked(list).bytes().enumerate() {
         match c {
             b'(' | b'{' => depth += 1,
             b')' | b'}' => depth -= 1,
@@ -107,7 +245,33 @@ fn arguments(list: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::lines;
+    use super::{COLUMNS, file, lines};
+
+    #[test]
+    fn every_kind_of_line_is_broken() {
+        let word = "word ".repeat(30);
+        for text in [
+            format!("/* {word}*/\n"),
+            format!("/* A comment\n * {word}\n * ends. */\n"),
+            format!("#error \"{word}\"\n"),
+            format!("#if a{}\n", " && defined(b)".repeat(12)),
+            format!("#define A(x) \\\n    f({word}); \\\n    g(x)\n"),
+            format!("    const int x = {{{}}}; /* {word}*/\n", ".a = a, ".repeat(20)),
+            format!("    a = b{};\n", " + b * c".repeat(20)),
+        ] {
+            let broken = file(&text);
+            assert!(broken.lines().all(|line| line.len() <= COLUMNS), "{broken}");
+            let words = |text: &str| {
+                let text = text.replace("#error", "").replace(" * ", " ");
+                text.split(|c: char| c.is_whitespace() || "\\\"/*{}".contains(c))
+                    .filter(|word| !word.is_empty())
+                    .map(str::to_owned)
+                    .collect::<std::collections::BTreeSet<_>>()
+            };
+            assert_eq!(words(&broken), words(&text));
+            assert_eq!(file(&broken), broken);
+        }
+    }
 
     #[test]
     fn long_calls_are_broken_and_short_ones_are_not() {

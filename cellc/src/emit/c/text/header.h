@@ -156,7 +156,7 @@ typedef struct PREFIX_state {
 /* Sets every variable to its initial value: call it before the first step. */
 //.
 //* state of the caller without variables
-/* Call it before the first step. */
+/* Does nothing: a step reads nothing of the step before. */
 //.
 //* state of the caller
 void PREFIX_state_reset(PREFIX_state *state);
@@ -164,11 +164,11 @@ void PREFIX_state_reset(PREFIX_state *state);
 //: function
 
 //* no pool
-/* One step: reads every input and writes every output. */
+/* One step: reads every input and writes every output.ON_THE_STACK */
 //.
 //* pool
 /* One step: reads every input and writes every output. Without a pool (NULL) the caller computes
- * both halves of a cell. */
+ * both halves of a cell.ON_THE_STACK */
 //.
 void PREFIX_run(RUN_PARAMETERS);
 //* isas to choose
@@ -225,7 +225,7 @@ void PREFIX_reset(PREFIX *self);
 //.
 void PREFIX_step(PREFIX *UPPER_RESTRICT self STEP_PARAMETERS);
 
-/* The bytes of a PREFIX and the multiple at which it starts, for memory that the heap or another language provides. */
+/* The bytes of a PREFIX and its alignment, for memory from the heap or from another language. */
 size_t PREFIX_size(void);
 size_t PREFIX_alignment(void);
 //: steps

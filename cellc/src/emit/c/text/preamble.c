@@ -6,6 +6,9 @@
 //* pool
 #include <sched.h>
 //.
+//* no extensions
+#include <float.h>
+//.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,32 +16,41 @@ CONDITIONS
 
 //* extensions
 #if !defined(__GNUC__) && !defined(__clang__)
-#error "this file uses extensions of gcc and clang: generate it with --target portable for other compilers"
+#error "this file is for gcc and clang: generate it with --target portable for other compilers"
 #endif
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) \
     || defined(__NO_SIGNED_ZEROS__) || __FINITE_MATH_ONLY__
-#error "-ffast-math changes the results: the order and the rounding of every operation are part of them"
-#error "add -fno-fast-math for this file alone, behind the flags of the others; in CMake by the line:"
+#error "-ffast-math changes the results: every operation's order and rounding are part of them"
+#error "add -fno-fast-math for this file alone, behind other flags; in CMake by the line:"
 //.
 //* no extensions
-/* C11 without extensions. Of what C11 adds to C99 the file needs _Alignof alone. */
-#if !defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L
+#if !defined(__STDC_VERSION__) || __STDC_VERSION__ < 201112L
 #error "this file is C11 without extensions: -std=c11 of gcc and clang, /std:c11 of MSVC"
 #endif
-#if defined(__FAST_MATH__) || defined(_M_FP_FAST) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) \
-    || defined(__NO_SIGNED_ZEROS__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "-ffast-math changes the results: the order and the rounding of every operation are part of them"
-#error "MSVC: /fp:precise. gcc and clang: add -fno-fast-math for this file alone, behind the flags of the others; in CMake by the line:"
+#if defined(__FAST_MATH__) || defined(_M_FP_FAST) || defined(__ASSOCIATIVE_MATH__) \
+    || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__) \
+    || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "-ffast-math changes the results: take /fp:precise of MSVC; with gcc and clang"
+#error "add -fno-fast-math for this file alone, behind other flags; in CMake by the line:"
 //.
 #error "set_source_files_properties(SOURCE_FILE PROPERTIES COMPILE_OPTIONS -fno-fast-math)"
 #endif
-#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
+//* extensions
+#if __FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2
+//.
+//* no extensions
+#if defined(FLT_EVAL_METHOD) \
+    && (FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2)
+//.
 #error "float must be computed as float (FLOAT_FLAGS)"
 #endif
 //* refused
 #if REFUSED
 #error "this file is made for ARCHITECTURE: HELP"
 #endif
+//.
+//* for tests
+/* Machines other than Arm compile this file too, for tests: they compute the same bits. */
 //.
 
 //* baseline refused
@@ -48,8 +60,8 @@ CONDITIONS
 //.
 
 //* extensions
-/* A multiplication and an addition stay two operations, whatever -std and -m are: fused operations are written as such.
- * (Only clang's -ffp-contract=fast overrides this.) */
+/* Fused operations are written as such. The compiler fuses no other ones, whatever -std and -m are.
+ * clang's -ffp-contract=fast ignores the pragma and changes the results: leave it out here. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
@@ -59,8 +71,8 @@ TUNING
 #endif
 //.
 //* no extensions
-/* A multiplication and an addition stay two operations, whatever the compiler's flags are. (Only clang's -ffp-contract=fast
- * overrides this.) */
+/* The compiler fuses no multiplication with an addition. clang's -ffp-contract=fast ignores the
+ * pragma and changes the results: leave it out here. */
 #if IS_GCC
 #pragma GCC push_options
 #pragma GCC optimize("fp-contract=off")
@@ -105,7 +117,8 @@ HEADERS
 #endif
 //.
 //* rows
-/* A row of weights: here a load adds a constant to an address for nothing, and clang is kept from adding it before. */
+/* A row of weights. Loads add a constant to an address for nothing here: clang is kept from adding
+ * it before. */
 #if ADDS_OFFSETS
 #define UPPER_ROW(row) __asm__("" : "+r"(row))
 #else
@@ -113,9 +126,9 @@ HEADERS
 #endif
 //.
 //* unrolled
-/* In front of a loop over weights: it is unrolled by so many turns, but not with -Os. In a short loop each load
- * instruction moves on by less than 8 KiB a turn, and the prefetcher of Zen 5 then slows it down: up to 1.4 times as long
- * where weights are in the L2 cache. */
+/* Before a loop over weights: unrolls it so many times, but not with -Os. In a short loop each load
+ * moves on by less than 8 KiB an iteration, and the prefetcher of Zen 5 then slows it down: up to
+ * 1.4 times as long with weights in the L2 cache. */
 #define UPPER_PRAGMA(text) _Pragma(#text)
 #if defined(__OPTIMIZE_SIZE__)
 #define UPPER_UNROLL(turns)

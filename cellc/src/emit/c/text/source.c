@@ -57,7 +57,7 @@ void PREFIX_run(RUN_PARAMETERS) {
     PREFIX_run_on(PREFIX_isa_detect(), RUN_NAMES);
 }
 //.
-//* own state
+//* own state to reset
 
 static void PREFIX_state_reset(PREFIX_state *state);
 //.
@@ -82,6 +82,8 @@ void PREFIX_run(RUN_PARAMETERS) {
 //* own state
     PREFIX_state own;
     PREFIX_state *const state = &own;
+//.
+//* own state to reset
     PREFIX_state_reset(state);
 //.
 //* flushed
@@ -172,7 +174,7 @@ size_t PREFIX_alignment(void) {
 }
 
 void PREFIX_reset(PREFIX *self) {
-//* state
+//* state to reset
     PREFIX_state_reset(&self->state);
 //.
 //* states

@@ -4,7 +4,7 @@ typedef uint32_t BITS __attribute__((vector_size(BYTES)));
 typedef FLOAT FLOAT_in_memory __attribute__((aligned(4), may_alias));
 //: copy_floats
 //* slow copies
-/* Copies floats by a call of memcpy: gcc would copy so many by a rep movsq, which takes up to three times as long. */
+/* Copies floats by a call of memcpy: a rep movsq of gcc takes up to three times as long. */
 UPPER_INLINE void NAME(float *to, const float *from, size_t count) {
 #if defined(__x86_64__) && !defined(__clang__) && !defined(__OPTIMIZE_SIZE__) && !defined(__CPROVER__)
     __asm__("" : "+r"(count));

@@ -1,11 +1,15 @@
 //: narrow
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "weights narrower than a float are laid out for little-endian machines: take --precision f32, bf16, int16 or int8"
+#error "weights narrower than a float are laid out for little-endian machines:"
+#error "take --precision f32, bf16, int16 or int8"
 #endif
 //: inline
 
-/* The weights in the order in which the kernels read them: their numbers are the last part of this file.
+/* The weights in the order in which the kernels read them: the last part of this file.
+//* arrays
+ * From PLACE: DESCRIPTION
+//.
 //* extensions
  * -DUPPER_WEIGHTS_SECTION='".name"' puts them into a section of the linker's. */
 #ifdef UPPER_WEIGHTS_SECTION
@@ -13,7 +17,7 @@ __attribute__((section(UPPER_WEIGHTS_SECTION)))
 #endif
 //.
 //* no extensions
- * UPPER_WEIGHTS_PLACE, if it is defined, is what the compiler wants before a constant that belongs to a section of its own. */
+ * Define UPPER_WEIGHTS_PLACE as the compiler's words for a constant's section, if it needs one. */
 #ifdef UPPER_WEIGHTS_PLACE
 UPPER_WEIGHTS_PLACE
 #endif
