@@ -168,7 +168,7 @@ pub(crate) fn program(model: &CoreModel, plan: &Plan) -> Program {
     pass::single(&mut program.bodies);
     check(&program, "single");
     for (body, _) in
-        program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (isa, _))| isa.calls_each)
+        program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (isa, _))| isa.code.calls_each)
     {
         pass::gather(body);
     }

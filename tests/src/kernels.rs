@@ -1,7 +1,7 @@
 //! A program made by hand of every form that kernels have, whatever lowering makes of models today.
 
 use cellc::Options;
-use cellc::internals::arch::{self, Isa};
+use cellc::internals::arch::{self, Dot, Isa};
 use cellc::internals::compile::Compilation;
 use cellc::internals::core::{CoreModel, Parameter, ResultValue, Source, Variable};
 use cellc::internals::description::Description;
@@ -257,7 +257,7 @@ fn integers(isa: &Isa) -> Kernel {
         let signed = op(LaneOp::Or, [masked, number(0x0181_0001)]);
         let element = Expr::Splat { from: at(X, 7), lanes };
         let element = op(LaneOp::Or, [bits(element), number(0x8101_7f01)]);
-        let dots: &[LaneOp] = match (isa.unsigned_quads, isa.wide_elements) {
+        let dots: &[LaneOp] = match (isa.has(Dot::UnsignedQuads), isa.has(Dot::WidenedPairs)) {
             (true, _) => &[LaneOp::DotUnsignedQuads],
             (_, true) => &[LaneOp::DotQuads, LaneOp::DotEvenBytes, LaneOp::DotOddBytes],
             _ => &[LaneOp::DotQuads],
@@ -282,7 +282,7 @@ fn integers(isa: &Isa) -> Kernel {
             store(at(INTEGERS, at_lane), op(LaneOp::FromSigned, [Expr::Var(pairs)])),
             store(at(INTEGERS, at_lane + lanes), op(LaneOp::FromSigned, [Expr::Var(quads)])),
         ]);
-        if isa.across && lanes == isa.lanes {
+        if isa.has(Dot::Across) && lanes == isa.lanes {
             let tiles =
                 |to: usize, columns: usize, words: usize, step: usize, in_word: usize| Tiles {
                     elements: at(X, 24 - words),
@@ -306,7 +306,7 @@ fn integers(isa: &Isa) -> Kernel {
             );
         }
         if lanes == isa.lanes {
-            for (at_sum, own) in (32..).step_by(lanes).zip(isa.by_lane) {
+            for (at_sum, own) in (32..).step_by(lanes).zip(isa.by_lane()) {
                 let of = if own.in_word == 2 { LaneOp::DotApart } else { LaneOp::DotQuadsOf };
                 let sum = kernel.local("of_lanes", ty);
                 // elements are what the weights are, in another order of lanes

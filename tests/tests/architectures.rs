@@ -140,9 +140,9 @@ fn files_for_one_architecture_are_refused_by_the_compilers_of_others() {
     let here =
         |arch: &Arch| arch.triples.iter().any(|start| start.starts_with(std::env::consts::ARCH));
     let mut tried = Vec::new();
-    for arch in TARGETS.into_iter().filter(|arch| !arch.rust_refused.0.is_empty() && !here(arch)) {
+    for arch in TARGETS.into_iter().filter(|arch| !arch.rust.refused.0.is_empty() && !here(arch)) {
         for (language, (_, help)) in
-            [(Language::Rust, arch.rust_refused), (Language::C, arch.c_refused)]
+            [(Language::Rust, arch.rust.refused), (Language::C, arch.c.refused)]
         {
             let options = Options::default().with_target(arch);
             let subjects = Case::subjects(&corpus::case("gru_cell_lbr0"), &options, "");

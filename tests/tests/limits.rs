@@ -52,10 +52,7 @@ const FIELDS_OF_A_STRUCT: Limit = Limit {
     most: 16,
     exceptions: &[
         // rows of tables
-        ("arch/mod.rs", "Arch"),
-        ("arch/mod.rs", "CVector"),
-        ("arch/mod.rs", "Costs"),
-        ("arch/mod.rs", "Isa"),
+        ("arch/spell/c.rs", "CVector"),
         ("core/cell.rs", "CoreCell"),
         ("emit/c/dialect.rs", "C"),
     ],
@@ -121,10 +118,10 @@ const WIDE_LINES: Limit = Limit {
         ("cli/arguments.rs", "31"),
         ("builder/mod.rs", "1"),
         ("arch/x86/vectors.rs", "6"),
-        ("arch/x86/mod.rs", "6"),
+        ("arch/x86/mod.rs", "5"),
         ("arch/x86/floor.rs", "3"),
         ("arch/riscv/mod.rs", "1"),
-        ("arch/mod.rs", "1"),
+        ("arch/arm/loads.rs", "1"),
         ("arch/arm/mod.rs", "7"),
     ],
 };

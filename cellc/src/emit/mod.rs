@@ -128,7 +128,7 @@ impl<'a> Contents<'a> {
     /// not need the baseline's.
     fn bodies_instead(&self) -> impl Iterator<Item = Condition> + '_ {
         let own = |(isa, _): &(&'static Isa, Condition)| {
-            self.named(isa) == *isa && isa.c_flushes.is_none()
+            self.named(isa) == *isa && isa.c.flushes.is_none()
         };
         self.instead().filter(own).map(|(_, condition)| condition)
     }
@@ -164,9 +164,9 @@ impl<'a> Contents<'a> {
         for (isa, condition) in self.special().filter_map(|isa| Some((isa, isa.condition()?))) {
             // the body's instruction set already includes this header
             let of_body =
-                isa.body_of.filter(|of| self.named(isa) == *of).map_or("", |of| of.c_header);
+                isa.body_of.filter(|of| self.named(isa) == *of).map_or("", |of| of.c.header);
             let own =
-                [isa.question().map_or("", |question| question.processor.c_header), isa.c_header];
+                [isa.question().map_or("", |question| question.processor.c_header), isa.c.header];
             let own = own.map(|header| if header == of_body { "" } else { header });
             for header in own.into_iter().filter(|header| !header.is_empty()) {
                 match all.iter_mut().find(|(known, _)| *known == condition) {

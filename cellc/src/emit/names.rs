@@ -80,7 +80,7 @@ impl InPlace {
     pub(crate) fn copied(&self, isas: &[(&'static Isa, bool)]) -> String {
         let again: Vec<_> = isas
             .iter()
-            .filter(|(isa, _)| isa.c_flushes.is_some())
+            .filter(|(isa, _)| isa.c.flushes.is_some())
             .map(|(isa, _)| isa.name)
             .collect();
         match (self.copies, &again[..]) {

@@ -162,8 +162,8 @@ impl Contents<'_> {
             when("state of the caller with variables", interface.takes_state && keeps),
             when("state of the caller without variables", interface.takes_state && !keeps),
             when("not aligned", self.program.alignment <= 4),
-            when("extensions", self.options.machine.target.c_extensions),
-            when("no extensions", !self.options.machine.target.c_extensions),
+            when("extensions", self.options.machine.target.c.extensions),
+            when("no extensions", !self.options.machine.target.c.extensions),
             when("zero at first", self.starts_at_zero()),
             when("not zero at first", !self.starts_at_zero()),
         ];

@@ -75,7 +75,7 @@ impl Estimate {
                     .for_each(|each| work.add(each, elements));
             }
             let mut text = work::of_text(body, isa, costs);
-            if isa.c_flushes.is_some() {
+            if isa.c.flushes.is_some() {
                 text.add_all(&work::of_text(program.body(0), plan.isas[0].0, costs), 1.0);
             }
             text.add(Work::Step, 2.0);

@@ -61,7 +61,7 @@ pub(super) fn of_text(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Amo
             all.add_all(&of_kernel(kernel, body, isa, costs, true), 1.0);
         }
     }
-    if isa.calls {
+    if isa.code.calls {
         functions(body, isa, costs).iter().for_each(|function| all.add_all(function, 1.0));
     }
     all
@@ -99,7 +99,7 @@ pub(super) fn of_kernel(
     text: bool,
 ) -> Amounts {
     let mut functions = functions(body, isa, costs);
-    if text && isa.calls {
+    if text && isa.code.calls {
         // functions are counted in `of_text`
         functions.fill(Amounts::default());
     }
@@ -158,14 +158,14 @@ impl Counting<'_> {
             matches!(stmt, Stmt::Let { mutable: false, value: Expr::Load { from: other, lanes: n }, .. }
                 if other.base == from.base && other.offset == from.offset + (at + 1) * lanes && n == lanes)
         };
-        let together = (self.isa.loads / self.registers(*lanes)).max(1);
+        let together = (self.isa.code.loads / self.registers(*lanes)).max(1);
         others.iter().enumerate().take(together - 1).take_while(is_next).count()
     }
 
     /// Whether one instruction loads all registers of a value.
     fn is_one_load(&self, value: &Expr) -> bool {
         matches!(value, Expr::Load { from, lanes }
-            if self.element(*from) == Element::F32 && (2..=self.isa.loads).contains(&self.registers(*lanes)))
+            if self.element(*from) == Element::F32 && (2..=self.isa.code.loads).contains(&self.registers(*lanes)))
     }
 
     fn statement(&mut self, stmt: &Stmt, sum: &mut Amounts) {
@@ -234,9 +234,9 @@ impl Counting<'_> {
             // dot products across lanes; the cost includes the loads
             Stmt::Tiles(tiles) if tiles.abreast > 1 => {
                 let work = if tiles.in_word == 4 { Work::DotQuads } else { Work::DotPairsOfOne };
-                let (turns, rest) = tiles.turns(self.isa.rows);
+                let (turns, rest) = tiles.turns(self.isa.code.rows);
                 let turns = if self.text { turns.min(1) } else { turns };
-                let vectors = tiles.columns * (turns * self.isa.rows + rest);
+                let vectors = tiles.columns * (turns * self.isa.code.rows + rest);
                 sum.add(work, (tiles.rows * tiles.panels * vectors) as f64);
             }
             // one AMX instruction: 16 words for each of 16 rows and 16 columns

@@ -355,7 +355,7 @@ pub enum Stmt {
     /// Copies elements of f32 in another order.
     Copy(Copied),
     /// Sums of integer products over many rows and columns, for instruction sets with
-    /// [tiles](crate::arch::Isa::tile_rows) or with sums [across](crate::arch::Isa::across) lanes.
+    /// [tiles](crate::arch::Dot::Tiles) or with sums [across](crate::arch::Dot::Across) lanes.
     Tiles(Tiles),
     /// A comment line.
     Comment(String),

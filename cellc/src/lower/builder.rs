@@ -134,7 +134,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     /// A buffer of `len` elements: on the stack if `rows` buffers of `len` elements fit the stack
     /// limit, else scratch memory in `State`.
     pub(super) fn shared(&mut self, name: &str, len: usize, rows: usize) -> Place {
-        match len * rows <= self.lowering.plan.arch.stack_limit {
+        match len * rows <= self.lowering.plan.arch.memory.stack_limit {
             true => self.scratch(name, len).into(),
             false => self.block(name, len),
         }

@@ -61,7 +61,7 @@ pub(crate) fn element_of(element: ElementType) -> Element {
 impl Memory {
     pub(super) fn new(model: &CoreModel, plan: &Plan, denormals: &Denormals) -> Self {
         let mut memory = Self {
-            program: Program { alignment: plan.arch.alignment, ..Program::default() },
+            program: Program { alignment: plan.arch.memory.alignment, ..Program::default() },
             parameters: Vec::new(),
             constants: vec![None; model.constants.len()],
             variables: Vec::new(),

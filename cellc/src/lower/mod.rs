@@ -44,7 +44,7 @@ use memory::{Memory, PackedWeights};
 
 /// Lowers a model for every instruction set of the plan.
 pub(crate) fn lower(model: &CoreModel, plan: &Plan) -> Program {
-    let denormals = Denormals::new(model, plan.flush_below, plan.arch.stack_limit);
+    let denormals = Denormals::new(model, plan.flush_below, plan.arch.memory.stack_limit);
     let memory = Memory::new(model, plan, &denormals);
     let bodies = (0..plan.isas.len())
         .map(|isa| Lowering::new(model, plan, &denormals, &memory, isa).finish());

@@ -71,7 +71,7 @@ pub fn equal_parts(all: usize, most: usize) -> impl Iterator<Item = (usize, usiz
 
 /// The number of interleaved output channels of a convolution, on every instruction set.
 pub fn window_channels(channels: usize, arch: &Arch) -> usize {
-    channels.min(arch.costs.most_channels)
+    channels.min(arch.costs.limits.most_channels)
 }
 
 /// The tile of a convolution: output channels and vectors of positions with sums in registers.
@@ -86,7 +86,7 @@ pub fn window_tile(
     let costs = &arch.costs;
     let registers = if of_integers { isa.integer_registers } else { isa.registers };
     let packed = window_channels(channels, arch);
-    let crossing = (isa.lanes - 1) as f64 * 4.0 / arch.line as f64 * costs.crossing;
+    let crossing = (isa.lanes - 1) as f64 * 4.0 / arch.memory.line as f64 * costs.crossing;
     let cycles = |channels: usize, vectors: usize| {
         let (multiply_adds, loads) = ((channels * vectors) as f64, (channels + vectors) as f64);
         (multiply_adds.max(loads) / costs.begun).max(costs.hidden_from) + vectors as f64 * crossing
@@ -108,9 +108,9 @@ pub fn window_tile(
     let fits = |&(channels, held): &(usize, usize)| {
         channels * held + channels.min(held) + 2 <= registers && (held <= channels || channels < 4)
     };
-    let tiles = (1..=packed)
-        .rev()
-        .flat_map(|channels| (1..=vectors.min(costs.most_sums)).map(move |held| (channels, held)));
+    let tiles = (1..=packed).rev().flat_map(|channels| {
+        (1..=vectors.min(costs.limits.most_sums)).map(move |held| (channels, held))
+    });
     tiles.filter(fits).min_by(|a, b| total(*a).total_cmp(&total(*b))).unwrap_or((1, 1))
 }
 
@@ -162,7 +162,7 @@ pub(super) fn rows_at_once(
         let (a, b) = (total(*a), total(*b));
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
     };
-    let rows = (1..=all.min(arch.costs.most_rows)).rev().min_by(fewer).unwrap_or(1);
+    let rows = (1..=all.min(arch.costs.limits.most_rows)).rev().min_by(fewer).unwrap_or(1);
     (rows, total(rows).0)
 }
 
@@ -247,7 +247,7 @@ pub(super) fn input_first(
     let vectors = (sums.div_ceil(isa.lanes)) as f64;
     let encoding = format.encoding(product.input_size);
     let each = (encoding.len(product.input_size) * sums * encoding.element().size()) as f64
-        / costs.second_level_rate;
+        / costs.caches.second_level_rate;
     let panel = (product.active(Phase::Input) * panels[0].columns).div_ceil(isa.lanes) as f64;
     let (rows, tile) = rows_at_once(product, panels, isa, arch);
     let first = product.input_size as f64 * tile * vectors / panel + 3.0 * vectors / costs.begun;
@@ -263,11 +263,11 @@ pub(super) fn input_first(
 /// Columns of a full panel if several rows share each weight: as many as the L1 cache holds, so
 /// that later passes over a panel hit the L1 cache.
 pub(super) fn shared_columns(product: &Product, arch: &Arch) -> usize {
-    let (line, costs) = (arch.line / 4, &arch.costs);
+    let (line, costs) = (arch.memory.line / 4, &arch.costs);
     let of_column: usize =
         Phase::ALL.iter().map(|&p| 4 * product.phase_rows(p) * product.active(p)).sum();
-    (costs.first_level / of_column.max(1) / line * line)
-        .clamp(line, costs.most_shared)
+    (costs.caches.first_level / of_column.max(1) / line * line)
+        .clamp(line, costs.limits.most_shared)
         .min(product.units)
 }
 
@@ -286,7 +286,7 @@ pub(super) fn two_threads(
     };
     let bytes = Phase::ALL.into_iter().map(bytes).sum::<usize>();
     let multiply_adds = (product.multiply_adds() * product.rows) as f64 / costs.lanes;
-    let half = cycles(multiply_adds, bytes as f64, costs.second_level_rate, costs) / 2.0;
+    let half = cycles(multiply_adds, bytes as f64, costs.caches.second_level_rate, costs) / 2.0;
     let text =
         format!("{half:.0} cycles for half a step, {:.0} for synchronisation", costs.hand_over);
     if half >= 2.0 * costs.hand_over {
@@ -304,14 +304,14 @@ pub(super) fn own_columns(
     activations: usize,
     arch: &Arch,
 ) -> (usize, String) {
-    let (line, costs) = (arch.line / 4, &arch.costs);
+    let (line, costs) = (arch.memory.line / 4, &arch.costs);
     let (chains, active) = product.widest();
     let rows: usize = Phase::ALL
         .iter()
         .map(|&p| if product.active(p) > 0 { product.phase_rows(p) } else { 0 })
         .sum();
     let bytes = 4 * product.multiply_adds();
-    if bytes > costs.alternate_from {
+    if bytes > costs.caches.alternate_from {
         // loads from beyond the L2 cache dominate; two lines of each sum are prefetched best
         let columns = ((8 / active).max(2) * line).min(units);
         return (
@@ -319,30 +319,30 @@ pub(super) fn own_columns(
             format!("{} KiB of weights are read from beyond the L2 cache", bytes >> 10),
         );
     }
-    let [fewest, most] = costs.alternate_near;
+    let [fewest, most] = costs.caches.alternate_near;
     let is_near = (fewest..=most).contains(&product.weight_bytes(units));
     if product.format == WeightFormat::Int16 && is_near && line < units {
         // measured on a Zen 5: GRUs of 64 to 128 units take 0.80 to 1.00 of the time with 8 lanes,
         // 0.87 to 1.05 with 16
         return (line, "the L1 cache holds several of these panels from step to step".to_owned());
     }
-    if arch.isas.is_empty() && arch.baseline.lanes == 1 && active > costs.most_sums {
+    if arch.isas.is_empty() && arch.baseline.lanes == 1 && active > costs.limits.most_sums {
         // counted on a Cortex-M4F: LSTMs of 32 to 128 units take 0.83 to 0.85 of the instructions
         // of 4 columns
-        let columns = (costs.most_sums * line / active).clamp(1, units);
+        let columns = (costs.limits.most_sums * line / active).clamp(1, units);
         return (
             columns,
             "the sums of more columns and a row of their weights do not fit the registers"
                 .to_owned(),
         );
     }
-    let speed = if bytes <= costs.first_level / 2 {
-        costs.first_level_rate
+    let speed = if bytes <= costs.caches.first_level / 2 {
+        costs.caches.first_level_rate
     } else {
-        costs.second_level_rate
+        costs.caches.second_level_rate
     };
-    let arrives = (active * 4 * line) as f64 / costs.second_level_rate;
-    if bytes > costs.first_level && arrives > costs.latency / chains as f64 && line < units {
+    let arrives = (active * 4 * line) as f64 / costs.caches.second_level_rate;
+    if bytes > costs.caches.first_level && arrives > costs.latency / chains as f64 && line < units {
         // more sums at once gain nothing, and every instruction set reads these rows contiguously
         // (measured on an Intel core: 0.87 to 0.95 of the time for LSTMs of 64 to 128 units with 8
         // lanes, 0.91 to 1.03 with 16)
@@ -373,12 +373,15 @@ pub(super) fn own_columns(
         panels().zip(beside).map(panel).sum::<f64>()
             + if rest > 0 { costs.other_panel } else { 0.0 }
     };
-    let fits =
-        |columns: &usize| *columns == line || active * chains * (columns / line) <= costs.most_sums;
-    let widths =
-        (1..=costs.most_sums).map(|vectors| vectors * line).filter(fits).filter(|c| *c < units);
-    let whole =
-        Some(units).filter(|units| active * chains * units.div_ceil(line) <= costs.most_sums);
+    let fits = |columns: &usize| {
+        *columns == line || active * chains * (columns / line) <= costs.limits.most_sums
+    };
+    let widths = (1..=costs.limits.most_sums)
+        .map(|vectors| vectors * line)
+        .filter(fits)
+        .filter(|c| *c < units);
+    let whole = Some(units)
+        .filter(|units| active * chains * units.div_ceil(line) <= costs.limits.most_sums);
     let best = widths
         .chain(whole)
         .min_by(|a, b| total(*a).total_cmp(&total(*b)))

@@ -19,7 +19,7 @@ use std::fmt;
 use std::ops::Range;
 
 pub use crate::arch::vectors;
-use crate::arch::{Arch, Isa, TURNS};
+use crate::arch::{Arch, Dot, Isa, TURNS};
 use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Dense};
 use crate::encoding::{Arithmetic, WeightFormat};
 use crate::kernel::Element;
@@ -228,7 +228,7 @@ impl ProductPlan {
     /// Matrix rows per loop iteration: at least one per chain, all rows of a packed word, and the
     /// minimum of the instruction set.
     pub fn turn_rows(&self, chains: usize, isa: &Isa) -> usize {
-        let rows = if self.unrolled == Unrolled::RowByRow { 1 } else { isa.rows };
+        let rows = if self.unrolled == Unrolled::RowByRow { 1 } else { isa.code.rows };
         let least = match self.product.format {
             WeightFormat::Bf16Pair => 2.max(chains),
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => chains,
@@ -240,8 +240,9 @@ impl ProductPlan {
     /// Parallel chains per integer sum. The order of integer sums is free: enough chains to hide
     /// the latency of a dot product, limited by registers.
     pub fn chains(&self, phase: Phase, sums: usize, isa: &Isa) -> usize {
-        let is_one =
-            self.product.format.is_of_integers() && isa.unsigned_quads && self.product.abreast == 1;
+        let is_one = self.product.format.is_of_integers()
+            && isa.has(Dot::UnsignedQuads)
+            && self.product.abreast == 1;
         let most = self.product.packed_rows(phase);
         let fits = |chains: &usize| {
             is_one && *chains <= most && chains * sums <= isa.integer_registers * 3 / 4
@@ -321,14 +322,14 @@ impl ProductPlan {
     }
 
     /// The unroll factor of a loop over rows, if unrolled: the smallest multiple of eight that
-    /// satisfies [`Isa::load_distance`], at least [`LEAST_TURNS`], and preferably without
-    /// remainder. At least two iterations remain: without a loop, compilers load all elements
-    /// before the loop over panels.
+    /// satisfies [`Code::load_distance`](crate::arch::Code::load_distance), at least
+    /// [`LEAST_TURNS`], and preferably without remainder. At least two iterations remain: without a
+    /// loop, compilers load all elements before the loop over panels.
     pub fn turns_at_once(&self, turns: usize, bytes: usize, isa: &Isa) -> Option<usize> {
         // without a dot product instruction, four bytes take so many instructions that loads are
         // not the limit, and compilers reorder sums of 16-bit pairs and run out of registers
-        let is_limit = self.product.format == WeightFormat::F32 || isa.unsigned_quads;
-        let distance = isa.load_distance;
+        let is_limit = self.product.format == WeightFormat::F32 || isa.has(Dot::UnsignedQuads);
+        let distance = isa.code.load_distance;
         if !self.loads_apart
             || !is_limit
             || distance == 0
@@ -348,16 +349,19 @@ impl Product {
     /// Sets the storage of the matrices and dependent values.
     fn store_as(&mut self, format: WeightFormat, isas: &[(&'static Isa, bool)]) {
         (self.format, self.abreast, self.apart) = (format, 1, 1);
-        if format == WeightFormat::Int8Pair && isas.iter().all(|(isa, _)| isa.wide_elements) {
+        if format == WeightFormat::Int8Pair
+            && isas.iter().all(|(isa, _)| isa.has(Dot::WidenedPairs))
+        {
             self.format = WeightFormat::Int8Quad;
         }
         if self.format.is_of_integers() {
-            self.abreast = isas.iter().find(|(isa, _)| isa.across).map_or(1, |(isa, _)| isa.lanes);
-            let by_lane = |(isa, _): &(&Isa, bool)| isa.by_lane.iter().any(|own| own.in_word == 2);
+            self.abreast =
+                isas.iter().find(|(isa, _)| isa.has(Dot::Across)).map_or(1, |(isa, _)| isa.lanes);
+            let by_lane = |(isa, _): &(&Isa, bool)| isa.by_lane().any(|own| own.in_word == 2);
             self.apart = if isas.iter().all(by_lane) { isas[0].0.lanes } else { 1 };
         }
-        self.starts =
-            self.format == WeightFormat::Int8Quad && isas.iter().any(|(isa, _)| isa.unsigned_quads);
+        self.starts = self.format == WeightFormat::Int8Quad
+            && isas.iter().any(|(isa, _)| isa.has(Dot::UnsignedQuads));
     }
 
     /// True if tiles can compute the sums of a phase for several rows: words must hold four bytes.
@@ -377,7 +381,7 @@ impl Product {
     /// True if tiles compute the sums of a phase for `rows` rows: if tiles save time, or as
     /// `asked`.
     fn has_tiles(&self, rows: usize, panels: &[Panels], asked: Option<bool>, isa: &Isa) -> bool {
-        (2..=isa.tile_rows).contains(&rows)
+        (2..=isa.tile_rows()).contains(&rows)
             && self.fits_tiles_somewhere()
             && asked.unwrap_or_else(|| cost::TileCycles::new(self, panels, rows, isa).pay())
     }
@@ -385,8 +389,8 @@ impl Product {
     /// Rows per tile: equal parts of all rows, unless the parts are too small.
     fn tile_rows(&self, isa: &Isa) -> usize {
         let all = self.together;
-        let equal = all.div_ceil(all.div_ceil(isa.tile_rows.max(1)));
-        if equal < cost::LEAST_TILE_ROWS { all.min(isa.tile_rows) } else { equal }
+        let equal = all.div_ceil(all.div_ceil(isa.tile_rows().max(1)));
+        if equal < cost::LEAST_TILE_ROWS { all.min(isa.tile_rows()) } else { equal }
     }
 
     /// The reason against tiles for `rows` rows, on an instruction set with tiles.
@@ -399,8 +403,8 @@ impl Product {
     ) -> String {
         match asked {
             Some(false) => "asked for".to_owned(),
-            _ if !(2..=isa.tile_rows).contains(&rows) => {
-                format!("they take 2 to {} rows", isa.tile_rows)
+            _ if !(2..=isa.tile_rows()).contains(&rows) => {
+                format!("they take 2 to {} rows", isa.tile_rows())
             }
             _ => cost::TileCycles::new(self, panels, rows, isa).to_string(),
         }
@@ -417,7 +421,7 @@ impl Product {
     /// Registers for sums and their operands.
     pub fn registers(&self, isa: &Isa) -> usize {
         let in_word = if self.format == WeightFormat::Int8Quad { 4 } else { 2 };
-        match self.format.is_of_integers() && isa.by_lane.iter().all(|own| own.in_word != in_word) {
+        match self.format.is_of_integers() && isa.by_lane().all(|own| own.in_word != in_word) {
             true => isa.integer_registers,
             false => isa.registers,
         }
@@ -701,7 +705,8 @@ pub struct ProductPlan {
     pub biases: usize,
     /// The unrolling of loops over rows.
     pub unrolled: Unrolled,
-    /// True if loops over rows are unrolled to satisfy [`Isa::load_distance`].
+    /// True if loops over rows are unrolled to satisfy
+    /// [`Code::load_distance`](crate::arch::Code::load_distance).
     pub loads_apart: bool,
     /// True if every other step reads the panels from the last to the first, to begin with weights
     /// still in the cache.
@@ -804,7 +809,7 @@ impl Values {
         let mut others = isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.lanes > 1).skip(1);
         match language {
             Language::Rust => Self::Passes,
-            Language::C if others.any(|isa| isa.joins) => Self::OneText,
+            Language::C if others.any(|isa| isa.code.joins) => Self::OneText,
             Language::C => Self::Joined,
         }
     }
@@ -824,7 +829,7 @@ impl Values {
     fn joins(self, isa: &Isa) -> bool {
         match self {
             Self::Registers => false,
-            Self::Joined => isa.joins,
+            Self::Joined => isa.code.joins,
             Self::Passes => isa.lanes > 1,
             Self::OneText => true,
         }
@@ -871,7 +876,7 @@ impl Plan {
 
     /// The instruction set that the target's C compiler selects by default.
     pub fn usual(&self) -> usize {
-        self.isas.iter().rposition(|(isa, _)| isa.c_flags.is_some_and(<[_]>::is_empty)).unwrap_or(0)
+        self.isas.iter().rposition(|(isa, _)| isa.c.flags.is_some_and(<[_]>::is_empty)).unwrap_or(0)
     }
 
     /// Options without effect on the model, one sentence each.
@@ -897,11 +902,11 @@ impl Plan {
 pub fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'static Isa> {
     let asked = |isa: &&'static Isa| match &options.machine.isas {
         Some(list) => list.contains(isa),
-        None => isa.words.is_empty() || precisions.multiply_any(isa.words),
+        None => isa.words().is_empty() || precisions.multiply_any(&isa.words()),
     };
     let baseline = options.machine.target.baseline;
     // an instruction set that flushes subnormal numbers to zero needs the set of one lane, too
-    let flushes = options.known_isas().any(|isa| isa.c_flushes.is_some() && asked(&isa));
+    let flushes = options.known_isas().any(|isa| isa.c.flushes.is_some() && asked(&isa));
     options
         .known_isas()
         .filter(|isa| *isa == baseline || asked(isa) || flushes && isa.lanes == 1)
@@ -915,7 +920,7 @@ pub fn plan(model: &CoreModel, options: &Options, precisions: &Precisions) -> Pl
     // without products in tiles, an instruction set with tiles equals the one that it extends
     let unused = |at: usize, isa: &Isa| {
         options.machine.isas.is_none()
-            && isa.tile_rows > 0
+            && isa.tile_rows() > 0
             && all.products.iter().all(|plan| !plan.uses_tiles(at, isa))
     };
     let used: Vec<_> = isas
@@ -937,7 +942,7 @@ fn plan_for(
     let arch = options.machine.target;
     // safe Rust cannot spell every machine's fused multiply-add
     let spelled =
-        |isa: &Isa| options.output.language == Language::C || !isa.rust_mul_add.is_empty();
+        |isa: &Isa| options.output.language == Language::C || !isa.rust.mul_add.is_empty();
     let fused = |isa: &Isa| isa.fma && options.numerics.fma == Fma::Auto && spelled(isa);
     let isas: Vec<_> = isas.iter().map(|isa| (*isa, fused(isa))).collect();
     let product = |node: &CoreNode| {
@@ -948,7 +953,7 @@ fn plan_for(
                 let mut product = Product::from(cell);
                 // r is waited for
                 if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
-                    && arch.costs.late_apart > 0
+                    && arch.costs.limits.late_apart > 0
                 {
                     product.sums.swap(0, 1);
                 }
@@ -964,7 +969,7 @@ fn plan_for(
         // each of two threads has panels of its own
         let share = match threads {
             Ok(_) if product.rows == 1 => {
-                product.units.div_ceil(2).next_multiple_of(arch.line / 4).min(product.units)
+                product.units.div_ceil(2).next_multiple_of(arch.memory.line / 4).min(product.units)
             }
             _ => product.units,
         };
@@ -1056,7 +1061,7 @@ fn plan_product(
     let (arch, format) = (options.machine.target, product.format);
     let cut = threads.is_ok() && product.rows == 1;
     let PanelLayout { panels, weights, biases } =
-        layout(&product, width, cut, format, arch.alignment);
+        layout(&product, width, cut, format, arch.memory.alignment);
     let halves = if threads.is_ok() { halves(&product, &panels) } else { None };
     reasons.push(match (threads, &halves) {
         (Ok(_), None) => format!("{ONE_THREAD}one panel"),
@@ -1064,7 +1069,8 @@ fn plan_product(
     });
     reasons.retain(|reason| !reason.is_empty());
     let vectors = |phase| {
-        product.phase_rows(phase) * (4 * product.active(phase) * product.units).div_ceil(arch.line)
+        product.phase_rows(phase)
+            * (4 * product.active(phase) * product.units).div_ceil(arch.memory.line)
     };
     let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
     let once = product.rows == 1 && product.steps == 1;
@@ -1092,7 +1098,8 @@ fn plan_product(
     // other formats are unpacked, which takes longer than loads
     let is_loaded =
         matches!(format, WeightFormat::F32 | WeightFormat::Int16 | WeightFormat::Int8Quad);
-    let is_near = (arch.costs.first_level + 1..=arch.costs.partly_near).contains(&bytes);
+    let is_near =
+        (arch.costs.caches.first_level + 1..=arch.costs.caches.partly_near).contains(&bytes);
     let loads_apart = options.tuning.unroll == Unroll::Auto && is_loaded && is_near;
     let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, (isa, arch), values);
     let tilings =
@@ -1125,7 +1132,7 @@ fn plan_product(
                 isa.name
             ));
         }
-        if several && !in_tiles && isa.tile_rows > 0 && product.fits_tiles_somewhere() {
+        if several && !in_tiles && isa.tile_rows() > 0 && product.fits_tiles_somewhere() {
             let why = product.without_tiles(by_tiles, &panels, tuning.tiles, isa);
             reasons.push(format!("{}: no tiles: {why}", isa.name));
         }
@@ -1135,14 +1142,15 @@ fn plan_product(
     if tuning.rows_at_once.is_some() && several {
         reasons.push(format!("rows at once: {}, asked for", rows_at_once[0]));
     }
-    let [fewest, most] = arch.costs.alternate_near;
+    let [fewest, most] = arch.costs.caches.alternate_near;
     let is_short = |p: &Panels| product.weight_bytes(p.columns) <= fewest;
     // a cell of one step has to remember the order: in f32 it stays a function of its inputs alone
     let remembers = product.steps > 1 || product.format.is_of_integers();
     let first_level = remembers
         && (fewest..=most).contains(&bytes)
         && panels.iter().filter(|p| p.count > 1).all(is_short);
-    let alternate = tuning.alternate.unwrap_or(first_level || bytes > arch.costs.alternate_from);
+    let alternate =
+        tuning.alternate.unwrap_or(first_level || bytes > arch.costs.caches.alternate_from);
     let snake =
         product.recurs() && product.rows == 1 && panels.iter().any(|p| p.count > 1) && alternate;
     if snake {
@@ -1154,7 +1162,7 @@ fn plan_product(
             None => {
                 format!(
                     "panels in alternating order: more than {} KiB of weights",
-                    arch.costs.alternate_from >> 10
+                    arch.costs.caches.alternate_from >> 10
                 )
             }
         });
@@ -1189,7 +1197,7 @@ fn panel_columns(op: &CoreOp, product: &Product, units: usize, arch: &Arch) -> (
     let activations = match op {
         CoreOp::Cell(cell)
             if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
-                && product.units <= arch.costs.most_at_once =>
+                && product.units <= arch.costs.limits.most_at_once =>
         {
             return (
                 product.units,
@@ -1306,7 +1314,9 @@ fn tiling(
     let mut at_once = (product.registers(isa) * 3 / 4 / active).max(1);
     // integer sums of two registers each exhaust the registers sooner, for every cache level
     let takes_two = isa.lanes > 1 && product.registers(isa) < isa.registers;
-    if takes_two || (arch.costs.first_level + 1..=arch.costs.alternate_from).contains(&bytes) {
+    if takes_two
+        || (arch.costs.caches.first_level + 1..=arch.costs.caches.alternate_from).contains(&bytes)
+    {
         // x terms stay in registers while h terms are added: with far too many sums, compilers
         // spill the wrong ones at every row (measured: 1.18 against 1.11 for a GRU of 128 units
         // with 24 sums in 16 registers; 20 sums do no harm). For weights beyond the L2 cache, one
@@ -1335,7 +1345,7 @@ fn passes(
     isa: &Isa,
     values: Values,
 ) -> Vec<Vec<(usize, usize)>> {
-    let at_once = if isa.pass > 0 { at_once.min(isa.pass) } else { at_once };
+    let at_once = if isa.code.pass > 0 { at_once.min(isa.code.pass) } else { at_once };
     // a loop needs passes of one size, worth at most a third of the vectors that fit
     let is_even = values.has_loops() && vectors.windows(2).all(|two| two[0].1 == two[1].1);
     if is_even && vectors.len() > at_once {
@@ -1350,7 +1360,7 @@ fn passes(
         }
     }
     let equal = vectors.len().div_ceil(vectors.len().div_ceil(at_once).max(1)).max(1);
-    let size = if isa.pass > 0 { equal } else { equal.next_multiple_of(line).min(at_once) };
+    let size = if isa.code.pass > 0 { equal } else { equal.next_multiple_of(line).min(at_once) };
     vectors.chunks(size).map(<[_]>::to_vec).collect()
 }
 
@@ -1362,7 +1372,7 @@ pub fn late_passes(
     values: Values,
 ) -> Vec<Vec<(usize, usize)>> {
     let (vectors, at_once) = (vectors(columns, isa.lanes), pass_vectors(product, isa));
-    match (isa.pass, values.of_product(product)) {
+    match (isa.code.pass, values.of_product(product)) {
         (0, Values::Registers | Values::Joined) => {
             vectors.chunks(at_once).map(<[_]>::to_vec).collect()
         }

@@ -33,8 +33,8 @@ impl Measured {
     /// If the compiler is installed but fails.
     pub fn of(compilation: &Compilation, isa: &Isa) -> Result<Option<Self>, String> {
         let arch = compilation.options.machine.target;
-        let [program, cpu @ ..] = arch.c_compiler else { return Ok(None) };
-        let own = if isa == arch.baseline { Some(&[][..]) } else { isa.c_flags };
+        let [program, cpu @ ..] = arch.c.compiler else { return Ok(None) };
+        let own = if isa == arch.baseline { Some(&[][..]) } else { isa.c.flags };
         let Some(own) = own else { return Ok(None) };
         let cpu = [cpu, own].concat();
         let Some(version) = output(Command::new(program).arg("-dumpfullversion")) else {

@@ -82,7 +82,7 @@ impl TargetCost {
         let (estimate, arch) =
             (&compilation.description.estimate, compilation.options.machine.target);
         let estimated = estimate.code(isa);
-        if estimated.is_none() && arch.c_compiler.is_empty() {
+        if estimated.is_none() && arch.c.compiler.is_empty() {
             return None;
         }
         let known = estimate.weight_bytes + estimate.constant_bytes;
@@ -114,8 +114,8 @@ impl TargetCost {
                 stack,
                 total: kept + stack.unwrap_or(0),
             },
-            measurer: arch.c_compiler.first().copied(),
-            measurable: *isa == *arch.baseline || isa.c_flags.is_some(),
+            measurer: arch.c.compiler.first().copied(),
+            measurable: *isa == *arch.baseline || isa.c.flags.is_some(),
             measured_by: measured.map(|measured| measured.compiler.clone()),
             clock: None,
         })

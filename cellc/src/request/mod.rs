@@ -118,7 +118,7 @@ impl Options {
 
     /// True if C is written without extensions of compilers.
     pub(crate) fn c_only(&self) -> bool {
-        self.output.language == Language::C && !self.machine.target.c_extensions
+        self.output.language == Language::C && !self.machine.target.c.extensions
     }
 
     /// The instruction sets of the target that the language can express: the baseline, then from
@@ -128,7 +128,7 @@ impl Options {
         let (language, threads) = (self.output.language, self.machine.threads);
         let known = move |isa: &&'static Isa| {
             // what one thread has made 0 of, the other does not see
-            let checked = isa.c_flushes.is_none() || threads == Threads::One;
+            let checked = isa.c.flushes.is_none() || threads == Threads::One;
             checked
                 && isa.condition().is_none_or(|condition| match language {
                     Language::C => !condition.c.is_empty(),

@@ -27,7 +27,7 @@ impl Language {
     /// The language of plans and costs for a target: C for a machine with a C compiler of its own,
     /// where Rust has no fused multiply-add.
     pub(crate) fn of_target(arch: &Arch) -> Self {
-        if arch.c_compiler.is_empty() { Self::Rust } else { Self::C }
+        if arch.c.compiler.is_empty() { Self::Rust } else { Self::C }
     }
 
     /// The extension of a source file.

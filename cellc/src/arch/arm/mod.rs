@@ -1,12 +1,14 @@
 //! Arm: AArch64, always with NEON, and cores with or without vectors.
 
+pub(super) mod loads;
 mod work;
 
 use crate::kernel::Element;
 
 use super::{
-    Arch, ByLane, CAcross, CFlushes, CLoads, CVector, Condition, Detection, FOUR_LANES, GENERIC,
-    Isa, ONE_LANE, RustVector, SCALAR, SCALAR_FMA, SOFT, X86_64,
+    Arch, ByLane, CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Code, Condition,
+    Detection, Dot, FOUR_LANES, GENERIC, Isa, Memory, ONE_LANE, RustRules, RustSpelling,
+    RustVector, SCALAR, SCALAR_FMA, SOFT, X86_64,
 };
 
 /// Loads stand where they are needed.
@@ -200,43 +202,57 @@ pub(super) static NEON: Isa = Isa {
     registers: 32,
     // two products in flight per sum
     integer_registers: 16,
-    rows: 4,
-    loads: 4,
-    // more columns add code for little gain
-    pass: 4,
-    c_loads: &[
-        VECTORS_OF[0],
-        VECTORS_OF[1],
-        VECTORS_OF[2],
-        VECTORS_OF[3],
-        SIXTEEN_BYTES,
-        PAIRS_OF_32_BYTES,
-        PAIRS_OF_BYTES,
-    ],
-    by_lane: &[PAIRS_BY_LANE],
+    dots: &[Dot::ByLane(PAIRS_BY_LANE)],
     fma: true,
-    rust_mul_add: MUL_ADD,
-    rust_vectors: &[RUST_4],
-    rust_functions: include_str!("text/neon.rs"),
-    c_header: "arm_neon.h",
-    c_vectors: &[LANES_4, LANES_2],
+    code: Code {
+        rows: 4,
+        loads: 4,
+        // more columns add code for little gain
+        pass: 4,
+        ..GENERIC.code
+    },
+    c: CSpelling {
+        loads: &[
+            VECTORS_OF[0],
+            VECTORS_OF[1],
+            VECTORS_OF[2],
+            VECTORS_OF[3],
+            SIXTEEN_BYTES,
+            PAIRS_OF_32_BYTES,
+            PAIRS_OF_BYTES,
+        ],
+        header: "arm_neon.h",
+        vectors: &[LANES_4, LANES_2],
+        ..GENERIC.c
+    },
+    rust: RustSpelling {
+        mul_add: MUL_ADD,
+        vectors: &[RUST_4],
+        functions: include_str!("text/neon.rs"),
+        ..GENERIC.rust
+    },
     ..GENERIC
 };
 
 /// NEON with dot products of bytes, optional in ARMv8.2 and mandatory in ARMv8.4.
 pub(super) static NEON_DOTPROD: Isa = Isa {
     name: "neon_dotprod",
-    words: &[4],
     extends: Some(&NEON),
-    by_lane: &[PAIRS_BY_LANE, QUADS_BY_LANE],
+    dots: &[Dot::ByLane(PAIRS_BY_LANE), Dot::ByLane(QUADS_BY_LANE)],
     detection: Detection::Compiling(Condition {
         c: "defined(__ARM_FEATURE_DOTPROD)",
         rust: "target_feature = \"dotprod\"",
     }),
-    c_flags: Some(&["-march=armv8.2-a+dotprod"]),
-    rust_vectors: &[RustVector { operations: &[RUST_DOTPROD, RUST_ON_4], ..RUST_4 }],
-    rust_functions: include_str!("text/dotprod.rs"),
-    c_vectors: &[LANES_4_DOTPROD, LANES_2],
+    c: CSpelling {
+        flags: Some(&["-march=armv8.2-a+dotprod"]),
+        vectors: &[LANES_4_DOTPROD, LANES_2],
+        ..NEON.c
+    },
+    rust: RustSpelling {
+        vectors: &[RustVector { operations: &[RUST_DOTPROD, RUST_ON_4], ..RUST_4 }],
+        functions: include_str!("text/dotprod.rs"),
+        ..NEON.rust
+    },
     ..NEON
 };
 
@@ -329,10 +345,12 @@ pub(super) static NEON_OF_ANY: Isa = Isa {
         c: "defined(__aarch64__)",
         rust: "target_arch = \"aarch64\"",
     }),
-    rust_mul_add: MUL_ADD,
-    rust_vectors: &[RustVector { condition: "target_arch = \"aarch64\"", ..RUST_4 }],
-    c_header: "arm_neon.h",
-    c_vectors: &[LANES_4_OF_ANY, LANES_2],
+    c: CSpelling { header: "arm_neon.h", vectors: &[LANES_4_OF_ANY, LANES_2], ..GENERIC.c },
+    rust: RustSpelling {
+        mul_add: MUL_ADD,
+        vectors: &[RustVector { condition: "target_arch = \"aarch64\"", ..RUST_4 }],
+        ..GENERIC.rust
+    },
     ..GENERIC
 };
 
@@ -345,18 +363,20 @@ pub static AARCH64: Arch = Arch {
     triples: &["aarch64-"],
     baseline: &NEON,
     isas: &[&NEON_DOTPROD],
-    c_tuning: &[],
-    c_float_flags: "no flag of gcc or clang does otherwise there",
-    c_refused: ("!defined(__aarch64__)", FOR_AARCH64),
-    rust_refused: ("not(target_arch = \"aarch64\")", FOR_AARCH64),
-    c_baseline_refused: ("", ""),
-    rust_struct: "",
-    alignment: 16,
     costs: FOUR_LANES,
     instructions: Some(work::AARCH64),
-    c_compiler: &["aarch64-linux-gnu-gcc"],
     // the widest cores
     begin: 10,
+    c: CRules {
+        tuning: &[],
+        float_flags: "no flag of gcc or clang does otherwise there",
+        refused: ("!defined(__aarch64__)", FOR_AARCH64),
+        baseline_refused: ("", ""),
+        compiler: &["aarch64-linux-gnu-gcc"],
+        ..X86_64.c
+    },
+    rust: RustRules { refused: ("not(target_arch = \"aarch64\")", FOR_AARCH64), structs: "" },
+    memory: Memory { alignment: 16, ..X86_64.memory },
     ..X86_64
 };
 
@@ -389,22 +409,25 @@ pub static CORTEX_M4F: Arch = Arch {
     // rustc 1.96 has no FPU registers for assembly on this target: `sreg` "requires the `vfp2`
     // target feature", and no stable option enables `vfp2`
     baseline: &SCALAR_FMA,
-    c_tuning: &[FPU_C_TUNING],
-    c_refused: (
-        NO_FMA,
-        "compile it with -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16; for a processor \
+    instructions: Some(work::ONE_LANE),
+    begin: 1,
+    c: CRules {
+        tuning: &[FPU_C_TUNING],
+        refused: (
+            NO_FMA,
+            "compile it with -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16; for a processor \
          without an FPU, generate it with --target cortex-m3 or cortex-m0; for one with Helium, \
          with --target cortex-m55",
-    ),
-    instructions: Some(work::ONE_LANE),
-    c_compiler: &[
-        "arm-none-eabi-gcc",
-        "-mcpu=cortex-m4",
-        "-mthumb",
-        "-mfloat-abi=hard",
-        "-mfpu=fpv4-sp-d16",
-    ],
-    begin: 1,
+        ),
+        compiler: &[
+            "arm-none-eabi-gcc",
+            "-mcpu=cortex-m4",
+            "-mthumb",
+            "-mfloat-abi=hard",
+            "-mfpu=fpv4-sp-d16",
+        ],
+        ..ONE_LANE.c
+    },
     ..ONE_LANE
 };
 
@@ -413,20 +436,23 @@ pub static CORTEX_M7: Arch = Arch {
     name: "cortex-m7",
     key: "cortex_m7",
     triples: &[],
-    c_refused: (
-        NO_FMA,
-        "compile it with -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-sp-d16; for a processor \
+    begin: 2,
+    c: CRules {
+        refused: (
+            NO_FMA,
+            "compile it with -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-sp-d16; for a processor \
          without an FPU, generate it with --target cortex-m3 or cortex-m0; for one with Helium, \
          with --target cortex-m55",
-    ),
-    c_compiler: &[
-        "arm-none-eabi-gcc",
-        "-mcpu=cortex-m7",
-        "-mthumb",
-        "-mfloat-abi=hard",
-        "-mfpu=fpv5-sp-d16",
-    ],
-    begin: 2,
+        ),
+        compiler: &[
+            "arm-none-eabi-gcc",
+            "-mcpu=cortex-m7",
+            "-mthumb",
+            "-mfloat-abi=hard",
+            "-mfpu=fpv5-sp-d16",
+        ],
+        ..CORTEX_M4F.c
+    },
     ..CORTEX_M4F
 };
 
@@ -435,14 +461,17 @@ pub static CORTEX_M33: Arch = Arch {
     name: "cortex-m33",
     key: "cortex_m33",
     triples: &["thumbv8m.main-none-eabihf"],
-    c_refused: (
-        NO_FMA,
-        "compile it with -mcpu=cortex-m33 -mfloat-abi=hard; for a processor without an FPU, \
+    begin: 2,
+    c: CRules {
+        refused: (
+            NO_FMA,
+            "compile it with -mcpu=cortex-m33 -mfloat-abi=hard; for a processor without an FPU, \
          generate it with --target cortex-m3 or cortex-m0; for one with Helium, with --target \
          cortex-m55",
-    ),
-    c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard"],
-    begin: 2,
+        ),
+        compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard"],
+        ..CORTEX_M4F.c
+    },
     ..CORTEX_M4F
 };
 
@@ -519,38 +548,43 @@ pub(super) static HELIUM: Isa = Isa {
     lanes: 4,
     registers: 8,
     integer_registers: 8,
-    rows: 4,
-    calls: true,
     fma: true,
-    across: true,
+    dots: &[Dot::Across],
     detection: Detection::Compiling(Condition {
         c: "defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && !defined(__ARM_BIG_ENDIAN)",
         rust: "",
     }),
-    c_flags: Some(&[]),
-    c_header: "arm_mve.h",
-    c_vectors: &[LANES_4_OF_HELIUM],
-    c_functions: concat!(include_str!("text/helium.c"), include_str!("text/quotient.c")),
-    c_across: Some(ACROSS),
-    c_flushes: Some(FLAGS),
     instructions: Some(work::HELIUM),
+    code: Code { rows: 4, calls: true, ..GENERIC.code },
+    c: CSpelling {
+        flags: Some(&[]),
+        header: "arm_mve.h",
+        vectors: &[LANES_4_OF_HELIUM],
+        functions: concat!(include_str!("text/helium.c"), include_str!("text/quotient.c")),
+        across: Some(ACROSS),
+        flushes: Some(FLAGS),
+        ..GENERIC.c
+    },
     ..GENERIC
 };
 
 /// Helium in a file for every machine, with lanes as columns. The registers hold half the sums of
 /// the generic body; the others spill.
 pub(super) static HELIUM_OF_ANY: Isa = Isa {
-    across: false,
-    c_across: None,
-    c_vectors: &[CVector {
-        // no byte is -128: two products are 16 bits
-        dot_quads: "vaddq_s32((int32x4_t){2}, \
+    dots: &[],
+    c: CSpelling {
+        across: None,
+        vectors: &[CVector {
+            // no byte is -128: two products are 16 bits
+            dot_quads: "vaddq_s32((int32x4_t){2}, \
             vaddq_s32(vmovlbq_s16(vaddq_s16(vmullbq_int_s8((int8x16_t){0}, (int8x16_t){1}), \
             vmulltq_int_s8((int8x16_t){0}, (int8x16_t){1}))), \
             vmovltq_s16(vaddq_s16(vmullbq_int_s8((int8x16_t){0}, (int8x16_t){1}), \
             vmulltq_int_s8((int8x16_t){0}, (int8x16_t){1})))))",
-        ..LANES_4_OF_HELIUM
-    }],
+            ..LANES_4_OF_HELIUM
+        }],
+        ..HELIUM.c
+    },
     ..HELIUM
 };
 
@@ -569,15 +603,19 @@ pub static CORTEX_M55: Arch = Arch {
     key: "cortex_m55",
     triples: &[],
     isas: &[&HELIUM],
-    c_tuning: &[HELIUM_C_TUNING],
-    c_refused: (
-        "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || (defined(__clang__) && \
-         defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)))",
-        "compile it with -mcpu=cortex-m55 -mfloat-abi=hard, with clang -mcpu=cortex-m55+nomve.fp; \
-         for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0",
-    ),
-    c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"],
     begin: 2,
+    c: CRules {
+        tuning: &[HELIUM_C_TUNING],
+        refused: (
+            "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || (defined(__clang__) && \
+         defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)))",
+            "compile it with -mcpu=cortex-m55 -mfloat-abi=hard, with clang \
+             -mcpu=cortex-m55+nomve.fp; for a processor without an FPU, generate it with \
+             --target cortex-m3 or cortex-m0",
+        ),
+        compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"],
+        ..CORTEX_M4F.c
+    },
     ..CORTEX_M4F
 };
 
@@ -588,8 +626,8 @@ pub static CORTEX_M0: Arch = Arch {
     triples: &["thumbv6m-"],
     baseline: &SOFT,
     instructions: Some(work::CORTEX_M0),
-    c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"],
     begin: 1,
+    c: CRules { compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"], ..ONE_LANE.c },
     ..ONE_LANE
 };
 
@@ -599,10 +637,13 @@ pub static CORTEX_M3: Arch = Arch {
     key: "cortex_m3",
     triples: &["thumbv7m-"],
     baseline: &SOFT,
-    c_tuning: &[SOFT_C_TUNING],
     instructions: Some(work::CORTEX_M3),
-    c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"],
     begin: 1,
+    c: CRules {
+        tuning: &[SOFT_C_TUNING],
+        compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"],
+        ..ONE_LANE.c
+    },
     ..ONE_LANE
 };
 
@@ -656,20 +697,21 @@ pub(super) static NEON_OF_ARMV7: Isa = Isa {
     registers: 16,
     // two registers per vector of sums
     integer_registers: 8,
-    rows: 4,
-    loads: 4,
-    c_loads: &[LOADS_OF_ARMV7],
-    calls: true,
     detection: Detection::Compiling(Condition {
         c: "defined(__arm__) && defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN)",
         rust: "",
     }),
-    c_flags: Some(&["-mfpu=neon"]),
-    c_header: "arm_neon.h",
-    c_vectors: &[LANES_4_OF_ARMV7],
-    c_functions: include_str!("text/quotient.c"),
-    c_flushes: Some(FLAGS),
     instructions: Some(work::NEON),
+    code: Code { rows: 4, loads: 4, calls: true, ..GENERIC.code },
+    c: CSpelling {
+        loads: &[LOADS_OF_ARMV7],
+        flags: Some(&["-mfpu=neon"]),
+        header: "arm_neon.h",
+        vectors: &[LANES_4_OF_ARMV7],
+        functions: include_str!("text/quotient.c"),
+        flushes: Some(FLAGS),
+        ..GENERIC.c
+    },
     ..GENERIC
 };
 
@@ -678,13 +720,16 @@ pub(super) static NEON_FMA: Isa = Isa {
     name: "neon_fma",
     fma: true,
     body_of: Some(&NEON_OF_ARMV7),
-    c_flags: Some(&["-mfpu=neon-vfpv4"]),
-    c_vectors: &[CVector { mul_add: LANES_4.mul_add, ..LANES_4_OF_ARMV7 }],
     detection: Detection::Compiling(Condition {
         c: "defined(__arm__) && defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN) && \
             defined(__ARM_FEATURE_FMA)",
         rust: "",
     }),
+    c: CSpelling {
+        flags: Some(&["-mfpu=neon-vfpv4"]),
+        vectors: &[CVector { mul_add: LANES_4.mul_add, ..LANES_4_OF_ARMV7 }],
+        ..NEON_OF_ARMV7.c
+    },
     ..NEON_OF_ARMV7
 };
 
@@ -695,7 +740,7 @@ static SCALAR_FMA_OF_ARMV7: Isa = Isa {
         c: "defined(__arm__) && defined(__ARM_FEATURE_FMA)",
         rust: "",
     }),
-    c_flags: Some(&["-mfpu=vfpv4-d16"]),
+    c: CSpelling { flags: Some(&["-mfpu=vfpv4-d16"]), ..SCALAR_FMA.c },
     ..SCALAR_FMA
 };
 
@@ -706,12 +751,11 @@ pub static ARMV7: Arch = Arch {
     triples: &["armv7-"],
     baseline: &SCALAR,
     isas: &[&SCALAR_FMA_OF_ARMV7, &NEON_OF_ARMV7, &NEON_FMA],
-    c_tuning: &[FPU_C_TUNING],
-    alignment: 8,
     instructions: Some(work::VFP),
-    c_compiler: &["arm-linux-gnueabihf-gcc"],
     // Cortex-A15
     begin: 3,
+    c: CRules { tuning: &[FPU_C_TUNING], compiler: &["arm-linux-gnueabihf-gcc"], ..ONE_LANE.c },
+    memory: Memory { alignment: 8, ..ONE_LANE.memory },
     ..ONE_LANE
 };
 
@@ -724,7 +768,7 @@ mod tests {
     #[test]
     fn what_suits_another_cortex_is_said() {
         for arch in [&CORTEX_M4F, &CORTEX_M7, &CORTEX_M33, &CORTEX_M55] {
-            let help = arch.c_refused.1;
+            let help = arch.c.refused.1;
             assert!(help.contains(&format!("-mcpu={}", arch.name.trim_end_matches('f'))), "{help}");
             for other in [&CORTEX_M3, &CORTEX_M0] {
                 assert!(help.contains(other.name) && !help.contains("--target any"), "{help}");

@@ -3,7 +3,8 @@
 mod work;
 
 use super::{
-    Arch, CVector, Condition, Detection, FOUR_LANES, GENERIC, Isa, ONE_LANE, SCALAR_FMA, SOFT,
+    Arch, CRules, CSpelling, CVector, Code, Condition, Detection, FOUR_LANES, GENERIC, Isa, Memory,
+    ONE_LANE, RustSpelling, SCALAR_FMA, SOFT,
 };
 
 /// Tuning for gcc.
@@ -17,10 +18,14 @@ const C_TUNING: &str = "\
 /// One lane with F. Rust has no safe function for the fused multiply-add; the assembly only reads
 /// and writes its operands.
 static RISCV_F: Isa = Isa {
-    // a cache line of columns, as for vectors
-    pass: 4,
-    calls_each: true,
-    rust_mul_add: "{
+code: Code {
+// a cache line of columns, as for vectors
+pass: 4,
+calls_each: true,
+..SCALAR_FMA.code
+},
+rust: RustSpelling {
+mul_add: "{
         let mut sum = c;
         // SAFETY: the instruction computes a number and nothing else
         unsafe {
@@ -28,8 +33,10 @@ static RISCV_F: Isa = Isa {
         }
         sum
     }",
-    rust_mul_add_where: "target_arch = \"riscv64\"",
-    ..SCALAR_FMA
+mul_add_where: "target_arch = \"riscv64\"",
+..SCALAR_FMA.rust
+},
+..SCALAR_FMA
 };
 
 /// A vector type with `lanes` lanes. Operators of the language are instructions, apart from the
@@ -69,14 +76,14 @@ pub static RVV: Isa = Isa {
     lanes: 16,
     registers: 8,
     integer_registers: 8,
-    pass: 2,
     fma: true,
     detection: Detection::Compiling(Condition {
         c: "defined(__riscv_vector) && defined(__clang__) && __clang_major__ >= 17",
         rust: "",
     }),
-    c_vectors: &[lanes(16), lanes(8), lanes(4), lanes(2)],
     instructions: Some(work::RVV),
+    code: Code { pass: 2, ..GENERIC.code },
+    c: CSpelling { vectors: &[lanes(16), lanes(8), lanes(4), lanes(2)], ..GENERIC.c },
     ..GENERIC
 };
 
@@ -84,10 +91,10 @@ pub static RVV: Isa = Isa {
 pub(super) static RVV_OF_ANY: Isa = Isa {
     lanes: 4,
     body_of: Some(&GENERIC),
-    c_vectors: &[lanes(4), lanes(2)],
     registers: GENERIC.registers,
     integer_registers: GENERIC.integer_registers,
-    pass: GENERIC.pass,
+    code: Code { pass: GENERIC.code.pass, ..RVV.code },
+    c: CSpelling { vectors: &[lanes(4), lanes(2)], ..RVV.c },
     ..RVV
 };
 
@@ -99,19 +106,25 @@ pub static RISCV64: Arch = Arch {
     baseline: &RISCV_F,
     isas: &[&RVV],
     instructions: Some(work::RISCV64),
-    c_compiler: &["riscv64-linux-gnu-gcc"],
     // the widest cores
     begin: 8,
-    c_tuning: &[C_TUNING],
-    c_refused: (
-        "defined(__riscv) && !defined(__riscv_flen)",
-        "compile it with -march=rv64gc, or generate it with --target any",
-    ),
-    alignment: 8,
-    most_elements: 1 << 28,
-    // one vector
-    line: 64,
     costs: FOUR_LANES,
+    c: CRules {
+        compiler: &["riscv64-linux-gnu-gcc"],
+        tuning: &[C_TUNING],
+        refused: (
+            "defined(__riscv) && !defined(__riscv_flen)",
+            "compile it with -march=rv64gc, or generate it with --target any",
+        ),
+        ..ONE_LANE.c
+    },
+    memory: Memory {
+        alignment: 8,
+        most_elements: 1 << 28,
+        // one vector
+        line: 64,
+        ..ONE_LANE.memory
+    },
     ..ONE_LANE
 };
 

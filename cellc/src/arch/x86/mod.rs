@@ -4,7 +4,10 @@
 pub(super) mod floor;
 pub(super) mod vectors;
 
-use super::{Arch, Condition, Costs, Detection, GENERIC, Isa, Processor, Question};
+use super::{
+    Arch, CRules, CSpelling, Caches, Code, Condition, Costs, Detection, Dot, GENERIC, Isa, Limits,
+    Memory, Processor, Question, RustRules, RustSpelling,
+};
 
 /// C: the condition for run-time detection. gcc for Windows aligns the stack to 16 bytes only, but
 /// stores longer vectors on the stack with aligned moves (gcc bug 54412).
@@ -91,42 +94,7 @@ pub static X86_64: Arch = Arch {
     triples: &["x86_64-"],
     baseline: &GENERIC,
     isas: &[&AVX2, &AVX_VNNI, &AVX512, &AVX512_VNNI, &AMX],
-    c_extensions: true,
-    c_tuning: &[C_TUNING],
-    c_float_flags: "32-bit x86: -msse2 -mfpmath=sse",
-    c_refused: ("", ""),
-    rust_refused: (
-        "not(target_arch = \"x86_64\")",
-        "compile it for x86-64, or generate it with --target any",
-    ),
-    c_baseline_refused: (
-        "(defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)) || (defined(__ARM_NEON) && \
-         !defined(__aarch64__))",
-        "vectors make 0 of subnormal numbers here; generate it with scalar in --isa, or without \
-         --isa",
-    ),
-    c_rows: "",
-    // loads of state vectors that straddle two cache lines take twice as long
-    rust_struct: "#[cfg_attr(target_arch = \"x86_64\", repr(align(64)))]",
-    alignment: 64,
-    apart: 128,
-    // 16 KiB
-    stack_limit: 4096,
-    most_elements: 1 << 28,
-    line: 64,
     costs: Costs {
-        // the L1 cache of the smallest machine with vectors
-        first_level: 32 << 10,
-        // from somewhat more than the usual L1 cache of 48 KiB to about five times as much
-        // (measured on a Zen 5 with integers: 0.67 to 1.07 of the time)
-        alternate_near: [56 << 10, 224 << 10],
-        // half the L2 cache of a server core, as other data takes the other half; the whole L2
-        // cache of a desktop core
-        alternate_from: 512 << 10,
-        // twice the L2 cache of a server core
-        partly_near: 2 << 20,
-        first_level_rate: 128.0,
-        second_level_rate: 48.0,
         begun: 2.0,
         lanes: 16.0,
         latency: 4.0,
@@ -134,26 +102,71 @@ pub static X86_64: Arch = Arch {
         // twelve
         hidden_from: 4.5,
         crossing: 0.45,
-        most_rows: 8,
-        // compilers spill sums in loops with more than two tiles: 16 channels took 1.9 times as
-        // long as 12
-        most_channels: 12,
-        most_sums: 12,
-        most_shared: 128,
-        // 18 vectors of sums
-        most_at_once: 96,
-        // a GRU of 24 units with 8 lanes takes 0.95 of the time, one of 32 1.03; with 16 lanes one
-        // of 32 0.96, one of 90 inputs and 48 units 1.3
-        late_apart: 2 << 10,
         panel: 120.0,
         other_panel: 40.0,
         activation: 30.0,
         hidden: 0.3,
         hand_over: 2000.0,
+        caches: Caches {
+            // the L1 cache of the smallest machine with vectors
+            first_level: 32 << 10,
+            // from somewhat more than the usual L1 cache of 48 KiB to about five times as much
+            // (measured on a Zen 5 with integers: 0.67 to 1.07 of the time)
+            alternate_near: [56 << 10, 224 << 10],
+            // half the L2 cache of a server core, as other data takes the other half; the whole L2
+            // cache of a desktop core
+            alternate_from: 512 << 10,
+            // twice the L2 cache of a server core
+            partly_near: 2 << 20,
+            first_level_rate: 128.0,
+            second_level_rate: 48.0,
+        },
+        limits: Limits {
+            most_rows: 8,
+            // compilers spill sums in loops with more than two tiles: 16 channels took 1.9 times as
+            // long as 12
+            most_channels: 12,
+            most_sums: 12,
+            most_shared: 128,
+            // 18 vectors of sums
+            most_at_once: 96,
+            // a GRU of 24 units with 8 lanes takes 0.95 of the time, one of 32 1.03; with 16 lanes
+            // one of 32 0.96, one of 90 inputs and 48 units 1.3
+            late_apart: 2 << 10,
+        },
     },
     instructions: None,
-    c_compiler: &[],
     begin: 0,
+    c: CRules {
+        extensions: true,
+        tuning: &[C_TUNING],
+        float_flags: "32-bit x86: -msse2 -mfpmath=sse",
+        refused: ("", ""),
+        baseline_refused: (
+            "(defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)) || (defined(__ARM_NEON) && \
+         !defined(__aarch64__))",
+            "vectors make 0 of subnormal numbers here; generate it with scalar in --isa, or \
+             without --isa",
+        ),
+        rows: "",
+        compiler: &[],
+    },
+    rust: RustRules {
+        refused: (
+            "not(target_arch = \"x86_64\")",
+            "compile it for x86-64, or generate it with --target any",
+        ),
+        // loads of state vectors that straddle two cache lines take twice as long
+        structs: "#[cfg_attr(target_arch = \"x86_64\", repr(align(64)))]",
+    },
+    memory: Memory {
+        alignment: 64,
+        apart: 128,
+        // 16 KiB
+        stack_limit: 4096,
+        most_elements: 1 << 28,
+        line: 64,
+    },
 };
 
 /// The smallest distance, in bytes, between the loads of one instruction in successive iterations
@@ -166,18 +179,22 @@ const LOAD_DISTANCE: usize = 8 << 10;
 pub static AVX2: Isa = Isa {
     name: "avx2",
     lanes: 8,
-    joins: true,
-    pass: 0,
-    load_distance: LOAD_DISTANCE,
     fma: true,
     // AVX2 (5); the state of vectors of 256 bits
     detection: cpuid!(C_ASKED, "0x20", "0x6", "", "has_avx2()", include_str!("text/has_avx2.rs")),
-    rust_features: "avx2,fma,f16c",
-    c_features: "avx2,fma,f16c",
-    rust_mul_add: MUL_ADD,
-    rust_vectors: &vectors::RUST_AVX2,
-    c_header: "immintrin.h",
-    c_vectors: &vectors::AVX2,
+    code: Code { joins: true, pass: 0, load_distance: LOAD_DISTANCE, ..GENERIC.code },
+    c: CSpelling {
+        features: "avx2,fma,f16c",
+        header: "immintrin.h",
+        vectors: &vectors::AVX2,
+        ..GENERIC.c
+    },
+    rust: RustSpelling {
+        features: "avx2,fma,f16c",
+        mul_add: MUL_ADD,
+        vectors: &vectors::RUST_AVX2,
+        ..GENERIC.rust
+    },
     ..GENERIC
 };
 
@@ -196,19 +213,24 @@ pub static AVX512: Isa = Isa {
         "has_avx512()",
         include_str!("text/has_avx512.rs")
     ),
-    rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
-    c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
-    rust_vectors: &vectors::RUST_AVX512,
-    c_vectors: &vectors::AVX512,
+    c: CSpelling {
+        features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
+        vectors: &vectors::AVX512,
+        ..AVX2.c
+    },
+    rust: RustSpelling {
+        features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
+        vectors: &vectors::RUST_AVX512,
+        ..AVX2.rust
+    },
     ..AVX2
 };
 
 /// AVX2 with AVX-VNNI.
 pub static AVX_VNNI: Isa = Isa {
     name: "avx_vnni",
-    words: &[2, 4],
+    dots: &[Dot::Pairs, Dot::UnsignedQuads],
     extends: Some(&AVX2),
-    unsigned_quads: true,
     // as AVX2; AVX-VNNI (4)
     detection: cpuid!(
         C_ASKED_VNNI,
@@ -218,19 +240,20 @@ pub static AVX_VNNI: Isa = Isa {
         "has_avx_vnni()",
         include_str!("text/has_avx_vnni.rs")
     ),
-    rust_features: "avx2,fma,f16c,avxvnni",
-    c_features: "avx2,fma,f16c,avxvnni",
-    rust_vectors: &vectors::RUST_AVX_VNNI,
-    c_vectors: &vectors::AVX_VNNI,
+    c: CSpelling { features: "avx2,fma,f16c,avxvnni", vectors: &vectors::AVX_VNNI, ..AVX2.c },
+    rust: RustSpelling {
+        features: "avx2,fma,f16c,avxvnni",
+        vectors: &vectors::RUST_AVX_VNNI,
+        ..AVX2.rust
+    },
     ..AVX2
 };
 
 /// AVX-512 with its VNNI.
 pub static AVX512_VNNI: Isa = Isa {
     name: "avx512_vnni",
-    words: &[2, 4],
+    dots: &[Dot::Pairs, Dot::UnsignedQuads],
     extends: Some(&AVX512),
-    unsigned_quads: true,
     // as AVX-512; VNNI (11)
     detection: cpuid!(
         C_ASKED_VNNI,
@@ -240,10 +263,16 @@ pub static AVX512_VNNI: Isa = Isa {
         "has_avx512_vnni()",
         include_str!("text/has_avx512_vnni.rs")
     ),
-    rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c",
-    c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c",
-    rust_vectors: &vectors::RUST_AVX512_VNNI,
-    c_vectors: &vectors::AVX512_VNNI,
+    c: CSpelling {
+        features: "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c",
+        vectors: &vectors::AVX512_VNNI,
+        ..AVX512.c
+    },
+    rust: RustSpelling {
+        features: "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c",
+        vectors: &vectors::RUST_AVX512_VNNI,
+        ..AVX512.rust
+    },
     ..AVX512
 };
 
@@ -251,22 +280,21 @@ pub static AVX512_VNNI: Isa = Isa {
 /// reserves memory for tiles only on request.
 pub static AMX: Isa = Isa {
     name: "amx",
-    words: &[4],
+    dots: &[Dot::Pairs, Dot::UnsignedQuads, Dot::Tiles { rows: 16 }],
     extends: Some(&AVX512_VNNI),
-    tile_rows: 16,
     // as AVX-512 with VNNI; AMX-TILE (24), AMX-INT8 (25); the states of tiles and of their shapes
     detection: cpuid!(
         C_ASKED_AMX,
         "all(target_arch = \"x86_64\", target_pointer_width = \"64\", target_os = \"linux\")",
         "0xc0030020",
         "0x600e6",
-        "\n            && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ecx & 0x800u) != 0 && (edx & 0x3000000u) == 0x3000000u \
-         && PREFIX_tiles_allowed()",
+        "\n            && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ecx & 0x800u) != 0 \
+         && (edx & 0x3000000u) == 0x3000000u && PREFIX_tiles_allowed()",
         "has_tiles()",
         include_str!("text/has_tiles.rs")
     ),
-    rust_functions: include_str!("text/tiles.rs"),
-    c_functions: include_str!("text/tiles.c"),
+    c: CSpelling { functions: include_str!("text/tiles.c"), ..AVX512_VNNI.c },
+    rust: RustSpelling { functions: include_str!("text/tiles.rs"), ..AVX512_VNNI.rust },
     ..AVX512_VNNI
 };
 

@@ -291,7 +291,7 @@ pub(super) fn precisions(arguments: &CheckArguments, source: &Source, all: &[Che
     }
     let options = &first.compilation.options;
     let (target, language) = (options.machine.target.name, options.output.language.name());
-    let parts = match (first.costs.with_code, options.machine.target.c_compiler.is_empty()) {
+    let parts = match (first.costs.with_code, options.machine.target.c.compiler.is_empty()) {
         (true, true) => "weights, constants and code (an estimate)",
         (true, false) => "weights, constants and code (an estimate; cellc inspect measures it)",
         (false, _) => "weights and constants",

@@ -46,7 +46,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let plan = &compilation.plan;
     let isas: Vec<_> = plan.isas.iter().map(|(isa, _)| isa.name).collect();
     // default: the body for the target's compiler, or the last body if the target has no compiler
-    let own = if plan.arch.c_compiler.is_empty() { isas.len() - 1 } else { plan.usual() };
+    let own = if plan.arch.c.compiler.is_empty() { isas.len() - 1 } else { plan.usual() };
     let asked = arguments.isa.as_deref().unwrap_or(isas[own]);
     let isa = isas.iter().position(|isa| *isa == asked).ok_or_else(|| {
         let (target, isas) = (compilation.options.machine.target.name, isas.join(", "));

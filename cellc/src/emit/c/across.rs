@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::wrap;
-use crate::arch::{CAcross, Isa};
+use crate::arch::{CAcross, Dot, Isa};
 use crate::kernel::{Element, Tiles};
 
 /// The numbers of columns per function.
@@ -37,7 +37,7 @@ pub(super) struct Across {
 impl Across {
     /// The function for the sums of `tiles` with weights of a type, and the iterations of its loop.
     pub(super) fn new(tiles: &Tiles, weights: Element, isa: &Isa) -> (Self, usize) {
-        let (turns, rest) = tiles.turns(isa.rows);
+        let (turns, rest) = tiles.turns(isa.code.rows);
         let of = match (tiles.in_word, weights) {
             (4, _) => Of::Quads,
             (_, Element::I8Pair) => Of::PairsOfBytes,
@@ -49,7 +49,7 @@ impl Across {
 
     /// All functions for an instruction set.
     pub(super) fn all(isa: &Isa) -> Vec<Self> {
-        let rests = if isa.across { 2 * isa.rows } else { 0 };
+        let rests = if isa.has(Dot::Across) { 2 * isa.code.rows } else { 0 };
         let mut all = Vec::new();
         for (columns, rest) in
             COLUMNS.into_iter().flat_map(|columns| (0..rests).map(move |rest| (columns, rest)))
@@ -94,7 +94,7 @@ impl Across {
         isa: &Isa,
         [float, bits]: [&str; 2],
     ) -> (String, String) {
-        let how = isa.c_across.expect("emit: what adds across lanes has a text");
+        let how = isa.c.across.expect("emit: what adds across lanes has a text");
         let weights = if self.of == Of::PairsOfBytes { "uint16_t" } else { "float" };
         let others = [(self.has_loop, "turns"), (self.is_apart, "beyond")];
         let others = || others.iter().filter(|(has, _)| *has).map(|(_, name)| *name);
@@ -111,7 +111,7 @@ impl Across {
             let _ = writeln!(body, "    {bits} all;");
         }
         body.push_str("    __asm__ volatile(\n");
-        let lines = self.lines(&how, &sums, isa.rows);
+        let lines = self.lines(&how, &sums, isa.code.rows);
         for (at, line) in lines.iter().enumerate() {
             let end = if at + 1 < lines.len() { "\\n\\t" } else { "" };
             let _ = writeln!(body, "        \"{line}{end}\"");

@@ -12,7 +12,7 @@ use super::block_comment;
 use super::joined::Joined;
 use super::once::{self, Piece};
 use super::vectors::{self, VectorFunction, fill, spaced};
-use crate::arch::{ByLane, CLoads, CVector, Isa};
+use crate::arch::{ByLane, CLoads, CVector, Dot, Isa};
 use crate::emit::elements::spelling;
 use crate::kernel::{Element, Kernel, LaneOp, Scalar, Tiles, Type};
 
@@ -311,7 +311,7 @@ impl<'a> C<'a> {
         let [a, b] = args else { return None };
         let large =
             b.text.strip_suffix('f').filter(|_| b.kind == TextKind::Number)?.parse().ok()?;
-        let rounds = self.isa.in_software
+        let rounds = self.isa.code.in_software
             && lanes == 1
             && (10_485_760.0..=14_680_064.0_f32).contains(&large);
         rounds.then(|| Text::atom(format!("{}({}, {})", self.name(function, 1), a.text, b.text)))
@@ -377,7 +377,7 @@ impl<'a> C<'a> {
 
     /// The target's vectors with a number of lanes. `None` if the target has none.
     pub(super) fn vector(&self, lanes: usize) -> Option<&'static CVector> {
-        self.isa.c_vectors.iter().find(|v| v.lanes == lanes)
+        self.isa.c.vectors.iter().find(|v| v.lanes == lanes)
     }
 
     fn template(
@@ -462,7 +462,7 @@ impl Dialect for C<'_> {
         let fills_registers =
             is_full(Scalar::F32, isa.registers) || is_full(Scalar::U32, isa.integer_registers);
         let is_called =
-            isa.calls && isa.lanes == 1 && fills_registers && !kernel.unroll && !self.shares;
+            isa.code.calls && isa.lanes == 1 && fills_registers && !kernel.unroll && !self.shares;
         let linkage = if is_called {
             format!("{}_CALLED", prefix.to_ascii_uppercase())
         } else {
@@ -502,7 +502,7 @@ impl Dialect for C<'_> {
         let params: Vec<_> = names.iter().map(|name| format!("{ty} {name}")).collect();
         // functions for several values are inlined into functions for one value
         let is_called =
-            self.isa.calls && !self.needs.called_each.contains(&(name.to_string(), lanes));
+            self.isa.code.calls && !self.needs.called_each.contains(&(name.to_string(), lanes));
         let kind = if is_called { "CALLED" } else { "INLINE" };
         let head = self.linked(&format!("{}_{kind}", self.prefix.to_ascii_uppercase()));
         self.out.push_str(&format!(
@@ -693,7 +693,7 @@ impl Dialect for C<'_> {
                 });
             }
             O::DotApart(lane) | O::DotQuadsOf(lane) => {
-                let own = ByLane::of(self.isa.by_lane, operation)
+                let own = ByLane::of(self.isa.dots, operation)
                     .expect("emit: what multiplies by a lane has a text");
                 args.extend(
                     [lane, 2 * lane, 2 * lane + 1].map(|number| Text::atom(number.to_string())),
@@ -757,10 +757,10 @@ impl Dialect for C<'_> {
             return Together::ALONE;
         }
         let element = vectors::loaded(from.element, ty.scalar);
-        let registers = match self.isa.c_loads.iter().find(|loads| loads.element == element) {
+        let registers = match self.isa.c.loads.iter().find(|loads| loads.element == element) {
             Some(CLoads { count: Some(only), .. }) => *only,
-            Some(_) => self.isa.loads,
-            None if element == Element::F32 => self.isa.loads,
+            Some(_) => self.isa.code.loads,
+            None if element == Element::F32 => self.isa.code.loads,
             None => 1,
         };
         match self.registers_of(ty.lanes) {
@@ -811,7 +811,7 @@ impl Dialect for C<'_> {
     }
 
     fn calls_each(&self) -> bool {
-        self.isa.calls_each && !self.shares
+        self.isa.code.calls_each && !self.shares
     }
 
     fn declare_calls(&mut self, names: &[&str], between: &str, function: &str, args: Vec<Text>) {
@@ -904,7 +904,7 @@ impl Dialect for C<'_> {
     }
 
     fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
-        if self.isa.across {
+        if self.isa.has(Dot::Across) {
             return self.across(places, tiles);
         }
         let [elements, weights, to] = places.map(|(block, offset)| plus(&block.name, offset));
@@ -1083,7 +1083,7 @@ mod tests {
     #[test]
     fn templates_take_as_many_arguments_as_they_should() {
         assert_eq!(fill("f({1}, {0})", &["a".into(), "b".into()]), "f(b, a)");
-        for vector in arch::ALL.iter().flat_map(|isa| isa.c_vectors) {
+        for vector in arch::ALL.iter().flat_map(|isa| isa.c.vectors) {
             let one =
                 [vector.load, vector.load_constant, vector.load_f16, vector.load_i8, vector.splat];
             let others = [

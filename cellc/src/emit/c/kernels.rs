@@ -78,7 +78,7 @@ impl<'f> Texts<'f> {
         let mut dialect = dialect(file, &spelled, used);
         dialect.shares = shares;
         dialect.outlines &= !dialect.shares;
-        dialect.rows |= dialect.shares && !file.options.machine.target.c_rows.is_empty();
+        dialect.rows |= dialect.shares && !file.options.machine.target.c.rows.is_empty();
         // bodies with separate roundings then have equal text
         let body = match dialect.shares && !dialect.fuses {
             true => products::added(spelled.body.body.clone()),
@@ -189,11 +189,11 @@ fn dialect<'f>(
     let mut dialect = C::new(file.prefix(), isa, file.program.alignment, file.extensions(), used);
     dialect.fused_by = spelled.fused_by;
     dialect.outlines =
-        !isa.calls && file.special().any(|other| other != isa && file.named(other) == isa);
+        !isa.code.calls && file.special().any(|other| other != isa && file.named(other) == isa);
     let is_fused = |(other, fused): &(&'static Isa, bool)| *other == isa && *fused;
     dialect.fuses = spelled.fused_by.is_some() || file.isas.iter().any(is_fused);
     dialect.is_alone = file.bodies().count() == 1;
-    dialect.rows = !file.options.machine.target.c_rows.is_empty()
+    dialect.rows = !file.options.machine.target.c.rows.is_empty()
         && isa == file.options.machine.target.baseline;
     dialect
 }
@@ -276,7 +276,7 @@ fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mu
     let mut calls = pairs(file, isa, body, shared, out);
     let mut groups = shared.calls(body);
     // variables change last, so a step can be repeated until then
-    let assigned = isa.c_flushes.and_then(|_| {
+    let assigned = isa.c.flushes.and_then(|_| {
         let is_variable = |id| matches!(body.buffer(body.whole(id).0).role, Role::Variable(_));
         let changes = |kernel: &Kernel| {
             kernel.params.iter().any(|(id, written)| *written && is_variable(*id))
@@ -297,7 +297,7 @@ fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mu
         vec![("NAME", name.clone()), ("LEN", len.to_string()), ("VALUES", values.join(", "))]
     };
     let tables = body.program.tables.iter().filter(|(id, _)| uses.buffers.contains(id));
-    let (what, function) = match isa.c_flushes {
+    let (what, function) = match isa.c.flushes {
         None => ("One step: the kernels in order.", "run"),
         Some(_) => {
             ("The kernels of a step in order, but the one that changes the state.", "kernels")
@@ -310,11 +310,11 @@ fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mu
         when("unused state", interface.has_state() && !uses.state),
         when("unused inputs", !interface.inputs.is_empty() && !uses.inputs),
         ("calls", calls),
-        when("alone", isa.c_flushes.is_some()),
-        when("order", interface.alternates && isa.c_flushes.is_none()),
+        when("alone", isa.c.flushes.is_some()),
+        when("order", interface.alternates && isa.c.flushes.is_none()),
     ];
     out.push_str(&text(file, isa, "run", &lists, &words));
-    if let Some(flushes) = isa.c_flushes {
+    if let Some(flushes) = isa.c.flushes {
         words = vec![
             ("BEGIN\n", flushes.begin.to_owned()),
             ("END\n", flushes.end.to_owned()),

@@ -137,12 +137,12 @@ impl CFile<'_> {
 
     /// True if the file uses extensions of gcc and clang.
     pub(super) fn extensions(&self) -> bool {
-        self.options.machine.target.c_extensions
+        self.options.machine.target.c.extensions
     }
 
     /// True if the target computes floats in software.
     pub(super) fn in_software(&self) -> bool {
-        self.options.machine.target.baseline.in_software
+        self.options.machine.target.baseline.code.in_software
     }
 
     /// A statement: copies the floats of a field.
@@ -223,8 +223,8 @@ impl CFile<'_> {
     /// The preamble: checks of the compiler, headers, attributes.
     fn preamble(&self, code: &str, shares: bool) -> String {
         let (arch, file) = (self.options.machine.target, format!("{}.c", self.stem));
-        let (refused, help) = arch.c_refused;
-        let (baseline_refused, baseline_help) = arch.c_baseline_refused;
+        let (refused, help) = arch.c.refused;
+        let (baseline_refused, baseline_help) = arch.c.baseline_refused;
         let mut others = self.isas.iter().filter(|(isa, _)| isa.is_chosen_when_compiling());
         let has_vectors = arch.baseline.lanes > 1 && others.all(|(isa, _)| isa.lanes > 1);
         let no_other =
@@ -237,10 +237,10 @@ impl CFile<'_> {
         let attributes = |isa: &'static Isa| {
             vec![
                 ("ATTRIBUTE", attribute(self.prefix(), isa)),
-                ("FEATURES", self.features(isa.c_features)),
+                ("FEATURES", self.features(isa.c.features)),
             ]
         };
-        let baseline = self.isas[0].0.c_header;
+        let baseline = self.isas[0].0.c.header;
         let called =
             if self.extensions() { "static __attribute__((noinline, unused))" } else { "static" };
         let lists = [
@@ -252,10 +252,10 @@ impl CFile<'_> {
             when("outlined", code.contains("_OUTLINED ")),
             when("rows", code.contains("_ROW(")),
             when("unrolled", code.contains("_UNROLL(")),
-            when("called", self.isas.iter().any(|(isa, _)| isa.calls)),
+            when("called", self.isas.iter().any(|(isa, _)| isa.code.calls)),
             (
                 "attributes",
-                self.special().filter(|isa| !isa.c_features.is_empty()).map(attributes).collect(),
+                self.special().filter(|isa| !isa.c.features.is_empty()).map(attributes).collect(),
             ),
         ];
         let words = [
@@ -266,11 +266,11 @@ impl CFile<'_> {
             ("ARCHITECTURE", arch.name.to_owned()),
             ("HELP", help.to_owned()),
             ("SOURCE_FILE", if is_plain(&file) { file } else { "FILE.c".to_owned() }),
-            ("FLOAT_FLAGS", arch.c_float_flags.to_owned()),
+            ("FLOAT_FLAGS", arch.c.float_flags.to_owned()),
             ("TUNING\n", arch.c_tuning_lines(shares)),
             ("IS_GCC", C_IS_GCC.to_owned()),
             ("BASELINE_HEADER", baseline.to_owned()),
-            ("ADDS_OFFSETS", arch.c_rows.to_owned()),
+            ("ADDS_OFFSETS", arch.c.rows.to_owned()),
             ("HOW_CALLED", called.to_owned()),
             ("UPPER", self.upper()),
         ];
@@ -306,7 +306,7 @@ fn aligned(alignment: usize) -> String {
 /// The macro for the attribute of all functions of an instruction set. Empty if no attribute is
 /// needed.
 fn attribute(prefix: &str, isa: &Isa) -> String {
-    match isa.c_features {
+    match isa.c.features {
         "" => String::new(),
         _ => format!("{}_{}", prefix, isa.name).to_ascii_uppercase(),
     }

@@ -332,7 +332,7 @@ impl Once {
     fn linked(&self, isa: &Isa, lanes: usize) -> String {
         let linkage = match lanes {
             0 => "static".to_owned(),
-            1 if isa.calls => self.upper() + "_CALLED",
+            1 if isa.code.calls => self.upper() + "_CALLED",
             _ => self.upper() + "_INLINE",
         };
         format!("{linkage} {}", attribute(&self.prefix, isa)).trim_end().to_owned()

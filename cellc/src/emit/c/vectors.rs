@@ -146,7 +146,7 @@ impl VectorFunction {
             let gives =
                 |loads: &CLoads| lanes == 1 || of_bits || !to_bits || loads.text.contains("TYPE");
             let of = |only| {
-                isa.c_loads.iter().find(|loads| {
+                isa.c.loads.iter().find(|loads| {
                     loads.lanes == lanes
                         && loads.element == element
                         && loads.count == only
@@ -176,7 +176,7 @@ impl VectorFunction {
         let fusing: Vec<_> =
             isa.filter(|_| kind == "mul_add").map_or(Vec::new(), |isa| file.fusing(isa).collect());
         let limit = flush_limit();
-        let vector = isa.and_then(|isa| isa.c_vectors.iter().find(|vector| vector.lanes == lanes));
+        let vector = isa.and_then(|isa| isa.c.vectors.iter().find(|vector| vector.lanes == lanes));
         let intrinsic = vector.filter(|vector| !vector.flush.is_empty());
         let intrinsic = intrinsic.map(|vector| {
             fill(vector.flush, &["a".to_owned(), limit.clone()]).replace("PREFIX", prefix)
@@ -200,7 +200,7 @@ impl VectorFunction {
             _ => "__builtin_fmaf(a[LANE], b[LANE], c[LANE])",
         };
         let each: Vec<_> = (0..lanes).map(|at| lane.replace("LANE", &at.to_string())).collect();
-        let fused = |isa: &Isa| match isa.c_vectors.iter().find(|vector| vector.lanes == lanes) {
+        let fused = |isa: &Isa| match isa.c.vectors.iter().find(|vector| vector.lanes == lanes) {
             Some(vector) => fill(vector.mul_add, &["a", "b", "c"].map(str::to_owned)),
             None if lanes == 1 => "__builtin_fmaf(a, b, c)".to_owned(),
             None => format!("({}){{{}}}", float(prefix, lanes), each.join(", ")),
@@ -227,7 +227,7 @@ impl VectorFunction {
             _ => !own.dot_pairs.is_empty(),
         };
         let sharing = file.special().filter(|isa| isa.body_of.is_some()).find_map(|isa| {
-            let own = isa.c_vectors.iter().find(|own| own.lanes == lanes && has(own))?;
+            let own = isa.c.vectors.iter().find(|own| own.lanes == lanes && has(own))?;
             Some((file.asked_as(isa.condition()?), own))
         });
         let sharing_value = |template: fn(&CVector) -> &'static str, args: &[&str]| {
@@ -373,11 +373,11 @@ pub(super) fn write(
     }
     all.iter().for_each(|function| function.write(&mut texts, file));
     // an instruction set in the body of another uses the other's functions
-    let own = |isa: &&'static Isa| !isa.c_functions.is_empty() && file.named(isa) == *isa;
+    let own = |isa: &&'static Isa| !isa.c.functions.is_empty() && file.named(isa) == *isa;
     for isa in file.special().filter(own) {
         let words = [("PREFIX", file.prefix()), ("UPPER", &file.upper())];
         let condition = isa.condition().map(|condition| file.asked_as(condition));
-        let called = called(&filled(isa.c_functions, &words), &[code, &[&texts]].concat());
+        let called = called(&filled(isa.c.functions, &words), &[code, &[&texts]].concat());
         if !called.is_empty() {
             guarded(out, condition.as_deref(), &called);
         }
@@ -472,7 +472,7 @@ pub(super) fn names(prefix: &str, lanes: usize, isa: &'static Isa) -> Vec<String
     let kinds = VECTORS.iter().map(|(kind, _)| kind).filter(|kind| own(kind));
     let across = Across::all(isa).into_iter().map(|across| across.name(prefix));
     let elements = [Element::F32, Element::F16, Element::I8, Element::I8Pair, Element::U32];
-    let loads = (2..=isa.loads).flat_map(|count| {
+    let loads = (2..=isa.code.loads).flat_map(|count| {
         let of = |scalar| {
             elements
                 .map(|element| VectorFunction::loads(element, Type { scalar, lanes }, count, isa))

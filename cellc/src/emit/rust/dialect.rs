@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::numbers::{self, Values};
 use super::types::block_type;
 use super::vectors::{self, Used};
-use crate::arch::ByLane;
+use crate::arch::{ByLane, Dot};
 use crate::emit::traversal::{
     Block, Context, Copying, Dialect, Line, LinePart, LineRow, Pass, RowSums, Text, Walking,
     decimal, function_name,
@@ -43,8 +43,8 @@ pub(super) struct Rust {
     pub(super) vectors: Used,
     /// The representation of values of one lane.
     pub(super) values: Values,
-    /// The instructions that multiply by one lane.
-    pub(super) by_lane: &'static [ByLane],
+    /// Dot products of the instruction set.
+    pub(super) dots: &'static [Dot],
     /// Lanes of the widest vector register.
     pub(super) widest: usize,
     /// Names of functions called instead of inlined, because of long bodies.
@@ -381,7 +381,7 @@ impl Dialect for Rust {
         if is_number(ty, context) && operation != O::ToBits {
             return self.of_numbers(operation, args);
         }
-        if let Some(own) = ByLane::of(self.by_lane, operation) {
+        if let Some(own) = ByLane::of(self.dots, operation) {
             self.used.insert(own.rust);
             let lane = match operation {
                 O::DotApart(lane) => format!("{}, {}", 2 * lane, 2 * lane + 1),

@@ -204,7 +204,7 @@ fn common(modules: &[Module]) -> BTreeMap<&str, String> {
 
 /// True if the text of a body has fused multiply-adds.
 fn has_fused_products(isa: &Isa, fused_by: Option<&Isa>) -> bool {
-    !isa.rust_mul_add.is_empty() || fused_by.is_some()
+    !isa.rust.mul_add.is_empty() || fused_by.is_some()
 }
 
 impl RustFile<'_> {
@@ -276,7 +276,7 @@ impl RustFile<'_> {
             attribute: attribute(self, isa, fused_by),
             used: BTreeSet::new(),
             vectors: Used::default(),
-            by_lane: isa.by_lane,
+            dots: isa.dots,
             widest: isa.lanes,
             long: long.clone(),
         };

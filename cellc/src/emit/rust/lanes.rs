@@ -22,7 +22,7 @@ const ROWS: &str = include_str!("../../encoding/rows.rs");
 /// functions.
 pub(super) fn write(module: &mut String, used: &BTreeSet<&str>, isa: &Isa, attribute: &str) {
     let mut text = String::new();
-    for (name, own) in parts(isa.rust_functions).chain(parts(ROWS)).chain(parts(LANES)) {
+    for (name, own) in parts(isa.rust.functions).chain(parts(ROWS)).chain(parts(LANES)) {
         if used.contains(name) {
             text.push_str(own);
         }
@@ -32,6 +32,6 @@ pub(super) fn write(module: &mut String, used: &BTreeSet<&str>, isa: &Isa, attri
 
 /// The names of all helper functions.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    let own = arch::ALL.iter().flat_map(|isa| parts(isa.rust_functions));
+    let own = arch::ALL.iter().flat_map(|isa| parts(isa.rust.functions));
     parts(LANES).chain(parts(ROWS)).chain(own).map(|(name, _)| name)
 }

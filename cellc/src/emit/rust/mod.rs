@@ -96,7 +96,7 @@ impl RustFile<'_> {
     /// True if the only body of the file computes with plain numbers of Rust, as far as its
     /// operations allow.
     fn is_of_numbers(&self) -> bool {
-        matches!(self.isas, [(isa, _)] if isa.lanes == 1 && isa.rust_mul_add.is_empty())
+        matches!(self.isas, [(isa, _)] if isa.lanes == 1 && isa.rust.mul_add.is_empty())
     }
 
     /// True if the weights are in the file as decimal numbers: for networks with less than a vector

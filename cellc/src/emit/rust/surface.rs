@@ -42,7 +42,7 @@ impl RustFile<'_> {
                         .collect::<String>()
             }
             "packed" => self.item(name),
-            "pool" => pool::items(self.options.machine.target.apart),
+            "pool" => pool::items(self.options.machine.target.memory.apart),
             _ => self.item(name),
         }
     }
@@ -56,7 +56,7 @@ impl RustFile<'_> {
     /// Where the file is not for the machine.
     fn refused(&self) -> String {
         let (arch, (condition, help)) =
-            (self.options.machine.target, self.options.machine.target.rust_refused);
+            (self.options.machine.target, self.options.machine.target.rust.refused);
         match condition {
             "" => String::new(),
             _ => format!(
@@ -87,7 +87,7 @@ impl RustFile<'_> {
             ("KEEPS_STATE", keeps.to_owned()),
             ("#[unused_new]", UNUSED_NEW.to_owned()),
             ("#[unused]", UNUSED.to_owned()),
-            ("#[aligned]", self.options.machine.target.rust_struct.to_owned()),
+            ("#[aligned]", self.options.machine.target.rust.structs.to_owned()),
             ("DOC!();", self.doc.iter().map(|line| format!("/// {line}\n")).collect()),
             ("CONST_FN", const_fn.to_owned()),
             ("PUB", if self.interface.takes_state { "pub" } else { "" }.to_owned()),
@@ -208,7 +208,7 @@ impl RustFile<'_> {
         });
         let called = |isa: &'static Isa, reason: &str| {
             let module = self.module_of(self.named(isa));
-            match isa.rust_features {
+            match isa.rust.features {
                 "" => format!("{module}::run({args})"),
                 _ => format!("{{\n// SAFETY: {reason}\nunsafe {{ {module}::run({args}) }}\n}}"),
             }

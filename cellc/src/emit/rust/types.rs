@@ -44,8 +44,8 @@ pub(super) fn cfg(isa: &Isa) -> String {
 /// it besides.
 pub(super) fn attribute(file: &Contents<'_>, isa: &Isa, fused_by: Option<&Isa>) -> String {
     match (
-        isa.rust_features,
-        fused_by.and_then(|other| Some((other.rust_features, other.condition()?))),
+        isa.rust.features,
+        fused_by.and_then(|other| Some((other.rust.features, other.condition()?))),
     ) {
         (_, Some((features, condition))) if !features.is_empty() => {
             format!(

@@ -155,7 +155,7 @@ impl Used {
 
     /// Records the processors with intrinsics in the types of a module.
     pub(super) fn processors(&mut self, isas: [Option<&Isa>; 2], arch: &Arch) {
-        let rows = isas.into_iter().flatten().flat_map(|isa| isa.rust_vectors);
+        let rows = isas.into_iter().flatten().flat_map(|isa| isa.rust.vectors);
         let rows = rows.filter(|row| !self.lanes.is_empty() && arch.may_be(row.processor));
         self.processors.extend(rows.map(|row| row.processor).collect::<Vec<_>>());
     }
@@ -1194,10 +1194,10 @@ impl Types<'_> {
         let imported: Vec<_> = traits.chain(names().filter(is_imported)).collect();
         let mut head = String::new();
         let is_fused = |isa: &Isa| {
-            let has_intrinsics = isa.rust_vectors.iter().any(|row| self.arch.may_be(row.processor));
+            let has_intrinsics = isa.rust.vectors.iter().any(|row| self.arch.may_be(row.processor));
             // a long multiply-add stands on several lines
             let is_name = |word: &&str| word.contains('_');
-            let intrinsic = isa.rust_mul_add.split([' ', '(', ':']).find(is_name);
+            let intrinsic = isa.rust.mul_add.split([' ', '(', ':']).find(is_name);
             !self.own.lanes.is_empty()
                 && has_intrinsics
                 && intrinsic.is_some_and(|intrinsic| called.contains(intrinsic))
@@ -1296,7 +1296,7 @@ impl Types<'_> {
             return Vec::new();
         }
         let of_isa = |isa: &Isa| {
-            let mut rows = isa.rust_vectors.iter().filter(|row| self.arch.may_be(row.processor));
+            let mut rows = isa.rust.vectors.iter().filter(|row| self.arch.may_be(row.processor));
             let row = rows.find(|row| row.lanes == lanes)?;
             Some((row, if row.condition == self.arch.rust_held() { "" } else { row.condition }))
         };
@@ -1408,12 +1408,12 @@ impl Types<'_> {
     /// may fuse, both ways.
     fn of_number(&self, registers: &[&str]) -> String {
         let (isa, none) = (self.isa, none_of_conditions(registers));
-        let (condition, fused, unfused) = match (isa.rust_mul_add, self.fused_by) {
+        let (condition, fused, unfused) = match (isa.rust.mul_add, self.fused_by) {
             (_, Some(fused)) => {
-                (fused.condition().map_or("", |c| c.rust), fused.rust_mul_add, "a * b + c")
+                (fused.condition().map_or("", |c| c.rust), fused.rust.mul_add, "a * b + c")
             }
             ("", None) => ("", "a * b + c", ""),
-            (fused, None) => (isa.rust_mul_add_where, fused, "mul_add_in_software(a, b, c)"),
+            (fused, None) => (isa.rust.mul_add_where, fused, "mul_add_in_software(a, b, c)"),
         };
         // registers that hold under the same condition leave nothing of it
         if registers.contains(&condition) && !condition.is_empty() {

@@ -135,7 +135,7 @@ impl Rows<'_, '_, '_> {
 
     /// True if one lane has an instruction that loads several words.
     fn loads_several(&self) -> bool {
-        self.isa().lanes == 1 && self.isa().loads > 1 && !self.has_one_text()
+        self.isa().lanes == 1 && self.isa().code.loads > 1 && !self.has_one_text()
     }
 
     /// True if all instruction sets share the text of the loop over rows.
@@ -148,7 +148,7 @@ impl Rows<'_, '_, '_> {
     fn by_lane(&self, phase: Phase, columns: usize) -> Option<fn(usize) -> LaneOp> {
         let in_word = self.words(phase)?.each;
         match in_word {
-            _ if self.isa().by_lane.iter().all(|own| own.in_word != in_word) => None,
+            _ if self.isa().by_lane().all(|own| own.in_word != in_word) => None,
             2 if self.product().is_apart(phase, columns) => Some(LaneOp::DotApart),
             4 => Some(LaneOp::DotQuadsOf),
             _ => None,
@@ -395,7 +395,7 @@ impl Rows<'_, '_, '_> {
             }
             // the operation that multiplies integers of weights also loads them
             (weight, 1)
-                if self.isa().loads == 1
+                if self.isa().code.loads == 1
                     || self.has_one_text()
                     || integers && !sum.in_pairs && sum.by_lane.is_none() =>
             {

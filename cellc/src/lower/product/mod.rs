@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::builder::{KernelBuilder, copy, load, op};
 use super::memory::PackedWeights;
-use crate::arch::Isa;
+use crate::arch::{Dot, Isa};
 use crate::encoding::WeightFormat;
 use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Tiles, Var, Walk};
 use crate::numerics::Multiples;
@@ -612,10 +612,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     fn words(&self, phase: Phase) -> Option<Words> {
         let format = self.product().format;
         let in_word = format.in_word(self.product().phase_rows(phase));
-        let is_unsigned = in_word == 4 && self.isa().unsigned_quads && !self.in_tiles(phase);
-        let abreast = if self.isa().across { self.product().abreast } else { 1 };
+        let is_unsigned =
+            in_word == 4 && self.isa().has(Dot::UnsignedQuads) && !self.in_tiles(phase);
+        let abreast = if self.isa().has(Dot::Across) { self.product().abreast } else { 1 };
         let operations: &[LaneOp] = match in_word {
-            4 if self.isa().wide_elements => &[LaneOp::DotEvenBytes, LaneOp::DotOddBytes],
+            4 if self.isa().has(Dot::WidenedPairs) => &[LaneOp::DotEvenBytes, LaneOp::DotOddBytes],
             4 if is_unsigned => &[LaneOp::DotUnsignedQuads],
             4 => &[LaneOp::DotQuads],
             _ => &[LaneOp::DotPairs],
@@ -982,9 +983,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     /// True if x terms of late sums are summed after the pointwise part of the early sums: an
     /// out-of-order core sums during the latency of the activations.
     pub(super) fn keeps_late_apart(&self) -> bool {
-        let most = self.builder.lowering.plan.arch.costs.late_apart;
+        let most = self.builder.lowering.plan.arch.costs.limits.late_apart;
         // excluded on targets with scarce code memory
-        self.isa().pass == 0
+        self.isa().code.pass == 0
             && self.lanes() > 4
             && self.plan.unrolled != Unrolled::Fully
             && !self.stores_sums()
@@ -1027,7 +1028,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             let is_loop = if self.walks_columns() {
                 loops && same.len() == passes.len()
             } else {
-                same.len() > 1 && self.isa().pass > 0
+                same.len() > 1 && self.isa().code.pass > 0
             };
             if !is_loop {
                 for vectors in same {

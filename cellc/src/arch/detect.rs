@@ -1,0 +1,61 @@
+//! Detection of instruction sets, by the compiler or at run time.
+
+/// Detection of an instruction set by generated code.
+#[derive(Clone, Copy, Debug)]
+pub enum Detection {
+    /// Every machine of the target has the instruction set.
+    Baseline,
+    /// The compiler decides. If the condition holds, the instruction set replaces the baseline; of
+    /// several, the last.
+    Compiling(Condition),
+    /// The program asks the processor, if the condition holds.
+    Running(Condition, Question),
+}
+
+/// A condition on the machine for which a compiler compiles. Empty for a language without such a
+/// condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Of the preprocessor.
+    pub c: &'static str,
+    /// Of `cfg`.
+    pub rust: &'static str,
+}
+
+#[cfg(feature = "builder")]
+impl Condition {
+    /// True if the preprocessor's condition has several terms.
+    pub(crate) fn has_terms(self) -> bool {
+        self.c.contains("&&") || self.c.contains("||")
+    }
+}
+
+/// The run-time question for an instruction set.
+#[derive(Clone, Copy, Debug)]
+pub struct Question {
+    /// The part shared by all instruction sets of the architecture.
+    pub processor: &'static Processor,
+    /// C: the condition.
+    pub c: &'static str,
+    /// Rust: the condition.
+    pub rust: &'static str,
+    /// Rust: helper functions of the condition.
+    pub rust_functions: &'static str,
+}
+
+/// Run-time detection of instruction sets.
+#[derive(Debug)]
+pub struct Processor {
+    /// C: the header file that `c` needs.
+    pub c_header: &'static str,
+    /// C: a function that returns a bit for each instruction set of the machine. PREFIX is replaced
+    /// by the prefix of the file, BASELINE by the baseline's number, and a line with SETS by the
+    /// questions.
+    pub c: &'static str,
+    /// C: the value of FEATURES in questions, in files without and with binary16 weights.
+    pub c_features: [&'static str; 2],
+    /// Rust: helper functions of the questions. Lines between `//* halves` and `//.` belong to
+    /// files
+    /// with binary16 weights, those of `//* no halves` to others.
+    pub rust: &'static str,
+}

@@ -1,0 +1,66 @@
+//! Dot products of integers: what one instruction multiplies and adds.
+
+use crate::kernel::LaneOp;
+
+/// A dot product of an instruction set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dot {
+    /// Two 16-bit products per lane are added to the lane (`VPDPWSSD`).
+    Pairs,
+    /// Four byte products per lane are added to the lane. Elements are unsigned (`VPDPBUSD`), so
+    /// packed weights come with an offset of their sums.
+    UnsignedQuads,
+    /// Every lane of weights is multiplied by one lane of elements (`SMLAL` and `SDOT` by element).
+    ByLane(ByLane),
+    /// Products of all lanes are added to one sum: lanes are neighbours in a weight row, not
+    /// columns (`VMLADAVA`).
+    Across,
+    /// Scalar bodies: 8-bit weights are widened and multiplied by 16-bit activations, two per
+    /// instruction (`SMLAD`).
+    WidenedPairs,
+    /// Tiles of up to `rows` rows of elements, by `TILE_WORDS` words and columns of byte weights
+    /// (`TDPBSSD`).
+    Tiles {
+        /// The largest number of element rows.
+        rows: usize,
+    },
+}
+
+impl Dot {
+    /// Integers of a weight word that the instruction multiplies, if it needs a body of its own.
+    pub fn in_word(&self) -> usize {
+        match self {
+            Self::Pairs | Self::WidenedPairs => 2,
+            Self::UnsignedQuads | Self::Across | Self::Tiles { .. } => 4,
+            Self::ByLane(by_lane) => by_lane.in_word,
+        }
+    }
+}
+
+/// A sum of products of weight words and the words of one lane of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByLane {
+    /// Integers per word: 2 for [`DotApart`](LaneOp::DotApart), 4 for
+    /// [`DotQuadsOf`](LaneOp::DotQuadsOf).
+    pub in_word: usize,
+    /// C: weights, elements and sums are `{0}` to `{2}`, {3} is the lane, {4} and {5} are the
+    /// halves of that.
+    pub c: &'static str,
+    /// Rust: a function of those, with the lane or its halves as parameters.
+    pub rust: &'static str,
+}
+
+impl ByLane {
+    /// The spelling of `operation` among dot products, or `None` if no instruction computes it.
+    pub fn of(dots: &'static [Dot], operation: LaneOp) -> Option<&'static Self> {
+        let in_word = match operation {
+            LaneOp::DotApart(_) => 2,
+            LaneOp::DotQuadsOf(_) => 4,
+            _ => return None,
+        };
+        dots.iter().find_map(|dot| match dot {
+            Dot::ByLane(by_lane) if by_lane.in_word == in_word => Some(by_lane),
+            _ => None,
+        })
+    }
+}

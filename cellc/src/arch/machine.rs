@@ -1,0 +1,206 @@
+//! Targets: their machines, sizes of memory, and costs of code.
+
+use super::spell::{CRules, RustRules};
+use super::work::Instructions;
+use super::{ANY, GENERIC, Isa, SCALAR_FORMS, TARGETS, x86};
+
+/// A target: the baseline of all its machines, further instruction sets of some machines, and
+/// costs.
+#[derive(Debug)]
+pub struct Arch {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The name in macros.
+    pub key: &'static str,
+    /// Prefixes of the Rust targets (triples) with the machines of this target.
+    pub triples: &'static [&'static str],
+    /// The instruction set of every machine of the target.
+    pub baseline: &'static Isa,
+    /// Further instruction sets with bodies in a file, best last. A machine with one that the
+    /// compiler chooses has none of the others.
+    pub isas: &'static [&'static Isa],
+    /// Costs of code, for the plan.
+    pub costs: Costs,
+    /// Instruction counts of each kind of work, if measured.
+    pub instructions: Option<Instructions>,
+    /// Largest number of instructions per cycle on the target's machines. 0: varies too much.
+    pub begin: u64,
+    /// Rules for generated C.
+    pub c: CRules,
+    /// Rules for generated Rust.
+    pub rust: RustRules,
+    /// Sizes and distances of data.
+    pub memory: Memory,
+}
+
+/// Sizes and distances of data on a target.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// Alignment of weights, states and scratch memory, in bytes.
+    pub alignment: usize,
+    /// Minimum distance in bytes between data written by different threads (avoids false sharing).
+    pub apart: usize,
+    /// Largest tensor, in elements, that a kernel keeps on the stack. Larger tensors use scratch
+    /// memory in `State`.
+    pub stack_limit: usize,
+    /// Largest computed tensor, in elements: 2^28 (1 GiB of f32) on targets with more than 4 GiB of
+    /// addresses per program, else 2^24.
+    pub most_elements: usize,
+    /// Bytes of a cache line; at least the longest vector.
+    pub line: usize,
+}
+
+/// Costs of code in cycles of one core: the input of the plan. All instruction sets share one
+/// packing of the weights, so the choice of panels does not depend on the instruction set.
+#[derive(Clone, Copy, Debug)]
+pub struct Costs {
+    /// Multiply-adds per cycle; also loads per cycle.
+    pub begun: f64,
+    /// Lanes of multiply-adds in the cost of two threads.
+    pub lanes: f64,
+    /// Latency of a multiply-add in cycles.
+    pub latency: f64,
+    /// Cycles of independent multiply-adds that hide the latency of one.
+    pub hidden_from: f64,
+    /// Extra cycles of a convolution for each vector that straddles two cache lines.
+    pub crossing: f64,
+    /// Cycles per panel in addition to its rows: loop start and first weights.
+    pub panel: f64,
+    /// Extra cycles for a panel of a further size, with separate code.
+    pub other_panel: f64,
+    /// Cycles of an activation of one line, if no other work hides its latency.
+    pub activation: f64,
+    /// Fraction of the time of a panel's rows that hides activations of the panel before (limited
+    /// reorder window).
+    pub hidden: f64,
+    /// Extra cycles of a step on two threads: hand-over, waiting, and states moving between cores.
+    pub hand_over: f64,
+    /// Sizes and rates of caches.
+    pub caches: Caches,
+    /// Limits of kernels.
+    pub limits: Limits,
+}
+
+/// The caches of one core.
+#[derive(Clone, Copy, Debug)]
+pub struct Caches {
+    /// Bytes of L1 cache that one panel may use.
+    pub first_level: usize,
+    /// Range of weight sizes, in bytes, for which alternating order keeps a part of the weights in
+    /// L1; a panel has at most the lower bound. Zeros: no alternating order for L1.
+    pub alternate_near: [usize; 2],
+    /// Smallest size of weights, in bytes, that uses alternating order for L2.
+    pub alternate_from: usize,
+    /// Largest size of weights, in bytes, of which L2 keeps a useful part in alternating order.
+    pub partly_near: usize,
+    /// Bytes per cycle from L1 to one core.
+    pub first_level_rate: f64,
+    /// Sustained bytes per cycle from L2 to one core. Levels beyond L2 are slower.
+    pub second_level_rate: f64,
+}
+
+/// Limits of kernels on all instruction sets of a target.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Largest number of rows computed together: the most sums that fit into registers of any
+    /// instruction set.
+    pub most_rows: usize,
+    /// Largest number of output channels with interleaved weights: the most sums that any
+    /// instruction set keeps in registers.
+    pub most_channels: usize,
+    /// Largest number of lines of sums per pass: fits the registers of every instruction set with
+    /// vectors.
+    pub most_sums: usize,
+    /// Widest panel, in columns, for which several rows share each weight.
+    pub most_shared: usize,
+    /// For a GRU with the reset gate before the product: largest weight size, in bytes per lane,
+    /// for which the x terms of the candidate are summed after the sigmoid of r, to hide its
+    /// latency on out-of-order cores. 0: never; on RISC-V and AArch64 the order takes up to 1.11
+    /// and 1.05 times the instructions and was not timed.
+    pub late_apart: usize,
+    /// Widest panel, in columns, of a GRU with the reset gate before the product.
+    pub most_at_once: usize,
+}
+
+impl Arch {
+    /// True if gcc copies long float arrays slowly on a processor of this target.
+    pub(crate) fn has_slow_copies(&self) -> bool {
+        self.c.tuning.contains(&x86::C_TUNING)
+    }
+
+    /// The pragma lines for gcc, in a file whose kernels hold values in registers or in structs of
+    /// registers.
+    pub(crate) fn c_tuning_lines(&self, of_structs: bool) -> String {
+        let chosen = |text: &&'static str| {
+            if of_structs && *text == x86::C_TUNING { x86::C_TUNING_OF_STRUCTS } else { text }
+        };
+        self.c.tuning.iter().map(chosen).collect()
+    }
+
+    /// The target's form for networks with less than a vector of units.
+    pub fn in_scalars(&'static self) -> &'static Self {
+        SCALAR_FORMS.iter().find(|form| form.name == self.name).unwrap_or(self)
+    }
+
+    /// Instruction counts of an instruction set on the target, if measured.
+    pub fn instructions_of<'a>(&'a self, isa: &'a Isa) -> Option<&'a Instructions> {
+        let own = self.instructions.as_ref()?;
+        Some(isa.instructions.as_ref().unwrap_or(own))
+    }
+
+    /// The target with this name.
+    pub fn from_name(name: &str) -> Option<&'static Self> {
+        TARGETS.into_iter().find(|arch| arch.name == name)
+    }
+
+    /// The target for a Rust target triple, such as cargo's `TARGET`. `any` if no target is
+    /// specific to the triple.
+    pub fn of_triple(triple: &str) -> &'static Self {
+        let is_for =
+            |arch: &&'static Self| arch.triples.iter().any(|begin| triple.starts_with(begin));
+        TARGETS.into_iter().find(is_for).unwrap_or_default()
+    }
+
+    /// True if a compiler may compile the target's C for an Arm core that computes floats in
+    /// software, though the target does not say so.
+    #[cfg(feature = "builder")]
+    pub(crate) fn may_lack_fpu(&self) -> bool {
+        self.may_be("arm")
+            && !self.c.refused.0.contains("__ARM_FEATURE_FMA")
+            && !self.baseline.code.in_software
+    }
+
+    /// True if files of the target may run on a processor, given by Rust's name: `x86_64`.
+    pub fn may_be(&self, processor: &str) -> bool {
+        self.triples.is_empty() || self.triples.iter().any(|triple| triple.starts_with(processor))
+    }
+
+    /// Rust: the condition under which the file may be compiled. Empty: always.
+    pub fn rust_held(&self) -> &'static str {
+        self.rust
+            .refused
+            .0
+            .strip_prefix("not(")
+            .and_then(|held| held.strip_suffix(')'))
+            .unwrap_or_default()
+    }
+
+    /// Vectors per cache line, from 1 to 4. 1 if registers do not hold a line for several sums.
+    pub(crate) fn vectors_of_line(&self, isa: &Isa) -> usize {
+        let most = if isa.registers < GENERIC.registers { 1 } else { 4 };
+        (self.memory.line / 4 / isa.lanes).clamp(1, most)
+    }
+}
+
+/// Targets are static tables and compared by address.
+impl PartialEq for Arch {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Default for &'static Arch {
+    fn default() -> Self {
+        &ANY
+    }
+}

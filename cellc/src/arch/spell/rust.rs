@@ -1,0 +1,73 @@
+//! Rust.
+
+/// Rules of a target for generated Rust.
+#[derive(Clone, Copy, Debug)]
+pub struct RustRules {
+    /// the condition under which the file stops with a `compile_error!`, and the remedy.
+    /// Empty: none.
+    pub refused: (&'static str, &'static str),
+    /// an attribute of structs with fields that are read as vectors.
+    pub structs: &'static str,
+}
+
+/// The spelling of an instruction set in Rust.
+#[derive(Clone, Copy)]
+pub struct RustSpelling {
+    /// Rust's feature names, comma separated. Empty: the compiler assumes the features.
+    pub features: &'static str,
+    /// a fused multiply-add `a * b + c` of f32 scalars, by intrinsics or assembly. Empty:
+    /// none.
+    pub mul_add: &'static str,
+    /// the `cfg` of the fused multiply-add, if the file also compiles for other machines.
+    /// Software computes equal bits there.
+    pub mul_add_where: &'static str,
+    /// the vector registers. Vectors of other lengths are arrays of lanes.
+    pub vectors: &'static [RustVector],
+    /// helper functions, each after a line with its name.
+    pub functions: &'static str,
+}
+
+/// A vector register in Rust, by the intrinsics of `core::arch`.
+#[derive(Clone, Copy, Debug)]
+pub struct RustVector {
+    /// f32 lanes.
+    pub lanes: usize,
+    /// The module of `core::arch`.
+    pub processor: &'static str,
+    /// The `cfg` of the type. Empty: the body is compiled only for machines with the type.
+    pub condition: &'static str,
+    /// The type of f32 lanes.
+    pub register: &'static str,
+    /// The type of their bits.
+    pub integers: &'static str,
+    /// Operations by name, as expressions of their operands `a`, `b`, `c` and `d`. Earlier lists
+    /// take precedence.
+    pub operations: &'static [&'static [(&'static str, &'static str)]],
+}
+
+impl RustVector {
+    /// The condition for a processor's module in `core::arch`.
+    pub fn condition_of(processor: &str) -> String {
+        format!("target_arch = {processor:?}")
+    }
+
+    /// The feature that every compiler's target for a processor has unless floats are computed in
+    /// software, with the name of its vectors. `None`: such vectors are asked for.
+    pub fn baseline_of(processor: &str) -> Option<(&'static str, &'static str)> {
+        match processor {
+            "x86_64" => Some(("sse2", "SSE2")),
+            "aarch64" => Some(("neon", "Neon")),
+            _ => None,
+        }
+    }
+
+    /// The expression for an operation.
+    pub fn operation(&self, name: &str) -> Option<&'static str> {
+        self.operations
+            .iter()
+            .copied()
+            .flatten()
+            .find(|(other, _)| *other == name)
+            .map(|(_, text)| *text)
+    }
+}
