@@ -292,7 +292,7 @@ pub(super) fn two_threads(
     if half >= 2.0 * costs.hand_over {
         Ok(format!("two threads: {text}"))
     } else {
-        Err(format!("{}{text}", super::ONE_THREAD))
+        Err(format!("{}{text}", super::threads::ONE_THREAD))
     }
 }
 

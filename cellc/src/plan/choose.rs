@@ -1,0 +1,302 @@
+//! Choices for a model: instruction sets, panels, unrolling, rows at once, threads.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::panels::{PanelLayout, Panels, layout, panel_columns};
+use super::passes::tiling;
+use super::product::{Phase, Product, packed_bytes, row_by_row};
+use super::threads::{ONE_THREAD, halves, threads};
+use super::values::Values;
+use super::{Branches, Fusion, Plan, ProductPlan, cost};
+use crate::arch::Isa;
+use crate::core::{CoreModel, CoreNode, CoreOp};
+use crate::model::{ResetGate, counted};
+use crate::numerics::{Precisions, Vector, flush_below};
+use crate::request::{Arithmetic, Fma, Language, Options, Unroll, WeightFormat};
+
+/// Upper limit for rows times vectors of a cell that `--unroll auto` unrolls fully.
+///
+/// Compile times of straight-line code grow faster than its length: rustc takes half a second for
+/// 20 vectors of 16 lanes, about 20 seconds for 240.
+const UNROLL_BUDGET: usize = 32;
+
+/// The unrolling of a product's loops over rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unrolled {
+    /// No loop is left.
+    Fully,
+    /// An iteration takes the rows per iteration of the instruction set; two iterations or more are
+    /// a loop.
+    InTurns,
+    /// An iteration takes one row, or the rows of a packed word: the smallest code, which
+    /// instruction
+    /// sets share.
+    RowByRow,
+}
+
+/// The instruction sets to write, the baseline first, the best last.
+pub fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'static Isa> {
+    let asked = |isa: &&'static Isa| match &options.machine.isas {
+        Some(list) => list.contains(isa),
+        None => isa.words().is_empty() || precisions.multiply_any(&isa.words()),
+    };
+    let baseline = options.machine.target.baseline;
+    // an instruction set that flushes subnormal numbers to zero needs the set of one lane, too
+    let flushes = options.known_isas().any(|isa| isa.c.flushes.is_some() && asked(&isa));
+    options
+        .known_isas()
+        .filter(|isa| *isa == baseline || asked(isa) || flushes && isa.lanes == 1)
+        .collect()
+}
+
+/// Plans a model.
+pub fn plan(model: &CoreModel, options: &Options, precisions: &Precisions) -> Plan {
+    let isas = instruction_sets(options, precisions);
+    let all = plan_for(model, options, precisions, &isas);
+    // without products in tiles, an instruction set with tiles equals the one that it extends
+    let unused = |at: usize, isa: &Isa| {
+        options.machine.isas.is_none()
+            && isa.tile_rows() > 0
+            && all.products.iter().all(|plan| !plan.uses_tiles(at, isa))
+    };
+    let used: Vec<_> = isas
+        .iter()
+        .enumerate()
+        .filter(|(at, isa)| !unused(*at, isa))
+        .map(|(_, isa)| *isa)
+        .collect();
+    if used.len() == isas.len() { all } else { plan_for(model, options, precisions, &used) }
+}
+
+/// Plans a model for these instruction sets.
+fn plan_for(
+    model: &CoreModel,
+    options: &Options,
+    precisions: &Precisions,
+    isas: &[&'static Isa],
+) -> Plan {
+    let arch = options.machine.target;
+    // safe Rust cannot spell every machine's fused multiply-add
+    let spelled =
+        |isa: &Isa| options.output.language == Language::C || !isa.rust.mul_add.is_empty();
+    let fused = |isa: &Isa| isa.fma && options.numerics.fma == Fma::Auto && spelled(isa);
+    let isas: Vec<_> = isas.iter().map(|isa| (*isa, fused(isa))).collect();
+    let product = |node: &CoreNode| {
+        let op = &node.op;
+        let mut reasons = Vec::new();
+        let mut product = match op {
+            CoreOp::Cell(cell) => {
+                let mut product = Product::from(cell);
+                // r is waited for
+                if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
+                    && arch.costs.limits.late_apart > 0
+                {
+                    product.sums.swap(0, 1);
+                }
+                product
+            }
+            CoreOp::Dense(dense) => Product::from(dense),
+            _ => return None,
+        };
+        let precision = precisions.of(op.first_value());
+        let arithmetic = precision.arithmetic();
+        product.store_as(precision.stored(), &isas);
+        let threads = threads(op, &product, options);
+        // each of two threads has panels of its own
+        let share = match threads {
+            Ok(_) if product.rows == 1 => {
+                product.units.div_ceil(2).next_multiple_of(arch.memory.line / 4).min(product.units)
+            }
+            _ => product.units,
+        };
+        let (columns, why) = match options.tuning.panel_columns {
+            Some(columns) if columns > product.units => {
+                (product.units, format!("all, {columns} are asked for"))
+            }
+            Some(columns) => (columns.max(1), "asked for".to_string()),
+            None if product.rows > 1 => {
+                let why = "fits the L1 cache, for several rows";
+                (cost::shared_columns(&product, arch), why.to_string())
+            }
+            None => panel_columns(op, &product, share, arch),
+        };
+        reasons.push(format!("panels of {}: {why}", counted(columns, "column")));
+        if let CoreOp::Cell(cell) = op
+            && let Some(why) = row_by_row(cell).filter(|_| cell.batch > 1)
+        {
+            reasons.push(format!("one row at a time: {why}"));
+        }
+        let own_x = precision.own(Vector::X, product.input_size);
+        let own_h = precision.own(Vector::H, product.units);
+        let plan = plan_product((product, arithmetic), columns, threads, reasons, options, &isas);
+        Some(ProductPlan { own_x, own_h, ..plan })
+    };
+    let (mut products, mut halved) = (Vec::new(), BTreeSet::new());
+    for node in model.all_nodes() {
+        let Some(product) = product(node) else { continue };
+        halved.extend(product.halves.is_some().then(|| node.op.outputs()[0]));
+        products.push(product);
+    }
+    let mut windows = BTreeMap::new();
+    for node in model.all_nodes() {
+        let (CoreOp::Convolve(of), Some(taps)) = (&node.op, node.op.input_size()) else { continue };
+        let precision = precisions.of(of.out);
+        if precision.arithmetic() != Arithmetic::F32 {
+            windows.insert(
+                of.out,
+                (precision.arithmetic().of_windows(), precision.own(Vector::X, taps)),
+            );
+        }
+    }
+    let accuracy = options.numerics.accuracy;
+    let flush_below = flush_below(&options.numerics);
+    let fuses = options.tuning.fuse != Some(false);
+    let lanes = isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(1);
+    let branches = Branches::new(model, lanes, options.tuning.branches);
+    let fusion = if fuses { Fusion::new(model, &halved, &branches) } else { Fusion::default() };
+    let values = Values::of(options.output.language, &isas);
+    Plan { arch, isas, products, windows, branches, fusion, accuracy, flush_below, values }
+}
+
+/// Plans a product in an arithmetic.
+fn plan_product(
+    (product, arithmetic): (Product, Arithmetic),
+    width: usize,
+    threads: Result<String, String>,
+    mut reasons: Vec<String>,
+    options: &Options,
+    isas: &[(&'static Isa, bool)],
+) -> ProductPlan {
+    let (arch, format) = (options.machine.target, product.format);
+    let cut = threads.is_ok() && product.rows == 1;
+    let PanelLayout { panels, weights, biases } =
+        layout(&product, width, cut, format, arch.memory.alignment);
+    let halves = if threads.is_ok() { halves(&product, &panels) } else { None };
+    reasons.push(match (threads, &halves) {
+        (Ok(_), None) => format!("{ONE_THREAD}one panel"),
+        (Ok(reason) | Err(reason), _) => reason,
+    });
+    reasons.retain(|reason| !reason.is_empty());
+    let vectors = |phase| {
+        product.phase_rows(phase)
+            * (4 * product.active(phase) * product.units).div_ceil(arch.memory.line)
+    };
+    let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
+    let once = product.rows == 1 && product.steps == 1;
+    let values = Values::of(options.output.language, isas);
+    let unrolled = match options.tuning.unroll {
+        Unroll::Full => Unrolled::Fully,
+        Unroll::None => Unrolled::RowByRow,
+        Unroll::Auto if work <= UNROLL_BUDGET && once => Unrolled::Fully,
+        Unroll::Auto if values.of_product(&product) == Values::OneText => Unrolled::RowByRow,
+        Unroll::Auto => Unrolled::InTurns,
+    };
+    reasons.push(match options.tuning.unroll {
+        Unroll::Auto if unrolled == Unrolled::Fully => {
+            format!("unrolled: {work} vectors of weights are within the limit of {UNROLL_BUDGET}")
+        }
+        Unroll::Auto if product.rows > 1 => "loops kept: batch above 1".to_string(),
+        Unroll::Auto if product.steps > 1 => "loops kept: several steps".to_string(),
+        Unroll::Auto => {
+            format!("loops kept: {work} vectors of weights exceed the limit of {UNROLL_BUDGET}")
+        }
+        Unroll::Full => "unrolled: asked for".to_string(),
+        Unroll::None => "loops kept: asked for".to_string(),
+    });
+    let bytes = packed_bytes(format, weights, biases);
+    // other formats are unpacked, which takes longer than loads
+    let is_loaded =
+        matches!(format, WeightFormat::F32 | WeightFormat::Int16 | WeightFormat::Int8Quad);
+    let is_near =
+        (arch.costs.caches.first_level + 1..=arch.costs.caches.partly_near).contains(&bytes);
+    let loads_apart = options.tuning.unroll == Unroll::Auto && is_loaded && is_near;
+    let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, (isa, arch), values);
+    let tilings =
+        isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
+    let tuning = &options.tuning;
+    let best = isas.last().expect("options: the baseline is always there").0;
+    let worth = match tuning.input_first {
+        Some(first) if first && product.steps > 1 => {
+            Ok("x terms of all steps first: asked for".to_string())
+        }
+        Some(_) => Err(String::new()),
+        None => cost::input_first(&product, &panels, format, bytes, best, arch),
+    };
+    let several = product.together > 1 && (product.steps == 1 || worth.is_ok());
+    let mut chosen = |(isa, _): &(&'static Isa, bool)| {
+        let (by_vectors, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
+        let by_tiles = tuning
+            .rows_at_once
+            .map_or(product.tile_rows(isa), |rows| rows.clamp(1, product.together));
+        let in_tiles = product.has_tiles(by_tiles, &panels, tuning.tiles, isa);
+        // h terms of a sequence wait for the step before
+        let of = if product.steps > 1 { "x terms of " } else { "" };
+        let rows = if in_tiles || tuning.rows_at_once.is_some() { by_tiles } else { by_vectors };
+        if several && in_tiles {
+            reasons.push(format!("{}: {of}{} at once, in tiles", isa.name, counted(rows, "row")));
+        } else if several && tuning.rows_at_once.is_none() {
+            let rows = counted(rows, "row");
+            reasons.push(format!(
+                "{}: {of}{rows} at once, {cycles:.1} cycles for a row of a panel",
+                isa.name
+            ));
+        }
+        if several && !in_tiles && isa.tile_rows() > 0 && product.fits_tiles_somewhere() {
+            let why = product.without_tiles(by_tiles, &panels, tuning.tiles, isa);
+            reasons.push(format!("{}: no tiles: {why}", isa.name));
+        }
+        rows
+    };
+    let rows_at_once: Vec<_> = isas.iter().map(&mut chosen).collect();
+    if tuning.rows_at_once.is_some() && several {
+        reasons.push(format!("rows at once: {}, asked for", rows_at_once[0]));
+    }
+    let [fewest, most] = arch.costs.caches.alternate_near;
+    let is_short = |p: &Panels| product.weight_bytes(p.columns) <= fewest;
+    // a cell of one step has to remember the order: in f32 it stays a function of its inputs alone
+    let remembers = product.steps > 1 || product.format.is_of_integers();
+    let first_level = remembers
+        && (fewest..=most).contains(&bytes)
+        && panels.iter().filter(|p| p.count > 1).all(is_short);
+    let alternate =
+        tuning.alternate.unwrap_or(first_level || bytes > arch.costs.caches.alternate_from);
+    let snake =
+        product.recurs() && product.rows == 1 && panels.iter().any(|p| p.count > 1) && alternate;
+    if snake {
+        reasons.push(match tuning.alternate {
+            Some(_) => "panels in alternating order: asked for".to_string(),
+            None if first_level => {
+                "panels in alternating order: the L1 cache holds a part of the weights".to_string()
+            }
+            None => {
+                format!(
+                    "panels in alternating order: more than {} KiB of weights",
+                    arch.costs.caches.alternate_from >> 10
+                )
+            }
+        });
+    }
+    let input_first = worth.is_ok();
+    reasons.extend(Some(worth.unwrap_or_else(|reason| reason)).filter(|reason| !reason.is_empty()));
+    let mut plan = ProductPlan {
+        product,
+        panels,
+        arithmetic,
+        own_x: None,
+        own_h: None,
+        weights,
+        biases,
+        unrolled,
+        loads_apart,
+        snake,
+        input_first,
+        tiles: tuning.tiles,
+        halves,
+        rows_at_once,
+        tilings,
+        reasons,
+    };
+    let said = plan.said_of_loops(isas);
+    plan.reasons.extend(said);
+    plan
+}

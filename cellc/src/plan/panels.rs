@@ -1,0 +1,163 @@
+//! Panels: neighbouring columns of a product whose weights stand together.
+
+use super::cost;
+use super::product::{Phase, Product};
+use crate::arch::Arch;
+use crate::core::CoreOp;
+use crate::kernel::Element;
+use crate::model::{CellKind, ResetGate};
+use crate::request::WeightFormat;
+
+/// A block for each panel of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// The start of the first panel's block.
+    pub offset: usize,
+    /// Elements between panels.
+    pub stride: usize,
+}
+
+/// Panels of equal size: `count` times `columns` neighbouring elements of h, and the places of
+/// their weights.
+///
+/// The block of a panel in `early` holds biases, peepholes, the rows of the Input phase and the
+/// rows of the Hidden phase. Sums with a ResetHidden phase have their biases and the rows of that
+/// phase in a second block in `late`, after all early blocks.
+///
+/// A row holds the columns of each sum of the phase, sum after sum. With [interleaved
+/// words](Product::abreast), each column has several words of a row, and [all rows of a
+/// sum](Product::row_of) precede the rows of the next sum. If matrices are not f32, biases,
+/// peepholes and scales are in a separate buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Panels {
+    /// The number of panels.
+    pub count: usize,
+    /// Elements of h per panel.
+    pub columns: usize,
+    /// First element of h.
+    pub first: usize,
+    /// The blocks for the first two phases.
+    pub early: Blocks,
+    /// The offset of the rows of the Input phase in a block.
+    pub input: usize,
+    /// The offset of the rows of the Hidden phase in a block.
+    pub hidden: usize,
+    /// The blocks for the ResetHidden phase.
+    pub late: Blocks,
+    /// The offset of the rows of the ResetHidden phase in a block.
+    pub late_rows: usize,
+    /// The early biases: in the same blocks, or in a separate buffer.
+    pub early_biases: Blocks,
+    /// The late biases.
+    pub late_biases: Blocks,
+}
+
+impl Panels {
+    /// The blocks for the first two phases, or for the last phase.
+    pub fn blocks(&self, late: bool) -> Blocks {
+        if late { self.late } else { self.early }
+    }
+
+    /// The biases, peepholes and scales.
+    pub fn biases(&self, late: bool) -> Blocks {
+        if late { self.late_biases } else { self.early_biases }
+    }
+}
+
+/// Columns of a full panel for single rows and `units` units, with the reason.
+pub(super) fn panel_columns(
+    op: &CoreOp,
+    product: &Product,
+    units: usize,
+    arch: &Arch,
+) -> (usize, String) {
+    let activations = match op {
+        CoreOp::Cell(cell)
+            if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
+                && product.units <= arch.costs.limits.most_at_once =>
+        {
+            return (
+                product.units,
+                "reset gate before the product: r.h is needed for all columns at once".to_string(),
+            );
+        }
+        CoreOp::Cell(cell) => match cell.kind {
+            CellKind::Rnn => 1,
+            CellKind::Gru(_) | CellKind::Augru(_) => 3,
+            CellKind::Lstm => 5,
+        },
+        _ => 0,
+    };
+    cost::own_columns(product, units, activations, arch)
+}
+
+pub(super) struct PanelLayout {
+    pub(super) panels: Vec<Panels>,
+    /// As [`ProductPlan::weights`].
+    pub(super) weights: usize,
+    /// As [`ProductPlan::biases`].
+    pub(super) biases: usize,
+}
+
+/// `cut`: half of the full panels, or one more, are a group of their own.
+pub(super) fn layout(
+    product: &Product,
+    width: usize,
+    cut: bool,
+    format: WeightFormat,
+    alignment: usize,
+) -> PanelLayout {
+    let element = format.encoding(0).element();
+    let apart = element != Element::F32;
+    let whole = |n: usize| n.next_multiple_of((alignment / element.size()).max(1));
+    let rows = |phase, columns| whole(product.packed_rows(phase) * product.active(phase) * columns);
+    let biases = |late, columns: usize| {
+        (product.bias_rows(late, format.has_scales()) * columns)
+            .next_multiple_of((alignment / 4).max(1))
+    };
+    // biases are among the rows if both have one element type
+    let among = |biases: usize| if apart { 0 } else { biases };
+    let mut panels = Vec::new();
+    let (mut at, mut biases_at) = (0, 0);
+    let blocks = |count: usize, stride: usize, at: &mut usize| {
+        let offset = *at;
+        *at += count * stride;
+        Blocks { offset, stride }
+    };
+    let (full, rest) = (product.units / width, product.units % width);
+    let begin = if cut { (full + usize::from(rest > 0)) / 2 } else { 0 };
+    let groups = [(begin, width, 0), (full - begin, width, begin * width), (1, rest, full * width)];
+    let groups = groups.into_iter().filter(|(count, columns, _)| count * columns > 0);
+    for (count, columns, first) in groups {
+        let input = among(biases(false, columns));
+        let hidden = input + rows(Phase::Input, columns);
+        let early = blocks(count, hidden + rows(Phase::Hidden, columns), &mut at);
+        let early_biases =
+            if apart { blocks(count, biases(false, columns), &mut biases_at) } else { early };
+        let late_rows = among(biases(true, columns));
+        let late = Blocks { offset: 0, stride: late_rows + rows(Phase::ResetHidden, columns) };
+        let late_biases =
+            Blocks { offset: 0, stride: if apart { biases(true, columns) } else { late.stride } };
+        panels.push(Panels {
+            count,
+            columns,
+            first,
+            early,
+            input,
+            hidden,
+            late,
+            late_rows,
+            early_biases,
+            late_biases,
+        });
+    }
+    for panel in &mut panels {
+        panel.late = blocks(panel.count, panel.late.stride, &mut at);
+        panel.late_biases = if apart {
+            blocks(panel.count, panel.late_biases.stride, &mut biases_at)
+        } else {
+            panel.late
+        };
+    }
+    PanelLayout { panels, weights: at, biases: biases_at }
+}

@@ -1,0 +1,416 @@
+//! Products: sums of a cell or a dense layer, their phases, and the places of packed weights in a
+//! panel.
+
+use super::cost;
+use super::panels::Panels;
+use crate::arch::{Dot, Isa};
+use crate::core::{CoreCell, Dense};
+use crate::model::{CellKind, Coupled, ResetGate};
+use crate::request::WeightFormat;
+
+/// The factor of R in a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// The state h.
+    Hidden,
+    /// r.h, known only once the reset gate is.
+    ResetHidden,
+}
+
+/// One sum of a product: `(x terms + h terms) + bias`, each part summed from zero in
+/// [`Product::chains`] chains.
+///
+/// The bias comes last because short chains round less: on the corpus this halves the 95th
+/// percentile of the error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sum {
+    /// The name in generated code.
+    pub name: &'static str,
+    /// The part of B, added last. `None`: no bias.
+    pub bias: Option<usize>,
+    /// The gate of W with weights of the sum. `None`: no x terms.
+    pub w: Option<usize>,
+    /// The gate of R with weights of the sum, and the factor of R. `None`: no h terms.
+    pub r: Option<(usize, Operand)>,
+    /// The part of P, multiplied by a cell state and added after the bias.
+    pub peephole: Option<usize>,
+}
+
+const fn sum(
+    name: &'static str,
+    bias: usize,
+    w: Option<usize>,
+    r: Option<(usize, Operand)>,
+) -> Sum {
+    Sum { name, bias: Some(bias), w, r, peephole: None }
+}
+
+/// The sums of a cell, in the order of a row of packed weights.
+pub fn sums(cell: &CoreCell) -> Vec<Sum> {
+    use Operand::{Hidden, ResetHidden};
+    let gate = |name, gate| sum(name, gate, Some(gate), Some((gate, Hidden)));
+    match (cell.kind, cell.kind.reset_gate()) {
+        (CellKind::Lstm, _) => {
+            let all = [("f", Some(0)), ("i", Some(1)), ("c", None), ("o", Some(2))]
+                .into_iter()
+                .enumerate();
+            all.filter(|(_, (name, _))| match cell.coupled {
+                None => true,
+                Some(Coupled::Input) => *name != "i",
+                Some(Coupled::Forget) => *name != "f",
+            })
+            .map(|(at, (name, p))| Sum {
+                peephole: p.filter(|_| cell.p.is_some()),
+                ..gate(name, at)
+            })
+            .collect()
+        }
+        (_, Some(ResetGate::BeforeMatMul)) => {
+            vec![gate("z", 0), gate("r", 1), sum("n", 2, Some(2), Some((2, ResetHidden)))]
+        }
+        (_, Some(ResetGate::AfterMatMul)) => {
+            vec![
+                gate("z", 0),
+                gate("r", 1),
+                sum("n", 2, Some(2), None),
+                sum("m", 3, None, Some((2, Hidden))),
+            ]
+        }
+        (_, None) => vec![gate("s", 0)],
+    }
+}
+
+/// Vectors times fixed matrices: the gates of a cell, or a dense layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Product {
+    /// The sums of each unit.
+    pub sums: Vec<Sum>,
+    /// The length of a row of x.
+    pub input_size: usize,
+    /// The number of units: hidden_size, or the length of a row of y.
+    pub units: usize,
+    /// Rows of x.
+    pub rows: usize,
+    /// Steps of a sequence; else 1.
+    pub steps: usize,
+    /// Upper limit for rows, or steps of a row, per weight load. Several steps share weights of x
+    /// only.
+    pub together: usize,
+    /// Chains of additions for the terms of x.
+    pub input_chains: usize,
+    /// The storage of the matrices.
+    pub format: WeightFormat,
+    /// True if an instruction set multiplies unsigned byte elements, stored with an offset.
+    pub starts: bool,
+    /// Interleave factor of packed weight words: the lanes of an instruction set that adds products
+    /// across lanes.
+    pub abreast: usize,
+    /// Interleave factor of the low and high halves of packed 16-bit weights: the lanes of an
+    /// instruction set that multiplies halves by one element. 1: not interleaved.
+    pub apart: usize,
+}
+
+impl From<&CoreCell> for Product {
+    fn from(cell: &CoreCell) -> Self {
+        Self {
+            sums: sums(cell),
+            input_size: cell.input_size,
+            units: cell.hidden_size,
+            rows: cell.batch,
+            steps: cell.steps(),
+            together: match row_by_row(cell) {
+                None => cell.batch,
+                Some(_) => cell.steps(),
+            },
+            input_chains: 1,
+            format: WeightFormat::F32,
+            starts: false,
+            abreast: 1,
+            apart: 1,
+        }
+    }
+}
+
+impl From<&Dense> for Product {
+    fn from(dense: &Dense) -> Self {
+        let y = Sum { name: "y", bias: None, w: Some(0), r: None, peephole: None };
+        Self {
+            sums: vec![y],
+            input_size: dense.inputs,
+            units: dense.outputs,
+            rows: dense.rows,
+            steps: 1,
+            together: dense.rows,
+            input_chains: dense.chains,
+            format: WeightFormat::F32,
+            starts: false,
+            abreast: 1,
+            apart: 1,
+        }
+    }
+}
+
+/// Why the rows of a batch share no step of a cell, if so.
+pub(super) fn row_by_row(cell: &CoreCell) -> Option<&'static str> {
+    match cell {
+        _ if cell.steps() > 1 => Some("several steps"),
+        _ if !cell.is_one_step() => Some("each has a length"),
+        CoreCell { p: Some(_), .. } => Some("peepholes"),
+        CoreCell { a: Some(_), .. } => Some("attention"),
+        _ => None,
+    }
+}
+
+pub(super) fn packed_bytes(format: WeightFormat, weights: usize, biases: usize) -> usize {
+    weights * format.encoding(0).element().size() + biases * 4
+}
+
+impl Product {
+    /// Sets the storage of the matrices and dependent values.
+    pub(super) fn store_as(&mut self, format: WeightFormat, isas: &[(&'static Isa, bool)]) {
+        (self.format, self.abreast, self.apart) = (format, 1, 1);
+        if format == WeightFormat::Int8Pair
+            && isas.iter().all(|(isa, _)| isa.has(Dot::WidenedPairs))
+        {
+            self.format = WeightFormat::Int8Quad;
+        }
+        if self.format.is_of_integers() {
+            self.abreast =
+                isas.iter().find(|(isa, _)| isa.has(Dot::Across)).map_or(1, |(isa, _)| isa.lanes);
+            let by_lane = |(isa, _): &(&Isa, bool)| isa.by_lane().any(|own| own.in_word == 2);
+            self.apart = if isas.iter().all(by_lane) { isas[0].0.lanes } else { 1 };
+        }
+        self.starts = self.format == WeightFormat::Int8Quad
+            && isas.iter().any(|(isa, _)| isa.has(Dot::UnsignedQuads));
+    }
+
+    /// True if tiles can compute the sums of a phase for several rows: words must hold four bytes.
+    /// Several steps share only x terms.
+    pub fn fits_tiles(&self, phase: Phase) -> bool {
+        self.format == WeightFormat::Int8Quad
+            && self.format.in_word(self.phase_rows(phase)) == 4
+            && self.active(phase) > 0
+            && (self.steps == 1 || phase == Phase::Input)
+    }
+
+    /// True if tiles can compute the sums of a phase.
+    pub(super) fn fits_tiles_somewhere(&self) -> bool {
+        Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase))
+    }
+
+    /// True if tiles compute the sums of a phase for `rows` rows: if tiles save time, or as
+    /// `asked`.
+    pub(super) fn has_tiles(
+        &self,
+        rows: usize,
+        panels: &[Panels],
+        asked: Option<bool>,
+        isa: &Isa,
+    ) -> bool {
+        (2..=isa.tile_rows()).contains(&rows)
+            && self.fits_tiles_somewhere()
+            && asked.unwrap_or_else(|| cost::TileCycles::new(self, panels, rows, isa).pay())
+    }
+
+    /// Rows per tile: equal parts of all rows, unless the parts are too small.
+    pub(super) fn tile_rows(&self, isa: &Isa) -> usize {
+        let all = self.together;
+        let equal = all.div_ceil(all.div_ceil(isa.tile_rows().max(1)));
+        if equal < cost::LEAST_TILE_ROWS { all.min(isa.tile_rows()) } else { equal }
+    }
+
+    /// True if the halves of weight words are interleaved in a phase, for panels of `columns`
+    /// columns: all vectors must be full.
+    pub fn is_apart(&self, phase: Phase, columns: usize) -> bool {
+        self.apart > 1
+            && columns.is_multiple_of(self.apart)
+            && self.format.in_word(self.phase_rows(phase)) == 2
+    }
+
+    /// Registers for sums and their operands.
+    pub fn registers(&self, isa: &Isa) -> usize {
+        let in_word = if self.format == WeightFormat::Int8Quad { 4 } else { 2 };
+        match self.format.is_of_integers() && isa.by_lane().all(|own| own.in_word != in_word) {
+            true => isa.integer_registers,
+            false => isa.registers,
+        }
+    }
+
+    /// Weight rows of a phase.
+    pub fn phase_rows(&self, phase: Phase) -> usize {
+        match phase {
+            Phase::Input => self.input_size,
+            Phase::Hidden | Phase::ResetHidden => self.units,
+        }
+    }
+
+    /// Words or elements per column of a packed row of a phase's matrix.
+    pub fn packed_rows(&self, phase: Phase) -> usize {
+        let rows = self.phase_rows(phase);
+        self.format.encoding(rows).len(rows).next_multiple_of(self.abreast)
+    }
+
+    /// True if all rows of a sum precede those of the next sum in a panel: for sums across lanes.
+    pub fn sums_are_apart(&self, columns: usize) -> bool {
+        self.abreast > 1 && columns.is_multiple_of(self.abreast)
+    }
+
+    /// The offset of the first column of the `position`-th sum of a phase in the rows of a panel,
+    /// and the distance, in elements, between rows or between groups of interleaved rows.
+    pub fn row_of(&self, phase: Phase, columns: usize, position: usize) -> (usize, usize) {
+        match self.sums_are_apart(columns) {
+            true => (position * columns * self.packed_rows(phase), columns * self.abreast),
+            false => {
+                (position * columns * self.abreast, self.active(phase) * columns * self.abreast)
+            }
+        }
+    }
+
+    /// Sums of a phase.
+    pub fn active(&self, phase: Phase) -> usize {
+        self.sums.iter().filter(|s| s.gate(phase).is_some()).count()
+    }
+
+    /// The row of a sum's bias among the early or late biases of a panel.
+    pub fn bias_row(&self, sum: usize) -> usize {
+        let late = self.sums[sum].is_late();
+        self.sums[..sum].iter().filter(|s| s.is_late() == late && s.bias.is_some()).count()
+    }
+
+    /// The row of a sum's peepholes: after all early biases of a panel.
+    pub fn peephole_row(&self, sum: usize) -> usize {
+        let biases = self.sums.iter().filter(|s| !s.is_late() && s.bias.is_some()).count();
+        biases + self.sums[..sum].iter().filter(|s| s.peephole.is_some()).count()
+    }
+
+    /// The position of a sum among the sums of a phase: the index of its columns in a row of
+    /// weights.
+    pub fn position(&self, phase: Phase, sum: usize) -> usize {
+        self.sums[..sum].iter().filter(|s| s.gate(phase).is_some()).count()
+    }
+
+    /// Chains of additions of a phase. Chain `k % chains` sums term `k`; the chains are added
+    /// pairwise at the end.
+    ///
+    /// More chains hide the latency of a multiply-add for short rows, and reduce rounding errors.
+    /// The number is part of the semantics of a model: independent of instruction set and panels.
+    pub fn chains(&self, phase: Phase) -> usize {
+        let lanes = self.active(phase) * self.units;
+        match phase {
+            // exact sums need no order
+            _ if self.format.is_of_integers() => 1,
+            Phase::Hidden | Phase::ResetHidden
+                if (1..=64).contains(&lanes) && self.phase_rows(phase) > 1 =>
+            {
+                2
+            }
+            Phase::Hidden | Phase::ResetHidden => 1,
+            Phase::Input => self.input_chains,
+        }
+    }
+
+    /// Size of the packed weights of `columns` columns.
+    pub(super) fn weight_bytes(&self, columns: usize) -> usize {
+        let weights = |phase| self.packed_rows(phase) * self.active(phase) * columns;
+        Phase::ALL.into_iter().map(weights).sum::<usize>()
+            * self.format.encoding(0).element().size()
+    }
+
+    /// The largest number of chains in any phase, and the largest number of sums.
+    pub(super) fn widest(&self) -> (usize, usize) {
+        let most = |of: &dyn Fn(Phase) -> usize| Phase::ALL.into_iter().map(of).max().unwrap_or(1);
+        (most(&|phase| self.chains(phase)), most(&|phase| self.active(phase)))
+    }
+
+    /// The row of the scales of a sum in a phase, for matrices with scales: after all biases and
+    /// peepholes of a panel.
+    pub fn scale_row(&self, sum: usize, phase: Phase) -> usize {
+        let late = phase == Phase::ResetHidden;
+        let before = self.bias_rows(late, false);
+        let hidden = if phase == Phase::Hidden { self.active(Phase::Input) } else { 0 };
+        before + hidden + self.position(phase, sum)
+    }
+
+    /// Rows of biases, peepholes and scales of a panel, early or late.
+    pub fn bias_rows(&self, late: bool, scales: bool) -> usize {
+        let biases = self.sums.iter().filter(|s| s.is_late() == late && s.bias.is_some()).count();
+        let peepholes = self.sums.iter().filter(|s| !late && s.peephole.is_some()).count();
+        let phases = match late {
+            true => &[Phase::ResetHidden][..],
+            false => &[Phase::Input, Phase::Hidden],
+        };
+        let of_phase =
+            |&phase: &Phase| self.active(phase) * (1 + usize::from(self.has_starts(phase)));
+        let scaled = if scales { phases.iter().map(of_phase).sum() } else { 0 };
+        biases + peepholes + scaled
+    }
+
+    /// True if the sums of a phase need a zero-point correction for unsigned byte elements; false
+    /// for 16-bit elements.
+    pub fn has_starts(&self, phase: Phase) -> bool {
+        self.starts && WeightFormat::Int8Quad.in_word(self.phase_rows(phase)) == 4
+    }
+
+    /// The row of the zero-point corrections: after all scales of a panel.
+    pub fn start_row(&self, sum: usize, phase: Phase) -> usize {
+        let late = phase == Phase::ResetHidden;
+        let starts = |phase| if self.has_starts(phase) { self.active(phase) } else { 0 };
+        let behind = match phase {
+            Phase::Input => starts(Phase::Input) + starts(Phase::Hidden),
+            Phase::Hidden | Phase::ResetHidden => starts(phase),
+        };
+        self.bias_rows(late, true) - behind + self.position(phase, sum)
+    }
+
+    /// True for the product of a cell.
+    pub(super) fn recurs(&self) -> bool {
+        self.sums.iter().any(|s| s.r.is_some())
+    }
+
+    /// The multiply-adds of one row, once.
+    pub fn multiply_adds(&self) -> usize {
+        Phase::ALL.iter().map(|&p| self.active(p) * self.phase_rows(p) * self.units).sum()
+    }
+}
+
+/// A phase of a product: a group of weight rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// The rows of W, one for each element of x.
+    Input,
+    /// The rows of R, multiplied by h.
+    Hidden,
+    /// The rows of R, multiplied by r.h.
+    ResetHidden,
+}
+
+impl Phase {
+    /// Every phase, in order.
+    pub const ALL: [Self; 3] = [Self::Input, Self::Hidden, Self::ResetHidden];
+}
+
+impl Sum {
+    /// True if only the ResetHidden phase completes the sum.
+    pub fn is_late(&self) -> bool {
+        self.gate(Phase::ResetHidden).is_some()
+    }
+
+    /// The phase that completes the sum.
+    pub fn last_phase(&self) -> Phase {
+        match self.r {
+            None => Phase::Input,
+            Some((_, Operand::Hidden)) => Phase::Hidden,
+            Some((_, Operand::ResetHidden)) => Phase::ResetHidden,
+        }
+    }
+
+    /// The gate of W or R with weights of the sum in a phase. `None`: no weights in the phase.
+    pub fn gate(&self, phase: Phase) -> Option<usize> {
+        match (phase, self.r) {
+            (Phase::Input, _) => self.w,
+            (Phase::Hidden, Some((gate, Operand::Hidden))) => Some(gate),
+            (Phase::ResetHidden, Some((gate, Operand::ResetHidden))) => Some(gate),
+            _ => None,
+        }
+    }
+}
