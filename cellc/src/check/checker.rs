@@ -131,7 +131,7 @@ impl<'a> Checker<'a> {
 
     /// Refuses a shape above the limit for computed values.
     pub(crate) fn computable(&mut self, node: &Node, shape: &[usize]) -> Option<()> {
-        self.computable_up_to(node, shape, self.options.machine.target.most_elements)
+        self.computable_up_to(node, shape, self.options.machine.target.memory.most_elements)
     }
 
     /// The upper limit for elements of an operation on constants: at least the elements of the

@@ -8,11 +8,12 @@ use super::product::{Phase, Product, packed_bytes, row_by_row};
 use super::threads::{ONE_THREAD, halves, threads};
 use super::values::Values;
 use super::{Branches, Fusion, Plan, ProductPlan, cost};
-use crate::arch::Isa;
+use crate::arch::{Arch, Isa};
 use crate::core::{CoreModel, CoreNode, CoreOp};
+use crate::encoding::{Arithmetic, WeightFormat};
 use crate::model::{ResetGate, counted};
 use crate::numerics::{Precisions, Vector, flush_below};
-use crate::request::{Arithmetic, Fma, Language, Options, Unroll, WeightFormat};
+use crate::request::{Fma, Language, Options, Unroll};
 
 /// Upper limit for rows times vectors of a cell that `--unroll auto` unrolls fully.
 ///
@@ -177,32 +178,9 @@ fn plan_product(
         (Ok(reason) | Err(reason), _) => reason,
     });
     reasons.retain(|reason| !reason.is_empty());
-    let vectors = |phase| {
-        product.phase_rows(phase)
-            * (4 * product.active(phase) * product.units).div_ceil(arch.memory.line)
-    };
-    let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
-    let once = product.rows == 1 && product.steps == 1;
     let values = Values::of(options.output.language, isas);
-    let unrolled = match options.tuning.unroll {
-        Unroll::Full => Unrolled::Fully,
-        Unroll::None => Unrolled::RowByRow,
-        Unroll::Auto if work <= UNROLL_BUDGET && once => Unrolled::Fully,
-        Unroll::Auto if values.of_product(&product) == Values::OneText => Unrolled::RowByRow,
-        Unroll::Auto => Unrolled::InTurns,
-    };
-    reasons.push(match options.tuning.unroll {
-        Unroll::Auto if unrolled == Unrolled::Fully => {
-            format!("unrolled: {work} vectors of weights are within the limit of {UNROLL_BUDGET}")
-        }
-        Unroll::Auto if product.rows > 1 => "loops kept: batch above 1".to_string(),
-        Unroll::Auto if product.steps > 1 => "loops kept: several steps".to_string(),
-        Unroll::Auto => {
-            format!("loops kept: {work} vectors of weights exceed the limit of {UNROLL_BUDGET}")
-        }
-        Unroll::Full => "unrolled: asked for".to_string(),
-        Unroll::None => "loops kept: asked for".to_string(),
-    });
+    let (unrolled, reason) = unrolling(&product, arch, options.tuning.unroll, values);
+    reasons.push(reason);
     let bytes = packed_bytes(format, weights, biases);
     // other formats are unpacked, which takes longer than loads
     let is_loaded =
@@ -251,31 +229,9 @@ fn plan_product(
     if tuning.rows_at_once.is_some() && several {
         reasons.push(format!("rows at once: {}, asked for", rows_at_once[0]));
     }
-    let [fewest, most] = arch.costs.caches.alternate_near;
-    let is_short = |p: &Panels| product.weight_bytes(p.columns) <= fewest;
-    // a cell of one step has to remember the order: in f32 it stays a function of its inputs alone
-    let remembers = product.steps > 1 || product.format.is_of_integers();
-    let first_level = remembers
-        && (fewest..=most).contains(&bytes)
-        && panels.iter().filter(|p| p.count > 1).all(is_short);
-    let alternate =
-        tuning.alternate.unwrap_or(first_level || bytes > arch.costs.caches.alternate_from);
-    let snake =
-        product.recurs() && product.rows == 1 && panels.iter().any(|p| p.count > 1) && alternate;
-    if snake {
-        reasons.push(match tuning.alternate {
-            Some(_) => "panels in alternating order: asked for".to_string(),
-            None if first_level => {
-                "panels in alternating order: the L1 cache holds a part of the weights".to_string()
-            }
-            None => {
-                format!(
-                    "panels in alternating order: more than {} KiB of weights",
-                    arch.costs.caches.alternate_from >> 10
-                )
-            }
-        });
-    }
+    let alternation = alternation(&product, &panels, bytes, arch, tuning.alternate);
+    let snake = alternation.is_some();
+    reasons.extend(alternation);
     let input_first = worth.is_ok();
     reasons.extend(Some(worth.unwrap_or_else(|reason| reason)).filter(|reason| !reason.is_empty()));
     let mut plan = ProductPlan {
@@ -299,4 +255,63 @@ fn plan_product(
     let said = plan.said_of_loops(isas);
     plan.reasons.extend(said);
     plan
+}
+
+/// The unrolling of a product's loops over rows, with the reason.
+fn unrolling(product: &Product, arch: &Arch, asked: Unroll, values: Values) -> (Unrolled, String) {
+    let vectors = |phase| {
+        product.phase_rows(phase)
+            * (4 * product.active(phase) * product.units).div_ceil(arch.memory.line)
+    };
+    let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
+    let once = product.rows == 1 && product.steps == 1;
+    match asked {
+        Unroll::Full => (Unrolled::Fully, "unrolled: asked for".to_owned()),
+        Unroll::None => (Unrolled::RowByRow, "loops kept: asked for".to_owned()),
+        Unroll::Auto if work <= UNROLL_BUDGET && once => (
+            Unrolled::Fully,
+            format!("unrolled: {work} vectors of weights are within the limit of {UNROLL_BUDGET}"),
+        ),
+        Unroll::Auto => {
+            let kept = match values.of_product(product) {
+                Values::OneText => Unrolled::RowByRow,
+                Values::Registers | Values::Joined | Values::Passes => Unrolled::InTurns,
+            };
+            let why = match () {
+                () if product.rows > 1 => "batch above 1".to_owned(),
+                () if product.steps > 1 => "several steps".to_owned(),
+                () => format!("{work} vectors of weights exceed the limit of {UNROLL_BUDGET}"),
+            };
+            (kept, format!("loops kept: {why}"))
+        }
+    }
+}
+
+/// The reason for reading panels in alternating order; `None` if every step reads them in one
+/// order. `bytes` is the size of the weights.
+fn alternation(
+    product: &Product,
+    panels: &[Panels],
+    bytes: usize,
+    arch: &Arch,
+    asked: Option<bool>,
+) -> Option<String> {
+    let [fewest, most] = arch.costs.caches.alternate_near;
+    let is_short = |p: &Panels| product.weight_bytes(p.columns) <= fewest;
+    // a cell of one step has to remember the order: in f32 it stays a function of its inputs alone
+    let remembers = product.steps > 1 || product.format.is_of_integers();
+    let first_level = remembers
+        && (fewest..=most).contains(&bytes)
+        && panels.iter().filter(|p| p.count > 1).all(is_short);
+    let limit = arch.costs.caches.alternate_from;
+    let alternates = asked.unwrap_or(first_level || bytes > limit)
+        && product.recurs()
+        && product.rows == 1
+        && panels.iter().any(|p| p.count > 1);
+    let why = match asked {
+        Some(_) => "asked for".to_owned(),
+        None if first_level => "the L1 cache holds a part of the weights".to_owned(),
+        None => format!("more than {} KiB of weights", limit >> 10),
+    };
+    alternates.then(|| format!("panels in alternating order: {why}"))
 }

@@ -1,16 +1,18 @@
 //! Explanations: the printed plan and its reasons.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::panels::Panels;
 use super::passes::Tiling;
 use super::product::{Phase, Product};
-use super::threads::ONE_THREAD;
+use super::threads::{Half, ONE_THREAD};
 use super::{Plan, ProductPlan, cost};
 use crate::arch::Isa;
+use crate::encoding::{Arithmetic, WeightFormat};
 use crate::model::counted;
 use crate::numerics::Multiples;
-use crate::request::{Accuracy, Arithmetic, Options, Threads, WeightFormat};
+use crate::request::{Accuracy, Options, Threads};
 
 impl ProductPlan {
     /// The description of the loops over rows.
@@ -122,17 +124,13 @@ impl Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = |isa: &&Isa| self.isas.iter().any(|(other, _)| other == isa);
         for (isa, fused) in &self.isas {
             let profile = if *fused { "fused" } else { "unfused" };
-            match isa.body_of.filter(known) {
+            match self.shared_body(isa) {
                 None => {
                     let lanes = counted(isa.lanes, "lane");
-                    writeln!(
-                        f,
-                        "{}: {lanes}, {} registers, {profile} multiply-add",
-                        isa.name, isa.registers
-                    )?;
+                    let (name, registers) = (isa.name, isa.registers);
+                    writeln!(f, "{name}: {lanes}, {registers} registers, {profile} multiply-add")?;
                 }
                 Some(of) => writeln!(f, "{}: as {}, {profile} multiply-add", isa.name, of.name)?,
             }
@@ -151,81 +149,97 @@ impl fmt::Display for Plan {
             let links: Vec<_> = chain.links.iter().map(|v| format!("value {v}")).collect();
             writeln!(f, "value {}: continued to {} in registers", chain.root, links.join(", "))?;
         }
-        let own = |x: Multiples| match x.scale {
-            1.0 => format!("whole numbers up to {}", x.magnitude()),
-            scale => format!("whole numbers up to {} times {scale:e}", x.magnitude()),
-        };
         for (value, (arithmetic, x)) in &self.windows {
-            let x = x.map_or(String::new(), |x| format!(", x is {}", own(x)));
+            let x = x.map_or(String::new(), |x| format!(", x is {}", integers(x)));
             writeln!(f, "value {value}: windows multiplied in {}{x}", arithmetic.name())?;
         }
-        for (i, cell) in self.products.iter().enumerate() {
-            let format = |plan: &ProductPlan| {
-                let format = match plan.product.format {
-                    WeightFormat::F32 => String::new(),
-                    other => format!(" as {}", other.name()),
-                };
-                let vectors = [("x", plan.own_x), ("h", plan.own_h)];
-                let vectors = vectors
-                    .into_iter()
-                    .filter_map(|(name, of)| Some((name, own(of?))))
-                    .collect::<Vec<_>>();
-                match (plan.arithmetic, &vectors[..]) {
-                    (Arithmetic::F32, []) => format,
-                    (Arithmetic::F32, [(_, x)]) => format!("{format}, multiplied with {x}"),
-                    (other, vectors) => {
-                        let vectors = vectors
-                            .iter()
-                            .map(|(name, own)| format!(", {name} is {own}"))
-                            .collect::<String>();
-                        let multiplied =
-                            if other == Arithmetic::F32 { "integers" } else { other.name() };
-                        format!("{format}, multiplied in {multiplied}{vectors}")
-                    }
-                }
-            };
-            let stored = |plan: &ProductPlan| {
-                let count = plan.weights + plan.biases;
-                format!("{count} packed weights{} ({} bytes)", format(plan), plan.bytes())
-            };
-            writeln!(f, "product {i}: {}", stored(cell))?;
-            for reason in &cell.reasons {
-                writeln!(f, "  {reason}")?;
-            }
-            if let Some([here, there]) = &cell.halves {
-                writeln!(f, "  at the same time: {here}, {there}")?;
-            }
-            for (p, panels) in cell.panels.iter().enumerate() {
-                let (count, columns) =
-                    (counted(panels.count, "panel"), counted(panels.columns, "column"));
-                writeln!(f, "  {count} of {columns} from column {}", panels.first)?;
-                let own = |((isa, _), _): &(&(&'static Isa, bool), _)| {
-                    isa.body_of.filter(known).is_none()
-                };
-                for ((isa, _), tilings) in self.isas.iter().zip(&cell.tilings).filter(own) {
-                    match &tilings[p] {
-                        Tiling::Columns(passes) => {
-                            let text: Vec<_> = passes
-                                .iter()
-                                .map(|v| {
-                                    v.iter()
-                                        .map(|(_, w)| w.to_string())
-                                        .collect::<Vec<_>>()
-                                        .join("+")
-                                })
-                                .collect();
-                            writeln!(
-                                f,
-                                "    {}: passes over columns {}",
-                                isa.name,
-                                text.join(", ")
-                            )?;
-                        }
-                        Tiling::Runs => writeln!(f, "    {}: gates as runs of lanes", isa.name)?,
-                    }
+        self.products.iter().enumerate().try_for_each(|(i, plan)| self.print(f, i, plan))
+    }
+}
+
+impl Plan {
+    /// The instruction set of the plan whose body an instruction set shares.
+    fn shared_body(&self, isa: &Isa) -> Option<&'static Isa> {
+        isa.body_of.filter(|of| self.isas.iter().any(|(other, _)| other == of))
+    }
+
+    /// Prints the plan of the `i`-th product.
+    fn print(&self, f: &mut fmt::Formatter<'_>, i: usize, plan: &ProductPlan) -> fmt::Result {
+        let (count, bytes) = (plan.weights + plan.biases, plan.bytes());
+        let precision = plan.precision();
+        writeln!(f, "product {i}: {count} packed weights{precision} ({bytes} bytes)")?;
+        for reason in &plan.reasons {
+            writeln!(f, "  {reason}")?;
+        }
+        if let Some([here, there]) = &plan.halves {
+            writeln!(f, "  at the same time: {here}, {there}")?;
+        }
+        for (p, panels) in plan.panels.iter().enumerate() {
+            let (count, columns) =
+                (counted(panels.count, "panel"), counted(panels.columns, "column"));
+            writeln!(f, "  {count} of {columns} from column {}", panels.first)?;
+            for ((isa, _), tilings) in self.isas.iter().zip(&plan.tilings) {
+                if self.shared_body(isa).is_none() {
+                    writeln!(f, "    {}: {}", isa.name, tilings[p])?;
                 }
             }
         }
         Ok(())
+    }
+}
+
+impl ProductPlan {
+    /// The format of the weights and the arithmetic, as the end of a sentence. Empty for f32.
+    fn precision(&self) -> String {
+        let format = match self.product.format {
+            WeightFormat::F32 => String::new(),
+            other => format!(" as {}", other.name()),
+        };
+        let operands = [("x", self.own_x), ("h", self.own_h)];
+        let operands: Vec<_> =
+            operands.into_iter().filter_map(|(name, of)| Some((name, integers(of?)))).collect();
+        match (self.arithmetic, &operands[..]) {
+            (Arithmetic::F32, []) => format,
+            (Arithmetic::F32, [(_, x)]) => format!("{format}, multiplied with {x}"),
+            (arithmetic, operands) => {
+                let multiplied = match arithmetic {
+                    Arithmetic::F32 => "integers",
+                    other => other.name(),
+                };
+                let operand = |(name, own): &(&str, String)| format!(", {name} is {own}");
+                let operands: String = operands.iter().map(operand).collect();
+                format!("{format}, multiplied in {multiplied}{operands}")
+            }
+        }
+    }
+}
+
+/// The integers of an operand that the model quantises.
+fn integers(x: Multiples) -> String {
+    match x.scale {
+        1.0 => format!("whole numbers up to {}", x.magnitude()),
+        scale => format!("whole numbers up to {} times {scale:e}", x.magnitude()),
+    }
+}
+
+impl fmt::Display for Tiling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Columns(passes) = self else { return f.write_str("gates as runs of lanes") };
+        let pass = |pass: &Vec<(usize, usize)>| {
+            pass.iter().map(|(_, lanes)| lanes.to_string()).collect::<Vec<_>>().join("+")
+        };
+        let passes: Vec<_> = passes.iter().map(pass).collect();
+        write!(f, "passes over columns {}", passes.join(", "))
+    }
+}
+
+impl fmt::Display for Half {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, Range { start, end }) =
+            if self.is_of_rows { ("row", &self.rows) } else { ("unit", &self.units) };
+        match end - start {
+            1 => write!(f, "{what} {start}"),
+            _ => write!(f, "{what}s {start} to {}", end - 1),
+        }
     }
 }

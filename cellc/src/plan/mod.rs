@@ -32,8 +32,9 @@ use std::collections::BTreeMap;
 pub use crate::arch::vectors;
 use crate::arch::{Arch, Dot, Isa, TURNS};
 use crate::core::{CoreModel, CoreOp};
+use crate::encoding::{Arithmetic, WeightFormat};
 use crate::numerics::Multiples;
-use crate::request::{Accuracy, Arithmetic, WeightFormat};
+use crate::request::Accuracy;
 use product::packed_bytes;
 
 /// Smallest unroll factor of loops with at least twice as many iterations (measured: with 16 rows

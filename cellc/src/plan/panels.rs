@@ -4,9 +4,9 @@ use super::cost;
 use super::product::{Phase, Product};
 use crate::arch::Arch;
 use crate::core::CoreOp;
+use crate::encoding::WeightFormat;
 use crate::kernel::Element;
 use crate::model::{CellKind, ResetGate};
-use crate::request::WeightFormat;
 
 /// A block for each panel of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use super::cost;
 use super::panels::Panels;
 use crate::arch::{Dot, Isa};
 use crate::core::{CoreCell, Dense};
+use crate::encoding::WeightFormat;
 use crate::model::{CellKind, Coupled, ResetGate};
-use crate::request::WeightFormat;
 
 /// The factor of R in a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

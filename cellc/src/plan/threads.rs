@@ -1,6 +1,5 @@
 //! Division of a product between two threads.
 
-use std::fmt;
 use std::ops::Range;
 
 use super::cost;
@@ -23,17 +22,6 @@ pub struct Half {
     pub units: Range<usize>,
     /// The range of [`ProductPlan::panels`] with the units.
     pub panels: Range<usize>,
-}
-
-impl fmt::Display for Half {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, Range { start, end }) =
-            if self.is_of_rows { ("row", &self.rows) } else { ("unit", &self.units) };
-        match end - start {
-            1 => write!(f, "{what} {start}"),
-            _ => write!(f, "{what}s {start} to {}", end - 1),
-        }
-    }
 }
 
 /// True if two threads share a product, with the reason. An empty `Err` if one thread was
