@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::panels::{PanelLayout, Panels, layout, panel_columns};
+use super::panels::{PanelLayout, Panels, layout};
 use super::passes::tiling;
 use super::product::{Phase, Product, packed_bytes, row_by_row};
 use super::threads::{ONE_THREAD, halves, threads};
@@ -11,7 +11,7 @@ use super::{Branches, Fusion, Plan, ProductPlan, cost};
 use crate::arch::{Arch, Isa};
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::encoding::{Arithmetic, WeightFormat};
-use crate::model::{ResetGate, counted};
+use crate::model::{CellKind, ResetGate, counted};
 use crate::numerics::{Precisions, Vector, flush_below};
 use crate::request::{Fma, Language, Options, Unroll};
 
@@ -314,4 +314,26 @@ fn alternation(
         None => format!("more than {} KiB of weights", limit >> 10),
     };
     alternates.then(|| format!("panels in alternating order: {why}"))
+}
+
+/// Columns of a full panel for single rows and `units` units, with the reason.
+fn panel_columns(op: &CoreOp, product: &Product, units: usize, arch: &Arch) -> (usize, String) {
+    let activations = match op {
+        CoreOp::Cell(cell)
+            if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
+                && product.units <= arch.costs.limits.most_at_once =>
+        {
+            return (
+                product.units,
+                "reset gate before the product: r.h is needed for all columns at once".to_string(),
+            );
+        }
+        CoreOp::Cell(cell) => match cell.kind {
+            CellKind::Rnn => 1,
+            CellKind::Gru(_) | CellKind::Augru(_) => 3,
+            CellKind::Lstm => 5,
+        },
+        _ => 0,
+    };
+    cost::own_columns(product, units, activations, arch)
 }

@@ -289,11 +289,7 @@ pub(super) fn two_threads(
     let half = cycles(multiply_adds, bytes as f64, costs.caches.second_level_rate, costs) / 2.0;
     let text =
         format!("{half:.0} cycles for half a step, {:.0} for synchronisation", costs.hand_over);
-    if half >= 2.0 * costs.hand_over {
-        Ok(format!("two threads: {text}"))
-    } else {
-        Err(format!("{}{text}", super::threads::ONE_THREAD))
-    }
+    if half >= 2.0 * costs.hand_over { Ok(format!("two threads: {text}")) } else { Err(text) }
 }
 
 /// Columns of a full panel if one row is computed at a time and panels cover `units` units, with

@@ -15,6 +15,7 @@ mod panels;
 mod passes;
 mod product;
 mod threads;
+mod tiles;
 mod values;
 
 pub use branches::{Branches, Side};

@@ -1,6 +1,5 @@
 //! Panels: neighbouring columns of a product whose weights stand together.
 
-use super::cost;
 use super::product::{Phase, Product};
 use crate::arch::Arch;
 use crate::core::CoreOp;
@@ -62,33 +61,6 @@ impl Panels {
     pub fn biases(&self, late: bool) -> Blocks {
         if late { self.late_biases } else { self.early_biases }
     }
-}
-
-/// Columns of a full panel for single rows and `units` units, with the reason.
-pub(super) fn panel_columns(
-    op: &CoreOp,
-    product: &Product,
-    units: usize,
-    arch: &Arch,
-) -> (usize, String) {
-    let activations = match op {
-        CoreOp::Cell(cell)
-            if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
-                && product.units <= arch.costs.limits.most_at_once =>
-        {
-            return (
-                product.units,
-                "reset gate before the product: r.h is needed for all columns at once".to_string(),
-            );
-        }
-        CoreOp::Cell(cell) => match cell.kind {
-            CellKind::Rnn => 1,
-            CellKind::Gru(_) | CellKind::Augru(_) => 3,
-            CellKind::Lstm => 5,
-        },
-        _ => 0,
-    };
-    cost::own_columns(product, units, activations, arch)
 }
 
 pub(super) struct PanelLayout {

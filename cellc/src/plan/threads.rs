@@ -32,7 +32,8 @@ pub(super) fn threads(op: &CoreOp, product: &Product, options: &Options) -> Resu
         (Threads::Two, CoreOp::Cell(_)) => match options.tuning.halves {
             Some(true) => Ok("two threads: asked for".to_string()),
             Some(false) => Err(format!("{ONE_THREAD}asked for")),
-            None => cost::two_threads(product, product.format, &options.machine.target.costs),
+            None => cost::two_threads(product, product.format, &options.machine.target.costs)
+                .map_err(|why| format!("{ONE_THREAD}{why}")),
         },
         (Threads::Two, _) => Err(format!("{ONE_THREAD}no cell")),
     }
