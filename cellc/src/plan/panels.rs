@@ -5,7 +5,6 @@ use crate::arch::Arch;
 use crate::core::CoreOp;
 use crate::encoding::WeightFormat;
 use crate::kernel::Element;
-use crate::model::{CellKind, ResetGate};
 
 /// A block for each panel of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
