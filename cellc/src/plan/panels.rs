@@ -1,8 +1,6 @@
 //! Panels: neighbouring columns of a product whose weights stand together.
 
 use super::product::{Phase, Product};
-use crate::arch::Arch;
-use crate::core::CoreOp;
 use crate::encoding::WeightFormat;
 use crate::kernel::Element;
 

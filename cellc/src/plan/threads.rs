@@ -20,7 +20,7 @@ pub struct Half {
     pub rows: Range<usize>,
     /// The range of units of each row.
     pub units: Range<usize>,
-    /// The range of [`ProductPlan::panels`] with the units.
+    /// The range of [`ProductPlan::panels`](super::ProductPlan::panels) with the units.
     pub panels: Range<usize>,
 }
 

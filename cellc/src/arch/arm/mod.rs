@@ -377,7 +377,6 @@ pub static AARCH64: Arch = Arch {
     },
     rust: RustRules { refused: ("not(target_arch = \"aarch64\")", FOR_AARCH64), structs: "" },
     memory: Memory { alignment: 16, ..X86_64.memory },
-    ..X86_64
 };
 
 /// Tuning for gcc in a file for any machine: loads stay next to their use.
