@@ -113,7 +113,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     println!("{pinned}, up to {} rounds or {} s{runs}\n", arguments.rounds, arguments.seconds);
     // default options have no code for what only integers need
     let is_of_all =
-        |floor: &Floor| Isa::from_name(floor.isa).is_some_and(|isa| isa.words.is_empty());
+        |floor: &Floor| Isa::from_name(floor.isa).is_some_and(|isa| isa.words().is_empty());
     let (of_all, of_integers): (Vec<_>, Vec<_>) = floors().into_iter().partition(is_of_all);
     let floors: Vec<_> =
         of_integers.into_iter().filter(|_| arguments.trades).chain(of_all).collect();

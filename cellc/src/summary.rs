@@ -67,7 +67,10 @@ pub(crate) fn title(cell: &CoreCell, open: bool) -> String {
             };
             (
                 cell.kind.sequence_name(),
-                format!(", {} in each call{direction}{lengths}", counted(sequence.steps, "step")),
+                format!(
+                    ", {} in each step{direction}{lengths}",
+                    counted(sequence.steps, "time step")
+                ),
             )
         }
     };

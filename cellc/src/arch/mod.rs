@@ -220,11 +220,7 @@ static ONE_LANE: Arch = Arch {
         },
         ..X86_64.costs
     },
-    c: CRules {
-        tuning: &[],
-        float_flags: "no flag of gcc or clang does otherwise there",
-        ..X86_64.c
-    },
+    c: CRules { tuning: &[], ..X86_64.c },
     rust: RustRules { refused: ("", ""), structs: "" },
     memory: Memory { alignment: 4, apart: 4, stack_limit: 8, most_elements: 1 << 24, line: 16 },
     ..X86_64

@@ -17,8 +17,6 @@ const MOST_WORK: usize = 1 << 30;
 pub struct Bounds {
     /// The range of inputs and states, in words. Empty if weights are given at run time.
     range: String,
-    /// What one execution of the code is called: a call computes several steps of a sequence.
-    unit: &'static str,
     /// True if a state continues from one execution to the next.
     continues: bool,
     /// The profile of the last instruction set, whose body is run to measure errors.
@@ -84,22 +82,14 @@ impl Bounds {
             };
             OfProfile { name, claims }
         };
-        let unit =
-            if model.cells().iter().any(|cell| cell.sequence.is_some()) { "call" } else { "step" };
         let measured = plan.isas.last().map_or("", |(_, fused)| profile_name(*fused));
-        Self {
-            range,
-            unit,
-            continues,
-            measured,
-            profiles: fuses.into_iter().map(of_profile).collect(),
-        }
+        Self { range, continues, measured, profiles: fuses.into_iter().map(of_profile).collect() }
     }
 
     /// The lines of the header. `found`: measured errors and values of each result, if steps were
     /// run.
     pub(crate) fn lines(&self, interface: &Interface, found: Option<&FreeRun>) -> Vec<String> {
-        let mut lines = vec![format!("Largest possible error of one {}{}:", self.unit, self.range)];
+        let mut lines = vec![format!("Largest possible error of one step{}:", self.range)];
         let names = || interface.outputs.iter().map(|field| &field.name);
         match &self.profiles[..] {
             [OfProfile { claims: Claims::NotComputed, .. }, ..] => {
@@ -123,10 +113,10 @@ impl Bounds {
 
     /// The lines about the largest errors of a run.
     fn measured<'a>(&self, outputs: impl Iterator<Item = &'a str>, found: &FreeRun) -> [String; 2] {
-        let (steps, unit) = (found.steps, self.unit);
+        let steps = found.steps;
         let continuing = match self.continues {
-            true => format!(", each from the state of the {unit} before"),
-            false => String::new(),
+            true => ", each from the state of the step before",
+            false => "",
         };
         let profile = match &self.profiles[..] {
             [_, _, ..] => format!(" ({})", self.measured),
@@ -135,7 +125,7 @@ impl Bounds {
         let error = |(name, result): (&str, &Gathered)| format!("{name} {:.1e}", result.error);
         let errors: Vec<_> = outputs.zip(&found.results).map(error).collect();
         [
-            format!("Largest error in {steps} random {unit}s{continuing}{profile}:"),
+            format!("Largest error in {steps} random steps{continuing}{profile}:"),
             format!("  {}", errors.join(", ")),
         ]
     }

@@ -61,13 +61,15 @@ fn operands(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Option
                 .is_some_and(|result| viewed(result.source) == viewed(Source::Value(value)))
         })
     };
+    let last = if cell.sequence.is_some() { " after the last time step" } else { "" };
     let operands = [
         ("x", Some(cell.x).and_then(input)),
         ("hidden state h", Some(cell.h).and_then(input)),
         ("cell state c", cell.c.and_then(input)),
         ("attention a", cell.a.and_then(input)),
-        ("h'", cell.h_out.and_then(output)),
-        ("c'", cell.c_out.and_then(output)),
+        ("h' of every time step", cell.y.and_then(output)),
+        (&format!("h'{last}"), cell.h_out.and_then(output)),
+        (&format!("c'{last}"), cell.c_out.and_then(output)),
     ];
     let named = operands.into_iter().filter_map(|(operand, field)| {
         let name = &field?.name;
@@ -111,7 +113,7 @@ fn ledger_line(entry: &LedgerEntry) -> String {
     }
 }
 
-/// The values from which a cell starts in each call, for states that are constants of the model.
+/// The values from which a cell starts in each step of the model, for states that are constants of the model.
 fn initial_states(cell: &CoreCell, model: &CoreModel) -> Vec<String> {
     let is_zero = |source: Source| match source {
         Source::Constant(at) => {
@@ -126,10 +128,10 @@ fn initial_states(cell: &CoreCell, model: &CoreModel) -> Vec<String> {
     let value = |zero: bool| if zero { "0" } else { "constants of the model" };
     match states[..] {
         [(h, zero), (c, other)] if zero == other => {
-            vec![format!("  {h} and {c} start from {} in each call", value(zero))]
+            vec![format!("  {h} and {c} start from {} in each step", value(zero))]
         }
         _ => {
-            let line = |(name, zero)| format!("  {name} starts from {} in each call", value(zero));
+            let line = |(name, zero)| format!("  {name} starts from {} in each step", value(zero));
             states.into_iter().map(line).collect()
         }
     }
@@ -155,13 +157,13 @@ fn gate_order(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Stri
     let biased = adds_biases(model, cell);
     let parts: &[&str] = match (cell.kind, cell.kind.reset_gate()) {
         (CellKind::Rnn, _) => return "W and R have one gate".to_owned(),
-        (_, None) if biased => return format!("gate order of W, R and B: {order}"),
-        _ if !biased => return format!("gate order of W and R: {order}"),
+        (_, None) if biased => return format!("gate order of W, R and B in the model: {order}"),
+        _ if !biased => return format!("gate order of W and R in the model: {order}"),
         (_, Some(ResetGate::AfterMatMul)) => &["z", "r", "Wbh", "Rbh"],
         _ => &["z", "r", "h"],
     };
     if cell.layout == WeightLayout::new(cell.kind, LstmGateOrder::default()) {
-        return format!("gate order of W and R: {order}; of B: {}", parts.join(", "));
+        return format!("gate order of W and R in the model: {order}; of B: {}", parts.join(", "));
     }
     let name = |tensor: usize| {
         let given = interface
@@ -189,5 +191,8 @@ fn gate_order(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Stri
         let terms: Vec<_> = terms.iter().filter(given).map(term).collect();
         format!("{part} = {}", if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") })
     });
-    format!("gate order of W and R: {order}; B: {}", parts.collect::<Vec<_>>().join(", "))
+    format!(
+        "gate order of W and R in the model: {order}; B: {}",
+        parts.collect::<Vec<_>>().join(", ")
+    )
 }

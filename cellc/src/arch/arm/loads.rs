@@ -9,7 +9,7 @@ pub(in crate::arch) const ONE_LANE_LOADS: CLoads = CLoads {
     element: Element::F32,
     count: None,
     text: "\
-#if defined(__ARM_FP) && !defined(__clang__)
+#if defined(__arm__) && defined(__ARM_FP) && !defined(__clang__)
 EACH     register float value# __asm__(\"s#\");
     __asm__(\"vldmia %COUNT, {s0-sLAST}\"
         : LIST

@@ -156,7 +156,7 @@ typedef struct PREFIX_state {
 /* Sets every variable to its initial value: call it before the first step. */
 //.
 //* state of the caller without variables
-/* Does nothing: a step reads nothing of the step before. */
+/* Does nothing: the struct holds scratch memory, and states are inputs and outputs of PREFIX_run. */
 //.
 //* state of the caller
 void PREFIX_state_reset(PREFIX_state *state);
