@@ -245,7 +245,7 @@ impl Compilation {
     }
 
     /// Measures how far the model's own rounding carries it in many steps, by which the header
-    /// tells which bounds are of use: a tenth of a second at most.
+    /// tells which bounds are of use: half a second at most.
     pub fn measure(&mut self) {
         let best = self.program.body(self.program.bodies.len() - 1);
         let found = crate::free_run::measure(

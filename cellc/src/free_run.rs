@@ -38,6 +38,9 @@ pub(crate) struct FreeRun {
     /// Calls of a step; 0 where generated code was not run: then the results hold values of the
     /// reference alone.
     pub(crate) steps: usize,
+    /// True if the kernels of the last instruction set were interpreted; false for the reference of
+    /// integer products.
+    pub(crate) interpreted: bool,
     /// By result.
     pub(crate) results: Vec<Gathered>,
 }
@@ -278,7 +281,8 @@ pub(crate) fn measure(
     let drawn = Drawn::new(model, range);
     if layers_in_integers(model, products).is_empty() {
         if let Some(steps) = steps(STEPS, MOST_WORK, bound::work(model)) {
-            return Some(FreeRun { steps, results: of_program(model, body, steps, drawn) });
+            let results = of_program(model, body, steps, drawn);
+            return Some(FreeRun { steps, interpreted: true, results });
         }
     } else {
         let mut runs = IntegerRuns::new(model, products);
@@ -286,7 +290,7 @@ pub(crate) fn measure(
         if let Some(steps) = steps(INTEGER_STEPS, MOST_PRODUCTS, work) {
             of_integers(&mut runs, steps, drawn);
             let results = |all: &[Gathered]| all[..model.results.len()].to_vec();
-            return Some(FreeRun { steps, results: results(runs.whole()) });
+            return Some(FreeRun { steps, interpreted: false, results: results(runs.whole()) });
         }
     }
     (bound::work(model) <= MOST_PRODUCTS).then(|| {
@@ -294,7 +298,7 @@ pub(crate) fn measure(
         for (gathered, exact) in results.iter_mut().zip(&drawn.only_step().results) {
             exact.iter().for_each(|exact| gathered.add(*exact, 0.0));
         }
-        FreeRun { steps: 0, results }
+        FreeRun { steps: 0, interpreted: false, results }
     })
 }
 

@@ -176,7 +176,7 @@ fn commands_run() {
             );
             let promised = blocks.get(at + 1).filter(|(language, _)| language == "text");
             let (Some((_, promised)), false) = (promised, found.is_empty()) else { continue };
-            // code and stack are estimates where the compiler is missing
+            // code is an estimate and the stack unknown where the compiler is missing
             if promised.contains("A step on cortex-m4f") && !has("arm-none-eabi-gcc") {
                 continue;
             }

@@ -27,7 +27,6 @@ const LINES_OF_A_FUNCTION: Limit = Limit {
         ("harness/c.rs", "serve"),
         ("harness/rust.rs", "serve"),
         ("simplify/convolution.rs", "pooled"),
-        ("check/parameters.rs", "parameter_shape"),
         ("simplify/until.rs", "attempt"),
     ],
 };
@@ -42,7 +41,6 @@ const DEPTH_OF_A_FUNCTION: Limit = Limit {
         ("lower/product/mod.rs", "late_row"),
         ("lower/product/mod.rs", "matrix"),
         ("pass/unroll.rs", "block"),
-        ("stream/states/restarts.rs", "cells_in_parts"),
     ],
 };
 /// Rows of tables have as many fields as the table has columns.
@@ -61,19 +59,7 @@ const COLUMNS: usize = 100;
 const WIDE_LINES: Limit = Limit {
     most: 0,
     exceptions: &[
-        ("simplify/until.rs", "2"),
-        ("check/steps/hints.rs", "3"),
-        ("check/steps/caches.rs", "2"),
-        ("check/states/restarts.rs", "3"),
-        ("check/states/masks.rs", "2"),
-        ("simplify/ranges.rs", "1"),
-        ("check/parameters.rs", "3"),
-        ("check/one_step.rs", "2"),
-        ("simplify/matmul.rs", "1"),
-        ("simplify/elementwise.rs", "1"),
-        ("simplify/convolution.rs", "1"),
         ("timing/report.rs", "2"),
-        ("stream/steps/memory.rs", "1"),
         ("request/bindings.rs", "1"),
         ("report/mod.rs", "1"),
         ("report/cost.rs", "1"),

@@ -65,18 +65,13 @@ fn attributes_of_a_file_are_not_overruled() {
 }
 
 #[test]
-fn a_clip_is_zero_or_a_bound() {
-    for clip in [-1.0, f32::NAN] {
-        let text = refused(&Builder::gru(2, 1).clip(clip));
-        assert!(
-            text.contains("`Builder::clip` is") && text.contains("0 for no clipping"),
-            "{text}"
-        );
+fn a_clip_above_zero_is_a_bound() {
+    for (clip, bound, is_warned_about) in crate::check::CLIPS {
+        let (compilation, _) = Builder::gru(2, 1).clip(clip).generate().expect("any clip");
+        assert_eq!(compilation.model.cells()[0].clip, bound, "{clip}");
+        let said = compilation.warnings.to_string();
+        assert_eq!(said.contains("the clip"), is_warned_about, "{clip}: {said}");
     }
-    let clip = |clip: f32| {
-        Builder::gru(2, 1).clip(clip).generate().expect("a clip").0.model.cells()[0].clip
-    };
-    assert_eq!([0.0, f32::INFINITY, 0.5].map(clip), [None, None, Some(0.5)]);
 }
 
 #[test]
@@ -96,7 +91,6 @@ fn advice_is_in_the_words_of_the_builder() {
     assert!(text.contains("correct the name in `Builder::open_shape`"), "{text}");
     // messages name methods of the Builder, never command-line options
     for (builder, found) in [
-        (Builder::gru(2, 1).clip(-1.0), "error: `Builder::clip` is -1"),
         (
             Builder::gru(2, 1).direction(Direction::Reverse),
             "valid: a number of steps, `Builder::steps`",
@@ -144,9 +138,9 @@ fn c_is_a_header_and_a_source() {
 /// `main` prints "Error: " before the text of `Debug`.
 #[test]
 fn an_error_is_called_so_once() {
-    let error = Builder::gru(2, 1).clip(-1.0).compile().expect_err("a clip below zero");
-    assert!(error.to_string().starts_with("error: `Builder::clip`"), "{error}");
-    assert!(format!("{error:?}").starts_with("`Builder::clip`"), "{error:?}");
+    let error = Builder::gru(2, 1).layers(0).compile().expect_err("no layer");
+    assert!(error.to_string().starts_with("error: 0 layers"), "{error}");
+    assert!(format!("{error:?}").starts_with("0 layers"), "{error:?}");
 }
 
 #[test]

@@ -39,7 +39,7 @@ impl Checker<'_> {
         }
         follow(model, root, &mut reads);
         let of = |(index, reads): (usize, Reads)| {
-            let is_state = reads.starts && !reads.otherwise;
+            let is_state = reads.as_state && !reads.otherwise;
             let value = &model.values[model.nodes[model.parameters[index]].outputs[0].0];
             let shape = value.shape.as_deref().unwrap_or_default();
             let names = self.parameter_names(model.parameters[index]);
@@ -82,7 +82,7 @@ impl Checker<'_> {
 #[derive(Clone, Copy, Default)]
 struct Reads {
     /// As the state from which a recurrent operator starts.
-    starts: bool,
+    as_state: bool,
     /// As anything else.
     otherwise: bool,
 }
@@ -142,7 +142,7 @@ fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> V
                 for port in 0..node.inputs.len() {
                     let Some(parameter) = of(port) else { continue };
                     match roles.get(port) {
-                        Some(CellPort::H | CellPort::C) => found[parameter].starts = true,
+                        Some(CellPort::H | CellPort::C) => found[parameter].as_state = true,
                         _ => found[parameter].otherwise = true,
                     }
                 }

@@ -2,7 +2,7 @@
 
 use super::checker::{Checker, MALFORMED, floats};
 use super::findings::Known;
-use crate::diagnostic::{Diagnostic, WITHOUT_PROJECTIONS};
+use crate::diagnostic::{Diagnostic, Origin, WITHOUT_PROJECTIONS};
 use crate::model::{
     Activation, Cell, CellKind, Direction, Node, Op, ResetGate, Spelling, shape_text,
 };
@@ -196,18 +196,7 @@ impl Checker<'_> {
                 right = false;
             }
         }
-        if cell.clip.is_some_and(|clip| Cell::clip_bound(clip).is_none()) {
-            let clip = node.spelling.clip;
-            let found = format!("a {clip} that is not positive and finite");
-            self.error(
-                node,
-                node.attribute_origin(node.spelling.clip),
-                found,
-                format!("a positive number, or no {clip}"),
-                format!("leave {clip} out for no clipping"),
-            );
-            right = false;
-        }
+        self.clip_without_effect(node, cell);
         if cell.bias_required && !recurrent.roles.contains(&CellPort::B(0)) {
             let size = match cell.kind.bias_parts() {
                 1 => cell.hidden_size.to_string(),
@@ -233,6 +222,22 @@ impl Checker<'_> {
             right &= self.attention_attributes(recurrent);
         }
         right
+    }
+
+    /// Warns of a clip that is finite and below 0, or NaN. It has no effect, as 0 and infinities,
+    /// which mean no clipping.
+    fn clip_without_effect(&mut self, node: &Node, cell: &Cell) {
+        let Some(clip) = cell.clip.filter(|clip| *clip < 0.0 && clip.is_finite() || clip.is_nan())
+        else {
+            return;
+        };
+        let name = node.spelling.clip;
+        let origin = node.attribute_origin(name);
+        let origin = if *origin == Origin::Unknown { &node.origin } else { origin };
+        let found = format!("the {name} {clip} has no effect: it is not above 0");
+        let help = format!("leave {name} out for no clipping, or give a number above 0");
+        let warning = Diagnostic::warning(origin.clone(), found).layer(node.label()).help(help);
+        self.diagnostics.push(warning);
     }
 
     /// A GRU with attention is nothing else than its specification says.
@@ -266,7 +271,7 @@ impl Checker<'_> {
                 help,
             );
         }
-        if let Some(clip) = cell.clip {
+        if let Some(clip) = cell.bound() {
             let name = node.spelling.clip;
             let found = format!("{op} with the {name} {clip}");
             self.error(
@@ -652,3 +657,15 @@ fn advice(
     };
     (found, help.to_owned())
 }
+
+/// Attributes `clip`, each with its bound and true if a warning says that it has no effect. The
+/// tests of every way in read this table.
+#[cfg(test)]
+pub(crate) const CLIPS: [(f32, Option<f32>, bool); 6] = [
+    (0.5, Some(0.5), false),
+    (0.0, None, false),
+    (f32::INFINITY, None, false),
+    (f32::NEG_INFINITY, None, false),
+    (-1.0, None, true),
+    (f32::NAN, None, true),
+];

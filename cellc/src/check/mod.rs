@@ -36,6 +36,8 @@ mod trials;
 mod uses;
 mod variables;
 
+#[cfg(test)]
+pub(crate) use cell::CLIPS;
 pub(crate) use interface::parameter_names;
 pub(crate) use judge::{judge, problems};
 pub(crate) use states::{SEES_ONE_CALL, STARTS_ANEW};

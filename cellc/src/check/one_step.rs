@@ -56,15 +56,14 @@ impl Checker<'_> {
                 };
                 let name = self.input_name(index);
                 let found = format!(
-                    "only {which} of the steps of the input {} is read: {} takes it along axis {axis}, and nothing reads \
-                     the others",
+                    "only {which} of the steps of the input {} is read: {} takes it along axis \
+                    {axis}, and nothing reads the others",
                     quoted(&name),
                     reader.label()
                 );
-                let help = "Keras writes this of a recurrent layer where the number of steps is open: it traces one \
-                            step; export the model with its number of steps and call it once \
-                            before, as these \
-                            lines do";
+                let help = "Keras writes this of a recurrent layer where the number of steps is \
+                    open: it traces one step; export the model with its number of steps and call \
+                    it once before, as these lines do";
                 let warning =
                     Diagnostic::warning(value.origin.clone(), found).layer(node.label()).help(help);
                 warnings.push(warning.lines(self.export_of_keras(index, axis)));

@@ -4,7 +4,7 @@ use super::checker::{Checker, admits, element_count, floats};
 use super::interface::{find_name, list_names};
 use super::limits::MOST_ELEMENTS;
 use crate::diagnostic::{Diagnostic, Origin, Setting, Wording, quoted};
-use crate::model::{Dim, ElementType, Op, shape_text};
+use crate::model::{Dim, ElementType, Node, Op, Value, shape_text};
 
 /// How an error ends that says that sizes of an input are open.
 pub(crate) const UNKNOWN_SIZES: &str = "not every size is known";
@@ -64,15 +64,8 @@ impl Checker<'_> {
         shapes
     }
 
-    fn parameter_shape(
-        &mut self,
-        index: usize,
-        given: Option<&[Option<usize>]>,
-        batch_used: &mut bool,
-    ) -> Option<Vec<usize>> {
-        let node = &self.model.nodes[self.model.parameters[index]];
-        let value = &self.model.values[node.outputs[0].0];
-        let is_weight = self.sizes.uses[index].weight.is_some();
+    /// `None` if the type of an input is refused. Warns of types that generated code replaces.
+    fn parameter_type(&mut self, index: usize, node: &Node, value: &Value) -> Option<()> {
         let is_wide = matches!(value.element, ElementType::I32 | ElementType::I64);
         let is_read = value.element.is_float()
             || is_wide
@@ -103,6 +96,98 @@ impl Checker<'_> {
             self.diagnostics
                 .push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
         }
+        Some(())
+    }
+
+    /// `None` if the shape that the options give disagrees with the stated shape of an input.
+    fn fits_stated(
+        &mut self,
+        node: &Node,
+        value: &Value,
+        stated: &[Dim],
+        given: &[Option<usize>],
+    ) -> Option<()> {
+        let fits = stated.len() == given.len()
+            && stated
+                .iter()
+                .zip(given)
+                .all(|(dim, size)| size.is_none_or(|size| admits(*dim, size)));
+        if !fits {
+            let against = match given.contains(&Some(0)) {
+                true => ": a size of 0".to_owned(),
+                false => format!(", but the model says {}", shape_text(stated)),
+            };
+            let found = format!("the shape {} is given for the input{against}", given_text(given));
+            let valid = "sizes of 1 or more that agree with the model where it knows them";
+            let help = format!("correct {}", self.shape_option(Some(given)));
+            self.error(node, &value.origin, found, valid, help);
+            return None;
+        }
+        Some(())
+    }
+
+    /// Refuses an input with an open size that nothing fixes.
+    fn unknown_sizes(&mut self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) {
+        let node = &self.model.nodes[self.model.parameters[index]];
+        let value = &self.model.values[node.outputs[0].0];
+        if let (Some(given), Some(features)) = (given, self.other_features(index, given)) {
+            let found = format!(
+                "the shape {} is given for the input, but the weights take {features} \
+                 in its last axis",
+                given_text(given)
+            );
+            let right = format!("{features} as the last size");
+            let help = format!("correct {}", self.shape_option(Some(given)));
+            self.error(node, &value.origin, found, right, help);
+            return;
+        }
+        // which shapes work is said of all inputs at once
+        let help = format!("give the sizes, by {}", self.options.wording.of(Setting::Shape));
+        let found = format!("the input has the shape {}: {UNKNOWN_SIZES}", shape_text(stated));
+        self.error(node, &value.origin, found, "sizes that are fixed when compiling", help);
+        self.sizes.unknown_sizes += 1;
+    }
+
+    /// Refuses an input whose stated shape does not admit a size: 0, or a batch size.
+    fn wrong_size(&mut self, index: usize, stated: &[Dim], size: usize) {
+        let node = &self.model.nodes[self.model.parameters[index]];
+        let value = &self.model.values[node.outputs[0].0];
+        let shape = shape_text(stated);
+        let (found, help) = match size {
+            0 => (
+                format!("the input has the shape {shape}: a size of 0"),
+                format!(
+                    "an input without elements gives nothing to a call: save the model \
+                    with an example of 1 or more; where 0 stands for an open size, give \
+                    the size by {}",
+                    self.options.wording.of(Setting::Shape)
+                ),
+            ),
+            _ => (
+                format!("the batch size {size}, but the input has the shape {shape}"),
+                format!("correct {}", self.options.wording.of(Setting::Batch(None))),
+            ),
+        };
+        self.error(
+            node,
+            &value.origin,
+            found,
+            "sizes of 1 or more that agree with the model",
+            help,
+        );
+    }
+
+    /// The shape of an input. `None` after an error.
+    fn parameter_shape(
+        &mut self,
+        index: usize,
+        given: Option<&[Option<usize>]>,
+        batch_used: &mut bool,
+    ) -> Option<Vec<usize>> {
+        let node = &self.model.nodes[self.model.parameters[index]];
+        let value = &self.model.values[node.outputs[0].0];
+        let is_weight = self.sizes.uses[index].weight.is_some();
+        self.parameter_type(index, node, value)?;
         let stated = match (&value.shape, given) {
             // sizes of 0 that stand for open ones
             (Some(shape), Some(_)) => {
@@ -120,23 +205,7 @@ impl Checker<'_> {
             }
         };
         if let Some(given) = given {
-            let fits = stated.len() == given.len()
-                && stated
-                    .iter()
-                    .zip(given)
-                    .all(|(dim, size)| size.is_none_or(|size| admits(*dim, size)));
-            if !fits {
-                let against = match given.contains(&Some(0)) {
-                    true => ": a size of 0".to_owned(),
-                    false => format!(", but the model says {}", shape_text(&stated)),
-                };
-                let found =
-                    format!("the shape {} is given for the input{against}", given_text(given));
-                let valid = "sizes of 1 or more that agree with the model where it knows them";
-                let help = format!("correct {}", self.shape_option(Some(given)));
-                self.error(node, &value.origin, found, valid, help);
-                return None;
-            }
+            self.fits_stated(node, value, &stated, given)?;
         }
         let by_name = |axis: usize| self.model.open_axes.contains(&(node.outputs[0], axis));
         let asked_for =
@@ -172,58 +241,12 @@ impl Checker<'_> {
                 // the options may yet fix it
                 (None, Dim::Dynamic { .. }, _) if self.is_partial() => return None,
                 (None, Dim::Dynamic { .. }, _) => {
-                    if let (Some(given), Some(features)) =
-                        (given, self.other_features(index, given))
-                    {
-                        let found = format!(
-                            "the shape {} is given for the input, but the weights take {features} \
-                             in its last axis",
-                            given_text(given)
-                        );
-                        let right = format!("{features} as the last size");
-                        let help = format!("correct {}", self.shape_option(Some(given)));
-                        self.error(node, &value.origin, found, right, help);
-                        return None;
-                    }
-                    // which shapes work is said of all inputs at once
-                    let help =
-                        format!("give the sizes, by {}", self.options.wording.of(Setting::Shape));
-                    let found =
-                        format!("the input has the shape {}: {UNKNOWN_SIZES}", shape_text(&stated));
-                    self.error(
-                        node,
-                        &value.origin,
-                        found,
-                        "sizes that are fixed when compiling",
-                        help,
-                    );
-                    self.sizes.unknown_sizes += 1;
+                    self.unknown_sizes(index, &stated, given);
                     return None;
                 }
             };
             if !admits(dim, size) {
-                let shape = shape_text(&stated);
-                let (found, help) = match size {
-                    0 => (
-                        format!("the input has the shape {shape}: a size of 0"),
-                        format!(
-                            "an input without elements gives nothing to a call: save the model with an example of 1 or more; \
-                             where 0 stands for an open size, give the size by {}",
-                            self.options.wording.of(Setting::Shape)
-                        ),
-                    ),
-                    _ => (
-                        format!("the batch size {size}, but the input has the shape {shape}"),
-                        format!("correct {}", self.options.wording.of(Setting::Batch(None))),
-                    ),
-                };
-                self.error(
-                    node,
-                    &value.origin,
-                    found,
-                    "sizes of 1 or more that agree with the model",
-                    help,
-                );
+                self.wrong_size(index, &stated, size);
                 return None;
             }
             shape.push(size);
@@ -304,13 +327,13 @@ impl Checker<'_> {
                     .to_owned()
             }
             (Some(counts), Some(steps), false) => format!(
-                "give the number of {counts}, which is fixed; only the number of steps may be open, axis {steps}: export \
-                 the model as these lines do"
+                "give the number of {counts}, which is fixed; only the number of steps may be \
+                open, axis {steps}: export the model as these lines do"
             ),
             (Some(counts), ..) => match steps {
                 Some(steps) if fixed_steps.is_some() => format!(
-                    "give the number of {counts}, which is fixed; only the number of steps may be open: save the model \
-                     with a dynamic size of axis {steps}"
+                    "give the number of {counts}, which is fixed; only the number of steps may be \
+                    open: save the model with a dynamic size of axis {steps}"
                 ),
                 _ => format!(
                     "give the number of {counts}, which is fixed; only the number of steps may be \

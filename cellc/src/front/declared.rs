@@ -5,7 +5,7 @@
 //! become a [`Stack`].
 
 use super::graph::Graph;
-use super::keys::{CLIP, Key, Spanned, is_clip};
+use super::keys::{Key, Spanned};
 use super::layer::{Declared, LayerOutputs, LayerPlace, apple};
 use super::not_finite;
 use super::stack::Stack;
@@ -76,14 +76,6 @@ impl Declared {
         if let (Some(origin), None) = (self.keys.origin(Key::Direction), self.steps()) {
             let valid = format!("a number of steps, {}", Key::Steps.worded(wording));
             refuse(origin, "a direction is given for one step".to_owned(), &valid, "");
-        }
-        if let Some(clip) = self.keys.get::<f32>(Key::Clip).filter(|clip| !is_clip(clip.value)) {
-            refuse(
-                &clip.origin,
-                format!("{} is {}", Key::Clip.worded(wording), clip.value),
-                CLIP,
-                "",
-            );
         }
         if let Some(layers) = self.keys.get::<usize>(Key::Layers)
             && !(1..=MOST_LAYERS).contains(&layers.value)

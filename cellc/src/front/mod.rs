@@ -43,7 +43,7 @@ pub fn underflows(written: &str, number: f32) -> bool {
 }
 
 /// True if a number written in digits became infinite in f32. The word inf is no such number.
-fn overflows(written: &str, number: f32) -> bool {
+pub(crate) fn overflows(written: &str, number: f32) -> bool {
     number.is_infinite() && written.contains(|c: char| c.is_ascii_digit())
 }
 

@@ -119,10 +119,13 @@ impl Bounds {
             false => "",
         };
         let profile = match &self.profiles[..] {
-            [_, _, ..] => format!(" ({})", self.measured),
+            [_, _, ..] if found.interpreted => format!(" ({})", self.measured),
             _ => String::new(),
         };
-        let error = |(name, result): (&str, &Gathered)| format!("{name} {:.1e}", result.error);
+        let error = |(name, result): (&str, &Gathered)| match result.error.is_finite() {
+            true => format!("{name} {:.1e}", result.error),
+            false => format!("{name} not measured: a value is NaN or infinite"),
+        };
         let errors: Vec<_> = outputs.zip(&found.results).map(error).collect();
         [
             format!("Largest error in {steps} random steps{continuing}{profile}:"),

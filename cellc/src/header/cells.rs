@@ -113,7 +113,7 @@ fn ledger_line(entry: &LedgerEntry) -> String {
     }
 }
 
-/// The values from which a cell starts in each step of the model, for states that are constants of the model.
+/// The values from which a cell starts in each step of the model, for states that are constants.
 fn initial_states(cell: &CoreCell, model: &CoreModel) -> Vec<String> {
     let is_zero = |source: Source| match source {
         Source::Constant(at) => {

@@ -300,7 +300,8 @@ pub struct Cell {
     /// bidirectional sequence has one list for both directions, or the list of the forward
     /// direction followed by the list of the reverse direction.
     pub activations: Vec<Activation>,
-    /// The bound on every gate's pre-activation sum: positive and finite. `None`: no bound.
+    /// The attribute `clip` as the input says it: any number. `None`: no attribute.
+    /// [`Self::bound`] is the bound.
     pub clip: Option<f32>,
     /// The layout of W, R and the biases.
     pub layout: WeightLayout,
@@ -313,10 +314,23 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The bound of a `clip` attribute. As in OpenVINO, `None` unless the number is positive and
-    /// finite.
+    /// The bound of a `clip` attribute, the same for every input format. As in OpenVINO, `None`
+    /// unless the number is positive and finite.
     pub fn clip_bound(clip: f32) -> Option<f32> {
         (clip > 0.0 && clip.is_finite()).then_some(clip)
+    }
+
+    /// The bound on every gate's pre-activation sum. `None`: no bound.
+    pub fn bound(&self) -> Option<f32> {
+        self.clip.and_then(Self::clip_bound)
+    }
+
+    /// A `clip` attribute in words, for the ledger of attributes.
+    pub fn clip_text(clip: Option<f32>) -> String {
+        match clip.and_then(Self::clip_bound) {
+            Some(bound) => format!("every gate's sum is clipped to [-{bound}, {bound}]"),
+            None => "no clipping".to_owned(),
+        }
     }
 
     /// A cell with the defaults of its kind.

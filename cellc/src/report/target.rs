@@ -24,8 +24,8 @@ pub struct TargetCost {
     pub flash: Flash,
     /// Bytes of writable memory.
     pub ram: Ram,
-    /// The compiler that measured code, constants and stack. `None`: code and stack are estimates,
-    /// and the compiler's constants are not counted.
+    /// The compiler that measured code, constants and stack. `None`: code is an estimate, the stack
+    /// is unknown, and the compiler's constants are not counted.
     pub measured_by: Option<String>,
     /// The compiler for measurements, if installed. `None` for targets without a known compiler.
     pub measurer: Option<&'static str>,

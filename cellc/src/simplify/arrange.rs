@@ -298,9 +298,9 @@ impl<'a> Checker<'a> {
             self.error(node, &node.origin, found, valid, "correct the block size");
             return;
         };
-        // where the channels and the places in a block stand while they are apart
+        // where the channels and the places in a block stand in the split shape
         let block = vec![size; axes];
-        let (apart, order): (Vec<usize>, Vec<usize>) = if of.to_space {
+        let (split, order): (Vec<usize>, Vec<usize>) = if of.to_space {
             let channels = shape[1] / power;
             let inner = match of.channel_first {
                 true => [&[channels], &block[..]].concat(),
@@ -326,11 +326,11 @@ impl<'a> Checker<'a> {
                 .collect();
             (shape[..2].iter().copied().chain(inner).collect(), order)
         };
-        let own = strides(&apart);
+        let own = strides(&split);
         let geometry = Geometry {
             offset: 0,
             strides: order.iter().map(|&d| own[d] as isize).collect(),
-            shape: order.iter().map(|&d| apart[d]).collect(),
+            shape: order.iter().map(|&d| split[d]).collect(),
         };
         let to: Vec<usize> = match of.to_space {
             true => [shape[0], shape[1] / power]
@@ -534,10 +534,10 @@ impl<'a> Checker<'a> {
             let mut to = from.clone();
             to[axis + 1] = times;
             let strides = signed(broadcast_strides(&from, &to));
-            let apart = self.view(node, x, Geometry { offset: 0, strides, shape: to })?;
+            let repeated = self.view(node, x, Geometry { offset: 0, strides, shape: to })?;
             let mut shape = shape;
             shape[axis] = places.len();
-            return self.view(node, &apart, Geometry::reshaped(shape));
+            return self.view(node, &repeated, Geometry::reshaped(shape));
         }
         self.gathered(node, x, axis, places, &[places.len()])
     }

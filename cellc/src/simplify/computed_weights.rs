@@ -397,7 +397,7 @@ impl Step<'_, '_> {
     /// An activation of a sum, which is clipped first where the cell clips.
     fn active(&mut self, function: usize, sum: Known) -> Option<Known> {
         let node = self.recurrent.node;
-        let sum = match self.recurrent.cell.clip {
+        let sum = match self.recurrent.cell.bound() {
             None => sum,
             Some(clip) => self.checker.computed(
                 node,

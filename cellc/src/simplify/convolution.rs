@@ -439,8 +439,9 @@ impl<'a> Checker<'a> {
                 let inputs = counted(short.missing, "input");
                 let each = inputs.strip_prefix("1 ").unwrap_or(&inputs);
                 format!(
-                    "{LONGER}; or, if a call computes one step, put the last {each} of {} in front of the step: give \
-                     them to the model as an input, and return the next as an output",
+                    "{LONGER}; or, if a call computes one step, put the last {each} of {} in \
+                    front of the step: give them to the model as an input, and return the next as \
+                    an output",
                     quoted(&node.name)
                 )
             }
@@ -714,13 +715,13 @@ impl<'a> Checker<'a> {
         if stride == 1 || shape[axis] == 1 {
             return Some(x.clone());
         }
-        let mut apart = shape.clone();
-        apart.insert(axis + 1, 1);
-        let x = self.view(node, x, Geometry::reshaped(apart.clone()))?;
-        apart[axis + 1] = stride - 1;
-        self.foldable(node, &apart, ElementType::F32)?;
-        let len = apart.iter().product();
-        let zeros = Known::Constant(Tensor::from_f32(apart, &vec![0.0; len])?, x.element());
+        let mut column = shape.clone();
+        column.insert(axis + 1, 1);
+        let x = self.view(node, x, Geometry::reshaped(column.clone()))?;
+        column[axis + 1] = stride - 1;
+        self.foldable(node, &column, ElementType::F32)?;
+        let len = column.iter().product();
+        let zeros = Known::Constant(Tensor::from_f32(column, &vec![0.0; len])?, x.element());
         let whole = self.put_together(node, &[x, zeros], axis as i64 + 1)?;
         let mut wide = shape;
         wide[axis] *= stride;
@@ -749,16 +750,16 @@ impl<'a> Checker<'a> {
         let (positions, count): (usize, usize) = (counts.iter().product(), kernel.iter().product());
         let to = [&[batch, outputs], &counts[..]].concat();
         self.computable(node, &to)?;
-        let apart = known.filter(|_| inner == 1 && groups > MOST_PRODUCTS);
+        let depthwise = known.filter(|_| inner == 1 && groups > MOST_PRODUCTS);
         // weights of fewer bits, and integer arithmetic, are those of products
         let floats = self.options.numerics.precision_in(&node.name).stored() == WeightFormat::F32;
         if let Some(weights) =
-            known.filter(|_| self.sizes.open.is_none() && (apart.is_some() || floats))
+            known.filter(|_| self.sizes.open.is_none() && (depthwise.is_some() || floats))
         {
             let line = Lines::new(axes, &counts)
                 .filter(|line| line.positions * 4 <= positions * MOST_OF_FOUR);
             if let Some(lines) = line.filter(|_| positions >= LEAST_POSITIONS) {
-                if apart.is_some() && count == 1 {
+                if depthwise.is_some() && count == 1 {
                     self.core.model.in_f32.push((node.name.clone(), "windows of one element"));
                 }
                 return self.along_lines(
@@ -771,7 +772,7 @@ impl<'a> Checker<'a> {
                 );
             }
         }
-        if apart.is_some() {
+        if depthwise.is_some() {
             let why = match axes {
                 _ if self.sizes.open.is_some() => "a model that is computed step by step",
                 _ if axes.iter().any(|axis| axis.stride != 1) => "windows with strides",
@@ -783,7 +784,7 @@ impl<'a> Checker<'a> {
         }
         let x = self.padded(node, x, axes, 0.0)?;
         let patches = self.patches(x, axes, &counts);
-        let y = if let Some(weights) = apart {
+        let y = if let Some(weights) = depthwise {
             self.channel_by_channel(
                 node,
                 &patches,
@@ -1176,9 +1177,9 @@ impl<'a> Checker<'a> {
         }
         match of.kind {
             PoolKind::Max => {
-                let apart =
+                let gapped =
                     axes.iter().any(|axis| axis.dilation > 1 && axis.begin.max(axis.end) > 0);
-                if apart
+                if gapped
                     && axes.iter().zip(&counts).any(|(axis, &count)| axis.has_window_of_pads(count))
                 {
                     let found = "a window that holds nothing but pads";
@@ -1195,7 +1196,7 @@ impl<'a> Checker<'a> {
                 // an element that each window at the side holds anyway stands for the pad; where no
                 // window need hold it, or step by step it is not there yet, what is below all
                 let (mode, least) = match self.sizes.open {
-                    None if !apart => (PadMode::Edge, 0.0),
+                    None if !gapped => (PadMode::Edge, 0.0),
                     _ => (
                         PadMode::Constant,
                         range.map_or(f32::NEG_INFINITY, |[least, _]| least as f32),

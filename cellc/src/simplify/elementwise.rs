@@ -103,11 +103,13 @@ impl Checker<'_> {
         }
         let constants: Option<Vec<(&Tensor, ElementType)>> =
             inputs.iter().map(|input| Some((input.tensor()?, input.element()))).collect();
+        // the arithmetic of activations stands in one place, for run time
+        let is_computed_in_kernels = match function {
+            Elementwise::Activation(activation) => !is_rounded(activation),
+            _ => false,
+        };
         match constants {
-            // what it computes is said in one place, for run time
-            Some(_) if matches!(function, Elementwise::Activation(activation) if !is_rounded(activation)) => {
-                self.at_run_time(node, function, &inputs, &shape)
-            }
+            Some(_) if is_computed_in_kernels => self.at_run_time(node, function, &inputs, &shape),
             Some(constants) => {
                 self.foldable(node, &shape, operands[0].element())?;
                 match fold::elementwise(function, &constants, shape) {

@@ -100,20 +100,12 @@ impl<'a> Checker<'a> {
             return None;
         }
         self.all_floats(node, inputs)?;
-        let factor = |i: usize, transposed: bool, vector: fn(usize) -> Vec<usize>| match shapes[i][..]
-        {
-            [n] => Factor {
-                known: inputs[i].clone(),
-                shape: vector(n),
-                transposed: false,
-                vector: true,
-            },
-            _ => Factor {
-                known: inputs[i].clone(),
-                shape: shapes[i].clone(),
-                transposed,
-                vector: false,
-            },
+        let factor = |i: usize, transposed: bool, as_matrix: fn(usize) -> Vec<usize>| {
+            let known = inputs[i].clone();
+            match shapes[i][..] {
+                [n] => Factor { known, shape: as_matrix(n), transposed: false, vector: true },
+                _ => Factor { known, shape: shapes[i].clone(), transposed, vector: false },
+            }
         };
         let a = factor(0, transpose_a, |n| vec![1, n]);
         let b = factor(1, transpose_b, |n| vec![n, 1]);
@@ -256,9 +248,10 @@ impl<'a> Checker<'a> {
         let matrix = &w.shape[w.batch().len()..];
         let of_w = broadcast_strides(w.batch(), batch);
         // matrices are apart along some dimensions, and multiply all that stands along the others
-        let (apart, along): (Vec<usize>, Vec<usize>) = (0..batch.len()).partition(|&d| of_w[d] > 0);
+        let (batched, along): (Vec<usize>, Vec<usize>) =
+            (0..batch.len()).partition(|&d| of_w[d] > 0);
         let sizes = |dims: &[usize]| dims.iter().map(|&d| batch[d]).collect::<Vec<_>>();
-        let (of_parts, of_rows) = (sizes(&apart), sizes(&along));
+        let (of_parts, of_rows) = (sizes(&batched), sizes(&along));
         let of_x = x.strides(batch);
         let part_strides = strides(&of_parts);
         let mut parts = Vec::new();
@@ -267,7 +260,7 @@ impl<'a> Checker<'a> {
                 (part / part_strides[k] % of_parts[k]) as isize * of_x[d]
             };
             let geometry = Geometry {
-                offset: apart.iter().enumerate().map(place).sum::<isize>() as usize,
+                offset: batched.iter().enumerate().map(place).sum::<isize>() as usize,
                 strides: along
                     .iter()
                     .map(|&d| of_x[d])
@@ -285,7 +278,7 @@ impl<'a> Checker<'a> {
         // columns of all stand side by side: steps stay apart
         let together = self.put_together(node, &parts, of_rows.len() as i64 + 1)?;
         let own = signed(strides(&[&of_rows[..], &[rows], &of_parts, &[columns]].concat()));
-        let order = along.into_iter().chain([batch.len()]).chain(apart).chain([batch.len() + 1]);
+        let order = along.into_iter().chain([batch.len()]).chain(batched).chain([batch.len() + 1]);
         let mut strides = own.clone();
         for (d, stride) in order.zip(own) {
             strides[d] = stride;

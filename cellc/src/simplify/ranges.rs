@@ -77,8 +77,8 @@ impl Checker<'_> {
         let limit = names.first().map_or(String::new(), |name| format!(", {},", quoted(name)));
         let found =
             format!("{what} of Range{limit} is computed at run time: it says the size of a tensor");
-        let valid = "a start and a step that are known when compiling, and a stop that is known, a size of an input, or \
-                     at most a constant, by Clip or Min before it";
+        let valid = "a start and a step that are known when compiling, and a stop that is known, \
+            a size of an input, or at most a constant, by Clip or Min before it";
         self.error(node, &node.origin, found, valid, COUNT_ALL);
     }
 

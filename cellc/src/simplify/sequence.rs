@@ -75,7 +75,7 @@ impl<'a> Checker<'a> {
                     input_size: sizes.input,
                     hidden_size,
                     activations: cell.activations_of(weight_set).to_vec(),
-                    clip: cell.clip,
+                    clip: cell.bound(),
                     layout: weights.layout.clone(),
                     coupled: cell.coupled,
                     x,

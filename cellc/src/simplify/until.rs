@@ -453,8 +453,8 @@ impl<'a> Checker<'a> {
                     true
                 }
                 Err(_) => {
-                    let found = "elements of a Range, of which only a call says how many there are, meet a fixed number \
-                                 of others: they fit at some calls only";
+                    let found = "elements of a Range, of which only a call says how many there \
+                        are, meet a fixed number of others: they fit at some calls only";
                     let valid = "for each element of the Range one other, or one for all of them";
                     self.error(node, &node.origin, found, valid, COUNT_ALL);
                     true
@@ -549,9 +549,9 @@ impl<'a> Checker<'a> {
                 MASK_STEPS,
             ),
         };
-        let valid = "an output of the model, operations element by element, reductions, Softmax, products of matrices, \
-                     convolutions of stride 1, normalisation of each element alone, indices of \
-                     Gather, Unsqueeze, Squeeze, Transpose";
+        let valid = "an output of the model, operations element by element, reductions, Softmax, \
+            products of matrices, convolutions of stride 1, normalisation of each element alone, \
+            indices of Gather, Unsqueeze, Squeeze, Transpose";
         self.error(node, &node.origin, found, valid, help);
     }
 

@@ -60,7 +60,8 @@ impl Checker<'_> {
         // open steps have one row
         let one_row =
             recurrences.all.iter().all(|of| of.cell.is_none_or(|(cell, _)| cell.batch == 1));
-        let (way, lines) = self.ways_to_open(model, &recurrences.starts, steps, one_row).unzip();
+        let (way, lines) =
+            self.ways_to_open(model, &recurrences.initial_elements, steps, one_row).unzip();
         let mut ways: Vec<String> = way.into_iter().collect();
         let producer = self.model.producer.as_deref();
         if producer == Some("keras") {

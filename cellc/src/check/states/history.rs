@@ -63,7 +63,7 @@ impl Checker<'_> {
         let mut ways: Vec<String> = Vec::new();
         let is_causal = found.iter().all(|(.., front)| front.is_causal);
         let (way, lines) =
-            self.ways_to_open(model, &recurrences.starts, front.size, is_causal).unzip();
+            self.ways_to_open(model, &recurrences.initial_elements, front.size, is_causal).unzip();
         ways.extend(way.map(|way| format!("{way}: then all of it goes on")));
         let last = match (before, front.reach) {
             (Before::Zero, _) => "the last sum".to_owned(),

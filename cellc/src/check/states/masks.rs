@@ -99,12 +99,12 @@ impl Checker<'_> {
             }
             let mask = quoted(&name(&model.parameters[parameter].names, "in", parameter));
             let found = format!(
-                "the state {mask} is a mask that is added in front of a softmax, and it begins at zero: places that no \
-                 call has filled count"
+                "the state {mask} is a mask that is added in front of a softmax, and it begins at \
+                zero: places that no call has filled count"
             );
-            let help = "keep 1 for filled places and 0 for empty ones in the model, and add (mask - 1) * 1e9 in front of \
-                        the softmax; or set the state to -1e9 before the first call and after each \
-                        reset";
+            let help = "keep 1 for filled places and 0 for empty ones in the model, and add (mask \
+                - 1) * 1e9 in front of the softmax; or set the state to -1e9 before the first \
+                call and after each reset";
             self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found).help(help));
         }
     }

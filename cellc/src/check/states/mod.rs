@@ -185,7 +185,7 @@ impl<'a> Checker<'a> {
         let mut updates: BTreeMap<usize, Vec<(usize, Update)>> = BTreeMap::new();
         let mut by_y: Vec<(usize, Update)> = Vec::new();
         let sizes: HashSet<usize> =
-            recurrences.starts.keys().map(|&source| model.len(source)).collect();
+            recurrences.initial_elements.keys().map(|&source| model.len(source)).collect();
         for (result, of) in model.results.iter().enumerate() {
             if !sizes.contains(&model.len(of.source)) {
                 continue;

@@ -67,7 +67,7 @@ impl Checker<'_> {
             if body.trips > 1 || body.slices.is_empty() || cells() {
                 continue;
             }
-            let starts = |initial| {
+            let is_constant = |initial| {
                 let origins = recurrences.flow.origins(initial).into_iter().flatten();
                 origins
                     .map(|(source, _)| dependence.change(source))
@@ -75,7 +75,7 @@ impl Checker<'_> {
             };
             let carried =
                 body.carried.iter().filter(|c| c.next != Source::Value(c.value) && needed[c.value]);
-            if carried.filter(|c| starts(c.initial)).count() > 0 {
+            if carried.filter(|c| is_constant(c.initial)).count() > 0 {
                 let start = Start::Constant { as_it_is: false };
                 found.insert(
                     body.carried[0].value,
@@ -101,7 +101,7 @@ impl Checker<'_> {
                     r.order == Order::Lengths || r.cell.is_some_and(|(c, _)| c.batch > 1)
                 };
                 let opens = !all.any(|r| r.place == place && is_other(r));
-                self.warn_of_restart(model, &recurrences.starts, node, &lost, opens);
+                self.warn_of_restart(model, &recurrences.initial_elements, node, &lost, opens);
                 restarts.push(Restart { name: node.name.clone(), kind: kind_of(node) });
             } else if let Start::Constant { .. } = lost.start {
                 let found = format!(
@@ -125,7 +125,7 @@ impl Checker<'_> {
     fn warn_of_restart(
         &mut self,
         model: &CoreModel,
-        starts: &HashMap<Source, Vec<usize>>,
+        initial_elements: &HashMap<Source, Vec<usize>>,
         node: &Node,
         lost: &Lost,
         opens: bool,
@@ -133,12 +133,12 @@ impl Checker<'_> {
         let (name, states) = (quoted(&node.name), &lost.states);
         let found = match lost.start {
             Start::Constant { .. } => format!(
-                "{name} {STARTS_ANEW} the same constant state: it computes one step per call, and nothing keeps \
-                 {states} between calls"
+                "{name} {STARTS_ANEW} the same constant state: it computes one step per call, and \
+                nothing keeps {states} between calls"
             ),
             Start::InParts => format!(
-                "the cell that {name} is part of {STARTS_ANEW} the same constant state: it computes one step \
-                 per call, and nothing keeps {states} between calls"
+                "the cell that {name} is part of {STARTS_ANEW} the same constant state: it \
+                computes one step per call, and nothing keeps {states} between calls"
             ),
             Start::Variables(variable) => {
                 let (from, it) = match variable {
@@ -149,8 +149,8 @@ impl Checker<'_> {
                     None => ("variables".to_owned(), "them".to_owned()),
                 };
                 format!(
-                    "{name} {STARTS_ANEW} {from}, and the value that is assigned to {it} does not depend on \
-                     its {states}"
+                    "{name} {STARTS_ANEW} {from}, and the value that is assigned to {it} does not \
+                    depend on its {states}"
                 )
             }
         };
@@ -169,7 +169,7 @@ impl Checker<'_> {
         } else {
             match lost.start {
                 Start::Constant { as_it_is: true } if direction.is_some() && opens => {
-                    let (way, export) = self.open_steps(model, starts);
+                    let (way, export) = self.open_steps(model, initial_elements);
                     ways.push(way);
                     lines = export;
                 }
@@ -217,10 +217,10 @@ impl Checker<'_> {
     fn open_steps(
         &self,
         model: &CoreModel,
-        starts: &HashMap<Source, Vec<usize>>,
+        initial_elements: &HashMap<Source, Vec<usize>>,
     ) -> (String, Vec<String>) {
         let way = "export the model with an open number of steps, and leave it open".to_owned();
-        self.ways_to_open(model, starts, 1, true).unwrap_or((way, Vec::new()))
+        self.ways_to_open(model, initial_elements, 1, true).unwrap_or((way, Vec::new()))
     }
 
     /// How to leave the number of steps open of a model that takes so many, and the lines that do
@@ -229,18 +229,18 @@ impl Checker<'_> {
     pub(crate) fn ways_to_open(
         &self,
         model: &CoreModel,
-        starts: &HashMap<Source, Vec<usize>>,
+        initial_elements: &HashMap<Source, Vec<usize>>,
         steps: usize,
         untried: bool,
     ) -> Option<(String, Vec<String>)> {
         let mut tried: Vec<Vec<(usize, usize)>> = Vec::new();
         for choice in 0..MOST_CHOICES {
-            let axes = self.axes_of_steps(model, starts, (steps, false), choice);
+            let axes = self.axes_of_steps(model, initial_elements, (steps, false), choice);
             if !tried.contains(&axes)
                 && let Some(way) = self.way_to_open(
                     model,
                     &axes,
-                    &self.axes_of_steps(model, starts, (steps, true), choice),
+                    &self.axes_of_steps(model, initial_elements, (steps, true), choice),
                 )
             {
                 return Some(way);
@@ -313,7 +313,7 @@ impl Checker<'_> {
     fn axes_of_steps(
         &self,
         model: &CoreModel,
-        starts: &HashMap<Source, Vec<usize>>,
+        initial_elements: &HashMap<Source, Vec<usize>>,
         (steps, open): (usize, bool),
         choice: usize,
     ) -> Vec<(usize, usize)> {
@@ -322,7 +322,7 @@ impl Checker<'_> {
             let node = &self.model.nodes[parameter];
             let stated = self.model.values[node.outputs[0].0].shape.as_ref();
             let Parameter { shape, weight, .. } = &model.parameters[index];
-            if *weight || starts.contains_key(&Source::Parameter(index)) {
+            if *weight || initial_elements.contains_key(&Source::Parameter(index)) {
                 continue;
             }
             let fits = |axis: &usize| {

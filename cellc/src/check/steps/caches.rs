@@ -113,8 +113,8 @@ pub(crate) fn refused(long: &Checker) -> Option<Diagnostic> {
         others => format!("; so are {} other inputs", others.len()),
     };
     let found = format!(
-        "the input {} is a cache that grows along axis {axis}: the output {} is the input with the elements of the call \
-         appended{others}",
+        "the input {} is a cache that grows along axis {axis}: the output {} is the input with \
+        the elements of the call appended{others}",
         quoted(input),
         quoted(output),
     );
@@ -124,11 +124,11 @@ pub(crate) fn refused(long: &Checker) -> Option<Diagnostic> {
     );
     let shown = &pairs[..pairs.len().min(MOST_PAIRS)];
     let help = format!(
-        "make the cache a window: return its newest elements only, in PyTorch cache[{}-WINDOW:], mask the places \
-         that no call has filled (a mask that is kept, too, begins at zero: 0 is an empty place, 1 \
-         a filled one), and export the model with fixed sizes; {} then keeps the window from call \
-         to \
-         call; if the caller keeps the cache and every call has one of the same size, give {sizes}",
+        "make the cache a window: return its newest elements only, in PyTorch cache[{}-WINDOW:], \
+        mask the places that no call has filled (a mask that is kept, too, begins at zero: 0 is \
+        an empty place, 1 a filled one), and export the model with fixed sizes; {} then keeps the \
+        window from call to call; if the caller keeps the cache and every call has one of the \
+        same size, give {sizes}",
         ":, ".repeat(axis),
         long.options.wording.of(Setting::StateOf(shown)),
     );

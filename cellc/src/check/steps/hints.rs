@@ -31,8 +31,8 @@ pub(crate) fn fixed_steps(long: &Checker, time: &[Option<usize>]) -> String {
     let one = long.whole_shapes(time, &[1]).filter(|one| long.goes_on_with(one));
     match one {
         Some(one) => format!(
-            "take one step per call, {}: {go_on} from call to call; or give the number of steps of every call, \
-             {whole}{shorter}",
+            "take one step per call, {}: {go_on} from call to call; or give the number of steps \
+            of every call, {whole}{shorter}",
             long.shape_settings(&one)
         ),
         None if long.goes_on_with(&shapes) => {
@@ -42,8 +42,8 @@ pub(crate) fn fixed_steps(long: &Checker, time: &[Option<usize>]) -> String {
             )
         }
         None => format!(
-            "give a whole sequence to every call, {whole}, and reset the states before it: {go_on} from call to \
-             call, but not what other operations need of earlier steps{shorter}"
+            "give a whole sequence to every call, {whole}, and reset the states before it: \
+            {go_on} from call to call, but not what other operations need of earlier steps{shorter}"
         ),
     }
 }
@@ -74,10 +74,10 @@ pub(crate) fn pads_in_front(long: &Checker) -> Option<String> {
     let name = quoted(&long.model.nodes[first.node].name);
     let plural = if missing == 1 { "" } else { "s" };
     Some(format!(
-        "to leave the number of steps open, put {missing} element{plural} of padding in front of the steps of {name} in \
-         the model, in PyTorch torch.nn.functional.pad(input, ({behind}{missing}, 0)), where input \
-         is what that layer \
-         takes, channels before steps{others}: there is then an output for every step"
+        "to leave the number of steps open, put {missing} element{plural} of padding in front of \
+        the steps of {name} in the model, in PyTorch torch.nn.functional.pad(input, \
+        ({behind}{missing}, 0)), where input is what that layer takes, channels before \
+        steps{others}: there is then an output for every step"
     ))
 }
 

@@ -9,7 +9,7 @@ use super::form::TokenTable;
 use super::written::ValueTokens;
 use crate::arch::{self, Isa};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::front::keys::{CLIP, Key, Macro, Takes, Value, is_clip};
+use crate::front::keys::{CLIP, Key, Macro, Takes, Value};
 use crate::front::layout::GateOrder;
 use crate::front::underflows;
 use crate::model::{Activation, Direction};
@@ -115,7 +115,7 @@ impl Reader<'_> {
             let found = format!("`{}` cannot be `{written}`, which is 0 in f32", self.key.name());
             return self.refuse(self.origin.clone(), found, CLIP);
         }
-        if is_clip(bound) { Some(Value::Number(bound)) } else { self.wrong(value) }
+        Some(Value::Number(bound))
     }
 
     fn word(&mut self, value: &ValueTokens, words: Vec<(&'static str, Value)>) -> Option<Value> {

@@ -150,14 +150,8 @@ macro_rules! keys {
     };
 }
 
-/// The valid values of a declared clip. An attribute of a model may be negative: OpenVINO treats
-/// negative values as no clip.
+/// The useful values of a declared clip. [`crate::check`] warns of others, which clip nothing.
 pub(crate) const CLIP: &str = "0 for no clipping, or a number above it that f32 holds: 3.0";
-
-/// True if a declared clip is valid.
-pub(crate) fn is_clip(clip: f32) -> bool {
-    clip >= 0.0
-}
 
 const IN_LSTM_CELL: Option<&str> = Some("LSTMCell-1 has it, one step: lstm_cell!");
 const IN_APPLES: Option<&str> = Some("Apple's operation has it: gru!");

@@ -3,12 +3,12 @@
 
 use std::fmt;
 
-use super::{Key, is_clip};
+use super::Key;
 use crate::arch::{Arch, Isa};
 use crate::diagnostic::quoted;
 use crate::front::apple::AppleResetGate;
 use crate::front::layout::GateOrder;
-use crate::front::underflows;
+use crate::front::{overflows, underflows};
 use crate::model::{Activation, Direction, Family, LstmGateOrder};
 use crate::request::{Accuracy, Fma, NamedSize, Precision, Threads, Unroll};
 
@@ -113,11 +113,8 @@ impl KeyValue {
             Takes::Size => text.parse().ok().filter(|&size: &usize| size > 0).map(Value::Size),
             Takes::Switch => text.parse().ok().map(Value::Switch),
             Takes::Bound => {
-                let number = text
-                    .parse()
-                    .ok()
-                    .filter(|n: &f32| n.is_finite() && is_clip(*n) && !underflows(text, *n));
-                number.map(Value::Number)
+                let is_in_range = |n: &f32| !overflows(text, *n) && !underflows(text, *n);
+                text.parse().ok().filter(is_in_range).map(Value::Number)
             }
             Takes::Word(words) => {
                 words().into_iter().find(|(word, _)| *word == text).map(|(_, value)| value)
@@ -197,5 +194,23 @@ impl fmt::Display for Value {
 impl fmt::Display for KeyValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Options and the metadata of weights give every clip to the check of the model.
+    #[test]
+    fn a_clip_is_any_number_of_f32() {
+        for (clip, ..) in crate::check::CLIPS {
+            let read = KeyValue::parse(Key::Clip, &clip.to_string());
+            let Ok(KeyValue(Value::Number(number))) = read else { panic!("{clip}: {read:?}") };
+            assert_eq!(number.to_bits(), clip.to_bits(), "{clip}");
+        }
+        for text in ["1e60", "-1e60", "1e-60", "3 4", ""] {
+            assert!(KeyValue::parse(Key::Clip, text).is_err(), "{text:?}");
+        }
     }
 }

@@ -204,7 +204,7 @@ impl Declared {
                 Some(said) => said.value,
                 None => kind.default_activations().to_vec(),
             },
-            clip: self.keys.value(Key::Clip).and_then(Cell::clip_bound),
+            clip: self.keys.value(Key::Clip),
             layout: self.layout(),
             coupled: self.keys.on(Key::InputForget).map(|_| Coupled::Input),
             peepholes: self.keys.on(Key::Peepholes).is_some(),
@@ -363,7 +363,7 @@ impl Declared {
             given(
                 "clip",
                 clip,
-                cell.clip.map_or("no clipping".to_owned(), |bound| bound.to_string()),
+                cell.bound().map_or("no clipping".to_owned(), |bound| bound.to_string()),
             ),
         ];
         match cell.kind.reset_gate() {

@@ -12,8 +12,8 @@ use super::recurrent::{activations, direction_of};
 use super::tensors::element_type;
 use super::windows::convolution;
 use crate::model::{
-    Activation, CellKind, Direction, ElementType, Elementwise as E, Loop, LoopInput, LoopOutput,
-    NoAxes, Op, Reduction, Slicing, ValueId,
+    Activation, Cell, CellKind, Direction, ElementType, Elementwise as E, Loop, LoopInput,
+    LoopOutput, NoAxes, Op, Reduction, Slicing, ValueId,
 };
 
 type Values = Option<Vec<ValueId>>;
@@ -421,7 +421,7 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     let direction = direction_of(reader, call).0?;
     let mut ledger = Vec::new();
     let all = activations(reader, call, CellKind::Lstm, direction, &mut ledger)?;
-    let clip = call.attributes.float("clip").filter(|&clip| clip > 0.0);
+    let clip = call.attributes.float("clip").and_then(Cell::clip_bound);
     let input_forget = call.attributes.flag("input_forget", false);
     let Some(hidden_size) = call.attributes.int("hidden_size").filter(|&size| size > 0) else {
         reader.error(

@@ -72,7 +72,7 @@ fn recurrent(
     let r = call.input(2)?;
     let hidden_size = hidden_size(reader, call, r, &mut ledger)?;
     let activations = activations(reader, call, kind, direction, &mut ledger);
-    let clip = clip(reader, call, &mut ledger);
+    let clip = clip(call, &mut ledger);
     let coupled = kind == CellKind::Lstm && call.attributes.flag("input_forget", false);
     if reader.errors() > before {
         return None;
@@ -203,23 +203,11 @@ fn hidden_size(
     Some(size)
 }
 
-/// The bound of every gate's sum. `None`: no clipping.
-fn clip(
-    reader: &mut GraphReader<'_>,
-    call: &mut Call<'_>,
-    ledger: &mut Vec<LedgerEntry>,
-) -> Option<f32> {
+/// The attribute `clip`.
+fn clip(call: &mut Call<'_>, ledger: &mut Vec<LedgerEntry>) -> Option<f32> {
     let given = call.attributes.float("clip");
-    let clip = given.and_then(Cell::clip_bound);
-    if given.is_some_and(f32::is_nan) {
-        reader.error("clip is not a number", "a number", "leave clip out for no clipping");
-    }
-    let taken = match clip {
-        Some(clip) => format!("every gate's sum is clipped to [-{clip}, {clip}]"),
-        None => "no clipping".to_owned(),
-    };
-    ledger.push(entry("clip", given.map(|v| v.to_string()), taken));
-    clip
+    ledger.push(entry("clip", given.map(|v| v.to_string()), Cell::clip_text(given)));
+    given
 }
 
 /// The input `sequence_lens`, refused if a known length is negative.

@@ -998,6 +998,38 @@ fn states_and_biases_of_other_shapes_are_called_what_they_are() {
     assert!(!said.contains("h0"), "{said}");
 }
 
+/// A GRU with this attribute clip.
+fn clipped(clip: f32) -> Vec<u8> {
+    let zeros = |name: &str, dims: &[i64]| {
+        let len = dims.iter().product::<i64>() as usize;
+        called(name, 1, dims, &long(4, &floats(&vec![0.0; len])))
+    };
+    let size = long(5, &[long(1, b"hidden_size"), int(3, 3), int(20, 2)].concat());
+    let clip = long(5, &[long(1, b"clip"), field(2, 5, &clip.to_le_bytes()), int(20, 1)].concat());
+    let gru = node("GRU", &["x", "w", "r", "b"], "y", &[size, clip].concat());
+    let graph = [
+        long(1, &gru),
+        zeros("w", &[1, 9, 4]),
+        zeros("r", &[1, 9, 3]),
+        zeros("b", &[1, 18]),
+        long(11, &sized("x", 1, &[2, 1, 4])),
+        long(12, &sized("y", 1, &[2, 1, 1, 3])),
+    ];
+    file(&graph.concat(), 17)
+}
+
+#[test]
+fn a_clip_above_zero_is_a_bound() {
+    for (clip, bound, is_warned_about) in crate::check::CLIPS {
+        let (model, _) = read(&clipped(clip), None).unwrap_or_else(|problems| panic!("{problems}"));
+        let (valid, warnings) =
+            core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(valid.cells()[0].clip, bound, "{clip}");
+        let said = warnings.to_string();
+        assert_eq!(said.contains("the clip"), is_warned_about, "{clip}: {said}");
+    }
+}
+
 /// An LSTM whose state c is wider than h, as PyTorch exports `nn.LSTM(proj_size=3)`.
 #[test]
 fn projections_of_an_lstm_are_called_what_they_are() {

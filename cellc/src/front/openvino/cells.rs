@@ -145,13 +145,8 @@ impl GraphReader<'_, '_> {
                 }
             },
         };
-        let clip = number.and_then(Cell::clip_bound);
-        let taken = match clip {
-            Some(clip) => format!("every gate's sum is clipped to [-{clip}, {clip}]"),
-            None => "no clipping".to_owned(),
-        };
-        ledger.add("clip", given.as_ref(), taken);
-        clip
+        ledger.add("clip", given.as_ref(), Cell::clip_text(number));
+        number
     }
 
     fn linear_before_reset(&mut self, data: &mut Data, ledger: &mut Ledger) -> Option<ResetGate> {

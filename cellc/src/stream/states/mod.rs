@@ -54,7 +54,7 @@ pub(crate) struct Recurrences<'m> {
     by_y: HashMap<usize, usize>,
     /// By tensor and element: how many elements of initial states are this element. Moved elements
     /// are counted at their origin.
-    pub(crate) starts: HashMap<Source, Vec<usize>>,
+    pub(crate) initial_elements: HashMap<Source, Vec<usize>>,
     /// Tensors read for other purposes than as initial states.
     pub(crate) read: BTreeSet<Source>,
 }
@@ -70,7 +70,7 @@ impl<'m> Recurrences<'m> {
             all: Vec::new(),
             by_last: HashMap::new(),
             by_y: HashMap::new(),
-            starts: HashMap::new(),
+            initial_elements: HashMap::new(),
             read: BTreeSet::new(),
         };
         found.reads(model, &nodes);
@@ -87,7 +87,7 @@ impl<'m> Recurrences<'m> {
 
     fn add(&mut self, recurrence: Recurrence<'m>) -> usize {
         for &(source, index) in recurrence.initial.iter().flatten() {
-            let starts = self.starts.entry(source).or_default();
+            let starts = self.initial_elements.entry(source).or_default();
             if starts.len() <= index {
                 starts.resize(index + 1, 0);
             }
@@ -161,7 +161,10 @@ impl<'m> Recurrences<'m> {
     /// True if a tensor serves only as initial states, and each element starts at most one state.
     pub(crate) fn serves_only_as_state(&self, source: Source) -> bool {
         !self.read.contains(&source)
-            && self.starts.get(&source).is_none_or(|starts| starts.iter().all(|n| *n <= 1))
+            && self
+                .initial_elements
+                .get(&source)
+                .is_none_or(|starts| starts.iter().all(|n| *n <= 1))
     }
 
     /// True if an element of a tensor is the initial h and the initial c of one LSTM: exporters

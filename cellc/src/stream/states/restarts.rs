@@ -169,6 +169,54 @@ pub(crate) fn repeated_cells(model: &CoreModel) -> HashSet<usize> {
     repeated
 }
 
+/// What an operation does with a sum on its way to the activations of gates.
+enum Passed {
+    /// The sum goes on as this value.
+    On(usize),
+    Sigmoid(usize),
+    Tanh(usize),
+    Nowhere,
+}
+
+/// `is_constant`: true if the operand is constant, so that activations of it are none of a gate.
+fn passed(reader: &CoreOp, is_constant: bool) -> Passed {
+    use PointwiseFunction::{Add, Multiply, Subtract};
+    let pointwise = match reader {
+        CoreOp::View(view) => return Passed::On(view.out),
+        CoreOp::Pointwise(pointwise) => pointwise,
+        _ => return Passed::Nowhere,
+    };
+    match pointwise.function {
+        PointwiseFunction::Activation(_) if is_constant => Passed::Nowhere,
+        PointwiseFunction::Activation(Activation::Sigmoid) => Passed::Sigmoid(pointwise.out),
+        PointwiseFunction::Activation(Activation::Tanh) => Passed::Tanh(pointwise.out),
+        Add | Subtract | Multiply => Passed::On(pointwise.out),
+        _ => Passed::Nowhere,
+    }
+}
+
+/// The results of the Sigmoids and of the Tanhs that a product reaches through views, sums and
+/// element-wise products. `readers`: by value.
+fn gates_of(
+    product: usize,
+    readers: &[Vec<&CoreOp>],
+    is_constant: &dyn Fn(Source) -> bool,
+) -> [Vec<usize>; 2] {
+    let [mut sigmoids, mut tanhs] = [Vec::new(), Vec::new()];
+    let (mut open, mut seen) = (vec![product], HashSet::from([product]));
+    while let Some(value) = open.pop() {
+        for reader in &readers[value] {
+            match passed(reader, is_constant(Source::Value(value))) {
+                Passed::On(next) if seen.insert(next) => open.push(next),
+                Passed::Sigmoid(out) => sigmoids.push(out),
+                Passed::Tanh(out) => tanhs.push(out),
+                Passed::On(_) | Passed::Nowhere => {}
+            }
+        }
+    }
+    [sigmoids, tanhs]
+}
+
 /// Finds cells that consist of separate operations and start from a constant state, as in PyTorch's
 /// exports of `GRUCell` and `LSTMCell`. Returns the products of the initial state with the
 /// recurrent matrix, `[H, 3 H]` or `[H, 4 H]`.
@@ -223,36 +271,7 @@ pub(crate) fn cells_in_parts(
         if goes_on.contains(&contents.number(dense.w)) {
             continue;
         }
-        let (mut sigmoids, mut tanhs) = (Vec::new(), Vec::new());
-        let (mut open, mut seen) = (vec![dense.out], HashSet::from([dense.out]));
-        while let Some(value) = open.pop() {
-            for reader in &readers[value] {
-                let next = match reader {
-                    CoreOp::View(view) => view.out,
-                    CoreOp::Pointwise(pointwise) => match pointwise.function {
-                        PointwiseFunction::Activation(_) if is_constant(Source::Value(value)) => {
-                            continue;
-                        }
-                        PointwiseFunction::Activation(Activation::Sigmoid) => {
-                            sigmoids.push(pointwise.out);
-                            continue;
-                        }
-                        PointwiseFunction::Activation(Activation::Tanh) => {
-                            tanhs.push(pointwise.out);
-                            continue;
-                        }
-                        PointwiseFunction::Add
-                        | PointwiseFunction::Subtract
-                        | PointwiseFunction::Multiply => pointwise.out,
-                        _ => continue,
-                    },
-                    _ => continue,
-                };
-                if seen.insert(next) {
-                    open.push(next);
-                }
-            }
-        }
+        let [sigmoids, tanhs] = gates_of(dense.out, &readers, &is_constant);
         let size = dense.rows * dense.inputs;
         let lstm = dense.outputs == 4 * dense.inputs;
         let meets_again = |value: usize| {

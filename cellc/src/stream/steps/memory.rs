@@ -11,9 +11,9 @@ use crate::core::{Concat, CoreModel, CoreNode, CoreOp, CoreValue, Source, Variab
 use crate::diagnostic::quoted;
 
 /// The error for an operation that cannot read elements in front of the first step, with a remedy.
-pub(super) const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each element follow elements in \
-                                       front of the first step; without the pad, give them as the \
-                                       first steps";
+pub(super) const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each \
+    element follow elements in front of the first step; without the pad, give them as the first \
+    steps";
 
 /// Padding in front of the first step, for all tensors of a model.
 #[derive(Default)]

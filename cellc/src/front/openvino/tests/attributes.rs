@@ -20,7 +20,11 @@ fn attribute_texts_that_are_read() {
         ("1e-40", Some(1e-40)),
         ("NaN", None),
     ] {
-        assert_eq!(accepted(&with_attribute("clip", Some(text))).cells()[0].clip, clip, "{text:?}");
+        let (valid, warnings) =
+            compile(&with_attribute("clip", Some(text))).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(valid.cells()[0].clip, clip, "{text:?}");
+        let is_below = ["-1", "NaN"].contains(&text);
+        assert_eq!(warnings.contains("the clip"), is_below, "{text:?}: {warnings}");
     }
     assert_eq!(accepted(&with_attribute("clip", None)).cells()[0].clip, None);
 

@@ -85,7 +85,7 @@ fn cases() -> Vec<Case> {
             "hidden_size=\"3\" linear_before_reset=\"false\" activations=\"Sigmoid,tanh\" \
              clip=\"0\"",
             (6, 1),
-            Op::Cell(cell(augru)),
+            Op::Cell(Cell { clip: Some(0.0), ..cell(augru) }),
         ),
         (
             "RNNSequence",
