@@ -1,7 +1,6 @@
-//! The limits of `docs/design.md` for the sources of the compiler: lengths and depths of functions,
-//! fields of structs, columns of lines, lines that depend on features, and pointer words in doc
-//! comments. An exception that no longer exceeds its limit fails the test, so the lists only
-//! shrink.
+//! Limits for the sources of the compiler: lengths and depths of functions, fields of structs,
+//! columns of lines, lines that depend on features, and pointer words in doc comments. An exception
+//! that no longer exceeds its limit fails the test, so the lists only shrink.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,8 +1,8 @@
 //! The checks of a model, whatever reader made the model: ranks, types, shapes, options, states and
 //! limits.
 //!
-//! This is the only place where legality is decided: after it, nothing can fail. The rules for one
-//! operation that its translation needs stand beside its translation, in [`crate::simplify`].
+//! Rules for a whole model, its inputs, cells and options stand here; rules for one operation stand
+//! beside its translation, in [`crate::simplify`]. After both, nothing can fail.
 
 mod axes;
 mod axis_inputs;

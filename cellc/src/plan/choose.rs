@@ -30,8 +30,7 @@ pub enum Unrolled {
     /// a loop.
     InTurns,
     /// An iteration takes one row, or the rows of a packed word: the smallest code, which
-    /// instruction
-    /// sets share.
+    /// instruction sets share.
     RowByRow,
 }
 

@@ -54,7 +54,7 @@ impl ProductPlan {
             };
             self.panels.iter().zip(&self.tilings[at]).filter_map(of_panels).max()
         })?;
-        // see `emit::rust::unroll`
+        // Rust keeps loops over 16-bit weights: `emit::rust::unroll`
         let language = if self.product.format == WeightFormat::Int16 { "in C " } else { "" };
         Some(format!(
             "{names}: {language}loops over rows of weights are unrolled by up to {most}: faster \

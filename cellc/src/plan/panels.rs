@@ -60,11 +60,12 @@ impl Panels {
     }
 }
 
+/// The panels of a product, and the sizes of their buffers.
 pub(super) struct PanelLayout {
     pub(super) panels: Vec<Panels>,
-    /// As [`ProductPlan::weights`].
+    /// Packed elements, with alignment; includes biases of the element type.
     pub(super) weights: usize,
-    /// As [`ProductPlan::biases`].
+    /// Separately packed f32: biases, peepholes and scales of matrices that are not f32.
     pub(super) biases: usize,
 }
 

@@ -18,26 +18,25 @@ const C_TUNING: &str = "\
 /// One lane with F. Rust has no safe function for the fused multiply-add; the assembly only reads
 /// and writes its operands.
 static RISCV_F: Isa = Isa {
-code: Code {
-// a cache line of columns, as for vectors
-pass: 4,
-calls_each: true,
-..SCALAR_FMA.code
-},
-rust: RustSpelling {
-mul_add: "{
+    // a cache line of columns, as for vectors
+    code: Code { pass: 4, calls_each: true, ..SCALAR_FMA.code },
+    rust: RustSpelling {
+        mul_add: MUL_ADD,
+        mul_add_where: "target_arch = \"riscv64\"",
+        ..SCALAR_FMA.rust
+    },
+    ..SCALAR_FMA
+};
+
+/// Rust: a scalar fused multiply-add, in assembly.
+const MUL_ADD: &str = "{
         let mut sum = c;
         // SAFETY: the instruction computes a number and nothing else
         unsafe {
             core::arch::asm!(\"fmadd.s {0}, {1}, {2}, {0}\", inout(freg) sum, in(freg) a, in(freg) b, options(pure, nomem, nostack));
         }
         sum
-    }",
-mul_add_where: "target_arch = \"riscv64\"",
-..SCALAR_FMA.rust
-},
-..SCALAR_FMA
-};
+    }";
 
 /// A vector type with `lanes` lanes. Operators of the language are instructions, apart from the
 /// fused multiply-add.

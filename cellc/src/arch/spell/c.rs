@@ -1,22 +1,22 @@
-//! C.
+//! C: rules of targets, and the spelling of vectors, loads and sums of instruction sets.
 
 use crate::kernel::Element;
 
 /// Rules of a target for generated C.
 #[derive(Clone, Copy, Debug)]
 pub struct CRules {
-    /// true if the file uses extensions of gcc and clang; otherwise plain C11.
+    /// True if the file uses extensions of gcc and clang; otherwise plain C11.
     pub extensions: bool,
-    /// pragma lines for gcc.
+    /// Pragma lines for gcc.
     pub tuning: &'static [&'static str],
-    /// words of an error message: the flags that make f32 arithmetic round to f32, by machine.
+    /// Words of an error message: the flags that make f32 arithmetic round to f32, by machine.
     pub float_flags: &'static str,
-    /// the condition under which the file stops with an `#error`, and the remedy. Empty: none.
+    /// The condition under which the file stops with an `#error`, and the remedy. Empty: none.
     pub refused: (&'static str, &'static str),
-    /// the condition under which a baseline of several lanes stops with an `#error`, and the
+    /// The condition under which a baseline of several lanes stops with an `#error`, and the
     /// remedy.
     pub baseline_refused: (&'static str, &'static str),
-    /// the condition under which loads add a constant offset at no cost, so that compilers must
+    /// The condition under which loads add a constant offset at no cost, so that compilers must
     /// not compute addresses separately. Empty: never.
     pub rows: &'static str,
     /// A C compiler with its flags, for `cellc inspect` to measure code size and stack if the
@@ -32,15 +32,15 @@ pub struct CSpelling {
     /// Additional compiler flags for this body. `None`: no such flags exist. The baseline needs
     /// no flags.
     pub flags: Option<&'static [&'static str]>,
-    /// the header file of the intrinsics. Empty: none.
+    /// The header file of the intrinsics. Empty: none.
     pub header: &'static str,
-    /// the load of several vectors.
+    /// The load of several vectors.
     pub loads: &'static [CLoads],
-    /// vectors that need intrinsics. Other vectors use operators.
+    /// Vectors that need intrinsics. Other vectors use operators.
     pub vectors: &'static [CVector],
-    /// helper functions of the vectors.
+    /// Helper functions of the vectors.
     pub functions: &'static str,
-    /// sums of products across lanes, if available.
+    /// Sums of products across lanes, if available.
     pub across: Option<CAcross>,
     /// Detection of flushed subnormal numbers, if the unit flushes them. The file then contains a
     /// body of one lane that repeats such steps.

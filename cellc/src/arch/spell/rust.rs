@@ -1,12 +1,12 @@
-//! Rust.
+//! Rust: rules of targets, and the spelling of vectors of instruction sets.
 
 /// Rules of a target for generated Rust.
 #[derive(Clone, Copy, Debug)]
 pub struct RustRules {
-    /// the condition under which the file stops with a `compile_error!`, and the remedy.
+    /// The condition under which the file stops with a `compile_error!`, and the remedy.
     /// Empty: none.
     pub refused: (&'static str, &'static str),
-    /// an attribute of structs with fields that are read as vectors.
+    /// An attribute of structs with fields that are read as vectors.
     pub structs: &'static str,
 }
 
@@ -15,22 +15,22 @@ pub struct RustRules {
 pub struct RustSpelling {
     /// Rust's feature names, comma separated. Empty: the compiler assumes the features.
     pub features: &'static str,
-    /// a fused multiply-add `a * b + c` of f32 scalars, by intrinsics or assembly. Empty:
+    /// A fused multiply-add `a * b + c` of f32 scalars, by intrinsics or assembly. Empty:
     /// none.
     pub mul_add: &'static str,
-    /// the `cfg` of the fused multiply-add, if the file also compiles for other machines.
+    /// The `cfg` of the fused multiply-add, if the file also compiles for other machines.
     /// Software computes equal bits there.
     pub mul_add_where: &'static str,
-    /// the vector registers. Vectors of other lengths are arrays of lanes.
+    /// The vector registers. Vectors of other lengths are arrays of lanes.
     pub vectors: &'static [RustVector],
-    /// helper functions, each after a line with its name.
+    /// Helper functions, each after a line with its name.
     pub functions: &'static str,
 }
 
 /// A vector register in Rust, by the intrinsics of `core::arch`.
 #[derive(Clone, Copy, Debug)]
 pub struct RustVector {
-    /// f32 lanes.
+    /// F32 lanes.
     pub lanes: usize,
     /// The module of `core::arch`.
     pub processor: &'static str,
