@@ -179,7 +179,7 @@ pub(crate) struct Cuttable<'a> {
     pub(crate) inputs: Vec<Option<Known>>,
 }
 
-/// What operations have found out about values, for the operations that read them.
+/// Facts about values, found by the operations that compute them and read by later operations.
 #[derive(Default)]
 pub(crate) struct Findings<'a> {
     /// By value: run-time lengths of outputs of loops that end by a condition.
@@ -240,7 +240,7 @@ impl Lookback<'_> {
 pub(crate) struct ShortOf {
     /// The place of the operation in the model.
     pub(crate) node: usize,
-    /// The axis among those over which windows move.
+    /// The axis, counted among the axes over which windows move.
     pub(crate) axis: usize,
     /// The number of those axes.
     pub(crate) rank: usize,
@@ -262,7 +262,7 @@ pub(crate) struct Variables<'a> {
 /// The least and the largest value of a tensor of integers.
 pub(crate) type Range = [f64; 2];
 
-/// What makes parts whose number only a call knows.
+/// The kind of operation that divides a tensor into a number of parts known only at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opened {
     /// The iterations of a loop that ends by its condition.
@@ -273,12 +273,12 @@ pub(crate) enum Opened {
     Slice,
 }
 
-/// What a call says of an output of a loop that ends by its condition, or of a Range.
+/// The length, known at run time, of an output of a loop that ends by its condition, or of a Range.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
-    /// How many iterations there were, or elements.
+    /// The number of iterations or elements.
     pub(crate) count: Source,
-    /// What the parts were made by.
+    /// The kind of the operation that made the parts.
     pub(crate) by: Opened,
     /// True if the elements behind the last part are zero.
     pub(crate) is_zero: bool,

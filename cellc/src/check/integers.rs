@@ -224,7 +224,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What is known of so many elements that become one; `None` after an error.
+    /// The range of `size` elements reduced by `function` to one; `None` after an error.
     pub(crate) fn reduced_range(
         &mut self,
         node: &Node,

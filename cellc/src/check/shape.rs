@@ -84,7 +84,8 @@ pub(crate) fn verb(what: &str) -> &'static str {
     if noun.ends_with('s') && noun != "axis" { "are" } else { "is" }
 }
 
-/// Counted from the end where negative; `None` where it is not below `rank`.
+/// The index of an axis; a negative axis counts from the end. `None` if the axis is not below
+/// `rank`.
 pub(crate) fn counted(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
     usize::try_from(axis).ok().filter(|&axis| axis < rank)

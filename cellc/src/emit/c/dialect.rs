@@ -235,7 +235,7 @@ impl<'a> C<'a> {
         if self.extensions { number.to_string() } else { format!("{number}u") }
     }
 
-    /// A subscript, of numbers as [`Self::unsigned`] spells them where it has counters.
+    /// A subscript. With counters, its numbers are spelled by [`Self::unsigned`].
     fn subscript(&self, subscript: &Subscript) -> String {
         let text = subscript.to_string();
         let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
