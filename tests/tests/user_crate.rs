@@ -242,7 +242,8 @@ fn an_expansion_holds_no_path_of_the_machine() {
     // as the macro crate does it
     let call = "pub Baked<model = \"corpus/gru_cell_128_f32/model.xml\">".parse().expect("tokens");
     let text = expand(Macro::GRU_CELL, call).to_string();
-    assert!(text.contains("pub mod baked") && !text.contains("compile_error"), "{text:.2000}");
+    // an error has no module; a module stops with `compile_error!` on processors that it is not for
+    assert!(text.contains("pub mod baked"), "{text:.2000}");
     assert!(
         text.contains("include_bytes ! (concat ! (env ! (\"CARGO_MANIFEST_DIR\")"),
         "{text:.2000}"
