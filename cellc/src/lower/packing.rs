@@ -50,7 +50,7 @@ impl Memory {
             _ => unreachable!("lower: only products have weights"),
         };
         let before = self.mark();
-        let element = plan.product.format.encoding(0).element();
+        let element = plan.product.layout.element();
         let rows = self.typed(format!("weights{index}"), Role::Weights, element, plan.weights);
         self.program.buffers[rows.0].layout = plan.layout();
         let biases = (plan.biases > 0)
@@ -99,7 +99,7 @@ impl Memory {
             }
             for phase in Phase::ALL {
                 let inner = plan.product.phase_rows(phase);
-                let encoding = plan.product.format.encoding(inner);
+                let encoding = plan.product.layout.format.encoding(inner);
                 let taking_part: Vec<_> = sums
                     .iter()
                     .enumerate()
@@ -125,19 +125,19 @@ impl Memory {
                         let dims = outer.into_iter().chain([dim(inner, element, between)]);
                         Copied { encoding, abreast, ..Copied::new(from, to, dims.collect()) }
                     };
-                    let abreast = plan.product.abreast;
+                    let abreast = plan.product.layout.words_together();
                     let (first, between) = plan.product.row_of(phase, columns, i);
                     let at = Place::from(rows).at(blocks.offset + start + first);
-                    let apart = plan.product.is_apart(phase, columns);
+                    let apart = plan.product.layout.interleaves_halves(inner, columns);
                     self.copy(Copied {
                         apart,
                         ..line(at, blocks.stride, between, encoding, abreast)
                     });
-                    let scale = scales(plan.product.format)
+                    let scale = scales(plan.product.layout.format)
                         .map(|scale| (scale, plan.product.scale_row(*sum, phase)));
-                    let has_start = plan.product.has_starts(phase);
+                    let has_start = plan.product.has_corrections(phase);
                     let start = has_start
-                        .then(|| (Encoding::Int8Start, plan.product.start_row(*sum, phase)));
+                        .then(|| (Encoding::Int8Start, plan.product.correction_row(*sum, phase)));
                     for (of_line, row) in scale.into_iter().chain(start) {
                         let Blocks { offset, stride } = panels.biases(late);
                         let at = Place::from(biases).at(offset + row * columns);

@@ -44,7 +44,7 @@ impl KernelBuilder<'_, '_> {
         // word k holds element k of each part of the vector; the last parts may be shorter or empty
         let count = words.of_elements(len);
         let long = |part: usize| len.saturating_sub(part * count).min(count);
-        let parts = (0..words.each).filter(|part| long(*part) > 0).count();
+        let parts = (0..words.each()).filter(|part| long(*part) > 0).count();
         let all_of_them = long(parts - 1);
         for (at, end, parts) in [(0, all_of_them, parts), (all_of_them, count, parts - 1)] {
             self.words(&mut body, (from, count), (to, words), at..end, (parts, inverse));
@@ -195,7 +195,7 @@ impl KernelBuilder<'_, '_> {
         range: Range<usize>,
         (parts, inverse): (usize, Option<Factor>),
     ) {
-        let bits = u32::BITS / words.each as u32;
+        let bits = u32::BITS / words.each() as u32;
         let mask = u32::MAX >> (u32::BITS - bits);
         let word = |builder: &mut Self,
                     body: &mut Vec<Stmt>,
@@ -206,7 +206,7 @@ impl KernelBuilder<'_, '_> {
             let part = |(part, from): (usize, &Place)| {
                 let rounded =
                     op(LaneOp::ToBits, vec![rounded(load(*from, lanes), inverse.clone(), lanes)]);
-                let is_last = part + 1 == words.each;
+                let is_last = part + 1 == words.each();
                 let low = if is_last {
                     rounded
                 } else {
@@ -216,7 +216,7 @@ impl KernelBuilder<'_, '_> {
             };
             let all = from.iter().enumerate().map(part).reduce(|a, b| op(LaneOp::Or, vec![a, b]));
             let all = all.expect("lower: a word has a part");
-            let all = match words.is_unsigned {
+            let all = match words.is_unsigned() {
                 // the offset is one bit, so an exclusive or adds the offset
                 true => op(
                     LaneOp::Xor,

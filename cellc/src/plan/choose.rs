@@ -1,338 +1,266 @@
-//! Choices for a model: instruction sets, panels, unrolling, rows at once, threads.
+//! The choice for a product: the layout of its rows of weights, and for each phase and instruction
+//! set the micro-kernel, its chains and its loop. No other file derives a strategy from the
+//! capabilities of an instruction set.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::panels::{PanelLayout, Panels, layout};
-use super::passes::tiling;
-use super::product::{Phase, Product, packed_bytes, row_by_row};
-use super::threads::{ONE_THREAD, halves, threads};
+use super::product::{Phase, Product};
+use super::row_layout::{Interleave, RowLayout};
 use super::values::Values;
-use super::{Branches, Fusion, Plan, ProductPlan, cost};
-use crate::arch::{Arch, Isa};
-use crate::core::{CoreModel, CoreNode, CoreOp};
-use crate::encoding::{Arithmetic, WeightFormat};
-use crate::model::{CellKind, ResetGate, counted};
-use crate::numerics::{Precisions, Vector, flush_below};
-use crate::request::{Fma, Language, Options, Unroll};
+use super::{ProductPlan, Unrolled};
+use crate::arch::{Dot, Isa, TURNS};
+use crate::encoding::WeightFormat;
+use crate::kernel::LaneOp;
 
-/// Upper limit for rows times vectors of a cell that `--unroll auto` unrolls fully.
-///
-/// Compile times of straight-line code grow faster than its length: rustc takes half a second for
-/// 20 vectors of 16 lanes, about 20 seconds for 240.
-const UNROLL_BUDGET: usize = 32;
+/// Smallest unroll factor of loops with at least twice as many iterations (measured: with 16 rows
+/// of 576 bytes a GRU of 128 units takes 1.19 of the time of a short loop in Rust with AVX-512,
+/// with 32 rows 0.98).
+const LEAST_TURNS: usize = 32;
 
-/// The unrolling of a product's loops over rows.
+/// How the sums of one phase are computed on one instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unrolled {
-    /// No loop is left.
-    Fully,
-    /// An iteration takes the rows per iteration of the instruction set; two iterations or more are
-    /// a loop.
-    InTurns,
-    /// An iteration takes one row, or the rows of a packed word: the smallest code, which
-    /// instruction sets share.
-    RowByRow,
+pub struct Choice {
+    /// The micro-kernel.
+    pub kernel: Microkernel,
+    /// The layout of the rows of weights.
+    pub layout: RowLayout,
+    /// The chains of each sum.
+    pub chains: Chains,
+    /// The loop over rows of weights.
+    pub row_loop: RowLoop,
 }
 
-/// The instruction sets to write, the baseline first, the best last.
-pub fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'static Isa> {
-    let asked = |isa: &&'static Isa| match &options.machine.isas {
-        Some(list) => list.contains(isa),
-        None => isa.words().is_empty() || precisions.multiply_any(&isa.words()),
-    };
-    let baseline = options.machine.target.baseline;
-    // an instruction set that flushes subnormal numbers to zero needs the set of one lane, too
-    let flushes = options.known_isas().any(|isa| isa.c.flushes.is_some() && asked(&isa));
-    options
-        .known_isas()
-        .filter(|isa| *isa == baseline || asked(isa) || flushes && isa.lanes == 1)
-        .collect()
+/// The inner loop of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Microkernel {
+    /// f32: a vector of weights is multiplied by one element, which is broadcast to all lanes.
+    Broadcast,
+    /// f32, one column: the lanes of a vector are the chains of its sum.
+    Lanes,
+    /// Integers: each lane adds the dot product of a word of weights and a broadcast word of
+    /// elements.
+    Dot(DotWord),
+    /// Integers: each lane adds the dot product of a word of weights and one lane of a vector of
+    /// words of elements.
+    ByLane(DotWord),
+    /// Integers: the products of all lanes are added to one sum.
+    Across(DotWord),
+    /// Integers on one lane: words of weights and of elements are loaded in pairs (`SMLAD`).
+    Smlad(DotWord),
+    /// Integers of several rows: tiles of sums.
+    Tiles(DotWord),
 }
 
-/// Plans a model.
-pub fn plan(model: &CoreModel, options: &Options, precisions: &Precisions) -> Plan {
-    let isas = instruction_sets(options, precisions);
-    let all = plan_for(model, options, precisions, &isas);
-    // without products in tiles, an instruction set with tiles equals the one that it extends
-    let unused = |at: usize, isa: &Isa| {
-        options.machine.isas.is_none()
-            && isa.tile_rows() > 0
-            && all.products.iter().all(|plan| !plan.uses_tiles(at, isa))
-    };
-    let used: Vec<_> = isas
-        .iter()
-        .enumerate()
-        .filter(|(at, isa)| !unused(*at, isa))
-        .map(|(_, isa)| *isa)
-        .collect();
-    if used.len() == isas.len() { all } else { plan_for(model, options, precisions, &used) }
+/// The integers of an operation that multiplies and adds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DotWord {
+    /// Two 16-bit integers.
+    Pairs,
+    /// Four signed bytes.
+    Quads,
+    /// Four signed bytes of weights and four unsigned bytes of elements.
+    UnsignedQuads,
+    /// Four signed bytes of weights: two operations multiply two of them by two 16-bit elements
+    /// each.
+    WidenedPairs,
 }
 
-/// Plans a model for these instruction sets.
-fn plan_for(
-    model: &CoreModel,
-    options: &Options,
-    precisions: &Precisions,
-    isas: &[&'static Isa],
-) -> Plan {
-    let arch = options.machine.target;
-    // safe Rust cannot spell every machine's fused multiply-add
-    let spelled =
-        |isa: &Isa| options.output.language == Language::C || !isa.rust.mul_add.is_empty();
-    let fused = |isa: &Isa| isa.fma && options.numerics.fma == Fma::Auto && spelled(isa);
-    let isas: Vec<_> = isas.iter().map(|isa| (*isa, fused(isa))).collect();
-    let product = |node: &CoreNode| {
-        let op = &node.op;
-        let mut reasons = Vec::new();
-        let mut product = match op {
-            CoreOp::Cell(cell) => {
-                let mut product = Product::from(cell);
-                // r is waited for
-                if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
-                    && arch.costs.limits.late_apart > 0
-                {
-                    product.sums.swap(0, 1);
-                }
-                product
+/// The chains of additions of a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chains {
+    /// The number that the model defines.
+    Model(usize),
+    /// Exact sums of integers in any order: enough chains to hide the latency of a dot product.
+    Free {
+        /// At most one chain for each row of weights.
+        rows: usize,
+        /// Registers for sums.
+        registers: usize,
+    },
+}
+
+/// A loop over rows of weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowLoop {
+    /// Smallest number of rows per iteration.
+    rows: usize,
+    /// Neighbouring vectors of weights per load instruction. 1: the multiply-add loads.
+    pub loads: usize,
+    /// The minimum distance in bytes between two loads of one instruction, for loops that are
+    /// unrolled to reach it.
+    distance: Option<usize>,
+}
+
+impl Microkernel {
+    /// The integers of an operation. `None` for f32.
+    pub fn word(self) -> Option<DotWord> {
+        match self {
+            Self::Broadcast | Self::Lanes => None,
+            Self::Dot(word)
+            | Self::ByLane(word)
+            | Self::Across(word)
+            | Self::Smlad(word)
+            | Self::Tiles(word) => Some(word),
+        }
+    }
+}
+
+impl DotWord {
+    /// Elements per word of elements.
+    pub fn elements(self) -> usize {
+        match self {
+            Self::Pairs | Self::WidenedPairs => 2,
+            Self::Quads | Self::UnsignedQuads => 4,
+        }
+    }
+
+    /// The operations that multiply one word of weights, one for each word of elements. A vector of
+    /// elements is split into as many parts; operation i reads part i.
+    pub fn operations(self) -> &'static [LaneOp] {
+        match self {
+            Self::Pairs => &[LaneOp::DotPairs],
+            Self::Quads => &[LaneOp::DotQuads],
+            Self::UnsignedQuads => &[LaneOp::DotUnsignedQuads],
+            Self::WidenedPairs => &[LaneOp::DotEvenBytes, LaneOp::DotOddBytes],
+        }
+    }
+}
+
+impl Chains {
+    /// The number of chains for `sums` registers of sums.
+    pub fn of(self, sums: usize) -> usize {
+        match self {
+            Self::Model(chains) => chains,
+            Self::Free { rows, registers } => {
+                let fits = |chains: &usize| *chains <= rows && chains * sums <= registers * 3 / 4;
+                let hides = |chains: &usize| chains / 2 * sums < 8;
+                [4, 2].into_iter().find(|chains| fits(chains) && hides(chains)).unwrap_or(1)
             }
-            CoreOp::Dense(dense) => Product::from(dense),
-            _ => return None,
+        }
+    }
+}
+
+impl Choice {
+    /// Rows of weights per iteration: at least one per chain, all rows of a packed word, and the
+    /// minimum of the instruction set.
+    pub fn rows_at_once(&self, chains: usize) -> usize {
+        let least =
+            if self.layout.format == WeightFormat::Bf16Pair { chains.max(2) } else { chains };
+        self.row_loop.rows.next_multiple_of(least).next_multiple_of(self.layout.words_together())
+    }
+
+    /// The unroll factor of a loop over rows, if unrolled: the smallest multiple of eight that
+    /// satisfies [`Code::load_distance`](crate::arch::Code::load_distance), at least
+    /// [`LEAST_TURNS`], and preferably without remainder. At least two iterations remain: without a
+    /// loop, compilers load all elements before the loop over panels.
+    pub fn turns_at_once(&self, turns: usize, bytes: usize) -> Option<usize> {
+        let distance = self.row_loop.distance?;
+        if turns * bytes < distance || turns < 2 * TURNS {
+            return None;
+        }
+        let enough = distance.div_ceil(bytes).max(LEAST_TURNS);
+        let parts = (2..=turns / enough).rev().find(|parts| turns.is_multiple_of(parts * TURNS));
+        let half = turns / 2 / TURNS * TURNS;
+        Some(parts.map_or(enough.next_multiple_of(TURNS).min(half), |parts| turns / parts))
+    }
+}
+
+impl RowLayout {
+    /// The layout of matrices in a format that every one of `isas` reads.
+    pub(super) fn of(format: WeightFormat, isas: &[(&'static Isa, bool)]) -> Self {
+        let all = |is_so: &dyn Fn(&Isa) -> bool| isas.iter().all(|(isa, _)| is_so(isa));
+        let format = match format {
+            WeightFormat::Int8Pair if all(&|isa| isa.has(Dot::WidenedPairs)) => {
+                WeightFormat::Int8Quad
+            }
+            format => format,
         };
-        let precision = precisions.of(op.first_value());
-        let arithmetic = precision.arithmetic();
-        product.store_as(precision.stored(), &isas);
-        let threads = threads(op, &product, options);
-        // each of two threads has panels of its own
-        let share = match threads {
-            Ok(_) if product.rows == 1 => {
-                product.units.div_ceil(2).next_multiple_of(arch.memory.line / 4).min(product.units)
-            }
-            _ => product.units,
+        let across = isas.iter().find(|(isa, _)| isa.has(Dot::Across));
+        let interleave = match across {
+            _ if !format.is_of_integers() => Interleave::None,
+            Some((isa, _)) => Interleave::Words(isa.lanes),
+            None if all(&|isa| multiplies_by_lane(isa, 2)) => Interleave::Halves(isas[0].0.lanes),
+            None => Interleave::None,
         };
-        let (columns, why) = match options.tuning.panel_columns {
-            Some(columns) if columns > product.units => {
-                (product.units, format!("all, {columns} are asked for"))
-            }
-            Some(columns) => (columns.max(1), "asked for".to_string()),
-            None if product.rows > 1 => {
-                let why = "fits the L1 cache, for several rows";
-                (cost::shared_columns(&product, arch), why.to_string())
-            }
-            None => panel_columns(op, &product, share, arch),
+        let corrects = format == WeightFormat::Int8Quad
+            && isas.iter().any(|(isa, _)| isa.has(Dot::UnsignedQuads));
+        Self { format, interleave, corrects }
+    }
+}
+
+/// True if the instruction set multiplies words of `in_word` integers by one lane of elements.
+fn multiplies_by_lane(isa: &Isa, in_word: usize) -> bool {
+    isa.by_lane().any(|by_lane| by_lane.in_word == in_word)
+}
+
+impl Product {
+    /// Registers for sums and their operands. Dot products by lane are as short as f32
+    /// multiply-adds; other integer sums use the registers for integers.
+    pub fn registers(&self, isa: &Isa) -> usize {
+        let in_word = if self.layout.format == WeightFormat::Int8Quad { 4 } else { 2 };
+        match self.layout.format.is_of_integers() && !multiplies_by_lane(isa, in_word) {
+            true => isa.integer_registers,
+            false => isa.registers,
+        }
+    }
+
+    /// The micro-kernel for panels of `columns` columns, for vectors.
+    fn microkernel(&self, phase: Phase, columns: usize, isa: &Isa) -> Microkernel {
+        let (layout, rows) = (&self.layout, self.phase_rows(phase));
+        if !layout.format.is_of_integers() {
+            let has_one_column = self.active(phase) * columns == 1;
+            let lanes_are_chains = has_one_column
+                && isa.lanes > 1
+                && self.chains(phase) >= 4
+                && layout.format != WeightFormat::Bf16Pair;
+            return if lanes_are_chains { Microkernel::Lanes } else { Microkernel::Broadcast };
+        }
+        let in_word = layout.format.in_word(rows);
+        let word = match in_word {
+            4 if isa.has(Dot::WidenedPairs) => DotWord::WidenedPairs,
+            4 if isa.has(Dot::UnsignedQuads) => DotWord::UnsignedQuads,
+            4 => DotWord::Quads,
+            _ => DotWord::Pairs,
         };
-        reasons.push(format!("panels of {}: {why}", counted(columns, "column")));
-        if let CoreOp::Cell(cell) = op
-            && let Some(why) = row_by_row(cell).filter(|_| cell.batch > 1)
-        {
-            reasons.push(format!("one row at a time: {why}"));
-        }
-        let own_x = precision.own(Vector::X, product.input_size);
-        let own_h = precision.own(Vector::H, product.units);
-        let plan = plan_product((product, arithmetic), columns, threads, reasons, options, &isas);
-        Some(ProductPlan { own_x, own_h, ..plan })
-    };
-    let (mut products, mut halved) = (Vec::new(), BTreeSet::new());
-    for node in model.all_nodes() {
-        let Some(product) = product(node) else { continue };
-        halved.extend(product.halves.is_some().then(|| node.op.outputs()[0]));
-        products.push(product);
-    }
-    let mut windows = BTreeMap::new();
-    for node in model.all_nodes() {
-        let (CoreOp::Convolve(of), Some(taps)) = (&node.op, node.op.input_size()) else { continue };
-        let precision = precisions.of(of.out);
-        if precision.arithmetic() != Arithmetic::F32 {
-            windows.insert(
-                of.out,
-                (precision.arithmetic().of_windows(), precision.own(Vector::X, taps)),
-            );
-        }
-    }
-    let accuracy = options.numerics.accuracy;
-    let flush_below = flush_below(&options.numerics);
-    let fuses = options.tuning.fuse != Some(false);
-    let lanes = isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(1);
-    let branches = Branches::new(model, lanes, options.tuning.branches);
-    let fusion = if fuses { Fusion::new(model, &halved, &branches) } else { Fusion::default() };
-    let values = Values::of(options.output.language, &isas);
-    Plan { arch, isas, products, windows, branches, fusion, accuracy, flush_below, values }
-}
-
-/// Plans a product in an arithmetic.
-fn plan_product(
-    (product, arithmetic): (Product, Arithmetic),
-    width: usize,
-    threads: Result<String, String>,
-    mut reasons: Vec<String>,
-    options: &Options,
-    isas: &[(&'static Isa, bool)],
-) -> ProductPlan {
-    let (arch, format) = (options.machine.target, product.format);
-    let cut = threads.is_ok() && product.rows == 1;
-    let PanelLayout { panels, weights, biases } =
-        layout(&product, width, cut, format, arch.memory.alignment);
-    let halves = if threads.is_ok() { halves(&product, &panels) } else { None };
-    reasons.push(match (threads, &halves) {
-        (Ok(_), None) => format!("{ONE_THREAD}one panel"),
-        (Ok(reason) | Err(reason), _) => reason,
-    });
-    reasons.retain(|reason| !reason.is_empty());
-    let values = Values::of(options.output.language, isas);
-    let (unrolled, reason) = unrolling(&product, arch, options.tuning.unroll, values);
-    reasons.push(reason);
-    let bytes = packed_bytes(format, weights, biases);
-    // other formats are unpacked, which takes longer than loads
-    let is_loaded =
-        matches!(format, WeightFormat::F32 | WeightFormat::Int16 | WeightFormat::Int8Quad);
-    let is_near =
-        (arch.costs.caches.first_level + 1..=arch.costs.caches.partly_near).contains(&bytes);
-    let loads_apart = options.tuning.unroll == Unroll::Auto && is_loaded && is_near;
-    let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, (isa, arch), values);
-    let tilings =
-        isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
-    let tuning = &options.tuning;
-    let best = isas.last().expect("options: the baseline is always there").0;
-    let worth = match tuning.input_first {
-        Some(first) if first && product.steps > 1 => {
-            Ok("x terms of all steps first: asked for".to_string())
-        }
-        Some(_) => Err(String::new()),
-        None => cost::input_first(&product, &panels, format, bytes, best, arch),
-    };
-    let several = product.together > 1 && (product.steps == 1 || worth.is_ok());
-    let mut chosen = |(isa, _): &(&'static Isa, bool)| {
-        let (by_vectors, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
-        let by_tiles = tuning
-            .rows_at_once
-            .map_or(product.tile_rows(isa), |rows| rows.clamp(1, product.together));
-        let in_tiles = product.has_tiles(by_tiles, &panels, tuning.tiles, isa);
-        // h terms of a sequence wait for the step before
-        let of = if product.steps > 1 { "x terms of " } else { "" };
-        let rows = if in_tiles || tuning.rows_at_once.is_some() { by_tiles } else { by_vectors };
-        if several && in_tiles {
-            reasons.push(format!("{}: {of}{} at once, in tiles", isa.name, counted(rows, "row")));
-        } else if several && tuning.rows_at_once.is_none() {
-            let rows = counted(rows, "row");
-            reasons.push(format!(
-                "{}: {of}{rows} at once, {cycles:.1} cycles for a row of a panel",
-                isa.name
-            ));
-        }
-        if several && !in_tiles && isa.tile_rows() > 0 && product.fits_tiles_somewhere() {
-            let why = product.without_tiles(by_tiles, &panels, tuning.tiles, isa);
-            reasons.push(format!("{}: no tiles: {why}", isa.name));
-        }
-        rows
-    };
-    let rows_at_once: Vec<_> = isas.iter().map(&mut chosen).collect();
-    if tuning.rows_at_once.is_some() && several {
-        reasons.push(format!("rows at once: {}, asked for", rows_at_once[0]));
-    }
-    let alternation = alternation(&product, &panels, bytes, arch, tuning.alternate);
-    let snake = alternation.is_some();
-    reasons.extend(alternation);
-    let input_first = worth.is_ok();
-    reasons.extend(Some(worth.unwrap_or_else(|reason| reason)).filter(|reason| !reason.is_empty()));
-    let mut plan = ProductPlan {
-        product,
-        panels,
-        arithmetic,
-        own_x: None,
-        own_h: None,
-        weights,
-        biases,
-        unrolled,
-        loads_apart,
-        snake,
-        input_first,
-        tiles: tuning.tiles,
-        halves,
-        rows_at_once,
-        tilings,
-        reasons,
-    };
-    let said = plan.said_of_loops(isas);
-    plan.reasons.extend(said);
-    plan
-}
-
-/// The unrolling of a product's loops over rows, with the reason.
-fn unrolling(product: &Product, arch: &Arch, asked: Unroll, values: Values) -> (Unrolled, String) {
-    let vectors = |phase| {
-        product.phase_rows(phase)
-            * (4 * product.active(phase) * product.units).div_ceil(arch.memory.line)
-    };
-    let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
-    let once = product.rows == 1 && product.steps == 1;
-    match asked {
-        Unroll::Full => (Unrolled::Fully, "unrolled: asked for".to_owned()),
-        Unroll::None => (Unrolled::RowByRow, "loops kept: asked for".to_owned()),
-        Unroll::Auto if work <= UNROLL_BUDGET && once => (
-            Unrolled::Fully,
-            format!("unrolled: {work} vectors of weights are within the limit of {UNROLL_BUDGET}"),
-        ),
-        Unroll::Auto => {
-            let kept = match values.of_product(product) {
-                Values::OneText => Unrolled::RowByRow,
-                Values::Registers | Values::Joined | Values::Passes => Unrolled::InTurns,
-            };
-            let why = match () {
-                () if product.rows > 1 => "batch above 1".to_owned(),
-                () if product.steps > 1 => "several steps".to_owned(),
-                () => format!("{work} vectors of weights exceed the limit of {UNROLL_BUDGET}"),
-            };
-            (kept, format!("loops kept: {why}"))
+        let is_alone = layout.words_together() == 1;
+        let by_lane = multiplies_by_lane(isa, word.elements())
+            && (word != DotWord::Pairs || layout.interleaves_halves(rows, columns));
+        match () {
+            () if isa.has(Dot::Across) && !is_alone => Microkernel::Across(word),
+            () if isa.lanes == 1 && isa.code.loads > 1 && is_alone => Microkernel::Smlad(word),
+            () if by_lane => Microkernel::ByLane(word),
+            () => Microkernel::Dot(word),
         }
     }
 }
 
-/// The reason for reading panels in alternating order; `None` if every step reads them in one
-/// order. `bytes` is the size of the weights.
-fn alternation(
-    product: &Product,
-    panels: &[Panels],
-    bytes: usize,
-    arch: &Arch,
-    asked: Option<bool>,
-) -> Option<String> {
-    let [fewest, most] = arch.costs.caches.alternate_near;
-    let is_short = |p: &Panels| product.weight_bytes(p.columns) <= fewest;
-    // a cell of one step has to remember the order: in f32 it stays a function of its inputs alone
-    let remembers = product.steps > 1 || product.format.is_of_integers();
-    let first_level = remembers
-        && (fewest..=most).contains(&bytes)
-        && panels.iter().filter(|p| p.count > 1).all(is_short);
-    let limit = arch.costs.caches.alternate_from;
-    let alternates = asked.unwrap_or(first_level || bytes > limit)
-        && product.recurs()
-        && product.rows == 1
-        && panels.iter().any(|p| p.count > 1);
-    let why = match asked {
-        Some(_) => "asked for".to_owned(),
-        None if first_level => "the L1 cache holds a part of the weights".to_owned(),
-        None => format!("more than {} KiB of weights", limit >> 10),
-    };
-    alternates.then(|| format!("panels in alternating order: {why}"))
-}
-
-/// Columns of a full panel for single rows and `units` units, with the reason.
-fn panel_columns(op: &CoreOp, product: &Product, units: usize, arch: &Arch) -> (usize, String) {
-    let activations = match op {
-        CoreOp::Cell(cell)
-            if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
-                && product.units <= arch.costs.limits.most_at_once =>
-        {
-            return (
-                product.units,
-                "reset gate before the product: r.h is needed for all columns at once".to_string(),
-            );
-        }
-        CoreOp::Cell(cell) => match cell.kind {
-            CellKind::Rnn => 1,
-            CellKind::Gru(_) | CellKind::Augru(_) => 3,
-            CellKind::Lstm => 5,
-        },
-        _ => 0,
-    };
-    cost::own_columns(product, units, activations, arch)
+impl ProductPlan {
+    /// The choice for a phase and panels of `columns` columns, with `count` rows computed together.
+    pub fn choice(&self, phase: Phase, columns: usize, count: usize, isa: &Isa) -> Choice {
+        let product = &self.product;
+        let layout = product.layout;
+        let in_tiles = product.fits_tiles(phase) && self.has_tiles(count, isa);
+        let kernel = match in_tiles {
+            true => Microkernel::Tiles(DotWord::Quads),
+            false => product.microkernel(phase, columns, isa),
+        };
+        let is_of_integers = layout.format.is_of_integers();
+        let has_dot_quads = isa.has(Dot::UnsignedQuads);
+        let chains = match is_of_integers && has_dot_quads && layout.words_together() == 1 {
+            true => {
+                Chains::Free { rows: product.packed_rows(phase), registers: isa.integer_registers }
+            }
+            false => Chains::Model(product.chains(phase)),
+        };
+        let shares_text = self.values == Values::OneText;
+        // without a dot product instruction, four bytes take so many instructions that loads are
+        // not the limit, and compilers reorder sums of 16-bit pairs and run out of registers
+        let is_limited_by_loads = layout.format == WeightFormat::F32 || has_dot_quads;
+        let distance = Some(isa.code.load_distance)
+            .filter(|distance| self.loads_apart && is_limited_by_loads && *distance > 0);
+        let row_loop = RowLoop {
+            rows: if self.unrolled == Unrolled::RowByRow { 1 } else { isa.code.rows },
+            loads: if shares_text { 1 } else { isa.code.loads },
+            distance,
+        };
+        Choice { kernel, layout, chains, row_loop }
+    }
 }

@@ -1,12 +1,11 @@
 //! The cost model of products, in cycles of one core. Plans minimise these costs. The constants
 //! come from the architecture.
 
-use std::fmt;
-
-use super::{Panels, Phase, Product};
+use super::panels::Panels;
+use super::product::{Phase, Product};
+use super::reason::{InputFirst, PanelWidth, Sharing, Threading};
 use crate::arch::{Arch, Costs, Isa, TILE_WORDS};
 use crate::encoding::WeightFormat;
-use crate::model::counted;
 
 /// The smallest number of rows for tiles. With fewer rows, vectors of words are faster (measured
 /// with a GRU of 128 units: tiles take 1.4 times as long for 4 rows, 1.12 for 8, 0.88 for 16).
@@ -172,9 +171,9 @@ pub(super) fn rows_at_once(
 /// with separate shapes, as slow as a full tile. Each group waits for the group before, a high cost
 /// with few words per row.
 pub(super) struct TileCycles {
-    rows: usize,
-    by_tiles: usize,
-    by_vectors: usize,
+    pub(super) rows: usize,
+    pub(super) by_tiles: usize,
+    pub(super) by_vectors: usize,
 }
 
 impl TileCycles {
@@ -211,53 +210,33 @@ impl TileCycles {
     }
 }
 
-impl fmt::Display for TileCycles {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rows, by_tiles, by_vectors } = self;
-        write!(f, "{by_tiles} cycles for {}, {by_vectors} without", counted(*rows, "row"))?;
-        match *rows < LEAST_TILE_ROWS {
-            true => write!(f, ": fewer than {LEAST_TILE_ROWS} rows"),
-            false => write!(f, ": saves less than a tenth"),
-        }
-    }
-}
-
-/// Decides whether to compute the x terms of all steps first, with the reason. `Ok` if two
-/// conditions hold: reading W at every step takes longer than computing several rows at once and
-/// storing the sums; and the stored sums take at most a quarter of the memory of the weights.
+/// Decides whether to compute the x terms of all steps of a sequence first: if reading W at every
+/// step takes longer than computing several rows at once and storing the sums, and if the stored
+/// sums take at most a quarter of the memory of the weights. `None` for a single step.
 pub(super) fn input_first(
     product: &Product,
     panels: &[Panels],
-    format: WeightFormat,
     weight_bytes: usize,
     isa: &Isa,
     arch: &Arch,
-) -> Result<String, String> {
+) -> Option<InputFirst> {
     let costs = &arch.costs;
     let sums = product.active(Phase::Input) * product.units;
     if product.steps == 1 {
-        return Err(String::new());
+        return None;
     }
     let sum_bytes = product.steps * sums * 4;
     if sum_bytes > weight_bytes / 4 {
-        return Err(format!(
-            "x terms at every step: those of all steps would take {sum_bytes} bytes"
-        ));
+        return Some(InputFirst::Memory(sum_bytes));
     }
     let vectors = (sums.div_ceil(isa.lanes)) as f64;
-    let encoding = format.encoding(product.input_size);
+    let encoding = product.layout.format.encoding(product.input_size);
     let each = (encoding.len(product.input_size) * sums * encoding.element().size()) as f64
         / costs.caches.second_level_rate;
     let panel = (product.active(Phase::Input) * panels[0].columns).div_ceil(isa.lanes) as f64;
     let (rows, tile) = rows_at_once(product, panels, isa, arch);
     let first = product.input_size as f64 * tile * vectors / panel + 3.0 * vectors / costs.begun;
-    let first_text =
-        format!("of all steps first, {} at once: {first:.0} cycles a step", counted(rows, "row"));
-    if first < each {
-        Ok(format!("x terms {first_text}; at every step {each:.0} or more"))
-    } else {
-        Err(format!("x terms at every step: {each:.0} cycles a step or more; {first_text}"))
-    }
+    Some(InputFirst::Cycles { rows, first, each })
 }
 
 /// Columns of a full panel if several rows share each weight: as many as the L1 cache holds, so
@@ -271,25 +250,23 @@ pub(super) fn shared_columns(product: &Product, arch: &Arch) -> usize {
         .min(product.units)
 }
 
-/// Decides whether to use two threads, with the reason. `Ok` if two threads save at least twice the
-/// time of synchronisation. Weights beyond the L2 cache gain as much: two cores read more per cycle
-/// from the L3 cache than one.
-pub(super) fn two_threads(
-    product: &Product,
-    format: WeightFormat,
-    costs: &Costs,
-) -> Result<String, String> {
+/// Decides whether to use two threads: if they save at least twice the time of synchronisation.
+/// Weights beyond the L2 cache gain as much: two cores read more per cycle from the L3 cache than
+/// one.
+pub(super) fn two_threads(product: &Product, costs: &Costs) -> Threading {
     let bytes = |phase| {
         let rows = product.phase_rows(phase);
-        let encoding = format.encoding(rows);
+        let encoding = product.layout.format.encoding(rows);
         encoding.len(rows) * product.active(phase) * product.units * encoding.element().size()
     };
     let bytes = Phase::ALL.into_iter().map(bytes).sum::<usize>();
     let multiply_adds = (product.multiply_adds() * product.rows) as f64 / costs.lanes;
     let half = cycles(multiply_adds, bytes as f64, costs.caches.second_level_rate, costs) / 2.0;
-    let text =
-        format!("{half:.0} cycles for half a step, {:.0} for synchronisation", costs.hand_over);
-    if half >= 2.0 * costs.hand_over { Ok(format!("two threads: {text}")) } else { Err(text) }
+    let sharing = Sharing::Cycles(half, costs.hand_over);
+    match half >= 2.0 * costs.hand_over {
+        true => Threading::Two(sharing),
+        false => Threading::One(sharing),
+    }
 }
 
 /// Columns of a full panel if one row is computed at a time and panels cover `units` units, with
@@ -299,7 +276,7 @@ pub(super) fn own_columns(
     units: usize,
     activations: usize,
     arch: &Arch,
-) -> (usize, String) {
+) -> (usize, PanelWidth) {
     let (line, costs) = (arch.memory.line / 4, &arch.costs);
     let (chains, active) = product.widest();
     let rows: usize = Phase::ALL
@@ -310,27 +287,20 @@ pub(super) fn own_columns(
     if bytes > costs.caches.alternate_from {
         // loads from beyond the L2 cache dominate; two lines of each sum are prefetched best
         let columns = ((8 / active).max(2) * line).min(units);
-        return (
-            columns,
-            format!("{} KiB of weights are read from beyond the L2 cache", bytes >> 10),
-        );
+        return (columns, PanelWidth::BeyondSecondLevel(bytes >> 10));
     }
     let [fewest, most] = costs.caches.alternate_near;
     let is_near = (fewest..=most).contains(&product.weight_bytes(units));
-    if product.format == WeightFormat::Int16 && is_near && line < units {
+    if product.layout.format == WeightFormat::Int16 && is_near && line < units {
         // measured on a Zen 5: GRUs of 64 to 128 units take 0.80 to 1.00 of the time with 8 lanes,
         // 0.87 to 1.05 with 16
-        return (line, "the L1 cache holds several of these panels from step to step".to_owned());
+        return (line, PanelWidth::KeptInFirstLevel);
     }
     if arch.isas.is_empty() && arch.baseline.lanes == 1 && active > costs.limits.most_sums {
         // counted on a Cortex-M4F: LSTMs of 32 to 128 units take 0.83 to 0.85 of the instructions
         // of 4 columns
         let columns = (costs.limits.most_sums * line / active).clamp(1, units);
-        return (
-            columns,
-            "the sums of more columns and a row of their weights do not fit the registers"
-                .to_owned(),
-        );
+        return (columns, PanelWidth::Registers);
     }
     let speed = if bytes <= costs.caches.first_level / 2 {
         costs.caches.first_level_rate
@@ -342,13 +312,7 @@ pub(super) fn own_columns(
         // more sums at once gain nothing, and every instruction set reads these rows contiguously
         // (measured on an Intel core: 0.87 to 0.95 of the time for LSTMs of 64 to 128 units with 8
         // lanes, 0.91 to 1.03 with 16)
-        return (
-            line,
-            format!(
-                "a row of so few takes {arrives:.1} cycles from the L2 cache, longer than a \
-                 multiply-add"
-            ),
-        );
+        return (line, PanelWidth::SlowRow(arrives));
     }
     let total = |columns: usize| {
         let row = |columns: usize| {
@@ -382,5 +346,5 @@ pub(super) fn own_columns(
         .chain(whole)
         .min_by(|a, b| total(*a).total_cmp(&total(*b)))
         .unwrap_or(units.min(line));
-    (best, format!("{:.0} cycles, the fewest among the widths that fit the registers", total(best)))
+    (best, PanelWidth::Fewest(total(best)))
 }

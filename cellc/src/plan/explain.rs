@@ -1,13 +1,18 @@
-//! Explanations: the printed plan and its reasons.
+//! Explanations: the printed plan and the words of its reasons.
 
 use std::fmt;
 use std::ops::Range;
 
+use super::cost::LEAST_TILE_ROWS;
 use super::panels::Panels;
 use super::passes::Tiling;
 use super::product::{Phase, Product};
-use super::threads::{Half, ONE_THREAD};
-use super::{Plan, ProductPlan, cost};
+use super::reason::{
+    Alternation, InputFirst, NoTiles, PanelWidth, Reason, RowByRow, Sharing, Threading, Together,
+    Unrolling,
+};
+use super::threads::Half;
+use super::{Plan, ProductPlan};
 use crate::arch::Isa;
 use crate::encoding::{Arithmetic, WeightFormat};
 use crate::model::counted;
@@ -15,51 +20,40 @@ use crate::numerics::Multiples;
 use crate::request::{Accuracy, Options, Threads};
 
 impl ProductPlan {
-    /// The description of the loops over rows.
-    pub(super) fn said_of_loops(&self, isas: &[(&'static Isa, bool)]) -> Vec<String> {
-        self.unrolled_rows(isas).into_iter().chain(self.said_chains(isas)).collect()
+    /// The reasons of the loops over rows.
+    pub(super) fn reasons_of_loops(&self, isas: &[(&'static Isa, bool)]) -> Vec<Reason> {
+        self.unrolled_rows(isas).into_iter().chain(self.added_chains(isas)).collect()
     }
 
     /// The instruction sets with chains in integer sums, and the largest number of chains.
-    fn said_chains(&self, isas: &[(&'static Isa, bool)]) -> Option<String> {
-        let (names, most) = self.on_isas(isas, |at, isa, phase| {
+    fn added_chains(&self, isas: &[(&'static Isa, bool)]) -> Option<Reason> {
+        let (isas, most) = self.on_isas(isas, |at, isa, phase| {
             let sums = self.tilings[at]
                 .iter()
                 .map(|tiling| tiling.most_vectors() * self.product.active(phase));
-            let most = sums.map(|sums| self.chains(phase, sums, isa)).max();
-            most.filter(|chains| *chains > 1 && self.product.format.is_of_integers())
+            let chains = self.choice(phase, self.panels[0].columns, 1, isa).chains;
+            let most = sums.map(|sums| chains.of(sums)).max();
+            most.filter(|chains| *chains > 1 && self.product.layout.format.is_of_integers())
         })?;
-        Some(format!(
-            "{names}: each sum is added up in up to {most} chains, which hide the latency of \
-             instructions"
-        ))
+        Some(Reason::Chains { isas, most })
     }
 
     /// The instruction sets with unrolled loops over rows, and the largest factor.
-    fn unrolled_rows(&self, isas: &[(&'static Isa, bool)]) -> Option<String> {
-        let size = self.product.format.encoding(0).element().size();
-        let (names, most) = self.on_isas(isas, |at, isa, phase| {
+    fn unrolled_rows(&self, isas: &[(&'static Isa, bool)]) -> Option<Reason> {
+        let size = self.product.layout.element_bytes();
+        let (isas, most) = self.on_isas(isas, |at, isa, phase| {
             let of_panels = |(panels, tiling): (&Panels, &Tiling)| {
-                let chains =
-                    self.chains(phase, tiling.most_vectors() * self.product.active(phase), isa);
-                let rows = self.turn_rows(chains, isa);
+                let choice = self.choice(phase, panels.columns, 1, isa);
+                let chains = choice.chains.of(tiling.most_vectors() * self.product.active(phase));
+                let rows = choice.rows_at_once(chains);
                 let bytes = rows * self.product.row_of(phase, panels.columns, 0).1 * size;
-                Some(
-                    rows * self.turns_at_once(
-                        self.product.packed_rows(phase) / rows,
-                        bytes,
-                        isa,
-                    )?,
-                )
+                Some(rows * choice.turns_at_once(self.product.packed_rows(phase) / rows, bytes)?)
             };
             self.panels.iter().zip(&self.tilings[at]).filter_map(of_panels).max()
         })?;
         // Rust keeps loops over 16-bit weights: `emit::rust::unroll`
-        let language = if self.product.format == WeightFormat::Int16 { "in C " } else { "" };
-        Some(format!(
-            "{names}: {language}loops over rows of weights are unrolled by up to {most}: faster \
-             where weights are in the L2 cache"
-        ))
+        let in_c = self.product.layout.format == WeightFormat::Int16;
+        Some(Reason::UnrolledRows { isas, in_c, most })
     }
 
     /// The instruction sets with a property of a phase, for products of single rows, and the
@@ -83,35 +77,18 @@ impl ProductPlan {
     }
 }
 
-impl Product {
-    /// The reason against tiles for `rows` rows, on an instruction set with tiles.
-    pub(super) fn without_tiles(
-        &self,
-        rows: usize,
-        panels: &[Panels],
-        asked: Option<bool>,
-        isa: &Isa,
-    ) -> String {
-        match asked {
-            Some(false) => "asked for".to_owned(),
-            _ if !(2..=isa.tile_rows()).contains(&rows) => {
-                format!("they take 2 to {} rows", isa.tile_rows())
-            }
-            _ => cost::TileCycles::new(self, panels, rows, isa).to_string(),
-        }
-    }
-}
-
 impl Plan {
     /// Options without effect on the model, one sentence each.
     pub fn without_effect(&self, options: &Options) -> Vec<String> {
         let mut said = Vec::new();
         let cells = || self.products.iter().filter(|plan| plan.product.recurs());
         if options.machine.threads == Threads::Two && cells().all(|plan| plan.halves.is_none()) {
-            let mut why: Vec<&str> = cells()
-                .flat_map(|plan| &plan.reasons)
-                .filter_map(|reason| reason.strip_prefix(ONE_THREAD))
-                .collect();
+            let one_thread = |reason: &Reason| match reason {
+                Reason::Threading(Threading::One(why)) => Some(why.to_string()),
+                _ => None,
+            };
+            let mut why: Vec<String> =
+                cells().flat_map(|plan| &plan.reasons).filter_map(one_thread).collect();
             why.dedup();
             said.push(format!(
                 "a second thread has nothing to do, as no cell is shared: {}",
@@ -191,11 +168,11 @@ impl Plan {
 impl ProductPlan {
     /// The format of the weights and the arithmetic, as the end of a sentence. Empty for f32.
     fn precision(&self) -> String {
-        let format = match self.product.format {
+        let format = match self.product.layout.format {
             WeightFormat::F32 => String::new(),
             other => format!(" as {}", other.name()),
         };
-        let operands = [("x", self.own_x), ("h", self.own_h)];
+        let operands = [("x", self.own.x), ("h", self.own.h)];
         let operands: Vec<_> =
             operands.into_iter().filter_map(|(name, of)| Some((name, integers(of?)))).collect();
         match (self.arithmetic, &operands[..]) {
@@ -240,6 +217,178 @@ impl fmt::Display for Half {
         match end - start {
             1 => write!(f, "{what} {start}"),
             _ => write!(f, "{what}s {start} to {}", end - 1),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Panels(columns, why) => {
+                write!(f, "panels of {}: {why}", counted(*columns, "column"))
+            }
+            Self::RowByRow(why) => write!(f, "one row at a time: {why}"),
+            Self::Threading(Threading::Unasked) => Ok(()),
+            Self::Threading(Threading::Two(why)) => write!(f, "two threads: {why}"),
+            Self::Threading(Threading::One(why)) => write!(f, "one thread: {why}"),
+            Self::Unrolling(why) => why.fmt(f),
+            Self::Together(rows) => rows.fmt(f),
+            Self::Alternation(why) => write!(f, "panels in alternating order: {why}"),
+            Self::InputFirst(why) => why.fmt(f),
+            Self::Chains { isas, most } => write!(
+                f,
+                "{isas}: each sum is added up in up to {most} chains, which hide the latency of \
+                 instructions"
+            ),
+            Self::UnrolledRows { isas, in_c, most } => {
+                let language = if *in_c { "in C " } else { "" };
+                write!(
+                    f,
+                    "{isas}: {language}loops over rows of weights are unrolled by up to {most}: \
+                     faster where weights are in the L2 cache"
+                )
+            }
+        }
+    }
+}
+
+impl fmt::Display for PanelWidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AllOf(asked) => write!(f, "all, {asked} are asked for"),
+            Self::Asked => f.write_str("asked for"),
+            Self::FirstLevel => f.write_str("fits the L1 cache, for several rows"),
+            Self::ResetGate => {
+                f.write_str("reset gate before the product: r.h is needed for all columns at once")
+            }
+            Self::BeyondSecondLevel(kib) => {
+                write!(f, "{kib} KiB of weights are read from beyond the L2 cache")
+            }
+            Self::KeptInFirstLevel => {
+                f.write_str("the L1 cache holds several of these panels from step to step")
+            }
+            Self::Registers => f.write_str(
+                "the sums of more columns and a row of their weights do not fit the registers",
+            ),
+            Self::SlowRow(cycles) => write!(
+                f,
+                "a row of so few takes {cycles:.1} cycles from the L2 cache, longer than a \
+                 multiply-add"
+            ),
+            Self::Fewest(cycles) => {
+                write!(f, "{cycles:.0} cycles, the fewest among the widths that fit the registers")
+            }
+        }
+    }
+}
+
+impl fmt::Display for RowByRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Steps => "several steps",
+            Self::Lengths => "each has a length",
+            Self::Peepholes => "peepholes",
+            Self::Attention => "attention",
+        })
+    }
+}
+
+impl fmt::Display for Sharing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked => f.write_str("asked for"),
+            Self::NoCell => f.write_str("no cell"),
+            Self::OnePanel => f.write_str("one panel"),
+            Self::Cycles(half, synchronisation) => write!(
+                f,
+                "{half:.0} cycles for half a step, {synchronisation:.0} for synchronisation"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Unrolling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AskedFull => f.write_str("unrolled: asked for"),
+            Self::AskedNone => f.write_str("loops kept: asked for"),
+            Self::Within(vectors, limit) => {
+                write!(f, "unrolled: {vectors} vectors of weights are within the limit of {limit}")
+            }
+            Self::Beyond(vectors, limit) => {
+                write!(f, "loops kept: {vectors} vectors of weights exceed the limit of {limit}")
+            }
+            Self::Batch => f.write_str("loops kept: batch above 1"),
+            Self::Steps => f.write_str("loops kept: several steps"),
+        }
+    }
+}
+
+impl fmt::Display for Together {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let terms = |of_input: bool| if of_input { "x terms of " } else { "" };
+        match self {
+            Self::Asked(rows) => write!(f, "rows at once: {rows}, asked for"),
+            Self::InTiles { isa, rows, of_input } => {
+                let (of, rows) = (terms(*of_input), counted(*rows, "row"));
+                write!(f, "{isa}: {of}{rows} at once, in tiles")
+            }
+            Self::InVectors { isa, rows, of_input, cycles } => {
+                let (of, rows) = (terms(*of_input), counted(*rows, "row"));
+                write!(f, "{isa}: {of}{rows} at once, {cycles:.1} cycles for a row of a panel")
+            }
+            Self::NoTiles(isa, why) => write!(f, "{isa}: no tiles: {why}"),
+        }
+    }
+}
+
+impl fmt::Display for NoTiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked => f.write_str("asked for"),
+            Self::Rows(most) => write!(f, "they take 2 to {most} rows"),
+            Self::Slower { rows, by_tiles, by_vectors } => {
+                write!(f, "{by_tiles} cycles for {}, {by_vectors} without", counted(*rows, "row"))?;
+                match *rows < LEAST_TILE_ROWS {
+                    true => write!(f, ": fewer than {LEAST_TILE_ROWS} rows"),
+                    false => write!(f, ": saves less than a tenth"),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Alternation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked => f.write_str("asked for"),
+            Self::FirstLevel => f.write_str("the L1 cache holds a part of the weights"),
+            Self::MoreThan(bytes) => write!(f, "more than {} KiB of weights", bytes >> 10),
+        }
+    }
+}
+
+impl fmt::Display for InputFirst {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked => f.write_str("x terms of all steps first: asked for"),
+            Self::Memory(bytes) => {
+                write!(f, "x terms at every step: those of all steps would take {bytes} bytes")
+            }
+            Self::Cycles { rows, first, each } => {
+                let rows = counted(*rows, "row");
+                let of_all =
+                    format!("of all steps first, {rows} at once: {first:.0} cycles a step");
+                match self.is_first() {
+                    true => write!(f, "x terms {of_all}; at every step {each:.0} or more"),
+                    false => {
+                        write!(
+                            f,
+                            "x terms at every step: {each:.0} cycles a step or more; {of_all}"
+                        )
+                    }
+                }
+            }
         }
     }
 }

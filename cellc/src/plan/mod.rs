@@ -13,35 +13,47 @@ mod fusion;
 mod layout;
 mod panels;
 mod passes;
+mod planner;
 mod product;
+mod reason;
+mod row_layout;
 mod threads;
 mod tiles;
 mod values;
 
 pub use branches::{Branches, Side};
-pub use choose::{Unrolled, instruction_sets, plan};
+pub use choose::{Chains, Choice, DotWord, Microkernel};
 pub use cost::{cycles, equal_parts, tile_vectors, window_channels, window_tile};
 pub use fusion::{Along, Fusion, along};
 pub use panels::{Blocks, Panels};
 pub use passes::{Tiling, accumulators, late_passes, pass_vectors};
+pub use planner::{Unrolled, instruction_sets, plan};
 pub use product::{Operand, Phase, Product, Sum, sums};
+pub use reason::{
+    Alternation, InputFirst, NoTiles, PanelWidth, Reason, RowByRow, Sharing, Threading, Together,
+    Unrolling,
+};
+pub use row_layout::{Interleave, RowLayout};
 pub use threads::Half;
 pub use values::Values;
 
 use std::collections::BTreeMap;
 
 pub use crate::arch::vectors;
-use crate::arch::{Arch, Dot, Isa, TURNS};
+use crate::arch::{Arch, Isa};
 use crate::core::{CoreModel, CoreOp};
-use crate::encoding::{Arithmetic, WeightFormat};
+use crate::encoding::Arithmetic;
 use crate::numerics::Multiples;
 use crate::request::Accuracy;
-use product::packed_bytes;
 
-/// Smallest unroll factor of loops with at least twice as many iterations (measured: with 16 rows
-/// of 576 bytes a GRU of 128 units takes 1.19 of the time of a short loop in Rust with AVX-512,
-/// with 32 rows 0.98).
-const LEAST_TURNS: usize = 32;
+/// The quantisations of a product's operands by the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OwnMultiples {
+    /// The quantisation of x.
+    pub x: Option<Multiples>,
+    /// The quantisation of h, without a reset gate applied.
+    pub h: Option<Multiples>,
+}
 
 /// The plan of one product.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,14 +64,14 @@ pub struct ProductPlan {
     pub panels: Vec<Panels>,
     /// The arithmetic of all or most matrices.
     pub arithmetic: Arithmetic,
-    /// The quantisation of x, if the product multiplies the model's integers.
-    pub own_x: Option<Multiples>,
-    /// The quantisation of h, without a reset gate applied.
-    pub own_h: Option<Multiples>,
+    /// The quantisations of x and of h, if the product multiplies the model's integers.
+    pub own: OwnMultiples,
     /// Packed elements, with alignment; includes biases of the element type.
     pub weights: usize,
     /// Separately packed f32: biases, peepholes and scales of matrices that are not f32.
     pub biases: usize,
+    /// Registers per value.
+    pub values: Values,
     /// The unrolling of loops over rows.
     pub unrolled: Unrolled,
     /// True if loops over rows are unrolled to satisfy
@@ -78,14 +90,14 @@ pub struct ProductPlan {
     pub rows_at_once: Vec<usize>,
     /// For each instruction set of [`Plan::isas`], for each of `panels`.
     pub tilings: Vec<Vec<Tiling>>,
-    /// The reasons, one line each.
-    pub reasons: Vec<String>,
+    /// The reasons.
+    pub reasons: Vec<Reason>,
 }
 
 impl ProductPlan {
     /// Size of the packed weights.
     pub fn bytes(&self) -> usize {
-        packed_bytes(self.product.format, self.weights, self.biases)
+        self.product.layout.bytes(self.weights, self.biases)
     }
 
     /// True if tiles compute the sums of a phase for `rows` rows.
@@ -96,8 +108,8 @@ impl ProductPlan {
     /// The quantisation of the operand of a phase, if the phase multiplies the model's integers.
     pub fn own(&self, phase: Phase) -> Option<Multiples> {
         match phase {
-            Phase::Input => self.own_x,
-            Phase::Hidden => self.own_h,
+            Phase::Input => self.own.x,
+            Phase::Hidden => self.own.h,
             Phase::ResetHidden => None,
         }
     }
@@ -110,58 +122,6 @@ impl ProductPlan {
     /// True if several rows or steps are computed together; the instruction set decides how many.
     fn has_rows_at_once(&self) -> bool {
         self.product.together > 1 && (self.product.steps == 1 || self.input_first)
-    }
-
-    /// Matrix rows per loop iteration: at least one per chain, all rows of a packed word, and the
-    /// minimum of the instruction set.
-    pub fn turn_rows(&self, chains: usize, isa: &Isa) -> usize {
-        let rows = if self.unrolled == Unrolled::RowByRow { 1 } else { isa.code.rows };
-        let least = match self.product.format {
-            WeightFormat::Bf16Pair => 2.max(chains),
-            WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => chains,
-            WeightFormat::Int8Pair | WeightFormat::Int8Quad | WeightFormat::Int16 => chains,
-        };
-        rows.next_multiple_of(least).next_multiple_of(self.product.abreast)
-    }
-
-    /// Parallel chains per integer sum. The order of integer sums is free: enough chains to hide
-    /// the latency of a dot product, limited by registers.
-    pub fn chains(&self, phase: Phase, sums: usize, isa: &Isa) -> usize {
-        let is_one = self.product.format.is_of_integers()
-            && isa.has(Dot::UnsignedQuads)
-            && self.product.abreast == 1;
-        let most = self.product.packed_rows(phase);
-        let fits = |chains: &usize| {
-            is_one && *chains <= most && chains * sums <= isa.integer_registers * 3 / 4
-        };
-        let hides = |chains: &usize| chains / 2 * sums < 8;
-        [4, 2]
-            .into_iter()
-            .find(|chains| fits(chains) && hides(chains))
-            .unwrap_or(self.product.chains(phase))
-    }
-
-    /// The unroll factor of a loop over rows, if unrolled: the smallest multiple of eight that
-    /// satisfies [`Code::load_distance`](crate::arch::Code::load_distance), at least
-    /// [`LEAST_TURNS`], and preferably without remainder. At least two iterations remain: without a
-    /// loop, compilers load all elements before the loop over panels.
-    pub fn turns_at_once(&self, turns: usize, bytes: usize, isa: &Isa) -> Option<usize> {
-        // without a dot product instruction, four bytes take so many instructions that loads are
-        // not the limit, and compilers reorder sums of 16-bit pairs and run out of registers
-        let is_limit = self.product.format == WeightFormat::F32 || isa.has(Dot::UnsignedQuads);
-        let distance = isa.code.load_distance;
-        if !self.loads_apart
-            || !is_limit
-            || distance == 0
-            || turns * bytes < distance
-            || turns < 2 * TURNS
-        {
-            return None;
-        }
-        let enough = distance.div_ceil(bytes).max(LEAST_TURNS);
-        let parts = (2..=turns / enough).rev().find(|parts| turns.is_multiple_of(parts * TURNS));
-        let half = turns / 2 / TURNS * TURNS;
-        Some(parts.map_or(enough.next_multiple_of(TURNS).min(half), |parts| turns / parts))
     }
 }
 

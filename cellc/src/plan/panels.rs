@@ -21,7 +21,7 @@ pub struct Blocks {
 /// phase in a second block in `late`, after all early blocks.
 ///
 /// A row holds the columns of each sum of the phase, sum after sum. With [interleaved
-/// words](Product::abreast), each column has several words of a row, and [all rows of a
+/// words](super::Interleave::Words), each column has several words of a row, and [all rows of a
 /// sum](Product::row_of) precede the rows of the next sum. If matrices are not f32, biases,
 /// peepholes and scales are in a separate buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -65,7 +65,7 @@ pub(super) fn tiling(
         at_once = at_once.min(product.registers(isa) * 5 / 4 / held).max(1);
         // without vectors, whole lines save nothing, and integer sums share the registers with all
         // other values
-        let least = if takes_two || isa.lanes == 1 && product.format.is_of_integers() {
+        let least = if takes_two || isa.lanes == 1 && product.layout.format.is_of_integers() {
             at_once
         } else {
             line

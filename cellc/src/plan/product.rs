@@ -1,7 +1,8 @@
 //! Products: sums of a cell or a dense layer, their phases, and the places of packed weights in a
 //! panel.
 
-use crate::arch::{Dot, Isa};
+use super::reason::RowByRow;
+use super::row_layout::RowLayout;
 use crate::core::{CoreCell, Dense};
 use crate::encoding::WeightFormat;
 use crate::model::{CellKind, Coupled, ResetGate};
@@ -96,16 +97,8 @@ pub struct Product {
     pub together: usize,
     /// Chains of additions for the terms of x.
     pub input_chains: usize,
-    /// The storage of the matrices.
-    pub format: WeightFormat,
-    /// True if an instruction set multiplies unsigned byte elements, stored with an offset.
-    pub starts: bool,
-    /// Interleave factor of packed weight words: the lanes of an instruction set that adds products
-    /// across lanes.
-    pub abreast: usize,
-    /// Interleave factor of the low and high halves of packed 16-bit weights: the lanes of an
-    /// instruction set that multiplies halves by one element. 1: not interleaved.
-    pub apart: usize,
+    /// The layout of the rows of weights.
+    pub layout: RowLayout,
 }
 
 impl From<&CoreCell> for Product {
@@ -121,10 +114,7 @@ impl From<&CoreCell> for Product {
                 Some(_) => cell.steps(),
             },
             input_chains: 1,
-            format: WeightFormat::F32,
-            starts: false,
-            abreast: 1,
-            apart: 1,
+            layout: RowLayout::F32,
         }
     }
 }
@@ -140,53 +130,29 @@ impl From<&Dense> for Product {
             steps: 1,
             together: dense.rows,
             input_chains: dense.chains,
-            format: WeightFormat::F32,
-            starts: false,
-            abreast: 1,
-            apart: 1,
+            layout: RowLayout::F32,
         }
     }
 }
 
 /// Why the rows of a batch share no step of a cell, if so.
-pub(super) fn row_by_row(cell: &CoreCell) -> Option<&'static str> {
+pub(super) fn row_by_row(cell: &CoreCell) -> Option<RowByRow> {
     match cell {
-        _ if cell.steps() > 1 => Some("several steps"),
-        _ if !cell.is_one_step() => Some("each has a length"),
-        CoreCell { p: Some(_), .. } => Some("peepholes"),
-        CoreCell { a: Some(_), .. } => Some("attention"),
+        _ if cell.steps() > 1 => Some(RowByRow::Steps),
+        _ if !cell.is_one_step() => Some(RowByRow::Lengths),
+        CoreCell { p: Some(_), .. } => Some(RowByRow::Peepholes),
+        CoreCell { a: Some(_), .. } => Some(RowByRow::Attention),
         _ => None,
     }
 }
 
-pub(super) fn packed_bytes(format: WeightFormat, weights: usize, biases: usize) -> usize {
-    weights * format.encoding(0).element().size() + biases * 4
-}
-
 impl Product {
-    /// Sets the storage of the matrices and dependent values.
-    pub(super) fn store_as(&mut self, format: WeightFormat, isas: &[(&'static Isa, bool)]) {
-        (self.format, self.abreast, self.apart) = (format, 1, 1);
-        if format == WeightFormat::Int8Pair
-            && isas.iter().all(|(isa, _)| isa.has(Dot::WidenedPairs))
-        {
-            self.format = WeightFormat::Int8Quad;
-        }
-        if self.format.is_of_integers() {
-            self.abreast =
-                isas.iter().find(|(isa, _)| isa.has(Dot::Across)).map_or(1, |(isa, _)| isa.lanes);
-            let by_lane = |(isa, _): &(&Isa, bool)| isa.by_lane().any(|own| own.in_word == 2);
-            self.apart = if isas.iter().all(by_lane) { isas[0].0.lanes } else { 1 };
-        }
-        self.starts = self.format == WeightFormat::Int8Quad
-            && isas.iter().any(|(isa, _)| isa.has(Dot::UnsignedQuads));
-    }
-
     /// True if tiles can compute the sums of a phase for several rows: words must hold four bytes.
     /// Several steps share only x terms.
     pub fn fits_tiles(&self, phase: Phase) -> bool {
-        self.format == WeightFormat::Int8Quad
-            && self.format.in_word(self.phase_rows(phase)) == 4
+        let format = self.layout.format;
+        format == WeightFormat::Int8Quad
+            && format.in_word(self.phase_rows(phase)) == 4
             && self.active(phase) > 0
             && (self.steps == 1 || phase == Phase::Input)
     }
@@ -194,23 +160,6 @@ impl Product {
     /// True if tiles can compute the sums of a phase.
     pub(super) fn fits_tiles_somewhere(&self) -> bool {
         Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase))
-    }
-
-    /// True if the halves of weight words are interleaved in a phase, for panels of `columns`
-    /// columns: all vectors must be full.
-    pub fn is_apart(&self, phase: Phase, columns: usize) -> bool {
-        self.apart > 1
-            && columns.is_multiple_of(self.apart)
-            && self.format.in_word(self.phase_rows(phase)) == 2
-    }
-
-    /// Registers for sums and their operands.
-    pub fn registers(&self, isa: &Isa) -> usize {
-        let in_word = if self.format == WeightFormat::Int8Quad { 4 } else { 2 };
-        match self.format.is_of_integers() && isa.by_lane().all(|own| own.in_word != in_word) {
-            true => isa.integer_registers,
-            false => isa.registers,
-        }
     }
 
     /// Weight rows of a phase.
@@ -223,23 +172,16 @@ impl Product {
 
     /// Words or elements per column of a packed row of a phase's matrix.
     pub fn packed_rows(&self, phase: Phase) -> usize {
-        let rows = self.phase_rows(phase);
-        self.format.encoding(rows).len(rows).next_multiple_of(self.abreast)
-    }
-
-    /// True if all rows of a sum precede those of the next sum in a panel: for sums across lanes.
-    pub fn sums_are_apart(&self, columns: usize) -> bool {
-        self.abreast > 1 && columns.is_multiple_of(self.abreast)
+        self.layout.words(self.phase_rows(phase))
     }
 
     /// The offset of the first column of the `position`-th sum of a phase in the rows of a panel,
     /// and the distance, in elements, between rows or between groups of interleaved rows.
     pub fn row_of(&self, phase: Phase, columns: usize, position: usize) -> (usize, usize) {
-        match self.sums_are_apart(columns) {
-            true => (position * columns * self.packed_rows(phase), columns * self.abreast),
-            false => {
-                (position * columns * self.abreast, self.active(phase) * columns * self.abreast)
-            }
+        let together = self.layout.words_together();
+        match self.layout.separates_sums(columns) {
+            true => (position * columns * self.packed_rows(phase), columns * together),
+            false => (position * columns * together, self.active(phase) * columns * together),
         }
     }
 
@@ -275,7 +217,7 @@ impl Product {
         let lanes = self.active(phase) * self.units;
         match phase {
             // exact sums need no order
-            _ if self.format.is_of_integers() => 1,
+            _ if self.layout.format.is_of_integers() => 1,
             Phase::Hidden | Phase::ResetHidden
                 if (1..=64).contains(&lanes) && self.phase_rows(phase) > 1 =>
             {
@@ -289,8 +231,7 @@ impl Product {
     /// Size of the packed weights of `columns` columns.
     pub(super) fn weight_bytes(&self, columns: usize) -> usize {
         let weights = |phase| self.packed_rows(phase) * self.active(phase) * columns;
-        Phase::ALL.into_iter().map(weights).sum::<usize>()
-            * self.format.encoding(0).element().size()
+        Phase::ALL.into_iter().map(weights).sum::<usize>() * self.layout.element_bytes()
     }
 
     /// The largest number of chains in any phase, and the largest number of sums.
@@ -317,24 +258,24 @@ impl Product {
             false => &[Phase::Input, Phase::Hidden],
         };
         let of_phase =
-            |&phase: &Phase| self.active(phase) * (1 + usize::from(self.has_starts(phase)));
+            |&phase: &Phase| self.active(phase) * (1 + usize::from(self.has_corrections(phase)));
         let scaled = if scales { phases.iter().map(of_phase).sum() } else { 0 };
         biases + peepholes + scaled
     }
 
     /// True if the sums of a phase need a zero-point correction for unsigned byte elements; false
     /// for 16-bit elements.
-    pub fn has_starts(&self, phase: Phase) -> bool {
-        self.starts && WeightFormat::Int8Quad.in_word(self.phase_rows(phase)) == 4
+    pub fn has_corrections(&self, phase: Phase) -> bool {
+        self.layout.has_corrections(self.phase_rows(phase))
     }
 
     /// The row of the zero-point corrections: after all scales of a panel.
-    pub fn start_row(&self, sum: usize, phase: Phase) -> usize {
+    pub fn correction_row(&self, sum: usize, phase: Phase) -> usize {
         let late = phase == Phase::ResetHidden;
-        let starts = |phase| if self.has_starts(phase) { self.active(phase) } else { 0 };
+        let corrections = |phase| if self.has_corrections(phase) { self.active(phase) } else { 0 };
         let behind = match phase {
-            Phase::Input => starts(Phase::Input) + starts(Phase::Hidden),
-            Phase::Hidden | Phase::ResetHidden => starts(phase),
+            Phase::Input => corrections(Phase::Input) + corrections(Phase::Hidden),
+            Phase::Hidden | Phase::ResetHidden => corrections(phase),
         };
         self.bias_rows(late, true) - behind + self.position(phase, sum)
     }

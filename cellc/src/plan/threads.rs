@@ -5,11 +5,9 @@ use std::ops::Range;
 use super::cost;
 use super::panels::Panels;
 use super::product::Product;
+use super::reason::{Sharing, Threading};
 use crate::core::CoreOp;
 use crate::request::{Options, Threads};
-
-/// The prefix of reasons against two threads.
-pub(super) const ONE_THREAD: &str = "one thread: ";
 
 /// The half of a cell for one of two threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,18 +22,16 @@ pub struct Half {
     pub panels: Range<usize>,
 }
 
-/// True if two threads share a product, with the reason. An empty `Err` if one thread was
-/// requested.
-pub(super) fn threads(op: &CoreOp, product: &Product, options: &Options) -> Result<String, String> {
+/// Decides whether two threads share a product.
+pub(super) fn threads(op: &CoreOp, product: &Product, options: &Options) -> Threading {
     match (options.machine.threads, op) {
-        (Threads::One, _) => Err(String::new()),
+        (Threads::One, _) => Threading::Unasked,
         (Threads::Two, CoreOp::Cell(_)) => match options.tuning.halves {
-            Some(true) => Ok("two threads: asked for".to_string()),
-            Some(false) => Err(format!("{ONE_THREAD}asked for")),
-            None => cost::two_threads(product, product.format, &options.machine.target.costs)
-                .map_err(|why| format!("{ONE_THREAD}{why}")),
+            Some(true) => Threading::Two(Sharing::Asked),
+            Some(false) => Threading::One(Sharing::Asked),
+            None => cost::two_threads(product, &options.machine.target.costs),
         },
-        (Threads::Two, _) => Err(format!("{ONE_THREAD}no cell")),
+        (Threads::Two, _) => Threading::One(Sharing::NoCell),
     }
 }
 

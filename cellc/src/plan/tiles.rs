@@ -1,8 +1,9 @@
 //! Tiles: whether they compute the sums of a product, and for how many rows.
 
-use super::cost;
+use super::cost::{self, TileCycles};
 use super::panels::Panels;
 use super::product::Product;
+use super::reason::NoTiles;
 use crate::arch::Isa;
 
 impl Product {
@@ -17,7 +18,26 @@ impl Product {
     ) -> bool {
         (2..=isa.tile_rows()).contains(&rows)
             && self.fits_tiles_somewhere()
-            && asked.unwrap_or_else(|| cost::TileCycles::new(self, panels, rows, isa).pay())
+            && asked.unwrap_or_else(|| TileCycles::new(self, panels, rows, isa).pay())
+    }
+
+    /// The reason against tiles for `rows` rows, on an instruction set with tiles.
+    pub(super) fn without_tiles(
+        &self,
+        rows: usize,
+        panels: &[Panels],
+        asked: Option<bool>,
+        isa: &Isa,
+    ) -> NoTiles {
+        match asked {
+            Some(false) => NoTiles::Asked,
+            _ if !(2..=isa.tile_rows()).contains(&rows) => NoTiles::Rows(isa.tile_rows()),
+            _ => {
+                let TileCycles { rows, by_tiles, by_vectors } =
+                    TileCycles::new(self, panels, rows, isa);
+                NoTiles::Slower { rows, by_tiles, by_vectors }
+            }
+        }
     }
 
     /// Rows per tile: equal parts of all rows, unless the parts are too small.

@@ -37,7 +37,7 @@ impl Values {
 
     /// The registers per value in a product. Integer dot products use single registers.
     pub fn of_product(self, product: &Product) -> Self {
-        if product.format.is_of_integers() { Self::Registers } else { self }
+        if product.layout.format.is_of_integers() { Self::Registers } else { self }
     }
 
     /// True if a value covers several registers on an instruction set. In generated Rust, one lane

@@ -726,7 +726,7 @@ fn collect_folded<'a>(
 
 /// The storage of the matrices of all layers, if equal.
 fn precision(plan: &Plan) -> &'static str {
-    let mut names = plan.products.iter().map(|product| product.product.format.name());
+    let mut names = plan.products.iter().map(|product| product.product.layout.format.name());
     let first = names.next().unwrap_or(WeightFormat::F32.name());
     if names.all(|name| name == first) { first } else { "mixed" }
 }

@@ -1,0 +1,219 @@
+//! Loops over the panels of a product, and over passes of columns within a panel.
+
+use super::Rows;
+use crate::kernel::{BufferId, Place, Stmt};
+use crate::plan::{Blocks, Panels};
+
+/// An operand or result of the pointwise part of a cell, and how a loop over units and rows steps
+/// through its elements.
+#[derive(Clone, Copy)]
+pub(in crate::lower) struct Column {
+    pub(in crate::lower) name: &'static str,
+    pub(in crate::lower) of: Place,
+    pub(in crate::lower) written: bool,
+    /// Elements per unit. 0: one element for all units.
+    pub(in crate::lower) width: usize,
+    /// True if each row has elements of its own.
+    pub(in crate::lower) each_row: bool,
+    /// True if the place starts at the first unit that this kernel computes, not at unit 0: results
+    /// of one of two threads, and scratch memory.
+    pub(in crate::lower) relative: bool,
+    /// True if the column stores the x terms of late sums. Used only if x terms are
+    /// [deferred](Rows::keeps_late_apart).
+    pub(in crate::lower) takes_late: bool,
+}
+
+impl Column {
+    /// A column with one element for each unit of each row.
+    pub(in crate::lower) fn new(name: &'static str, of: Place, written: bool) -> Self {
+        Self { name, of, written, width: 1, each_row: true, relative: written, takes_late: false }
+    }
+
+    /// Elements per row.
+    pub(in crate::lower) fn row(&self, units: usize) -> usize {
+        if self.width == 0 { 1 } else { self.width * units }
+    }
+}
+
+/// The operands of the pointwise part of a panel.
+pub(in crate::lower) struct Panel<'p> {
+    pub(in crate::lower) panels: &'p Panels,
+    /// The biases and peepholes of the panel. `None` if several rows are computed together.
+    pub(in crate::lower) biases: Option<Place>,
+    /// The place of the panel in each [`Column`].
+    pub(in crate::lower) columns: &'p [Place],
+}
+
+/// The place of a panel's weights for one stage.
+#[derive(Clone, Copy)]
+pub(super) struct PanelWeights {
+    /// The start of the panel's block, from which offsets of phases count.
+    pub(super) rows: Place,
+    /// The biases, peepholes and scales.
+    pub(super) biases: Place,
+    /// Elements by which the window of rows ends before the panel does.
+    pub(super) short: usize,
+}
+
+/// One pass over the rows of a panel, for some of its columns.
+pub(super) struct Pass {
+    /// The vectors of columns, each as (first column, lanes).
+    pub(super) vectors: Vec<(usize, usize)>,
+    pub(super) weights: PanelWeights,
+    /// The place of the pass in each [`Column`].
+    pub(super) columns: Vec<Place>,
+}
+
+/// The phases that one pass over a panel computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Input alone.
+    Input,
+    /// Input and Hidden.
+    Early,
+    /// ResetHidden.
+    Late,
+}
+
+impl<'a, 'm> Rows<'_, 'a, 'm> {
+    /// A loop over the panels of a group. `body` receives the weights of the stage, if `weights`
+    /// names one, and the place of the panel in each of `columns`.
+    pub(super) fn panels(
+        &mut self,
+        panels: &Panels,
+        weights: Option<Stage>,
+        columns: &[Column],
+        body: impl FnOnce(&mut Self, Option<PanelWeights>, &[Place]) -> Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let blocks = weights.map(|stage| {
+            (panels.blocks(stage == Stage::Late), panels.biases(stage == Stage::Late))
+        });
+        // with biases in a separate buffer, x terms alone read only scales
+        let scaled = self.product().layout.format.has_scales();
+        let apart = self.weights.biases.filter(|_| scaled || weights != Some(Stage::Input));
+        let start = self.first;
+        let first = |column: &Column| {
+            let unit = if column.relative { panels.first - start } else { panels.first };
+            column.of.at(unit * column.width)
+        };
+        if panels.count == 1 {
+            let places: Vec<_> = columns.iter().map(first).collect();
+            let first = |(early, late): (Blocks, Blocks)| {
+                let rows = Place::from(self.weights.rows).at(early.offset);
+                let biases = apart.map_or(rows, |biases| Place::from(biases).at(late.offset));
+                PanelWeights { rows, biases, short: 0 }
+            };
+            let weights = blocks.map(first);
+            return body(self, weights, &places);
+        }
+        let mut walks = Vec::new();
+        let mut walk = |this: &mut Self, name, of: BufferId, Blocks { offset, stride }| {
+            let (place, walk) = this.builder.walk(name, Place::from(of).at(offset), stride, false);
+            walks.push(walk);
+            place
+        };
+        let weights = blocks.map(|(rows, biases)| {
+            let rows = walk(self, "panel", self.weights.rows, rows);
+            let biases = apart.map_or(rows, |of| walk(self, "bias_panel", of, biases));
+            PanelWeights { rows, biases, short: 0 }
+        });
+        let mut places = Vec::new();
+        for column in columns {
+            if column.width == 0 {
+                places.push(column.of);
+                continue;
+            }
+            let name = format!("{}_panel", column.name);
+            let len = panels.columns * column.width;
+            let (place, walk) = self.builder.walk(&name, first(column), len, column.written);
+            places.push(place);
+            walks.push(walk);
+        }
+        let body = body(self, weights, &places);
+        vec![Stmt::For { count: panels.count, turn: None, backwards: self.backwards, walks, body }]
+    }
+
+    /// `body` for every pass over the columns of a panel. Neighbouring passes of equal width become
+    /// a loop in two cases: code memory is scarce; or `loops` is set, since an instruction set has
+    /// several passes, and all instruction sets share one text.
+    pub(super) fn passes(
+        &mut self,
+        (panels, stage, loops): (&Panels, Stage, bool),
+        weights: PanelWeights,
+        (columns, places): (&[Column], &[Place]),
+        passes: &[Vec<(usize, usize)>],
+        mut body: impl FnMut(&mut Self, &Pass) -> Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let widths =
+            |pass: &[(usize, usize)]| pass.iter().map(|(_, lanes)| *lanes).collect::<Vec<_>>();
+        let mut all = Vec::new();
+        for same in passes.chunk_by(|a, b| widths(a) == widths(b)) {
+            let is_loop = if self.walks_columns() {
+                loops && same.len() == passes.len()
+            } else {
+                same.len() > 1 && self.isa().code.pass > 0
+            };
+            if !is_loop {
+                for vectors in same {
+                    let vectors = self.values(vectors);
+                    all.extend(body(self, &Pass { vectors, weights, columns: places.to_vec() }));
+                }
+                continue;
+            }
+            let (first, width) = (same[0][0].0, widths(&same[0]).iter().sum::<usize>());
+            // the window of each pass ends at the end of the last pass
+            let before = first + (same.len() - 1) * width;
+            let mut walks = Vec::new();
+            let late = stage == Stage::Late;
+            let abreast = self.product().layout.words_together();
+            let (rows, of_rows) = self.builder.stride(
+                "pass",
+                weights.rows.at(first * abreast),
+                (panels.blocks(late).stride - before * abreast, width * abreast),
+                false,
+            );
+            if self.walks_columns() {
+                self.builder.passes(&of_rows);
+            }
+            walks.push(of_rows);
+            let mut walk = |this: &mut Self, name: &str, of: Place, len: usize, written: bool| {
+                let (place, walk) = this.builder.stride(name, of.at(first), (len, width), written);
+                walks.push(walk);
+                place
+            };
+            let biases = match weights.biases == weights.rows && abreast == 1 {
+                true => rows,
+                false => walk(
+                    self,
+                    "bias_pass",
+                    weights.biases,
+                    panels.biases(late).stride - before,
+                    false,
+                ),
+            };
+            let of_column = |(column, place): (&Column, &Place)| match column.width {
+                0 => *place,
+                1 => walk(self, &format!("{}_pass", column.name), *place, width, column.written),
+                all => {
+                    let len = all * panels.columns - before;
+                    walk(self, &format!("{}_pass", column.name), *place, len, column.written)
+                }
+            };
+            let columns = columns.iter().zip(places).map(of_column).collect();
+            let vectors: Vec<_> = same[0].iter().map(|(at, lanes)| (at - first, *lanes)).collect();
+            let vectors = self.values(&vectors);
+            let turn = body(
+                self,
+                &Pass { vectors, weights: PanelWeights { rows, biases, short: before }, columns },
+            );
+            all.push(Stmt::For {
+                count: same.len(),
+                turn: None,
+                backwards: None,
+                walks,
+                body: turn,
+            });
+        }
+        all
+    }
+}

@@ -1,0 +1,200 @@
+//! Sums of several rows: each load of weights serves all rows, and the sums are stored.
+
+use std::ops::Range;
+
+use super::operands::{Terms, Vectors};
+use super::{Column, Panel, Rows, Stage, SumVector, Sums, add, finished_at_once};
+use crate::kernel::{Place, Stmt};
+use crate::lower::builder::{copy, load};
+use crate::plan::{self, Phase};
+
+/// The part of the sums that several rows store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// All sums, with biases once complete.
+    Sums,
+    /// The x terms, without biases. Sums without x terms are left out.
+    InputTerms,
+}
+
+impl<'a, 'm> Rows<'_, 'a, 'm> {
+    /// Computes the x terms of all rows into `to`, for [`X::Sums`].
+    pub(in crate::lower) fn input_sums(&mut self, x: Place, to: Place) -> Vec<Stmt> {
+        let width = self.product().active(Phase::Input);
+        let len = width * self.product().units;
+        let mut all = Vec::new();
+        if self.in_tiles(Phase::Input) {
+            let terms = self.of_elements(&mut all, Phase::Input, x);
+            let columns = [Column { width, ..Column::new("x_sums", to, true) }];
+            all.extend(self.each_row(
+                &[(Phase::Input, Some(&terms))],
+                &columns,
+                |row, terms, columns| row.scaled_input_sums(&terms[0], columns[0]),
+            ));
+            return all;
+        }
+        self.sums = self.builder.tile_rows(self.count, len);
+        let vectors = self.vectors(&mut all, Phase::Input, x);
+        all.extend(self.matrix(Stage::Input, &[(Phase::Input, vectors)], Kept::InputTerms));
+        all.extend(self.sums.iter().enumerate().map(|(r, from)| copy(*from, to.at(r * len), len)));
+        all
+    }
+
+    /// The x terms of one row, from integer sums that tiles have computed.
+    pub(super) fn scaled_input_sums(&mut self, terms: &Terms, to: Column) -> Vec<Stmt> {
+        let Terms::Integers { sums, scale } = *terms else {
+            unreachable!("lower: tiles make sums of integers")
+        };
+        let columns =
+            [to, Column { of: sums, written: false, relative: false, name: "sums", ..to }];
+        let mut all = Vec::new();
+        for (_, panels) in self.groups() {
+            all.extend(self.panels(
+                panels,
+                Some(Stage::Input),
+                &columns,
+                |this, weights, places| {
+                    let weights = weights.expect("lower: asked for");
+                    let mut body = Vec::new();
+                    let parts = this.parts(&plan::vectors(panels.columns, this.lanes()));
+                    let terms = Terms::Integers { sums: places[1], scale };
+                    let values =
+                        this.terms(&mut body, panels, Phase::Input, weights, &terms, &parts);
+                    for (part, value) in parts.iter().zip(values) {
+                        let Some(value) = value else { continue };
+                        let at = this.product().position(Phase::Input, part.sum) * panels.columns
+                            + part.lane;
+                        body.push(Stmt::Store { to: places[0].at(at), value });
+                    }
+                    body
+                },
+            ));
+        }
+        all
+    }
+
+    /// Computes and stores the sums of all rows over the non-empty phases of a stage.
+    pub(super) fn stored_sums(&mut self, stage: Stage, operands: &[(Phase, Place)]) -> Vec<Stmt> {
+        let product = self.product();
+        let mut all = Vec::new();
+        let active = operands.iter().filter(|(phase, _)| product.active(*phase) > 0);
+        let phases: Vec<_> =
+            active.map(|&(phase, of)| (phase, self.vectors(&mut all, phase, of))).collect();
+        if !phases.is_empty() {
+            all.extend(self.matrix(stage, &phases, Kept::Sums));
+        }
+        all
+    }
+
+    /// Multiplies the weights of some phases of one stage by an operand per row, and stores the
+    /// sums. Each weight load serves all rows.
+    ///
+    /// A row stores, for each panel, the columns of each kept sum. A later phase adds to the stored
+    /// sum of an earlier phase. The last phase of a sum adds the bias.
+    pub(super) fn matrix(
+        &mut self,
+        stage: Stage,
+        phases: &[(Phase, Vectors)],
+        kept: Kept,
+    ) -> Vec<Stmt> {
+        let product = self.product();
+        let width = match kept {
+            Kept::Sums => self.product().sums.len(),
+            Kept::InputTerms => product.active(Phase::Input),
+        };
+        let rows: Vec<_> =
+            self.sums.iter().map(|of| Column { width, ..Column::new("sums", *of, true) }).collect();
+        let mut all = Vec::new();
+        for (_, panels) in self.groups() {
+            all.extend(self.panels(panels, Some(stage), &rows, |this, weights, places| {
+                let weights = weights.expect("lower: asked for");
+                let mut body = Vec::new();
+                let mut parts = this.parts(&plan::vectors(panels.columns, this.lanes()));
+                // in the order of the weights in a row
+                parts.sort_by_key(|part| part.sum);
+                for (phase, vectors) in phases {
+                    let taking_part =
+                        |part: &&SumVector| product.sums[part.sum].gate(*phase).is_some();
+                    let parts: Vec<_> = parts.iter().filter(taking_part).cloned().collect();
+                    let at_once = plan::tile_vectors(
+                        product,
+                        parts.len(),
+                        this.count,
+                        this.isa(),
+                        this.builder.lowering.plan.arch,
+                    )
+                    .max(1);
+                    for parts in parts.chunks(at_once) {
+                        let parts = &this.joined(parts)[..];
+                        let terms =
+                            this.accumulate(&mut body, panels, *phase, weights, vectors, parts);
+                        for (place, terms) in places.iter().zip(terms) {
+                            for (part, mut value) in parts.iter().zip(terms.into_iter().flatten()) {
+                                let (sum, index) = (&product.sums[part.sum], part.sum);
+                                let slot = match kept {
+                                    Kept::Sums => this.slot(sum),
+                                    Kept::InputTerms => product.position(Phase::Input, index),
+                                };
+                                let to = place.at(slot * panels.columns + part.lane);
+                                if *phase != Phase::Input && sum.w.is_some() {
+                                    value = add(load(to, part.lanes), value);
+                                }
+                                if kept == Kept::Sums && sum.last_phase() == *phase {
+                                    value = this.with_bias(panels, weights, part, value);
+                                }
+                                body.push(Stmt::Store { to, value });
+                            }
+                        }
+                    }
+                }
+                body
+            }));
+        }
+        all
+    }
+
+    /// Calls `finish` with some of the stored sums of every row, panel after panel.
+    pub(super) fn finish_rows(
+        &mut self,
+        which: Range<usize>,
+        columns: &[Column],
+        mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+    ) -> Vec<Stmt> {
+        let product = self.product();
+        let mut all = Vec::new();
+        for (r, sums) in self.sums.clone().into_iter().enumerate() {
+            let own = |c: &Column| {
+                if c.each_row { Column { of: c.of.at(r * c.row(product.units)), ..*c } } else { *c }
+            };
+            let mut columns: Vec<_> = columns.iter().map(own).collect();
+            columns.push(Column {
+                width: product.sums.len(),
+                relative: true,
+                ..Column::new("sums", sums, false)
+            });
+            for (_, panels) in self.groups() {
+                all.extend(self.panels(panels, None, &columns, |row, _, places| {
+                    let (sums, columns) = places.split_last().expect("lower: there are sums");
+                    let of_vector = |(lane, lanes): (usize, usize)| {
+                        let value = |sum: usize| load(sums.at(sum * panels.columns + lane), lanes);
+                        Sums {
+                            lane,
+                            lanes,
+                            values: which.clone().map(value).collect(),
+                            active: false,
+                        }
+                    };
+                    let mut body = Vec::new();
+                    for pass in plan::vectors(panels.columns, row.lanes())
+                        .chunks(finished_at_once(row.isa()))
+                    {
+                        let all = row.values(pass).into_iter().map(of_vector).collect();
+                        finish(row, &mut body, &Panel { panels, biases: None, columns }, all);
+                    }
+                    body
+                }));
+            }
+        }
+        all
+    }
+}

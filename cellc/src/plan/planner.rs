@@ -1,0 +1,336 @@
+//! Choices for a model: instruction sets, panels, unrolling, rows at once, threads.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::panels::{PanelLayout, Panels, layout};
+use super::passes::tiling;
+use super::product::{Phase, Product, row_by_row};
+use super::reason::{
+    Alternation, InputFirst, PanelWidth, Reason, Sharing, Threading, Together, Unrolling,
+};
+use super::row_layout::RowLayout;
+use super::threads::{halves, threads};
+use super::values::Values;
+use super::{Branches, Fusion, OwnMultiples, Plan, ProductPlan, cost};
+use crate::arch::{Arch, Isa};
+use crate::core::{CoreModel, CoreNode, CoreOp};
+use crate::encoding::{Arithmetic, WeightFormat};
+use crate::model::{CellKind, ResetGate};
+use crate::numerics::{Precisions, Vector, flush_below};
+use crate::request::{Fma, Language, Options, Unroll};
+
+/// Upper limit for rows times vectors of a cell that `--unroll auto` unrolls fully.
+///
+/// Compile times of straight-line code grow faster than its length: rustc takes half a second for
+/// 20 vectors of 16 lanes, about 20 seconds for 240.
+const UNROLL_BUDGET: usize = 32;
+
+/// The unrolling of a product's loops over rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unrolled {
+    /// No loop is left.
+    Fully,
+    /// An iteration takes the rows per iteration of the instruction set; two iterations or more are
+    /// a loop.
+    InTurns,
+    /// An iteration takes one row, or the rows of a packed word: the smallest code, which
+    /// instruction sets share.
+    RowByRow,
+}
+
+/// The instruction sets to write, the baseline first, the best last.
+pub fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'static Isa> {
+    let asked = |isa: &&'static Isa| match &options.machine.isas {
+        Some(list) => list.contains(isa),
+        None => isa.words().is_empty() || precisions.multiply_any(&isa.words()),
+    };
+    let baseline = options.machine.target.baseline;
+    // an instruction set that flushes subnormal numbers to zero needs the set of one lane, too
+    let flushes = options.known_isas().any(|isa| isa.c.flushes.is_some() && asked(&isa));
+    options
+        .known_isas()
+        .filter(|isa| *isa == baseline || asked(isa) || flushes && isa.lanes == 1)
+        .collect()
+}
+
+/// Plans a model.
+pub fn plan(model: &CoreModel, options: &Options, precisions: &Precisions) -> Plan {
+    let isas = instruction_sets(options, precisions);
+    let all = plan_for(model, options, precisions, &isas);
+    // without products in tiles, an instruction set with tiles equals the one that it extends
+    let unused = |at: usize, isa: &Isa| {
+        options.machine.isas.is_none()
+            && isa.tile_rows() > 0
+            && all.products.iter().all(|plan| !plan.uses_tiles(at, isa))
+    };
+    let used: Vec<_> = isas
+        .iter()
+        .enumerate()
+        .filter(|(at, isa)| !unused(*at, isa))
+        .map(|(_, isa)| *isa)
+        .collect();
+    if used.len() == isas.len() { all } else { plan_for(model, options, precisions, &used) }
+}
+
+/// Plans a model for these instruction sets.
+fn plan_for(
+    model: &CoreModel,
+    options: &Options,
+    precisions: &Precisions,
+    isas: &[&'static Isa],
+) -> Plan {
+    let arch = options.machine.target;
+    // safe Rust cannot spell every machine's fused multiply-add
+    let spelled =
+        |isa: &Isa| options.output.language == Language::C || !isa.rust.mul_add.is_empty();
+    let fused = |isa: &Isa| isa.fma && options.numerics.fma == Fma::Auto && spelled(isa);
+    let isas: Vec<_> = isas.iter().map(|isa| (*isa, fused(isa))).collect();
+    let product = |node: &CoreNode| {
+        let op = &node.op;
+        let mut reasons = Vec::new();
+        let mut product = match op {
+            CoreOp::Cell(cell) => {
+                let mut product = Product::from(cell);
+                // r is waited for
+                if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
+                    && arch.costs.limits.late_apart > 0
+                {
+                    product.sums.swap(0, 1);
+                }
+                product
+            }
+            CoreOp::Dense(dense) => Product::from(dense),
+            _ => return None,
+        };
+        let precision = precisions.of(op.first_value());
+        let arithmetic = precision.arithmetic();
+        product.layout = RowLayout::of(precision.stored(), &isas);
+        let threads = threads(op, &product, options);
+        // each of two threads has panels of its own
+        let share = match threads {
+            Threading::Two(_) if product.rows == 1 => {
+                product.units.div_ceil(2).next_multiple_of(arch.memory.line / 4).min(product.units)
+            }
+            _ => product.units,
+        };
+        let (columns, why) = match options.tuning.panel_columns {
+            Some(columns) if columns > product.units => (product.units, PanelWidth::AllOf(columns)),
+            Some(columns) => (columns.max(1), PanelWidth::Asked),
+            None if product.rows > 1 => {
+                (cost::shared_columns(&product, arch), PanelWidth::FirstLevel)
+            }
+            None => panel_columns(op, &product, share, arch),
+        };
+        reasons.push(Reason::Panels(columns, why));
+        if let CoreOp::Cell(cell) = op
+            && let Some(why) = row_by_row(cell).filter(|_| cell.batch > 1)
+        {
+            reasons.push(Reason::RowByRow(why));
+        }
+        let own = OwnMultiples {
+            x: precision.own(Vector::X, product.input_size),
+            h: precision.own(Vector::H, product.units),
+        };
+        let plan = plan_product((product, arithmetic), columns, threads, reasons, options, &isas);
+        Some(ProductPlan { own, ..plan })
+    };
+    let (mut products, mut halved) = (Vec::new(), BTreeSet::new());
+    for node in model.all_nodes() {
+        let Some(product) = product(node) else { continue };
+        halved.extend(product.halves.is_some().then(|| node.op.outputs()[0]));
+        products.push(product);
+    }
+    let mut windows = BTreeMap::new();
+    for node in model.all_nodes() {
+        let (CoreOp::Convolve(of), Some(taps)) = (&node.op, node.op.input_size()) else { continue };
+        let precision = precisions.of(of.out);
+        if precision.arithmetic() != Arithmetic::F32 {
+            windows.insert(
+                of.out,
+                (precision.arithmetic().of_windows(), precision.own(Vector::X, taps)),
+            );
+        }
+    }
+    let accuracy = options.numerics.accuracy;
+    let flush_below = flush_below(&options.numerics);
+    let fuses = options.tuning.fuse != Some(false);
+    let lanes = isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(1);
+    let branches = Branches::new(model, lanes, options.tuning.branches);
+    let fusion = if fuses { Fusion::new(model, &halved, &branches) } else { Fusion::default() };
+    let values = Values::of(options.output.language, &isas);
+    Plan { arch, isas, products, windows, branches, fusion, accuracy, flush_below, values }
+}
+
+/// Plans a product in an arithmetic.
+fn plan_product(
+    (product, arithmetic): (Product, Arithmetic),
+    width: usize,
+    threading: Threading,
+    mut reasons: Vec<Reason>,
+    options: &Options,
+    isas: &[(&'static Isa, bool)],
+) -> ProductPlan {
+    let (arch, format) = (options.machine.target, product.layout.format);
+    let cut = threading.is_two() && product.rows == 1;
+    let PanelLayout { panels, weights, biases } =
+        layout(&product, width, cut, format, arch.memory.alignment);
+    let halves = if threading.is_two() { halves(&product, &panels) } else { None };
+    let threading = match threading {
+        Threading::Two(_) if halves.is_none() => Threading::One(Sharing::OnePanel),
+        threading => threading,
+    };
+    reasons.extend((threading != Threading::Unasked).then_some(Reason::Threading(threading)));
+    let values = Values::of(options.output.language, isas);
+    let (unrolled, reason) = unrolling(&product, arch, options.tuning.unroll, values);
+    reasons.push(Reason::Unrolling(reason));
+    let bytes = product.layout.bytes(weights, biases);
+    // other formats are unpacked, which takes longer than loads
+    let is_loaded =
+        matches!(format, WeightFormat::F32 | WeightFormat::Int16 | WeightFormat::Int8Quad);
+    let is_near =
+        (arch.costs.caches.first_level + 1..=arch.costs.caches.partly_near).contains(&bytes);
+    let loads_apart = options.tuning.unroll == Unroll::Auto && is_loaded && is_near;
+    let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, (isa, arch), values);
+    let tilings =
+        isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
+    let tuning = &options.tuning;
+    let best = isas.last().expect("options: the baseline is always there").0;
+    let worth = match tuning.input_first {
+        Some(first) => (first && product.steps > 1).then_some(InputFirst::Asked),
+        None => cost::input_first(&product, &panels, bytes, best, arch),
+    };
+    let input_first = worth.is_some_and(InputFirst::is_first);
+    let several = product.together > 1 && (product.steps == 1 || input_first);
+    let mut chosen = |(isa, _): &(&'static Isa, bool)| {
+        let (by_vectors, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
+        let by_tiles = tuning
+            .rows_at_once
+            .map_or(product.tile_rows(isa), |rows| rows.clamp(1, product.together));
+        let in_tiles = product.has_tiles(by_tiles, &panels, tuning.tiles, isa);
+        let of_input = product.steps > 1;
+        let rows = if in_tiles || tuning.rows_at_once.is_some() { by_tiles } else { by_vectors };
+        if several && in_tiles {
+            reasons.push(Reason::Together(Together::InTiles { isa: isa.name, rows, of_input }));
+        } else if several && tuning.rows_at_once.is_none() {
+            let isa = isa.name;
+            reasons.push(Reason::Together(Together::InVectors { isa, rows, of_input, cycles }));
+        }
+        if several && !in_tiles && isa.tile_rows() > 0 && product.fits_tiles_somewhere() {
+            let why = product.without_tiles(by_tiles, &panels, tuning.tiles, isa);
+            reasons.push(Reason::Together(Together::NoTiles(isa.name, why)));
+        }
+        rows
+    };
+    let rows_at_once: Vec<_> = isas.iter().map(&mut chosen).collect();
+    if tuning.rows_at_once.is_some() && several {
+        reasons.push(Reason::Together(Together::Asked(rows_at_once[0])));
+    }
+    let alternation = alternation(&product, &panels, bytes, arch, tuning.alternate);
+    let snake = alternation.is_some();
+    reasons.extend(alternation.map(Reason::Alternation));
+    reasons.extend(worth.map(Reason::InputFirst));
+    let own_values = values.of_product(&product);
+    let mut plan = ProductPlan {
+        product,
+        panels,
+        arithmetic,
+        own: OwnMultiples::default(),
+        values: own_values,
+        weights,
+        biases,
+        unrolled,
+        loads_apart,
+        snake,
+        input_first,
+        tiles: tuning.tiles,
+        halves,
+        rows_at_once,
+        tilings,
+        reasons,
+    };
+    let of_loops = plan.reasons_of_loops(isas);
+    plan.reasons.extend(of_loops);
+    plan
+}
+
+/// The unrolling of a product's loops over rows, with the reason.
+fn unrolling(
+    product: &Product,
+    arch: &Arch,
+    asked: Unroll,
+    values: Values,
+) -> (Unrolled, Unrolling) {
+    let vectors = |phase| {
+        product.phase_rows(phase)
+            * (4 * product.active(phase) * product.units).div_ceil(arch.memory.line)
+    };
+    let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
+    let once = product.rows == 1 && product.steps == 1;
+    match asked {
+        Unroll::Full => (Unrolled::Fully, Unrolling::AskedFull),
+        Unroll::None => (Unrolled::RowByRow, Unrolling::AskedNone),
+        Unroll::Auto if work <= UNROLL_BUDGET && once => {
+            (Unrolled::Fully, Unrolling::Within(work, UNROLL_BUDGET))
+        }
+        Unroll::Auto => {
+            let kept = match values.of_product(product) {
+                Values::OneText => Unrolled::RowByRow,
+                Values::Registers | Values::Joined | Values::Passes => Unrolled::InTurns,
+            };
+            let why = match () {
+                () if product.rows > 1 => Unrolling::Batch,
+                () if product.steps > 1 => Unrolling::Steps,
+                () => Unrolling::Beyond(work, UNROLL_BUDGET),
+            };
+            (kept, why)
+        }
+    }
+}
+
+/// The reason for reading panels in alternating order; `None` if every step reads them in one
+/// order. `bytes` is the size of the weights.
+fn alternation(
+    product: &Product,
+    panels: &[Panels],
+    bytes: usize,
+    arch: &Arch,
+    asked: Option<bool>,
+) -> Option<Alternation> {
+    let [fewest, most] = arch.costs.caches.alternate_near;
+    let is_short = |p: &Panels| product.weight_bytes(p.columns) <= fewest;
+    // a cell of one step has to remember the order: in f32 it stays a function of its inputs alone
+    let remembers = product.steps > 1 || product.layout.format.is_of_integers();
+    let first_level = remembers
+        && (fewest..=most).contains(&bytes)
+        && panels.iter().filter(|p| p.count > 1).all(is_short);
+    let limit = arch.costs.caches.alternate_from;
+    let alternates = asked.unwrap_or(first_level || bytes > limit)
+        && product.recurs()
+        && product.rows == 1
+        && panels.iter().any(|p| p.count > 1);
+    let why = match asked {
+        Some(_) => Alternation::Asked,
+        None if first_level => Alternation::FirstLevel,
+        None => Alternation::MoreThan(limit),
+    };
+    alternates.then_some(why)
+}
+
+/// Columns of a full panel for single rows and `units` units, with the reason.
+fn panel_columns(op: &CoreOp, product: &Product, units: usize, arch: &Arch) -> (usize, PanelWidth) {
+    let activations = match op {
+        CoreOp::Cell(cell)
+            if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
+                && product.units <= arch.costs.limits.most_at_once =>
+        {
+            return (product.units, PanelWidth::ResetGate);
+        }
+        CoreOp::Cell(cell) => match cell.kind {
+            CellKind::Rnn => 1,
+            CellKind::Gru(_) | CellKind::Augru(_) => 3,
+            CellKind::Lstm => 5,
+        },
+        _ => 0,
+    };
+    cost::own_columns(product, units, activations, arch)
+}

@@ -1,0 +1,207 @@
+//! The reasons of a plan, as values. `explain` words them.
+
+/// A reason of the plan of one product.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reason {
+    /// The width of full panels, in columns.
+    Panels(usize, PanelWidth),
+    /// The rows of a batch share no step.
+    RowByRow(RowByRow),
+    /// The division between threads.
+    Threading(Threading),
+    /// The unrolling of loops over rows.
+    Unrolling(Unrolling),
+    /// Rows or steps computed together.
+    Together(Together),
+    /// Panels in alternating order.
+    Alternation(Alternation),
+    /// The time of the x terms of a sequence.
+    InputFirst(InputFirst),
+    /// Instruction sets whose integer sums have up to `most` chains.
+    Chains {
+        /// Names, separated by commas.
+        isas: String,
+        /// The largest number of chains.
+        most: usize,
+    },
+    /// Instruction sets whose loops over rows are unrolled by up to `most`.
+    UnrolledRows {
+        /// Names, separated by commas.
+        isas: String,
+        /// True if only C unrolls.
+        in_c: bool,
+        /// The largest factor.
+        most: usize,
+    },
+}
+
+/// Why full panels have their width.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PanelWidth {
+    /// The user asked for more columns than units.
+    AllOf(usize),
+    /// The user asked for the width.
+    Asked,
+    /// Several rows share each weight, and the L1 cache holds a panel.
+    FirstLevel,
+    /// r.h is needed for all columns at once.
+    ResetGate,
+    /// KiB of weights that are read from beyond the L2 cache.
+    BeyondSecondLevel(usize),
+    /// The L1 cache holds several panels from step to step.
+    KeptInFirstLevel,
+    /// The sums of more columns and a row of their weights do not fit the registers.
+    Registers,
+    /// Cycles of a row from the L2 cache, longer than a multiply-add.
+    SlowRow(f64),
+    /// The fewest cycles among the widths that fit the registers.
+    Fewest(f64),
+}
+
+/// Why the rows of a batch share no step of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowByRow {
+    /// A sequence.
+    Steps,
+    /// Each row has a length of its own.
+    Lengths,
+    /// The cell has peepholes.
+    Peepholes,
+    /// The cell has attention.
+    Attention,
+}
+
+/// The number of threads of a product.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threading {
+    /// The user did not ask for two.
+    Unasked,
+    /// Two threads share the product.
+    Two(Sharing),
+    /// One thread computes the product, though the user allows two.
+    One(Sharing),
+}
+
+/// Why two threads share a product, or not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sharing {
+    /// The user decided.
+    Asked,
+    /// Only cells are shared.
+    NoCell,
+    /// One panel cannot be divided.
+    OnePanel,
+    /// Cycles of half a step and of a synchronisation.
+    Cycles(f64, f64),
+}
+
+/// Why loops over rows are unrolled, or kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unrolling {
+    /// Unrolled: the user asked for it.
+    AskedFull,
+    /// Kept: the user asked for it.
+    AskedNone,
+    /// Unrolled: this number of vectors is within a limit.
+    Within(usize, usize),
+    /// Kept: this number of vectors exceeds a limit.
+    Beyond(usize, usize),
+    /// Kept: a batch.
+    Batch,
+    /// Kept: a sequence.
+    Steps,
+}
+
+/// Rows, or steps of a sequence, that share each load of a weight.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Together {
+    /// The user decided.
+    Asked(usize),
+    /// Tiles compute `rows` rows.
+    InTiles {
+        /// The instruction set.
+        isa: &'static str,
+        /// Rows of a tile.
+        rows: usize,
+        /// True for the x terms of a sequence: h terms wait for the step before.
+        of_input: bool,
+    },
+    /// Vectors compute `rows` rows.
+    InVectors {
+        /// The instruction set.
+        isa: &'static str,
+        /// Rows at once.
+        rows: usize,
+        /// True for the x terms of a sequence.
+        of_input: bool,
+        /// Cycles for a row of a panel.
+        cycles: f64,
+    },
+    /// An instruction set with tiles does without them.
+    NoTiles(&'static str, NoTiles),
+}
+
+/// Why an instruction set with tiles does without them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NoTiles {
+    /// The user decided.
+    Asked,
+    /// Tiles take at least 2 rows and at most this number.
+    Rows(usize),
+    /// Tiles save less than a tenth of the time, or take too few rows.
+    Slower {
+        /// Rows of a tile.
+        rows: usize,
+        /// Cycles with tiles.
+        by_tiles: usize,
+        /// Cycles with vectors.
+        by_vectors: usize,
+    },
+}
+
+/// Why steps read panels in alternating order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alternation {
+    /// The user decided.
+    Asked,
+    /// The L1 cache holds a part of the weights.
+    FirstLevel,
+    /// More weights than this number of bytes.
+    MoreThan(usize),
+}
+
+/// When the x terms of a sequence are computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum InputFirst {
+    /// Of all steps first: the user asked for it.
+    Asked,
+    /// At every step: the terms of all steps would take this number of bytes.
+    Memory(usize),
+    /// The faster of both.
+    Cycles {
+        /// Rows at once, if the terms of all steps come first.
+        rows: usize,
+        /// Cycles per step if the terms of all steps come first.
+        first: f64,
+        /// Cycles per step if each step computes its own terms.
+        each: f64,
+    },
+}
+
+impl Threading {
+    /// True if two threads share the product.
+    pub fn is_two(self) -> bool {
+        matches!(self, Self::Two(_))
+    }
+}
+
+impl InputFirst {
+    /// True if the x terms of all steps are computed first.
+    pub fn is_first(self) -> bool {
+        match self {
+            Self::Asked => true,
+            Self::Memory(_) => false,
+            Self::Cycles { first, each, .. } => first < each,
+        }
+    }
+}

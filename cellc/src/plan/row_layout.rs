@@ -1,0 +1,90 @@
+//! The layout of the rows of weights of a product.
+
+use crate::encoding::WeightFormat;
+use crate::kernel::Element;
+
+/// How rows of packed weights stand in memory. All instruction sets of a file read one layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowLayout {
+    /// The storage of a weight.
+    pub format: WeightFormat,
+    /// The interleaving of words.
+    pub interleave: Interleave,
+    /// True if sums of bytes have zero-point corrections: an instruction set multiplies unsigned
+    /// bytes of elements, which are stored with an offset.
+    pub(super) corrects: bool,
+}
+
+/// The interleaving of neighbouring words of weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interleave {
+    /// A row has one word of each column.
+    None,
+    /// As many words of a column stand together as an instruction that adds products across lanes
+    /// has lanes.
+    Words(usize),
+    /// The low halves of the 16-bit pairs of as many columns as lanes stand before their high
+    /// halves, for an instruction that multiplies halves by one element.
+    Halves(usize),
+}
+
+impl RowLayout {
+    /// Rows of f32 weights.
+    pub const F32: Self =
+        Self { format: WeightFormat::F32, interleave: Interleave::None, corrects: false };
+
+    /// Words of one column that stand together.
+    pub fn words_together(&self) -> usize {
+        match self.interleave {
+            Interleave::Words(lanes) => lanes,
+            Interleave::None | Interleave::Halves(_) => 1,
+        }
+    }
+
+    /// Words or elements of one column of a matrix of `rows` rows.
+    pub fn words(&self, rows: usize) -> usize {
+        self.format.encoding(rows).len(rows).next_multiple_of(self.words_together())
+    }
+
+    /// True if the halves of words are interleaved in panels of `columns` columns of a matrix of
+    /// `rows` rows: all vectors must be full.
+    pub fn interleaves_halves(&self, rows: usize, columns: usize) -> bool {
+        match self.interleave {
+            Interleave::Halves(lanes) => {
+                lanes > 1 && columns.is_multiple_of(lanes) && self.format.in_word(rows) == 2
+            }
+            Interleave::None | Interleave::Words(_) => false,
+        }
+    }
+
+    /// True if the sums over `rows` rows have zero-point corrections; false for 16-bit elements.
+    pub fn has_corrections(&self, rows: usize) -> bool {
+        self.corrects && WeightFormat::Int8Quad.in_word(rows) == 4
+    }
+
+    /// True if all rows of a sum precede those of the next sum in a panel of `columns` columns: for
+    /// sums across lanes.
+    pub fn separates_sums(&self, columns: usize) -> bool {
+        self.words_together() > 1 && columns.is_multiple_of(self.words_together())
+    }
+
+    /// Bytes of a stored element.
+    pub fn element_bytes(&self) -> usize {
+        self.element().size()
+    }
+
+    /// The type of a stored element.
+    pub fn element(&self) -> Element {
+        self.format.encoding(0).element()
+    }
+
+    /// True if biases, peepholes and scales are f32 in a buffer of their own.
+    pub fn has_separate_biases(&self) -> bool {
+        self.element() != Element::F32
+    }
+
+    /// The size of packed weights and separate biases.
+    pub(super) fn bytes(&self, weights: usize, biases: usize) -> usize {
+        weights * self.element_bytes() + biases * 4
+    }
+}
