@@ -16,7 +16,6 @@ const LINES_OF_A_FUNCTION: Limit = Limit {
     most: 120,
     exceptions: &[
         ("simplify/convolution.rs", "sums"),
-        ("lower/product/mod.rs", "early_panel"),
         ("lower/cell.rs", "sequence_row"),
         ("front/openvino/bodies.rs", "entry"),
         ("front/onnx/bodies.rs", "iterate"),
@@ -32,13 +31,10 @@ const LINES_OF_A_FUNCTION: Limit = Limit {
 const DEPTH_OF_A_FUNCTION: Limit = Limit {
     most: 6,
     exceptions: &[
-        ("lower/product/accumulate.rs", "add_row"),
         ("lower/pointwise.rs", "finish_vector"),
         ("emit/traversal.rs", "block"),
         ("emit/rust/unroll.rs", "block"),
         ("kernel/interpret.rs", "run"),
-        ("lower/product/mod.rs", "late_row"),
-        ("lower/product/mod.rs", "matrix"),
         ("pass/unroll.rs", "block"),
     ],
 };

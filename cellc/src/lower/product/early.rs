@@ -6,6 +6,30 @@ use crate::kernel::{BufferId, Expr, Place, Stmt};
 use crate::lower::builder::load;
 use crate::plan::{self, Panels, Phase, Sum, Tiling, Unrolled};
 
+/// A panel of the early phases of one row.
+struct EarlyPanel<'p> {
+    panels: &'p Panels,
+    weights: PanelWeights,
+    operands: &'p Multiplied,
+    /// The columns: first those of the pointwise part, then sums computed earlier.
+    columns: &'p [Column],
+    /// The place of the panel in each of `columns`.
+    places: &'p [Place],
+    /// The number of columns of the pointwise part.
+    given: usize,
+}
+
+impl EarlyPanel<'_> {
+    /// The operands at the places of this panel or of one of its passes.
+    fn operands_at(&self, places: &[Place]) -> Multiplied {
+        let mut sums = places[self.given..].iter();
+        let mut of =
+            |terms: &Terms| terms.with_sums(|| *sums.next().expect("lower: sums have a place"));
+        let x = of(&self.operands.x);
+        Multiplied { x, h: self.operands.h.as_ref().map(of) }
+    }
+}
+
 impl<'a, 'm> Rows<'_, 'a, 'm> {
     /// The early phases of one row.
     pub(super) fn early_row(
@@ -22,35 +46,30 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             (Phase::Input, "x_sums", Some(&operands.x)),
             (Phase::Hidden, "h_sums", operands.h.as_ref()),
         ];
-        let sums_of = |terms: &Terms| match terms {
-            Terms::Vectors(_) => None,
-            Terms::Sums(of) | Terms::Integers { sums: of, .. } => Some(*of),
-        };
         for (phase, name, terms) in phases {
-            if let Some(of) = terms.and_then(sums_of) {
+            if let Some(of) = terms.and_then(Terms::sums) {
                 walked
                     .push(Column { width: product.active(phase), ..Column::new(name, of, false) });
             }
         }
         let mut all = Vec::new();
         for (group, panels) in self.groups() {
-            all.extend(self.panels(
-                panels,
-                Some(Stage::Early),
-                &walked,
-                |this, weights, places| {
-                    let weights = weights.expect("lower: asked for");
-                    this.early_panel(
-                        (group, panels),
-                        weights,
-                        operands,
-                        (&walked, places),
-                        (stored, columns.len()),
-                        activate,
-                        finish,
-                    )
-                },
-            ));
+            let body = |this: &mut Self, weights: Option<PanelWeights>, places: &[Place]| {
+                let weights = weights.expect("lower: asked for");
+                let given = columns.len();
+                let early =
+                    EarlyPanel { panels, weights, operands, columns: &walked, places, given };
+                match (this.tiling(group), stored) {
+                    (Tiling::Columns(passes), _) => {
+                        this.early_columns(&early, (group, passes), finish)
+                    }
+                    (Tiling::Runs, stored) => {
+                        let stored = stored.expect("lower: runs are stored");
+                        this.early_runs(&early, stored.into(), activate, finish)
+                    }
+                }
+            };
+            all.extend(self.panels(panels, Some(Stage::Early), &walked, body));
         }
         all
     }
@@ -66,128 +85,100 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         Some(self.builder.scratch("gates", sums * widest))
     }
 
-    #[allow(clippy::too_many_arguments)] // each says something of its own
-    pub(super) fn early_panel(
+    /// The column that stores the x terms of late sums, if they are summed after the early sums.
+    fn late_column(&self, early: &EarlyPanel<'_>) -> Option<usize> {
+        let takes_late = early.columns.iter().position(|column| column.takes_late);
+        takes_late.filter(|_| self.keeps_late_apart())
+    }
+
+    /// The early phases of a panel in passes over whole vectors of columns. `passes` belong to the
+    /// `group`-th group of panels.
+    fn early_columns(
         &mut self,
-        (group, panels): (usize, &Panels),
-        weights: PanelWeights,
-        operands: &Multiplied,
-        (columns, places): (&[Column], &[Place]),
-        (stored, given): (Option<BufferId>, usize),
+        early: &EarlyPanel<'_>,
+        (group, passes): (usize, &[Vec<(usize, usize)>]),
+        finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+    ) -> Vec<Stmt> {
+        let (sums, panels, late) = (&self.product().sums, early.panels, self.late_column(early));
+        let is_early = |part: &SumVector| late.is_none() || !sums[part.sum].is_late();
+        let several =
+            |all: &Vec<Tiling>| matches!(&all[group], Tiling::Columns(all) if all.len() > 1);
+        let loops = self.plan.tilings.iter().any(several);
+        let stage = (panels, Stage::Early, loops);
+        let columns = (early.columns, early.places);
+        self.passes(stage, early.weights, columns, passes, |this, pass| {
+            let operands = early.operands_at(&pass.columns);
+            let mut body = Vec::new();
+            let (parts, apart): (Vec<_>, Vec<_>) =
+                this.parts(&pass.vectors).into_iter().partition(is_early);
+            let each = parts.len() / pass.vectors.len();
+            let mut values =
+                this.early_sums(&mut body, panels, pass.weights, &operands, &parts).into_iter();
+            let of_vector = |&(lane, lanes): &(usize, usize)| {
+                let values = values.by_ref().take(each).collect();
+                Sums { lane, lanes, values, active: false }
+            };
+            let all = pass.vectors.iter().map(of_vector).collect();
+            let columns = &pass.columns[..early.given];
+            let panel = Panel { panels, biases: Some(pass.weights.biases), columns };
+            finish(this, &mut body, &panel, all);
+            if let Some(column) = late {
+                let (x, to) = (&operands.x, pass.columns[column]);
+                this.late_x(&mut body, panels, pass.weights, x, &apart, to);
+            }
+            body
+        })
+    }
+
+    /// The early phases of a panel whose gates are runs of lanes, stored at `stored` before the
+    /// pointwise part.
+    fn early_runs(
+        &mut self,
+        early: &EarlyPanel<'_>,
+        stored: Place,
         activate: &impl Fn(&mut Rows<'_, 'a, 'm>, usize, Expr) -> Expr,
         finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
-        let sums = &self.product().sums;
-        // the operands at the places of a panel or pass: places of sums come after the given
-        // columns
-        let here = |places: &[Place]| {
-            let mut sums = places[given..].iter();
-            let mut of = |terms: &Terms| match terms {
-                Terms::Vectors(_) => terms.clone(),
-                Terms::Sums(_) => Terms::Sums(*sums.next().expect("lower: sums have a place")),
-                Terms::Integers { scale, .. } => Terms::Integers {
-                    sums: *sums.next().expect("lower: sums have a place"),
-                    scale: *scale,
-                },
-            };
-            let x = of(&operands.x);
-            Multiplied { x, h: operands.h.as_ref().map(of) }
-        };
-        let late =
-            columns.iter().position(|column| column.takes_late).filter(|_| self.keeps_late_apart());
+        let EarlyPanel { panels, weights, places, given, .. } = *early;
+        let (sums, late) = (&self.product().sums, self.late_column(early));
         let is_early = |part: &SumVector| late.is_none() || !sums[part.sum].is_late();
+        let operands = early.operands_at(places);
         let mut body = Vec::new();
-        match self.tiling(group) {
-            Tiling::Columns(passes) => {
-                let loops = self
-                    .plan
-                    .tilings
-                    .iter()
-                    .any(|all| matches!(&all[group], Tiling::Columns(all) if all.len() > 1));
-                body = self.passes(
-                    (panels, Stage::Early, loops),
-                    weights,
-                    (columns, places),
-                    passes,
-                    |this, pass| {
-                        let operands = here(&pass.columns);
-                        let mut body = Vec::new();
-                        let (parts, apart): (Vec<_>, Vec<_>) =
-                            this.parts(&pass.vectors).into_iter().partition(is_early);
-                        let each = parts.len() / pass.vectors.len();
-                        let mut values = this
-                            .early_sums(&mut body, panels, pass.weights, &operands, &parts)
-                            .into_iter();
-                        let of_vector = |&(lane, lanes): &(usize, usize)| {
-                            let values = values.by_ref().take(each).collect();
-                            Sums { lane, lanes, values, active: false }
-                        };
-                        let all = pass.vectors.iter().map(of_vector).collect();
-                        let columns = &pass.columns[..given];
-                        let panel = Panel { panels, biases: Some(pass.weights.biases), columns };
-                        finish(this, &mut body, &panel, all);
-                        if let Some(column) = late {
-                            this.late_x(
-                                &mut body,
-                                panels,
-                                pass.weights,
-                                &operands.x,
-                                &apart,
-                                pass.columns[column],
-                            );
-                        }
-                        body
-                    },
-                );
+        let mut parts = Vec::new();
+        for (first, n) in self.runs() {
+            let name: String = sums[first..first + n].iter().map(|s| s.name).collect();
+            let vectors = plan::vectors(n * panels.columns, self.lanes());
+            parts.extend(vectors.into_iter().enumerate().map(|(v, (lane, lanes))| {
+                let name = format!("{name}{v}");
+                SumVector { sum: first, lane, lanes, name }
+            }));
+        }
+        let (parts, apart): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_early);
+        for pass in parts.chunks(plan::pass_vectors(self.product(), self.isa())) {
+            let pass = &self.joined(pass)[..];
+            let values = self.early_sums(&mut body, panels, weights, &operands, pass);
+            for (part, value) in pass.iter().zip(values) {
+                let value = activate(self, part.sum, value);
+                let to = stored.at(part.sum * panels.columns + part.lane);
+                body.push(Stmt::Store { to, value });
             }
-            Tiling::Runs => {
-                let (stored, operands) = (stored.expect("lower: runs are stored"), &here(places));
-                let mut parts = Vec::new();
-                for (first, n) in self.runs() {
-                    let name: String = sums[first..first + n].iter().map(|s| s.name).collect();
-                    for (v, (lane, lanes)) in
-                        plan::vectors(n * panels.columns, self.lanes()).into_iter().enumerate()
-                    {
-                        parts.push(SumVector {
-                            sum: first,
-                            lane,
-                            lanes,
-                            name: format!("{name}{v}"),
-                        });
-                    }
-                }
-                let (parts, apart): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_early);
-                for pass in parts.chunks(plan::pass_vectors(self.product(), self.isa())) {
-                    let pass = &self.joined(pass)[..];
-                    let values = self.early_sums(&mut body, panels, weights, operands, pass);
-                    for (part, value) in pass.iter().zip(values) {
-                        let value = activate(self, part.sum, value);
-                        let to = Place::from(stored).at(part.sum * panels.columns + part.lane);
-                        body.push(Stmt::Store { to, value });
-                    }
-                }
-                for pass in
-                    plan::vectors(panels.columns, self.lanes()).chunks(finished_at_once(self.isa()))
-                {
-                    let of_vector = |&(lane, lanes): &(usize, usize)| {
-                        let part = |sum: usize| {
-                            load(Place::from(stored).at(sum * panels.columns + lane), lanes)
-                        };
-                        let values = (0..sums.len())
-                            .filter(|sum| late.is_none() || !sums[*sum].is_late())
-                            .map(part);
-                        Sums { lane, lanes, values: values.collect(), active: true }
-                    };
-                    let all = self.values(pass).iter().map(of_vector).collect();
-                    let panel =
-                        Panel { panels, biases: Some(weights.biases), columns: &places[..given] };
-                    finish(self, &mut body, &panel, all);
-                }
-                if let Some(column) = late {
-                    let apart = self.joined(&apart);
-                    self.late_x(&mut body, panels, weights, &operands.x, &apart, places[column]);
-                }
-            }
+        }
+        let vectors = plan::vectors(panels.columns, self.lanes());
+        for pass in vectors.chunks(finished_at_once(self.isa())) {
+            let of_vector = |&(lane, lanes): &(usize, usize)| {
+                let part = |sum: usize| load(stored.at(sum * panels.columns + lane), lanes);
+                let is_early = |sum: &usize| late.is_none() || !sums[*sum].is_late();
+                let values = (0..sums.len()).filter(is_early).map(part);
+                Sums { lane, lanes, values: values.collect(), active: true }
+            };
+            let all = self.values(pass).iter().map(of_vector).collect();
+            let columns = &places[..given];
+            let panel = Panel { panels, biases: Some(weights.biases), columns };
+            finish(self, &mut body, &panel, all);
+        }
+        if let Some(column) = late {
+            let apart = self.joined(&apart);
+            self.late_x(&mut body, panels, weights, &operands.x, &apart, places[column]);
         }
         body
     }

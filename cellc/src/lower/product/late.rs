@@ -1,86 +1,71 @@
 //! The late phase of single rows: the terms of r.h.
 
 use super::operands::Terms;
-use super::{Column, Panel, Rows, Stage, Sums, add};
-use crate::kernel::{Place, Stmt};
+use super::{Column, Panel, Pass, Rows, Stage, Sums, add};
+use crate::kernel::Stmt;
 use crate::lower::builder::load;
-use crate::plan::{self, Phase};
+use crate::plan::{self, Panels, Phase};
+
+/// The one sum of a late phase.
+pub(super) struct LateSum<'t> {
+    /// The index of the sum in [`Product::sums`](plan::Product::sums).
+    pub(super) sum: usize,
+    /// The terms of r.h.
+    pub(super) terms: &'t Terms,
+    /// The number of columns of the pointwise part. The x terms follow.
+    pub(super) given: usize,
+}
 
 impl<'a, 'm> Rows<'_, 'a, 'm> {
-    /// The late phase of one row. The first `given` columns belong to `finish`; the x terms follow.
+    /// The late phase of one row.
     pub(super) fn late_row(
         &mut self,
-        terms: &Terms,
-        sum: usize,
-        given: usize,
+        late: &LateSum<'_>,
         columns: &[Column],
         finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let mut walked = columns.to_vec();
-        if let Terms::Sums(of) | Terms::Integers { sums: of, .. } = terms {
-            walked.push(Column::new("h_sums", *of, false));
-        }
+        walked.extend(late.terms.sums().map(|of| Column::new("h_sums", of, false)));
         let mut all = Vec::new();
         for (_, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Late), &walked, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
-                let late = |isa| {
-                    plan::late_passes(
-                        this.product(),
-                        panels.columns,
-                        isa,
-                        this.builder.lowering.plan.values,
-                    )
-                };
-                let passes = late(this.isa());
-                let loops =
-                    this.builder.lowering.plan.isas.iter().any(|(isa, _)| late(isa).len() > 1);
-                this.passes(
-                    (panels, Stage::Late, loops),
-                    weights,
-                    (&walked, places),
-                    &passes,
-                    |this, pass| {
-                        let mut body = Vec::new();
-                        let mut parts = this.parts(&pass.vectors);
-                        parts.retain(|part| part.sum == sum);
-                        let (weights, x_terms) = (pass.weights, pass.columns[given]);
-                        let panel = Panel {
-                            panels,
-                            biases: Some(weights.biases),
-                            columns: &pass.columns[..given],
-                        };
-                        let terms = match terms {
-                            Terms::Vectors(_) => terms.clone(),
-                            Terms::Sums(_) => Terms::Sums(pass.columns[given + 1]),
-                            Terms::Integers { scale, .. } => {
-                                Terms::Integers { sums: pass.columns[given + 1], scale: *scale }
-                            }
-                        };
-                        let terms = this.terms(
-                            &mut body,
-                            panels,
-                            Phase::ResetHidden,
-                            weights,
-                            &terms,
-                            &parts,
-                        );
-                        for (part, terms) in parts.iter().zip(terms.into_iter().flatten()) {
-                            let (lane, lanes) = (part.lane, part.lanes);
-                            let terms = add(load(x_terms.at(lane), lanes), terms);
-                            let values = vec![this.with_bias(panels, weights, part, terms)];
-                            finish(
-                                this,
-                                &mut body,
-                                &panel,
-                                vec![Sums { lane, lanes, values, active: false }],
-                            );
-                        }
-                        body
-                    },
-                )
+                let plan = this.builder.lowering.plan;
+                let passes_on =
+                    |isa| plan::late_passes(this.product(), panels.columns, isa, plan.values);
+                let passes = passes_on(this.isa());
+                let loops = plan.isas.iter().any(|(isa, _)| passes_on(isa).len() > 1);
+                let stage = (panels, Stage::Late, loops);
+                this.passes(stage, weights, (&walked, places), &passes, |this, pass| {
+                    this.late_pass(late, panels, pass, finish)
+                })
             }));
         }
         all
+    }
+
+    /// The late phase of one pass over the columns of a panel.
+    fn late_pass(
+        &mut self,
+        late: &LateSum<'_>,
+        panels: &Panels,
+        pass: &Pass,
+        finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+    ) -> Vec<Stmt> {
+        let mut body = Vec::new();
+        let mut parts = self.parts(&pass.vectors);
+        parts.retain(|part| part.sum == late.sum);
+        let (weights, x_terms) = (pass.weights, pass.columns[late.given]);
+        let columns = &pass.columns[..late.given];
+        let panel = Panel { panels, biases: Some(weights.biases), columns };
+        let terms = late.terms.with_sums(|| pass.columns[late.given + 1]);
+        let terms = self.terms(&mut body, panels, Phase::ResetHidden, weights, &terms, &parts);
+        for (part, terms) in parts.iter().zip(terms.into_iter().flatten()) {
+            let (lane, lanes) = (part.lane, part.lanes);
+            let terms = add(load(x_terms.at(lane), lanes), terms);
+            let values = vec![self.with_bias(panels, weights, part, terms)];
+            finish(self, &mut body, &panel, vec![Sums { lane, lanes, values, active: false }]);
+        }
+        body
     }
 }

@@ -24,6 +24,7 @@ use super::memory::PackedWeights;
 use crate::arch::Isa;
 use crate::kernel::{Expr, Place, Stmt, Var, Walk};
 use crate::plan::{Panels, Phase, Product, ProductPlan, Tiling, Values};
+use late::LateSum;
 use operands::{Multiplied, Terms};
 pub(super) use operands::{Scale, Words};
 pub(super) use panels::{Column, Panel};
@@ -211,15 +212,17 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         walked.extend(x_terms.map(|of| Column::new("x_terms", of, false)));
         let mut all = Vec::new();
         let terms = self.of_elements(&mut all, Phase::ResetHidden, operand);
+        let given = columns.len();
         if !self.tiled {
-            all.extend(self.late_row(&terms, sum, columns.len(), &walked, &mut finish));
+            let late = LateSum { sum, terms: &terms, given };
+            all.extend(self.late_row(&late, &walked, &mut finish));
             return all;
         }
-        all.extend(self.each_row(
-            &[(Phase::ResetHidden, Some(&terms))],
-            &walked,
-            |row, terms, walked| row.late_row(&terms[0], sum, columns.len(), walked, &mut finish),
-        ));
+        let phase = [(Phase::ResetHidden, Some(&terms))];
+        all.extend(self.each_row(&phase, &walked, |row, terms, walked| {
+            let late = LateSum { sum, terms: &terms[0], given };
+            row.late_row(&late, walked, &mut finish)
+        }));
         all
     }
 }

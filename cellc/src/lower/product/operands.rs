@@ -2,7 +2,7 @@
 //! computed earlier.
 
 use super::{Column, Rows, for_rows};
-use crate::kernel::{LaneOp, Place, Stmt};
+use crate::kernel::{Place, Stmt};
 use crate::numerics::Multiples;
 use crate::plan::{Choice, DotWord, Microkernel, Phase};
 
@@ -122,6 +122,24 @@ impl Terms {
             Self::Integers { sums: of, scale } => {
                 vec![("sums_row", *of, sums, false), ("scale_row", *scale, 1, false)]
             }
+        }
+    }
+
+    /// The place of sums computed earlier.
+    pub(super) fn sums(&self) -> Option<Place> {
+        match self {
+            Self::Vectors(_) => None,
+            Self::Sums(of) | Self::Integers { sums: of, .. } => Some(*of),
+        }
+    }
+
+    /// These terms, with sums computed earlier at another place, such as that of a panel. `place`
+    /// is called for sums alone.
+    pub(super) fn with_sums(&self, place: impl FnOnce() -> Place) -> Self {
+        match self {
+            Self::Vectors(_) => self.clone(),
+            Self::Sums(_) => Self::Sums(place()),
+            Self::Integers { scale, .. } => Self::Integers { sums: place(), scale: *scale },
         }
     }
 

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::operands::{Terms, Vectors};
-use super::{Column, Panel, Rows, Stage, SumVector, Sums, add, finished_at_once};
-use crate::kernel::{Place, Stmt};
+use super::{Column, Panel, PanelWeights, Rows, Stage, SumVector, Sums, add, finished_at_once};
+use crate::kernel::{Expr, Place, Stmt};
 use crate::lower::builder::{copy, load};
-use crate::plan::{self, Phase};
+use crate::plan::{self, Panels, Phase};
 
 /// The part of the sums that several rows store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,44 +113,71 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 // in the order of the weights in a row
                 parts.sort_by_key(|part| part.sum);
                 for (phase, vectors) in phases {
-                    let taking_part =
-                        |part: &&SumVector| product.sums[part.sum].gate(*phase).is_some();
-                    let parts: Vec<_> = parts.iter().filter(taking_part).cloned().collect();
-                    let at_once = plan::tile_vectors(
-                        product,
-                        parts.len(),
-                        this.count,
-                        this.isa(),
-                        this.builder.lowering.plan.arch,
-                    )
-                    .max(1);
-                    for parts in parts.chunks(at_once) {
-                        let parts = &this.joined(parts)[..];
-                        let terms =
-                            this.accumulate(&mut body, panels, *phase, weights, vectors, parts);
-                        for (place, terms) in places.iter().zip(terms) {
-                            for (part, mut value) in parts.iter().zip(terms.into_iter().flatten()) {
-                                let (sum, index) = (&product.sums[part.sum], part.sum);
-                                let slot = match kept {
-                                    Kept::Sums => this.slot(sum),
-                                    Kept::InputTerms => product.position(Phase::Input, index),
-                                };
-                                let to = place.at(slot * panels.columns + part.lane);
-                                if *phase != Phase::Input && sum.w.is_some() {
-                                    value = add(load(to, part.lanes), value);
-                                }
-                                if kept == Kept::Sums && sum.last_phase() == *phase {
-                                    value = this.with_bias(panels, weights, part, value);
-                                }
-                                body.push(Stmt::Store { to, value });
-                            }
-                        }
-                    }
+                    let stored = (*phase, kept);
+                    this.store_phase(
+                        &mut body,
+                        (panels, weights),
+                        stored,
+                        vectors,
+                        (&parts, places),
+                    );
                 }
                 body
             }));
         }
         all
+    }
+
+    /// Adds and stores the terms of a phase of all rows. `places` has the first sum of each row.
+    fn store_phase(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        (panels, weights): (&Panels, PanelWeights),
+        (phase, kept): (Phase, Kept),
+        vectors: &Vectors,
+        (parts, places): (&[SumVector], &[Place]),
+    ) {
+        let product = self.product();
+        let takes_part = |part: &&SumVector| product.sums[part.sum].gate(phase).is_some();
+        let parts: Vec<_> = parts.iter().filter(takes_part).cloned().collect();
+        let arch = self.builder.lowering.plan.arch;
+        let at_once = plan::tile_vectors(product, parts.len(), self.count, self.isa(), arch).max(1);
+        for parts in parts.chunks(at_once) {
+            let parts = &self.joined(parts)[..];
+            let terms = self.accumulate(body, panels, phase, weights, vectors, parts);
+            for (place, terms) in places.iter().zip(terms) {
+                let terms = parts.iter().zip(terms.into_iter().flatten());
+                body.extend(terms.map(|(part, value)| {
+                    self.stored_sum(panels, weights, (phase, kept), part, *place, value)
+                }));
+            }
+        }
+    }
+
+    /// Stores the terms of a phase for one vector of a sum. `to` is the row's first sum.
+    fn stored_sum(
+        &self,
+        panels: &Panels,
+        weights: PanelWeights,
+        (phase, kept): (Phase, Kept),
+        part: &SumVector,
+        to: Place,
+        mut value: Expr,
+    ) -> Stmt {
+        let product = self.product();
+        let sum = &product.sums[part.sum];
+        let slot = match kept {
+            Kept::Sums => self.slot(sum),
+            Kept::InputTerms => product.position(Phase::Input, part.sum),
+        };
+        let to = to.at(slot * panels.columns + part.lane);
+        if phase != Phase::Input && sum.w.is_some() {
+            value = add(load(to, part.lanes), value);
+        }
+        if kept == Kept::Sums && sum.last_phase() == phase {
+            value = self.with_bias(panels, weights, part, value);
+        }
+        Stmt::Store { to, value }
     }
 
     /// Calls `finish` with some of the stored sums of every row, panel after panel.
