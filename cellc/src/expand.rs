@@ -10,7 +10,7 @@ use syn::ext::IdentExt;
 use crate::compile::compile_core;
 use crate::compile::core_model;
 use crate::core::CoreModel;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity, Wording, method};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity, method};
 use crate::emit::names::Interface;
 use crate::front::declaration::{self, Declaration, Parsed, TokenTable};
 use crate::front::formats::{self, ReadOptions};
@@ -22,25 +22,27 @@ use crate::front::safetensors;
 use crate::model::Model;
 use crate::request::Options;
 
-/// How macros name what their users set.
-const WORDING: Wording = Wording(|setting| match setting {
-    Setting::Weights => "`weights`".to_owned(),
-    Setting::Batch(None) => "`batch`".to_owned(),
-    Setting::Batch(Some(rows)) => format!("`batch = {rows}`"),
-    Setting::Isa => "`isa`".to_owned(),
-    Setting::Dim => "`dim`".to_owned(),
-    Setting::Constant | Setting::ConstantOf(..) => "`const`".to_owned(),
-    Setting::Key { name: "cell", .. } => "the cell".to_owned(),
-    Setting::Key { name, .. } => format!("`{name}`"),
-    // no macro has a key for the rest
-    Setting::Shape => "`cellc::Builder::shape`".to_owned(),
-    Setting::OpenShape => "`cellc::Builder::open_shape`".to_owned(),
-    Setting::State => "`cellc::Builder::state`".to_owned(),
-    Setting::MaxSteps => "`cellc::Builder::max_steps`".to_owned(),
-    Setting::ShapeOf(..) | Setting::OpenDim(_) | Setting::StateOf(_) | Setting::NoState => {
-        format!("`.{}` of cellc::Builder", method(setting).unwrap_or_default())
+/// The name of a setting for users of macros.
+fn key(setting: &Setting) -> String {
+    match setting {
+        Setting::Weights => "`weights`".to_owned(),
+        Setting::Batch(None) => "`batch`".to_owned(),
+        Setting::Batch(Some(rows)) => format!("`batch = {rows}`"),
+        Setting::Isa => "`isa`".to_owned(),
+        Setting::Dim => "`dim`".to_owned(),
+        Setting::Constant | Setting::ConstantOf(..) => "`const`".to_owned(),
+        Setting::Key { name: "cell", .. } => "the cell".to_owned(),
+        Setting::Key { name, .. } => format!("`{name}`"),
+        // no macro has a key for the rest
+        Setting::Shape => "`cellc::Builder::shape`".to_owned(),
+        Setting::OpenShape => "`cellc::Builder::open_shape`".to_owned(),
+        Setting::State => "`cellc::Builder::state`".to_owned(),
+        Setting::MaxSteps => "`cellc::Builder::max_steps`".to_owned(),
+        Setting::ShapeOf(..) | Setting::OpenDim(_) | Setting::StateOf(_) | Setting::NoState => {
+            format!("`.{}` of cellc::Builder", method(setting).unwrap_or_default())
+        }
     }
-});
+}
 
 /// Expands a macro call: the module with the generated code and the type, or one `compile_error!`
 /// for each thing that is wrong, at the key that it is about.
@@ -101,7 +103,7 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(CoreM
                 None => declaration.declared(None)?,
                 Some(file) => with_tensors(declaration, &file, problems)?,
             };
-            let wrong = declared.problems(WORDING);
+            let wrong = declared.problems();
             let fatal = wrong.has_errors();
             problems.extend(wrong);
             if fatal {
@@ -122,7 +124,6 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(CoreM
             }
         }
     };
-    let options = options.with_wording(WORDING);
     match core_model(&model, &options) {
         Ok((valid, warnings)) => {
             problems.extend(warnings);
@@ -144,8 +145,7 @@ fn read(
 ) -> Option<Model> {
     let (path, weights) = (shown(model), weights.map(shown));
     let (dims, constants) = (given.bindings.dims.clone(), given.bindings.constants.clone());
-    let options =
-        ReadOptions { dims, constants, ..ReadOptions::with_weights(weights.as_deref(), WORDING) };
+    let options = ReadOptions { dims, constants, ..ReadOptions::with_weights(weights.as_deref()) };
     let read = formats::read(&path, &options);
     let (model, mut found) = match read {
         Ok((model, warnings)) => (Some(model), warnings),
@@ -154,10 +154,12 @@ fn read(
     for problem in &mut found.0 {
         // the other formats are of no declaration
         problem.valid = problem.valid.take().map(|valid| {
-            valid.replace(&formats::are_read(), "a model of OpenVINO (.xml) or ONNX (.onnx)")
+            valid.map_texts(|text| {
+                text.replace(&formats::are_read(), "a model of OpenVINO (.xml) or ONNX (.onnx)")
+            })
         });
         if !path.exists() {
-            problem.help = Some("check the path: it starts at the folder of Cargo.toml".to_owned());
+            problem.help = Some("check the path: it starts at the folder of Cargo.toml".into());
         }
     }
     problems.extend(found);
@@ -182,7 +184,7 @@ fn with_tensors(
                 let base = |_, hidden: Spanned<usize>, input: Spanned<usize>| {
                     declaration.declared(Some((hidden.value, input.value)))
                 };
-                let (declared, _) = weights_file::declare(&tensors, keys, WORDING, base)?;
+                let (declared, _) = weights_file::declare(&tensors, keys, base)?;
                 match declaration.sequence_of_file(file, &declared) {
                     Some(problem) => Err(Diagnostics(vec![problem])),
                     None => Ok(declared),
@@ -198,7 +200,7 @@ fn with_tensors(
                 }
                 if !path.exists() {
                     problem.help =
-                        Some("check the path: it starts at the folder of Cargo.toml".to_owned());
+                        Some("check the path: it starts at the folder of Cargo.toml".into());
                 }
             }
             problems.extend(refused);
@@ -228,11 +230,8 @@ fn of_apple(
     tensors: &safetensors::TensorFile,
 ) -> Result<Declared, Diagnostics> {
     let prefix = declaration.keys.value::<String>(Key::Prefix);
-    let selection = safetensors::Selection {
-        prefix: prefix.as_deref(),
-        wording: WORDING,
-        ..safetensors::Selection::default()
-    };
+    let selection =
+        safetensors::Selection { prefix: prefix.as_deref(), ..safetensors::Selection::default() };
     let found = safetensors::apple(tensors, reset_gate(&declaration.keys), &selection)?;
     let mut problems =
         declaration.disagreements_with_tensors(file, found.hidden_size, found.input_size);
@@ -241,11 +240,7 @@ fn of_apple(
         return Err(problems);
     };
     declared.weights = Some(file.with(found.baked));
-    problems.extend(declared.computed_as_by(
-        crate::front::layout::Framework::Apple,
-        &file.origin,
-        WORDING,
-    ));
+    problems.extend(declared.computed_as_by(crate::front::layout::Framework::Apple, &file.origin));
     if problems.has_errors() { Err(problems) } else { Ok(declared) }
 }
 
@@ -260,7 +255,10 @@ fn shown(file: &str) -> PathBuf {
 /// Puts the attributes that stood in front of the declaration on the type.
 fn with_attributes(module: TokenStream, type_name: &str, attributes: &TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = module.into_iter().collect();
-    let is = |i: usize, text: &str| matches!(tokens.get(i), Some(TokenTree::Ident(ident)) if ident == text);
+    let is = |i: usize, text: &str| match tokens.get(i) {
+        Some(TokenTree::Ident(ident)) => ident == text,
+        _ => false,
+    };
     let at =
         (0..tokens.len()).find(|&i| is(i, "pub") && is(i + 1, "struct") && is(i + 2, type_name));
     let mut at = at.expect("the generated module declares its type");
@@ -376,6 +374,7 @@ fn warnings(problems: &Diagnostics, tokens: &TokenTable, place: &Origin) -> Toke
 }
 
 fn message(problem: &Diagnostic) -> String {
+    let problem = problem.clone().worded(key);
     if let Origin::Text { .. } = problem.origin {
         // the compiler says itself which it is
         let text = problem.render();
@@ -385,10 +384,10 @@ fn message(problem: &Diagnostic) -> String {
             .unwrap_or(&text);
         return text.trim_end().to_owned();
     }
-    let mut message = problem.found.clone();
+    let mut message = problem.found.worded(key);
     for (what, text) in [("valid", &problem.valid), ("help", &problem.help)] {
         if let Some(text) = text {
-            message.push_str(&format!("\n{what}: {text}"));
+            message.push_str(&format!("\n{what}: {}", text.worded(key)));
         }
     }
     if !problem.lines.is_empty() {

@@ -194,9 +194,8 @@ pub fn values(program: &Executable, subjects: &[Subject]) -> Values {
     let mut values = Values::new();
     for (at, subject) in subjects.iter().enumerate() {
         for (isa, _) in subject.isas() {
-            let wrong = |problem: Diagnostic| -> ! {
-                panic!("{} on {isa}: {}", subject.name, problem.found)
-            };
+            let wrong =
+                |problem: Diagnostic| -> ! { panic!("{} on {isa}: {}", subject.name, problem) };
             let started = program.start_on(at, Some(isa)).unwrap_or_else(|problem| wrong(problem));
             let Some(mut harness) = started else { continue };
             assert_eq!(harness.isa(), isa, "{}", subject.name);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::arch::{self, Arch, Isa};
 use crate::compile::{Compilation, compile};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, method};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, method};
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
 use crate::front::apple::AppleResetGate;
@@ -107,8 +107,8 @@ fn slow_profile(level: &str, processor: &str, profile: &str, package: &str) -> V
     let profile = if profile == "debug" { "dev" } else { profile };
     vec![
         format!(
-            "{package} is compiled with opt-level = {level}: a step of generated Rust takes {slower} as long as at 3. \
-             In the workspace's Cargo.toml:"
+            "{package} is compiled with opt-level = {level}: a step of generated Rust takes \
+             {slower} as long as at 3. In the workspace's Cargo.toml:"
         ),
         format!("[profile.{profile}.package.{package}]"),
         "opt-level = 3".to_owned(),
@@ -732,9 +732,9 @@ impl Builder {
         let name = self.file_name(&mut problems);
         let model = self.model(&mut problems);
         let (Some(name), Some(model), false) = (name, model, problems.has_errors()) else {
-            return Err(problems.into());
+            return Err(problems.worded(call).into());
         };
-        let mut options = self.options.clone().with_name(Some(name.clone())).with_wording(WORDING);
+        let mut options = self.options.clone().with_name(Some(name.clone()));
         if let Ok(triple) = env::var("TARGET")
             && !self.target_is_given
             && env::var_os("OUT_DIR").is_some()
@@ -745,12 +745,12 @@ impl Builder {
             Ok(compilation) => compilation,
             Err(refused) => {
                 problems.extend(refused);
-                return Err(problems.into());
+                return Err(problems.worded(call).into());
             }
         };
         // warnings of the reader come first
         problems.extend(std::mem::take(&mut compilation.warnings));
-        compilation.warnings = problems;
+        compilation.warnings = problems.worded(call);
         compilation.measure();
         let files = compilation.emit(&name);
         Ok((compilation, files))
@@ -787,7 +787,7 @@ impl Builder {
                         Some(Baked { layers, ..Baked::default() })
                     }
                     GivenWeights::Of(framework, sets) => {
-                        let wrong = cell.computed_as_by(*framework, &Origin::Unknown, WORDING);
+                        let wrong = cell.computed_as_by(*framework, &Origin::Unknown);
                         let fatal = wrong.has_errors();
                         problems.extend(wrong);
                         if fatal {
@@ -811,7 +811,7 @@ impl Builder {
                     }
                     cell.weights = Some(Spanned::unplaced(baked));
                 }
-                let wrong = cell.problems(WORDING);
+                let wrong = cell.problems();
                 let fatal = wrong.has_errors();
                 problems.extend(wrong);
                 (!fatal).then(|| cell.model())
@@ -820,7 +820,7 @@ impl Builder {
                 let options = ReadOptions {
                     dims: self.options.bindings.dims.clone(),
                     constants: self.options.bindings.constants.clone(),
-                    ..ReadOptions::with_weights(weights.as_deref(), WORDING)
+                    ..ReadOptions::with_weights(weights.as_deref())
                 };
                 let (model, found) = match formats::read(xml, &options) {
                     Ok((model, warnings)) => (Some(model), warnings),
@@ -833,28 +833,30 @@ impl Builder {
     }
 }
 
-/// The Builder's names of options, for messages.
-const WORDING: Wording = Wording(|setting| match setting {
-    Setting::Weights => "`Builder::weights`".to_owned(),
-    Setting::Batch(None) => "`Builder::batch`".to_owned(),
-    Setting::Batch(Some(rows)) => format!("`.batch({rows})`"),
-    Setting::Shape => "`Builder::shape`".to_owned(),
-    Setting::OpenShape => "`Builder::open_shape`".to_owned(),
-    Setting::State => "`Builder::state`".to_owned(),
-    Setting::ShapeOf(..)
-    | Setting::OpenDim(_)
-    | Setting::StateOf(_)
-    | Setting::NoState
-    | Setting::ConstantOf(..) => {
-        format!("`.{}`", method(setting).unwrap_or_default())
+/// The name of a setting for users of the Builder.
+fn call(setting: &Setting) -> String {
+    match setting {
+        Setting::Weights => "`Builder::weights`".to_owned(),
+        Setting::Batch(None) => "`Builder::batch`".to_owned(),
+        Setting::Batch(Some(rows)) => format!("`.batch({rows})`"),
+        Setting::Shape => "`Builder::shape`".to_owned(),
+        Setting::OpenShape => "`Builder::open_shape`".to_owned(),
+        Setting::State => "`Builder::state`".to_owned(),
+        Setting::ShapeOf(..)
+        | Setting::OpenDim(_)
+        | Setting::StateOf(_)
+        | Setting::NoState
+        | Setting::ConstantOf(..) => {
+            format!("`.{}`", method(setting).unwrap_or_default())
+        }
+        Setting::Isa => "`Builder::isa`".to_owned(),
+        Setting::MaxSteps => "`Builder::max_steps`".to_owned(),
+        Setting::Dim => "`Builder::dim`".to_owned(),
+        Setting::Constant => "`Builder::constant`".to_owned(),
+        Setting::Key { name: "cell", .. } => "the cell".to_owned(),
+        Setting::Key { name, .. } => format!("`Builder::{name}`"),
     }
-    Setting::Isa => "`Builder::isa`".to_owned(),
-    Setting::MaxSteps => "`Builder::max_steps`".to_owned(),
-    Setting::Dim => "`Builder::dim`".to_owned(),
-    Setting::Constant => "`Builder::constant`".to_owned(),
-    Setting::Key { name: "cell", .. } => "the cell".to_owned(),
-    Setting::Key { name, .. } => format!("`Builder::{name}`"),
-});
+}
 
 /// Weights as tensors. The number of rows follows from the number of elements; [`crate::check`]
 /// checks the shapes.
@@ -973,7 +975,7 @@ fn from_file(cell: &mut Declared, file: &Path, problems: &mut Diagnostics) -> Op
         keys.set(Key::Cell, Spanned::unplaced(cell.family));
         keys.set(Key::HiddenSize, cell.hidden_size.clone());
         keys.set(Key::InputSize, cell.input_size.clone());
-        let declared = weights_file::declare(&tensors, keys, WORDING, |_, _, _| Some(cell.clone()));
+        let declared = weights_file::declare(&tensors, keys, |_, _, _| Some(cell.clone()));
         let (mut declared, _) = declared?;
         let baked = declared.weights.take().map(|said| said.value).unwrap_or_default();
         *cell = declared;
@@ -990,7 +992,7 @@ fn from_file(cell: &mut Declared, file: &Path, problems: &mut Diagnostics) -> Op
 
 /// The weights of Apple's `gru` in a file of tensors.
 fn of_apple(cell: &mut Declared, tensors: &safetensors::TensorFile) -> Result<Baked, Diagnostics> {
-    let mut wrong = cell.computed_as_by(Framework::Apple, &Origin::Unknown, WORDING);
+    let mut wrong = cell.computed_as_by(Framework::Apple, &Origin::Unknown);
     for key in [Key::Head, Key::HeadActivation, Key::GateOrder] {
         if cell.keys.origin(key).is_some() {
             let name = key.name();

@@ -75,6 +75,19 @@ fn a_clip_above_zero_is_a_bound() {
 }
 
 #[test]
+fn parameters_of_activations_are_finite() {
+    for (alpha, is_legal) in crate::check::PARAMETERS_OF_ACTIVATIONS {
+        let builder = Builder::rnn(2, 1).activations([Activation::LeakyRelu { alpha }]);
+        if is_legal {
+            builder.generate().expect("a finite parameter");
+            continue;
+        }
+        let text = refused(&builder);
+        assert!(text.contains(&format!("alpha of the activation leakyrelu is {alpha}")), "{text}");
+    }
+}
+
+#[test]
 fn weights_that_are_not_finite_are_warned_about() {
     let w = [0.5, f32::NAN];
     let (compilation, _) =

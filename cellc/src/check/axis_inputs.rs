@@ -3,6 +3,7 @@
 use super::checker::Checker;
 use super::findings::Known;
 use super::shape::{LONGEST_LIST, counted, verb};
+use crate::diagnostic::Message;
 use crate::model::{Node, shape_text};
 
 impl Checker<'_> {
@@ -70,7 +71,7 @@ impl Checker<'_> {
         node: &Node,
         shapes: &[Vec<usize>],
         valid: &str,
-        help: &str,
+        help: impl Into<Message>,
     ) {
         let texts: Vec<String> = shapes.iter().take(8).map(|shape| shape_text(shape)).collect();
         let found = format!("inputs of the shapes {}", texts.join(", "));

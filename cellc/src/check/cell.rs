@@ -4,7 +4,7 @@ use super::checker::{Checker, MALFORMED, floats};
 use super::findings::Known;
 use crate::diagnostic::{Diagnostic, Origin, WITHOUT_PROJECTIONS};
 use crate::model::{
-    Activation, Cell, CellKind, Direction, Node, Op, ResetGate, Spelling, shape_text,
+    Activation, Cell, CellKind, Direction, Node, Op, PARAMETERS, ResetGate, Spelling, shape_text,
 };
 
 /// What an input of a recurrent operation is.
@@ -108,7 +108,7 @@ impl Recurrent<'_> {
 
 /// The sizes of a recurrent operation.
 #[derive(Clone, Copy)]
-pub(crate) struct Sizes {
+pub(crate) struct CellSizes {
     pub(crate) batch: usize,
     /// 1 of a single step.
     pub(crate) steps: usize,
@@ -122,7 +122,7 @@ impl Checker<'_> {
         node: &'n Node,
         cell: &'n Cell,
         direction: Option<Direction>,
-    ) -> Option<(Recurrent<'n>, Sizes)> {
+    ) -> Option<(Recurrent<'n>, CellSizes)> {
         if cell.hidden_size == 0 {
             let found = format!("{} is 0", node.spelling.hidden_size);
             self.error(
@@ -183,18 +183,15 @@ impl Checker<'_> {
             right = false;
         }
         for activation in &cell.activations {
-            if !activation.is_finite() || !Activation::NAMES.contains(&activation.name()) {
-                let found = format!("the activation {activation}");
-                let valid = format!("{}, with finite numbers", Activation::WRITTEN.join(", "));
-                self.error(
-                    node,
-                    node.attribute_origin(node.spelling.activations),
-                    found,
-                    valid,
-                    "choose another one",
-                );
-                right = false;
+            let origin = node.attribute_origin(node.spelling.activations);
+            if Activation::NAMES.contains(&activation.name()) {
+                right &= self.finite_parameters(node, origin, *activation);
+                continue;
             }
+            let found = format!("the activation {activation}");
+            let valid = Activation::WRITTEN.join(", ");
+            self.error(node, origin, found, valid, "choose another one");
+            right = false;
         }
         self.clip_without_effect(node, cell);
         if cell.bias_required && !recurrent.roles.contains(&CellPort::B(0)) {
@@ -222,6 +219,24 @@ impl Checker<'_> {
             right &= self.attention_attributes(recurrent);
         }
         right
+    }
+
+    /// Refuses an activation with a parameter that is infinite or NaN. 0 and negative numbers are
+    /// legal.
+    pub(crate) fn finite_parameters(
+        &mut self,
+        node: &Node,
+        origin: &Origin,
+        activation: Activation,
+    ) -> bool {
+        let parameters = PARAMETERS.into_iter().zip(activation.parameters());
+        let wrong = parameters.filter(|(_, value)| !value.is_finite());
+        let before = self.diagnostics.0.len();
+        for (parameter, value) in wrong {
+            let found = format!("{parameter} of the activation {} is {value}", activation.name());
+            self.error(node, origin, found, "a finite number", format!("correct {parameter}"));
+        }
+        self.diagnostics.0.len() == before
     }
 
     /// Warns of a clip that is finite and below 0, or NaN. It has no effect, as 0 and infinities,
@@ -342,7 +357,7 @@ impl Checker<'_> {
 
     /// Checks every shape that is known against hidden_size and the others, and gives the sizes if
     /// all are right.
-    fn cell_shapes(&mut self, recurrent: &Recurrent) -> Option<Sizes> {
+    fn cell_shapes(&mut self, recurrent: &Recurrent) -> Option<CellSizes> {
         let (node, cell, sequence) = (recurrent.node, recurrent.cell, recurrent.sequence());
         let hidden_size = cell.hidden_size;
         if hidden_size.checked_mul(cell.kind.gates().max(cell.kind.bias_parts())).is_none() {
@@ -398,7 +413,7 @@ impl Checker<'_> {
             let valid = format!("[{}]: {}", sizes.join(", "), meaning(recurrent, role));
             self.error(node, &self.model.values[node.inputs[port].0].origin, found, valid, help);
         }
-        Some(Sizes { batch: batch?, steps: steps?, input: input? }).filter(|_| right)
+        Some(CellSizes { batch: batch?, steps: steps?, input: input? }).filter(|_| right)
     }
 
     fn other_hidden_size(&mut self, recurrent: &Recurrent, other: usize) {
@@ -668,4 +683,16 @@ pub(crate) const CLIPS: [(f32, Option<f32>, bool); 6] = [
     (f32::NEG_INFINITY, None, false),
     (-1.0, None, true),
     (f32::NAN, None, true),
+];
+
+/// Parameters of activations, each with true if it is legal. The tests of every way in read this
+/// table.
+#[cfg(test)]
+pub(crate) const PARAMETERS_OF_ACTIVATIONS: [(f32, bool); 6] = [
+    (0.25, true),
+    (0.0, true),
+    (-1.0, true),
+    (f32::INFINITY, false),
+    (f32::NEG_INFINITY, false),
+    (f32::NAN, false),
 ];

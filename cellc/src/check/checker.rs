@@ -4,14 +4,14 @@
 use super::findings::Interned;
 use super::interface::{self, parameter_names};
 use crate::core::{CoreModel, CoreNode, CoreOp, CoreValue, Source};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
 use crate::model::{Dim, ElementType, Model, Node, Op, Tensor, ValueId, shape_text};
 use crate::request::Options;
 
-pub(crate) use super::findings::{
-    Current, Ending, Findings, Known, Sizes, TimeFindings, Translation, Uses,
+use super::findings::{
+    Current, Ending, Findings, InputSizes, Known, TimeFindings, Translation, Uses,
 };
-pub(crate) use super::limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
+use super::limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
 
 /// The remedy for a model that no reader should have made.
 pub(crate) const MALFORMED: &str =
@@ -42,7 +42,7 @@ pub(crate) struct Checker<'a> {
     pub(crate) diagnostics: Diagnostics,
     /// By value; `None` before its node, after its last reader, or after an error.
     pub(crate) known: Vec<Option<Known>>,
-    pub(crate) sizes: Sizes,
+    pub(crate) sizes: InputSizes,
     pub(crate) over_time: TimeFindings<'a>,
     pub(crate) current: Current,
     pub(crate) findings: Findings<'a>,
@@ -58,11 +58,11 @@ impl<'a> Checker<'a> {
             purpose,
             diagnostics: Diagnostics::default(),
             known: vec![None; model.values.len()],
-            sizes: Sizes {
+            sizes: InputSizes {
                 uses: vec![Uses::default(); count],
                 shapes: vec![None; count],
                 open_axes: vec![Vec::new(); count],
-                ..Sizes::default()
+                ..InputSizes::default()
             },
             over_time: TimeFindings::default(),
             current: Current::default(),
@@ -204,7 +204,7 @@ impl<'a> Checker<'a> {
     pub(crate) fn error_of_many(
         &mut self,
         node: &Node,
-        found: impl Into<String>,
+        found: impl Into<Message>,
         valid: String,
         help: &str,
     ) {
@@ -303,9 +303,9 @@ impl<'a> Checker<'a> {
         &mut self,
         node: &Node,
         origin: &Origin,
-        found: impl Into<String>,
-        valid: impl Into<String>,
-        help: impl Into<String>,
+        found: impl Into<Message>,
+        valid: impl Into<Message>,
+        help: impl Into<Message>,
     ) {
         let origin = if *origin == Origin::Unknown { &node.origin } else { origin };
         let diagnostic =

@@ -1,7 +1,7 @@
 //! Checks of the list of instruction sets.
 
 use super::checker::Checker;
-use crate::diagnostic::{Diagnostic, Origin, Setting};
+use crate::diagnostic::{Diagnostic, Origin, Setting, message};
 
 impl Checker<'_> {
     /// Refuses a list of instruction sets that names one twice, or one of another architecture.
@@ -12,9 +12,7 @@ impl Checker<'_> {
             let found = format!("the instruction set {} is given twice", isa.name);
             let diagnostic =
                 Diagnostic::error(Origin::Unknown, found).valid("each instruction set once");
-            self.diagnostics.push(
-                diagnostic.help(format!("correct {}", self.options.wording.of(Setting::Isa))),
-            );
+            self.diagnostics.push(diagnostic.help(message!("correct {}", Setting::Isa)));
         }
         let known: Vec<_> = self.options.known_isas().collect();
         for isa in isas.iter().filter(|isa| !known.contains(isa)) {
@@ -24,7 +22,7 @@ impl Checker<'_> {
                 format!("{language:?} for the target {target} has no instruction set {}", isa.name);
             let names: Vec<_> = known.iter().map(|isa| isa.name).collect();
             let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(names.join(", "));
-            let help = format!("leave it out of {}", self.options.wording.of(Setting::Isa));
+            let help = message!("leave it out of {}", Setting::Isa);
             self.diagnostics.push(diagnostic.help(help));
         }
     }

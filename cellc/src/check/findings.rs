@@ -85,7 +85,7 @@ pub(crate) struct SequenceAxes {
 
 /// The sizes of the inputs.
 #[derive(Default)]
-pub(crate) struct Sizes {
+pub(crate) struct InputSizes {
     /// By parameter of the model.
     pub(crate) uses: Vec<Uses>,
     /// By parameter of the model.

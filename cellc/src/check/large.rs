@@ -6,7 +6,7 @@ use super::limits::{
     MOST_FOLDED_EVER, MOST_INTERFACE_BYTES, MOST_NODES, MOST_UNROLLED,
 };
 use crate::core::{CoreNode, CoreOp, Work};
-use crate::diagnostic::{Diagnostic, Origin, Setting};
+use crate::diagnostic::{Diagnostic, Origin, Setting, message};
 use crate::model::{ElementType, Node};
 use crate::request::Unroll;
 
@@ -76,9 +76,11 @@ impl Checker<'_> {
         if total > MOST_INTERFACE_BYTES {
             let found = format!("inputs and outputs of {total} bytes, all together");
             let valid = format!("{MOST_INTERFACE_BYTES} bytes (64 MiB) or fewer");
-            let [batch, shape] = [Setting::Batch(None), Setting::Shape]
-                .map(|setting| self.options.wording.of(setting));
-            let help = format!("give a smaller {batch} or {shape}, or split the model");
+            let help = message!(
+                "give a smaller {} or {}, or split the model",
+                Setting::Batch(None),
+                Setting::Shape
+            );
             self.diagnostics
                 .push(Diagnostic::error(self.somewhere(), found).valid(valid).help(help));
         }

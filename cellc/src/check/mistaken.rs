@@ -3,7 +3,7 @@
 use super::batch::names_steps;
 use super::checker::Checker;
 use super::findings::SequenceAxes;
-use crate::diagnostic::{Diagnostic, quoted};
+use crate::diagnostic::{Diagnostic, Message, message, quoted};
 use crate::model::Dim;
 
 /// An input whose axis of a batch was taken for steps.
@@ -52,7 +52,7 @@ impl Checker<'_> {
     }
 
     /// What works, and the lines of an export that leaves the steps open.
-    pub(crate) fn batch_first(&self, found: &Mistaken) -> Option<(String, Vec<String>)> {
+    pub(crate) fn batch_first(&self, found: &Mistaken) -> Option<(Message, Vec<String>)> {
         let &Mistaken { input, axes } = found;
         let node = &self.model.nodes[self.model.parameters[input]];
         let stated = self.model.values[node.outputs[0].0].shape.as_ref()?;
@@ -72,20 +72,22 @@ impl Checker<'_> {
         let shape = self.shape_settings(&shapes);
         let Some(steps) = steps else {
             return Some((
-                format!("leave axis {} open and fix the batch, {shape}", axes.steps),
+                message!("leave axis {} open and fix the batch, {}", axes.steps, shape),
                 Vec::new(),
             ));
         };
         let calls = if steps == 1 { "one step".to_owned() } else { format!("{steps} steps") };
-        let mut help = format!(
-            "fix the batch, {shape}, for calls of {calls}; for an open number of steps export the \
+        let mut help = message!(
+            "fix the batch, {}, for calls of {}; for an open number of steps export the \
              model with axis {} open",
+            shape,
+            calls,
             axes.steps
         );
         let lines = self.export_again(&[(input, axes.steps)], "steps");
         if !lines.is_empty() {
             let way = if axes.rows == 1 { "True" } else { "False" };
-            help.push_str(&format!(
+            help.push(format!(
                 ", as the lines below do, or, where axis {} was meant for the steps, build the \
                  layer with batch_first={way}",
                 axes.rows
@@ -110,9 +112,11 @@ impl Checker<'_> {
             let (help, lines) = self.batch_first(&found).unwrap_or_else(|| {
                 let SequenceAxes { rows, steps, .. } = found.axes;
                 (
-                    format!(
-                        "for one sequence give 1 as the size of axis {rows}, and the steps \
-                        along axis {steps}"
+                    message!(
+                        "for one sequence give 1 as the size of axis {}, and the steps \
+                        along axis {}",
+                        rows,
+                        steps
                     ),
                     self.export_again(&[(input, steps)], "steps"),
                 )

@@ -3,7 +3,7 @@
 use super::checker::{Checker, admits, element_count, floats};
 use super::interface::{find_name, list_names};
 use super::limits::MOST_ELEMENTS;
-use crate::diagnostic::{Diagnostic, Origin, Setting, Wording, quoted};
+use crate::diagnostic::{Diagnostic, Origin, Setting, message, quoted};
 use crate::model::{Dim, ElementType, Node, Op, Value, shape_text};
 
 /// How an error ends that says that sizes of an input are open.
@@ -26,7 +26,7 @@ impl Checker<'_> {
                     let found = format!("two shapes are given for the input {}", quoted(name));
                     let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("one");
                     let diagnostic =
-                        diagnostic.help(format!("remove one {}", self.shape_option(Some(shape))));
+                        diagnostic.help(message!("remove one {}", self.shape_option(Some(shape))));
                     self.diagnostics.push(diagnostic);
                 }
                 Ok(index) => given[index] = Some(shape),
@@ -36,13 +36,13 @@ impl Checker<'_> {
                         format!("a shape is given for {}, but {problem}", quoted(name)),
                     )
                     .valid(format!("the inputs of the model: {}", list_names(&all_names, "in")))
-                    .help(format!("correct the name in {}", self.shape_option(Some(shape)))),
+                    .help(message!("correct the name in {}", self.shape_option(Some(shape)))),
                 ),
             }
         }
         if self.options.bindings.batch == Some(0) {
             let found = "a batch size of 0";
-            let help = format!("correct {}", self.options.wording.of(Setting::Batch(None)));
+            let help = message!("correct {}", Setting::Batch(None));
             self.diagnostics
                 .push(Diagnostic::error(Origin::Unknown, found).valid("1 or more").help(help));
         }
@@ -119,7 +119,7 @@ impl Checker<'_> {
             };
             let found = format!("the shape {} is given for the input{against}", given_text(given));
             let valid = "sizes of 1 or more that agree with the model where it knows them";
-            let help = format!("correct {}", self.shape_option(Some(given)));
+            let help = message!("correct {}", self.shape_option(Some(given)));
             self.error(node, &value.origin, found, valid, help);
             return None;
         }
@@ -137,12 +137,12 @@ impl Checker<'_> {
                 given_text(given)
             );
             let right = format!("{features} as the last size");
-            let help = format!("correct {}", self.shape_option(Some(given)));
+            let help = message!("correct {}", self.shape_option(Some(given)));
             self.error(node, &value.origin, found, right, help);
             return;
         }
         // which shapes work is said of all inputs at once
-        let help = format!("give the sizes, by {}", self.options.wording.of(Setting::Shape));
+        let help = message!("give the sizes, by {}", Setting::Shape);
         let found = format!("the input has the shape {}: {UNKNOWN_SIZES}", shape_text(stated));
         self.error(node, &value.origin, found, "sizes that are fixed when compiling", help);
         self.sizes.unknown_sizes += 1;
@@ -156,16 +156,16 @@ impl Checker<'_> {
         let (found, help) = match size {
             0 => (
                 format!("the input has the shape {shape}: a size of 0"),
-                format!(
+                message!(
                     "an input without elements gives nothing to a call: save the model \
                     with an example of 1 or more; where 0 stands for an open size, give \
                     the size by {}",
-                    self.options.wording.of(Setting::Shape)
+                    Setting::Shape
                 ),
             ),
             _ => (
                 format!("the batch size {size}, but the input has the shape {shape}"),
-                format!("correct {}", self.options.wording.of(Setting::Batch(None))),
+                message!("correct {}", Setting::Batch(None)),
             ),
         };
         self.error(
@@ -198,8 +198,7 @@ impl Checker<'_> {
             (None, None) if self.is_partial() => return None,
             (None, None) => {
                 // which shape works is tried once the whole model is known
-                let help =
-                    format!("give its shape, by {}", self.options.wording.of(Setting::Shape));
+                let help = message!("give its shape, by {}", Setting::Shape);
                 self.error(node, &value.origin, NO_SHAPE, "a shape", help);
                 return None;
             }
@@ -263,8 +262,9 @@ impl Checker<'_> {
                 let found = format!(
                     "the batch size {batch} is given, but the input has the shape {shape:?}"
                 );
-                let batch = self.options.wording.of(Setting::Batch(None));
-                let help = format!("leave out {batch}, or save the model with another batch size");
+                let batch = Setting::Batch(None);
+                let help =
+                    message!("leave out {}, or save the model with another batch size", batch);
                 self.error(node, &value.origin, found, format!("a batch size of {size}"), help);
                 return None;
             }
@@ -289,9 +289,10 @@ impl Checker<'_> {
     ) {
         let node = &self.model.nodes[self.model.parameters[index]];
         let origin = &self.model.values[node.outputs[0].0].origin;
-        let found = format!(
-            "{} leaves axis {axis} of the input open, but the model says {}",
+        let found = message!(
+            "{} leaves axis {} of the input open, but the model says {}",
             self.shape_option(given),
+            axis,
             shape_text(stated)
         );
         let axes = self.sizes.sequence_axes[index];
@@ -348,9 +349,9 @@ impl Checker<'_> {
     }
 
     /// What gives the shape of an input, with a size left open where that is so.
-    fn shape_option(&self, given: Option<&[Option<usize>]>) -> String {
+    fn shape_option(&self, given: Option<&[Option<usize>]>) -> Setting {
         let is_open = given.is_some_and(|given| given.contains(&None));
-        self.options.wording.of(if is_open { Setting::OpenShape } else { Setting::Shape })
+        if is_open { Setting::OpenShape } else { Setting::Shape }
     }
 
     /// What the weights take as the last size of an input, where the shape that is given has
@@ -390,12 +391,7 @@ fn given_text(sizes: &[Option<usize>]) -> String {
 }
 
 /// How to give a shape; `time`: an axis, and the size to give for it.
-pub(crate) fn example(
-    wording: Wording,
-    name: &str,
-    stated: &[Dim],
-    time: Option<(usize, Option<usize>)>,
-) -> String {
+pub(crate) fn example(name: &str, stated: &[Dim], time: Option<(usize, Option<usize>)>) -> Setting {
     let sizes: Vec<Option<usize>> = stated
         .iter()
         .take(8)
@@ -407,5 +403,5 @@ pub(crate) fn example(
         })
         .collect();
     let name = quoted(name);
-    wording.of(Setting::ShapeOf(&name[1..name.len() - 1], &sizes))
+    Setting::ShapeOf(name[1..name.len() - 1].to_owned(), sizes)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::checker::Checker;
 use crate::core::{CoreNode, CoreOp};
-use crate::diagnostic::{Diagnostic, Origin, Setting, quoted};
+use crate::diagnostic::{Diagnostic, Origin, Setting, message, quoted};
 use crate::encoding::{Arithmetic, WeightFormat};
 use crate::numerics::{Precisions, matrices};
 use crate::request::Precision;
@@ -75,15 +75,15 @@ impl Checker<'_> {
     fn exact_in_8_bits(&mut self) {
         let products = Precisions::new(&self.core.model, &self.options.numerics);
         let [count, scaled] = products.quantised_weights();
-        let option =
-            self.options.wording.of(Setting::Key { name: "precision", in_files: "precision" });
+        let option = Setting::Key { name: "precision", in_files: "precision" };
         if scaled > 0 {
             let found = format!(
                 "{scaled} weights and what they multiply are whole numbers of 8 bits with scales \
                  of the model: they are multiplied as integers, with these scales and exact sums"
             );
-            let help = format!(
-                "f32 for {option} multiplies them as f32, and takes four bytes for each weight"
+            let help = message!(
+                "f32 for {} multiplies them as f32, and takes four bytes for each weight",
+                option
             );
             self.diagnostics.push(Diagnostic::notice(self.somewhere(), found).help(help));
         }
@@ -105,12 +105,14 @@ impl Checker<'_> {
             let found =
                 format!("{count} weights {what}: each is stored in one byte{multiplied}{results}");
             let help = match as_integers {
-                true => format!(
-                    "f32 for {option} takes four bytes for each, and multiplies them as f32"
+                true => message!(
+                    "f32 for {} takes four bytes for each, and multiplies them as f32",
+                    option
                 ),
-                false => format!(
-                    "f32 for {option} takes four bytes for each, and less time where they fit the \
-                     caches"
+                false => message!(
+                    "f32 for {} takes four bytes for each, and less time where they fit the \
+                     caches",
+                    option
                 ),
             };
             self.diagnostics.push(Diagnostic::notice(self.somewhere(), found).help(help));
@@ -173,8 +175,7 @@ impl Checker<'_> {
         let product =
             |node: &&CoreNode| matches!(node.op, CoreOp::MatMul(_)).then(|| node.name.clone());
         let products: BTreeSet<_> = nodes.iter().filter_map(product).collect();
-        let wording = &self.options.wording;
-        let option = wording.of(Setting::Key { name: "precision_of", in_files: "precision_of" });
+        let option = Setting::Key { name: "precision_of", in_files: "precision_of" };
         let mut problems = Vec::new();
         let stores = |precision: Precision, node: &CoreNode| {
             node.op.has_precision()
@@ -185,9 +186,10 @@ impl Checker<'_> {
         if let Some(precision) =
             asked.filter(|precision| !nodes.iter().any(|node| stores(*precision, node)))
         {
-            let all = wording.of(Setting::Key { name: "precision", in_files: "precision" });
-            let found = format!(
-                "{all} has no effect: no layer of the model has a matrix for {}",
+            let all = Setting::Key { name: "precision", in_files: "precision" };
+            let found = message!(
+                "{} has no effect: no layer of the model has a matrix for {}",
+                all,
                 precision.name()
             );
             problems.push(Diagnostic::warning(Origin::Unknown, found));
@@ -201,7 +203,7 @@ impl Checker<'_> {
                     .iter()
                     .any(|(before, _)| before == layer) =>
                 {
-                    format!("{option} names {name} twice")
+                    message!("{} names {} twice", option, name)
                 }
                 _ if known.contains(layer) => {
                     let halves =
@@ -211,9 +213,11 @@ impl Checker<'_> {
                     {
                         continue;
                     }
-                    format!(
-                        "{option} gives {} to {name}, a depthwise convolution",
-                        precision.name()
+                    message!(
+                        "{} gives {} to {}, a depthwise convolution",
+                        option,
+                        precision.name(),
+                        name
                     )
                 }
                 // a layer that would be a dense layer in integers
@@ -222,9 +226,13 @@ impl Checker<'_> {
                 {
                     continue;
                 }
-                Some(why) => format!("{option} names {name}, which stays f32 ({why})"),
+                Some(why) => message!("{} names {}, which stays f32 ({})", option, name, why),
                 None => {
-                    format!("{option} names {name}, which is no cell, dense layer or convolution")
+                    message!(
+                        "{} names {}, which is no cell, dense layer or convolution",
+                        option,
+                        name
+                    )
                 }
             };
             let named: Vec<_> =
@@ -237,7 +245,7 @@ impl Checker<'_> {
             problems.push(
                 Diagnostic::error(Origin::Unknown, found)
                     .valid(valid)
-                    .help(format!("correct {option}")),
+                    .help(message!("correct {}", option)),
             );
         }
         problems.into_iter().for_each(|problem| self.diagnostics.push(problem));

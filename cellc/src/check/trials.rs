@@ -6,7 +6,7 @@ use super::checker::Checker;
 use super::interface::find_name;
 use super::parameters::{NO_SHAPE, UNKNOWN_SIZES, example};
 use super::states::begins_anew;
-use crate::diagnostic::{Diagnostics, Setting};
+use crate::diagnostic::{Diagnostics, Message, Setting, message};
 use crate::model::{Dim, Model, Op, ValueId};
 use crate::request::Options;
 
@@ -150,21 +150,20 @@ impl Checker<'_> {
     }
 
     /// How to give a shape of an input.
-    fn shape_setting(&self, index: usize, sizes: &[Option<usize>]) -> String {
+    fn shape_setting(&self, index: usize, sizes: &[Option<usize>]) -> Setting {
         let dims: Vec<Dim> = sizes
             .iter()
             .map(|size| size.map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed))
             .collect();
         let name = self.input_name(index);
         let time = sizes.iter().position(Option::is_none).map(|axis| (axis, None));
-        example(self.options.wording, &name, &dims, time)
+        example(&name, &dims, time)
     }
 
     /// How to give these shapes of inputs.
-    pub(crate) fn shape_settings(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> String {
-        let texts: Vec<String> =
-            shapes.iter().map(|(index, sizes)| self.shape_setting(*index, sizes)).collect();
-        texts.join(" ")
+    pub(crate) fn shape_settings(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> Message {
+        let settings = shapes.iter().map(|(index, sizes)| self.shape_setting(*index, sizes).into());
+        Message::joined(settings, " ")
     }
 
     /// The first of the numbers of steps with which the model is right, and the shapes. `time`: by
@@ -246,7 +245,7 @@ impl Checker<'_> {
         let input_of =
             |layer: &Option<String>| labels.iter().position(|label| Some(label) == layer.as_ref());
         let unknown: Vec<(usize, usize)> = (diagnostics.0.iter().enumerate())
-            .filter(|(_, diagnostic)| diagnostic.found.ends_with(UNKNOWN_SIZES))
+            .filter(|(_, diagnostic)| diagnostic.found.contains(UNKNOWN_SIZES))
             .filter_map(|(at, diagnostic)| Some((at, input_of(&diagnostic.layer)?)))
             .collect();
         if !self.tries_hints() {
@@ -256,7 +255,7 @@ impl Checker<'_> {
         {
             let Some(index) = input_of(&diagnostic.layer) else { continue };
             if let Some(sizes) = self.any_shape(index) {
-                diagnostic.help = Some(format!(
+                diagnostic.help = Some(message!(
                     "give its shape; this one works: {}",
                     self.shape_setting(index, &sizes)
                 ));
@@ -272,7 +271,7 @@ impl Checker<'_> {
             let Some(input) = inputs.iter().find(|input| input.index == index) else { continue };
             let mut help = self.size_help(input, &found);
             if let Some(mistaken) = self.rows_named_steps(index) {
-                help.push_str(&format!("; {}", self.counts_rows(&mistaken)));
+                help.push(format!("; {}", self.counts_rows(&mistaken)));
             }
             diagnostics.0[at].help = Some(help);
         }
@@ -361,8 +360,7 @@ impl Checker<'_> {
         Found { open, whole, first, by_batch, any_size: another.is_some() }
     }
 
-    fn size_help(&self, input: &OpenInput, found: &Found) -> String {
-        let wording = self.options.wording;
+    fn size_help(&self, input: &OpenInput, found: &Found) -> Message {
         // the shapes of all inputs with open sizes, as one alone leaves the others open
         let setting =
             |shapes: &Option<Shapes>| shapes.as_ref().map(|shapes| self.shape_settings(shapes));
@@ -370,8 +368,10 @@ impl Checker<'_> {
         let (open, whole) = (setting(&found.open), setting(&found.whole));
         let first = setting(&found.first).filter(|_| input.first);
         let or_first = |verb: &str| match &first {
-            Some(first) => format!("; or, where the first axis counts steps, {verb} open, {first}"),
-            None => String::new(),
+            Some(first) => {
+                message!("; or, where the first axis counts steps, {} open, {}", verb, first)
+            }
+            None => Message::default(),
         };
         let like = match input.others() && found.any_size {
             true => {
@@ -394,40 +394,66 @@ impl Checker<'_> {
         match (open, whole) {
             (Some(open), whole) if input.time.is_some() => {
                 let or_first = or_first("leave that one");
-                let or_whole = whole
-                    .map_or_else(String::new, |whole| format!("; or give the {of_call}, {whole}"));
+                let or_whole = whole.map_or_else(Message::default, |whole| {
+                    message!("; or give the {}, {}", of_call, whole)
+                });
                 if found.by_batch {
-                    let batch = wording.of(Setting::Batch(Some(1)));
-                    return format!(
-                        "give the batch size, {batch}: the {count} stays open, \
-                         {GOES_ON}{or_whole}{like}"
+                    let batch = Setting::Batch(Some(1));
+                    return message!(
+                        "give the batch size, {}: the {} stays open, \
+                         {}{}{}",
+                        batch,
+                        count,
+                        GOES_ON,
+                        or_whole,
+                        like
                     );
                 }
-                format!("leave the {count} open, {open}, {GOES_ON}{or_first}{or_whole}{like}")
+                message!(
+                    "leave the {} open, {}, {}{}{}{}",
+                    count,
+                    open,
+                    GOES_ON,
+                    or_first,
+                    or_whole,
+                    like
+                )
             }
             (_, Some(whole)) if input.time.is_some() => {
-                format!("give the {of_call}, {whole}{}{like}", or_first("leave that one"))
+                message!("give the {}, {}{}{}", of_call, whole, or_first("leave that one"), like)
             }
             (_, Some(whole)) if input.only_rows => {
-                let batch = wording.of(Setting::Batch(Some(1)));
+                let batch = Setting::Batch(Some(1));
                 let or_first = or_first("leave their number");
                 let shape = if many { "whole shapes" } else { "whole shape" };
                 match found.by_batch {
                     true => {
-                        format!("give the batch size, {batch}, or the {shape}, {whole}{or_first}")
+                        message!(
+                            "give the batch size, {}, or the {}, {}{}",
+                            batch,
+                            shape,
+                            whole,
+                            or_first
+                        )
                     }
-                    false => format!("give the {shape}, {whole}{or_first}"),
+                    false => message!("give the {}, {}{}", shape, whole, or_first),
                 }
             }
             (_, Some(whole)) => {
-                format!("give the whole {}: {whole}{like}", if many { "shapes" } else { "shape" })
+                message!(
+                    "give the whole {}: {}{}",
+                    if many { "shapes" } else { "shape" },
+                    whole,
+                    like
+                )
             }
             (_, None) => match first {
-                Some(first) => format!("leave the number of steps, the first axis, open, {first}"),
-                None => format!(
-                    "give the sizes that the model was made for, by {}",
-                    wording.of(Setting::Shape)
-                ),
+                Some(first) => {
+                    message!("leave the number of steps, the first axis, open, {}", first)
+                }
+                None => {
+                    message!("give the sizes that the model was made for, by {}", Setting::Shape)
+                }
             },
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::checker::{Checker, admits_shape};
 use super::findings::Known;
 use crate::core::{Source, Variable};
-use crate::diagnostic::{Diagnostic, Setting, quoted};
+use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, ElementType, Node, Tensor, shape_text};
 
 impl<'a> Checker<'a> {
@@ -146,8 +146,8 @@ impl<'a> Checker<'a> {
             let text = stated
                 .map_or("no shape".to_owned(), |shape| format!("the shape {}", shape_text(shape)));
             let found = format!("a variable without an initial value, of {text}");
-            let batch = self.options.wording.of(Setting::Batch(Some(1)));
-            let help = format!("give the batch size, {batch}, or the variable an initial value");
+            let batch = Setting::Batch(Some(1));
+            let help = message!("give the batch size, {}, or the variable an initial value", batch);
             self.error(node, &node.origin, found, "sizes that are fixed when compiling", help);
         }
         shape

@@ -53,17 +53,18 @@ Exit status: 0 done; 1 the input was refused or the check failed; 2 the command 
 
 const RUN_EXAMPLES: &str = "\
 r<k>_in<i>.npy is input i of call k. Inputs are in the order of the model; i and k start at 0.
-r<k>_in<i>.bin holds raw little-endian elements of the input's type. Sizes that the model leaves open come
-from the files. Results are r<k>_out<j>.npy, in their own types. Variables
+r<k>_in<i>.bin holds raw little-endian elements of the input's type. Sizes that the model
+leaves open come from the files. Results are r<k>_out<j>.npy, in their own types. Variables
 and states continue from call to call. A call with a file for a state starts from the file.
 
-If the number of steps is open, everything continues from call to call (states, variables, the last inputs of
-convolutions) in models with variables or with states that no file gives. A call with files for all states is
-another sequence. In all other models with an open number of steps, every call is a sequence of its own.
+If the number of steps is open, everything continues from call to call (states, variables,
+the last inputs of convolutions) in models with variables or with states that no file gives.
+A call with files for all states is another sequence. In all other models with an open
+number of steps, every call is a sequence of its own.
 
-r<k>_NAME.npy is the input that generated code calls NAME. If an input has a NAME file, results are also
-written as r<k>_NAME.npy. --input and --output take the names of the model or of generated code, for a single
-call.
+r<k>_NAME.npy is the input that generated code calls NAME. If an input has a NAME file,
+results are also written as r<k>_NAME.npy. --input and --output take the names of the model
+or of generated code, for a single call.
 
 Examples:
   cellc run gru.xml --inputs in --outputs out
@@ -73,66 +74,73 @@ Examples:
 The compilers are rustc and cc, or those that the environment variables RUSTC and CC name.";
 
 const CHECK_EXAMPLES: &str = "\
-Every step is compared with the float64 reference twice: started from the state of the reference, \
-where the error bound
-holds, and started from the generated code's own state. Exit status 1 means that an error exceeds its bound or --max-error.
+Every step is compared with the float64 reference twice: started from the state of the
+reference, where the error bound holds, and started from the generated code's own state.
+Exit status 1 means that an error exceeds its bound or --max-error.
 
-Recorded inputs are named as for `cellc run`. If the number of steps is open, a file may hold many steps; every step is
-checked by itself. Recorded outputs are compared with outputs of the generated code: largest and rms error, SNR, cosine,
-rows whose largest element is at another place (arg max), and values on the other side of --threshold.
+Recorded inputs are named as for `cellc run`. If the number of steps is open, a file may
+hold many steps; every step is checked by itself. Recorded outputs are compared with outputs
+of the generated code: largest and rms error, SNR, cosine, rows whose largest element is at
+another place (arg max), and values on the other side of --threshold.
 
 Examples:
   cellc check gru.xml
   cellc check gru.xml --steps 5000 --range 4,1 --emit c --isa generic
-  cellc check gru.onnx --inputs in               inputs r0_in0.npy and outputs r0_out0.npy in one folder
+  cellc check gru.onnx --inputs in               r0_in0.npy and r0_out0.npy in one folder
   cellc check vad.onnx --input x=x.npy --output y=y.npy --threshold 0.5
-  cellc check gru.onnx --precision all --target cortex-m4f     error, flash and instructions of each precision
+  cellc check gru.onnx --precision all --target cortex-m4f     compares the precisions
   cellc check gru.onnx --max-error 1e-4 --json   for tools
 
-Keys of the JSON: model, language, inputs, steps, passed, above_max_error (precision, output, error), precisions;
-  precisions    precision, isa, fused_multiply_add, flash_bytes, flash_has_code, instructions, outputs
-  outputs       name, shape, largest_value, one_step (error, bound, no_useful_bound, values_beyond_bound),
-                all_steps (error, rms, snr_db), recording (error, rms, snr_db, cosine, rows, arg_max_differs,
-                elements, threshold_differs)";
+Keys of the JSON: model, language, inputs, steps, passed, above_max_error (precision, output,
+error), precisions;
+  precisions    precision, isa, fused_multiply_add, flash_bytes, flash_has_code, instructions,
+                outputs
+  outputs       name, shape, largest_value, one_step (error, bound, no_useful_bound,
+                values_beyond_bound), all_steps (error, rms, snr_db), recording (error, rms,
+                snr_db, cosine, rows, arg_max_differs, elements, threshold_differs)";
 
 const INSPECT_EXAMPLES: &str = "\
-Multiply-adds, operations, bytes and cycles are per step (one call). Time is an estimate; the \
-report ends with its formula.
+Multiply-adds, operations, bytes and cycles are per step (one call). Time is an estimate;
+the report ends with its formula.
 \"block\" is the scratch memory in the state, for all instruction sets.
 
 Keys of the JSON: model, isa, lanes, fused_multiply_add, formula;
   inputs     name, element, shape, role (data, state, lengths, weights)
   outputs    name, element, shape, from, state (the input that it is at the next step)
   variables  name, shape, next
-  layers     name, kind, within (the loop), runs, inputs, shapes, multiply_adds, weight_bytes, done (computed, fused,
-             copied, view, in_place), kernel, parts_copied
-  kernels    name, note, layers, writes_outputs, writes_variables, plan, multiply_adds, weight_bytes, weight_bytes_read,
-             operations, cycles, share
+  layers     name, kind, within (the loop), runs, inputs, shapes, multiply_adds, weight_bytes,
+             done (computed, fused, copied, view, in_place), kernel, parts_copied
+  kernels    name, note, layers, writes_outputs, writes_variables, plan, multiply_adds,
+             weight_bytes, weight_bytes_read, operations, cycles, share
   folded     kind, count, names
-  totals     layers_read, constants_read, multiply_adds, weight_bytes, precision, weights_at_run_time, state_bytes,
-             block_bytes, flash_bytes, memory_bytes, source_bytes, operations, cycles
-Layers, kernels, inputs and so on are named by their indices in these lists, from 0. An input of a layer is
-{\"layer\": 3}, {\"input\": 0}, {\"variable\": 0} or {\"constant\": 5}.
+  totals     layers_read, constants_read, multiply_adds, weight_bytes, precision,
+             weights_at_run_time, state_bytes, block_bytes, flash_bytes, memory_bytes,
+             source_bytes, operations, cycles
+Layers, kernels, inputs and so on are named by their indices in these lists, from 0. An
+input of a layer is {\"layer\": 3}, {\"input\": 0}, {\"variable\": 0} or {\"constant\": 5}.
 
 Examples:
   cellc inspect gru.xml
   cellc inspect gru.xml --isa avx2 --svg gru.svg
-  cellc inspect gru.xml --target cortex-m4f --clock 80MHz    flash, RAM, instructions, least time
+  cellc inspect gru.xml --target cortex-m4f --clock 80MHz    flash, RAM, least time
   cellc inspect gru.xml --json | jq '.kernels[] | [.name, .share]'";
 
 const BENCH_EXAMPLES: &str = "\
-All contenders take turns on one core. The floor is a lower bound, measured for each instruction \
-set: the longer of two
-times, to stream the weights once per step or to execute the multiply-adds. Inputs are random, and states are fed back.
-OpenVINO takes part if python3 can import it; with an .onnx file, ONNX Runtime and PyTorch (by onnx2torch) too.
-Other work on the machine can only make times longer: compare the best time with the median, and repeat.
+All contenders take turns on one core. The floor is a lower bound, measured for each
+instruction set: the longer of two times, to stream the weights once per step or to execute
+the multiply-adds. Inputs are random, and states are fed back. OpenVINO takes part if
+python3 can import it; with an .onnx file, ONNX Runtime and PyTorch (by onnx2torch) too.
+Other work on the machine can only make times longer: compare the best time with the median,
+and repeat.
 
 Columns:
   ns         nanoseconds per call: best and median
-  floor x    best time divided by the floor's best time, same instruction set; then the median of this ratio
+  floor x    best time divided by the floor's best time, same instruction set; then the median
+             of this ratio
   over ...   best time divided by the floor with the widest vectors
   x cellc    best time divided by the best time of cellc's fastest row
-  error      of the first output of the first call, in units of 2^-23 times the larger of 1 and the float64 reference
+  error      of the first output of the first call, in units of 2^-23 times the larger of 1 and
+             the float64 reference
   bits       a hash of the first output of the first call
 
 Examples:
@@ -217,13 +225,25 @@ pub(crate) struct ModelArguments {
     shape: Vec<(String, Vec<Option<usize>>)>,
 
     /// The size of a named dimension of an ONNX model; steps=? leaves the number of steps open
-    #[arg(long, value_name = "NAME=SIZE", value_parser = Bindings::dim_of, help_heading = MODEL, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "NAME=SIZE",
+        value_parser = Bindings::dim_of,
+        help_heading = MODEL,
+        hide_short_help = true,
+    )]
     dim: Vec<NamedSize>,
 
     /// Upper limit for the iterations of loops whose end is decided at run time
     ///
     /// Outputs have room for N iterations.
-    #[arg(long, value_name = "N", value_parser = positive, help_heading = MODEL, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = positive,
+        help_heading = MODEL,
+        hide_short_help = true,
+    )]
     max_steps: Option<usize>,
 
     /// Make an input a constant; branches that the constant rules out are not compiled
@@ -315,7 +335,13 @@ pub(crate) struct ArithmeticArguments {
     /// each row of weights when compiling, and x and h at every step, to integers times one scale.
     /// The stated error bound includes all rounding. Without this option, quantised models keep
     /// their 8-bit weights. cellc check --precision all compares f32, int16, int8x16 and int8.
-    #[arg(long, value_name = "PRECISION", value_enum, help_heading = PRECISION, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "PRECISION",
+        value_enum,
+        help_heading = PRECISION,
+        hide_possible_values = true,
+    )]
     precision: Option<PrecisionArgument>,
 
     /// The precision of one layer, by its name in the model
@@ -476,7 +502,13 @@ pub(crate) struct CheckArguments {
     pub(crate) steps: Option<usize>,
 
     /// The largest magnitudes of the random inputs and of the initial state
-    #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "X[,H]",
+        value_parser = range,
+        default_value = "1,1",
+        allow_negative_numbers = true,
+    )]
     pub(crate) range: Range,
 
     /// A folder with input i of call k as r<k>_in<i>.npy; or the file of the only input
@@ -487,7 +519,12 @@ pub(crate) struct CheckArguments {
     pub(crate) inputs: Option<PathBuf>,
 
     /// NAME's values for one call; for a whole sequence if the number of steps is open
-    #[arg(long, value_name = "NAME=FILE", value_parser = file_of, conflicts_with_all = ["seed", "range"])]
+    #[arg(
+        long,
+        value_name = "NAME=FILE",
+        value_parser = file_of,
+        conflicts_with_all = ["seed", "range"],
+    )]
     pub(crate) input: Vec<(String, PathBuf)>,
 
     /// The .npy file of a recorded output
@@ -552,7 +589,13 @@ pub(crate) struct BenchArguments {
     emit: Option<Language>,
 
     /// The largest magnitude of the random inputs; states start at zero
-    #[arg(long, value_name = "X", value_parser = range_of_inputs, default_value = "1", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "X",
+        value_parser = range_of_inputs,
+        default_value = "1",
+        allow_negative_numbers = true,
+    )]
     pub(crate) range: Range,
 
     /// The number of timings of each contender
@@ -1164,13 +1207,13 @@ mod tests {
 
     #[test]
     fn every_option_reaches_the_library() {
-        let line = "--name=a-b --target x86-64 --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
-                    --shape a=b=1,16 --dim n=2 --dim t=? --max-steps 9 --const sr=16000 --range=2 \
-                    --weights-as=file --runtime --keep-denormals \
-                    --accuracy=audio --precision=int8 --precision-of a=b=int16 --tune \
-                    panel-columns=32,rows-at-once=4,alternate=on \
-                    --tune=input-first=off,fuse=off,branches=on,halves=on,tiles=off \
-                    --threads=2 --interface=include/net.h";
+        let line = "--name=a-b --target x86-64 --isa generic,avx2 --unroll=none --fma=off --state \
+            h=y --state=i=o --batch=3 --shape a=b=1,16 --dim n=2 --dim t=? --max-steps 9 --const \
+            sr=16000 --range=2 --weights-as=file --runtime --keep-denormals --accuracy=audio \
+            --precision=int8 --precision-of a=b=int16 --tune \
+            panel-columns=32,rows-at-once=4,alternate=on \
+            --tune=input-first=off,fuse=off,branches=on,halves=on,tiles=off --threads=2 \
+            --interface=include/net.h";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
             options.unwrap(),
@@ -1204,7 +1247,6 @@ mod tests {
                 .with_runtime(true)
                 .with_interface(Some("include/net.h".into()))
                 .with_keep_denormals(true)
-                .with_wording(Options::default().wording)
                 .with_precision(Some(Precision::Int8))
                 .with_precision_of(vec![("a=b".into(), Precision::Int16)])
                 .with_threads(Threads::Two)
@@ -1252,13 +1294,12 @@ mod tests {
 
     #[test]
     fn nonsense_is_a_usage_error() {
-        let wrong = "--batch=0 --batch=-1 --batch=two --shape=x --shape=x= --shape=x=1,0 --shape=x=1,,2 --state=h \
-                     --state=a=b=c --range=nan --range=inf --range=-1 --range=1,2,3 --range= \
-                     --range=1e-320 --range=1,1e-60 --range=1e400 --isa=sse9 --isa= \
-                     --unroll=9 --tune=4 --tune=tile=4 --tune=alternate=1 --tune=rows-at-once=0 \
-                     --emit=java \
-                     --activations=tangent --accuracy=tanh --weights-as=gone --precision=int4 \
-                     --precision-of=a=int4 --no-such-option second.xml";
+        let wrong = "--batch=0 --batch=-1 --batch=two --shape=x --shape=x= --shape=x=1,0 \
+            --shape=x=1,,2 --state=h --state=a=b=c --range=nan --range=inf --range=-1 \
+            --range=1,2,3 --range= --range=1e-320 --range=1,1e-60 --range=1e400 --isa=sse9 --isa= \
+            --unroll=9 --tune=4 --tune=tile=4 --tune=alternate=1 --tune=rows-at-once=0 --emit=java \
+            --activations=tangent --accuracy=tanh --weights-as=gone --precision=int4 \
+            --precision-of=a=int4 --no-such-option second.xml";
         for wrong in wrong.split_whitespace() {
             let error = compile(&[wrong]).expect_err(wrong);
             assert_eq!(error.exit_code(), 2, "{wrong}");

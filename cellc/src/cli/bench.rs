@@ -91,7 +91,8 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     let work = Work::of(model);
     let mut turns: Vec<Turn<'_>> = Vec::new();
     for harness in &mut harnesses {
-        turns.push(Box::new(move |calls| harness.run(calls).map_err(|problem| problem.found)));
+        turns
+            .push(Box::new(move |calls| harness.run(calls).map_err(|problem| problem.to_string())));
     }
     for peer in &mut peers {
         turns.push(Box::new(|calls| peer.process.run(calls)));

@@ -3,7 +3,6 @@
 use clap::builder::{TypedValueParser, ValueParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
-use crate::diagnostic::Wording;
 use crate::front::keys::{Key, KeyValue, Keys, Takes};
 
 /// The heading of the options in `--help`.
@@ -80,7 +79,7 @@ impl FromArgMatches for WeightsFileArguments {
 
 /// The command's name for a key.
 pub(super) fn option(key: Key) -> String {
-    key.worded(Wording::default())
+    crate::diagnostic::option(&key.setting())
 }
 
 /// Reads the value of a key.

@@ -1,5 +1,6 @@
 //! Diagnostics: problem, place and remedy.
 
+mod message;
 mod remedies;
 mod render;
 mod setting;
@@ -8,8 +9,10 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+pub use message::Message;
+pub(crate) use message::{holes, message};
 pub(crate) use remedies::WITHOUT_PROJECTIONS;
-pub use setting::{Setting, Wording};
+pub use setting::{Setting, option};
 pub(crate) use setting::{in_shell, method};
 
 /// The text of an input file, shown by diagnostics.
@@ -70,7 +73,7 @@ impl PartialEq for Cause {
 impl Eq for Cause {}
 
 /// One problem of an input.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
     /// The severity of the problem.
     pub severity: Severity,
@@ -79,11 +82,11 @@ pub struct Diagnostic {
     /// The layer (name, type and id) or key with the problem.
     pub layer: Option<String>,
     /// The problem, as one sentence without a full stop.
-    pub found: String,
+    pub found: Message,
     /// The valid input in its place.
-    pub valid: Option<String>,
+    pub valid: Option<Message>,
     /// The remedy.
-    pub help: Option<String>,
+    pub help: Option<Message>,
     /// Lines to copy into a shell, shown unchanged below the help.
     pub lines: Vec<String>,
     /// The error of the operating system, if a file could not be read.
@@ -92,7 +95,7 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// An error. `found`: the problem, as one sentence without a full stop.
-    pub fn error(origin: Origin, found: impl Into<String>) -> Self {
+    pub fn error(origin: Origin, found: impl Into<Message>) -> Self {
         Self {
             severity: Severity::Error,
             origin,
@@ -106,12 +109,12 @@ impl Diagnostic {
     }
 
     /// A warning.
-    pub fn warning(origin: Origin, found: impl Into<String>) -> Self {
+    pub fn warning(origin: Origin, found: impl Into<Message>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(origin, found) }
     }
 
     /// A notice.
-    pub fn notice(origin: Origin, found: impl Into<String>) -> Self {
+    pub fn notice(origin: Origin, found: impl Into<Message>) -> Self {
         Self { severity: Severity::Notice, ..Self::error(origin, found) }
     }
 
@@ -122,13 +125,13 @@ impl Diagnostic {
     }
 
     /// Says what would be valid.
-    pub fn valid(mut self, valid: impl Into<String>) -> Self {
+    pub fn valid(mut self, valid: impl Into<Message>) -> Self {
         self.valid = Some(valid.into());
         self
     }
 
     /// Says what to do.
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub fn help(mut self, help: impl Into<Message>) -> Self {
         self.help = Some(help.into());
         self
     }
@@ -137,6 +140,17 @@ impl Diagnostic {
     pub fn lines(mut self, lines: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.lines.extend(lines.into_iter().map(Into::into));
         self
+    }
+
+    /// The diagnostic with the names of settings in a user interface.
+    pub(crate) fn worded(self, name: fn(&Setting) -> String) -> Self {
+        let words = |message: Message| Message::from(message.worded(name));
+        Self {
+            found: words(self.found),
+            valid: self.valid.map(words),
+            help: self.help.map(words),
+            ..self
+        }
     }
 
     /// Adds the error of the operating system; `found` contains its text.
@@ -183,20 +197,21 @@ fn push_visible(out: &mut String, c: char) {
 /// characters.
 fn is_invisible(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{e0000}'..='\u{e0fff}')
         || matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{fdd0}'..='\u{fdef}')
         || (c as u32) & 0xfffe == 0xfffe
 }
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.found)
+        f.write_str(&self.found.with_options())
     }
 }
 
 /// All problems of one input, in the order of discovery.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl From<Diagnostic> for Diagnostics {
@@ -233,6 +248,11 @@ impl Diagnostics {
     /// Adds all of another collection.
     pub fn extend(&mut self, other: Self) {
         other.0.into_iter().for_each(|d| self.push(d));
+    }
+
+    /// The diagnostics with the names of settings in a user interface.
+    pub(crate) fn worded(self, name: fn(&Setting) -> String) -> Self {
+        Self(self.0.into_iter().map(|diagnostic| diagnostic.worded(name)).collect())
     }
 
     /// Whether the input is refused.

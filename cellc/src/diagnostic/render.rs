@@ -4,7 +4,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{Diagnostic, Diagnostics, Origin, Severity, SourceText, push_visible};
+use super::{Diagnostic, Diagnostics, Message, Origin, Severity, SourceText, push_visible};
 
 /// Maximum number of problems printed.
 const MOST_PRINTED: usize = 50;
@@ -43,20 +43,25 @@ impl Diagnostic {
             Severity::Notice => "notice",
         };
         let mut out = format!("{severity}: ");
-        push_message(&mut out, &self.found);
+        push_message(&mut out, &self.found.with_options());
         out.push('\n');
         let mut margin = 1;
         if let Origin::Text { source, start, end } = &self.origin {
             margin = push_snippet(&mut out, source, *start, *end);
         }
-        let parts = [("layer", &self.layer), ("valid", &self.valid), ("help", &self.help)];
+        let text = |message: &Option<Message>| message.as_ref().map(Message::with_options);
+        let parts = [
+            ("layer", self.layer.clone()),
+            ("valid", text(&self.valid)),
+            ("help", text(&self.help)),
+        ];
         for (what, text) in parts {
             if let Some(text) = text {
                 out.extend(std::iter::repeat_n(' ', margin));
                 out.push_str("= ");
                 out.push_str(what);
                 out.push_str(": ");
-                push_message(&mut out, text);
+                push_message(&mut out, &text);
                 out.push('\n');
             }
         }

@@ -1,9 +1,10 @@
-//! Settings named by advice. Each user interface has its own names: options, methods or keys.
+//! Settings that advice names. Each user interface has its own names for them: options, methods
+//! or keys.
 
 /// A setting of the user.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Setting<'a> {
+pub enum Setting {
     /// The file of a model's weights.
     Weights,
     /// The batch size, with a value to set if known.
@@ -13,21 +14,21 @@ pub enum Setting<'a> {
     /// The shapes of inputs, to leave a size open.
     OpenShape,
     /// The shape of an input. A size of `None` stays open.
-    ShapeOf(&'a str, &'a [Option<usize>]),
+    ShapeOf(String, Vec<Option<usize>>),
     /// Sizes of the file's named dimensions.
     Dim,
     /// A named dimension, to leave it open.
-    OpenDim(&'a str),
+    OpenDim(String),
     /// Inputs fixed to constants.
     Constant,
     /// An input, and the number to fix it to.
-    ConstantOf(&'a str, f64),
+    ConstantOf(String, f64),
     /// The maximum number of iterations of a loop.
     MaxSteps,
     /// The pairs of inputs and outputs to be states.
     State,
     /// The given pairs of inputs and outputs, as states.
-    StateOf(&'a [(String, String)]),
+    StateOf(Vec<(String, String)>),
     /// No states.
     NoState,
     /// The instruction sets.
@@ -41,33 +42,8 @@ pub enum Setting<'a> {
     },
 }
 
-/// The names of settings in a user interface.
-#[derive(Clone, Copy, Debug)]
-pub struct Wording(pub fn(Setting<'_>) -> String);
-
-impl Wording {
-    /// The name of a setting, with its value if it has one.
-    pub fn of(self, setting: Setting<'_>) -> String {
-        (self.0)(setting)
-    }
-}
-
-/// The wording of the command line.
-impl Default for Wording {
-    fn default() -> Self {
-        Self(option)
-    }
-}
-
-/// Always equal: tests compare diagnostics by their content.
-impl PartialEq for Wording {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
 /// The option of the command line for a setting.
-fn option(setting: Setting<'_>) -> String {
+pub fn option(setting: &Setting) -> String {
     match setting {
         Setting::Weights => "--weights".to_owned(),
         Setting::Batch(None) => "--batch".to_owned(),
@@ -111,7 +87,7 @@ pub(crate) fn in_shell(word: &str) -> String {
 }
 
 /// The call of the Builder's method for a setting. `None` for settings without a value to show.
-pub(crate) fn method(setting: Setting<'_>) -> Option<String> {
+pub(crate) fn method(setting: &Setting) -> Option<String> {
     Some(match setting {
         Setting::ShapeOf(input, sizes) => {
             match sizes.iter().copied().collect::<Option<Vec<usize>>>() {

@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted};
 use crate::model::{Dim, ElementType, Model, Op, Tensor};
 
 /// Replaces the named inputs by constants. Each number fills all elements of its input.
-pub(super) fn fix(
-    model: &mut Model,
-    constants: &[(String, String)],
-    wording: Wording,
-) -> Diagnostics {
+pub(super) fn fix(model: &mut Model, constants: &[(String, String)]) -> Diagnostics {
     let mut problems = Diagnostics::default();
     for (name, text) in constants {
         let place = model.parameters.iter().position(|&node| {
@@ -18,9 +14,11 @@ pub(super) fn fix(
             let value = &model.values[node.outputs[0].0];
             value.names.iter().any(|own| own == name) || node.name == *name
         });
-        let option = wording.of(Setting::Constant);
-        let refused = |found: String, valid: String| {
-            Diagnostic::error(Origin::Unknown, found).valid(valid).help(format!("correct {option}"))
+        let option = Setting::Constant;
+        let refused = |found: Message, valid: String| {
+            Diagnostic::error(Origin::Unknown, found)
+                .valid(valid)
+                .help(message!("correct {}", option))
         };
         let Some(place) = place else {
             let names = model
@@ -28,7 +26,7 @@ pub(super) fn fix(
                 .iter()
                 .map(|&node| quoted(&model.nodes[node].name))
                 .collect::<Vec<_>>();
-            let found = format!("{option} names {}, which is no input", quoted(name));
+            let found = message!("{} names {}, which is no input", option, quoted(name));
             problems.push(refused(found, names.join(", ")));
             continue;
         };
@@ -41,8 +39,9 @@ pub(super) fn fix(
             }
         };
         let Some(tensor) = filled(&shape, value.element, text) else {
-            let found = format!(
-                "{option} gives {} to {}, an input of type {}",
+            let found = message!(
+                "{} gives {} to {}, an input of type {}",
+                option,
                 quoted(text),
                 quoted(name),
                 value.element.name()

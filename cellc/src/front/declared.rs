@@ -10,7 +10,7 @@ use super::layer::{Declared, LayerOutputs, LayerPlace, apple};
 use super::not_finite;
 use super::stack::Stack;
 use super::weights::{Baked, DenseLayer};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording};
+use crate::diagnostic::{Diagnostic, Diagnostics, message};
 use crate::model::{Direction, Family, Model, Spelling};
 
 /// Maximum number of layers.
@@ -66,25 +66,20 @@ impl Declared {
 
     /// All errors of the declaration, including sizes too large to build a model. To be called
     /// before [`Self::model`].
-    pub(crate) fn problems(&self, wording: Wording) -> Diagnostics {
+    pub(crate) fn problems(&self) -> Diagnostics {
         let mut problems = Diagnostics::default();
-        let mut refuse = |origin: &Origin, found: String, valid: &str, help: &str| {
-            let mut problem = Diagnostic::error(origin.clone(), found).valid(valid);
-            problem.help = (!help.is_empty()).then(|| help.to_owned());
-            problems.push(problem);
-        };
         if let (Some(origin), None) = (self.keys.origin(Key::Direction), self.steps()) {
-            let valid = format!("a number of steps, {}", Key::Steps.worded(wording));
-            refuse(origin, "a direction is given for one step".to_owned(), &valid, "");
+            let valid = message!("a number of steps, {}", Key::Steps.setting());
+            problems.push(
+                Diagnostic::error(origin.clone(), "a direction is given for one step").valid(valid),
+            );
         }
         if let Some(layers) = self.keys.get::<usize>(Key::Layers)
             && !(1..=MOST_LAYERS).contains(&layers.value)
         {
-            refuse(
-                &layers.origin,
-                format!("{} layers", layers.value),
-                &format!("1 to {MOST_LAYERS}"),
-                "",
+            problems.push(
+                Diagnostic::error(layers.origin.clone(), format!("{} layers", layers.value))
+                    .valid(format!("1 to {MOST_LAYERS}")),
             );
         }
         let alone = match (self.is_apples, self.family) {
@@ -93,22 +88,29 @@ impl Declared {
             _ => None,
         };
         if let Some(name) = alone.filter(|_| self.layer_count() > 1) {
-            refuse(&self.name.origin, format!("several layers of {name}"), "one layer", "");
+            problems.push(
+                Diagnostic::error(self.name.origin.clone(), format!("several layers of {name}"))
+                    .valid("one layer"),
+            );
         }
         if let (Some(name), Some(origin)) = (alone, self.keys.on(Key::Skip)) {
-            refuse(
-                origin,
-                format!("{} is set on {name}", Key::Skip.worded(wording)),
-                "a GRU, an LSTM or an RNN",
-                "",
+            problems.push(
+                Diagnostic::error(
+                    origin.clone(),
+                    message!("{} is set on {}", Key::Skip.setting(), name),
+                )
+                .valid("a GRU, an LSTM or an RNN"),
             );
         }
         for key in [Key::InputForget, Key::Peepholes, Key::WeightsFormat] {
             let Some(origin) = self.keys.origin(key) else { continue };
             if self.family != Family::Lstm || self.steps().is_some() {
                 let found =
-                    format!("{} is given, and {} has none", key.worded(wording), self.operation());
-                refuse(origin, found, "one step of an LSTM: LSTMCell-1 has it", "");
+                    message!("{} is given, and {} has none", key.setting(), self.operation());
+                problems.push(
+                    Diagnostic::error(origin.clone(), found)
+                        .valid("one step of an LSTM: LSTMCell-1 has it"),
+                );
             }
         }
         if let Some(gate) = apple::contradiction(&self.keys).filter(|_| self.is_apples) {
@@ -118,13 +120,17 @@ impl Declared {
             );
             let valid = "true with after_mat_mul, false with one of the others: \
                 apply_reset_gate_after_mat_mul";
-            refuse(&gate.origin, found, valid, "give one of the two");
+            problems.push(
+                Diagnostic::error(gate.origin.clone(), found)
+                    .valid(valid)
+                    .help("give one of the two"),
+            );
         }
         if let (true, Some(Spanned { value: Direction::Bidirectional, origin })) =
             (self.is_apples, self.keys.get(Key::Direction))
         {
-            let found = "Apple's gru has no bidirectional direction".to_owned();
-            refuse(&origin, found, "forward, reverse", "");
+            let found = "Apple's gru has no bidirectional direction";
+            problems.push(Diagnostic::error(origin.clone(), found).valid("forward, reverse"));
         }
         let sizes = [self.rows(), 2, self.hidden_size.value];
         if sizes
@@ -133,11 +139,9 @@ impl Declared {
             .is_none_or(|all| all > MOST_STATES)
         {
             let found = format!("{} rows of {} states", self.rows(), self.hidden_size.value);
-            refuse(
-                &self.hidden_size.origin,
-                found,
-                &format!("at most {} states in all", MOST_STATES / 2),
-                "",
+            problems.push(
+                Diagnostic::error(self.hidden_size.origin.clone(), found)
+                    .valid(format!("at most {} states in all", MOST_STATES / 2)),
             );
         }
         if let Some(Spanned { value: weights, origin }) = &self.weights {
@@ -156,7 +160,7 @@ impl Declared {
         if !problems.has_errors()
             && let Some(stack) = self.stack()
         {
-            problems.extend(stack.problems(&Key::Skip.worded(wording)));
+            problems.extend(stack.problems(Key::Skip.setting()));
         }
         problems
     }

@@ -1,29 +1,31 @@
 //! The user's sizes for named dimensions of a file.
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
 use crate::model::Model;
 use crate::request::{NamedSize, size_text};
 
 /// Refuses sizes for names that are not in the file, and two sizes for one name.
-pub(super) fn check(model: &Model, dims: &[NamedSize], wording: Wording) -> Diagnostics {
+pub(super) fn check(model: &Model, dims: &[NamedSize]) -> Diagnostics {
     let mut problems = Diagnostics::default();
-    let option = wording.of(Setting::Dim);
+    let option = Setting::Dim;
     for (at, (name, size)) in dims.iter().enumerate() {
         let shown = quoted(name);
         if let Some((_, other)) = dims[..at].iter().find(|(earlier, _)| earlier == name) {
             let (other, size) = (size_text(*other), size_text(*size));
-            let found = format!("{option} gives {shown} two sizes, {other} and {size}");
+            let found = message!("{} gives {} two sizes, {} and {}", option, shown, other, size);
             problems.push(
                 Diagnostic::error(Origin::Unknown, found).valid("one size for each dimension"),
             );
         } else if !model.dimensions.contains(name) {
-            let found = format!("{option} names {shown}, which no input has for a dimension");
+            let found = message!("{} names {}, which no input has for a dimension", option, shown);
             let names: Vec<_> = model.dimensions.iter().map(|name| quoted(name)).collect();
             let problem = Diagnostic::error(Origin::Unknown, found);
             problems.push(match &names[..] {
-                [] => problem
-                    .help(format!("leave {option} out: the file names no dimension of its inputs")),
-                names => problem.valid(names.join(", ")).help(format!("correct {option}")),
+                [] => problem.help(message!(
+                    "leave {} out: the file names no dimension of its inputs",
+                    option
+                )),
+                names => problem.valid(names.join(", ")).help(message!("correct {}", option)),
             });
         }
     }

@@ -65,8 +65,8 @@ impl Texts {
                  kept, up to {LONGEST}"
             ),
             count => format!(
-                "{count} of the model's names and metadata are longer than {LONGEST} bytes, the longest has \
-                 {longest}: their beginnings are kept"
+                "{count} of the model's names and metadata are longer than {LONGEST} bytes, the \
+                 longest has {longest}: their beginnings are kept"
             ),
         };
         Some(Diagnostic::notice(Origin::Unknown, found))
@@ -88,14 +88,14 @@ mod tests {
             first.len() <= LONGEST && second.len() <= LONGEST && first != second && first == again
         );
         assert_eq!(*short, "e".repeat(LONGEST));
-        let notice = texts.notice().unwrap().found;
+        let notice = texts.notice().unwrap().to_string();
         assert!(
             notice.starts_with("2 of the model's names") && notice.contains("the longest has 8193"),
             "{notice}"
         );
         let mut one = Texts::default();
         one.cut(&mut long.clone());
-        let notice = one.notice().unwrap().found;
+        let notice = one.notice().unwrap().to_string();
         assert!(
             notice.starts_with("a name or a text")
                 && notice.contains("8192 bytes: its beginning is"),

@@ -11,7 +11,7 @@ use super::layer::{Declared, LayerPlace};
 use super::layout::{Framework, WeightSet, convert};
 use super::weights::Baked;
 use super::weights::DenseLayer;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, message};
 use crate::model::Activation;
 use crate::model::{
     Elementwise, InputFile, Model, Op, Spelling, Tensor, ValueId, counted, shape_text,
@@ -91,7 +91,7 @@ impl Stack {
         initial: Vec<Tensor>,
     ) -> Result<(), Diagnostics> {
         let origin = layer.hidden_size.origin.clone();
-        let wrong = layer.computed_as_by(framework, &origin, crate::diagnostic::Wording::default());
+        let wrong = layer.computed_as_by(framework, &origin);
         if wrong.has_errors() {
             return Err(wrong);
         }
@@ -135,9 +135,10 @@ impl Stack {
         self.layers.push(StackLayer::Window(layer));
     }
 
-    /// Errors in sizes. To be called before [`Self::model`]. `skip_name`: the name of
-    /// [`Self::skip`] in messages.
-    pub(crate) fn problems(&self, skip_name: &str) -> Diagnostics {
+    /// Errors in sizes. To be called before [`Self::model`]. `skip`: the setting or the key of
+    /// [`Self::skip`].
+    pub(crate) fn problems(&self, skip: impl Into<Message>) -> Diagnostics {
+        let skip: Message = skip.into();
         let mut problems = Diagnostics::default();
         let mut refuse = |origin: &Origin, found: String, valid: String| {
             problems.push(Diagnostic::error(origin.clone(), found).valid(valid));
@@ -192,15 +193,17 @@ impl Stack {
             }
             before = gives;
         }
-        if let Some(skip) = self.skip.as_ref().filter(|said| said.value)
+        if let Some(said) = self.skip.as_ref().filter(|said| said.value)
             && before != self.input_size.value
         {
-            let found = format!(
-                "{skip_name} adds {} to {}",
+            let found = message!(
+                "{} adds {} to {}",
+                skip,
                 counted(self.input_size.value, "input"),
                 counted(before, "output")
             );
-            refuse(&skip.origin, found, "as many inputs as outputs".to_owned());
+            let problem = Diagnostic::error(said.origin.clone(), found);
+            problems.push(problem.valid("as many inputs as outputs"));
         }
         problems
     }

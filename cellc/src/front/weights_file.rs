@@ -6,7 +6,7 @@ use super::layer::Declared;
 use super::layout::{Framework, GateOrder};
 use super::model_file::ModelFile;
 use super::safetensors::{Found, Selection, TensorFile, pytorch};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
 use crate::model::{CellKind, Direction, Family, Model, ResetGate};
 
 /// Prefix of keys in the metadata of a file.
@@ -14,7 +14,7 @@ const METADATA: &str = "cellc.";
 
 impl Keys {
     /// Adds the keys in the metadata of a file. A key given twice must have equal values.
-    fn with_metadata(&mut self, file: &TensorFile, wording: Wording) -> Diagnostics {
+    fn with_metadata(&mut self, file: &TensorFile) -> Diagnostics {
         let mut problems = Diagnostics::default();
         for (name, text) in file.metadata() {
             let Some(own) = name.strip_prefix(METADATA) else { continue };
@@ -37,12 +37,15 @@ impl Keys {
             };
             match self.said(key) {
                 Some(said) if !value.is(&said.value) => {
-                    let (name, here) = (key.worded(wording), &said.value);
-                    let found = format!(
-                        "{name} is {here} here and {value} in the metadata of {}",
+                    let (name, here) = (key.setting(), &said.value);
+                    let found = message!(
+                        "{} is {} here and {} in the metadata of {}",
+                        name,
+                        here.to_string(),
+                        value.to_string(),
                         file.shown
                     );
-                    let help = format!("leave {name} out, and that of the file is taken");
+                    let help = message!("leave {} out, and that of the file is taken", name);
                     problems.push(
                         Diagnostic::error(said.origin.clone(), found)
                             .valid(value.to_string())
@@ -61,20 +64,12 @@ impl Keys {
 ///
 /// # Errors
 /// All missing declarations, and all contradictions to the file.
-pub fn read(
-    file: ModelFile,
-    keys: Keys,
-    wording: Wording,
-) -> Result<(Model, Diagnostics), Diagnostics> {
-    layers(&super::safetensors::read(file)?, keys, wording)
+pub fn read(file: ModelFile, keys: Keys) -> Result<(Model, Diagnostics), Diagnostics> {
+    layers(&super::safetensors::read(file)?, keys)
 }
 
 /// The model of a file of PyTorch's weights in any format, as for [`read`].
-pub(super) fn layers(
-    file: &TensorFile,
-    keys: Keys,
-    wording: Wording,
-) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn layers(file: &TensorFile, keys: Keys) -> Result<(Model, Diagnostics), Diagnostics> {
     let base = |family: Family, hidden, input| {
         let declared_by = match family {
             Family::Rnn => "torch.nn.RNN",
@@ -89,8 +84,8 @@ pub(super) fn layers(
             input,
         ))
     };
-    let (declared, left) = declare(file, keys, wording, base)?;
-    let mut problems = declared.problems(wording);
+    let (declared, left) = declare(file, keys, base)?;
+    let mut problems = declared.problems();
     if problems.has_errors() {
         return Err(problems);
     }
@@ -106,7 +101,7 @@ pub(super) fn layers(
         let mut problem = Diagnostic::warning(Origin::Unknown, found);
         let has_head =
             declared.weights.as_ref().is_some_and(|weights| weights.value.head.is_some());
-        problem.help = file.holds_unused(&left, has_head, wording);
+        problem.help = file.holds_unused(&left, has_head);
         problems.push(problem);
     }
     Ok((declared.model(), problems))
@@ -121,33 +116,32 @@ pub(super) fn layers(
 pub(crate) fn declare(
     file: &TensorFile,
     mut keys: Keys,
-    wording: Wording,
     base: impl FnOnce(Family, Spanned<usize>, Spanned<usize>) -> Option<Declared>,
 ) -> Result<(Declared, Vec<String>), Diagnostics> {
-    let mut problems = keys.with_metadata(file, wording);
+    let mut problems = keys.with_metadata(file);
     let Some(family) = keys.value::<Family>(Key::Cell) else {
         if let Some(obstacle) = file.obstacle(keys.value::<String>(Key::Prefix).as_deref()) {
             problems.push(obstacle);
             return Err(problems);
         }
         let found = format!("no kind of cell is given for the weights in {}", file.shown);
-        let cell = Key::Cell.worded(wording);
-        let valid = format!("{cell} rnn, {cell} gru or {cell} lstm");
+        let cell = Key::Cell.setting();
+        let valid = message!("{} rnn, {} gru or {} lstm", cell, cell, cell);
         let mut problem = Diagnostic::error(Origin::Unknown, found).valid(valid);
-        problem.help = file.holds(wording);
+        problem.help = file.holds();
         problems.push(problem);
         return Err(problems);
     };
     if let (Some(origin), None) = (keys.origin(Key::HeadActivation), keys.origin(Key::Head)) {
-        let [activation, head] = [Key::HeadActivation, Key::Head].map(|key| key.worded(wording));
-        let found = format!("{activation} is given without {head}");
-        let help = format!("name the dense layer by {head}");
+        let [activation, head] = [Key::HeadActivation, Key::Head].map(|key| key.setting());
+        let found = message!("{} is given without {}", activation, head);
+        let help = message!("name the dense layer by {}", head);
         problems.push(Diagnostic::error(origin.clone(), found).help(help));
     }
     if let Some(origin) = keys.origin(Key::LinearBeforeReset).filter(|_| family != Family::Gru) {
-        let found = format!(
+        let found = message!(
             "{} is given, and the cell is {}",
-            Key::LinearBeforeReset.worded(wording),
+            Key::LinearBeforeReset.setting(),
             family.name()
         );
         problems.push(
@@ -159,9 +153,9 @@ pub(crate) fn declare(
     if let Some(said) =
         gate_order.as_ref().filter(|said| !said.value.fits(family.kind(ResetGate::AfterMatMul)))
     {
-        let found = format!(
+        let found = message!(
             "{} is {}, and the cell is {}",
-            Key::GateOrder.worded(wording),
+            Key::GateOrder.setting(),
             said.value.letters(),
             family.name()
         );
@@ -185,15 +179,14 @@ pub(crate) fn declare(
         head: head.as_deref(),
         head_activation: keys.value(Key::HeadActivation),
         gate_order: gate_order.map(|said| said.value),
-        wording,
     };
     let Found { hidden_size, input_size, baked, left } = pytorch(file, kind, &meant)?;
     let mut size = |key: Key, read: usize| {
         let said = keys.get::<usize>(key).unwrap_or_else(|| Spanned::unplaced(read));
         if said.value != read {
-            let name = key.worded(wording);
-            let found = format!("{name} is {} here and {read} in {}", said.value, file.shown);
-            let help = format!("or leave {name} out: it is read from the file");
+            let name = key.setting();
+            let found = message!("{} is {} here and {} in {}", name, said.value, read, file.shown);
+            let help = message!("or leave {} out: it is read from the file", name);
             problems.push(
                 Diagnostic::error(said.origin.clone(), found).valid(read.to_string()).help(help),
             );
@@ -210,6 +203,6 @@ pub(crate) fn declare(
         keys.set(Key::Layers, Spanned::unplaced(baked.layers.len()));
     }
     let mut declared = Declared { keys, weights: Some(Spanned::unplaced(baked)), ..declared };
-    problems.extend(declared.computed_as_by(Framework::PyTorch, &Origin::Unknown, wording));
+    problems.extend(declared.computed_as_by(Framework::PyTorch, &Origin::Unknown));
     if problems.has_errors() { Err(problems) } else { Ok((declared, left)) }
 }

@@ -37,7 +37,7 @@ pub struct Failed {
 
 impl Display for Failed {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n{}", self.why.found, String::from_utf8_lossy(&self.said))
+        write!(f, "{}\n{}", self.why, String::from_utf8_lossy(&self.said))
     }
 }
 

@@ -5,7 +5,10 @@ use std::str::FromStr;
 /// name, and the name in options and macros.
 macro_rules! activations {
     (
-        cells { $($(#[$formula:meta])* $cell:ident $({ $($parameter:ident = $default:expr),+ })? $name:literal $written:literal)* }
+        cells {
+            $($(#[$formula:meta])* $cell:ident $({ $($parameter:ident = $default:expr),+ })?
+                $name:literal $written:literal)*
+        }
         models { $($(#[$of_model:meta])* $model:ident $model_name:literal)* }
     ) => {
         /// An activation function; cellc knows its value, its arithmetic and its error bounds.
@@ -28,10 +31,11 @@ macro_rules! activations {
             pub const WRITTEN: [&'static str; Self::NAMES.len()] = [$($written),*];
 
             /// The activation of cells with exactly this name.
-            fn named(name: &str, alpha: Option<f32>, beta: Option<f32>) -> Result<Self, ActivationError> {
-                let given = GivenParameters { alpha, beta };
+            fn named(name: &str, given: &GivenParameters) -> Result<Self, ActivationError> {
                 match name {
-                    $($name => Ok(Self::$cell $({ $($parameter: given.$parameter($default)?),+ })?),)*
+                    $($name => Ok(
+                        Self::$cell $({ $($parameter: given.$parameter($default)?),+ })?
+                    ),)*
                     _ => Err(ActivationError::Name),
                 }
             }
@@ -132,8 +136,6 @@ pub enum ActivationError {
     Missing(&'static str),
     /// The activation does not take this parameter.
     Surplus(&'static str),
-    /// This parameter is infinite or not a number.
-    NotFinite(&'static str),
     /// The text is not a name, or a name and numbers: `hard_sigmoid(0.2, 0.5)`.
     Text,
 }
@@ -150,12 +152,7 @@ impl Activation {
     pub fn new(name: &str, alpha: Option<f32>, beta: Option<f32>) -> Result<Self, ActivationError> {
         let name: String =
             name.trim().chars().filter(|c| *c != '_').map(|c| c.to_ascii_lowercase()).collect();
-        for (given, parameter) in [alpha, beta].iter().zip(PARAMETERS) {
-            if given.is_some_and(|v| !v.is_finite()) {
-                return Err(ActivationError::NotFinite(parameter));
-            }
-        }
-        let activation = Self::named(&name, alpha, beta)?;
+        let activation = Self::named(&name, &GivenParameters { alpha, beta })?;
         match [alpha, beta].iter().rposition(Option::is_some) {
             Some(last) if last >= activation.parameters().len() => {
                 Err(ActivationError::Surplus(PARAMETERS[last]))
@@ -171,11 +168,6 @@ impl Activation {
             .or_else(|_| Self::new(name, Some(1.0), Some(1.0)))
             .ok()
             .map(|activation| activation.parameters().len())
-    }
-
-    /// True if all parameters are finite, as in every activation of a model.
-    pub fn is_finite(self) -> bool {
-        self.parameters().iter().all(|v| v.is_finite())
     }
 
     /// The name and the parameters, to the last bit: `relu`, `leakyrelu(0.01)`.
@@ -255,7 +247,6 @@ impl fmt::Display for ActivationError {
             ),
             Self::Missing(parameter) => write!(f, "{parameter} is missing, which has no default"),
             Self::Surplus(parameter) => write!(f, "the activation does not take {parameter}"),
-            Self::NotFinite(parameter) => write!(f, "{parameter} is not a finite number"),
             Self::Text => {
                 f.write_str("neither a name nor a name with numbers: tanh, leaky_relu(0.01)")
             }
@@ -308,9 +299,10 @@ mod tests {
             [default("exp"), default("log"), default("")],
             [const { Err(ActivationError::Name) }; 3]
         );
+        // whether parameters are legal is decided in `check`
         assert_eq!(
             Activation::new("affine", Some(1.0), Some(f32::NAN)),
-            Err(ActivationError::NotFinite("beta"))
+            Ok(Activation::Affine { alpha: 1.0, beta: f32::NAN })
         );
         assert_eq!(Activation::new("relu", None, Some(1.0)), Err(ActivationError::Surplus("beta")));
     }
@@ -350,7 +342,6 @@ mod tests {
             ("elu(1)x", ActivationError::Text),
             ("elu(1, 2)", ActivationError::Surplus("beta")),
             ("elu(1, 2, 3)", ActivationError::Surplus("a third number")),
-            ("elu(inf)", ActivationError::NotFinite("alpha")),
             ("scaled_tanh", ActivationError::Missing("alpha")),
             ("scaled_tanh(1)", ActivationError::Missing("beta")),
             ("exp", ActivationError::Name),

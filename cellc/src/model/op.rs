@@ -1,4 +1,5 @@
 use super::{Activation, Cell, Dim, Direction, ElementType, Model, Tensor, ValueId};
+use crate::diagnostic::Message;
 
 /// The operation of a node. Inputs and outputs are in the order listed here. Readers of other
 /// formats reorder inputs, outputs, dimensions and gates.
@@ -664,14 +665,14 @@ pub struct Branch {
 }
 
 /// The problem of an unreadable part of a branch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Unread {
     /// The finding.
-    pub found: String,
+    pub found: Message,
     /// The valid values.
-    pub valid: String,
+    pub valid: Message,
     /// The remedy.
-    pub help: String,
+    pub help: Message,
 }
 
 /// The source of a body's Parameter.

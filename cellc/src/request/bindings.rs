@@ -1,6 +1,6 @@
 //! Sizes, constants and states left open by the model.
 
-use super::{Options, Words};
+use super::{CommandWords, Options};
 
 /// The inputs kept as states by the generated type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Bindings {
 
 impl Bindings {
     /// The bindings that differ from their defaults.
-    pub(super) fn given(&self, words: &mut Words) {
+    pub(super) fn given(&self, words: &mut CommandWords) {
         let Self { batch, shapes, dims, max_steps, constants, state } = self;
         if let Some(batch) = batch {
             words.option("--batch", &batch.to_string());
@@ -83,8 +83,8 @@ impl Bindings {
             (!name.is_empty()).then(|| (name.to_owned(), size))
         });
         named.ok_or_else(|| {
-            "a dimension's name, '=' and a whole number from 1 are needed, batch=1; or a question mark where every \
-             call gives the number of steps, steps=?"
+            "a dimension's name, '=' and a whole number from 1 are needed, batch=1; or a question \
+             mark where every call gives the number of steps, steps=?"
                 .to_owned()
         })
     }

@@ -1,6 +1,6 @@
 //! The machine that runs the generated code.
 
-use super::{Options, Words};
+use super::{CommandWords, Options};
 use crate::arch::{Arch, Isa};
 
 /// The number of threads of a step.
@@ -29,7 +29,7 @@ pub struct Machine {
 
 impl Machine {
     /// The options that differ from their defaults.
-    pub(super) fn given(&self, words: &mut Words) {
+    pub(super) fn given(&self, words: &mut CommandWords) {
         let Self { target, isas, threads } = self;
         if target.name != Self::default().target.name {
             words.option("--target", target.name);

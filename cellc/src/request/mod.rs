@@ -30,7 +30,6 @@ pub use precision::Precision;
 pub use tuning::{Tuning, Unroll};
 
 use crate::arch::Isa;
-use crate::diagnostic::Wording;
 
 /// The options of the generated code. The defaults are right for most models.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,16 +45,13 @@ pub struct Options {
     pub numerics: Numerics,
     /// Decisions of the planner.
     pub tuning: Tuning,
-    /// The names of options in messages.
-    #[doc(hidden)]
-    pub wording: Wording,
 }
 
 /// Words of the command line, by option.
 #[derive(Default)]
-struct Words(Vec<(&'static str, Option<String>)>);
+struct CommandWords(Vec<(&'static str, Option<String>)>);
 
-impl Words {
+impl CommandWords {
     /// Adds an option and its value.
     fn option(&mut self, name: &'static str, value: &str) {
         self.0.push((name, Some(value.to_owned())));
@@ -107,7 +103,7 @@ impl Options {
     /// The options different from their defaults, as words of the command line. Language, name,
     /// place of the weights and common interface are left out: the files show these options.
     pub fn given(&self) -> Vec<String> {
-        let mut words = Words::default();
+        let mut words = CommandWords::default();
         self.bindings.given(&mut words);
         self.output.given(&mut words);
         self.machine.given(&mut words);
@@ -139,10 +135,4 @@ impl Options {
             .chain(self.machine.target.isas.iter().copied())
             .filter(known)
     }
-}
-
-setters! {
-    Options;
-    /// Sets the names of options in messages.
-    with_wording(wording: Wording);
 }

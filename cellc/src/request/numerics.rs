@@ -1,6 +1,6 @@
 //! The arithmetic of the generated code, and the ranges of its error bound.
 
-use super::{Options, Precision, Words};
+use super::{CommandWords, Options, Precision};
 
 /// Whether multiply-add is fused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Numerics {
     }
 
     /// The options that differ from their defaults.
-    pub(super) fn given(&self, words: &mut Words) {
+    pub(super) fn given(&self, words: &mut CommandWords) {
         let default = Self::default();
         let Self { accuracy, fma, keep_denormals, precision, precision_of, range } = self;
         match fma {

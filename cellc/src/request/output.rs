@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Options, Words};
+use super::{CommandWords, Options};
 use crate::arch::Arch;
 
 /// The language of generated code.
@@ -70,7 +70,7 @@ pub struct Output {
 
 impl Output {
     /// The options not visible in the files, if different from their defaults.
-    pub(super) fn given(&self, words: &mut Words) {
+    pub(super) fn given(&self, words: &mut CommandWords) {
         let Self { language: _, name: _, weights_as: _, interface: _, runtime } = self;
         if *runtime {
             words.switch("--runtime");

@@ -1,6 +1,6 @@
 //! Decisions of the planner that users make.
 
-use super::{Options, Words};
+use super::{CommandWords, Options};
 
 /// How far to unroll loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct Tuning {
 
 impl Tuning {
     /// The decisions that differ from their defaults.
-    pub(super) fn given(&self, words: &mut Words) {
+    pub(super) fn given(&self, words: &mut CommandWords) {
         match self.unroll {
             Unroll::Auto => {}
             Unroll::Full => words.option("--unroll", "full"),

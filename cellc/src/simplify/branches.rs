@@ -3,7 +3,7 @@
 use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::Geometry;
-use crate::diagnostic::{Setting, Severity, quoted};
+use crate::diagnostic::{Message, Setting, Severity, message, quoted};
 use crate::model::{Branch, ElementType, Elementwise, If, Node, Op, Unread, ValueId, shape_text};
 
 /// A comparison by which an input decides between branches.
@@ -62,7 +62,7 @@ impl<'a> Checker<'a> {
             if shapes[0] != shapes[1] {
                 let valid = "branches whose outputs have the same shape";
                 let help = self.one_branch(node, &shapes);
-                self.shapes_differ(node, &shapes, valid, &help);
+                self.shapes_differ(node, &shapes, valid, help);
                 return;
             }
             let inputs = vec![condition.clone(), then, otherwise];
@@ -73,7 +73,7 @@ impl<'a> Checker<'a> {
 
     /// Refuses what the reader did not know: something takes it, or may.
     pub(super) fn unread(&mut self, node: &Node, why: &Unread) {
-        self.error(node, &node.origin, &why.found[..], &why.valid[..], &why.help[..]);
+        self.error(node, &node.origin, &why.found, &why.valid, &why.help);
     }
 
     /// One of two branches between which a call decides. What is wrong with the branch says where
@@ -88,43 +88,46 @@ impl<'a> Checker<'a> {
         for problem in
             self.diagnostics.0.iter_mut().skip(before).filter(|p| p.severity == Severity::Error)
         {
-            let joined = |text: Option<String>, by: &str, more: &str| {
-                Some(text.map_or(more.to_owned(), |text| format!("{text}{by}{more}")))
-            };
-            problem.layer = joined(problem.layer.take(), ", ", &place);
-            problem.help = joined(problem.help.take(), "; or ", &way);
+            problem.layer = Some(match problem.layer.take() {
+                Some(layer) => format!("{layer}, {place}"),
+                None => place.clone(),
+            });
+            let help = problem.help.take().into_iter().chain([way.clone()]);
+            problem.help = Some(Message::joined(help, "; or "));
         }
         results
     }
 
     /// The name of a branch with its condition, and the option that leaves the branch out.
-    fn place_and_way(&self, node: &Node, holds: bool) -> (String, String) {
+    fn place_and_way(&self, node: &Node, holds: bool) -> (String, Message) {
         let name = quoted(&node.name);
-        let wording = self.options.wording;
         let Some(Decision { input, number, equal }) =
             node.inputs.first().and_then(|&input| self.decides(input))
         else {
-            let option = wording.of(Setting::Constant);
+            let option = Setting::Constant;
             let branch = if holds { "then_branch" } else { "else_branch" };
             let way =
-                format!("if an input decides which branch is taken, fix the input by {option}");
+                message!("if an input decides which branch is taken, fix the input by {}", option);
             return (format!("in the {branch} of {name}"), way);
         };
         let name_of = quoted(&input);
         match equal == holds {
             true => {
-                let option = wording.of(Setting::Constant);
-                let way = format!(
-                    "leave the branch out: fix {name_of} to another number than {number} by \
-                     {option}"
+                let option = Setting::Constant;
+                let way = message!(
+                    "leave the branch out: fix {} to another number than {} by \
+                     {}",
+                    name_of,
+                    number.to_string(),
+                    option
                 );
                 (format!("in the branch of {name} for {name_of} = {number}"), way)
             }
             false => {
                 let bare = &name_of[1..name_of.len() - 1];
-                let way = format!(
+                let way = message!(
                     "leave the branch out, {}",
-                    wording.of(Setting::ConstantOf(bare, number))
+                    Setting::ConstantOf(bare.to_owned(), number)
                 );
                 (format!("in the branch of {name} for {name_of} other than {number}"), way)
             }
@@ -133,20 +136,21 @@ impl<'a> Checker<'a> {
 
     /// What to do where the branches give tensors of two shapes, the first one where the condition
     /// holds: the option that leaves one of them out, if there is one.
-    fn one_branch(&self, node: &Node, shapes: &[Vec<usize>; 2]) -> String {
+    fn one_branch(&self, node: &Node, shapes: &[Vec<usize>; 2]) -> Message {
         let Some(Decision { input, number, equal }) =
             node.inputs.first().and_then(|&input| self.decides(input))
         else {
             return "give the outputs of both branches the same shape, by padding for example"
-                .to_owned();
+                .into();
         };
         let name_of = quoted(&input);
         let bare = &name_of[1..name_of.len() - 1];
-        let option = self.options.wording.of(Setting::ConstantOf(bare, number));
+        let option = Setting::ConstantOf(bare.to_owned(), number);
         let [taken, other] =
             if equal { [&shapes[0], &shapes[1]] } else { [&shapes[1], &shapes[0]] };
-        format!(
-            "fix the input: {option} gives {}, another number {}",
+        message!(
+            "fix the input: {} gives {}, another number {}",
+            option,
             shape_text(taken),
             shape_text(other)
         )

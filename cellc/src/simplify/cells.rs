@@ -1,7 +1,7 @@
 //! Recurrent operations as cells of the core: the sources of their weights, and the translation
 //! that the sources need.
 
-use crate::check::cell::{CellPort, Recurrent, Sizes};
+use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::check::checker::Checker;
 use crate::core::{Source, WeightSource};
 use crate::diagnostic::Origin;
@@ -54,7 +54,7 @@ impl<'a> Checker<'a> {
     fn cell_weights(
         &mut self,
         recurrent: &Recurrent,
-        sizes: Sizes,
+        sizes: CellSizes,
     ) -> Option<Option<WeightSources>> {
         let mut source = |role: CellPort| recurrent.known(role).map(|known| self.source(known));
         let (w, r, p) = (source(CellPort::W)??, source(CellPort::R)??, source(CellPort::P));

@@ -2,7 +2,7 @@
 //! matrix products and pointwise operations, and a sequence is a loop over its steps. What does
 //! not depend on h, the products with x included, is computed before the loop.
 
-use crate::check::cell::{CellPort, Recurrent, Sizes};
+use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::{Geometry, signed, strides};
@@ -41,7 +41,7 @@ impl<'a> Checker<'a> {
     pub(super) fn with_computed_weights(
         &mut self,
         recurrent: &Recurrent<'a>,
-        sizes: Sizes,
+        sizes: CellSizes,
     ) -> Option<()> {
         let node = recurrent.node;
         let Some(direction) = recurrent.direction else {
@@ -79,12 +79,12 @@ impl<'a> Checker<'a> {
     fn over_time(
         &mut self,
         recurrent: &Recurrent<'a>,
-        sizes: Sizes,
+        sizes: CellSizes,
         (set, reverse): ((usize, usize), bool),
         mask: Option<&Known>,
     ) -> Option<Outputs> {
         let (node, hidden) = (recurrent.node, recurrent.cell.hidden_size);
-        let Sizes { batch, steps, .. } = sizes;
+        let CellSizes { batch, steps, .. } = sizes;
         let operands = self.operands(recurrent, sizes, set)?;
         let mut first = self.initial(recurrent, sizes, set)?;
         if let Some(mask) = mask {
@@ -206,12 +206,16 @@ impl<'a> Checker<'a> {
     /// 1 for the steps that a row has and 0 for others, `[T, N, 1]`; of rows that all have every
     /// step `Some(None)`. `None` after an error.
     #[allow(clippy::option_option)] // an error, no mask, a mask
-    fn steps_of_rows(&mut self, recurrent: &Recurrent<'a>, sizes: Sizes) -> Option<Option<Known>> {
+    fn steps_of_rows(
+        &mut self,
+        recurrent: &Recurrent<'a>,
+        sizes: CellSizes,
+    ) -> Option<Option<Known>> {
         let node = recurrent.node;
         if self.lengths(recurrent, sizes)? == Lengths::Full {
             return Some(None);
         }
-        let Sizes { batch, steps, .. } = sizes;
+        let CellSizes { batch, steps, .. } = sizes;
         let lengths = recurrent.known(CellPort::Lengths)?;
         let element = lengths.element();
         let lengths = match lengths {
@@ -238,7 +242,7 @@ impl<'a> Checker<'a> {
     fn initial(
         &mut self,
         recurrent: &Recurrent<'a>,
-        sizes: Sizes,
+        sizes: CellSizes,
         (set, sets): (usize, usize),
     ) -> Option<State> {
         let hidden = recurrent.cell.hidden_size;
@@ -258,7 +262,7 @@ impl<'a> Checker<'a> {
     fn operands(
         &mut self,
         recurrent: &Recurrent<'a>,
-        sizes: Sizes,
+        sizes: CellSizes,
         (set, _): (usize, usize),
     ) -> Option<Operands> {
         let (node, cell, hidden) = (recurrent.node, recurrent.cell, recurrent.cell.hidden_size);

@@ -61,6 +61,11 @@ impl Checker<'_> {
                 false => self.composed(node, function, &inputs),
             };
         }
+        if let Elementwise::Activation(activation) = function
+            && !self.finite_parameters(node, node.attribute_origin("alpha"), activation)
+        {
+            return None;
+        }
         if function == Elementwise::PRelu {
             self.slope_by_channel(node, &mut inputs)?;
         }
@@ -386,13 +391,12 @@ impl Checker<'_> {
             self.error(node, &node.origin, found, "constants of one element", "connect constants");
             return None;
         };
-        if !(alpha.is_finite() && beta.is_finite()) {
-            let found = format!("HardSigmoid with alpha {alpha} and beta {beta}");
-            self.error(node, &node.origin, found, "finite numbers", "correct them");
+        let activation = Activation::HardSigmoid { alpha, beta };
+        if !self.finite_parameters(node, &node.origin, activation) {
             return None;
         }
         let shape = self.shape_of(&inputs[0]);
-        let function = Elementwise::Activation(Activation::HardSigmoid { alpha, beta });
+        let function = Elementwise::Activation(activation);
         self.at_run_time(node, function, &inputs[..1], &shape)
     }
 

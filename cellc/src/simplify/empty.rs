@@ -1,7 +1,9 @@
 //! Tensors without elements, as a split into parts of 0 gives: constants that no operation reads
 //! when the model runs.
 
-pub(crate) use crate::check::checker::{Checker, Known, MOST_ELEMENTS};
+use crate::check::checker::Checker;
+use crate::check::findings::Known;
+use crate::check::limits::MOST_ELEMENTS;
 use crate::check::shape::{broadcast, without_axes};
 use crate::model::{ElementType, Node, Op, Reduction, Tensor, shape_text};
 

@@ -6,7 +6,7 @@ use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::{Geometry, strides};
 use crate::core::{CoreLoop, CoreNode, CoreOp, LoopCarried, LoopResult, LoopSlice, Source};
-use crate::diagnostic::{Diagnostic, Setting, Severity};
+use crate::diagnostic::{Diagnostic, Setting, Severity, message};
 use crate::model::{
     ElementType, Loop, LoopInput, Model, Node, Slicing, Tensor, ValueId, shape_text,
 };
@@ -306,10 +306,10 @@ impl<'a> Checker<'a> {
                 let found = format!("{WHAT} is computed at run time");
                 let valid =
                     "one that is known when compiling; or none, and a condition that ends the loop";
-                let help = format!(
+                let help = message!(
                     "connect a constant; or leave the trip count out, let the condition end the \
                      loop, and give a largest count: {}",
-                    self.options.wording.of(Setting::MaxSteps)
+                    Setting::MaxSteps
                 );
                 self.error(node, &node.origin, found, valid, help);
                 return None;

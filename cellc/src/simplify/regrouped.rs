@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::cells::{Given, WeightSources};
-use crate::check::cell::{CellPort, Recurrent, Sizes};
+use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::check::checker::Checker;
 use crate::check::shape::broadcast_strides;
 use crate::core::{CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource};
@@ -192,7 +192,7 @@ impl Checker<'_> {
         &mut self,
         recurrent: &Recurrent,
         given: Given,
-        sizes: Sizes,
+        sizes: CellSizes,
     ) -> Result<Option<WeightSources>, ()> {
         match self.layout_of(recurrent, given, sizes) {
             Ok(weights) => Ok(Some(weights)),
@@ -210,7 +210,7 @@ impl Checker<'_> {
         &mut self,
         recurrent: &Recurrent,
         given: Given,
-        sizes: Sizes,
+        sizes: CellSizes,
     ) -> Result<WeightSources, String> {
         let (cell, hidden) = (recurrent.cell, recurrent.cell.hidden_size);
         let sets = recurrent.direction.map_or(1, Direction::count);

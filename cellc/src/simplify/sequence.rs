@@ -2,7 +2,7 @@
 //! together.
 
 use super::cells::WeightSources;
-use crate::check::cell::{CellPort, Recurrent, Sizes};
+use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::Geometry;
@@ -14,7 +14,7 @@ impl<'a> Checker<'a> {
     pub(super) fn recur(
         &mut self,
         recurrent: &Recurrent<'a>,
-        sizes: Sizes,
+        sizes: CellSizes,
         weights: WeightSources,
         ledger: Vec<LedgerEntry>,
     ) {
@@ -122,7 +122,11 @@ impl<'a> Checker<'a> {
     }
 
     /// How many steps the rows have; `None` after an error.
-    pub(super) fn lengths(&mut self, recurrent: &Recurrent<'a>, sizes: Sizes) -> Option<Lengths> {
+    pub(super) fn lengths(
+        &mut self,
+        recurrent: &Recurrent<'a>,
+        sizes: CellSizes,
+    ) -> Option<Lengths> {
         let node = recurrent.node;
         match recurrent.known(CellPort::Lengths)? {
             Known::Constant(tensor, _) => {

@@ -11,7 +11,7 @@ use crate::check::shape::Geometry;
 use crate::core::{
     CoreLoop, CoreOp, LARGEST_INTEGER, LoopCarried, LoopResult, LoopSlice, ResultValue, Source,
 };
-use crate::diagnostic::{Diagnostic, Origin, Setting};
+use crate::diagnostic::{Diagnostic, Origin, Setting, message};
 use crate::model::{ElementType, Elementwise as E, Loop, LoopInput, Node, Op, Tensor, shape_text};
 
 /// What to do where a Range of run time makes a mask of lengths.
@@ -39,6 +39,26 @@ struct Count {
     may_cut: bool,
     /// What the model says, if that is more than are counted.
     huge: Option<usize>,
+}
+
+/// A loop whose iterations are counted while it runs.
+#[derive(Clone, Copy)]
+struct CountedLoop<'a, 'b> {
+    node: &'a Node,
+    body: &'a Loop,
+    inputs: &'b [Known],
+    cut: &'b Cut,
+    count: Count,
+}
+
+/// A value that one iteration computes for the next one.
+struct BackEdge {
+    /// The value of the first iteration.
+    initial: Known,
+    /// The value in the body.
+    value: Known,
+    /// The place of the next value in the results of the body.
+    result: usize,
 }
 
 /// What is handed on from one iteration to the next.
@@ -84,9 +104,10 @@ impl<'a> Checker<'a> {
         let back_edges = body.inputs.iter().filter(is_handed_on);
         let mut ranges: Ranges =
             back_edges.map(|input| self.range_of(&inputs[input.input])).collect();
+        let counted = CountedLoop { node, body, inputs, cut, count };
         for attempt in 1..=MOST_ATTEMPTS {
             let before = (self.diagnostics.0.len(), self.current.nodes.len());
-            match self.attempt(node, body, inputs, cut, count, &ranges)? {
+            match self.attempt(&counted, &ranges)? {
                 Ok(outputs) => {
                     self.current.loops.needs_max_steps |= count.may_cut;
                     return Some(outputs);
@@ -116,15 +137,85 @@ impl<'a> Checker<'a> {
     /// The loop with integers in these ranges, or the ranges in which they are.
     fn attempt(
         &mut self,
-        node: &'a Node,
-        body: &'a Loop,
-        inputs: &[Known],
-        cut: &Cut,
-        Count { most, may_cut, huge }: Count,
+        of: &CountedLoop<'a, '_>,
         ranges: &Ranges,
     ) -> Option<Result<Vec<Known>, Ranges>> {
+        let CountedLoop { node, body, count: Count { most, huge, .. }, .. } = *of;
         let mut known: Vec<Option<Known>> = vec![None; body.body.values.len()];
-        let (mut slices, mut handed, mut edges) = (Vec::new(), Vec::new(), Vec::new());
+        let (slices, edges) = self.inputs_of_body(of, ranges, &mut known)?;
+        let up_to = [0.0, most as f64];
+        let counter = match body.current_iteration.and_then(|parameter| body.parameter(parameter)) {
+            None => None,
+            Some(value) => {
+                let (shape, element) = iteration_number(body, value);
+                let counter = self.handed_on(node, shape, element, up_to)?;
+                known[value.0] = Some(counter.clone());
+                Some(counter)
+            }
+        };
+        let (results, nodes) = self.body(&body.body, known)?;
+        self.all_counted(node, &results)?;
+        let ends = !matches!(
+            body.condition.map(|result| &results[result]),
+            None | Some(Known::Constant(..))
+        );
+        match huge {
+            Some(trips) if !ends => self.countable(node, trips, MOST_COUNTED)?,
+            Some(_) if self.options.bindings.max_steps.is_none() => {
+                return self.without_a_count(node);
+            }
+            _ => {}
+        }
+        self.back_edges_agree(node, &edges, &results)?;
+        if let Some(wider) = self.wider_ranges(&edges, &results, ranges) {
+            return Some(Err(wider));
+        }
+        let count = self.handed_on(node, Vec::new(), ElementType::I64, up_to)?;
+        let running = self.handed_on(node, Vec::new(), ElementType::Bool, [0.0, 1.0])?;
+        // what follows stands at the end of the body
+        let outer = std::mem::replace(&mut self.current.nodes, nodes);
+        let running = ends.then_some(running);
+        let mut handed = self.handed_edges(node, edges, counter, &results, running.as_ref())?;
+        let endings = self.endings(of, &results, count, running.as_ref(), &mut handed)?;
+        let pieces = self.values_of_outputs(of, &results, running.as_ref(), &mut handed)?;
+        let nodes = std::mem::replace(&mut self.current.nodes, outer);
+        let mut carried = Vec::new();
+        for (_, Handed { initial, value, next }) in &handed {
+            let Known::Source(Source::Value(value), _) = value else { return None };
+            carried.push(LoopCarried {
+                initial: self.source(initial)?,
+                value: *value,
+                next: self.source(next)?,
+            });
+        }
+        let (out, outputs) = self.leave(of, &pieces, &endings)?;
+        let running = running.and_then(|known| match known {
+            Known::Source(Source::Value(value), _) => Some(value),
+            _ => None,
+        });
+        self.emit(
+            node,
+            CoreOp::Loop(CoreLoop {
+                trips: most,
+                slices,
+                carried,
+                running,
+                body: nodes,
+                results: out,
+            }),
+        );
+        Some(Ok(outputs))
+    }
+
+    /// The slices and the back edges of a loop. Writes the values of the body's inputs to `known`.
+    fn inputs_of_body(
+        &mut self,
+        of: &CountedLoop<'a, '_>,
+        ranges: &Ranges,
+        known: &mut [Option<Known>],
+    ) -> Option<(Vec<LoopSlice>, Vec<BackEdge>)> {
+        let CountedLoop { node, body, inputs, cut, .. } = *of;
+        let (mut slices, mut edges) = (Vec::new(), Vec::new());
         let mut assumed = ranges.iter();
         for (input, pieces) in body.inputs.iter().zip(cut) {
             let outside = &inputs[input.input];
@@ -153,36 +244,23 @@ impl<'a> Checker<'a> {
                     self.all_exact(node, std::slice::from_ref(outside))?;
                     let shape = self.shape_of(outside);
                     let value = self.handed_on(node, shape, outside.element(), *assumed.next()?)?;
-                    edges.push((outside.clone(), value.clone(), result));
+                    edges.push(BackEdge { initial: outside.clone(), value: value.clone(), result });
                     value
                 }
             };
             known[body.parameter(input.parameter)?.0] = Some(inside);
         }
-        let up_to = [0.0, most as f64];
-        let counter = match body.current_iteration.and_then(|parameter| body.parameter(parameter)) {
-            None => None,
-            Some(value) => {
-                let (shape, element) = iteration_number(body, value);
-                let counter = self.handed_on(node, shape, element, up_to)?;
-                known[value.0] = Some(counter.clone());
-                Some(counter)
-            }
-        };
-        let (results, nodes) = self.body(&body.body, known)?;
-        self.all_counted(node, &results)?;
-        let ends = !matches!(
-            body.condition.map(|result| &results[result]),
-            None | Some(Known::Constant(..))
-        );
-        match huge {
-            Some(trips) if !ends => self.countable(node, trips, MOST_COUNTED)?,
-            Some(_) if self.options.bindings.max_steps.is_none() => {
-                return self.without_a_count(node);
-            }
-            _ => {}
-        }
-        for (_, value, result) in &edges {
+        Some((slices, edges))
+    }
+
+    /// Refuses a back edge between values of different types or shapes. `None` after an error.
+    fn back_edges_agree(
+        &mut self,
+        node: &Node,
+        edges: &[BackEdge],
+        results: &[Known],
+    ) -> Option<()> {
+        for BackEdge { value, result, .. } in edges {
             let (shapes, next) =
                 ([self.shape_of(&results[*result]), self.shape_of(value)], &results[*result]);
             if shapes[0] != shapes[1] || next.element().is_float() != value.element().is_float() {
@@ -203,30 +281,47 @@ impl<'a> Checker<'a> {
                 return None;
             }
         }
-        let left: Ranges =
-            edges.iter().map(|(_, _, result)| self.range_of(&results[*result])).collect();
+        Some(())
+    }
+
+    /// The ranges of the assumed and the computed integers together, by back edge. `None` if the
+    /// integers of all back edges stay in the assumed ranges.
+    fn wider_ranges(
+        &self,
+        edges: &[BackEdge],
+        results: &[Known],
+        ranges: &Ranges,
+    ) -> Option<Ranges> {
+        let left: Ranges = edges.iter().map(|edge| self.range_of(&results[edge.result])).collect();
         let stays = left
             .iter()
             .zip(ranges)
             .map(|(left, assumed)| assumed[0] <= left[0] && left[1] <= assumed[1]);
-        if !edges
-            .iter()
-            .zip(stays)
-            .all(|((_, value, _), stays)| value.element().is_float() || stays)
-        {
-            let both = |(a, b): (&[f64; 2], &[f64; 2])| [a[0].min(b[0]), a[1].max(b[1])];
-            return Some(Err(ranges.iter().zip(&left).map(both).collect()));
-        }
-        let count = self.handed_on(node, Vec::new(), ElementType::I64, up_to)?;
-        let running = self.handed_on(node, Vec::new(), ElementType::Bool, [0.0, 1.0])?;
-        // what follows stands at the end of the body
-        let outer = std::mem::replace(&mut self.current.nodes, nodes);
-        let kept = |this: &mut Self, new: &Known, old: Known| match ends {
-            true => this.computed(node, E::Select, vec![running.clone(), new.clone(), old]),
-            false => Some(new.clone()),
-        };
-        for (initial, value, result) in edges {
-            let next = kept(self, &results[result], value.clone())?;
+        let all_stay =
+            edges.iter().zip(stays).all(|(edge, stays)| edge.value.element().is_float() || stays);
+        let both = |(a, b): (&[f64; 2], &[f64; 2])| [a[0].min(b[0]), a[1].max(b[1])];
+        (!all_stay).then(|| ranges.iter().zip(&left).map(both).collect())
+    }
+
+    /// The values of the back edges and of the counter of iterations, with their next values.
+    /// `running`: false after the last iteration. `None` if every iteration is computed.
+    fn handed_edges(
+        &mut self,
+        node: &'a Node,
+        edges: Vec<BackEdge>,
+        counter: Option<Known>,
+        results: &[Known],
+        running: Option<&Known>,
+    ) -> Option<Vec<(usize, Handed)>> {
+        let mut handed = Vec::new();
+        for BackEdge { initial, value, result } in edges {
+            let new = results[result].clone();
+            let next = match running {
+                Some(running) => {
+                    self.computed(node, E::Select, vec![running.clone(), new, value.clone()])?
+                }
+                None => new,
+            };
             handed.push((result, Handed { initial, value, next }));
         }
         if let Some(counter) = counter {
@@ -236,40 +331,66 @@ impl<'a> Checker<'a> {
             let initial = self.selected(node, &number(0, counter.element()), zeros)?;
             handed.push((usize::MAX, Handed { initial, value: counter, next }));
         }
-        let (mut endings, mut goes_on) = (Vec::new(), None);
-        if let (true, Some(condition)) = (ends, body.condition) {
-            let condition = self.view(node, &results[condition], Geometry::reshaped(Vec::new()))?;
-            let more = self.converted(node, &running, ElementType::I64)?;
-            let next_count = self.computed(node, E::Add, vec![count.clone(), more])?;
-            let next = self.computed(node, E::LogicalAnd, vec![running.clone(), condition])?;
-            let go = match inputs.get(1).filter(|_| body.counted) {
-                Some(go @ Known::Source(..)) => go.clone(),
-                _ => number(1, ElementType::Bool),
-            };
-            endings = vec![next_count.clone(), next.clone()];
-            goes_on = Some(running.clone());
-            handed.push((
-                usize::MAX,
-                Handed { initial: number(0, ElementType::I64), value: count, next: next_count },
-            ));
-            handed.push((usize::MAX, Handed { initial: go, value: running.clone(), next }));
-        }
-        let mut pieces = Vec::new();
+        Some(handed)
+    }
+
+    /// The number of iterations and the condition behind the last one, of a loop that its condition
+    /// ends. Adds both to `handed`.
+    fn endings(
+        &mut self,
+        of: &CountedLoop<'a, '_>,
+        results: &[Known],
+        count: Known,
+        running: Option<&Known>,
+        handed: &mut Vec<(usize, Handed)>,
+    ) -> Option<Vec<Known>> {
+        let CountedLoop { node, body, inputs, .. } = *of;
+        let (Some(running), Some(condition)) = (running, body.condition) else {
+            return Some(Vec::new());
+        };
+        let condition = self.view(node, &results[condition], Geometry::reshaped(Vec::new()))?;
+        let more = self.converted(node, running, ElementType::I64)?;
+        let next_count = self.computed(node, E::Add, vec![count.clone(), more])?;
+        let next = self.computed(node, E::LogicalAnd, vec![running.clone(), condition])?;
+        let go = match inputs.get(1).filter(|_| body.counted) {
+            Some(go @ Known::Source(..)) => go.clone(),
+            _ => number(1, ElementType::Bool),
+        };
+        let endings = vec![next_count.clone(), next.clone()];
+        handed.push((
+            usize::MAX,
+            Handed { initial: number(0, ElementType::I64), value: count, next: next_count },
+        ));
+        handed.push((usize::MAX, Handed { initial: go, value: running.clone(), next }));
+        Some(endings)
+    }
+
+    /// The values of the body that the outputs of the loop are made of, by output. Adds outputs
+    /// that keep the value of the last iteration to `handed`.
+    fn values_of_outputs(
+        &mut self,
+        of: &CountedLoop<'a, '_>,
+        results: &[Known],
+        running: Option<&Known>,
+        handed: &mut Vec<(usize, Handed)>,
+    ) -> Option<Vec<Known>> {
+        let CountedLoop { node, body, .. } = *of;
+        let mut values = Vec::new();
         for output in &body.outputs {
             let of = &results[output.result];
-            let own = handed
+            let edge = handed
                 .iter()
                 .find(|(result, _)| *result == output.result && output.concatenation.is_none());
-            let value = match (own, of) {
-                (Some((_, handed)), _) => handed.next.clone(),
-                (None, _) if !ends => of.clone(),
-                (None, _) if output.concatenation.is_some() => {
+            let value = match (edge, running, of) {
+                (Some((_, handed)), ..) => handed.next.clone(),
+                (None, None, _) => of.clone(),
+                (None, Some(running), _) if output.concatenation.is_some() => {
                     let zero = self.number_like(of, 0.0)?;
                     self.computed(node, E::Select, vec![running.clone(), of.clone(), zero])?
                 }
-                (None, Known::Constant(..)) => of.clone(),
+                (None, Some(_), Known::Constant(..)) => of.clone(),
                 // handed on, so that it is the last one that there was
-                (None, _) => {
+                (None, Some(running), _) => {
                     let (shape, range) = (self.shape_of(of), self.range_of(of));
                     let zero = self.number_like(of, 0.0)?;
                     let initial = self.selected(node, &zero, shape.clone())?;
@@ -284,19 +405,21 @@ impl<'a> Checker<'a> {
                     next
                 }
             };
-            pieces.push(value);
+            values.push(value);
         }
-        let nodes = std::mem::replace(&mut self.current.nodes, outer);
-        let (mut carried, mut out, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
-        for (_, Handed { initial, value, next }) in &handed {
-            let Known::Source(Source::Value(value), _) = value else { return None };
-            carried.push(LoopCarried {
-                initial: self.source(initial)?,
-                value: *value,
-                next: self.source(next)?,
-            });
-        }
-        for (output, piece) in body.outputs.iter().zip(&pieces) {
+        Some(values)
+    }
+
+    /// The results of the loop, and its outputs. Records where outputs end that only a call knows.
+    fn leave(
+        &mut self,
+        of: &CountedLoop<'a, '_>,
+        pieces: &[Known],
+        endings: &[Known],
+    ) -> Option<(Vec<LoopResult>, Vec<Known>)> {
+        let CountedLoop { node, body, count: Count { most, may_cut, .. }, .. } = *of;
+        let (mut out, mut outputs) = (Vec::new(), Vec::new());
+        for (output, piece) in body.outputs.iter().zip(pieces) {
             let mut shape = self.shape_of(piece);
             let along = match output.concatenation {
                 None => None,
@@ -309,7 +432,7 @@ impl<'a> Checker<'a> {
             outputs.push(self.left(node, &mut out, piece, along, shape)?);
         }
         let mut said = Vec::new();
-        for ending in &endings {
+        for ending in endings {
             let known = self.left(node, &mut out, ending, None, Vec::new())?;
             said.push(self.source(&known)?);
         }
@@ -318,12 +441,8 @@ impl<'a> Checker<'a> {
                 let Known::Source(Source::Value(value), _) = known else { continue };
                 let axis = output.concatenation.and_then(|slicing| {
                     let rank = self.core.model.values[*value].shape.len() as i64;
-                    usize::try_from(if slicing.axis < 0 {
-                        slicing.axis + rank
-                    } else {
-                        slicing.axis
-                    })
-                    .ok()
+                    let axis = if slicing.axis < 0 { slicing.axis + rank } else { slicing.axis };
+                    usize::try_from(axis).ok()
                 });
                 let truncated = may_cut.then_some(still);
                 let by = Opened::Loop;
@@ -333,28 +452,13 @@ impl<'a> Checker<'a> {
                 );
             }
         }
-        let running = goes_on.and_then(|known| match known {
-            Known::Source(Source::Value(value), _) => Some(value),
-            _ => None,
-        });
-        self.emit(
-            node,
-            CoreOp::Loop(CoreLoop {
-                trips: most,
-                slices,
-                carried,
-                running,
-                body: nodes,
-                results: out,
-            }),
-        );
-        Some(Ok(outputs))
+        Some((out, outputs))
     }
 
     /// Refuses a loop of which only a call knows when it ends.
     fn without_a_count<T>(&mut self, node: &Node) -> Option<T> {
         let found = "a loop that ends when its condition says so, without a largest count";
-        let help = format!("give one: {}", self.options.wording.of(Setting::MaxSteps));
+        let help = message!("give one: {}", Setting::MaxSteps);
         self.error(
             node,
             &node.origin,
@@ -368,9 +472,9 @@ impl<'a> Checker<'a> {
     /// Warns of a largest count that no loop takes.
     pub(crate) fn unneeded_count(&mut self) {
         if self.options.bindings.max_steps.is_some() && !self.current.loops.needs_max_steps {
-            let setting = self.options.wording.of(Setting::MaxSteps);
+            let setting = Setting::MaxSteps;
             let found =
-                format!("{setting} has no effect: no loop of the model needs a largest count");
+                message!("{} has no effect: no loop of the model needs a largest count", setting);
             self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::check::checker::Checker;
 use crate::core::CoreModel;
-use crate::diagnostic::{Diagnostic, Setting, quoted};
+use crate::diagnostic::{Diagnostic, Message, Setting, message, quoted};
 use crate::model::{Node, counted};
 use crate::request::State;
 use crate::stream::dependence::Dependence;
@@ -62,7 +62,7 @@ impl Checker<'_> {
             recurrences.all.iter().all(|of| of.cell.is_none_or(|(cell, _)| cell.batch == 1));
         let (way, lines) =
             self.ways_to_open(model, &recurrences.initial_elements, steps, one_row).unzip();
-        let mut ways: Vec<String> = way.into_iter().collect();
+        let mut ways: Vec<Message> = way.into_iter().collect();
         let producer = self.model.producer.as_deref();
         if producer == Some("keras") {
             // its ONNX has every step written out
@@ -73,13 +73,16 @@ impl Checker<'_> {
             );
         }
         let keras = self.in_keras();
-        ways.push(format!(
-            "export the model with the state as an input and an output{keras}, which are then found"
+        ways.push(message!(
+            "export the model with the state as an input and an output{}, which are then found",
+            keras
         ));
-        let (ways, no_state) = (ways.join("; or "), self.options.wording.of(Setting::NoState));
+        let (ways, no_state) = (Message::joined(ways, "; or "), Setting::NoState);
         let notice = Diagnostic::notice(node.origin.clone(), found).layer(node.label());
-        let help = format!(
-            "to keep the state, {ways}; if every call is a whole sequence, pass {no_state}"
+        let help = message!(
+            "to keep the state, {}; if every call is a whole sequence, pass {}",
+            ways,
+            no_state
         );
         notice.help(help).lines(lines.unwrap_or_default())
     }

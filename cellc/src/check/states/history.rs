@@ -5,7 +5,7 @@ use crate::check::checker::Checker;
 use crate::check::findings::{Before, Front};
 use crate::check::interface::name;
 use crate::core::{CoreModel, Source, StatePair};
-use crate::diagnostic::{Diagnostic, listed, quoted};
+use crate::diagnostic::{Diagnostic, Message, listed, message, quoted};
 use crate::model::Node;
 use crate::request::State;
 use crate::stream::states::Recurrences;
@@ -60,11 +60,11 @@ impl Checker<'_> {
         let found: Vec<(&Node, Before, Front)> =
             found.filter_map(|of| Some((of.node, of.before, of.along(&steps)?))).collect();
         let Some(&(node, before, front)) = found.first() else { return };
-        let mut ways: Vec<String> = Vec::new();
+        let mut ways: Vec<Message> = Vec::new();
         let is_causal = found.iter().all(|(.., front)| front.is_causal);
         let (way, lines) =
             self.ways_to_open(model, &recurrences.initial_elements, front.size, is_causal).unzip();
-        ways.extend(way.map(|way| format!("{way}: then all of it goes on")));
+        ways.extend(way.map(|way| message!("{}: then all of it goes on", way)));
         let last = match (before, front.reach) {
             (Before::Zero, _) => "the last sum".to_owned(),
             (Before::Pads, 1) => "the last input".to_owned(),
@@ -72,15 +72,17 @@ impl Checker<'_> {
         };
         let of_each =
             if found.len() > 1 { "of each" } else { &format!("of {}", quoted(&node.name)) };
-        ways.push(format!(
-            "give the model {last} {of_each} as an input, and return the next as an output"
+        ways.push(message!(
+            "give the model {} {} as an input, and return the next as an output",
+            last,
+            of_each
         ));
-        ways.push("if every call is a whole sequence, reset the states before each".to_owned());
+        ways.push("if every call is a whole sequence, reset the states before each".into());
         let found = lost_history_found(&found, &kept);
         let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
         self.over_time
             .restart_warnings
-            .push(warning.help(ways.join("; or ")).lines(lines.unwrap_or_default()));
+            .push(warning.help(Message::joined(ways, "; or ")).lines(lines.unwrap_or_default()));
     }
 }
 

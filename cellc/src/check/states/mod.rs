@@ -14,13 +14,18 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::interface::{find_name, list_names, name};
 use crate::check::checker::Checker;
 use crate::core::{CoreModel, ResultValue, Source, StatePair, needed};
-use crate::diagnostic::{Diagnostic, Origin, Setting, listed, quoted};
+use crate::diagnostic::{Diagnostic, Message, Origin, Setting, listed, message, quoted};
 use crate::model::{Direction, Node, Op};
 use crate::request::State;
 use crate::stream::states::{Order, Reach, Recurrence, Recurrences, Words, offered, reached};
 
+/// How to name a pair of states.
+fn any_state() -> Setting {
+    Setting::StateOf(vec![("IN".to_owned(), "OUT".to_owned())])
+}
+
 /// True if a warning says that something begins anew at every call.
-pub(crate) fn begins_anew(found: &str) -> bool {
+pub(crate) fn begins_anew(found: &Message) -> bool {
     found.contains(STARTS_ANEW) || found.contains(SEES_ONE_CALL)
 }
 
@@ -166,7 +171,7 @@ impl<'a> Checker<'a> {
         if recurrences.flow.gave_up() && self.options.bindings.state != State::None {
             let found = "the model moves so many elements that its states were not searched for";
             let warning = Diagnostic::warning(Origin::Unknown, found);
-            let help = format!("name the inputs and outputs that are states, {}", self.any_state());
+            let help = message!("name the inputs and outputs that are states, {}", any_state());
             self.diagnostics.push(warning.help(help));
         }
         self.core.model = model;
@@ -388,37 +393,34 @@ impl<'a> Checker<'a> {
             pairs.sort_by_key(|pair| pair.parameter);
             let pairs: Vec<_> =
                 pairs.iter().map(|pair| (bare(&input(pair)), bare(&output(pair.result)))).collect();
-            self.options.wording.of(Setting::StateOf(&pairs))
+            Setting::StateOf(pairs)
         };
         let these: Vec<StatePair> = refused.iter().map(|refused| refused.pair).collect();
         let help = match layer {
             _ if !others.is_empty() => {
                 let results = [&[pair.result], &others[..]].concat();
-                let lines: Vec<String> =
-                    results.iter().map(|&result| line(&[StatePair { result, ..*pair }])).collect();
-                format!("to keep one of them between calls, add {}", lines.join(" or "))
+                let lines =
+                    results.iter().map(|&result| line(&[StatePair { result, ..*pair }]).into());
+                message!(
+                    "to keep one of them between calls, add {}",
+                    Message::joined(lines, " or ")
+                )
             }
             _ if *remedy == Remedy::Option && whole.len() > refused.len() => {
-                format!("to keep {it} between calls with the other states, add {}", line(&these))
+                message!("to keep {} between calls with the other states, add {}", it, line(&these))
             }
             _ if *remedy == Remedy::Option => {
-                format!("to keep {it} between calls, add {}", line(&these))
+                message!("to keep {} between calls, add {}", it, line(&these))
             }
-            _ if *remedy == Remedy::Inputs => OWN_INPUTS.to_owned(),
-            Some((_, Order::Lengths)) => "give the initial state at every call".to_owned(),
-            Some(_) => {
-                "give the whole sequence in one call, and the initial state with it".to_owned()
-            }
-            None => format!(
-                "to have {it} kept between calls, give input and output one shape in the model"
+            _ if *remedy == Remedy::Inputs => OWN_INPUTS.into(),
+            Some((_, Order::Lengths)) => "give the initial state at every call".into(),
+            Some(_) => "give the whole sequence in one call, and the initial state with it".into(),
+            None => message!(
+                "to have {} kept between calls, give input and output one shape in the model",
+                it
             ),
         };
         self.diagnostics.push(notice.help(help));
-    }
-
-    /// How to name a pair of states.
-    fn any_state(&self) -> String {
-        self.options.wording.of(Setting::StateOf(&[("IN".to_owned(), "OUT".to_owned())]))
     }
 
     fn given_states(
@@ -432,13 +434,14 @@ impl<'a> Checker<'a> {
         let mut states: Vec<StatePair> = Vec::new();
         for (input, output) in pairs {
             let text = format!("{}={}", quoted(input), quoted(output));
-            let correct = format!("correct {}", self.options.wording.of(Setting::State));
-            let mut refuse_with = |found: String, valid: String, help: &str| {
+            let correct = message!("correct {}", Setting::State);
+            let mut refuse_with = |found: String, valid: String, help: Message| {
                 let diagnostic =
                     Diagnostic::error(Origin::Unknown, format!("the state {text}: {found}"));
                 self.diagnostics.push(diagnostic.valid(valid).help(help));
             };
-            let mut refuse = |found: String, valid: String| refuse_with(found, valid, &correct);
+            let mut refuse =
+                |found: String, valid: String| refuse_with(found, valid, correct.clone());
             let parameter = find_name(&inputs, input, "in").map_err(|problem| {
                 refuse(problem, format!("the inputs of the model: {}", list_names(&inputs, "in")))
             });
@@ -482,7 +485,11 @@ impl<'a> Checker<'a> {
                     .get(&place)
                     .map_or(String::new(), |node| format!(" of {}", quoted(&node.name)));
                 let found = format!("h and c{layer} start from the same elements of the input");
-                refuse_with(found, "an input for one of the two states".to_owned(), OWN_INPUTS);
+                refuse_with(
+                    found,
+                    "an input for one of the two states".to_owned(),
+                    OWN_INPUTS.into(),
+                );
             } else {
                 states.push(StatePair { parameter, result });
             }

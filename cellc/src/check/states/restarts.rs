@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::{kind_of, way};
 use crate::check::checker::Checker;
 use crate::core::{CoreModel, CoreOp, Parameter, Restart, Source};
-use crate::diagnostic::{Diagnostic, Setting, quoted};
+use crate::diagnostic::{Diagnostic, Message, Setting, message, quoted};
 use crate::model::{Dim, Direction, Node, Op};
 use crate::request::State;
 use crate::stream::dependence::{Change, Dependence};
@@ -113,7 +113,7 @@ impl Checker<'_> {
                 self.warn(
                     node,
                     found,
-                    "carry the state from iteration to iteration by a back edge".to_owned(),
+                    "carry the state from iteration to iteration by a back edge".into(),
                 );
             }
         }
@@ -160,11 +160,11 @@ impl Checker<'_> {
         };
         let (mut ways, mut lines) = (Vec::new(), Vec::new());
         if let Some(direction) = direction.filter(|direction| *direction != Direction::Forward) {
-            ways.push(format!(
+            ways.push(message!(
                 "a layer that runs {} needs the whole sequence in one call: give all of its steps \
                  in {}",
                 way(direction),
-                self.options.wording.of(Setting::Shape)
+                Setting::Shape
             ));
         } else {
             match lost.start {
@@ -175,24 +175,24 @@ impl Checker<'_> {
                 }
                 Start::Constant { .. } | Start::InParts => {}
                 Start::Variables(_) => {
-                    ways.push(format!("assign the last state of {name} to the variable"))
+                    ways.push(message!("assign the last state of {} to the variable", name))
                 }
             }
-            ways.push(format!(
+            ways.push(message!(
                 "export the model with the state as an input and an output{}, {}",
                 if opens { "" } else { self.in_keras() },
                 match lost.start {
-                    Start::InParts => format!("and name them, {}", self.any_state()),
-                    _ => "which are then found".to_owned(),
+                    Start::InParts => message!("and name them, {}", super::any_state()),
+                    _ => "which are then found".into(),
                 }
             ));
             if !matches!(lost.start, Start::Variables(_)) {
-                ways.push("make the model stateful in OpenVINO".to_owned());
+                ways.push("make the model stateful in OpenVINO".into());
             }
         }
-        let no_state = self.options.wording.of(Setting::NoState);
-        ways.push(format!("if every call should start from the initial state, pass {no_state}"));
-        self.warn(node, found, ways.join("; or "));
+        let no_state = Setting::NoState;
+        ways.push(message!("if every call should start from the initial state, pass {}", no_state));
+        self.warn(node, found, Message::joined(ways, "; or "));
         if let Some(warning) = self
             .over_time
             .restart_warnings
@@ -205,7 +205,7 @@ impl Checker<'_> {
     }
 
     /// Unless no state is wanted.
-    fn warn(&mut self, node: &Node, found: String, help: String) {
+    fn warn(&mut self, node: &Node, found: String, help: Message) {
         if self.options.bindings.state != State::None {
             let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
             self.over_time.restart_warnings.push(warning.help(help));
@@ -218,8 +218,8 @@ impl Checker<'_> {
         &self,
         model: &CoreModel,
         initial_elements: &HashMap<Source, Vec<usize>>,
-    ) -> (String, Vec<String>) {
-        let way = "export the model with an open number of steps, and leave it open".to_owned();
+    ) -> (Message, Vec<String>) {
+        let way = "export the model with an open number of steps, and leave it open".into();
         self.ways_to_open(model, initial_elements, 1, true).unwrap_or((way, Vec::new()))
     }
 
@@ -232,7 +232,7 @@ impl Checker<'_> {
         initial_elements: &HashMap<Source, Vec<usize>>,
         steps: usize,
         untried: bool,
-    ) -> Option<(String, Vec<String>)> {
+    ) -> Option<(Message, Vec<String>)> {
         let mut tried: Vec<Vec<(usize, usize)>> = Vec::new();
         for choice in 0..MOST_CHOICES {
             let axes = self.axes_of_steps(model, initial_elements, (steps, false), choice);
@@ -251,7 +251,7 @@ impl Checker<'_> {
             return None;
         }
         let lines = self.export_again(&tried[0], "steps");
-        let way = "export the model with an open number of steps, as the lines below do".to_owned();
+        let way = "export the model with an open number of steps, as the lines below do".into();
         (!lines.is_empty()).then_some((way, lines))
     }
 
@@ -262,15 +262,14 @@ impl Checker<'_> {
         model: &CoreModel,
         axes: &[(usize, usize)],
         open: &[(usize, usize)],
-    ) -> Option<(String, Vec<String>)> {
+    ) -> Option<(Message, Vec<String>)> {
         let mut names: Vec<&str> =
             axes.iter().filter_map(|&(input, axis)| self.fixed_by_name(input, axis)).collect();
         names.dedup();
         if !names.is_empty() && self.is_right_if_open(axes) {
-            let dims =
-                names.into_iter().map(|name| self.options.wording.of(Setting::OpenDim(name)));
+            let dims = names.into_iter().map(|name| Setting::OpenDim(name.to_owned()).into());
             return Some((
-                format!("leave the number of steps open, {}", dims.collect::<Vec<_>>().join(" ")),
+                message!("leave the number of steps open, {}", Message::joined(dims, " ")),
                 Vec::new(),
             ));
         }
@@ -278,7 +277,7 @@ impl Checker<'_> {
             open.iter().map(|&axis| with_open(model, axis)).collect();
         if !shapes.is_empty() && self.is_right_with(&shapes) {
             return Some((
-                format!("leave the number of steps open, {}", self.shape_settings(&shapes)),
+                message!("leave the number of steps open, {}", self.shape_settings(&shapes)),
                 Vec::new(),
             ));
         }
@@ -290,21 +289,20 @@ impl Checker<'_> {
                 axes.iter().map(|&axis| with_open(model, axis)).collect();
             let shapes = self.shape_settings(&shapes);
             return Some((
-                format!("leave the number of steps open, {shapes}, in the export as well"),
+                message!("leave the number of steps open, {}, in the export as well", shapes),
                 Vec::new(),
             ));
         }
         let lines = self.export_again(axes, "steps");
         if !lines.is_empty() {
             return Some((
-                "export the model with an open number of steps, as the lines below do".to_owned(),
+                "export the model with an open number of steps, as the lines below do".into(),
                 lines,
             ));
         }
         let lines = self.open_in_file(axes);
-        (!lines.is_empty()).then(|| {
-            ("open the number of steps in the file, as the lines below do".to_owned(), lines)
-        })
+        (!lines.is_empty())
+            .then(|| ("open the number of steps in the file, as the lines below do".into(), lines))
     }
 
     /// The axes of steps, each the place of an input and an axis: inputs of so many steps, where

@@ -3,7 +3,7 @@
 use super::super::interface::{name, names};
 use super::super::trials::Shapes;
 use crate::check::checker::Checker;
-use crate::diagnostic::{Diagnostic, Setting, quoted};
+use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, Model, Node, Op, ValueId};
 
 /// An input to which every call appends elements, and the output that is longer by them.
@@ -119,18 +119,19 @@ pub(crate) fn refused(long: &Checker) -> Option<Diagnostic> {
         quoted(output),
     );
     let sizes = one_size(long, &caches).map_or_else(
-        || format!("every size, by {}", long.options.wording.of(Setting::Shape)),
+        || message!("every size, by {}", Setting::Shape),
         |shapes| long.shape_settings(&shapes),
     );
     let shown = &pairs[..pairs.len().min(MOST_PAIRS)];
-    let help = format!(
+    let help = message!(
         "make the cache a window: return its newest elements only, in PyTorch cache[{}-WINDOW:], \
         mask the places that no call has filled (a mask that is kept, too, begins at zero: 0 is \
         an empty place, 1 a filled one), and export the model with fixed sizes; {} then keeps the \
         window from call to call; if the caller keeps the cache and every call has one of the \
-        same size, give {sizes}",
+        same size, give {}",
         ":, ".repeat(axis),
-        long.options.wording.of(Setting::StateOf(shown)),
+        Setting::StateOf(shown.to_vec()),
+        sizes
     );
     let origin = model.nodes[model.parameters[caches[0].input]].origin.clone();
     Some(Diagnostic::error(origin, found).valid("caches of a fixed size").help(help))

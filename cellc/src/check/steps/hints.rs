@@ -3,7 +3,7 @@
 use super::super::states::{kept_states, states_go_on};
 use crate::check::checker::{Checker, Passes, Purpose};
 use crate::check::findings::{ShortOf, Uses};
-use crate::diagnostic::{Setting, quoted};
+use crate::diagnostic::{Message, Setting, message, quoted};
 use crate::model::{Model, Op, Padding};
 use crate::request::State;
 
@@ -11,39 +11,45 @@ use crate::request::State;
 const MOST_PADDED: usize = 32;
 
 /// How to give the number of steps of every call. `time`: by input, the axis of the steps.
-pub(crate) fn fixed_steps(long: &Checker, time: &[Option<usize>]) -> String {
+pub(crate) fn fixed_steps(long: &Checker, time: &[Option<usize>]) -> Message {
     let shorter = match long.sizes.uses.iter().any(Uses::is_length) {
         true => "; a call may have fewer: it gives their number as the lengths of the sequences",
         false => "",
     };
     let Some(shapes) = long.whole_shapes(time, &long.numbers_of_steps()) else {
-        return format!(
-            "give the number of steps of every call, by {}",
-            long.options.wording.of(Setting::Shape)
-        );
+        return message!("give the number of steps of every call, by {}", Setting::Shape);
     };
     let whole = long.shape_settings(&shapes);
     let kept = kept_states(&long.core.model, &long.core.model.states);
     if kept.is_empty() || long.options.bindings.state == State::None {
-        return format!("give the number of steps of every call, {whole}{shorter}");
+        return message!("give the number of steps of every call, {}{}", whole, shorter);
     }
     let go_on = states_go_on(&kept);
     let one = long.whole_shapes(time, &[1]).filter(|one| long.goes_on_with(one));
     match one {
-        Some(one) => format!(
-            "take one step per call, {}: {go_on} from call to call; or give the number of steps \
-            of every call, {whole}{shorter}",
-            long.shape_settings(&one)
+        Some(one) => message!(
+            "take one step per call, {}: {} from call to call; or give the number of steps \
+            of every call, {}{}",
+            long.shape_settings(&one),
+            go_on,
+            whole,
+            shorter
         ),
         None if long.goes_on_with(&shapes) => {
-            format!(
-                "give the number of steps of every call, {whole}: {go_on} from call to \
-                 call{shorter}"
+            message!(
+                "give the number of steps of every call, {}: {} from call to \
+                 call{}",
+                whole,
+                go_on,
+                shorter
             )
         }
-        None => format!(
-            "give a whole sequence to every call, {whole}, and reset the states before it: \
-            {go_on} from call to call, but not what other operations need of earlier steps{shorter}"
+        None => message!(
+            "give a whole sequence to every call, {}, and reset the states before it: \
+            {} from call to call, but not what other operations need of earlier steps{}",
+            whole,
+            go_on,
+            shorter
         ),
     }
 }

@@ -5,7 +5,7 @@ mod hints;
 
 use crate::check::checker::Checker;
 use crate::core::CoreModel;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Setting, Severity, message};
 use crate::model::{Dim, Model, Op};
 use crate::request::State;
 use crate::stream::steps::{one_step, why_not_stepwise};
@@ -50,7 +50,7 @@ pub(crate) fn one_step_of<'a>(
     Some(match one_step(&long.core.model, one.core.model, steps, &time) {
         Ok(one) => {
             if matches!(long.options.bindings.state, State::None) {
-                diagnostics.push(state_goes_on(&long));
+                diagnostics.push(state_goes_on());
             }
             Ok((one, diagnostics))
         }
@@ -63,11 +63,12 @@ pub(crate) fn one_step_of<'a>(
 
 /// A warning: without a state that goes on, steps of an open number would not be those of one
 /// sequence.
-fn state_goes_on(long: &Checker) -> Diagnostic {
-    let no_state = long.options.wording.of(Setting::NoState);
-    let found = format!(
-        "{no_state} has no effect where the number of steps is open: the state goes on from call \
-         to call"
+fn state_goes_on() -> Diagnostic {
+    let no_state = Setting::NoState;
+    let found = message!(
+        "{} has no effect where the number of steps is open: the state goes on from call \
+         to call",
+        no_state
     );
     Diagnostic::warning(Origin::Unknown, found)
         .help("call reset before each sequence, or fix the number of steps")
@@ -87,20 +88,22 @@ fn not_stepwise(long: &Checker, time: &[Option<usize>], why: &str) -> Diagnostic
     }
     // with a number of steps that is given, the model would compute one of them
     if !long.single_steps().is_empty() {
-        let error = Diagnostic::error(origin, format!("the number of steps is open, but {why}"));
+        let error = Diagnostic::error(origin, message!("the number of steps is open, but {}", why));
         return error
             .valid(ONE_BY_ONE)
             .help("export the model with its number of steps, as the warning says");
     }
     let help = match long.rows_first(time) {
-        Some(shapes) => format!("the first axis counts rows: {}", long.shape_settings(&shapes)),
-        None => hints::pads_in_front(long)
-            .into_iter()
-            .chain([hints::fixed_steps(long, time)])
-            .collect::<Vec<_>>()
-            .join("; or "),
+        Some(shapes) => message!("the first axis counts rows: {}", long.shape_settings(&shapes)),
+        None => Message::joined(
+            hints::pads_in_front(long)
+                .into_iter()
+                .map(Message::from)
+                .chain([hints::fixed_steps(long, time)]),
+            "; or ",
+        ),
     };
-    Diagnostic::error(origin, format!("the number of steps is open, but {why}"))
+    Diagnostic::error(origin, message!("the number of steps is open, but {}", why))
         .valid(ONE_BY_ONE)
         .help(help)
 }
@@ -115,22 +118,22 @@ fn only_some(long: &Checker, one: &Checker, time: &[Option<usize>], steps: usize
     let errors = |of: &Checker| -> Vec<Diagnostic> {
         of.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).cloned().collect()
     };
-    let refused = |origin: &Origin, layer: Option<String>, why: String, help: String| {
+    let refused = |origin: &Origin, layer: Option<String>, why: Message, help: Message| {
         let mut error =
-            Diagnostic::error(origin.clone(), format!("the number of steps is open, but {why}"));
+            Diagnostic::error(origin.clone(), message!("the number of steps is open, but {}", why));
         error.layer = layer;
         Diagnostics(vec![error.valid(ONE_BY_ONE).help(help)])
     };
     // as many steps as a constant says are right for one number of them
     if let Some((most, node)) = long.over_time.most_lengths {
-        let why = format!("sequence_lengths is a constant, {most} at most");
+        let why = format!("sequence_lengths is a constant, {most} at most").into();
         const EXPORT: &str =
             "export the model with sequence_lengths that follow the number of steps";
         let help = match long.whole_shapes(time, &[most.max(1)]) {
             Some(shapes) => {
-                format!("give as many steps, {}; or {EXPORT}", long.shape_settings(&shapes))
+                message!("give as many steps, {}; or {}", long.shape_settings(&shapes), &EXPORT)
             }
-            None => EXPORT.to_owned(),
+            None => EXPORT.into(),
         };
         return refused(&node.origin, Some(node.label()), why, help);
     }
@@ -149,20 +152,22 @@ fn only_some(long: &Checker, one: &Checker, time: &[Option<usize>], steps: usize
         None => (1, &of_one[0]),
     };
     let whole = long.whole_shapes(time, &long.numbers_of_steps());
-    let alike = of_one.iter().any(|other| other.found == with_size(&wrong.found, steps, "1"));
+    let alike = of_one
+        .iter()
+        .any(|other| other.found == wrong.found.map_texts(|text| with_size(text, steps, "1")));
     if whole.is_none() && alike {
-        let found = with_size(&wrong.found, steps, "?");
+        let found = wrong.found.map_texts(|text| with_size(text, steps, "?"));
         return Diagnostics(vec![Diagnostic { found, ..wrong.clone() }]);
     }
     let why =
-        format!("the model does not take every number of them: with {steps}, {}", wrong.found);
+        message!("the model does not take every number of them: with {}, {}", steps, wrong.found);
     let mut help =
-        "give the whole shape, with the number of steps that the model was made for".to_owned();
+        Message::from("give the whole shape, with the number of steps that the model was made for");
     if let Some(pads) = hints::pads_in_front(long) {
-        help = format!("{pads}; or {help}");
+        help = message!("{}; or {}", pads, help);
     }
     if let Some(shapes) = whole {
-        help.push_str(&format!("; this one works: {}", long.shape_settings(&shapes)));
+        help.push(message!("; this one works: {}", long.shape_settings(&shapes)));
     }
     refused(&wrong.origin, wrong.layer.clone(), why, help)
 }

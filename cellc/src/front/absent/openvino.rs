@@ -3,13 +3,9 @@
 use std::path::Path;
 
 use super::model_file::ModelFile;
-use crate::diagnostic::{Diagnostics, Wording};
+use crate::diagnostic::Diagnostics;
 use crate::model::Model;
 
-pub(super) fn read(
-    _: ModelFile,
-    _: Option<&Path>,
-    _: Wording,
-) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn read(_: ModelFile, _: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
     Err(super::refusal::absent("openvino"))
 }

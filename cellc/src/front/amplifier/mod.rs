@@ -20,7 +20,7 @@ use super::model_file::ModelFile;
 use super::safetensors::TensorFile;
 use super::stack::Stack;
 use super::{file_name, input_file};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, quoted};
 use crate::model::{LedgerEntry, Model, Op, counted};
 use json::{Json, Object};
 
@@ -123,7 +123,7 @@ fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostic
     Ok((model, in_file(warnings)))
 }
 
-fn refusal(place: &str, found: impl Into<String>) -> Diagnostic {
+fn refusal(place: &str, found: impl Into<Message>) -> Diagnostic {
     Diagnostic::error(Origin::Unknown, found).layer(place)
 }
 

@@ -56,7 +56,7 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Dia
     }
     let read: fn(Parts) -> Result<Stack, Diagnostics> = match &architecture {
         Json::Text(text) if text == "LSTM" => {
-            |parts| Sizes::of(parts.config)?.stack(&parts.weights, parts.name)
+            |parts| LstmSizes::of(parts.config)?.stack(&parts.weights, parts.name)
         }
         Json::Text(text) if text == "Linear" => linear,
         other => {
@@ -193,13 +193,13 @@ fn linear(Parts { name, config, weights }: Parts) -> Result<Stack, Diagnostics> 
     Ok(stack)
 }
 
-struct Sizes {
+struct LstmSizes {
     input_size: usize,
     hidden_size: usize,
     num_layers: usize,
 }
 
-impl Sizes {
+impl LstmSizes {
     fn of(config: Json) -> Result<Self, Diagnostic> {
         const PLACE: &str = "\"config\"";
         let found = config.to_string();

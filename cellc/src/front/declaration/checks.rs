@@ -47,7 +47,7 @@ impl Declaration {
             let mut problem = Diagnostic::error(weights.origin.clone(), found);
             problem = match (called.takes(Key::Prefix), called.takes(Key::Model)) {
                 (_, false) => {
-                    problem.found = format!("`weights` cannot be {:?}", weights.value);
+                    problem.found = format!("`weights` cannot be {:?}", weights.value).into();
                     problem.valid("a .safetensors file: weights = \"net.safetensors\"")
                 }
                 (false, true) => problem.valid("model = \"model.xml\", weights = \"model.bin\""),

@@ -2,7 +2,6 @@ use proc_macro2::TokenTree;
 
 use super::*;
 use crate::arch;
-use crate::diagnostic::Wording;
 use crate::front::layout::GateOrder;
 use crate::model::{Activation, Dim, Model};
 use crate::request::{Accuracy, Fma, Precision, Threads, Unroll};
@@ -18,7 +17,7 @@ fn found(called: Macro, text: &str) -> Vec<(String, String)> {
     let at = |problem: &Diagnostic| {
         parsed.tokens.get(&problem.origin).map(ToString::to_string).unwrap_or_default()
     };
-    parsed.problems.0.iter().map(|problem| (at(problem), problem.found.clone())).collect()
+    parsed.problems.0.iter().map(|problem| (at(problem), problem.to_string())).collect()
 }
 
 #[test]
@@ -57,15 +56,9 @@ fn a_skip_adds_the_input_to_the_output() {
     let skip = cell("A<hidden_size = 2, input_size = 2, skip = true>").model();
     let added = skip.nodes.iter().find(|node| node.name == "skip").expect("an addition");
     assert_eq!(added.inputs[1], skip.nodes[skip.parameters[0]].outputs[0]);
-    assert!(
-        cell("A<hidden_size = 4, input_size = 2, skip = false>")
-            .problems(Wording::default())
-            .0
-            .is_empty()
-    );
-    let wrong =
-        cell("A<hidden_size = 4, input_size = 2, skip = true>").problems(Wording::default());
-    assert_eq!(wrong.0[0].found, "--skip adds 2 inputs to 4 outputs");
+    assert!(cell("A<hidden_size = 4, input_size = 2, skip = false>").problems().0.is_empty());
+    let wrong = cell("A<hidden_size = 4, input_size = 2, skip = true>").problems();
+    assert_eq!(wrong.0[0].to_string(), "--skip adds 2 inputs to 4 outputs");
     let problems = found(Macro::GRU_CELL, "A<model = \"a.xml\", skip = true>");
     assert_eq!(problems[0].1, "`skip` is given together with `model`");
 }

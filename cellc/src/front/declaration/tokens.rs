@@ -8,7 +8,7 @@ use syn::Lit;
 use super::form::TokenTable;
 use super::written::ValueTokens;
 use crate::arch::{self, Isa};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
 use crate::front::keys::{CLIP, Key, Macro, Takes, Value};
 use crate::front::layout::GateOrder;
 use crate::front::underflows;
@@ -26,7 +26,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn refuse<T>(&mut self, origin: Origin, found: String, valid: impl Into<String>) -> Option<T> {
+    fn refuse<T>(&mut self, origin: Origin, found: String, valid: impl Into<Message>) -> Option<T> {
         self.problems.push(Diagnostic::error(origin, found).layer(self.key.name()).valid(valid));
         None
     }

@@ -22,7 +22,7 @@ mod tflite;
 
 use std::io;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
 use crate::front::model_file::ModelFile;
 use crate::model::Model;
 use content::Content;
@@ -62,15 +62,15 @@ pub fn read<'a>(
     let format = recognise(file)?;
     if let (false, Some(weights)) = (format.weights_apart, options.weights) {
         let [model, weights] = [file.name, weights].map(|path| quoted(&path.to_string_lossy()));
-        let option = options.wording.of(Setting::Weights);
-        let found = format!("{option} names {weights}, and {model} has its own weights");
+        let option = Setting::Weights;
+        let found = message!("{} names {}, and {} has its own weights", option, weights, model);
         return Err(Diagnostics(vec![
-            Diagnostic::error(Origin::Unknown, found).help(format!("remove {option}")),
+            Diagnostic::error(Origin::Unknown, found).help(message!("remove {}", option)),
         ]));
     }
     let (mut model, mut problems) = (format.read)(file, options)?;
-    problems.extend(super::dimensions::check(&model, &options.dims, options.wording));
-    problems.extend(super::constants::fix(&mut model, &options.constants, options.wording));
+    problems.extend(super::dimensions::check(&model, &options.dims));
+    problems.extend(super::constants::fix(&mut model, &options.constants));
     // last, because options are looked up by full names
     problems.extend(Diagnostics(super::long_texts::cut(&mut model).into_iter().collect()));
     super::complete((model, problems))

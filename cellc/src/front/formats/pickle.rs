@@ -312,8 +312,9 @@ mod tests {
     fn pickle(name: &str, around: Option<&str>) -> Vec<u8> {
         let text =
             |text: &str| [&b"X"[..], &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
-        let tensor = b"ctorch._utils\n_rebuild_tensor_v2\nq\x01((X\x01\x00\x00\x000tQK\x00K\x08K\x02\x86K\x02K\x01\x86\
-                       \x89ccollections\nOrderedDict\n)RtR";
+        let tensor =
+            b"ctorch._utils\n_rebuild_tensor_v2\nq\x01((X\x01\x00\x00\x000tQK\x00K\x08K\x02\x86\
+            K\x02K\x01\x86\x89ccollections\nOrderedDict\n)RtR";
         let inner = [&b"ccollections\nOrderedDict\n)R("[..], &text(name), tensor, b"u"].concat();
         let all = match around {
             None => inner,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::content::{Content, head};
 use super::refused::is_foreign;
-use crate::diagnostic::{Diagnostics, Wording};
+use crate::diagnostic::Diagnostics;
 use crate::front::amplifier;
 use crate::front::keys::Keys;
 use crate::front::model_file::ModelFile;
@@ -28,14 +28,12 @@ pub struct ReadOptions<'a> {
     pub dims: Vec<(String, Option<usize>)>,
     /// Names of inputs to be fixed, with their numbers as text.
     pub constants: Vec<(String, String)>,
-    /// Names of options in messages.
-    pub wording: Wording,
 }
 
 impl<'a> ReadOptions<'a> {
     /// Options for a model that needs no declaration of layers.
-    pub fn with_weights(weights: Option<&'a Path>, wording: Wording) -> Self {
-        Self { weights, wording, ..Self::default() }
+    pub fn with_weights(weights: Option<&'a Path>) -> Self {
+        Self { weights, ..Self::default() }
     }
 }
 
@@ -81,7 +79,7 @@ pub(super) const OPENVINO: Format = Format {
     },
     weights_apart: true,
     weights_alone: false,
-    read: |file, options| openvino::read(file, options.weights, options.wording),
+    read: |file, options| openvino::read(file, options.weights),
 };
 
 /// An `.onnx` file.
@@ -103,7 +101,7 @@ const SAFETENSORS: Format = Format {
     is_model: |content, _| Ok(*content == Content::SafeTensors),
     weights_apart: false,
     weights_alone: true,
-    read: |file, options| weights_file::read(file, options.keys.clone(), options.wording),
+    read: |file, options| weights_file::read(file, options.keys.clone()),
 };
 
 /// PyTorch's weights as JSON: the tensors of a `state_dict` by name.
@@ -116,7 +114,7 @@ const STATE_DICT: Format = Format {
     weights_alone: true,
     read: |file, options| {
         let file = amplifier::read_state_dict(file)?;
-        weights_file::layers(&file, options.keys.clone(), options.wording)
+        weights_file::layers(&file, options.keys.clone())
     },
 };
 

@@ -5,7 +5,6 @@ use tempfile::TempDir;
 
 use super::content::Content;
 use super::*;
-use crate::diagnostic::Wording;
 use crate::front::model_file::ModelFile;
 
 /// A zip archive of empty files with these names.
@@ -313,9 +312,7 @@ fn weights_beside_a_file_that_has_its_own_are_refused() {
     {
         let path = files.with(name, content);
         assert!(!recognise(&path).unwrap().weights_apart);
-        let said = read(&path, &ReadOptions::with_weights(Some(&weights), Wording::default()))
-            .unwrap_err()
-            .to_string();
+        let said = read(&path, &ReadOptions::with_weights(Some(&weights))).unwrap_err().to_string();
         assert!(said.contains("w.bin\", and \"") && said.contains("has its own weights"), "{said}");
     }
     assert!(recognise(&files.with("a.xml", "<net>")).unwrap().weights_apart);

@@ -9,7 +9,7 @@ pub use values::KeyValue;
 pub(crate) use values::{FromValue, Takes, Value};
 
 use crate::arch::TARGETS;
-use crate::diagnostic::{Origin, Setting, Wording};
+use crate::diagnostic::{Origin, Setting};
 use crate::model::{Direction, Family, LstmGateOrder};
 use crate::request::{Accuracy, Fma, Options, Precision, Unroll};
 
@@ -170,7 +170,9 @@ fn lstm_cell(called: Macro) -> bool {
 keys! {
     Cell {
         name: "cell",
-        takes: Takes::Word(|| [Family::Rnn, Family::Gru, Family::Lstm].map(|f| (f.name(), f.into())).into()),
+        takes: Takes::Word(|| {
+            [Family::Rnn, Family::Gru, Family::Lstm].map(|cell| (cell.name(), cell.into())).into()
+        }),
         of: None,
         in_files: Some(("cell", "rnn, gru or lstm")),
     }
@@ -199,7 +201,9 @@ keys! {
     }
     Direction {
         name: "direction",
-        takes: Takes::Word(|| Direction::ALL.map(|direction| (direction.name(), direction.into())).into()),
+        takes: Takes::Word(|| {
+            Direction::ALL.map(|direction| (direction.name(), direction.into())).into()
+        }),
         valid: |called| match called.is_apple() {
             true => "forward or reverse: direction = reverse",
             false => "forward, reverse or bidirectional: direction = reverse",
@@ -360,7 +364,9 @@ keys! {
             Family::Lstm => "the letters i, f, c and o: gate_order = ifco",
             _ => "the letters r, z and n: gate_order = rzn",
         },
-        of: Some(|called| matches!(called.family(), Family::Gru | Family::Lstm) && !called.is_apple()),
+        of: Some(|called| {
+            matches!(called.family(), Family::Gru | Family::Lstm) && !called.is_apple()
+        }),
         in_files: Some(("gate_order", "the letters i, f, c and o of an LSTM, r, z and n of a GRU: \
             ifco, rzn")),
     }
@@ -400,7 +406,9 @@ keys! {
     }
     Accuracy {
         name: "accuracy",
-        takes: Takes::Word(|| Accuracy::ALL.map(|accuracy| (accuracy.name(), accuracy.into())).into()),
+        takes: Takes::Word(|| {
+            Accuracy::ALL.map(|accuracy| (accuracy.name(), accuracy.into())).into()
+        }),
         valid: |_| "exact, fast or audio: accuracy = fast",
         sets: Some(|options, value| set(&mut options.numerics.accuracy, value)),
     }
@@ -412,7 +420,9 @@ keys! {
     }
     Precision {
         name: "precision",
-        takes: Takes::Word(|| Precision::ALL.map(|precision| (precision.name(), precision.into())).into()),
+        takes: Takes::Word(|| {
+            Precision::ALL.map(|precision| (precision.name(), precision.into())).into()
+        }),
         valid: |_| "f32, f16, bf16, int16, int8x16 or int8: precision = int8",
         sets: Some(|options, value| options.numerics.precision = FromValue::of(value)),
     }
@@ -461,9 +471,9 @@ impl Key {
         self.row().in_files.map_or(self.row().name, |(name, _)| name)
     }
 
-    /// The name in advice.
-    pub fn worded(self, wording: Wording) -> String {
-        wording.of(Setting::Key { name: self.name(), in_files: self.name_in_files() })
+    /// The setting of the key.
+    pub(crate) fn setting(self) -> Setting {
+        Setting::Key { name: self.name(), in_files: self.name_in_files() }
     }
 
     /// The value on the command line and in metadata.

@@ -201,13 +201,19 @@ impl fmt::Display for KeyValue {
 mod tests {
     use super::*;
 
-    /// Options and the metadata of weights give every clip to the check of the model.
+    /// Options and the metadata of weights give every clip and every parameter of an activation to
+    /// the check of the model.
     #[test]
-    fn a_clip_is_any_number_of_f32() {
+    fn clips_and_parameters_are_any_numbers_of_f32() {
         for (clip, ..) in crate::check::CLIPS {
             let read = KeyValue::parse(Key::Clip, &clip.to_string());
             let Ok(KeyValue(Value::Number(number))) = read else { panic!("{clip}: {read:?}") };
             assert_eq!(number.to_bits(), clip.to_bits(), "{clip}");
+        }
+        for (alpha, _) in crate::check::PARAMETERS_OF_ACTIVATIONS {
+            let read = KeyValue::parse(Key::Activations, &format!("leaky_relu({alpha})"));
+            let Ok(KeyValue(Value::Activations(list))) = read else { panic!("{alpha}: {read:?}") };
+            assert_eq!(list, [Activation::LeakyRelu { alpha }], "{alpha}");
         }
         for text in ["1e60", "-1e60", "1e-60", "3 4", ""] {
             assert!(KeyValue::parse(Key::Clip, text).is_err(), "{text:?}");

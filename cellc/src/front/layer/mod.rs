@@ -2,8 +2,8 @@
 
 pub(crate) mod apple;
 
-use crate::diagnostic::Origin;
-use crate::diagnostic::{Diagnostic, Diagnostics, Wording};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Origin, message};
 use crate::front::apple::AppleResetGate;
 use crate::front::graph::Graph;
 use crate::front::keys::{Key, Keys, Spanned};
@@ -151,19 +151,15 @@ impl Declared {
 
     /// Sets the keys implied by `framework`, and refuses values without support in it. `origin`:
     /// the place of the weights.
-    pub(crate) fn computed_as_by(
-        &mut self,
-        framework: Framework,
-        origin: &Origin,
-        wording: Wording,
-    ) -> Diagnostics {
+    pub(crate) fn computed_as_by(&mut self, framework: Framework, origin: &Origin) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let name = framework.name();
         if framework == Framework::PyTorch && self.family == Family::Gru {
             match self.linear_before_reset() {
                 Some(Spanned { value: false, origin }) => {
-                    let name = Key::LinearBeforeReset.worded(wording);
-                    let found = format!("{name} is false, and PyTorch's GRU computes it as true");
+                    let name = Key::LinearBeforeReset.setting();
+                    let found =
+                        message!("{} is false, and PyTorch's GRU computes it as true", name);
                     let problem =
                         Diagnostic::error(origin, found).valid("linear_before_reset = true");
                     problems.push(problem.help("or leave it out: it is known"));
@@ -179,14 +175,15 @@ impl Declared {
         }
         for key in [Key::InputForget, Key::Peepholes] {
             if let Some(origin) = self.keys.on(key) {
-                let found = format!("{} is true, and {name}'s LSTM has none", key.worded(wording));
+                let found = message!("{} is true, and {}'s LSTM has none", key.setting(), name);
                 problems.push(Diagnostic::error(origin.clone(), found).help("leave it out"));
             }
         }
         if let Some(origin) = self.keys.origin(Key::WeightsFormat) {
-            let found = format!(
-                "{} is given, and the order of {name}'s gates is known",
-                Key::WeightsFormat.worded(wording)
+            let found = message!(
+                "{} is given, and the order of {}'s gates is known",
+                Key::WeightsFormat.setting(),
+                name
             );
             problems.push(Diagnostic::error(origin.clone(), found).help("leave it out"));
         }

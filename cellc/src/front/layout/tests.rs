@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Framework, GateOrder, Named, Wanted, WeightSet, convert};
 use crate::compile::core_model;
-use crate::diagnostic::Wording;
+use crate::diagnostic::Message;
 use crate::front::apple::AppleResetGate;
 use crate::front::keys::{Key, Spanned};
 use crate::front::layer::Declared;
@@ -135,7 +135,7 @@ fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: us
 
 /// Everything that a model gives.
 fn run(declared: &Declared, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    assert_eq!(declared.problems(Wording::default()).0, []);
+    assert_eq!(declared.problems().0, []);
     let (model, _) =
         core_model(&declared.model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let variables = crate::reference::initial_variables(&model);
@@ -459,7 +459,9 @@ fn what_does_not_fit_is_refused() {
         problems
             .0
             .iter()
-            .map(|p| format!("{}: {}", p.found, p.valid.as_deref().unwrap_or("")))
+            .map(|p| {
+                format!("{p}: {}", p.valid.as_ref().map_or(String::new(), Message::with_options))
+            })
             .collect::<Vec<_>>()
     };
     let gru = wanted(AFTER, I, true);

@@ -126,21 +126,11 @@ pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(reader.ops_of(op, inputs, elements, Vec::new()))
 }
 
-pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    let graph = call.attributes.graph("body");
-    let Some(graph) = graph else {
-        reader.error("no body", "a graph", "export the model again");
-        return None;
-    };
-    let carried: Vec<ValueId> = call.inputs.iter().skip(2).copied().collect::<Option<_>>()?;
-    let count = carried.len();
-    if graph.input.len() != count + 2 || graph.output.len() < count + 1 {
-        let found =
-            format!("a body with {} inputs and {} outputs", graph.input.len(), graph.output.len());
-        let valid = format!("{} inputs and at least {} outputs", count + 2, count + 1);
-        reader.error(found, valid, "export the model again");
-        return None;
-    }
+/// The trip count of a loop, and the condition of the first iteration.
+fn trips_and_condition(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+) -> Option<(ValueId, ValueId)> {
     let trips = match call.input(0) {
         // a negative count means 0 iterations, and -1 has another meaning in Op::Loop
         Some(trips) => {
@@ -158,6 +148,25 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
             reader.constant(&yes)
         }
     };
+    Some((trips, condition))
+}
+
+pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let graph = call.attributes.graph("body");
+    let Some(graph) = graph else {
+        reader.error("no body", "a graph", "export the model again");
+        return None;
+    };
+    let carried: Vec<ValueId> = call.inputs.iter().skip(2).copied().collect::<Option<_>>()?;
+    let count = carried.len();
+    if graph.input.len() != count + 2 || graph.output.len() < count + 1 {
+        let found =
+            format!("a body with {} inputs and {} outputs", graph.input.len(), graph.output.len());
+        let valid = format!("{} inputs and at least {} outputs", count + 2, count + 1);
+        reader.error(found, valid, "export the model again");
+        return None;
+    }
+    let (trips, condition) = trips_and_condition(reader, call)?;
     let carried: Vec<(ValueId, Option<Sequence>)> =
         carried.iter().map(|&value| (value, reader.sequence(value).cloned())).collect();
     let sequences: Vec<usize> = (0..count).filter(|&k| carried[k].1.is_some()).collect();
@@ -211,35 +220,16 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     let mut elements = results(&level);
     elements.remove(0);
     elements.truncate(tensors.len() + scans + stacks);
-    let mut inputs = vec![trips, condition, condition];
-    let mut of = vec![LoopInput { parameter: 1, input: 2, slice: None, back_edge: Some(0) }];
-    for (k, &at) in tensors.iter().enumerate() {
-        of.push(LoopInput {
-            parameter: k + 2,
-            input: inputs.len(),
-            slice: None,
-            back_edge: Some(k + 1),
-        });
-        inputs.push(carried[at].0);
-    }
-    for last in &lasts {
-        let back_edge = Some(last.result);
-        of.push(LoopInput {
-            parameter: last.parameter,
-            input: inputs.len(),
-            slice: None,
-            back_edge,
-        });
-        inputs.push(last.initial);
-    }
-    for (value, parameter) in &level.captured {
-        of.push(LoopInput {
-            parameter: *parameter,
-            input: inputs.len(),
-            slice: None,
-            back_edge: None,
-        });
-        inputs.push(*value);
+    // the condition is carried first
+    let mut given = vec![(condition, 1, Some(0))];
+    given.extend(tensors.iter().enumerate().map(|(k, &at)| (carried[at].0, k + 2, Some(k + 1))));
+    given.extend(lasts.iter().map(|last| (last.initial, last.parameter, Some(last.result))));
+    given.extend(level.captured.iter().map(|&(value, parameter)| (value, parameter, None)));
+    let mut inputs = vec![trips, condition];
+    let mut of = Vec::new();
+    for (value, parameter, back_edge) in given {
+        of.push(LoopInput { parameter, input: inputs.len(), slice: None, back_edge });
+        inputs.push(value);
     }
     let of_loop = (0..tensors.len() + scans).map(|at| LoopOutput {
         result: at + 1,

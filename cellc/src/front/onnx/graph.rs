@@ -9,7 +9,7 @@ use super::lists::Sequence;
 use super::nodes::{Functions, Versions};
 use super::proto::{GraphProto, SparseTensorProto, TensorProto};
 use super::tensors::{Folder, Wrong};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, quoted};
 use crate::front::graph::Graph;
 use crate::front::not_finite;
 use crate::model::{
@@ -85,15 +85,15 @@ impl<'f> GraphReader<'f> {
     /// Reports an error of the current node.
     pub(super) fn error(
         &mut self,
-        found: impl Into<String>,
-        valid: impl Into<String>,
-        help: impl Into<String>,
+        found: impl Into<Message>,
+        valid: impl Into<Message>,
+        help: impl Into<Message>,
     ) {
         let problem = Diagnostic::error(Origin::Unknown, found).valid(valid).help(help);
         self.diagnostics.push(problem.layer(self.label.clone()));
     }
 
-    pub(super) fn warning(&mut self, found: impl Into<String>) {
+    pub(super) fn warning(&mut self, found: impl Into<Message>) {
         let problem = Diagnostic::warning(Origin::Unknown, found);
         self.diagnostics.push(problem.layer(self.label.clone()));
     }

@@ -219,8 +219,8 @@ impl<'f> GraphReader<'f> {
                     None if is_body => {
                         let found =
                             "a sequence that the branch of an If, or the body of a Scan, hands on";
-                        let help = "put its elements together there, in both branches of an If: ConcatFromSequence, \
-                                    which torch.stack and torch.cat become";
+                        let help = "put its elements together there, in both branches of an If: \
+                            ConcatFromSequence, which torch.stack and torch.cat become";
                         self.error(found, "tensors", help);
                     }
                     None => self.error(

@@ -45,8 +45,8 @@ use tensors::Folder;
 const LIMIT: Limit = Limit { what: "an ONNX model", bytes: 1 << 31 };
 
 /// Advice for a file above the limit.
-const BESIDE: &str = "a file of protobuf ends at 2 GiB: save the model with its weights in a file beside it, \
-    onnx.save(model, \"net.onnx\", save_as_external_data=True)";
+const BESIDE: &str = "a file of protobuf ends at 2 GiB: save the model with its weights in a file \
+    beside it, onnx.save(model, \"net.onnx\", save_as_external_data=True)";
 
 /// Reads a model from a file. Returns the model and all problems found. After an error in these,
 /// the model contains the valid part of the file only.

@@ -67,7 +67,7 @@ pub(super) fn with_alpha(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name
     match Activation::new(name, alpha, beta) {
         Ok(activation) => unary(reader, call, Elementwise::Activation(activation)),
         Err(error) => {
-            reader.error(error.to_string(), "finite numbers", "correct the attribute");
+            reader.error(error.to_string(), "numbers", "correct the attribute");
             None
         }
     }

@@ -348,7 +348,7 @@ pub(super) fn activations(
                 };
                 let found = format!("the activation {}: {reason}", quoted(name));
                 let help = "give a number for each activation that takes one, in their order";
-                reader.error(found, "finite numbers", help);
+                reader.error(found, "numbers", help);
                 return None;
             }
         }

@@ -1030,6 +1030,41 @@ fn a_clip_above_zero_is_a_bound() {
     }
 }
 
+/// An RNN with an activation of this alpha.
+fn leaky(alpha: f32) -> Vec<u8> {
+    let zeros = |name: &str, dims: &[i64]| {
+        let len = dims.iter().product::<i64>() as usize;
+        called(name, 1, dims, &long(4, &floats(&vec![0.0; len])))
+    };
+    let size = long(5, &[long(1, b"hidden_size"), int(3, 3), int(20, 2)].concat());
+    let names = long(5, &[long(1, b"activations"), long(9, b"LeakyRelu"), int(20, 8)].concat());
+    let alphas = [long(1, b"activation_alpha"), long(7, &alpha.to_le_bytes()), int(20, 6)];
+    let attributes = [size, names, long(5, &alphas.concat())].concat();
+    let rnn = node("RNN", &["x", "w", "r", "b"], "y", &attributes);
+    let graph = [
+        long(1, &rnn),
+        zeros("w", &[1, 3, 4]),
+        zeros("r", &[1, 3, 3]),
+        zeros("b", &[1, 6]),
+        long(11, &sized("x", 1, &[2, 1, 4])),
+        long(12, &sized("y", 1, &[2, 1, 1, 3])),
+    ];
+    file(&graph.concat(), 17)
+}
+
+#[test]
+fn parameters_of_activations_are_finite() {
+    for (alpha, is_legal) in crate::check::PARAMETERS_OF_ACTIVATIONS {
+        for bytes in [leaky(alpha), with_function(Some(alpha), None)] {
+            let (model, _) = read(&bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
+            let said = core_model(&model, &Options::default()).map_err(|said| said.to_string());
+            let found = format!("alpha of the activation leakyrelu is {alpha}");
+            assert_eq!(said.is_ok(), is_legal, "{alpha}: {said:?}");
+            assert!(said.err().is_none_or(|said| said.contains(&found)), "{alpha}");
+        }
+    }
+}
+
 /// An LSTM whose state c is wider than h, as PyTorch exports `nn.LSTM(proj_size=3)`.
 #[test]
 fn projections_of_an_lstm_are_called_what_they_are() {

@@ -308,7 +308,7 @@ impl GraphReader<'_, '_> {
             Err(error) => error,
         };
         let place = match &error {
-            ActivationError::Missing(parameter) | ActivationError::NotFinite(parameter) => {
+            ActivationError::Missing(parameter) => {
                 PARAMETERS.iter().position(|p| p == parameter).unwrap_or_default()
             }
             _ => 0,
@@ -320,13 +320,7 @@ impl GraphReader<'_, '_> {
             .map_or(self.document.origin(self.layers[index].element), |g| g.origin.clone());
         let found = format!("activation {} of the list, {}: {error}", at + 1, quoted(name.trim()));
         let help = format!("write {attribute} with a number for every activation up to this one");
-        self.error(
-            index,
-            origin,
-            found,
-            "finite numbers, one for each activation, by position",
-            help,
-        );
+        self.error(index, origin, found, "numbers, one for each activation, by position", help);
         None
     }
 

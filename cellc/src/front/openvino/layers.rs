@@ -6,7 +6,7 @@ use super::kinds::LayerType;
 use super::text::{MOST_DIMS, parse_dim, parse_integer};
 use super::weights::BinFile;
 use super::xml::{AttributeId, Document, ElementId};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, quoted};
 use crate::front::graph::Graph;
 use crate::model::{Dim, LedgerEntry, Op, Spelling, ValueId};
 
@@ -140,14 +140,14 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         &mut self,
         index: usize,
         origin: Origin,
-        found: impl Into<String>,
-        valid: impl Into<String>,
-        help: impl Into<String>,
+        found: impl Into<Message>,
+        valid: impl Into<Message>,
+        help: impl Into<Message>,
     ) {
         self.report(index, Diagnostic::error(origin, found).valid(valid).help(help));
     }
 
-    pub(super) fn warning(&mut self, index: usize, origin: Origin, found: impl Into<String>) {
+    pub(super) fn warning(&mut self, index: usize, origin: Origin, found: impl Into<Message>) {
         self.report(index, Diagnostic::warning(origin, found));
     }
 

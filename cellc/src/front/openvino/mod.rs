@@ -24,7 +24,7 @@ use std::path::Path;
 use super::file_name;
 use super::model_file::ModelFile;
 use super::{bounded, input_file};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
 pub use supported::SUPPORTED;
 pub use supported::Supported;
@@ -41,7 +41,6 @@ use weights::{BinFile, BinLocation};
 pub(super) fn read(
     file: ModelFile,
     weights: Option<&Path>,
-    wording: Wording,
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     let bytes = bounded::read(file.path, &xml::LIMIT).map_err(|e| unreadable(&file, e))?;
     let place = match weights {
@@ -49,7 +48,7 @@ pub(super) fn read(
         None if file.is_piped() => BinLocation::NotPiped,
         None => BinLocation::Beside(file.path.with_extension("bin")),
     };
-    read_from(&file.shown(), &file.file_name(), &bytes, BinFile::new(place, wording))
+    read_from(&file.shown(), &file.file_name(), &bytes, BinFile::new(place))
 }
 
 fn unreadable(file: &ModelFile, error: io::Error) -> Diagnostics {
@@ -84,12 +83,7 @@ pub fn read_bytes(
         Some((name, bytes)) => BinLocation::Memory(name.to_owned(), bytes),
         None => BinLocation::Nowhere,
     };
-    super::complete(read_from(
-        name,
-        &file_name(Path::new(name)),
-        xml,
-        BinFile::new(place, Wording::default()),
-    )?)
+    super::complete(read_from(name, &file_name(Path::new(name)), xml, BinFile::new(place))?)
 }
 
 fn read_from(

@@ -69,18 +69,6 @@ pub(super) fn fake_quantize(
 /// The slope below zero.
 pub(super) fn elu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let alpha = reader.number(data, "alpha")? as f32;
-    if !alpha.is_finite() {
-        let origin =
-            data.origin_of(reader.document, "alpha").unwrap_or_else(|| reader.origin(data.index));
-        reader.error(
-            data.index,
-            origin,
-            format!("alpha={alpha}"),
-            "a finite number",
-            "correct the number",
-        );
-        return None;
-    }
     Some(ReadOperation::new(Op::Elementwise(Elementwise::Activation(Activation::Elu { alpha }))))
 }
 

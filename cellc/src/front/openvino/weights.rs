@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Origin, Setting, Wording, quoted};
+use crate::diagnostic::{Diagnostic, Message, Origin, Setting, message, quoted};
 use crate::front::{bounded, file_name, input_file};
 use crate::model::InputFile;
 
@@ -31,14 +31,13 @@ pub(super) struct NamedBytes {
 /// The weights, read on first use.
 pub(super) struct BinFile {
     place: BinLocation,
-    wording: Wording,
     /// `Err` after a reported failure. `None` before the first use.
     loaded: Option<Result<NamedBytes, ()>>,
 }
 
 impl BinFile {
-    pub(super) fn new(place: BinLocation, wording: Wording) -> Self {
-        Self { place, wording, loaded: None }
+    pub(super) fn new(place: BinLocation) -> Self {
+        Self { place, loaded: None }
     }
 
     /// The contents of the file.
@@ -62,14 +61,14 @@ impl BinFile {
     }
 
     fn load(&mut self, origin: &Origin) -> Result<NamedBytes, Diagnostic> {
-        let option = self.wording.of(Setting::Weights);
+        let option = Setting::Weights;
         match std::mem::replace(&mut self.place, BinLocation::Nowhere) {
             BinLocation::Given(path) => {
-                from_file(&path, origin, format!("{option} names a file that can be read"))
+                from_file(&path, origin, message!("{} names a file that can be read", option))
             }
             BinLocation::Beside(path) => {
                 let help =
-                    format!("put the .bin file next to the .xml file, or name it with {option}");
+                    message!("put the .bin file next to the .xml file, or name it with {}", option);
                 from_file(&path, origin, help)
             }
             BinLocation::Memory(name, bytes) => Ok(NamedBytes { name, bytes: Arc::new(bytes) }),
@@ -78,7 +77,7 @@ impl BinFile {
                     "a constant, but the model came through a pipe without its file of weights";
                 Err(Diagnostic::error(origin.clone(), found)
                     .valid("the .bin file that was saved with the model")
-                    .help(format!("name the file: {option} FILE.bin")))
+                    .help(message!("name the file: {} FILE.bin", option)))
             }
             BinLocation::Nowhere => {
                 Err(Diagnostic::error(origin.clone(), "a constant, but no weights were given")
@@ -104,7 +103,7 @@ impl BinFile {
     }
 }
 
-fn from_file(path: &Path, origin: &Origin, help: String) -> Result<NamedBytes, Diagnostic> {
+fn from_file(path: &Path, origin: &Origin, help: Message) -> Result<NamedBytes, Diagnostic> {
     let name = path.to_string_lossy().into_owned();
     match bounded::read(path, &bounded::WEIGHTS) {
         Ok(bytes) => Ok(NamedBytes { name, bytes: Arc::new(bytes) }),

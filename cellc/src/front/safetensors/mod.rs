@@ -17,7 +17,7 @@ use super::not_finite;
 use super::weight_norm::{projection, remedy_of_weight_norm, undeclared};
 use super::weights::{Baked, CellWeights, DenseLayer};
 use crate::diagnostic::{
-    Cause, Diagnostic, Diagnostics, Origin, WITHOUT_PROJECTIONS, Wording, quoted,
+    Cause, Diagnostic, Diagnostics, Message, Origin, WITHOUT_PROJECTIONS, message, quoted,
 };
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
 
@@ -53,8 +53,6 @@ pub(crate) struct Selection<'a> {
     pub(crate) head_activation: Option<Activation>,
     /// `None`: PyTorch's order.
     pub(crate) gate_order: Option<GateOrder>,
-    /// Names of options in messages.
-    pub(crate) wording: Wording,
 }
 
 /// The weights found in a file.
@@ -67,7 +65,7 @@ pub(crate) struct Found {
     pub(crate) left: Vec<String>,
 }
 
-fn error(found: impl Into<String>) -> Diagnostic {
+fn error(found: impl Into<Message>) -> Diagnostic {
     Diagnostic::error(Origin::Unknown, found)
 }
 
@@ -89,7 +87,7 @@ pub(crate) fn read<'a>(file: impl Into<ModelFile<'a>>) -> Result<TensorFile, Dia
             io::ErrorKind::FileTooLarge => "save the tensors of the recurrent layers alone",
             _ => "check the path, and that the file may be read",
         };
-        problems.0[0].help = Some(help.to_owned());
+        problems.0[0].help = Some(help.into());
         problems.0[0].cause = Some(Cause(Arc::new(e)));
         problems
     };
@@ -142,8 +140,8 @@ impl TensorFile {
         );
         let kind = what.split_once(' ').map_or(what, |(_, kind)| kind);
         let help = format!(
-            "export the whole network, for example {EXPORT_WITH_OPEN_STEPS}; if the layers are wanted without the \
-             {kind}, remove its tensors from the file"
+            "export the whole network, for example {EXPORT_WITH_OPEN_STEPS}; if the layers are \
+             wanted without the {kind}, remove its tensors from the file"
         );
         Some(error(found).valid("recurrent layers, and one dense layer behind them").help(help))
     }
@@ -173,31 +171,21 @@ impl TensorFile {
     }
 
     /// A list of the file's modules, for messages. `None` for a file without tensors.
-    pub(super) fn holds(&self, wording: Wording) -> Option<String> {
+    pub(super) fn holds(&self) -> Option<Message> {
         let all: Vec<String> = self.tensors.keys().cloned().collect();
-        self.lists(&all, &self.head_inputs(), wording)
+        self.lists(&all, &self.head_inputs())
     }
 
     /// A list of the modules with unused tensors, for messages. `has_head`: true if the dense layer
     /// is declared.
-    pub(super) fn holds_unused(
-        &self,
-        unused: &[String],
-        has_head: bool,
-        wording: Wording,
-    ) -> Option<String> {
+    pub(super) fn holds_unused(&self, unused: &[String], has_head: bool) -> Option<Message> {
         let head_inputs = if has_head { BTreeSet::new() } else { self.head_inputs() };
-        self.lists(unused, &head_inputs, wording)
+        self.lists(unused, &head_inputs)
     }
 
     /// A list of the modules of the given tensors, for messages. `head_inputs`: numbers of columns
     /// of the matrices that may be the dense layer behind the recurrent layers.
-    fn lists(
-        &self,
-        names: &[String],
-        head_inputs: &BTreeSet<usize>,
-        wording: Wording,
-    ) -> Option<String> {
+    fn lists(&self, names: &[String], head_inputs: &BTreeSet<usize>) -> Option<Message> {
         let mut modules: BTreeMap<&str, BTreeMap<&str, String>> = BTreeMap::new();
         for (name, tensor) in self.tensors.iter().filter(|(name, _)| names.contains(name)) {
             let (module, own) = name.rsplit_once('.').unwrap_or(("", name));
@@ -206,9 +194,9 @@ impl TensorFile {
                 .map_or_else(|element| format!("of {element}"), |t| shape_text(t.shape()));
             modules.entry(module).or_default().insert(own, shape);
         }
-        let mut told: Vec<String> = modules
+        let mut told: Vec<Message> = modules
             .iter()
-            .map(|(module, tensors)| self.module(module, tensors, head_inputs, wording))
+            .map(|(module, tensors)| self.module(module, tensors, head_inputs))
             .collect();
         let is_undeclared = |module: &&&str| {
             self.dense(module).is_some_and(|(_, inputs)| !head_inputs.contains(&inputs))
@@ -218,17 +206,19 @@ impl TensorFile {
         let more = told.len().saturating_sub(MOST_LISTED);
         told.truncate(MOST_LISTED);
         if more > 0 {
-            told.push(format!("{more} modules more"));
+            told.push(format!("{more} modules more").into());
         }
-        let has = (!told.is_empty()).then(|| format!("the file has {}", told.join("; ")))?;
+        if told.is_empty() {
+            return None;
+        }
+        let told = Message::joined(told, "; ");
         Some(match &undeclared[..] {
-            [] => has,
-            layers => format!(
-                "no option declares {}: for a network that computes them, \
-                 {EXPORT_WITH_OPEN_STEPS}. {}{}",
+            [] => message!("the file has {}", told),
+            layers => message!(
+                "no option declares {}: for a network that computes them, {}. The file has {}",
                 layers.join(", "),
-                has[..1].to_uppercase(),
-                &has[1..]
+                EXPORT_WITH_OPEN_STEPS,
+                told
             ),
         })
     }
@@ -264,14 +254,13 @@ impl TensorFile {
         module: &str,
         tensors: &BTreeMap<&str, String>,
         head_inputs: &BTreeSet<usize>,
-        wording: Wording,
-    ) -> String {
+    ) -> Message {
         let matrix = |own: &str| self.matrix(module, own);
         let first = |name: &str| matrix(&format!("{name}_l0")).or_else(|| matrix(name));
         let prefix = if module.is_empty() {
-            String::new()
+            Message::default()
         } else {
-            format!(" {} {module}", Key::Prefix.worded(wording))
+            message!(" {} {}", Key::Prefix.setting(), module)
         };
         if let (Some((rows, inputs)), Some((_, hidden))) = (first("weight_ih"), first("weight_hh"))
             && let Some((name, _, word)) =
@@ -284,19 +273,27 @@ impl TensorFile {
             let both = tensors.keys().any(|own| own.ends_with("_reverse"));
             let both = if both { ", both ways" } else { "" };
             let plural = if inputs == 1 { "" } else { "s" };
-            return format!(
-                "{name} of {hidden} units and {inputs} input{plural}{layers}{both} ({} \
-                 {word}{prefix})",
-                Key::Cell.worded(wording)
+            return message!(
+                "{} of {} units and {} input{}{}{} ({} \
+                 {}{})",
+                name,
+                hidden,
+                inputs,
+                plural,
+                layers,
+                both,
+                Key::Cell.setting(),
+                word,
+                prefix
             );
         }
         if let Some((outputs, inputs)) = self.dense(module) {
             let option = if head_inputs.contains(&inputs) {
-                format!("{} {module}", Key::Head.worded(wording))
+                message!("{} {}", Key::Head.setting(), module)
             } else {
-                quoted(module)
+                quoted(module).into()
             };
-            return format!("a dense layer from {inputs} to {outputs} ({option})");
+            return message!("a dense layer from {} to {} ({})", inputs, outputs, option);
         }
         let listed: Vec<String> = tensors
             .iter()
@@ -304,7 +301,7 @@ impl TensorFile {
             .map(|(own, shape)| format!("{} {shape}", quoted(own)))
             .collect();
         let of = if module.is_empty() { String::new() } else { format!(" in {}", quoted(module)) };
-        format!("{}{of}", listed.join(", "))
+        format!("{}{of}", listed.join(", ")).into()
     }
 }
 
@@ -317,12 +314,11 @@ struct Reading<'a> {
     file: &'a TensorFile,
     taken: BTreeSet<String>,
     problems: Diagnostics,
-    wording: Wording,
 }
 
 impl<'a> Reading<'a> {
-    fn new(file: &'a TensorFile, wording: Wording) -> Self {
-        Self { file, taken: BTreeSet::new(), problems: Diagnostics::default(), wording }
+    fn new(file: &'a TensorFile) -> Self {
+        Self { file, taken: BTreeSet::new(), problems: Diagnostics::default() }
     }
 
     /// A tensor of the recurrent module. `None` after an error. `shape`: the expected shape, for
@@ -367,8 +363,8 @@ impl<'a> Reading<'a> {
                 let mut problem =
                     error(found).valid(format!("a tensor of that name, of shape {shape}"));
                 let normed = remedy_of_weight_norm(self.file.tensors.keys().map(String::as_str));
-                let help = normed.or_else(|| self.elsewhere(name, key));
-                if let Some(help) = help.or_else(|| self.file.holds(self.wording)) {
+                let help = normed.map(Message::from).or_else(|| self.elsewhere(name, key));
+                if let Some(help) = help.or_else(|| self.file.holds()) {
                     problem = problem.help(help);
                 }
                 self.problems.push(problem);
@@ -378,7 +374,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Help with the names of other modules that contain such a tensor. `None` if no module does.
-    fn elsewhere(&self, name: &str, key: Key) -> Option<String> {
+    fn elsewhere(&self, name: &str, key: Key) -> Option<Message> {
         let own = name.rsplit('.').next()?;
         let inputs = self.file.head_inputs();
         let fits = |module: &&str| {
@@ -392,9 +388,9 @@ impl<'a> Reading<'a> {
             .take(3)
             .collect();
         let modules: Vec<String> = modules.into_iter().map(quoted).collect();
-        let option = key.worded(self.wording);
+        let option = key.setting();
         (!modules.is_empty()).then(|| {
-            format!("the file has it in {}: name the module by {option}", modules.join(", "))
+            message!("the file has it in {}: name the module by {}", modules.join(", "), option)
         })
     }
 
@@ -404,7 +400,7 @@ impl<'a> Reading<'a> {
 
     /// Reports the tensors under `prefix` that were not taken. `help`: advice for the first of
     /// them.
-    fn surplus(&mut self, prefix: &str, help: impl Fn(&str) -> String) {
+    fn surplus(&mut self, prefix: &str, help: impl Fn(&str) -> Message) {
         let names = self.file.tensors.keys();
         let surplus: Vec<&String> =
             names.filter(|name| name.starts_with(prefix) && !self.taken.contains(*name)).collect();
@@ -446,7 +442,7 @@ pub(crate) fn pytorch(
     kind: CellKind,
     meant: &Selection<'_>,
 ) -> Result<Found, Diagnostics> {
-    let mut reading = Reading::new(file, meant.wording);
+    let mut reading = Reading::new(file);
     let module = Module::new(file, kind, meant);
     module.refuse_what_is_not_read(file)?;
     let (layers, numbered) = module.layers(file)?;
@@ -563,11 +559,12 @@ impl<'s> Module<'s> {
         };
         let found =
             format!("{} has the tensor {}: layers that run both ways", file.shown, quoted(name));
-        let [steps, direction] =
-            [Key::Steps, Key::Direction].map(|key| key.worded(self.meant.wording));
-        let help = format!(
-            "they see the whole sequence in a call: give its steps by {steps}, and {direction} \
-             bidirectional"
+        let [steps, direction] = [Key::Steps, Key::Direction].map(|key| key.setting());
+        let help = message!(
+            "they see the whole sequence in a call: give its steps by {}, and {} \
+             bidirectional",
+            steps,
+            direction
         );
         Err(Diagnostics(vec![error(found).valid("layers that run forward").help(help)]))
     }
@@ -585,7 +582,7 @@ impl<'s> Module<'s> {
         }
         let found =
             format!("{layers} layers are declared, and {} has {}", file.shown, numbered.max(1));
-        let valid = format!("{}, {}", numbered.max(1), Key::Layers.worded(self.meant.wording));
+        let valid = message!("{}, {}", numbered.max(1), Key::Layers.setting());
         Err(Diagnostics(vec![error(found).valid(valid)]))
     }
 
@@ -636,8 +633,7 @@ impl<'s> Module<'s> {
         );
         let own = gates.saturating_mul(hidden_size);
         let valid = format!("those of {}: {own} rows of {hidden_size}", self.kind.op_name());
-        let help =
-            format!("declare what the file holds: {} {word}", Key::Cell.worded(self.meant.wording));
+        let help = message!("declare what the file holds: {} {}", Key::Cell.setting(), word);
         Err(Diagnostics(vec![error(found).valid(valid).help(help)]))
     }
 
@@ -668,25 +664,28 @@ impl<'s> Module<'s> {
     }
 
     /// The advice for a tensor of the module that no layer takes.
-    fn help_for_surplus(&self, name: &str, numbered: usize) -> String {
+    fn help_for_surplus(&self, name: &str, numbered: usize) -> Message {
         let own = &name[self.prefix.len()..];
         let starts = ["weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"];
         let is_of_layer = starts.iter().any(|start| own.starts_with(start));
         if is_of_layer && self.meant.layers.is_some_and(|layers| layers < numbered) {
-            let layers = Key::Layers.worded(self.meant.wording);
-            format!("the file has {numbered} layers: leave out {layers}, and all are taken")
+            let layers = Key::Layers.setting();
+            message!("the file has {} layers: leave out {}, and all are taken", numbered, layers)
         } else if is_of_layer {
             format!(
                 "the layers of the file are numbered from 0 to {} without a gap",
                 numbered.saturating_sub(1)
             )
+            .into()
         } else if self.meant.prefix.is_none() {
-            let [prefix, head] = [Key::Prefix, Key::Head].map(|key| key.worded(self.meant.wording));
-            format!(
-                "name the recurrent module by {prefix}, and the dense layer behind it by {head}"
+            let [prefix, head] = [Key::Prefix, Key::Head].map(|key| key.setting());
+            message!(
+                "name the recurrent module by {}, and the dense layer behind it by {}",
+                prefix,
+                head
             )
         } else {
-            "remove it from the file: nothing in the module may be ignored".to_owned()
+            "remove it from the file: nothing in the module may be ignored".into()
         }
     }
 }
@@ -749,7 +748,7 @@ pub(crate) fn apple(
     gate: AppleResetGate,
     meant: &Selection<'_>,
 ) -> Result<Found, Diagnostics> {
-    let mut reading = Reading::new(file, meant.wording);
+    let mut reading = Reading::new(file);
     let (kind, outer_bias) =
         (CellKind::Gru(gate.place()), gate == AppleResetGate::AfterMatMulOuterBias);
     let prefix = with_dot(meant.prefix);
@@ -772,7 +771,7 @@ pub(crate) fn apple(
     }
     let biases = given;
     reading.surplus(&prefix, |_| {
-        "Apple's names are input_hidden_weight, hidden_hidden_weight, bias, input_bias".to_owned()
+        "Apple's names are input_hidden_weight, hidden_hidden_weight, bias, input_bias".into()
     });
     let [w, r] = <[Named; 2]>::try_from(matrices).map_err(|_| reading.problems.clone())?;
     let columns = |named: &Named| named.tensor.shape().get(1).copied().unwrap_or(0);

@@ -218,13 +218,11 @@ mod tests {
 
     #[test]
     fn names_of_one_state_before_and_after_a_call() {
-        let pairs = "state_in=state_out state=stateN h=hn h0=hn h_in=h_out c0=cn cache=new_cache buf=buf_next \
-                     past_key.0=present_key.0 hx=hy_h_out mem=mem_out stateIn=stateOut h1=h1n \
-                     h1=h1_out \
-                     conv_cache_in=conv_cache_out prev_state=next_state lstm_h_1=lstm_h_1_out \
-                     statein=stateout \
-                     foo_in=foo_out foo=new_foo onnx::state=state_1_out hidden=hidden_out \
-                     i_buf=o_buf";
+        let pairs = "state_in=state_out state=stateN h=hn h0=hn h_in=h_out c0=cn cache=new_cache \
+            buf=buf_next past_key.0=present_key.0 hx=hy_h_out mem=mem_out stateIn=stateOut h1=h1n \
+            h1=h1_out conv_cache_in=conv_cache_out prev_state=next_state lstm_h_1=lstm_h_1_out \
+            statein=stateout foo_in=foo_out foo=new_foo onnx::state=state_1_out hidden=hidden_out \
+            i_buf=o_buf";
         let no = ["hx=hy_h_out", "onnx::state=state_1_out"];
         for pair in pairs.split_whitespace() {
             let (before, after) = pair.split_once('=').unwrap();
@@ -234,9 +232,9 @@ mod tests {
 
     #[test]
     fn names_of_data_are_no_states() {
-        let pairs = "x=y input=output x_in=x_out x=x_out sample=out_sample mel=mel_out obs=next_obs h1=h2_out h=c_out \
-                     hidden_states=last_hidden_state audio_in=audio_out enc=enc_out x.1=x.2 \
-                     input_1=output_1";
+        let pairs = "x=y input=output x_in=x_out x=x_out sample=out_sample mel=mel_out \
+            obs=next_obs h1=h2_out h=c_out hidden_states=last_hidden_state audio_in=audio_out \
+            enc=enc_out x.1=x.2 input_1=output_1";
         for pair in pairs.split_whitespace() {
             let (before, after) = pair.split_once('=').unwrap();
             assert!(!of(before).become_names(&of(after)), "{pair}");

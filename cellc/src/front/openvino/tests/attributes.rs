@@ -127,6 +127,16 @@ fn alpha_and_beta_belong_to_activations_by_position() {
 }
 
 #[test]
+fn parameters_of_activations_are_finite() {
+    for (alpha, is_legal) in crate::check::PARAMETERS_OF_ACTIVATIONS {
+        let said = compile(&with_activations("sigmoid,elu", &format!("0,{alpha}"), ""));
+        let found = format!("alpha of the activation elu is {alpha}");
+        assert_eq!(said.is_ok(), is_legal, "{alpha}");
+        assert!(said.err().is_none_or(|said| said.to_string().contains(&found)), "{alpha}");
+    }
+}
+
+#[test]
 fn alpha_and_beta_that_are_refused_or_warned_about() {
     let cases = [
         ("sigmoid,scaledtanh", "", ""),

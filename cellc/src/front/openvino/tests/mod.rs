@@ -16,7 +16,7 @@ use super::weights::{BinFile, BinLocation};
 use super::{SUPPORTED, net, read_bytes, xml};
 use crate::compile::core_model;
 use crate::core::{CoreModel, CoreOp, Source, WeightSource};
-use crate::diagnostic::{Diagnostics, Origin, Severity, Wording};
+use crate::diagnostic::{Diagnostics, Origin, Severity};
 use crate::model::{Activation, CellKind, ElementType, Model, Op, ResetGate, ValueId};
 use crate::request::Options;
 
@@ -178,7 +178,7 @@ impl Graph {
 
 /// A model from files, or everything that is wrong with them.
 fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
-    crate::front::complete(super::read(xml.into(), weights, Wording::default())?)
+    crate::front::complete(super::read(xml.into(), weights)?)
 }
 
 /// What the reader makes of a text before anything looks at whether it is right.
@@ -188,7 +188,7 @@ fn lowered(text: &str) -> (Model, Diagnostics) {
         true => BinLocation::Memory("model.bin".to_owned(), weights()),
         false => BinLocation::Nowhere,
     };
-    net::read(&document, &mut BinFile::new(place, Wording::default()))
+    net::read(&document, &mut BinFile::new(place))
 }
 
 /// What the reader says about each text, under its name.
