@@ -95,7 +95,7 @@ pub mod internals {
         ($($module:ident)*) => { $(pub mod $module { pub use crate::$module::*; })* };
     }
     public! {
-        arch bound compile core description diagnostic emit encoding estimate files front harness header
-        kernel model numerics pack plan random reference report request timing
+        arch bound compile core description diagnostic emit encoding estimate files front harness
+        header kernel model numerics pack plan random reference report request timing
     }
 }

@@ -16,8 +16,8 @@ macro_rules! values {
                 }
 
                 fn to_possible_value(&self) -> Option<PossibleValue> {
-                    let row = [$((Self::$value, $name, $help)),*].into_iter().find(|row| row.0 == *self);
-                    row.map(|(_, name, help)| {
+                    let mut rows = [$((Self::$value, $name, $help)),*].into_iter();
+                    rows.find(|row| row.0 == *self).map(|(_, name, help)| {
                         let value = PossibleValue::new(name);
                         if help.is_empty() { value } else { value.help(help) }
                     })

@@ -167,8 +167,8 @@ fn second_word(command: &clap::Command, first: &str, word: &str) -> String {
     }
     if names.contains(&first) || first.starts_with('-') || first.contains(['.', '/']) {
         return format!(
-            "unexpected argument '{word}': one model is compiled; the commands, run, check, inspect and \
-             bench, come first"
+            "unexpected argument '{word}': one model is compiled; the commands, run, check, \
+             inspect and bench, come first"
         );
     }
     if compiles(first) {
@@ -180,8 +180,8 @@ fn second_word(command: &clap::Command, first: &str, word: &str) -> String {
     match meant(first) {
         Some(name) => format!("there is no command '{first}': a similar one is cellc {name}"),
         None => format!(
-            "unexpected argument '{word}': one model is compiled; the commands, run, check, inspect and \
-             bench, come first"
+            "unexpected argument '{word}': one model is compiled; the commands, run, check, \
+             inspect and bench, come first"
         ),
     }
 }

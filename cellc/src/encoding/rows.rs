@@ -1,5 +1,6 @@
-//! How a row of weights becomes whole numbers. Generated Rust that packs weights has this text too, and generated C the same arithmetic, so that what is packed at run time
-//! has the bits of what is packed here. Each part stands behind its name.
+//! Quantisation of a row of weights. Generated Rust that packs weights contains this text too, and
+//! generated C contains the same arithmetic: rows packed at run time and rows packed here have the
+//! same bits. A line `//: NAME` begins each part.
 
 //: Row
 /// What a row of weights becomes: whole numbers up to a range, and what these are multiplied by, which is NaN where a weight is not finite.

@@ -154,9 +154,12 @@ impl Counting<'_> {
         if self.element(*from) != Element::F32 {
             return 0;
         }
-        let is_next = |(at, stmt): &(usize, &Stmt)| {
-            matches!(stmt, Stmt::Let { mutable: false, value: Expr::Load { from: other, lanes: n }, .. }
-                if other.base == from.base && other.offset == from.offset + (at + 1) * lanes && n == lanes)
+        let is_next = |(at, stmt): &(usize, &Stmt)| match stmt {
+            Stmt::Let { mutable: false, value: Expr::Load { from: other, lanes: n }, .. } => {
+                let place = from.offset + (at + 1) * lanes;
+                other.base == from.base && other.offset == place && n == lanes
+            }
+            _ => false,
         };
         let together = (self.isa.code.loads / self.registers(*lanes)).max(1);
         others.iter().enumerate().take(together - 1).take_while(is_next).count()
@@ -164,8 +167,9 @@ impl Counting<'_> {
 
     /// Whether one instruction loads all registers of a value.
     fn is_one_load(&self, value: &Expr) -> bool {
-        matches!(value, Expr::Load { from, lanes }
-            if self.element(*from) == Element::F32 && (2..=self.isa.code.loads).contains(&self.registers(*lanes)))
+        let Expr::Load { from, lanes } = value else { return false };
+        let registers = self.registers(*lanes);
+        self.element(*from) == Element::F32 && (2..=self.isa.code.loads).contains(&registers)
     }
 
     fn statement(&mut self, stmt: &Stmt, sum: &mut Amounts) {

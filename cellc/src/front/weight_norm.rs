@@ -23,8 +23,9 @@ pub(crate) fn remedy_of_weight_norm<'n>(names: impl Iterator<Item = &'n str>) ->
     let (module, own) = tensor.rsplit_once('.').unwrap_or(("", &tensor));
     let module = if module.is_empty() { "net".to_owned() } else { format!("net.{module}") };
     Some(format!(
-        "the weights are in the two parts of weight_norm: before saving, {remove}({module}, \"{own}\"), and so for \
-         each of its weights; or {EXPORT_WITH_OPEN_STEPS}, which computes them"
+        "the weights are in the two parts of weight_norm: before saving, {remove}({module}, \
+         \"{own}\"), and so for each of its weights; or {EXPORT_WITH_OPEN_STEPS}, which computes \
+         them"
     ))
 }
 

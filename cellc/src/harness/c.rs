@@ -80,6 +80,87 @@ int main(int argc, char **argv) {{
     )
 }
 
+/// The statements around a call of a subject's function.
+#[derive(Default)]
+struct Call {
+    /// Declarations of the arguments' variables.
+    declared: String,
+    /// Statements in front of the first call.
+    first: String,
+    /// Statements that pack weights.
+    packs: String,
+    /// The statement that resets the state if a call asks for it.
+    reset: String,
+    /// Statements that give the pool of threads to the struct.
+    pooled: String,
+    /// Statements in front of timed calls.
+    awake: &'static str,
+    /// Statements behind the last call.
+    last: String,
+    /// The arguments of the call.
+    arguments: String,
+}
+
+/// The statements around a call. `inputs`, `outputs` and `weights`: the members of the structs, as
+/// `.name = variable`.
+fn call(interface: &Interface, inputs: &str, outputs: &str, weights: &str) -> Call {
+    let f = &interface.function;
+    let mut call = Call::default();
+    call.arguments = Signature::function(interface, Language::C).spelled(|argument| {
+        match argument {
+            Argument::Pool => {
+                call.declared += &format!("    static {f}_pair pair;\n");
+                call.first += &format!(
+                    "    check({f}_pair_start(&pair) == 0, __LINE__);\n    const {f}_pool pool = \
+                     {f}_pair_pool(&pair);\n"
+                );
+                call.last = format!("    {f}_pair_stop(&pair);\n");
+                call.pooled =
+                    "            check(cell.pool == NULL, __LINE__);\n            cell.pool = \
+                    &pool;\n"
+                        .to_owned();
+                // wakes a sleeping helper thread before the timed calls
+                call.awake = "            for (uint64_t start = nanoseconds(); \
+                    nanoseconds() - start < 500000;) {
+                pool.join(pool.context, nothing, NULL, nothing, NULL);
+            }\n";
+            }
+            Argument::Packed => {
+                call.declared += &format!("    static {f}_packed packed;\n");
+                call.packs += &format!("        {f}_pack(&({f}_weights){{{weights}}}, &packed);\n");
+            }
+            Argument::State => {
+                call.declared += &format!("    static {f}_state state;\n");
+                call.first += &format!("    {f}_state_reset(&state);\n");
+                call.reset = format!("        if (flags & RESET) {f}_state_reset(&state);\n");
+            }
+            Argument::Inputs(_) => {
+                call.first += &format!("    const {f}_inputs inputs = {{{inputs}}};\n");
+            }
+            Argument::Outputs(_) => {
+                call.first += &format!("    const {f}_outputs outputs = {{{outputs}}};\n");
+            }
+        }
+        format!("&{}", argument.name())
+    });
+    call
+}
+
+/// The statements that choose the instruction set of a subject, and those that initialise its
+/// struct. `packed`: the further argument of the initialisers.
+fn choice(f: &str, isas: &[&str], packed: &str) -> (String, String) {
+    if let [alone] = isas {
+        return (alone_in_its_file(alone), format!("            {f}_init(&cell{packed});\n"));
+    }
+    let begin = format!(
+        "            {f}_init(&cell{packed});
+            check(cell.isa == {f}_isa_detect(), __LINE__);
+            {f}_init_isa(&cell, isa{packed});
+            check(cell.isa == isa, __LINE__);\n"
+    );
+    (chosen_isa(f, isas), begin)
+}
+
 /// The function for the calls of one subject.
 fn serve(subject: &Subject<'_>) -> String {
     let Subject { name: m, interface, isas, .. } = subject;
@@ -115,48 +196,15 @@ fn serve(subject: &Subject<'_>) -> String {
     let spoil = each(outputs, "spoil", &output);
     let send = each(outputs, "give", &output);
     let send_variables = each(variables, "give", &of_state);
-    let (mut first, mut reset, mut awake, mut last) =
-        (String::new(), String::new(), "", String::new());
-    let mut pooled = String::new();
+    let Call { declared, first, packs, reset, pooled, awake, last, arguments } = call(
+        interface,
+        &members(inputs, &parameter),
+        &members(outputs, &output),
+        &members(weights, &parameter),
+    );
+    declarations += &declared;
+    read_weights += &packs;
     let (on, chosen) = if interface.has_isas() { ("_on", "isa, ") } else { ("", "") };
-    let arguments = Signature::function(interface, Language::C).spelled(|argument| {
-        match argument {
-            Argument::Pool => {
-                declarations += &format!("    static {f}_pair pair;\n");
-                first += &format!(
-                    "    check({f}_pair_start(&pair) == 0, __LINE__);\n    const {f}_pool pool = \
-                     {f}_pair_pool(&pair);\n"
-                );
-                last = format!("    {f}_pair_stop(&pair);\n");
-                pooled = "            check(cell.pool == NULL, __LINE__);\n            cell.pool = \
-                    &pool;\n".to_owned();
-                // wakes a sleeping helper thread before the timed calls
-                awake = "            for (uint64_t start = nanoseconds(); nanoseconds() - start < 500000;) {
-                pool.join(pool.context, nothing, NULL, nothing, NULL);
-            }\n";
-            }
-            Argument::Packed => {
-                declarations += &format!("    static {f}_packed packed;\n");
-                let weights = members(weights, &parameter);
-                read_weights += &format!("        {f}_pack(&({f}_weights){{{weights}}}, \
-                    &packed);\n");
-            }
-            Argument::State => {
-                declarations += &format!("    static {f}_state state;\n");
-                first += &format!("    {f}_state_reset(&state);\n");
-                reset = format!("        if (flags & RESET) {f}_state_reset(&state);\n");
-            }
-            Argument::Inputs(_) => {
-                first += &format!("    const {f}_inputs inputs = \
-                    {{{}}};\n", members(inputs, &parameter));
-            }
-            Argument::Outputs(_) => {
-                first += &format!("    const {f}_outputs outputs = \
-                    {{{}}};\n", members(outputs, &output));
-            }
-        }
-        format!("&{}", argument.name())
-    });
     let states: Vec<_> =
         interface.states.iter().map(|s| (&inputs[s.input], &outputs[s.output])).collect();
     let of_states = |line: &dyn Fn(&Field, String, String) -> String| -> String {
@@ -178,18 +226,7 @@ fn serve(subject: &Subject<'_>) -> String {
     step.extend(interface.step_inputs().map(parameter));
     step.extend(outputs.iter().map(output));
     let step = step.join(", ");
-    let (choose, begin) = match &isas[..] {
-        [alone] => (alone_in_its_file(alone), format!("            {f}_init(&cell{packed});\n")),
-        _ => (
-            chosen_isa(f, isas),
-            format!(
-                "            {f}_init(&cell{packed});
-            check(cell.isa == {f}_isa_detect(), __LINE__);
-            {f}_init_isa(&cell, isa{packed});
-            check(cell.isa == isa, __LINE__);\n"
-            ),
-        ),
-    };
+    let (choose, begin) = choice(f, isas, packed);
     format!(
         r#"
 static int serve_{m}(const char *name) {{

@@ -124,7 +124,8 @@ fn main() {{
     let (serve, stack): (fn(Option<&str>) -> io::Result<()>, usize) = match subject.as_str() {{
 {arms}        other => panic!("there is no {{other}}"),
     }};
-    let thread = std::thread::Builder::new().stack_size(stack).spawn(move || serve(isa.as_deref())).unwrap();
+    let builder = std::thread::Builder::new().stack_size(stack);
+    let thread = builder.spawn(move || serve(isa.as_deref())).unwrap();
     thread.join().unwrap().unwrap();
 }}
 "#
@@ -153,6 +154,25 @@ fn lines<'f>(
     line: impl Fn(&Field) -> String,
 ) -> String {
     fields.into_iter().map(|field| line(field) + "\n").collect()
+}
+
+/// The statements that choose the instruction set of a subject, and the expression for its name.
+fn choice(m: &str, isas: &[&str]) -> (String, String) {
+    if let [alone] = isas {
+        let choose = format!(
+            "    if name.is_some_and(|name| name != {alone:?}) {{ std::process::exit(LACKING); }}"
+        );
+        return (choose, format!("{alone:?}"));
+    }
+    let choose = format!(
+        r#"    assert!({m}::Isa::from_name("").is_none());
+    assert!({isas:?}.contains(&{m}::Isa::detect().name()));
+    let isa = match name {{
+        None => {m}::Isa::detect(),
+        Some(name) => {m}::Isa::from_name(name).unwrap_or_else(|| std::process::exit(LACKING)),
+    }};"#
+    );
+    (choose, "isa.name()".to_owned())
 }
 
 /// The function for the calls of one subject.
@@ -214,26 +234,7 @@ while start.elapsed().as_micros() < 500 {{
     let feed: String =
         states.iter().map(|(x, y)| format!("*{} = {};\n", variable(x), value(y))).collect();
     let (on, chosen) = if interface.has_isas() { ("_on", "isa, ") } else { ("", "") };
-    let (choose, isa_name) = match &isas[..] {
-        [alone] => (
-            format!(
-                "    if name.is_some_and(|name| name != {alone:?}) {{ std::process::exit(LACKING); \
-                 }}"
-            ),
-            format!("{alone:?}"),
-        ),
-        _ => (
-            format!(
-                r#"    assert!({m}::Isa::from_name("").is_none());
-    assert!({isas:?}.contains(&{m}::Isa::detect().name()));
-    let isa = match name {{
-        None => {m}::Isa::detect(),
-        Some(name) => {m}::Isa::from_name(name).unwrap_or_else(|| std::process::exit(LACKING)),
-    }};"#
-            ),
-            "isa.name()".to_owned(),
-        ),
-    };
+    let (choose, isa_name) = choice(m, isas);
     let structure = structure(subject, &states, &spoil, &send);
     format!(
         r#"

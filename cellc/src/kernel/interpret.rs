@@ -149,6 +149,24 @@ impl<'a> Machine<'a> {
         self.run(&kernel.body);
     }
 
+    /// Begins iteration `k` of `count`: the places of the windows, in the opposite order if
+    /// `backwards`, and the number of the iteration.
+    fn enter(
+        &mut self,
+        (k, count): (usize, usize),
+        turn: Option<Var>,
+        (walks, backwards): (&[Walk], bool),
+    ) {
+        for walk in walks {
+            self.walk(walk, if walk.reverse != backwards { count - 1 - k } else { k });
+        }
+        if let Some(turn) = turn {
+            let mut number = self.block_of_lanes();
+            number.push(u32::try_from(k).expect("turns are numbered in 32 bits"));
+            self.set(turn, number);
+        }
+    }
+
     fn run(&mut self, body: &[Stmt]) {
         for stmt in body {
             match stmt {
@@ -166,17 +184,7 @@ impl<'a> Machine<'a> {
                 Stmt::For { count, turn, backwards, walks, body } => {
                     let backwards = backwards.is_some_and(|var| self.vars[var.0][0] == 1);
                     for k in 0..*count {
-                        for walk in walks {
-                            self.walk(
-                                walk,
-                                if walk.reverse != backwards { *count - 1 - k } else { k },
-                            );
-                        }
-                        if let Some(turn) = turn {
-                            let mut number = self.block_of_lanes();
-                            number.push(u32::try_from(k).expect("turns are numbered in 32 bits"));
-                            self.set(*turn, number);
-                        }
+                        self.enter((k, *count), *turn, (walks, backwards));
                         self.run(body);
                         if let Some(Stmt::LeaveUnless { less }) = body.last()
                             && !self.is_less(less)

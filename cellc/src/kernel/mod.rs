@@ -1031,7 +1031,10 @@ impl Kernel {
     }
 
     fn most_accumulators_in(&self, block: &[Stmt], scalar: Scalar) -> usize {
-        let is_one = |stmt: &&Stmt| matches!(stmt, Stmt::Let { var, mutable: true, .. } if self.locals[var.0].ty.scalar == scalar);
+        let is_one = |stmt: &&Stmt| match stmt {
+            Stmt::Let { var, mutable: true, .. } => self.locals[var.0].ty.scalar == scalar,
+            _ => false,
+        };
         let own = block.iter().filter(is_one).count();
         let inner = block.iter().map(|stmt| match stmt {
             Stmt::For { body, .. } | Stmt::Pick { body, .. } => {

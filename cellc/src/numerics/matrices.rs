@@ -184,9 +184,9 @@ impl Display for Loss {
             true => write!(f, "lossless, all {weights} weights are what they are in the model."),
             false => write!(
                 f,
-                "{exact} of {weights} weights are what they are in the model, the others off by at most {largest:.2e} times \
-                 the largest of their row. Bounds are those of the distance from the model with \
-                 its own weights."
+                "{exact} of {weights} weights are what they are in the model, the others off by at \
+                 most {largest:.2e} times the largest of their row. Bounds are those of the \
+                 distance from the model with its own weights."
             ),
         }
     }

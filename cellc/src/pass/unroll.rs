@@ -48,6 +48,26 @@ impl Unroll<'_> {
         fresh
     }
 
+    /// Begins iteration `k` of `count`: the places of the windows, and the number of the iteration.
+    fn enter(
+        &mut self,
+        (k, count): (usize, usize),
+        turn: Option<Var>,
+        walks: &[Walk],
+        out: &mut Vec<Stmt>,
+    ) {
+        for walk in walks {
+            let window = if walk.reverse { count - 1 - k } else { k };
+            let place = self.place(walk.of).at(window * walk.step);
+            self.windows.insert(walk.window, place);
+        }
+        if let Some(turn) = turn {
+            let number = u32::try_from(k).expect("unroll: turns are numbered in 32 bits");
+            let var = self.rename(turn);
+            out.push(Stmt::Let { var, mutable: false, value: Expr::u32(number, 1) });
+        }
+    }
+
     fn block(&mut self, body: &[Stmt], out: &mut Vec<Stmt>) {
         for stmt in body {
             match stmt {
@@ -82,21 +102,7 @@ impl Unroll<'_> {
                 }
                 Stmt::For { count, turn, walks, body, .. } => {
                     for k in 0..*count {
-                        for walk in walks {
-                            let window = if walk.reverse { *count - 1 - k } else { k };
-                            let place = self.place(walk.of).at(window * walk.step);
-                            self.windows.insert(walk.window, place);
-                        }
-                        if let Some(turn) = turn {
-                            let number =
-                                u32::try_from(k).expect("unroll: turns are numbered in 32 bits");
-                            let fresh = self.rename(*turn);
-                            out.push(Stmt::Let {
-                                var: fresh,
-                                mutable: false,
-                                value: Expr::u32(number, 1),
-                            });
-                        }
+                        self.enter((k, *count), *turn, walks, out);
                         self.block(body, out);
                     }
                 }

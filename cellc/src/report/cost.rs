@@ -27,9 +27,9 @@ const ELEMENT: u64 = 2;
 pub(super) fn formula(costs: &Costs) -> String {
     let begun = costs.begun;
     format!(
-        "cycles = max(operations / {begun}, weight bytes read / (4 x lanes)): {begun} vector operations, or one vector of weights, a cycle; \
-         a division counts as {DIVISION} operations, an element copied out of order as {ELEMENT}, \
-         of two branches the dearer"
+        "cycles = max(operations / {begun}, weight bytes read / (4 x lanes)): {begun} vector \
+         operations, or one vector of weights, a cycle; a division counts as {DIVISION} \
+         operations, an element copied out of order as {ELEMENT}, of two branches the dearer"
     )
 }
 

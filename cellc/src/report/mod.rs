@@ -434,7 +434,10 @@ fn layers(
             _ => {}
         }
         for source in own_reads(&node.op) {
-            let packed = matches!(&node.op, CoreOp::Convolve(of) if of.w == source && plan.windows.contains_key(&of.out));
+            let packed = match &node.op {
+                CoreOp::Convolve(of) => of.w == source && plan.windows.contains_key(&of.out),
+                _ => false,
+            };
             if let Source::Constant(constant) = source
                 && !packed
                 && read.insert(constant)

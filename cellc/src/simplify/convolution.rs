@@ -110,6 +110,21 @@ impl Lines {
     }
 }
 
+/// The input and the windows of a pool.
+struct Pooled {
+    x: Known,
+    /// The axes with the pads of the model.
+    stated: Vec<Axis>,
+    /// The axes with pads up to the end of the last window.
+    axes: Vec<Axis>,
+    /// The number of windows, by axis.
+    counts: Vec<usize>,
+    /// The number of elements of a window.
+    taps: usize,
+    /// The shape of the result.
+    to: Vec<usize>,
+}
+
 /// The windows of a tensor `[N, C, ..]`: sizes, and the strides with which they are read.
 struct Patches {
     x: Known,
@@ -745,7 +760,6 @@ impl<'a> Checker<'a> {
         let counts = self.windows(node, axes, Rounding::Floor)?;
         let (batch, channels) = (self.shape_of(x)[0], self.shape_of(x)[1]);
         let (outputs, inner) = (self.shape_of(w)[0], channels / groups);
-        let element = x.element();
         let known = w.tensor();
         let (positions, count): (usize, usize) = (counts.iter().product(), kernel.iter().product());
         let to = [&[batch, outputs], &counts[..]].concat();
@@ -784,89 +798,87 @@ impl<'a> Checker<'a> {
         }
         let x = self.padded(node, x, axes, 0.0)?;
         let patches = self.patches(x, axes, &counts);
-        let y = if let Some(weights) = depthwise {
-            self.channel_by_channel(
+        if let Some(weights) = depthwise {
+            let y = self.channel_by_channel(
                 node,
                 &patches,
                 weights,
                 [batch, groups, outputs / groups, count],
                 &counts,
-            )?
-        } else {
-            let per_group = outputs / groups;
-            let mut parts = Vec::new();
-            for group in 0..groups {
-                // [N, positions.., C, taps..] of the group's channels: a row for each position
-                let stride = patches.channels.1;
-                let dims =
-                    [&[patches.batch][..], &patches.positions, &[(inner, stride)], &patches.taps]
-                        .concat();
-                let rows = self.view(
-                    node,
-                    &patches.x,
-                    Patches::view(group * inner * stride as usize, dims),
-                )?;
-                let size = inner * count;
-                let source = self.source(&rows)?;
-                let rows = batch * positions;
-                let shape = [&[batch], &counts[..], &[per_group]].concat();
-                let offset = group * per_group * size;
-                let out = if let Some(weights) = known {
-                    let matrix = weights.part(offset, vec![per_group, size])?;
-                    let w = WeightSource::Constant(self.intern(&matrix));
-                    let out = self.value(shape);
-                    let dense = Dense {
-                        rows,
-                        inputs: size,
-                        outputs: per_group,
-                        x: source,
-                        w,
-                        transposed: true,
-                        chains: 1,
-                        out,
-                    };
-                    self.emit(node, CoreOp::Dense(dense));
-                    out
-                } else {
-                    let columns = Geometry {
-                        offset,
-                        strides: vec![1, size as isize],
-                        shape: vec![size, per_group],
-                    };
-                    let b = self.view(node, w, columns)?;
-                    let b = self.source(&b)?;
-                    let out = self.value(shape);
-                    let of = MatMul {
-                        batch: 1,
-                        rows,
-                        inner: size,
-                        columns: per_group,
-                        a: source,
-                        b,
-                        out,
-                    };
-                    self.emit(node, CoreOp::MatMul(of));
-                    out
-                };
-                self.over_time.layers.insert(out, node);
-                parts.push(Known::Source(Source::Value(out), element));
-            }
-            let last = counts.len() as i64 + 1;
-            let y = self.put_together(node, &parts, last)?;
-            let y = self.with_bias(node, y, counts.len() + 1)?;
-            // channels in front of the positions again
-            let shape = self.shape_of(&y);
-            let own = signed(strides(&shape));
-            let order: Vec<usize> =
-                [0, counts.len() + 1].into_iter().chain(1..=counts.len()).collect();
-            let geometry = Geometry {
-                offset: 0,
-                strides: order.iter().map(|&d| own[d]).collect(),
-                shape: order.iter().map(|&d| shape[d]).collect(),
-            };
-            return self.view(node, &y, geometry);
+            )?;
+            return self.with_bias(node, y, 1);
+        }
+        let mut parts = Vec::new();
+        for group in 0..groups {
+            let sizes = [batch, inner, outputs / groups, count];
+            parts.push(self.sums_of_group(node, &patches, w, group, sizes, &counts)?);
+        }
+        let last = counts.len() as i64 + 1;
+        let y = self.put_together(node, &parts, last)?;
+        let y = self.with_bias(node, y, counts.len() + 1)?;
+        // channels in front of the positions again
+        let shape = self.shape_of(&y);
+        let own = signed(strides(&shape));
+        let order: Vec<usize> = [0, counts.len() + 1].into_iter().chain(1..=counts.len()).collect();
+        let geometry = Geometry {
+            offset: 0,
+            strides: order.iter().map(|&d| own[d]).collect(),
+            shape: order.iter().map(|&d| shape[d]).collect(),
         };
-        self.with_bias(node, y, 1)
+        self.view(node, &y, geometry)
+    }
+
+    /// One group of a convolution, as a matrix product: `[N, positions.., M / g]`. `sizes`: batch
+    /// size, input channels and output channels of the group, elements of the kernel.
+    fn sums_of_group(
+        &mut self,
+        node: &'a Node,
+        patches: &Patches,
+        w: &Known,
+        group: usize,
+        [batch, inner, per_group, count]: [usize; 4],
+        counts: &[usize],
+    ) -> Option<Known> {
+        let positions: usize = counts.iter().product();
+        // [N, positions.., C, taps..] of the group's channels: a row for each position
+        let stride = patches.channels.1;
+        let dims =
+            [&[patches.batch][..], &patches.positions, &[(inner, stride)], &patches.taps].concat();
+        let rows =
+            self.view(node, &patches.x, Patches::view(group * inner * stride as usize, dims))?;
+        let size = inner * count;
+        let source = self.source(&rows)?;
+        let rows = batch * positions;
+        let shape = [&[batch], counts, &[per_group]].concat();
+        let offset = group * per_group * size;
+        let out = if let Some(weights) = w.tensor() {
+            let matrix = weights.part(offset, vec![per_group, size])?;
+            let w = WeightSource::Constant(self.intern(&matrix));
+            let out = self.value(shape);
+            let dense = Dense {
+                rows,
+                inputs: size,
+                outputs: per_group,
+                x: source,
+                w,
+                transposed: true,
+                chains: 1,
+                out,
+            };
+            self.emit(node, CoreOp::Dense(dense));
+            out
+        } else {
+            let columns =
+                Geometry { offset, strides: vec![1, size as isize], shape: vec![size, per_group] };
+            let b = self.view(node, w, columns)?;
+            let b = self.source(&b)?;
+            let out = self.value(shape);
+            let of = MatMul { batch: 1, rows, inner: size, columns: per_group, a: source, b, out };
+            self.emit(node, CoreOp::MatMul(of));
+            out
+        };
+        self.over_time.layers.insert(out, node);
+        Some(Known::Source(Source::Value(out), patches.x.element()))
     }
 
     /// Windows that move element by element: over the last axis with gaps of zeros between its
@@ -1171,126 +1183,121 @@ impl<'a> Checker<'a> {
         let to = [&[batch, channels], &counts[..]].concat();
         self.computable(node, &to)?;
         let taps: usize = kernel.iter().product();
-        let element = x.element();
         if x.tensor().is_some() {
             self.affords(node, to.iter().product::<usize>().saturating_mul(taps))?;
         }
+        let pooled = Pooled { x, stated, axes, counts, taps, to };
         match of.kind {
-            PoolKind::Max => {
-                let gapped =
-                    axes.iter().any(|axis| axis.dilation > 1 && axis.begin.max(axis.end) > 0);
-                if gapped
-                    && axes.iter().zip(&counts).any(|(axis, &count)| axis.has_window_of_pads(count))
-                {
-                    let found = "a window that holds nothing but pads";
-                    let help = "pad the input by an operator of its own";
-                    self.error(
-                        node,
-                        &node.origin,
-                        found,
-                        "an element of the data in each window",
-                        help,
-                    );
-                    return None;
-                }
-                // an element that each window at the side holds anyway stands for the pad; where no
-                // window need hold it, or step by step it is not there yet, what is below all
-                let (mode, least) = match self.sizes.open {
-                    None if !gapped => (PadMode::Edge, 0.0),
-                    _ => (
-                        PadMode::Constant,
-                        range.map_or(f32::NEG_INFINITY, |[least, _]| least as f32),
-                    ),
-                };
-                let mut padded = x;
-                for (at, axis) in axes.iter().enumerate() {
-                    padded = self.pad_axis(
-                        node,
-                        &padded,
-                        2 + at,
-                        (axis.begin, axis.end),
-                        mode,
-                        &PadValue::Number(least),
-                    )?;
-                }
-                let patches = self.patches(padded, &axes, &counts);
-                let mut most: Option<Known> = None;
-                for tap in 0..taps {
-                    let dims =
-                        [&[patches.batch, patches.channels], &patches.positions[..]].concat();
-                    let next =
-                        self.view(node, &patches.x, Patches::view(patches.offset(tap), dims))?;
-                    most = Some(match most {
-                        None => next,
-                        Some(most) => self.pointwise_of(
-                            node,
-                            PointwiseFunction::Maximum,
-                            &[next, most],
-                            to.clone(),
-                        )?,
-                    });
-                }
-                if let (Some(most), Some(range)) = (&most, range) {
-                    self.set_range(most, range);
-                }
-                most
-            }
-            PoolKind::Average { count_pads } => {
-                let padded = self.padded(node, &x, &axes, 0.0)?;
-                let patches = self.patches(padded, &axes, &counts);
-                let dims =
-                    [&[patches.batch, patches.channels], &patches.positions[..], &patches.taps]
-                        .concat();
-                let patches = self.view(node, &patches.x, Patches::view(0, dims))?;
-                let rows: usize = to.iter().product();
-                let ones = Tensor::from_f32(vec![1, taps], &vec![1.0; taps])?;
-                let source = self.source(&patches)?;
-                let w = WeightSource::Constant(self.intern(&ones));
-                let out = self.value(to.clone());
-                let dense = Dense {
-                    rows,
-                    inputs: taps,
-                    outputs: 1,
-                    x: source,
-                    w,
-                    transposed: true,
-                    chains: 1,
-                    out,
-                };
-                self.emit(node, CoreOp::Dense(dense));
-                let sum = Known::Source(Source::Value(out), element);
-                // how many elements each window holds
-                let held: Vec<Vec<f32>> = stated
-                    .iter()
-                    .zip(&counts)
-                    .map(|(axis, &count)| {
-                        let inside = |window: usize| {
-                            let first = (window * axis.stride) as i64 - axis.begin;
-                            let places =
-                                (0..axis.kernel).map(|tap| first + (tap * axis.dilation) as i64);
-                            let size = axis.size as i64;
-                            let pads = if count_pads { (axis.begin, axis.end) } else { (0, 0) };
-                            places
-                                .filter(|&place| place >= -pads.0 && place < size + pads.1)
-                                .count() as f32
-                        };
-                        (0..count).map(inside).collect()
-                    })
-                    .collect();
-                let mut counted = vec![1.0f32];
-                for axis in &held {
-                    counted =
-                        counted.iter().flat_map(|&n| axis.iter().map(move |&m| n * m)).collect();
-                }
-                let mut shape = [&[1, 1], &counts[..]].concat();
-                // one number where all windows hold as many
-                if counted.iter().all(|&n| n == counted[0]) {
-                    counted.truncate(1);
-                    shape.fill(1);
-                }
-                let counted = Known::Constant(Tensor::from_f32(shape, &counted)?, element);
-                self.pointwise_of(node, PointwiseFunction::Divide, &[sum, counted], to)
-            }
+            PoolKind::Max => self.maximum_of_windows(node, pooled, range),
+            PoolKind::Average { count_pads } => self.average_of_windows(node, pooled, count_pads),
         }
+    }
+
+    /// The largest element of each window. `range`: the range of integers.
+    fn maximum_of_windows(
+        &mut self,
+        node: &'a Node,
+        Pooled { x, axes, counts, taps, to, .. }: Pooled,
+        range: Option<[f64; 2]>,
+    ) -> Option<Known> {
+        let gapped = axes.iter().any(|axis| axis.dilation > 1 && axis.begin.max(axis.end) > 0);
+        if gapped && axes.iter().zip(&counts).any(|(axis, &count)| axis.has_window_of_pads(count)) {
+            let found = "a window that holds nothing but pads";
+            let help = "pad the input by an operator of its own";
+            self.error(node, &node.origin, found, "an element of the data in each window", help);
+            return None;
+        }
+        // an element that each window at the side holds anyway stands for the pad; where no
+        // window need hold it, or step by step it is not there yet, what is below all
+        let (mode, least) = match self.sizes.open {
+            None if !gapped => (PadMode::Edge, 0.0),
+            _ => (PadMode::Constant, range.map_or(f32::NEG_INFINITY, |[least, _]| least as f32)),
+        };
+        let mut padded = x;
+        for (at, axis) in axes.iter().enumerate() {
+            padded = self.pad_axis(
+                node,
+                &padded,
+                2 + at,
+                (axis.begin, axis.end),
+                mode,
+                &PadValue::Number(least),
+            )?;
+        }
+        let patches = self.patches(padded, &axes, &counts);
+        let mut most: Option<Known> = None;
+        for tap in 0..taps {
+            let dims = [&[patches.batch, patches.channels], &patches.positions[..]].concat();
+            let next = self.view(node, &patches.x, Patches::view(patches.offset(tap), dims))?;
+            most = Some(match most {
+                None => next,
+                Some(most) => {
+                    self.pointwise_of(node, PointwiseFunction::Maximum, &[next, most], to.clone())?
+                }
+            });
+        }
+        if let (Some(most), Some(range)) = (&most, range) {
+            self.set_range(most, range);
+        }
+        most
+    }
+
+    /// The mean of the elements of each window. `count_pads`: true if pads count as elements.
+    fn average_of_windows(
+        &mut self,
+        node: &'a Node,
+        Pooled { x, stated, axes, counts, taps, to }: Pooled,
+        count_pads: bool,
+    ) -> Option<Known> {
+        let element = x.element();
+        let padded = self.padded(node, &x, &axes, 0.0)?;
+        let patches = self.patches(padded, &axes, &counts);
+        let dims =
+            [&[patches.batch, patches.channels], &patches.positions[..], &patches.taps].concat();
+        let patches = self.view(node, &patches.x, Patches::view(0, dims))?;
+        let rows: usize = to.iter().product();
+        let ones = Tensor::from_f32(vec![1, taps], &vec![1.0; taps])?;
+        let source = self.source(&patches)?;
+        let w = WeightSource::Constant(self.intern(&ones));
+        let out = self.value(to.clone());
+        let dense = Dense {
+            rows,
+            inputs: taps,
+            outputs: 1,
+            x: source,
+            w,
+            transposed: true,
+            chains: 1,
+            out,
+        };
+        self.emit(node, CoreOp::Dense(dense));
+        let sum = Known::Source(Source::Value(out), element);
+        // how many elements each window holds
+        let held: Vec<Vec<f32>> = stated
+            .iter()
+            .zip(&counts)
+            .map(|(axis, &count)| {
+                let inside = |window: usize| {
+                    let first = (window * axis.stride) as i64 - axis.begin;
+                    let places = (0..axis.kernel).map(|tap| first + (tap * axis.dilation) as i64);
+                    let size = axis.size as i64;
+                    let pads = if count_pads { (axis.begin, axis.end) } else { (0, 0) };
+                    places.filter(|&place| place >= -pads.0 && place < size + pads.1).count() as f32
+                };
+                (0..count).map(inside).collect()
+            })
+            .collect();
+        let mut counted = vec![1.0f32];
+        for axis in &held {
+            counted = counted.iter().flat_map(|&n| axis.iter().map(move |&m| n * m)).collect();
+        }
+        let mut shape = [&[1, 1], &counts[..]].concat();
+        // one number where all windows hold as many
+        if counted.iter().all(|&n| n == counted[0]) {
+            counted.truncate(1);
+            shape.fill(1);
+        }
+        let counted = Known::Constant(Tensor::from_f32(shape, &counted)?, element);
+        self.pointwise_of(node, PointwiseFunction::Divide, &[sum, counted], to)
     }
 }

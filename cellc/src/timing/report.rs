@@ -204,7 +204,8 @@ impl Report {
     pub fn json(&self) -> Value {
         let times = |all: &dyn Fn(&Run) -> &Samples| {
             let runs = || self.runs.iter().map(all);
-            json!({ "best": best(runs()), "median": median(runs()), "best_by_run": runs().map(Samples::best).collect::<Vec<_>>() })
+            let by_run: Vec<_> = runs().map(Samples::best).collect();
+            json!({ "best": best(runs()), "median": median(runs()), "best_by_run": by_run })
         };
         let floors = self.runs[0].floors.iter().enumerate().map(|(i, floor)| {
             json!({
@@ -230,6 +231,7 @@ impl Report {
                 "output_bits": format!("{:08x}", row.agreement.bits),
             })
         });
+        let absent = self.absent.iter().map(|(name, why)| json!({ "name": name, "why": why }));
         json!({
             "name": self.name,
             "description": self.description,
@@ -239,7 +241,7 @@ impl Report {
             "rounds": self.runs.iter().map(Run::rounds).collect::<Vec<_>>(),
             "floors": floors.collect::<Vec<_>>(),
             "contenders": rows.collect::<Vec<_>>(),
-            "absent": self.absent.iter().map(|(name, why)| json!({ "name": name, "why": why })).collect::<Vec<_>>(),
+            "absent": absent.collect::<Vec<_>>(),
         })
     }
 }

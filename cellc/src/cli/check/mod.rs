@@ -101,16 +101,16 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
 }
 
 /// The error for `--threshold` without recorded outputs.
-const NOTHING_RECORDED: &str = "--threshold counts decisions that differ from a recording: add the recorded outputs, --output NAME=FILE or \
-                                r<k>_out<j>.npy beside the inputs";
+const NOTHING_RECORDED: &str = "--threshold counts decisions that differ from a recording: add the \
+    recorded outputs, --output NAME=FILE or r<k>_out<j>.npy beside the inputs";
 
 /// The notice for a recording of calls with one step each, though the number of steps is open.
 pub(in crate::cli) fn single_steps(files: usize) -> Diagnostic {
     let found = format!(
         "each of the {files} calls is a sequence of one step, which begins with the initial state"
     );
-    let help = "if the recording continues from call to call, put all steps into one file for each input, r0_in0.npy, \
-                along the time axis";
+    let help = "if the recording continues from call to call, put all steps into one file for each \
+        input, r0_in0.npy, along the time axis";
     Diagnostic::notice(Origin::Unknown, found).help(help)
 }
 

@@ -133,8 +133,9 @@ fn output(arguments: &CheckArguments, checked: &Checked, field: &Field, table: &
     }
     if let Some(Broken { step, element, exact, got, bound }) = &table.first_broken {
         text += &format!(
-            "    BROKEN: {} values have errors above their bounds; the first is element {element} (counted in C \
-             order) of step {step}: computed {got:e}, exact {exact:e}, bound {bound:.3e}\n",
+            "    BROKEN: {} values have errors above their bounds; the first is element {element} \
+             (counted in C order) of step {step}: computed {got:e}, exact {exact:e}, bound \
+             {bound:.3e}\n",
             table.broken
         );
     }

@@ -44,8 +44,9 @@ white-space: pre }
 .edge { stroke: #8a96a3; stroke-width: 1.3; fill: none }
 .tip { fill: #8a96a3 }
 @media (prefers-color-scheme: dark) {
-text { fill: #e4e7eb } .small { fill: #a3adb8 } .page { fill: #1b1f24 } .box { fill: #262c33; stroke: #77828e }
-.end { fill: #25333f; stroke: #6f8ba6 } .kept { fill: #26352a; stroke: #6f9a76 } .free { stroke: #77828e }
+text { fill: #e4e7eb } .small { fill: #a3adb8 } .page { fill: #1b1f24 }
+.box { fill: #262c33; stroke: #77828e } .end { fill: #25333f; stroke: #6f8ba6 }
+.kept { fill: #26352a; stroke: #6f9a76 } .free { stroke: #77828e }
 }
 ";
 
@@ -421,8 +422,8 @@ fn head(report: &Report) -> Vec<Text> {
 
 fn foot(report: &Report) -> Vec<Text> {
     let mut all = vec![
-        "A box is a kernel: its layers, + what is fused into them in registers; colour and bar are its share of the \
-         estimated time. Broken edges: no work at all."
+        "A box is a kernel: its layers, + what is fused into them in registers; colour and bar are \
+         its share of the estimated time. Broken edges: no work at all."
             .to_owned(),
     ];
     all.push(format!("Folded when compiling, or without effect: {}.", folded(report, 3)));

@@ -202,22 +202,7 @@ fn add(
                     .help("RTNeural computes tanh whatever the file says")
                     .into());
             }
-            let mut declared = Declared::new(
-                family,
-                DECLARED_BY,
-                name.clone(),
-                Spanned::unplaced(units),
-                Spanned::unplaced(inputs),
-            );
-            if family == Family::Gru {
-                declared.keys.set(Key::LinearBeforeReset, Spanned::unplaced(true));
-            }
-            let bias = tensors.pop();
-            let (Some(r), Some(w)) = (tensors.pop(), tensors.pop()) else {
-                unreachable!("three tensors")
-            };
-            let set = WeightSet { w, r, biases: bias.into_iter().collect(), peepholes: None };
-            stack.add_recurrent(declared, Framework::Keras, set, Vec::new()).map_err(in_layer)?;
+            add_cell(stack, family, name, [inputs, units], tensors).map_err(in_layer)?;
         }
         None if kind == "activation" => {
             if units != inputs {
@@ -230,26 +215,60 @@ fn add(
             activation.ok_or_else(none)?.push(stack);
         }
         None => {
-            let shape = |tensor: &Tensor, shape: &[usize], name: &str| {
-                if tensor.shape() == shape {
-                    return Ok(());
-                }
-                let found = format!("{name} has the shape {}", shape_text(tensor.shape()));
-                Err(refusal(place, found).valid(shape_text(shape)))
-            };
-            let (kernel, bias) = (&tensors[0].tensor, &tensors[1].tensor);
-            shape(kernel, &[inputs, units], "kernel")?;
-            shape(bias, &[units], "bias")?;
-            let transposed: Vec<f32> = (0..units)
-                .flat_map(|unit| (0..inputs).map(move |input| kernel.get_f32(input * units + unit)))
-                .collect();
-            let weight =
-                Tensor::from_f32(vec![units, inputs], &transposed).expect("as many values");
-            stack.push_dense(DenseLayer { weight, bias: Some(bias.clone()), activation: None });
+            add_dense(stack, place, [inputs, units], &tensors)?;
             activation.into_iter().for_each(|function| function.push(stack));
         }
     }
     Ok(units)
+}
+
+/// Adds a recurrent layer to the stack. `tensors`: kernel, recurrent kernel, bias.
+fn add_cell(
+    stack: &mut Stack,
+    family: Family,
+    name: &Spanned<String>,
+    [inputs, units]: [usize; 2],
+    mut tensors: Vec<Named>,
+) -> Result<(), Diagnostics> {
+    let mut declared = Declared::new(
+        family,
+        DECLARED_BY,
+        name.clone(),
+        Spanned::unplaced(units),
+        Spanned::unplaced(inputs),
+    );
+    if family == Family::Gru {
+        declared.keys.set(Key::LinearBeforeReset, Spanned::unplaced(true));
+    }
+    let bias = tensors.pop();
+    let (Some(r), Some(w)) = (tensors.pop(), tensors.pop()) else { unreachable!("three tensors") };
+    let set = WeightSet { w, r, biases: bias.into_iter().collect(), peepholes: None };
+    stack.add_recurrent(declared, Framework::Keras, set, Vec::new())
+}
+
+/// Adds a dense layer without an activation to the stack. `tensors`: kernel, bias.
+fn add_dense(
+    stack: &mut Stack,
+    place: &str,
+    [inputs, units]: [usize; 2],
+    tensors: &[Named],
+) -> Result<(), Diagnostics> {
+    let shape = |tensor: &Tensor, shape: &[usize], name: &str| {
+        if tensor.shape() == shape {
+            return Ok(());
+        }
+        let found = format!("{name} has the shape {}", shape_text(tensor.shape()));
+        Err(refusal(place, found).valid(shape_text(shape)))
+    };
+    let (kernel, bias) = (&tensors[0].tensor, &tensors[1].tensor);
+    shape(kernel, &[inputs, units], "kernel")?;
+    shape(bias, &[units], "bias")?;
+    let transposed: Vec<f32> = (0..units)
+        .flat_map(|unit| (0..inputs).map(move |input| kernel.get_f32(input * units + unit)))
+        .collect();
+    let weight = Tensor::from_f32(vec![units, inputs], &transposed).expect("as many values");
+    stack.push_dense(DenseLayer { weight, bias: Some(bias.clone()), activation: None });
+    Ok(())
 }
 
 /// A function of a layer's outputs.

@@ -100,12 +100,13 @@ fn of_folder(named: &Named, content: &Content, is: &'static str) -> Advice {
 fn of_tflite_variables(named: &Named, is: &'static str) -> Advice {
     let help = match tflite::variables(&named.path) {
         Ok(Some(Variables::Constant)) => {
-            "its weights are resource variables, which OpenVINO's converter does not read: save the model that it was \
-             made from (Keras: model.save(\"net.keras\")), and give cellc that file"
+            "its weights are resource variables, which OpenVINO's converter does not read: save \
+             the model that it was made from (Keras: model.save(\"net.keras\")), and give cellc \
+             that file"
         }
         _ => {
-            "it writes resource variables, such as a state, which OpenVINO's converter does not read: export the model \
-             that it was made from, with the state as an input and an output"
+            "it writes resource variables, such as a state, which OpenVINO's converter does not \
+             read: export the model that it was made from, with the state as an input and an output"
         }
     };
     advice(is, help, NONE)
@@ -150,8 +151,9 @@ const DESCRIBED: &str = "put the weights into a .safetensors file, and with them
     says of the cell and of the skip";
 
 /// Help for weights in JSON without a description of the network.
-const WEIGHTS_ALONE: &str = "put the weights into a .safetensors file. The JSON does not say which cell they are of: write rnn or gru in \
-                             place of lstm where it is one; cellc says which layers it finds";
+const WEIGHTS_ALONE: &str = "put the weights into a .safetensors file. The JSON does not say which \
+    cell they are of: write rnn or gru in place of lstm where it is one; cellc says which layers \
+    it finds";
 
 /// Advice for weights under the key `state_dict` of a JSON file.
 fn of_state_dict(named: &Named, content: &Content, is: &'static str) -> Advice {

@@ -94,10 +94,9 @@ const fn no_model(holds: Holds, is: &'static str, says: Says) -> Refused {
 const CONFIGURATION: &str = "the configuration of a model, without its weights";
 const CONFIGURATION_ALONE: Says = Says::Help("give the file that holds the model", &[]);
 const CONVERT: &str = "convert it to a model of OpenVINO";
-const KERAS_STEPS: &str = "convert it to a model of OpenVINO, with the number of steps of a call in place of 100 where it is open; \
-     stateful=True has no effect after that: a state that is kept is an input (initial_state=h) \
-     and an output \
-     (return_state=True)";
+const KERAS_STEPS: &str = "convert it to a model of OpenVINO, with the number of steps of a call \
+    in place of 100 where it is open; stateful=True has no effect after that: a state that is kept \
+    is an input (initial_state=h) and an output (return_state=True)";
 const AGAIN: &str = "save or download it again";
 const ORIGINAL: &str = "export of the original";
 
@@ -170,8 +169,9 @@ pub static REFUSED: &[Refused] = &[
         holds: holds!(Content::TorchScript),
         is: "a TorchScript model",
         says: Says::Help(
-            "export it to ONNX, with a tensor of the right shape for each input; to leave the steps of the first \
-             input open, add input_names=[\"x\"], dynamic_axes={\"x\": {1: \"steps\"}}",
+            "export it to ONNX, with a tensor of the right shape for each input; to leave the \
+             steps of the first input open, add input_names=[\"x\"], dynamic_axes={\"x\": {1: \
+             \"steps\"}}",
             &[
                 "pip install torch onnx",
                 "python3 - <<'END'",
@@ -216,10 +216,10 @@ pub static REFUSED: &[Refused] = &[
         holds: holds!(Content::Hdf5),
         is: "an HDF5 file",
         says: Says::Help(
-            "it holds no whole Keras model. For the weights of one (save_weights), add these lines to the program that builds the \
-             model, with the number of steps of a call in place of 100; run it with \
-             KERAS_BACKEND=openvino in its \
-             environment (pip install keras openvino scipy), then cellc $XML $OUT",
+            "it holds no whole Keras model. For the weights of one (save_weights), add these lines \
+             to the program that builds the model, with the number of steps of a call in place of \
+             100; run it with KERAS_BACKEND=openvino in its environment (pip install keras \
+             openvino scipy), then cellc $XML $OUT",
             &["model.load_weights($PY)", KERAS_SHAPES, KERAS_INPUTS, KERAS_EXPORT],
         ),
     },
@@ -277,9 +277,9 @@ pub static REFUSED: &[Refused] = &[
         holds: holds!(Content::TfLite),
         is: "a TensorFlow Lite model",
         says: Says::Help(
-            "convert it to a model of OpenVINO. Of a model with recurrent layers the converter writes out every step; \
-             the Keras model that it was made from gives shorter code: save it as .keras, and give \
-             cellc that file",
+            "convert it to a model of OpenVINO. Of a model with recurrent layers the converter \
+             writes out every step; the Keras model that it was made from gives shorter code: save \
+             it as .keras, and give cellc that file",
             &[
                 "pip install openvino",
                 "mv $PATH $AS_TFLITE",
@@ -309,8 +309,8 @@ pub static REFUSED: &[Refused] = &[
         holds: holds!(Content::Mnn),
         is: "a model of MNN (.mnn)",
         says: Says::Help(
-            "nothing converts it back: it is mostly made from an .onnx file, which cellc reads; else export the model \
-             that it was made from to ONNX (PyTorch: $EXPORT)",
+            "nothing converts it back: it is mostly made from an .onnx file, which cellc reads; \
+             else export the model that it was made from to ONNX (PyTorch: $EXPORT)",
             &[],
         ),
     },
@@ -351,8 +351,9 @@ pub static REFUSED: &[Refused] = &[
         holds: holds!(Content::CoreMl),
         is: "a Core ML model",
         says: Says::Help(
-            "nothing converts it back: convert the model that it was made from (PyTorch, Keras, ONNX). One `gru` of \
-             BNNSGraph can be declared with its weights: cellc::Builder::apple_gru",
+            "nothing converts it back: convert the model that it was made from (PyTorch, Keras, \
+             ONNX). One `gru` of BNNSGraph can be declared with its weights: \
+             cellc::Builder::apple_gru",
             &[],
         ),
     },
@@ -364,8 +365,8 @@ pub static REFUSED: &[Refused] = &[
         holds: holds!(Content::Pickle),
         is: "a Python pickle",
         says: Says::Help(
-            "it can only be read by the program that wrote it: load it there, and save the model by \
-             openvino.save_model",
+            "it can only be read by the program that wrote it: load it there, and save the model \
+             by openvino.save_model",
             &[],
         ),
     },
@@ -377,8 +378,8 @@ pub static REFUSED: &[Refused] = &[
         holds: holds!(Content::Numpy),
         is: "a file of NumPy arrays",
         says: Says::Help(
-            "arrays alone do not say what is computed: declare the layers by cellc::Builder, and give the arrays to \
-             weights_of",
+            "arrays alone do not say what is computed: declare the layers by cellc::Builder, and \
+             give the arrays to weights_of",
             &[],
         ),
     },

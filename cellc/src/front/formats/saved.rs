@@ -47,8 +47,8 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
     let load = format!(
         "weights = torch.load({literal}, map_location=\"cpu\", weights_only={weights_only})"
     );
-    let save = "safetensors.torch.save_file({name: tensor.contiguous().clone() for name, tensor in weights.items()}, ";
-    let save = format!("{save}{})", in_python(&tensors));
+    let contiguous = "{name: tensor.contiguous().clone() for name, tensor in weights.items()}";
+    let save = format!("safetensors.torch.save_file({contiguous}, {})", in_python(&tensors));
     let select = match &found.keys[..] {
         [] if found.tensors.is_empty() => {
             let keys = KEYS.map(in_python).join(", ");
@@ -131,8 +131,8 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
         }
         _ => {
             format!(
-                "for {whole}. The weights of RNN, GRU or LSTM layers, with or without a dense layer behind them, are \
-             enough: they go into a .safetensors file{}",
+                "for {whole}. The weights of RNN, GRU or LSTM layers, with or without a dense \
+                 layer behind them, are enough: they go into a .safetensors file{}",
                 match &recurrent {
                     Some(Recurrent { both: true, .. }) =>
                         format!(", with the number of steps of a call in place of {EXAMPLE_STEPS}"),
@@ -165,8 +165,8 @@ fn trust(found: &Checkpoint) -> String {
     match &found.refused[..] {
         [] => String::new(),
         refused => format!(
-            ". The file also holds {}: weights_only=False loads them and executes code of the file, so only use a \
-             file that you trust, where Python can import their modules",
+            ". The file also holds {}: weights_only=False loads them and executes code of the \
+             file, so only use a file that you trust, where Python can import their modules",
             refused.join(", ")
         ),
     }

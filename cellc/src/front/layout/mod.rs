@@ -23,13 +23,24 @@ use crate::model::{
 /// H is the hidden size, I the size of the input, G the number of gates (RNN 1, GRU 3, LSTM 4). The
 /// tensors in order, for one direction of one layer:
 ///
-/// | | matrices | GRU | LSTM | biases | peepholes |
-/// |---|---|---|---|---|---|
-/// | `OpenVino` | `W [G*H, I]`, `R [G*H, H]` | z, r, h | f, i, c, o | `B [G*H]`, summed; GRU with the reset gate after the product `[4H]`: z, r, Wbh, Rbh | `P [3H]`: f, i, o |
-/// | `Onnx` | `W [G*H, I]`, `R [G*H, H]` | z, r, h | i, o, f, c | `B [2*G*H]`: those of W, then those of R | `P [3H]`: i, o, f |
-/// | `PyTorch` | `weight_ih [G*H, I]`, `weight_hh [G*H, H]` | r, z, n | i, f, g, o | `bias_ih [G*H]` and `bias_hh [G*H]` | |
-/// | `Keras` | `kernel [I, G*H]`, `recurrent_kernel [H, G*H]` | z, r, h | i, f, c, o | `bias [G*H]`; GRU with `reset_after` `[2, 3H]`: those of the input, then the others | |
-/// | `Apple` | `input_hidden_weight [3H, I]`, `hidden_hidden_weight [3H, H]` | r, n, z | | `bias [3H]`, and with `applyResetGateAfterMatMul` `input_bias [3H]` | |
+/// | | matrices | GRU | LSTM |
+/// |---|---|---|---|
+/// | `OpenVino` | `W [G*H, I]`, `R [G*H, H]` | z, r, h | f, i, c, o |
+/// | `Onnx` | `W [G*H, I]`, `R [G*H, H]` | z, r, h | i, o, f, c |
+/// | `PyTorch` | `weight_ih [G*H, I]`, `weight_hh [G*H, H]` | r, z, n | i, f, g, o |
+/// | `Keras` | `kernel [I, G*H]`, `recurrent_kernel [H, G*H]` | z, r, h | i, f, c, o |
+/// | `Apple` | `input_hidden_weight [3H, I]`, `hidden_hidden_weight [3H, H]` | r, n, z | |
+///
+/// | | biases | peepholes |
+/// |---|---|---|
+/// | `OpenVino` | `B [G*H]`, summed | `P [3H]`: f, i, o |
+/// | `OpenVino`, GRU with the reset gate after the product | `B [4H]`: z, r, Wbh, Rbh | |
+/// | `Onnx` | `B [2*G*H]`: those of W, then those of R | `P [3H]`: i, o, f |
+/// | `PyTorch` | `bias_ih [G*H]` and `bias_hh [G*H]` | |
+/// | `Keras` | `bias [G*H]` | |
+/// | `Keras`, GRU with `reset_after` | `bias [2, 3H]`: those of the input, then the others | |
+/// | `Apple` | `bias [3H]` | |
+/// | `Apple` with `applyResetGateAfterMatMul` | `bias [3H]` and `input_bias [3H]` | |
 ///
 /// Biases may be omitted (both, if there are two) and are then zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -359,8 +370,8 @@ fn check_biases(
     let mut problem = Diagnostic::error(Origin::Unknown, found);
     problem = match framework {
         Framework::Apple => problem.valid("bias, the sum of both biases").help(
-            "`input_bias` is used only where the reset gate stands after the product with the recurrent bias inside: \
-             apply_reset_gate_after_mat_mul = true",
+            "`input_bias` is used only where the reset gate stands after the product with the \
+             recurrent bias inside: apply_reset_gate_after_mat_mul = true",
         ),
         _ => problem.valid(format!("{}, or none", names.join(" and "))),
     };

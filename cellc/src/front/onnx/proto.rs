@@ -9,7 +9,9 @@ use prost::{DecodeError, Message};
 
 /// Implements `prost::Message` for each listed message.
 macro_rules! messages {
-    ($($(#[$doc:meta])* $name:ident { $($number:literal $count:ident $kind:ident $field:ident: $type:ty,)* })*) => {$(
+    ($($(#[$doc:meta])* $name:ident {
+        $($number:literal $count:ident $kind:ident $field:ident: $type:ty,)*
+    })*) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug, Default, PartialEq)]
         pub(super) struct $name {
@@ -19,7 +21,10 @@ macro_rules! messages {
         impl Message for $name {
             fn encode_raw(&self, buf: &mut impl BufMut) {
                 let _ = &buf;
-                $(self.$field.iter().for_each(|value| encoding::$kind::encode($number, value, buf));)*
+                $({
+                    let values = self.$field.iter();
+                    values.for_each(|value| encoding::$kind::encode($number, value, buf));
+                })*
             }
 
             fn merge_field(
@@ -30,17 +35,24 @@ macro_rules! messages {
                 ctx: DecodeContext,
             ) -> Result<(), DecodeError> {
                 match tag {
-                    $($number => messages!(@merge $count $kind self.$field, wire_type, buf, ctx).map_err(|mut error| {
-                        error.push(stringify!($name), stringify!($field));
-                        error
-                    }),)*
+                    $($number => {
+                        let field = &mut self.$field;
+                        let merged = messages!(@merge $count $kind field, wire_type, buf, ctx);
+                        merged.map_err(|mut error| {
+                            error.push(stringify!($name), stringify!($field));
+                            error
+                        })
+                    })*
                     _ => encoding::skip_field(wire_type, tag, buf, ctx),
                 }
             }
 
             fn encoded_len(&self) -> usize {
                 let lengths: &[usize] = &[$(
-                    self.$field.iter().map(|value| encoding::$kind::encoded_len($number, value)).sum(),
+                    {
+                        let values = self.$field.iter();
+                        values.map(|value| encoding::$kind::encoded_len($number, value)).sum()
+                    },
                 )*];
                 lengths.iter().sum()
             }
@@ -56,7 +68,7 @@ macro_rules! messages {
         encoding::$kind::merge($wire_type, $to.get_or_insert_default(), $buf, $ctx)
     };
     (@merge many $kind:ident $to:expr, $wire_type:expr, $buf:expr, $ctx:expr) => {
-        encoding::$kind::merge_repeated($wire_type, &mut $to, $buf, $ctx)
+        encoding::$kind::merge_repeated($wire_type, $to, $buf, $ctx)
     };
 }
 

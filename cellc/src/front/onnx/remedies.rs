@@ -1,13 +1,13 @@
 //! Advice for operators that are not supported.
 
 /// Advice for an unsupported operator written by ONNX Runtime's optimiser.
-pub(super) const BEFORE_OPTIMISATION: &str = "ONNX Runtime writes it when it optimises a model: use the file from before \
-     optimisation, or ORT_ENABLE_BASIC";
+pub(super) const BEFORE_OPTIMISATION: &str = "ONNX Runtime writes it when it optimises a model: \
+    use the file from before optimisation, or ORT_ENABLE_BASIC";
 
 /// Advice for operators on blocks of channels. ONNX Runtime writes them only at its highest
 /// optimisation level.
-const BEFORE_LAYOUT: &str = "ONNX Runtime writes it when it optimises a model for one processor: use the file from \
-     before optimisation, or ORT_ENABLE_EXTENDED";
+const BEFORE_LAYOUT: &str = "ONNX Runtime writes it when it optimises a model for one processor: \
+    use the file from before optimisation, or ORT_ENABLE_EXTENDED";
 
 /// Advice for an unsupported operator of ONNX Runtime's static quantiser.
 const OTHER_FORMAT: &str =

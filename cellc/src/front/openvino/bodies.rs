@@ -354,13 +354,8 @@ impl GraphReader<'_, '_> {
                             Some(purpose) => format!("no purpose, or {purpose}"),
                             None => "no purpose: only entries of a Loop have one".to_owned(),
                         };
-                        self.error(
-                            index,
-                            origin,
-                            format!("purpose={}", quoted(text)),
-                            valid,
-                            SAVE_AGAIN,
-                        );
+                        let found = format!("purpose={}", quoted(text));
+                        self.error(index, origin, found, valid, SAVE_AGAIN);
                     }
                     continue;
                 }
@@ -378,25 +373,17 @@ impl GraphReader<'_, '_> {
                         "the attribute {} has no known meaning in a port map",
                         quoted(name)
                     );
-                    self.error(
-                        index,
-                        origin,
-                        found,
-                        KNOWN,
-                        "remove the attribute, or correct it if it is misspelt",
-                    );
+                    let help = "remove the attribute, or correct it if it is misspelt";
+                    self.error(index, origin, found, KNOWN, help);
                     continue;
                 }
             };
             match parse_signed(text) {
                 Some(value) => *number = Some((value, origin)),
-                None => self.error(
-                    index,
-                    origin,
-                    format!("{name}={}", quoted(text)),
-                    "an integer",
-                    SAVE_AGAIN,
-                ),
+                None => {
+                    let found = format!("{name}={}", quoted(text));
+                    self.error(index, origin, found, "an integer", SAVE_AGAIN);
+                }
             }
         }
         if external.is_none() && self.errors == before {
