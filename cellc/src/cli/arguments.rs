@@ -912,7 +912,6 @@ impl ModelArguments {
             keys: self.keys(),
             dims: self.dim.clone(),
             constants: self.constant.clone(),
-            ..ReadOptions::default()
         };
         Ok(formats::read(file, &options)?)
     }

@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn a_message_without_settings_is_its_text() {
         assert!(message!("{}, {}", "a", 2) == "a, 2");
-        assert!(Message::from("") == "");
+        assert!(Message::default() == "");
         assert!(message!("{}", Setting::Isa) != "--isa");
     }
 }

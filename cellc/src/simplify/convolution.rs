@@ -554,7 +554,7 @@ impl<'a> Checker<'a> {
                 node,
                 &shapes,
                 valid,
-                &format!("correct the shapes, or the number of groups, {groups}"),
+                format!("correct the shapes, or the number of groups, {groups}"),
             );
             return None;
         }
