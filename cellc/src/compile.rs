@@ -157,7 +157,8 @@ fn fills_no_vector(model: &CoreModel, options: &Options) -> bool {
 pub(crate) fn program(model: &CoreModel, plan: &Plan) -> Program {
     let mut program = lower(model, plan);
     check(&program, "lower");
-    program.bodies.iter_mut().for_each(|body| pass::expand(body, plan.accuracy));
+    let profiles: Vec<_> = plan.isas.iter().map(|(_, fused)| *fused).collect();
+    program.bodies.iter_mut().for_each(|body| pass::expand(body, plan.accuracy, &profiles));
     check(&program, "expand");
     for (body, _) in program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (_, fused))| !fused) {
         pass::split(body);

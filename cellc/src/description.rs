@@ -40,7 +40,11 @@ impl Description {
         Self {
             header: lines,
             bounds,
-            activations: header::activations(model, plan.accuracy),
+            activations: header::activations(
+                model,
+                plan.accuracy,
+                &plan.isas.iter().map(|(_, fused)| *fused).collect::<Vec<_>>(),
+            ),
             estimate: Estimate::of(model, plan, program, packed, interface),
         }
     }

@@ -87,17 +87,28 @@ pub(crate) fn exact(activation: Activation, v: f64) -> f64 {
     (definition.exact)(parameters, v)
 }
 
-/// The activation as straight-line arithmetic for an accuracy.
-pub(crate) fn expand(activation: Activation, accuracy: Accuracy) -> Function {
+/// The activation as straight-line arithmetic for an accuracy. `profiles`: as of [`stated`].
+pub(crate) fn expand(activation: Activation, accuracy: Accuracy, profiles: &[bool]) -> Function {
     let (definition, parameters) = definition(activation);
     let mut function = (definition.expand)(parameters, accuracy);
-    function.doc.extend(stated(activation, accuracy).map(|error| format!("At most {error}.")));
+    let stated = stated(activation, accuracy, profiles);
+    function.doc.extend(stated.map(|error| format!("At most {error}.")));
     function
 }
 
-/// The error bound of the expansion in words. `None` if exact.
-pub(crate) fn stated(activation: Activation, accuracy: Accuracy) -> Option<String> {
-    let [fused, split] = [true, false].map(|fused| error(activation, accuracy, fused));
+/// The error bound of the expansion in words, for files whose bodies have these `profiles`: true
+/// with fused multiply-add. `None` if exact.
+pub(crate) fn stated(
+    activation: Activation,
+    accuracy: Accuracy,
+    profiles: &[bool],
+) -> Option<String> {
+    let of = |fused| error(activation, accuracy, fused);
+    let [fused, split] = match (profiles.contains(&true), profiles.contains(&false)) {
+        (true, false) => [of(true); 2],
+        (false, true) => [of(false); 2],
+        _ => [of(true), of(false)],
+    };
     let from = if fused.relative > 0.0 { "from the exact value y" } else { "from the exact value" };
     let without = || format!(", {split} without fused multiply-add");
     let without = if fused == split { String::new() } else { without() };

@@ -78,7 +78,7 @@ fn every_f32_of(name: &str) -> Option<bool> {
 }
 
 fn expansion(activation: Activation, accuracy: Accuracy, fused: bool) -> Function {
-    in_profile(expand(activation, accuracy), fused)
+    in_profile(expand(activation, accuracy, &[fused]), fused)
 }
 
 fn in_profile(function: Function, fused: bool) -> Function {
@@ -95,7 +95,8 @@ fn all() -> impl Iterator<Item = Activation> {
 
 /// The accuracies with distinct arithmetic for an activation.
 fn levels(activation: Activation) -> impl Iterator<Item = Accuracy> {
-    let same = expand(activation, Accuracy::Fast) == expand(activation, Accuracy::Exact);
+    let same =
+        expand(activation, Accuracy::Fast, &[true]) == expand(activation, Accuracy::Exact, &[true]);
     Accuracy::ALL.into_iter().filter(move |a| !same || *a == Accuracy::Exact)
 }
 
@@ -577,7 +578,10 @@ fn images_between_hold() {
 fn names_are_readable() {
     for activation in all() {
         for accuracy in Accuracy::ALL {
-            assert_eq!(expand(activation, accuracy).name.replace('_', ""), activation.name());
+            assert_eq!(
+                expand(activation, accuracy, &[true]).name.replace('_', ""),
+                activation.name()
+            );
         }
         assert_eq!(Activation::from_label(&activation.label()), Some(activation));
     }

@@ -9,7 +9,8 @@ pub(super) fn constant_use(
     id: BufferId,
     has_weights: bool,
 ) -> (&'static str, String) {
-    let mut uses = Uses { id, states: Vec::new(), operations: Vec::new() };
+    let mut uses =
+        Uses { places: vec![Base::Buffer(id)], states: Vec::new(), operations: Vec::new() };
     uses.block(&kernel.body);
     let (name, noun) = match (&uses.operations[..], has_weights) {
         _ if !uses.states.is_empty() => {
@@ -29,7 +30,8 @@ pub(super) fn constant_use(
 
 /// The uses of one constant.
 struct Uses {
-    id: BufferId,
+    /// The buffer, and the windows of loops that walk it.
+    places: Vec<Base>,
     /// The states that begin with it.
     states: Vec<&'static str>,
     /// The operations that read it.
@@ -58,12 +60,16 @@ impl Uses {
     }
 
     fn walk(&mut self, walk: &Walk) {
+        if !self.places.contains(&walk.of.base) {
+            return;
+        }
+        self.places.push(Base::Window(walk.window));
         let state = match walk.name.as_str() {
             "h_row" => "h",
             "c_row" => "c",
             _ => return,
         };
-        if walk.of.base == Base::Buffer(self.id) && !self.states.contains(&state) {
+        if !self.states.contains(&state) {
             self.states.push(state);
         }
     }
@@ -73,7 +79,7 @@ impl Uses {
         for arg in args {
             match (expr, arg) {
                 (Expr::Op(operation, _), Expr::Load { from, .. } | Expr::Splat { from, .. })
-                    if from.base == Base::Buffer(self.id) =>
+                    if self.places.contains(&from.base) =>
                 {
                     self.operations.push(*operation)
                 }

@@ -9,13 +9,13 @@ use crate::arch::Instructions;
 use crate::arch::{Isa, Work};
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::emit::names::{Field, Interface};
-use crate::kernel::{BodyRef, Kernel, Program};
+use crate::kernel::{BodyRef, BufferId, Kernel, Program};
 use crate::pack::Packed;
 use crate::plan::Plan;
 
 pub use work::Amounts;
 
-/// Costs of a step. Arrays of inputs and outputs belong to the caller and are not counted.
+/// Costs of a step. Arrays of inputs and outputs belong to the caller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// Multiply-adds of one step.
@@ -30,6 +30,10 @@ pub struct Estimate {
     pub isa_bytes: u64,
     /// Bytes of intermediate values.
     pub scratch_bytes: u64,
+    /// Bytes of the largest arrays that a kernel keeps on the stack.
+    pub array_bytes: u64,
+    /// Bytes of the caller's outputs.
+    pub output_bytes: u64,
     /// Bytes of weights packed at run time.
     pub packed_bytes: u64,
     /// Estimates for each body of the target; empty for targets without instruction counts.
@@ -94,6 +98,8 @@ impl Estimate {
             state_bytes: 4 * (kept + variables + usize::from(interface.alternates)) as u64,
             isa_bytes: if interface.has_isas() { 4 } else { 0 },
             scratch_bytes: 4 * interface.block_len as u64,
+            array_bytes: arrays(program, plan.usual()),
+            output_bytes: 4 * interface.outputs.iter().map(Field::len).sum::<usize>() as u64,
             packed_bytes: packed.run_time_bytes() as u64,
             code: plan.isas.iter().enumerate().filter_map(code).collect(),
         }
@@ -129,11 +135,15 @@ impl Estimate {
         if self.packed_bytes > 0 {
             _ = write!(ram, ", {} of packed weights", self.packed_bytes);
         }
+        if self.array_bytes > 0 {
+            _ = write!(ram, ", up to {} of arrays on the stack", self.array_bytes);
+        }
         vec![
             format!("A step on {}, C by gcc -O2:", self.named(target, code.isa)),
             format!("    {} multiply-adds, {instructions}.", self.multiply_adds),
             format!("    {flash}, and code."),
-            format!("    {ram}, and stack."),
+            format!("    {ram}, and stack for calls."),
+            format!("    RAM of the caller: {} bytes of outputs.", self.output_bytes),
             "    cellc inspect measures code and stack with the target's compiler.".to_owned(),
         ]
     }
@@ -142,6 +152,19 @@ impl Estimate {
     pub(crate) fn named(&self, target: &str, isa: &Isa) -> String {
         if self.code.len() > 1 { format!("{target} ({})", isa.name) } else { target.to_owned() }
     }
+}
+
+/// Bytes of the largest arrays that a kernel of a body keeps on the stack.
+fn arrays(program: &Program, at: usize) -> u64 {
+    let body = program.body(at);
+    let of = |kernel: &Kernel| {
+        let bytes = |id: &BufferId| {
+            let buffer = body.buffer(*id);
+            buffer.len * buffer.element.size()
+        };
+        kernel.scratch.iter().map(bytes).sum::<usize>()
+    };
+    body.body.kernels.iter().map(of).max().unwrap_or(0) as u64
 }
 
 /// Instructions of a kernel in one step.

@@ -19,9 +19,13 @@ pub(super) fn lines(
     let mut lines = vec![format!("Arithmetic: f32; {}.", multiply_adds(plan))];
     lines.extend(integers(model, products, &options.numerics));
     lines.push(denormals(options).to_string());
+    if !options.numerics.keep_denormals {
+        lines.push(subnormals(model));
+    }
     lines.push(not_finite(model));
     lines.extend(not_finite_exceptions(model).into_iter().map(str::to_owned));
-    lines.extend(activations(model, plan.accuracy));
+    let profiles: Vec<_> = plan.isas.iter().map(|(_, fused)| *fused).collect();
+    lines.extend(activations(model, plan.accuracy, &profiles));
     lines.push(String::new());
     let losses = Loss::of(model, products);
     if !losses.is_empty() {
@@ -29,6 +33,25 @@ pub(super) fn lines(
         lines.push(String::new());
     }
     lines
+}
+
+/// The reason for small numbers becoming 0, and the state of the processor that results are for.
+fn subnormals(model: &CoreModel) -> String {
+    let reason = match keeps_states(model) {
+        true => {
+            "States therefore do not decay into subnormal numbers, which many processors compute \
+             slowly. "
+        }
+        false => "",
+    };
+    format!(
+        "{reason}Results are those of a processor whose flush-to-zero modes (FTZ, DAZ) are off."
+    )
+}
+
+/// True if a model keeps values from step to step.
+fn keeps_states(model: &CoreModel) -> bool {
+    !model.states.is_empty() || !model.variables.is_empty()
 }
 
 /// The effect of NaN and infinities in inputs.
@@ -39,8 +62,7 @@ fn not_finite(model: &CoreModel) -> String {
         [one] => format!(", also through {one}"),
         [others @ .., last] => format!(", also through {} and {last}", others.join(", ")),
     };
-    let keeps = !model.states.is_empty() || !model.variables.is_empty();
-    let kept = if keeps { ", and in the states until they are reset" } else { "" };
+    let kept = if keeps_states(model) { ", and in the states until they are reset" } else { "" };
     format!(
         "A NaN in an input stays a NaN in everything that is computed from it{through}{kept}. \
          Infinities follow IEEE 754: inf - inf and 0 * inf are NaN."
@@ -228,13 +250,13 @@ fn in_integers(arithmetic: Arithmetic) -> Option<&'static str> {
 }
 
 /// The errors of activation functions, unless the accuracy is exact.
-pub(crate) fn activations(model: &CoreModel, accuracy: Accuracy) -> Vec<String> {
+pub(crate) fn activations(model: &CoreModel, accuracy: Accuracy, profiles: &[bool]) -> Vec<String> {
     if accuracy == Accuracy::Exact {
         return Vec::new();
     }
     let mut lines = vec![format!("Activations: {}.", accuracy.name())];
     for activation in model.activations() {
-        if let Some(error) = activation::stated(activation, accuracy) {
+        if let Some(error) = activation::stated(activation, accuracy, profiles) {
             lines.push(format!("  {}: at most {error}", activation.label()));
         }
     }

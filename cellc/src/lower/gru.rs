@@ -86,7 +86,7 @@ fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
             let r = gate(rows, cell, &sums, rows.place_of("r"));
             let (n, m) = (sums.values[N].clone(), sums.values[M].clone());
             let candidate = op(LaneOp::MulAdd, vec![r, m, n]);
-            let candidate = rows.builder.let_unit(body, "n", (sums.lane, lanes), candidate);
+            let candidate = rows.builder.let_unit(body, "n_sum", (sums.lane, lanes), candidate);
             ready.push((sums, z, candidate));
         }
         for (Sums { lane, lanes, .. }, z, candidate) in ready {
@@ -112,14 +112,14 @@ fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> 
     }
     let update_gates = rows.scratch("update");
     // stored sums need no copy
-    let candidates = (!rows.stores_sums()).then(|| rows.scratch("candidate"));
+    let candidates = (!rows.stores_sums()).then(|| rows.scratch("x_terms"));
     let mut columns = vec![
         Column::new("h", step.h, false),
         Column::new("reset", reset, true),
         Column::new("update", update_gates, true),
     ];
     columns.extend(
-        candidates.map(|of| Column { takes_late: true, ..Column::new("candidate", of, true) }),
+        candidates.map(|of| Column { takes_late: true, ..Column::new("x_terms", of, true) }),
     );
     let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
     let mut all = rows.early(operands, &columns, run, |rows, body, panel, pass| {

@@ -61,7 +61,10 @@ impl<'m> KernelBuilder<'_, 'm> {
             .zip(&view.strides)
             .zip(strides(shape))
             .map(|((&n, &from), to)| (n, from, to));
-        (vec!["Elements in another order.".to_owned()], vec![strided(from, to, dims)])
+        (
+            vec![format!("Copy in another order, to the shape {shape:?}.")],
+            vec![strided(from, to, dims)],
+        )
     }
 
     pub(super) fn concat(&mut self, concat: &'m Concat) -> (Vec<String>, Vec<Stmt>) {
@@ -96,6 +99,12 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             at += len;
         }
-        (vec!["Values side by side.".to_owned()], body)
+        let lens: Vec<_> = concat
+            .inputs
+            .iter()
+            .map(|input| (self.lowering.len(*input) / inner / outer).to_string())
+            .collect();
+        let doc = format!("Concatenation along axis {}: sizes {}.", concat.axis, lens.join(", "));
+        (vec![doc], body)
     }
 }

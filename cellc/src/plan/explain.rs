@@ -257,6 +257,7 @@ impl fmt::Display for PanelWidth {
         match self {
             Self::AllOf(asked) => write!(f, "all, {asked} are asked for"),
             Self::Asked => f.write_str("asked for"),
+            Self::OneText(units) => write!(f, "one text for all of {units} units"),
             Self::FirstLevel => f.write_str("fits the L1 cache, for several rows"),
             Self::ResetGate => {
                 f.write_str("reset gate before the product: r.h is needed for all columns at once")
@@ -320,6 +321,7 @@ impl fmt::Display for Unrolling {
             }
             Self::Batch => f.write_str("loops kept: batch above 1"),
             Self::Steps => f.write_str("loops kept: several steps"),
+            Self::Rows(limit) => write!(f, "loops kept: more than {limit} rows of weights"),
         }
     }
 }
@@ -329,6 +331,7 @@ impl fmt::Display for Together {
         let terms = |of_input: bool| if of_input { "x terms of " } else { "" };
         match self {
             Self::Asked(rows) => write!(f, "rows at once: {rows}, asked for"),
+            Self::Narrow(isa) => write!(f, "{isa}: one row at a time, the shorter code"),
             Self::InTiles { isa, rows, of_input } => {
                 let (of, rows) = (terms(*of_input), counted(*rows, "row"));
                 write!(f, "{isa}: {of}{rows} at once, in tiles")

@@ -26,7 +26,7 @@ pub use choose::{Chains, Choice, DotWord, Microkernel};
 pub use cost::{cycles, equal_parts, tile_vectors, window_channels, window_tile};
 pub use fusion::{Along, Fusion, along};
 pub use panels::{Blocks, Panels};
-pub use passes::{Tiling, accumulators, late_passes, pass_vectors};
+pub use passes::{Tiling, accumulators, late_passes, run_vectors};
 pub use planner::{Unrolled, instruction_sets, plan};
 pub use product::{Operand, Phase, Product, Sum, sums};
 pub use reason::{

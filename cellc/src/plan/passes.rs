@@ -1,5 +1,6 @@
 //! Passes: the vectors of columns whose sums one reading of a panel computes.
 
+use super::cost;
 use super::product::{Phase, Product};
 use super::values::Values;
 use crate::arch::{Arch, Isa, vectors};
@@ -26,8 +27,15 @@ impl Tiling {
 }
 
 /// Upper limit for sum vectors per pass over a panel for one row, including all chains.
-pub fn pass_vectors(product: &Product, isa: &Isa) -> usize {
+fn pass_vectors(product: &Product, isa: &Isa) -> usize {
     (product.registers(isa) * 3 / 4 / product.widest().0).max(1)
+}
+
+/// Upper limit for vectors of a run per pass: all vectors if the registers hold their sums, a
+/// vector of weights and an element.
+pub fn run_vectors(product: &Product, all: usize, isa: &Isa) -> usize {
+    let fits = all * product.widest().0 + 2 <= product.registers(isa);
+    if fits { all } else { pass_vectors(product, isa) }
 }
 
 /// Upper limit for accumulators per pass: three quarters of the registers, the rest for operands.
@@ -48,6 +56,9 @@ pub(super) fn tiling(
     }
     let (_, active) = product.widest();
     let vectors = vectors(columns, isa.lanes);
+    if values == Values::OneText && active == 4 && cost::is_narrow(product, isa) {
+        return Tiling::Columns(vectors.chunks(1).map(<[_]>::to_vec).collect());
+    }
     // whole cache lines, or neighbouring passes would both read the line between them (measured:
     // 1.15 against 1.46 of the floor at H = 48, 1.17 against 1.40 for an LSTM of 128 units)
     let line = arch.vectors_of_line(isa);

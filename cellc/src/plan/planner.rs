@@ -25,6 +25,9 @@ use crate::request::{Fma, Language, Options, Unroll};
 /// 20 vectors of 16 lanes, about 20 seconds for 240.
 const UNROLL_BUDGET: usize = 32;
 
+/// The most rows of weights that code for one lane unrolls.
+const MOST_UNROLLED_ROWS: usize = 8;
+
 /// The unrolling of a product's loops over rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unrolled {
@@ -116,10 +119,13 @@ fn plan_for(
         let (columns, why) = match options.tuning.panel_columns {
             Some(columns) if columns > product.units => (product.units, PanelWidth::AllOf(columns)),
             Some(columns) => (columns.max(1), PanelWidth::Asked),
-            None if product.rows > 1 => {
-                (cost::shared_columns(&product, arch), PanelWidth::FirstLevel)
-            }
-            None => panel_columns(op, &product, share, arch),
+            None => match cost::narrow_columns(&product, arch) {
+                Some(narrow) => narrow,
+                None if product.rows > 1 => {
+                    (cost::shared_columns(&product, arch), PanelWidth::FirstLevel)
+                }
+                None => panel_columns(op, &product, share, arch),
+            },
         };
         reasons.push(Reason::Panels(columns, why));
         if let CoreOp::Cell(cell) = op
@@ -208,8 +214,15 @@ fn plan_product(
             .map_or(product.tile_rows(isa), |rows| rows.clamp(1, product.together));
         let in_tiles = product.has_tiles(by_tiles, &panels, tuning.tiles, isa);
         let of_input = product.steps > 1;
-        let rows = if in_tiles || tuning.rows_at_once.is_some() { by_tiles } else { by_vectors };
-        if several && in_tiles {
+        let is_narrow = cost::is_narrow(&product, isa) && tuning.rows_at_once.is_none();
+        let rows = match () {
+            () if in_tiles || tuning.rows_at_once.is_some() => by_tiles,
+            () if is_narrow => 1,
+            () => by_vectors,
+        };
+        if several && is_narrow {
+            reasons.push(Reason::Together(Together::Narrow(isa.name)));
+        } else if several && in_tiles {
             reasons.push(Reason::Together(Together::InTiles { isa: isa.name, rows, of_input }));
         } else if several && tuning.rows_at_once.is_none() {
             let isa = isa.name;
@@ -266,10 +279,14 @@ fn unrolling(
     };
     let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
     let once = product.rows == 1 && product.steps == 1;
+    // on one lane, each row of weights is at least one statement per column
+    let is_long = arch.isas.is_empty()
+        && arch.baseline.lanes == 1
+        && Phase::ALL.iter().any(|&phase| product.phase_rows(phase) > MOST_UNROLLED_ROWS);
     match asked {
         Unroll::Full => (Unrolled::Fully, Unrolling::AskedFull),
         Unroll::None => (Unrolled::RowByRow, Unrolling::AskedNone),
-        Unroll::Auto if work <= UNROLL_BUDGET && once => {
+        Unroll::Auto if work <= UNROLL_BUDGET && once && !is_long => {
             (Unrolled::Fully, Unrolling::Within(work, UNROLL_BUDGET))
         }
         Unroll::Auto => {
@@ -280,6 +297,7 @@ fn unrolling(
             let why = match () {
                 () if product.rows > 1 => Unrolling::Batch,
                 () if product.steps > 1 => Unrolling::Steps,
+                () if is_long => Unrolling::Rows(MOST_UNROLLED_ROWS),
                 () => Unrolling::Beyond(work, UNROLL_BUDGET),
             };
             (kept, why)

@@ -42,6 +42,8 @@ pub enum PanelWidth {
     AllOf(usize),
     /// The user asked for the width.
     Asked,
+    /// One text serves all of a few units.
+    OneText(usize),
     /// Several rows share each weight, and the L1 cache holds a panel.
     FirstLevel,
     /// r.h is needed for all columns at once.
@@ -110,6 +112,8 @@ pub enum Unrolling {
     Batch,
     /// Kept: a sequence.
     Steps,
+    /// Kept: more rows of weights than this number, on one lane.
+    Rows(usize),
 }
 
 /// Rows, or steps of a sequence, that share each load of a weight.
@@ -117,6 +121,8 @@ pub enum Unrolling {
 pub enum Together {
     /// The user decided.
     Asked(usize),
+    /// The instruction set computes a narrow cell one row at a time.
+    Narrow(&'static str),
     /// Tiles compute `rows` rows.
     InTiles {
         /// The instruction set.

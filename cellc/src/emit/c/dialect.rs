@@ -12,7 +12,7 @@ use super::block_comment;
 use super::joined::Joined;
 use super::once::{self, Piece};
 use super::vectors::{self, VectorFunction, fill, spaced};
-use crate::arch::{ByLane, CLoads, CVector, Dot, Isa};
+use crate::arch::{ByLane, CLoads, CVector, Dot, GENERIC, Isa};
 use crate::emit::elements::spelling;
 use crate::kernel::{Element, Kernel, LaneOp, Scalar, Tiles, Type};
 
@@ -804,7 +804,9 @@ impl Dialect for C<'_> {
     }
 
     fn row(&mut self, window: &Block) {
-        if self.rows && window.len > self.isa.lanes {
+        // bodies that share a text have it for the same windows
+        let least = if self.shares { GENERIC.lanes } else { self.isa.lanes };
+        if self.rows && window.len > least {
             let upper = self.prefix.to_ascii_uppercase();
             self.line(&format!("{upper}_ROW({});", window.name));
         }

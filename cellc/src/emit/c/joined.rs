@@ -207,6 +207,10 @@ impl Joined {
         if names.is_empty() {
             return String::new();
         }
+        let nan = match ["MAX", "MIN"].iter().any(|name| names.iter().any(|own| own == name)) {
+            true => " The greater and the smaller of x and y are y if either is NaN.",
+            false => "",
+        };
         let parameters = [vec!["T".to_owned(), "TARGET".to_owned()], names].concat();
         let head = flowing(
             &format!("#define {}_OF_REGISTERS", prefix.to_ascii_uppercase()),
@@ -218,7 +222,7 @@ impl Joined {
             function(prefix, name, operation, &format!("return {}", name.to_ascii_uppercase()))
         });
         let lines: Vec<_> = [head].into_iter().chain(functions).collect();
-        format!("\n/* The operations that activations need besides. */\n{}\n", lines.join(" \\\n"))
+        format!("\n/* Further operations of activations.{nan} */\n{}\n", lines.join(" \\\n"))
     }
 }
 

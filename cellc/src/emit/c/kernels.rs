@@ -7,10 +7,9 @@ use std::collections::BTreeSet;
 use super::super::traversal::{Block, Shared, Taken};
 use super::dialect::{C, DEEPEST, counter, ending, of_each, outlined, plus};
 use super::joined::Joined;
-use super::once::{Once, Piece, Pieces};
+use super::once::{Defined, Once, Piece, Pieces, RUN, target};
 use super::vectors::{self, VectorFunction, spaced};
-use super::weights;
-use super::{CFile, guarded};
+use super::{CFile, guarded, weights, wrap};
 use crate::arch::Isa;
 use crate::emit::Spelled;
 use crate::emit::calls::{Location, Uses};
@@ -86,7 +85,13 @@ impl<'f> Texts<'f> {
         };
         let shared = shared(file, spelled.isa, spelled.body);
         shared.all_kernels(BodyRef { body: &body, ..spelled.body }, &mut dialect);
-        let kernels = std::mem::take(&mut dialect.pieces);
+        let mut kernels = std::mem::take(&mut dialect.pieces);
+        if shares && !file.interface.pool && spelled.isa.c.flushes.is_none() {
+            let mut text = String::new();
+            let body = BodyRef { body: &body, ..spelled.body };
+            run(file, (spelled.isa, target(file.prefix()) + " "), body, &shared, &mut text);
+            kernels.push(Piece { name: RUN.to_owned(), lanes: 0, text: wrap::lines(&text) });
+        }
         Self { spelled, shared, body, dialect, kernels, functions: Vec::new() }
     }
 
@@ -123,14 +128,18 @@ impl<'f> Texts<'f> {
         let (name, lanes, s) = (isa.name, isa.lanes, if isa.lanes == 1 { "" } else { "s" });
         let title =
             format!("/* ---- {name}: {lanes} lane{s}, {profile} multiply-add{fused} ---- */\n");
-        let functions = once.functions(isa, &self.functions);
-        let kernels = once.kernels(isa, &self.kernels);
+        let mut defined = Defined::default();
+        let functions = once.functions(isa, &self.functions, &mut defined);
+        let kernels = once.kernels(isa, &self.kernels, &mut defined);
         // activations that are shared are spelled by operations on registers
         let declared =
             if self.dialect.shares { [registers, functions] } else { [functions, registers] };
         let rows: String = self.dialect.needs.rows.into_values().collect();
         let mut out = [&title, &*declared.concat(), &types, &rows, &kernels].concat();
-        run(file, isa, body, &self.shared, &mut out);
+        if !self.kernels.iter().any(|piece| piece.name == RUN) {
+            let linkage = format!("static {}", spaced(file.prefix(), isa));
+            run(file, (isa, linkage), body, &self.shared, &mut out);
+        }
         out
     }
 }
@@ -272,7 +281,13 @@ fn pairs(
 }
 
 /// One step: the kernels in order.
-fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) {
+fn run(
+    file: &CFile<'_>,
+    (isa, linkage): (&Isa, String),
+    body: BodyRef<'_>,
+    shared: &Shared,
+    out: &mut String,
+) {
     let mut calls = pairs(file, isa, body, shared, out);
     let mut groups = shared.calls(body);
     // variables change last, so a step can be repeated until then
@@ -303,7 +318,8 @@ fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mu
             ("The kernels of a step in order, but the one that changes the state.", "kernels")
         }
     };
-    let mut words = vec![("WHAT", what.to_owned()), ("KERNELS", function.to_owned())];
+    let mut words =
+        vec![("WHAT", what.to_owned()), ("KERNELS", function.to_owned()), ("LINKAGE ", linkage)];
     let mut lists = vec![
         when("unused pool", interface.pool && !uses.pool),
         ("tables", tables.map(table).collect()),

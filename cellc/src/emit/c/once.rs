@@ -1,7 +1,7 @@
 //! Kernels and activations with one text for several instruction sets. The file includes itself for
 //! each instance, with macros for vector types, the attribute, and different counts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::attribute;
@@ -77,6 +77,8 @@ fn token<'t>(word: &'t str, prefix: &str, isa: &str) -> Token<'t> {
 struct Parameters {
     lanes: Vec<Vec<usize>>,
     counts: Vec<Vec<usize>>,
+    /// True for activations: their one type has macros without a number.
+    is_unnumbered: bool,
 }
 
 /// The index of a list in `all`. Appends a missing list.
@@ -107,7 +109,10 @@ impl Parameters {
         for (at, token) in first.iter().enumerate() {
             let all = numbers(at);
             let is_same = all.windows(2).all(|two| two[0] == two[1]);
-            let mut ty = |all| position(all, &mut self.lanes);
+            let mut ty = |all| {
+                let at = position(all, &mut self.lanes);
+                self.number(at)
+            };
             let _ = match token {
                 Token::Text(word) => write!(text, "{word}"),
                 Token::Kernel(name) => write!(text, "{upper}_NAME({name})"),
@@ -116,12 +121,17 @@ impl Parameters {
                 Token::Function(name, _) => write!(text, "{upper}_V{}({name})", ty(all)),
                 Token::Count(count) if is_same => write!(text, "{count}"),
                 Token::Count(_) => match self.lanes.iter().position(|lanes| *lanes == all) {
-                    Some(at) => write!(text, "{upper}_LANES{at}"),
+                    Some(at) => write!(text, "{upper}_LANES{}", self.number(at)),
                     None => write!(text, "{upper}_COUNT{}", position(all, &mut self.counts)),
                 },
             };
         }
         Some(text)
+    }
+
+    /// The end of the names of a type's macros.
+    fn number(&self, at: usize) -> String {
+        if self.is_unnumbered { String::new() } else { at.to_string() }
     }
 
     /// True if instances differ in one type only.
@@ -137,7 +147,7 @@ impl Parameters {
         let differs = |numbers: &[usize]| numbers.windows(2).any(|two| two[0] != two[1]);
         let lanes =
             self.lanes.iter().enumerate().filter(|(_, lanes)| differs(lanes)).map(|(at, lanes)| {
-                let of = |kind: &str| format!("{upper}_{kind}{at}");
+                let of = |kind: &str| format!("{upper}_{kind}{}", self.number(at));
                 (of("LANES"), is_used(&["LANES", "F", "U", "V"].map(of)), &lanes[..])
             });
         let counts = self.counts.iter().enumerate().map(|(at, counts)| {
@@ -157,7 +167,8 @@ impl Parameters {
     fn types(&self, prefix: &str, text: &str) -> Vec<(String, String)> {
         let (upper, words) = (prefix.to_ascii_uppercase(), words(text));
         let mut all = Vec::new();
-        for (number, lanes) in self.lanes.iter().enumerate() {
+        for (at, lanes) in self.lanes.iter().enumerate() {
+            let number = self.number(at);
             let is_same = lanes.windows(2).all(|two| two[0] == two[1]);
             let lanes =
                 if is_same { lanes[0].to_string() } else { format!("{upper}_LANES{number}") };
@@ -205,22 +216,49 @@ impl Part {
     }
 
     /// The included section of the file: definitions of names, the texts, and an `#undef` for each
-    /// macro.
-    fn section(&self, prefix: &str) -> String {
+    /// macro that differs between inclusions. With several sections of kernels (`is_one_of`), also
+    /// for each macro of a type.
+    fn section(&self, prefix: &str, is_one_of: bool) -> String {
         let (upper, text) = (prefix.to_ascii_uppercase(), self.text());
         let mut names = self.parameters.types(prefix, &text);
-        let kernel = format!("{upper}_NAME(name)");
+        let given = self.parameters.differing(&upper, &text).into_iter().map(|(name, _)| name);
+        let name_of = |(name, _): &(String, String)| {
+            name.split('(').next().unwrap_or(name.as_str()).to_owned()
+        };
+        let own: Vec<_> = if is_one_of { names.iter().map(name_of).collect() } else { Vec::new() };
+        let ended: String = given.chain(own).map(|name| format!("#undef {name}\n")).collect();
         if words(&text).contains(format!("{upper}_NAME").as_str()) {
-            names.push((kernel, format!("{upper}_PASTED({prefix}_##name, , {upper}_ISA, )")));
+            let value = format!("{upper}_PASTED({prefix}_##name, , {upper}_ISA, )");
+            names.push((format!("{upper}_NAME(name)"), value));
         }
         let defined: String =
             names.iter().map(|(name, value)| format!("#define {name} {value}\n")).collect();
-        let given = ["PART", "TARGET", "ISA"].map(|name| format!("{upper}_{name}")).into_iter();
-        let given =
-            given.chain(self.parameters.differing(&upper, &text).into_iter().map(|(name, _)| name));
-        let own = names.iter().map(|(name, _)| name.split('(').next().unwrap_or(name).to_owned());
-        let ended: String = given.chain(own).map(|name| format!("#undef {name}\n")).collect();
-        format!("{defined}{text}\n{ended}")
+        let space = if ended.is_empty() { "" } else { "\n" };
+        format!("{defined}{text}{space}{ended}")
+    }
+}
+
+/// The macros that a body has defined for the sections that it includes, with their values.
+#[derive(Default)]
+pub(super) struct Defined {
+    values: BTreeMap<String, String>,
+}
+
+impl Defined {
+    /// Defines a macro unless it has the value.
+    fn define(&mut self, out: &mut String, name: String, value: String) {
+        match self.values.get(&name) {
+            Some(known) if *known == value => return,
+            Some(_) => _ = writeln!(out, "#undef {name}"),
+            None => {}
+        }
+        _ = writeln!(out, "#define {name} {value}");
+        self.values.insert(name, value);
+    }
+
+    /// Ends the macros, after the last section of a body.
+    pub(super) fn end(&self) -> String {
+        self.values.keys().map(|name| format!("#undef {name}\n")).collect()
     }
 }
 
@@ -258,6 +296,9 @@ impl Once {
             for group in groups(&texts).into_iter().filter(|group| group.len() > 1) {
                 let (isas, texts): (Vec<_>, Vec<_>) =
                     group.iter().map(|at| (isas[*at], texts[*at].clone())).unzip();
+                if name == RUN && !self.has_all_kernels(bodies, &isas) {
+                    continue;
+                }
                 let at =
                     self.kernels.iter().position(|part| part.isas == isas).unwrap_or_else(|| {
                         self.kernels.push(Part { isas, ..Part::default() });
@@ -270,6 +311,18 @@ impl Once {
         }
     }
 
+    /// True if one part has all kernels of these instruction sets, so that the function that runs
+    /// the kernels can follow them.
+    fn has_all_kernels(&self, bodies: &[Pieces<'_>], isas: &[&'static Isa]) -> bool {
+        let part = self.kernels.iter().find(|part| part.isas == isas);
+        let all = bodies
+            .iter()
+            .filter(|body| isas.contains(&body.isa))
+            .flat_map(|body| body.kernels)
+            .filter(|piece| piece.name != RUN);
+        part.is_some_and(|part| all.into_iter().all(|piece| part.has(&piece.name)))
+    }
+
     /// Finds the activations with texts that differ in the type only. Every type gets every shared
     /// activation, used or not.
     fn share_activations(&mut self, bodies: &[Pieces<'_>]) {
@@ -280,7 +333,7 @@ impl Once {
             let same = functions().filter(|(_, one)| one.name == name);
             let same: Vec<_> =
                 same.map(|(isa, one)| tokens(&one.text, &self.prefix, isa.name)).collect();
-            let mut parameters = Parameters::default();
+            let mut parameters = Parameters { is_unnumbered: true, ..Parameters::default() };
             let text = parameters
                 .unified(&upper, &same)
                 .filter(|_| same.len() > 1 && parameters.is_type());
@@ -294,6 +347,7 @@ impl Once {
             }
         }
         (self.activations.isas, self.activations.lanes) = types.into_iter().unzip();
+        self.activations.parameters.is_unnumbered = true;
         self.activations.parameters.lanes.push(self.activations.lanes.clone());
     }
 
@@ -307,23 +361,34 @@ impl Once {
 
     /// The activations of an instruction set: its own texts, and the lines that include shared
     /// texts.
-    pub(super) fn functions(&self, isa: &'static Isa, own: &[Piece]) -> String {
+    pub(super) fn functions(
+        &self,
+        isa: &'static Isa,
+        own: &[Piece],
+        defined: &mut Defined,
+    ) -> String {
         let shares = self.activations.isas.contains(&isa);
         let mut out = self
             .own(isa, own.iter().filter(|piece| !(shares && self.activations.has(&piece.name))));
         if shares && !self.activations.texts.is_empty() {
-            self.include(&mut out, isa, ACTIVATIONS, &self.activations);
+            self.include(&mut out, (isa, defined), ACTIVATIONS, &self.activations);
         }
         out
     }
 
     /// The kernels of an instruction set: lines that include shared texts, then other texts.
-    pub(super) fn kernels(&self, isa: &'static Isa, own: &[Piece]) -> String {
+    pub(super) fn kernels(
+        &self,
+        isa: &'static Isa,
+        own: &[Piece],
+        defined: &mut Defined,
+    ) -> String {
         let mut out = String::new();
         let parts = || self.kernels.iter().enumerate().filter(|(_, part)| part.isas.contains(&isa));
         for (at, part) in parts() {
-            self.include(&mut out, isa, KERNELS + at, part);
+            self.include(&mut out, (isa, defined), KERNELS + at, part);
         }
+        out += &defined.end();
         out + &self
             .own(isa, own.iter().filter(|piece| !parts().any(|(_, part)| part.has(&piece.name))))
     }
@@ -341,27 +406,32 @@ impl Once {
     /// Texts of one instruction set.
     fn own<'a>(&self, isa: &Isa, pieces: impl Iterator<Item = &'a Piece>) -> String {
         let (upper, target) = (self.upper(), target(&self.prefix));
-        pieces
-            .map(|piece| said(&piece.text.replace(&target, &self.linked(isa, piece.lanes)), &upper))
-            .collect()
+        // a call takes longer than a function of one statement
+        let linked = |piece: &Piece| match (piece.lanes, piece.text.matches(';').count()) {
+            (1, 0..=1) => self.linked(isa, usize::MAX),
+            (lanes, _) => self.linked(isa, lanes),
+        };
+        pieces.map(|piece| said(&piece.text.replace(&target, &linked(piece)), &upper)).collect()
     }
 
     /// Includes a section of the file for all its instances of an instruction set.
-    fn include(&self, out: &mut String, isa: &'static Isa, number: usize, part: &Part) {
+    fn include(
+        &self,
+        out: &mut String,
+        (isa, defined): (&'static Isa, &mut Defined),
+        number: usize,
+        part: &Part,
+    ) {
         let upper = self.upper();
         let differing = part.parameters.differing(&upper, &part.text());
+        out.push('\n');
         for (at, _) in part.isas.iter().enumerate().filter(|(_, of)| **of == isa) {
             let lanes = part.lanes.get(at).copied().unwrap_or(0);
-            let first = [
-                (format!("{upper}_PART"), number.to_string()),
-                (target(&self.prefix), self.linked(isa, lanes)),
-                (format!("{upper}_ISA"), isa.name.to_owned()),
-            ];
-            let numbers =
-                differing.iter().map(|(name, numbers)| (name.clone(), numbers[at].to_string()));
-            out.push('\n');
-            for (name, value) in first.into_iter().chain(numbers) {
-                let _ = writeln!(out, "#define {name} {value}");
+            defined.define(out, format!("{upper}_PART"), number.to_string());
+            defined.define(out, format!("{upper}_ISA"), isa.name.to_owned());
+            defined.define(out, target(&self.prefix), self.linked(isa, lanes));
+            for (name, numbers) in &differing {
+                let _ = writeln!(out, "#define {name} {}", numbers[at]);
             }
             let _ = writeln!(out, "#include {upper}_FILE");
         }
@@ -386,16 +456,16 @@ impl Once {
             let word = if at == 0 { "if" } else { "elif" };
             format!(
                 "#{word} defined({upper}_PART) && {upper}_PART == {number}\n{}",
-                part.section(&self.prefix)
+                part.section(&self.prefix, number != ACTIVATIONS && self.kernels.len() > 1)
             )
         });
         let sections: String = sections.collect();
         format!(
             "\n/* This file includes itself for each instruction set: the activations once for each\n \
              * type of vectors, and then the kernels. Each part stands here once. Its macros:\n \
-             *   F0, F1, ..: types of values; U0, U1, ..: types of their bits\n \
-             *   V0(f), V1(f), ..: the function f on such values\n \
-             *   LANES0, ..: numbers in a value; COUNT0, ..: other counts\n \
+             *   F, F0, F1, ..: types of values; U, U0, ..: types of their bits\n \
+             *   V(f), V0(f), ..: the function f on such values\n \
+             *   LANES, LANES0, ..: numbers in a value; COUNT0, ..: other counts\n \
              *   NAME: kernels; TARGET: linkage and attribute */\n\
              {sections}#else /* the file proper */\n"
         )
@@ -427,6 +497,9 @@ fn named<'a>(pieces: impl Iterator<Item = &'a Piece>) -> Vec<&'a str> {
     }
     names
 }
+
+/// The name of the function that runs the kernels of a body.
+pub(super) const RUN: &str = "run";
 
 /// The numbers of included sections: activations, and the first section of kernels.
 const ACTIVATIONS: usize = 1;

@@ -8,7 +8,7 @@ use super::joined::{
     Joined, OPERANDS, Operation, counted, flowing, halves, loading, members, spelled,
 };
 use super::vectors::{self, VectorFunction, spaced};
-use crate::arch;
+use crate::arch::{self, CVector};
 use crate::emit::elements::spelling;
 use crate::emit::traversal::{Block, Context, Dialect, RowText, Text, TextKind, function_name};
 use crate::kernel::{Element, LaneOp, Scalar, Type};
@@ -379,6 +379,39 @@ impl C<'_> {
         [out, joined]
     }
 
+    /// The expression for an operation without an instruction of the instruction set: C's own
+    /// operations on lanes. `None` for other operations.
+    fn plain_operation(&mut self, operation: &Operation, lanes: usize) -> Option<String> {
+        let vector = self.vector(lanes).filter(|_| lanes > 1);
+        let has = |template: fn(&CVector) -> &'static str| {
+            vector.is_some_and(|vector| !template(vector).is_empty())
+        };
+        let of_vectors = match operation {
+            Operation::Load { element: Element::F32, is_constant: false } => !has(|v| v.load),
+            Operation::Store => !has(|v| v.store),
+            Operation::Number(Scalar::F32) => !has(|v| v.splat),
+            Operation::Lanes(LaneOp::Max | LaneOp::Min | LaneOp::SelectLess) => {
+                let choice = match operation {
+                    Operation::Lanes(LaneOp::Max) => "x > y ? x : y",
+                    Operation::Lanes(LaneOp::Min) => "x < y ? x : y",
+                    _ => "x < y ? z : w",
+                };
+                return (lanes == 1 && !self.isa.code.in_software).then(|| choice.to_owned());
+            }
+            _ => false,
+        };
+        if lanes == 1 || !of_vectors {
+            return None;
+        }
+        let ty = self.ty(Type::f32(lanes));
+        Some(match operation {
+            Operation::Load { .. } => format!("*(const {ty}_in_memory *)from"),
+            Operation::Store => format!("*({ty}_in_memory *)to = x"),
+            // in parentheses, its commas separate no arguments of the macro
+            _ => format!("(({ty}){{{}}})", vec!["number"; lanes].join(", ")),
+        })
+    }
+
     /// The expression for an operation on one register. `None` for calls of functions.
     fn of_register(&mut self, operation: &Operation, lanes: usize) -> Option<String> {
         let block = |name: &str, element, bytes| Block {
@@ -391,6 +424,9 @@ impl C<'_> {
         let operands = |count: usize| {
             OPERANDS[..count].iter().map(|name| Text::atom(*name)).collect::<Vec<_>>()
         };
+        if let Some(text) = self.plain_operation(operation, lanes) {
+            return Some(text);
+        }
         let (count, _, result) = operation.signature();
         let ty = Type { scalar: result, lanes };
         let text = match operation {

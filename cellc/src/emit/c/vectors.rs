@@ -46,7 +46,13 @@ impl VectorFunction {
             .expect("emit: what is declared has a text");
         let has = |word| VECTORS[order].1.contains(word);
         let lanes = if has("FLOAT") || has("BITS") || has("LANES") { lanes } else { 0 };
-        let isa = isa.filter(|_| has("ATTRIBUTE") || has("SUMS"));
+        let is_own = |isa: &&'static Isa| match name {
+            // without an instruction of its own, the text is the same for all instruction sets
+            "flush" => isa.c.vectors.iter().any(|own| own.lanes == lanes && !own.flush.is_empty()),
+            "mul_add" => !isa.fma || isa.c.vectors.iter().any(|own| own.lanes == lanes),
+            _ => has("ATTRIBUTE") || has("SUMS"),
+        };
+        let isa = isa.filter(is_own);
         Self {
             order,
             lanes,
@@ -299,7 +305,12 @@ impl VectorFunction {
             {
                 out.push_str(&wrap::lines(&text))
             }
-            None => out.push_str(&text),
+            None => {
+                if matches!(kind, "flush" | "mul_add") {
+                    out.push('\n');
+                }
+                out.push_str(&text);
+            }
         }
     }
 }

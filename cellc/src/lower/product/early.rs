@@ -154,7 +154,8 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             }));
         }
         let (parts, apart): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_early);
-        for pass in parts.chunks(plan::pass_vectors(self.product(), self.isa())) {
+        let most = plan::run_vectors(self.product(), parts.len(), self.isa()).max(1);
+        for pass in parts.chunks(most) {
             let pass = &self.joined(pass)[..];
             let values = self.early_sums(&mut body, panels, weights, &operands, pass);
             for (part, value) in pass.iter().zip(values) {

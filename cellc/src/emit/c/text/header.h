@@ -36,14 +36,9 @@ extern "C" {
 #endif
 
 /* Pointers that must not overlap any other argument. */
-//* extensions
-#ifdef __GNUC__
+#if defined(__GNUC__) || defined(_MSC_VER)
 #define UPPER_RESTRICT __restrict
 #elif !defined(__cplusplus)
-//.
-//* no extensions
-#ifndef __cplusplus
-//.
 #define UPPER_RESTRICT restrict
 #else
 #define UPPER_RESTRICT

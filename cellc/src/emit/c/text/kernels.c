@@ -30,7 +30,7 @@ static ATTRIBUTE void FULL_call(void *argument) {
 //* alone
 __attribute__((noinline))
 //.
-static ATTRIBUTE void PREFIX_KERNELS_ISA(RUN_PARAMETERS) {
+LINKAGE void PREFIX_KERNELS_ISA(RUN_PARAMETERS) {
 //* unused pool
     (void)pool;
 //.

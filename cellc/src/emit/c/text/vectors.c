@@ -142,19 +142,13 @@ UPPER_INLINE FLOAT NAME(FLOAT a, FLOAT b, FLOAT c, FLOAT d) {
 //: to_bits
 
 UPPER_INLINE uint32_t NAME(float value) {
-    const union {
-        float value;
-        uint32_t bits;
-    } same = {value};
+    const union { float value; uint32_t bits; } same = {value};
     return same.bits;
 }
 //: from_bits
 
 UPPER_INLINE float NAME(uint32_t bits) {
-    const union {
-        uint32_t bits;
-        float value;
-    } same = {bits};
+    const union { uint32_t bits; float value; } same = {bits};
     return same.value;
 }
 //: from_signed of one
@@ -758,18 +752,12 @@ WORD IS_FUSED
 UPPER_INLINE ATTRIBUTE float NAME(float a) {
 //* bits or floats
 #ifdef __SOFTFP__
-    const union {
-        float value;
-        uint32_t bits;
-    } same = {a};
+    const union { float value; uint32_t bits; } same = {a};
     return (same.bits & 0x7fffffffu) < 0x0d800000u ? 0.0f : a;
 #else
 //.
 //* bits
-    const union {
-        float value;
-        uint32_t bits;
-    } same = {a};
+    const union { float value; uint32_t bits; } same = {a};
     return (same.bits & 0x7fffffffu) < 0x0d800000u ? 0.0f : a;
 //.
 //* floats
