@@ -213,14 +213,14 @@ fn scales_of_quantised_models_are_kept() {
             let options = Options::default().with_precision(precision);
             for subject in quantised(name, &options) {
                 let plan = &subject.compilation.plan;
-                let own = plan.products.iter().filter(|product| product.own_x.is_some()).count();
+                let own = plan.products.iter().filter(|product| product.own.x.is_some()).count();
                 assert_eq!(
                     own,
                     if precision.is_none() { dense } else { all },
                     "{name} {precision:?}\n{plan}"
                 );
                 assert_eq!(
-                    plan.products.iter().filter(|product| product.own_h.is_some()).count(),
+                    plan.products.iter().filter(|product| product.own.h.is_some()).count(),
                     of_h,
                     "{name}"
                 );
@@ -256,7 +256,7 @@ fn scales_of_quantised_models_are_kept() {
                 let as_f32 = Options::default().with_precision(Some(Precision::F32));
                 let as_f32 = quantised(name, &as_f32).next().expect("a subject");
                 assert!(
-                    as_f32.compilation.plan.products.iter().all(|product| product.own_x.is_none()),
+                    as_f32.compilation.plan.products.iter().all(|product| product.own.x.is_none()),
                     "{name}"
                 );
                 let numbers = |subject: &Subject| {
@@ -322,7 +322,7 @@ fn cells_of_one_name_keep_their_own_scales() {
         let options = Options::default().with_precision(precision);
         let subject = compiled("one_name", branches_of_one_name(scales.map(Some)), options, 7);
         let plan = &subject.compilation.plan;
-        let vectors = plan.products.iter().map(|product| [product.own_x, product.own_h]);
+        let vectors = plan.products.iter().map(|product| [product.own.x, product.own.h]);
         let found: Vec<_> = vectors.map(|own| own.map(|own| own.map(|own| own.scale))).collect();
         assert_eq!(found, scales.map(|scales| scales.map(Some)), "{plan}");
         for which in [0.0, 1.0] {
@@ -361,7 +361,7 @@ fn a_cell_keeps_its_scales_beside_one_of_its_name_without_scales() {
     let file = branches_of_one_name([Some(scales), None]);
     let subject = compiled("one_is_quantised", file, Options::default(), 7);
     let plan = &subject.compilation.plan;
-    let vectors = plan.products.iter().map(|product| [product.own_x, product.own_h]);
+    let vectors = plan.products.iter().map(|product| [product.own.x, product.own.h]);
     let found: Vec<_> = vectors.map(|own| own.map(|own| own.map(|own| own.scale))).collect();
     assert_eq!(found, [scales.map(Some), [None; 2]], "{plan}");
     let calls = &subject.calls[..=random::SATURATING];
@@ -510,7 +510,7 @@ fn a_named_layer_of_a_quantised_model_is_stored_as_asked() {
         for subject in quantised("int8_layers", &options) {
             let plan = &subject.compilation.plan;
             let formats: Vec<_> =
-                plan.products.iter().map(|product| product.product.format.name()).collect();
+                plan.products.iter().map(|product| product.product.layout.format.name()).collect();
             assert!(formats.contains(&format), "{formats:?}");
             for call in &subject.calls {
                 as_asked(&subject, 0, call);
