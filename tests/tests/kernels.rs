@@ -79,7 +79,10 @@ fn unrolled_loops_give_the_same_bits() {
         let of_integers =
             subject.compilation.options.numerics.precision.unwrap_or_default() != Precision::F32;
         assert_eq!(plan.snake, of_integers, "{}", subject.name);
-        let in_chains = |(isa, _): &(&'static Isa, bool)| plan.chains(Phase::Hidden, 4, isa) > 1;
+        let columns = plan.panels[0].columns;
+        let in_chains = |(isa, _): &(&'static Isa, bool)| {
+            plan.choice(Phase::Hidden, columns, 1, isa).chains.of(4) > 1
+        };
         assert_eq!(
             subject.compilation.plan.isas.iter().any(in_chains),
             of_integers,
