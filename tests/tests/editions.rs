@@ -175,8 +175,8 @@ fn unsafe_stands_only_where_the_processor_is_asked_and_says_why() {
         };
         let of_arrays = |place: &usize| {
             function(place)
-                .and_then(|line| line.split_once('<'))
-                .is_some_and(|(name, _)| OF_ARRAYS.contains(&name))
+                .and_then(|line| line.split(['<', '(']).next())
+                .is_some_and(|name| OF_ARRAYS.contains(&name))
         };
         let (asserted, places): (Vec<usize>, Vec<usize>) = all.into_iter().partition(of_arrays);
         let macros = text.matches("macro_rules! register {").count();

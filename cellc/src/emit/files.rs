@@ -69,7 +69,7 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
     let file = syn::parse_file(&items).expect("emit: generated Rust parses");
     let items = show_comments(&prettyplease::unparse(&file), &comments);
     // records first, then the lists that hold them
-    let items = wrapped(&broken(&joined_lists(&joined_lists(&items))));
+    let items = wrapped(&broken(&compact(&compact(&joined_lists(&joined_lists(&items))))));
     let mut text = String::new();
     for line in contents.header {
         text.push_str(if line.is_empty() { "//" } else { "// " });
@@ -176,6 +176,205 @@ fn joined(lines: &[&str]) -> Option<(String, usize)> {
         line.push_str(if is_last { part.trim_end_matches(',') } else { part });
     }
     None
+}
+
+/// Puts statements and lists that prettyplease breaks over many lines on as few lines as possible.
+fn compact(items: &str) -> String {
+    let mut text = String::with_capacity(items.len());
+    let lines: Vec<&str> = items.lines().collect();
+    let mut at = 0;
+    while at < lines.len() {
+        let (compacted, count) = on_one_line(&lines[at..])
+            .or_else(|| block(&lines[at..]))
+            .or_else(|| record(&lines[at..]))
+            .or_else(|| filled(&lines[at..]))
+            .or_else(|| chain(&lines[at..]))
+            .unwrap_or_else(|| (lines[at].to_owned(), 1));
+        text.push_str(&compacted);
+        text.push('\n');
+        at += count;
+    }
+    with_attributes(&text)
+}
+
+/// Puts short attributes in front of items that take one line.
+fn with_attributes(items: &str) -> String {
+    let is_short = |line: &str| {
+        let attribute = line.trim_start();
+        ["#[cfg(", "#[inline", "#[must_use]"].iter().any(|start| attribute.starts_with(start))
+            && attribute.ends_with(']')
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for line in items.lines().rev() {
+        let fits = |next: &&mut String| {
+            let item = next.trim_start();
+            indent(next) == indent(line)
+                && !is_kept(next)
+                && (item.ends_with([',', ';']) || item.ends_with('}') && item.contains('{'))
+                && line.len() + 1 + item.len() <= COLUMNS
+        };
+        match lines.last_mut().filter(fits) {
+            Some(next) if is_short(line) => *next = format!("{line} {}", next.trim_start()),
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines.iter().rev().flat_map(|line| [line, "\n"]).collect()
+}
+
+/// A function with a body of one line, or a value that is a block of one expression, on one line,
+/// and the number of replaced lines.
+fn block(lines: &[&str]) -> Option<(String, usize)> {
+    let (first, start) = (lines[0], lines[0].trim_start());
+    let is_function = ["fn ", "pub fn ", "pub const fn ", "pub(super) fn "]
+        .iter()
+        .any(|head| start.starts_with(head));
+    let is_value = ["let ", "const {"].iter().any(|head| start.starts_with(head));
+    if is_kept(first) || !first.ends_with('{') || !(is_function || is_value) {
+        return None;
+    }
+    let mut line = first.to_owned();
+    for (nth, next) in lines.iter().enumerate().skip(1) {
+        let part = next.trim_start();
+        let is_end = indent(next) == indent(first) && part == if is_function { "}" } else { "};" };
+        let is_else = is_value && indent(next) == indent(first) && part == "} else {";
+        let is_body = indent(next) == indent(first) + 4 && !part.ends_with('{');
+        let is_one = if is_function { nth == 1 } else { !part.ends_with(';') };
+        if is_kept(next) || !(is_end || is_else || is_body && is_one) {
+            return None;
+        }
+        line.extend([" ", part]);
+        if line.len() > COLUMNS {
+            return None;
+        }
+        if is_end {
+            return (nth > 1).then_some((line, nth + 1));
+        }
+    }
+    None
+}
+
+/// Columns of a line's indentation.
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// True if a line closes a list that began on a line with equal indentation.
+fn closes(line: &str) -> bool {
+    line.trim_start().starts_with([')', '>', ']'])
+}
+
+/// True if a line can neither begin nor continue a statement on one line.
+fn is_kept(line: &str) -> bool {
+    line.is_empty() || line.contains("//") || line.trim_start().starts_with('#')
+}
+
+/// The statement that begins with the first line, on one line, and the number of replaced lines.
+/// `None` if it is too long or on one line already.
+fn on_one_line(lines: &[&str]) -> Option<(String, usize)> {
+    let first = lines[0];
+    if is_kept(first) || first.ends_with(['{', ';', ',']) {
+        return None;
+    }
+    let mut line = first.to_owned();
+    let mut count = 1;
+    for next in &lines[1..] {
+        let is_closer = indent(next) == indent(first) && closes(next);
+        let opens = next.trim_start() == "{" && indent(next) == indent(first);
+        if is_kept(next) || !(indent(next) > indent(first) || is_closer || opens && count > 1) {
+            break;
+        }
+        let part = next.trim_start();
+        if part.starts_with('}') || part.ends_with('{') && !is_closer && !opens {
+            return None;
+        }
+        if closes(next) && line.ends_with(',') {
+            line.pop();
+        }
+        let is_tight = line.ends_with(['(', '[']) || line.ends_with("::<");
+        let is_attached = part.starts_with(['.', '?']) || closes(next);
+        line.push_str(if is_tight || is_attached { "" } else { " " });
+        line.push_str(part);
+        count += 1;
+        if line.len() > COLUMNS {
+            return None;
+        }
+        if opens || part.ends_with([';', '{']) {
+            break;
+        }
+    }
+    (count > 1).then_some((line, count))
+}
+
+/// The list that begins at the end of the first line, with several elements on each line, and the
+/// number of replaced lines.
+fn filled(lines: &[&str]) -> Option<(String, usize)> {
+    let first = lines[0];
+    let is_list = first.ends_with(['(', '<', '['])
+        && (first.ends_with(" = (") || ![" (", "((", " <"].iter().any(|end| first.ends_with(end)));
+    if is_kept(first) || !is_list {
+        return None;
+    }
+    let margin = indent(first) + 4;
+    let end = 1 + lines[1..].iter().position(|line| indent(line) < margin)?;
+    let elements = &lines[1..end];
+    let is_element = |line: &&str| indent(line) == margin && !is_kept(line) && line.ends_with(',');
+    let closed = indent(lines[end]) == indent(first) && closes(lines[end]);
+    if !closed || elements.len() < 2 || !elements.iter().all(is_element) {
+        return None;
+    }
+    let mut all = vec![first.to_owned()];
+    let mut line = String::new();
+    for element in elements.iter().map(|element| element.trim_start()) {
+        if !line.is_empty() && margin + line.len() + 1 + element.len() > COLUMNS {
+            all.push(format!("{:margin$}{line}", ""));
+            line.clear();
+        }
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(element);
+    }
+    all.push(format!("{:margin$}{line}", ""));
+    Some((all.join("\n"), end))
+}
+
+/// The calls of methods that begin with the first line, with several calls on each line, and the
+/// number of replaced lines.
+fn chain(lines: &[&str]) -> Option<(String, usize)> {
+    let is_call = |line: &&&str| {
+        let call = line.trim_start();
+        indent(line) == indent(lines[0])
+            && call.starts_with('.')
+            && !is_kept(line)
+            && !call.ends_with(['(', '{', '|'])
+    };
+    let count = lines.iter().take_while(is_call).count();
+    let mut all: Vec<String> = Vec::new();
+    for line in &lines[..count] {
+        let call = line.trim_start();
+        match all.last_mut().filter(|last| last.len() + call.len() <= COLUMNS) {
+            Some(last) => last.push_str(call),
+            None => all.push((*line).to_owned()),
+        }
+    }
+    (count > all.len()).then(|| (all.join("\n"), count))
+}
+
+/// A value of a struct on one line, and the number of replaced lines.
+fn record(lines: &[&str]) -> Option<(String, usize)> {
+    let start = lines[0].trim_start();
+    let is_value = start.strip_suffix(" {").is_some_and(|name| {
+        name.starts_with(|c: char| c.is_ascii_uppercase())
+            && name.chars().all(|c| c.is_ascii_alphanumeric())
+    });
+    let end = lines.iter().position(|line| line.trim_start() == "}")?;
+    let is_field = |line: &&str| indent(line) == indent(lines[0]) + 4 && line.ends_with(',');
+    if !is_value || end < 2 || !lines[1..end].iter().all(is_field) {
+        return None;
+    }
+    let fields: Vec<_> = lines[1..end].iter().map(|line| line.trim_start()).collect();
+    let line = format!("{} {} }}", lines[0], fields.join(" ").trim_end_matches(','));
+    let is_closed =
+        indent(lines[end]) == indent(lines[0]) && !lines[1..end].iter().any(|l| is_kept(l));
+    (is_closed && line.len() <= COLUMNS).then_some((line, end + 1))
 }
 
 /// Breaks long lines of code, as prettyplease breaks neither patterns nor arguments of paths.

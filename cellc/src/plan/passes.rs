@@ -31,11 +31,12 @@ fn pass_vectors(product: &Product, isa: &Isa) -> usize {
     (product.registers(isa) * 3 / 4 / product.widest().0).max(1)
 }
 
-/// Upper limit for vectors of a run per pass: all vectors if the registers hold their sums, a
-/// vector of weights and an element.
-pub fn run_vectors(product: &Product, all: usize, isa: &Isa) -> usize {
-    let fits = all * product.widest().0 + 2 <= product.registers(isa);
-    if fits { all } else { pass_vectors(product, isa) }
+/// Upper limit for sum vectors per pass over a panel whose lanes are a run of `vectors`. A run
+/// takes one pass if its sums leave registers for an element of x and a vector of weights.
+pub fn run_vectors(product: &Product, isa: &Isa, vectors: usize) -> usize {
+    let most = pass_vectors(product, isa);
+    let (chains, _) = product.widest();
+    if vectors * chains + 2 <= product.registers(isa) { most.max(vectors) } else { most }
 }
 
 /// Upper limit for accumulators per pass: three quarters of the registers, the rest for operands.

@@ -288,6 +288,7 @@ const RUST_ON_4: &[(&str, &str)] = &[
         "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a), vcltq_f32(vabsq_f32(a), \
          vdupq_n_f32(super::FLUSH_LIMIT))))",
     ),
+    ("bits_to_exponent", "vreinterpretq_f32_u32(vshlq_n_u32::<23>(vreinterpretq_u32_f32(a)))"),
     ("to_bits", "vreinterpretq_u32_f32(a)"),
     ("from_bits", "vreinterpretq_f32_u32(a)"),
     ("from_signed", "vcvtq_f32_s32(vreinterpretq_s32_u32(a))"),

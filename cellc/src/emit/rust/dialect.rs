@@ -94,8 +94,8 @@ impl Rust {
         match (ty.scalar, context) {
             (Scalar::F32, _) if self.has_numbers() => "f32".to_owned(),
             (Scalar::U32, _) if self.has_numbers() => "u32".to_owned(),
-            (Scalar::F32, Context::Function) => "V".to_owned(),
-            (Scalar::U32, Context::Function) => "V::Bits".to_owned(),
+            // bits are those of floats
+            (_, Context::Function) => "V".to_owned(),
             (Scalar::U32, Context::Kernel) if ty.lanes == 1 => "u32".to_owned(),
             (scalar, Context::Kernel) => {
                 self.vectors.lanes(ty.lanes);
@@ -249,6 +249,29 @@ impl Rust {
     }
 }
 
+impl Rust {
+    /// An operation on the bits of floats, in a function.
+    fn of_bits(&mut self, operation: LaneOp, mut args: Vec<Text>) -> Text {
+        use LaneOp as O;
+        let name = match operation {
+            O::ToBits | O::FromBits => return args.remove(0),
+            O::And => "bits_and",
+            O::Or => "bits_or",
+            O::Xor => "bits_xor",
+            O::ShiftLeft(23) => return self.method("bits_to_exponent", args),
+            O::ShiftLeft(_) => "bits_shift_left",
+            O::ShiftRight(_) => "bits_shift_right",
+            O::WrappingAdd => "bits_wrapping_add",
+            O::WrappingSub => "bits_wrapping_sub",
+            other => unreachable!("emit: {other:?} gives no bits"),
+        };
+        if let O::ShiftLeft(by) | O::ShiftRight(by) = operation {
+            args.push(Text::number(by.to_string()));
+        }
+        self.method(name, args)
+    }
+}
+
 impl Dialect for Rust {
     fn begin_kernel(&mut self, kernel: &Kernel, name: &str, params: &[(&Block, bool)]) {
         self.around = std::mem::take(&mut self.out);
@@ -275,13 +298,13 @@ impl Dialect for Rust {
             let _ = writeln!(self.out, "let {name} = &mut [0.0f32; {len}];");
             return;
         }
-        let _ = writeln!(self.out, "let mut {name} = Aligned([0.0f32; {len}]);");
-        let _ = writeln!(self.out, "let {name} = &mut {name}.0;");
+        let _ = writeln!(self.out, "let Aligned({name}) = &mut Aligned([0.0f32; {len}]);");
         self.shared("Aligned");
     }
 
     fn end_kernel(&mut self) {
         let body = std::mem::replace(&mut self.out, std::mem::take(&mut self.around));
+        let body = without_names_used_once(&body);
         let used = std::mem::take(&mut self.used_before);
         let kernel = self.kernels.last_mut().expect("emit: a kernel has begun");
         // dot products are methods of one type only
@@ -349,6 +372,9 @@ impl Dialect for Rust {
     fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text {
         let value = f32::from_bits(bits);
         let text = match ty.scalar {
+            Scalar::U32 if context == Context::Function && !self.has_numbers() => {
+                return self.made("all", "V", &format!("f32::from_bits({bits:#x})"));
+            }
             // a count rather than a mask
             Scalar::U32 if context == Context::Kernel && bits < 1 << 16 => format!("{bits}"),
             Scalar::U32 => format!("{bits:#x}"),
@@ -380,6 +406,10 @@ impl Dialect for Rust {
         }
         if is_number(ty, context) && operation != O::ToBits {
             return self.of_numbers(operation, args);
+        }
+        let gives_bits = ty.scalar == Scalar::U32 || operation == O::FromBits;
+        if context == Context::Function && gives_bits {
+            return self.of_bits(operation, args);
         }
         if let Some(own) = ByLane::of(self.dots, operation) {
             self.used.insert(own.rust);
@@ -732,6 +762,46 @@ impl Dialect for Rust {
             let _ = writeln!(self.out, "// {line}");
         }
     }
+}
+
+/// A body in which a vector that the next statement alone reads has no name.
+fn without_names_used_once(body: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words = |text: &'_ str, name: &str| -> Vec<usize> {
+        let is_word = |at: &usize| {
+            !text[..*at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part)
+        };
+        text.match_indices(name).map(|(at, _)| at).filter(is_word).collect()
+    };
+    let lines: Vec<&str> = body.lines().collect();
+    let mut out = String::with_capacity(body.len());
+    let mut at = 0;
+    while at < lines.len() {
+        let declared = lines[at].strip_prefix("let ").and_then(|rest| {
+            let (name, value) = rest.split_once(": F32x")?;
+            let (_, value) = value.split_once(" = ")?;
+            let value = value.strip_suffix(';')?;
+            (name.chars().all(is_part) && value.ends_with(')')).then_some((name, value))
+        });
+        let next = lines.get(at + 1).copied().unwrap_or_default();
+        match declared {
+            Some((name, value))
+                if !next.ends_with('{')
+                    && words(next, name).len() == 1
+                    && words(body, name).len() == 2 =>
+            {
+                let place = words(next, name)[0];
+                let (before, after) = (&next[..place], &next[place + name.len()..]);
+                let _ = writeln!(out, "{before}{value}{after}");
+                at += 2;
+            }
+            _ => {
+                let _ = writeln!(out, "{}", lines[at]);
+                at += 1;
+            }
+        }
+    }
+    out
 }
 
 /// The counter of a copy loop. Copy loops declare no other names.

@@ -11,11 +11,19 @@ use crate::emit::alike::{Token, groups};
 
 /// True if a text calls a function outside comments.
 pub(super) fn calls(text: &str, function: &str) -> bool {
+    !called(text, function).is_empty()
+}
+
+/// The places at which a text calls a function outside comments.
+pub(super) fn called(text: &str, function: &str) -> Vec<usize> {
     let call = format!("{function}(");
     let is_other = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-    code.into_iter()
-        .any(|line| line.match_indices(&call).any(|(at, _)| !line[..at].ends_with(is_other)))
+    let is_call = |at: usize| {
+        let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let before = &text[line..at];
+        !before.trim_start().starts_with("//") && !before.ends_with(is_other)
+    };
+    text.match_indices(&call).map(|(at, _)| at).filter(|at| is_call(*at)).collect()
 }
 
 /// The tokens of a text, in order.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::dialect::{INLINED, KernelText, MOST_CLOSURES, Rust, counter};
-use super::generic::{Generic, calls};
+use super::generic::{Generic, called, calls};
 use super::lints::{self, ACTIVATIONS, is_near_a_constant};
 use super::numbers::Values;
 use super::types::{attribute, cfg, none_of};
@@ -27,6 +27,10 @@ const MODULE: [&str; 9] =
 
 /// Upper limit for the loops of a copy, beyond all needs.
 const DEEPEST: usize = 24;
+
+/// The largest number of kernels in a module whose function `run` calls shared kernels itself. LLVM
+/// inlines functions with one call; the limit bounds the time that it takes for one function.
+const MOST_CALLED_DIRECTLY: usize = 12;
 
 /// The head of a module: documentation, the attribute with the condition under which it is
 /// compiled, and the name.
@@ -124,13 +128,15 @@ pub(super) fn modules<'m>(
             after,
         } = module;
         let mut text = text.clone();
-        let is_alone = kernels.len() == 1;
+        let calls_direct = kernels.len() == 1
+            || kernels.len() <= MOST_CALLED_DIRECTLY && !text.contains("pool.join(");
         for (nth, kernel) in kernels.iter().enumerate() {
             let KernelText { name, doc, params, body, .. } = kernel;
             let list: String = params.iter().map(|(name, ty)| format!("{name}: {ty},")).collect();
             let _ = match generic.call(at, nth) {
-                Some(call) if is_alone => {
-                    text = text.replacen(&format!("{name}("), &format!("{call}("), 1);
+                Some(call) if calls_direct && called(&text, name).len() == 1 => {
+                    let at = called(&text, name)[0];
+                    text.replace_range(at..at + name.len(), &call);
                     Ok(())
                 }
                 Some(call) => {
@@ -186,7 +192,37 @@ pub(super) fn modules<'m>(
         // one row in each turn
         text = text.replace(", 1>::sums(", ">::sums(");
     }
+    if all.has_first_columns_alone() {
+        text = without_columns(&text);
+    }
+    if all.has_float_weights() {
+        text = without_type_of_weights(&text);
+    }
     vectors::shared(&all, &text, form, alignment, arch) + &functions + &text
+}
+
+/// A text with loads of columns that have no parameter for the type of weights.
+fn without_type_of_weights(text: &str) -> String {
+    const LOAD: &str = ".load::<";
+    let shorter = |load: &str| match load.split_once('(') {
+        Some((types, rest)) => format!("{LOAD}{}({rest}", types.replacen(", _, _>", ", _>", 1)),
+        None => format!("{LOAD}{load}"),
+    };
+    let mut pieces = text.split(LOAD);
+    let first = pieces.next().unwrap_or_default().to_owned();
+    first + &pieces.map(shorter).collect::<String>()
+}
+
+/// A text whose sums are those of the first columns of a panel, without the type for columns.
+fn without_columns(text: &str) -> String {
+    let mut pieces = text.split("::sums(Columns::<");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    let of_vector = |piece: &str| {
+        let (columns, rest) = piece.split_once(">::first(), ").expect("emit: the first columns");
+        let (vector, _) = columns.rsplit_once(", ").expect("emit: columns of a vector");
+        format!("::sums::<{vector}, _, _>({rest}")
+    };
+    first + &pieces.map(of_vector).collect::<String>()
 }
 
 /// Functions with equal text in all their modules, by name.
@@ -357,7 +393,7 @@ impl RustFile<'_> {
                 format!("part_of::<{at}, {}, _, _>(&super::WEIGHTS)", buffer.len)
             }
             _ if buffer.len == 0 => "&[]".to_owned(),
-            _ => format!("&super::WEIGHTS.{}.0", self.stored_at(at)),
+            _ => format!("&super::{}.{}.0", self.weights(), self.stored_at(at)),
         }
     }
 

@@ -32,6 +32,9 @@ pub(super) use vectors::Form;
 /// The placeholder of the weights during formatting, to spare prettyplease megabytes.
 pub(super) const WEIGHTS: &str = "CELLC_WEIGHTS";
 
+/// Weights of more bytes are not copied to codegen units.
+const LARGE_WEIGHTS: usize = 1 << 20;
+
 /// The contents of a Rust file.
 pub(super) struct RustFile<'a> {
     pub(super) contents: &'a Contents<'a>,
@@ -77,7 +80,8 @@ impl RustFile<'_> {
         );
         if [&*out, &modules].iter().any(|text| text.contains("FLUSH_LIMIT")) {
             let limit = decimal(FLUSH_BELOW);
-            out += "/// Smaller magnitudes become 0: 2^-100.\n";
+            out += "/// Smaller magnitudes become 0: 2^-100. Decaying states would else become \
+                    subnormal, and many processors compute subnormal numbers slowly.\n";
             out += &format!("const FLUSH_LIMIT: f32 = {limit};\n");
         }
         out.push_str(&modules);
@@ -91,6 +95,18 @@ impl RustFile<'_> {
         // conditions that always hold are removed
         let held = self.options.machine.target.rust_held();
         if held.is_empty() { out } else { out.replace(&format!("#[cfg({held})]\n"), "") }
+    }
+
+    /// The expression for the weights. Large ones come from a function that is never inlined:
+    /// otherwise rustc copies them to each codegen unit that reads them, which takes gigabytes of
+    /// memory for 100 MB of weights.
+    fn weights(&self) -> &'static str {
+        if self.has_large_weights() { "weights()" } else { "WEIGHTS" }
+    }
+
+    /// True if codegen units must not have copies of the weights.
+    fn has_large_weights(&self) -> bool {
+        self.packed.bytes.len() > LARGE_WEIGHTS
     }
 
     /// True if the only body of the file computes with plain numbers of Rust, as far as its

@@ -130,12 +130,60 @@ impl RustFile<'_> {
 
     /// The lists for texts in Rust.
     fn lists(&self) -> Vec<List> {
+        let rows = || self.rows().into_iter();
+        let words = |rows: &mut dyn Iterator<Item = Row>| rows.map(|row| row.words(self)).collect();
+        let shared = self.baseline().map(|names| vec![("BASELINE_NAME", names)]);
+        let asks = self.asked().next().is_some();
         let own = vec![
             ("several steps", steps::several(self)),
             ("model's file", self.hashes()),
             ("stored", self.stored_words()),
+            when("large weights", self.has_large_weights()),
+            ("isas", words(&mut rows())),
+            ("known when asked", words(&mut rows().filter(|_| asks))),
+            ("chosen", words(&mut rows().filter(|row| row.isa.question().is_none()))),
+            ("shared baseline", shared.into_iter().collect()),
         ];
-        [self.contents.lists(self), own].concat()
+        // the first list of a name counts
+        [own, self.contents.lists(self)].concat()
+    }
+
+    /// The instruction sets as the file tells them apart: those that share the body of the baseline
+    /// are one row if every machine without another body has one of them.
+    fn rows(&self) -> Vec<Row> {
+        let own = |(at, (isa, _)): (usize, &(&'static Isa, bool))| Row {
+            isa,
+            number: at + 1,
+            is_baseline: false,
+        };
+        let all = self.isas.iter().enumerate().map(own);
+        if self.baseline().is_none() {
+            return all.collect();
+        }
+        let is_shared = |isa: &'static Isa| self.sharing(self.named(isa)).count() > 1;
+        let (shared, others): (Vec<_>, Vec<_>) = all.partition(|row| is_shared(row.isa));
+        let baseline = shared.into_iter().take(1).map(|row| Row { is_baseline: true, ..row });
+        let numbered = |(at, row): (usize, Row)| Row { number: at + 1, ..row };
+        baseline.chain(others).enumerate().map(numbered).collect()
+    }
+
+    /// The expression for the name of the baseline of a target, if several instruction sets share
+    /// its body and are told apart by nothing else.
+    fn baseline(&self) -> Option<String> {
+        let (first, _) = self.isas.first()?;
+        let mut sharing = self.sharing(first).filter(|isa| isa != first).peekable();
+        let others: Vec<_> = self.instead().map(|(isa, _)| isa).collect();
+        if first.condition().is_some() || sharing.peek().is_none() {
+            return None;
+        }
+        let all: Vec<_> = sharing.collect();
+        let is_alone = all.len() == others.len() && others.iter().all(|isa| all.contains(isa));
+        let named = |isa: &&'static Isa| {
+            let condition = isa.condition().map_or("", |condition| condition.rust);
+            format!("if cfg!({condition}) {{ {:?} }} else ", isa.name)
+        };
+        let names: String = others.iter().map(named).collect();
+        is_alone.then(|| format!("{names}{{ {:?} }}", first.name))
     }
 
     /// SHA-256 of the model's file, if the model came from one and the digest is known.
@@ -182,30 +230,49 @@ impl RustFile<'_> {
 
     /// Calls the body of an instruction set.
     fn chosen_body(&self, signature: &Signature<'_>) -> String {
+        let mut flattened: Vec<(String, String)> = Vec::new();
+        let mut named = |field: &Field, value: String| match self.isas {
+            [_] => value,
+            _ => {
+                flattened.push((field.name.clone(), value));
+                field.name.clone()
+            }
+        };
         let args = signature.spelled(|argument| match argument {
             Argument::Packed if self.packed.run_time_pairs > 0 => {
                 "&packed.values, &packed.pairs".to_owned()
             }
             Argument::Packed => "&packed.values".to_owned(),
             Argument::Inputs(tensors) => {
-                let rows = |field: &Field| match (flat(field), tensors.place(field)) {
+                let mut rows = |field: &Field| match (flat(field), tensors.place(field)) {
                     (true, place) => place,
-                    (false, place) => format!("{}({place})", self.path("flat")),
+                    (false, place) => named(field, format!("{}({place})", self.path("flat"))),
                 };
                 tensors.fields.iter().map(|field| rows(field)).collect::<Vec<_>>().join(", ")
             }
             Argument::Outputs(tensors) => {
-                let rows = |field: &Field| {
+                let mut rows = |field: &Field| {
                     let place = match (tensors.record, tensors.place(field)) {
                         (None, place) => place,
                         (Some(_), place) => format!("&mut {place}"),
                     };
-                    if flat(field) { place } else { format!("{}({place})", self.path("flat_mut")) }
+                    match flat(field) {
+                        true => place,
+                        false => named(field, format!("{}({place})", self.path("flat_mut"))),
+                    }
                 };
                 tensors.fields.iter().map(|field| rows(field)).collect::<Vec<_>>().join(", ")
             }
             other => other.name().to_owned(),
         });
+        let flattened = match &flattened[..] {
+            [] => String::new(),
+            [(name, value)] => format!("let {name} = {value};\n"),
+            all => {
+                let (names, values): (Vec<_>, Vec<_>) = all.iter().cloned().unzip();
+                format!("let ({}) = ({});\n", names.join(", "), values.join(", "))
+            }
+        };
         let called = |isa: &'static Isa, reason: &str| {
             let module = self.module_of(self.named(isa));
             match isa.rust.features {
@@ -213,13 +280,17 @@ impl RustFile<'_> {
                 _ => format!("{{\n// SAFETY: {reason}\nunsafe {{ {module}::run({args}) }}\n}}"),
             }
         };
-        let of_kind = |(isa, _): &(&'static Isa, bool)| {
-            let call = called(isa, "an Isa is made only where the machine has its features");
-            format!("{} Kind::{} => {call},\n", self.cfg(isa), pascal_case(isa.name))
+        let of_kind = |row: Row| {
+            let call = called(row.isa, "an Isa is made only where the machine has its features");
+            let [cfg, kind] = row.cfg_and_kind(self);
+            format!("{cfg} Kind::{kind} => {call},\n")
         };
         match self.isas {
             [(isa, _)] => called(isa, "the file is made for machines with these features"),
-            all => format!("match isa.0 {{\n{}}}\n", all.iter().map(of_kind).collect::<String>()),
+            _ => {
+                let arms: String = self.rows().into_iter().map(of_kind).collect();
+                format!("{flattened}match isa.0 {{\n{arms}}}\n")
+            }
         }
     }
 
@@ -282,23 +353,45 @@ fn with_many(items: &str) -> String {
     items.lines().map(|line| format!("{}{line}\n", lint(line))).collect()
 }
 
-impl OwnWords for RustFile<'_> {
-    fn isa(&self, isa: &'static Isa) -> Vec<Word> {
-        let (cfg, kind) = (self.cfg(isa), pascal_case(isa.name));
-        let number = 1 + self
-            .isas
-            .iter()
-            .position(|(other, _)| *other == isa)
-            .expect("emit: the file's own");
+/// An instruction set in the lists of a file, or several with one body.
+struct Row {
+    isa: &'static Isa,
+    number: usize,
+    /// True for all instruction sets that share the body of the baseline.
+    is_baseline: bool,
+}
+
+impl Row {
+    /// The attribute with the condition, and the variant of `Kind`.
+    fn cfg_and_kind(&self, file: &RustFile<'_>) -> [String; 2] {
+        match self.is_baseline {
+            true => [String::new(), "Baseline".to_owned()],
+            false => [file.cfg(self.isa), pascal_case(self.isa.name)],
+        }
+    }
+
+    fn words(&self, file: &RustFile<'_>) -> Vec<Word> {
+        let [cfg, kind] = self.cfg_and_kind(file);
         let choice = format!("Isa(Kind::{kind})");
+        let name = match self.is_baseline {
+            true => "BASELINE".to_owned(),
+            false => format!("{:?}", self.isa.name),
+        };
         vec![
             ("CHOICE", if cfg.is_empty() { choice } else { format!("{cfg} {{ {choice} }}") }),
             ("CFG", cfg),
             ("ISA_KIND", kind),
-            ("ISA_NUMBER", number.to_string()),
-            ("ISA_NAME", isa.name.to_owned()),
-            ("QUESTION", isa.question().map_or("", |question| question.rust).to_owned()),
+            ("ISA_NUMBER", self.number.to_string()),
+            ("ISA_NAME", name),
+            ("QUESTION", self.isa.question().map_or("", |question| question.rust).to_owned()),
         ]
+    }
+}
+
+impl OwnWords for RustFile<'_> {
+    fn isa(&self, isa: &'static Isa) -> Vec<Word> {
+        let own = self.rows().into_iter().find(|row| row.isa == isa);
+        own.map(|row| row.words(self)).unwrap_or_default()
     }
 
     fn state(&self, state: &Field, output: &Field) -> Vec<Word> {
@@ -315,7 +408,7 @@ impl OwnWords for RustFile<'_> {
         let (name, len) = (&variable.name, variable.len());
         let reset = match self.initial(variable) {
             None => format!("self.{name} = [0.0; {len}];"),
-            Some(at) => format!("self.{name} = WEIGHTS.{}.0;", self.stored_at(at)),
+            Some(at) => format!("self.{name} = {}.{}.0;", self.weights(), self.stored_at(at)),
         };
         vec![("RESET;", reset)]
     }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::arch::{Arch, Isa, RustVector, TURNS};
-use crate::emit::text::{FORMATTED, filled, listed, parts, when};
+use crate::emit::text::{FORMATTED, Word, filled, listed, parts, when};
 use crate::kernel::Element;
 
 /// The head of the module shared by kernels.
@@ -107,6 +107,11 @@ impl Used {
         self.columns.insert(use_of);
     }
 
+    /// True if the file takes no columns of a panel but the first ones, and all weights are f32.
+    pub(super) fn has_first_columns_alone(&self) -> bool {
+        self.columns.iter().all(|use_of| *use_of == "first") && self.has_float_weights()
+    }
+
     /// Records the conversion of weights of this element type to f32.
     pub(super) fn weights(&mut self, element: Element) {
         let conversion = match element {
@@ -116,6 +121,27 @@ impl Used {
         };
         self.operation(conversion);
         self.weights.insert(conversion);
+    }
+
+    /// True if all weights that are added in rows are f32.
+    pub(super) fn has_float_weights(&self) -> bool {
+        self.weights.iter().all(|conversion| *conversion == "from_lanes")
+    }
+
+    /// The words for the type of weights in texts.
+    fn words_of_weights(&self) -> [Word; 5] {
+        let (parameter, generics, argument, element, conversion) = match self.has_float_weights() {
+            true => ("", "", "", "f32", "V::from_lanes"),
+            false => ("T: Weight<V, W>,", "<T: Weight<V, W>>", "T,", "T", "T::vector"),
+        };
+        let words = [
+            ("WEIGHT_PARAMETER", parameter),
+            ("WEIGHT_GENERICS", generics),
+            ("WEIGHT_ARGUMENT", argument),
+            ("WEIGHT", element),
+            ("CONVERTED", conversion),
+        ];
+        words.map(|(word, value)| (word, value.to_owned()))
     }
 
     /// Records a call of a function of the file.
@@ -130,7 +156,7 @@ impl Used {
         let functions =
             self.shared.iter().copied().filter(|name| !OF_NUMBERS.contains(name)).filter(called);
         let traits = [
-            ("Columns", text.contains("Columns::<")),
+            ("Columns", text.contains("Columns::<") && !self.has_first_columns_alone()),
             ("Rows", text.contains("Rows::<")),
             ("Hidden", text.contains("Hidden::<")),
             ("Bits", OF_BITS.iter().any(|method| text.contains(method))),
@@ -378,6 +404,62 @@ const OPERATIONS: &[Operation] = &[
         "0 where the magnitude is below 2^-100.",
         "if a.abs() < super::FLUSH_LIMIT { 0.0 } else { a }",
     ),
+    operation(
+        "bits_and",
+        Vector,
+        Lanes(2),
+        "The bits that are set in both.",
+        "f32::from_bits(a.to_bits() & b.to_bits())",
+    ),
+    operation(
+        "bits_or",
+        Vector,
+        Lanes(2),
+        "The bits that are set in either.",
+        "f32::from_bits(a.to_bits() | b.to_bits())",
+    ),
+    operation(
+        "bits_xor",
+        Vector,
+        Lanes(2),
+        "The bits in which both differ.",
+        "f32::from_bits(a.to_bits() ^ b.to_bits())",
+    ),
+    operation(
+        "bits_to_exponent",
+        Vector,
+        Lanes(1),
+        "The bits, 23 places to the left: the lowest ones become the exponent.",
+        "f32::from_bits(a.to_bits() << 23)",
+    ),
+    operation(
+        "bits_shift_left",
+        Vector,
+        Shift,
+        "The bits, `n` places to the left.",
+        "f32::from_bits(a.to_bits() << n)",
+    ),
+    operation(
+        "bits_shift_right",
+        Vector,
+        Shift,
+        "The bits, `n` places to the right; zeros are shifted in.",
+        "f32::from_bits(a.to_bits() >> n)",
+    ),
+    operation(
+        "bits_wrapping_add",
+        Vector,
+        Lanes(2),
+        "The sum of the bits as integers.",
+        "f32::from_bits(a.to_bits().wrapping_add(b.to_bits()))",
+    ),
+    operation(
+        "bits_wrapping_sub",
+        Vector,
+        Lanes(2),
+        "The difference of the bits as integers.",
+        "f32::from_bits(a.to_bits().wrapping_sub(b.to_bits()))",
+    ),
     operation("to_bits", Vector, ToBits, "", "a.to_bits()"),
     operation("from_bits", Vector, OfBits, "", "f32::from_bits(a)"),
     operation(
@@ -478,7 +560,7 @@ impl Operation {
                 let operands = [("a", "self.0"), ("b", "b.0"), ("c", "c.0"), ("d", "d.0")];
                 format!("Self({})", with_operands(lane, &operands[..count]))
             }
-            Shape::Shift => unreachable!("emit: a number of one lane has bits of its own"),
+            Shape::Shift => format!("Self({})", with_operands(lane, &[("a", "self.0")])),
             Shape::ToBits => with_operands(lane, &[("a", "self.0")]),
             Shape::OfBits => format!("Self({})", with_operands(lane, &[("a", "bits")])),
             Shape::Provided => return String::new(),
@@ -601,17 +683,14 @@ fn method(indent: &str, attribute: &str, head: &str, body: &str) -> String {
 /// of traits, macros and other functions.
 pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize, arch: &Arch) -> String {
     let mut out = traits(used);
-    let macros =
-        [("register!(", register as fn(&Used) -> String), ("number!(", number), ("dot!(", dot)];
-    let macros: Vec<_> = macros
-        .into_iter()
-        .filter(|(call, _)| form == Form::Macros && text.contains(call))
-        .map(|(_, text)| text(used))
-        .collect();
+    let macros: Vec<_> = match form {
+        Form::Macros => macros(used, text),
+        Form::Expanded => Vec::new(),
+    };
     out.extend(macros.iter().map(|text| formatted(text)));
     let rows = [
-        (used.weights.is_empty(), weights as fn(&Used) -> String),
-        (used.columns.is_empty(), columns),
+        (used.has_float_weights(), weights as fn(&Used) -> String),
+        (used.has_first_columns_alone(), columns),
         (used.sums.is_empty(), row_sums),
     ];
     out.extend(
@@ -645,6 +724,19 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize, arch
             format!("{of_numbers}{MODULE}{macros}mod vectors {{\n{out}}}\n")
         }
     }
+}
+
+/// The macros that `text` calls, each before the macros that call it.
+fn macros(used: &Used, text: &str) -> Vec<String> {
+    let numbers = text.contains("number!(");
+    let numbers_are_registers = numbers && !used.has_bits();
+    let registers = text.contains("register!(") || numbers_are_registers;
+    let all = [
+        registers.then(|| register(used, numbers_are_registers)),
+        numbers.then(|| number(used)),
+        text.contains("dot!(").then(dot),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 /// The traits of vectors and of their bits.
@@ -857,11 +949,22 @@ fn list_parameters(used: &Used) -> String {
     lists(used).iter().map(|(_, prefix)| format!(";\n     {}", listed_lanes(prefix))).collect()
 }
 
-fn register(used: &Used) -> String {
+/// The macro that implements vectors of registers. `numbers`: it also implements the vector of one
+/// lane, whose operations are safe.
+fn register(used: &Used, numbers: bool) -> String {
     let own = expressions(used).filter(|operation| !matches!(operation.shape, Shape::Lanes(_)));
     let own = flowed("     ", own.map(|operation| format!("{0}: ${0}:expr", operation.name)));
     let bits = if used.has_bits() { ", $bits:ident($integers:ty)" } else { "" };
     let (lists, body) = (list_parameters(used), body(used, Kind::Register, Form::Macros));
+    let body = match numbers {
+        true => body.replacen(
+            "        impl",
+            "        #[allow(unused_unsafe, reason = \"operations of one number are safe\")]\n\
+             \x20       impl",
+            1,
+        ),
+        false => body,
+    };
     format!(
         "/// A register of `core::arch` as a [`Vector`]: an expression for each operation, of its
 /// operands.
@@ -878,7 +981,7 @@ macro_rules! register {{
 }
 
 /// The macro that implements a dot product of a register.
-fn dot(_: &Used) -> String {
+fn dot() -> String {
     let body =
         "            let ($a, $b, $c) = (self.0, b.0, c.0);\n            Self(unsafe { $value })\n";
     format!(
@@ -939,8 +1042,13 @@ fn dots(used: &Used, has_numbers: bool, has_joined: bool) -> String {
     out
 }
 
+/// The macro that implements vectors of one number: without a trait of bits, by the macro of
+/// registers.
 fn number(used: &Used) -> String {
-    let body = body(used, Kind::Number, Form::Macros);
+    let body = match used.has_bits() {
+        true => body(used, Kind::Number, Form::Macros),
+        false => number_as_register(used),
+    };
     let (with, parameter) = match body.contains("$mul_add") {
         true => (", with its multiply-add", ", |$a:ident, $b:ident, $c:ident| $mul_add:expr"),
         false => ("", ""),
@@ -953,6 +1061,31 @@ macro_rules! number {{
 }}
 "
     )
+}
+
+/// The call of the macro of registers for a vector of one number.
+fn number_as_register(used: &Used) -> String {
+    let value = |operation: &Operation| match operation.shape {
+        Shape::From(_) => format!("{{ let [a] = *a; {} }}", operation.lane),
+        Shape::To => "*b = [a]".to_owned(),
+        Shape::Shift => with_operands(operation.lane, &[("n", "b")]),
+        _ => operation.lane.to_owned(),
+    };
+    let (lists, own): (Vec<_>, Vec<_>) =
+        expressions(used).partition(|operation| matches!(operation.shape, Shape::Lanes(_)));
+    let own = own.into_iter().map(|operation| format!("{}: {}", operation.name, value(operation)));
+    let lists = lists.into_iter().map(|operation| {
+        let operands = match (operation.lane, operation.shape) {
+            ("$mul_add", _) => "$a, $b, $c".to_owned(),
+            (_, Shape::Lanes(count)) => ["a", "b", "c", "d"][..count].join(", "),
+            _ => String::new(),
+        };
+        format!("{}({operands}): {}", operation.name, value(operation))
+    });
+    let indent = "            ";
+    let (own, lists) = (flowed(indent, own), flowed(indent, lists));
+    let lists = if lists.is_empty() { lists } else { format!(";\n{lists}") };
+    format!("        register!($vector(f32), 1, |a, b|\n{own}{lists});\n")
 }
 
 /// The types that a macro would make with these arguments.
@@ -1001,7 +1134,7 @@ fn row_sums(used: &Used) -> String {
                 1 => "row.add(apart)".to_owned(),
                 at => format!("row.add({at} * apart)"),
             };
-            format!("T::vector(&*{place}.cast()).mul_add(x, {name})")
+            format!("CONVERTED(&*{place}.cast()).mul_add(x, {name})")
         };
         let products: Vec<_> = names.iter().enumerate().map(product).collect();
         let apart = if *count == 1 { "_: usize" } else { "apart: usize" };
@@ -1014,15 +1147,46 @@ fn row_sums(used: &Used) -> String {
     };
     let turn = |first: usize| vec![("BEFORE", first.to_string())];
     let is_unrolled = used.has_unrolled_rows();
+    let is_one = used.sums.iter().all(|count| *count == 1);
     let turns = (TURNS..used.at_once).step_by(TURNS).map(turn).collect();
     let lists = [
-        ("sums", used.sums.iter().map(added).collect()),
+        ("sums", used.sums.iter().filter(|_| !is_one).map(added).collect()),
+        when("several gates", !is_one),
+        when("one gate", is_one),
+        when("several gates, unrolled", is_unrolled && !is_one),
+        when("one gate, unrolled", is_unrolled && is_one),
         ("turns", turns),
         when("unrolled", is_unrolled),
         when("plain", !is_unrolled),
     ];
     let sizes = [("TURNS_AT_ONCE", TURNS.to_string()), ("MOST_AT_ONCE", used.at_once.to_string())];
-    listed(ROW_SUMS, &lists, &sizes)
+    let [sums, start, bound] = match is_one {
+        true => ["[V; 1]", "[V::all(0.0)]", ""],
+        false => ["[V; S]", "[V::all(0.0); S]", "where [V; S]: Sums<V, W>,"],
+    };
+    let of_sums = [("SUMS_TYPE", sums), ("SUMS_START", start), ("SUMS_BOUND", bound)];
+    let of_sums = of_sums.map(|(word, value)| (word, value.to_owned()));
+    let sizes = sizes.into_iter().chain(of_sums);
+    let sizes = sizes.chain(words_of_columns(used.has_first_columns_alone()));
+    let text = listed(ROW_SUMS, &lists, &sizes.collect::<Vec<_>>());
+    listed(&text, &[], &used.words_of_weights())
+}
+
+/// The words for the columns of a panel in the text of sums.
+fn words_of_columns(are_first: bool) -> [Word; 5] {
+    let [docs, size, parameter, width, place] = match are_first {
+        true => ["the first columns", "", "", "W", ""],
+        false => {
+            ["these columns", "const C: usize,", "columns: Columns<V, W, C>,", "C", " + columns.0"]
+        }
+    };
+    [
+        ("SUMMED_COLUMNS", docs.to_owned()),
+        ("SIZE_OF_COLUMNS", size.to_owned()),
+        ("COLUMNS_PARAMETER", parameter.to_owned()),
+        ("ALL_COLUMNS", width.to_owned()),
+        ("FIRST_COLUMN", place.to_owned()),
+    ]
 }
 
 /// The conversions of weights to vectors.
@@ -1042,7 +1206,7 @@ fn weights(used: &Used) -> String {
 fn columns(used: &Used) -> String {
     let lists =
         ["first", "all", "load", "store"].map(|name| when(name, used.columns.contains(name)));
-    listed(COLUMNS, &lists, &[])
+    listed(COLUMNS, &lists, &used.words_of_weights())
 }
 
 const COLUMNS: &str = include_str!("text/columns.rs");
@@ -1173,7 +1337,7 @@ impl Types<'_> {
         out += &aliases;
         let called = [text, &out, &self.of_macros(&out)].concat();
         let traits = [
-            ("Columns", text.contains("Columns::<")),
+            ("Columns", text.contains("Columns::<") && !self.all.has_first_columns_alone()),
             ("Rows", text.contains("Rows::<")),
             ("Hidden", text.contains("Hidden::<")),
             ("Joined", !aliases.is_empty()),
@@ -1435,9 +1599,25 @@ fn safety(mul_add: &str) -> &'static str {
     }
 }
 
-/// What an operation computes of registers.
+/// What an operation computes of registers. An operation on the bits of floats is the one on
+/// integers, unless the row has its own.
 fn expression(row: &RustVector, name: &str) -> String {
-    row.operation(name).unwrap_or_else(|| panic!("emit: {} has no {name}", row.register)).to_owned()
+    let own = |name: &str| {
+        row.operation(name).unwrap_or_else(|| panic!("emit: {} has no {name}", row.register))
+    };
+    match (row.operation(name), name.strip_prefix("bits_")) {
+        (None, Some(of_integers)) => {
+            let bits = |operand| with_operands(own("to_bits"), &[("a", operand)]);
+            let (a, b) = (bits("a"), bits("b"));
+            let operands: &[_] = match name.contains("shift") {
+                true => &[("a", a.as_str())],
+                false => &[("a", a.as_str()), ("b", b.as_str())],
+            };
+            let result = with_operands(own(of_integers), operands);
+            with_operands(own("from_bits"), &[("a", &result)])
+        }
+        _ => own(name).to_owned(),
+    }
 }
 
 /// The type of so many lanes as two vectors side by side, under a condition, and that of its bits

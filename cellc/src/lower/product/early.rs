@@ -154,7 +154,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             }));
         }
         let (parts, apart): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_early);
-        let most = plan::run_vectors(self.product(), parts.len(), self.isa()).max(1);
+        let most = plan::run_vectors(self.product(), self.isa(), parts.len());
         for pass in parts.chunks(most) {
             let pass = &self.joined(pass)[..];
             let values = self.early_sums(&mut body, panels, weights, &operands, pass);

@@ -1,8 +1,8 @@
 //* halves
-/// True if the processor has AVX, FMA, F16C and the features `leaf7_ebx` (bits of ebx of cpuid leaf 7), and the system saves the registers `xcr0` (bits of XCR0).
+/// True if the processor has AVX, AVX2, FMA, F16C and the features `leaf7_ebx` (bits of ebx of cpuid leaf 7), and the system saves XMM, YMM and the registers `xcr0` (bits of XCR0).
 //.
 //* no halves
-/// True if the processor has AVX, FMA and the features `leaf7_ebx` (bits of ebx of cpuid leaf 7), and the system saves the registers `xcr0` (bits of XCR0).
+/// True if the processor has AVX, AVX2, FMA and the features `leaf7_ebx` (bits of ebx of cpuid leaf 7), and the system saves XMM, YMM and the registers `xcr0` (bits of XCR0).
 //.
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe, reason = "cpuid is a safe function in newer versions of core")]
@@ -18,6 +18,10 @@ fn has(leaf7_ebx: u32, xcr0: u64) -> bool {
 //* no halves
     const LEAF1: u32 = FMA | XSAVE | OSXSAVE | AVX;
 //.
+    const AVX2: u32 = 1 << 5;
+    const XMM: u64 = 1 << 1;
+    const YMM: u64 = 1 << 2;
+    let (leaf7_ebx, xcr0) = (AVX2 | leaf7_ebx, XMM | YMM | xcr0);
     // SAFETY: cpuid exists on every x86-64; xgetbv is called only if cpuid says that it is enabled
     unsafe {
         core::arch::x86_64::__cpuid(0).eax >= 7

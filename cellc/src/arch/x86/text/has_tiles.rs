@@ -1,14 +1,11 @@
 /// True if the processor has AVX-512 F, DQ, BW, VL and VNNI, and AMX with products of bytes, and if Linux grants the program AMX. From then on Linux saves the tiles of all threads.
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", target_os = "linux"))]
 fn has_tiles() -> bool {
-    const AVX2: u32 = 1 << 5;
     const AVX512F: u32 = 1 << 16;
     const AVX512DQ: u32 = 1 << 17;
     const AVX512BW: u32 = 1 << 30;
     const AVX512VL: u32 = 1 << 31;
     const AVX512_VNNI: u32 = 1 << 11;
-    const XMM: u64 = 1 << 1;
-    const YMM: u64 = 1 << 2;
     const OPMASK: u64 = 1 << 5;
     const ZMM_HIGH: u64 = 1 << 6;
     const ZMM_16_TO_31: u64 = 1 << 7;
@@ -17,7 +14,7 @@ fn has_tiles() -> bool {
     const AMX_TILE: u32 = 1 << 24;
     const AMX_INT8: u32 = 1 << 25;
     const TILES_OF_BYTES: u32 = AMX_TILE | AMX_INT8;
-    if !has(AVX2 | AVX512F | AVX512DQ | AVX512BW | AVX512VL, XMM | YMM | OPMASK | ZMM_HIGH | ZMM_16_TO_31 | TILE_CONFIGURATION | TILES) {
+    if !has(AVX512F | AVX512DQ | AVX512BW | AVX512VL, OPMASK | ZMM_HIGH | ZMM_16_TO_31 | TILE_CONFIGURATION | TILES) {
         return false;
     }
     let result: u64;

@@ -21,10 +21,10 @@ impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
 //* load
     /// The numbers of these columns from an array of all columns that begins at element `AT` of `run`.
     #[inline(always)]
-    pub(super) fn load<const AT: usize, T: Weight<V, W>, const N: usize>(self, run: &[T; N]) -> V {
+    pub(super) fn load<const AT: usize, WEIGHT_PARAMETER const N: usize>(self, run: &[WEIGHT; N]) -> V {
         const { assert!(AT + C <= N) };
         // SAFETY: the columns are among the `C` of the array, which is inside `run`, as asserted
-        T::vector(unsafe { &*run.as_ptr().add(AT + self.0).cast() })
+        CONVERTED(unsafe { &*run.as_ptr().add(AT + self.0).cast() })
     }
 //.
 //* store

@@ -1,20 +1,17 @@
+//* several gates
 /// Sums of products, a vector for each gate.
 trait Sums<V, const W: usize>: Copy {
-    fn zero() -> Self;
     /// Adds a row of weights times `x`; the weights of each gate are `apart` elements behind those of the gate before.
     ///
     /// # Safety
     /// `row` points to `W` weights, as does every pointer that is `apart` elements further, one for each gate.
-    unsafe fn plus<T: Weight<V, W>>(self, row: *const T, apart: usize, x: V) -> Self;
+    unsafe fn plusWEIGHT_GENERICS(self, row: *const WEIGHT, apart: usize, x: V) -> Self;
 }
+//.
 //* sums
 impl<V: Vector<W>, const W: usize> Sums<V, W> for [V; COUNT] {
     #[inline(always)]
-    fn zero() -> Self {
-        [V::all(0.0); COUNT]
-    }
-    #[inline(always)]
-    unsafe fn plus<T: Weight<V, W>>(self, row: *const T, APART_NAME, x: V) -> Self {
+    unsafe fn plusWEIGHT_GENERICS(self, row: *const WEIGHT, APART_NAME, x: V) -> Self {
         let [NAMES] = self;
         // SAFETY: the caller promises these weights
         unsafe { [
@@ -35,33 +32,32 @@ impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize, 
 struct Rows<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize>;
 impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize> Rows<S, FIRST, STEP, APART> {
 //.
-    /// For each gate, the sum over all rows of its weights in these columns times the row's element.
+    /// For each gate, the sum over all rows of its weights in SUMMED_COLUMNS times the row's element.
     #[inline(always)]
-    pub(super) fn sums<V: Vector<W>, T: Weight<V, W>, const W: usize, const C: usize, const N: usize, const K: usize>(
-        columns: Columns<V, W, C>,
-        weights: &[T; N],
+    pub(super) fn sums<V: Vector<W>, WEIGHT_PARAMETER const W: usize, SIZE_OF_COLUMNS const N: usize, const K: usize>(
+        COLUMNS_PARAMETER
+        weights: &[WEIGHT; N],
         elements: &[f32; K],
-    ) -> [V; S]
-    where
-        [V; S]: Sums<V, W>,
+    ) -> SUMS_TYPE
+    SUMS_BOUND
     {
-        const { assert!(FIRST + STEP * (K - 1) + APART * (S - 1) + C <= N) };
+        const { assert!(FIRST + STEP * (K - 1) + APART * (S - 1) + ALL_COLUMNS <= N) };
 //* unrolled
         const { assert!(AT_ONCE == 1 || AT_ONCE / TURNS_AT_ONCE * TURNS_AT_ONCE == AT_ONCE && AT_ONCE <= MOST_AT_ONCE) };
 //.
         // SAFETY: the columns of all `K` rows are inside, as asserted, and there are `K` elements
         unsafe {
-            let mut row = weights.as_ptr().add(FIRST + columns.0);
-            let (mut x, mut sums) = (elements.as_ptr(), Sums::zero());
+            let mut row = weights.as_ptr().add(FIRSTFIRST_COLUMN);
+            let (mut x, mut sums) = (elements.as_ptr(), SUMS_START);
 //* unrolled
             // LLVM would unroll a loop of few turns as well, and spill what it loads
             let turns = if AT_ONCE > 1 { core::hint::black_box(K / AT_ONCE) } else { 0 };
             for _ in 0..turns {
-                sums = Self::add::<V, T, W, TURNS_AT_ONCE>(sums, row, x);
+                sums = Self::add::<V, WEIGHT_ARGUMENT W>(sums, row, x);
 //.
 //* turns
                 if AT_ONCE > BEFORE {
-                    sums = Self::add::<V, T, W, TURNS_AT_ONCE>(sums, row.add(STEP * BEFORE), x.add(BEFORE));
+                    sums = Self::add::<V, WEIGHT_ARGUMENT W>(sums, row.add(STEP * BEFORE), x.add(BEFORE));
                 }
 //.
 //* unrolled
@@ -73,31 +69,43 @@ impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize> 
 //* plain
             for _ in 0..K {
 //.
-                sums = Self::add::<V, T, W, 1>(sums, row, x);
+//* several gates
+                sums = sums.plus(row, APART, V::all(*x));
+//.
+//* one gate
+                let [sum] = sums;
+                sums = [CONVERTED(&*row.cast()).mul_add(V::all(*x), sum)];
+//.
                 row = row.wrapping_add(STEP);
                 x = x.wrapping_add(1);
             }
             sums
         }
     }
-    /// Adds `TURNS` rows of weights, each times one element. The columns of the first row are at `row`; the first element is at `x`.
+//* unrolled
+    /// Adds TURNS_AT_ONCE rows of weights, each times one element. The columns of the first row are at `row`; the first element is at `x`.
     ///
     /// # Safety
-    /// `row` points to the first of `TURNS` rows, each with `W` weights of every gate, and `x` to as many elements.
+    /// `row` points to the first of TURNS_AT_ONCE rows, each with `W` weights of every gate, and `x` to as many elements.
     #[inline(always)]
-    unsafe fn add<V: Vector<W>, T: Weight<V, W>, const W: usize, const TURNS: usize>(
-        sums: [V; S],
-        row: *const T,
-        x: *const f32,
-    ) -> [V; S]
-    where
-        [V; S]: Sums<V, W>,
+    unsafe fn add<V: Vector<W>, WEIGHT_PARAMETER const W: usize>(sums: SUMS_TYPE, row: *const WEIGHT, x: *const f32) -> SUMS_TYPE
+    SUMS_BOUND
     {
         let mut sums = sums;
-        for k in 0..TURNS {
+        for k in 0..TURNS_AT_ONCE {
             // SAFETY: row and element `k` are among those that the caller promises
+//.
+//* several gates, unrolled
             sums = unsafe { sums.plus(row.add(STEP * k), APART, V::all(*x.add(k))) };
+//.
+//* one gate, unrolled
+            let (weights, x) = unsafe { (&*row.add(STEP * k).cast(), *x.add(k)) };
+            let [sum] = sums;
+            sums = [CONVERTED(weights).mul_add(V::all(x), sum)];
+//.
+//* unrolled
         }
         sums
     }
+//.
 }

@@ -19,6 +19,10 @@ enum Kind {
     ISA_KIND = ISA_NUMBER,
 //.
 }
+//* shared baseline
+/// The name of the instruction set that every processor of the target has.
+const BASELINE: &str = BASELINE_NAME;
+//.
 //* asks
 /// The result of [`Isa::detect`] as a number; 0 before the first call.
 static FOUND: core::sync::atomic::AtomicU8 = core::sync::atomic::AtomicU8::new(0);
@@ -61,11 +65,11 @@ impl Isa {
         match name {
 //* chosen
             CFG
-            "ISA_NAME" => Some(Isa(Kind::ISA_KIND)),
+            ISA_NAME => Some(Isa(Kind::ISA_KIND)),
 //.
 //* asked, best first
             CFG
-            "ISA_NAME" if QUESTION => Some(Isa(Kind::ISA_KIND)),
+            ISA_NAME if QUESTION => Some(Isa(Kind::ISA_KIND)),
 //.
             _ => None,
         }
@@ -76,11 +80,11 @@ impl Isa {
         match self.0 {
 //* chosen
             CFG
-            Kind::ISA_KIND => "ISA_NAME",
+            Kind::ISA_KIND => ISA_NAME,
 //.
 //* asked, best first
             CFG
-            Kind::ISA_KIND => "ISA_NAME",
+            Kind::ISA_KIND => ISA_NAME,
 //.
         }
     }
@@ -539,5 +543,12 @@ struct STORED_TYPE {
     STORED_NAME: vectors::Aligned<STORED_ARRAY>,
 //.
 }
+//* large weights
+/// The weights. Not inlined, or rustc copies them to each codegen unit that reads them.
+#[inline(never)]
+fn weights() -> &'static STORED_TYPE {
+    &WEIGHTS
+}
+//.
 // SAFETY: all bits are those of some number, and another number of bytes does not compile
 static WEIGHTS: STORED_TYPE = unsafe { core::mem::transmute::<[u8; BAKED_BYTES], STORED_TYPE>(CELLC_WEIGHTS) };

@@ -121,7 +121,8 @@ fn part_from<const LAST: usize, const LEN: usize, T, const N: usize>(of: &[T; N]
 fn chunks<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &[T; N]) -> core::slice::Iter<'_, [T; LEN]> {
     const { assert!(FIRST + LEN * COUNT <= N) };
     // SAFETY: the elements are inside, as asserted
-    unsafe { core::slice::from_raw_parts(of.as_ptr().add(FIRST).cast::<[T; LEN]>(), COUNT) }.iter()
+    let all: &[[T; LEN]; COUNT] = unsafe { &*of.as_ptr().add(FIRST).cast() };
+    all.iter()
 }
 
 //: windows
@@ -136,8 +137,7 @@ fn windows<const FIRST: usize, const STEP: usize, const LEN: usize, const COUNT:
 }
 
 //: hidden_chunks
-/// The number `COUNT`, which LLVM does not know: it would unroll a loop of so many turns, and spread it over what follows, or compute sums
-/// in more registers than there are.
+/// The number `COUNT`, which LLVM does not know: it would unroll a loop of so many turns, and spread it over what follows, or compute sums in more registers than there are.
 #[derive(Clone, Copy)]
 struct Hidden<const COUNT: usize>(usize);
 impl<const COUNT: usize> Hidden<COUNT> {
@@ -170,7 +170,8 @@ fn part_from_mut<const LAST: usize, const LEN: usize, T, const N: usize>(of: &mu
 fn chunks_mut<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &mut [T; N]) -> core::slice::IterMut<'_, [T; LEN]> {
     const { assert!(FIRST + LEN * COUNT <= N) };
     // SAFETY: the elements are inside, as asserted
-    unsafe { core::slice::from_raw_parts_mut(of.as_mut_ptr().add(FIRST).cast::<[T; LEN]>(), COUNT) }.iter_mut()
+    let all: &mut [[T; LEN]; COUNT] = unsafe { &mut *of.as_mut_ptr().add(FIRST).cast() };
+    all.iter_mut()
 }
 
 //: windows_mut
@@ -225,8 +226,7 @@ fn opaque<V: Copy>(sum: V) -> V {
 }
 
 //: written
-/// Does nothing, but LLVM does not know that: it then reads the elements from memory, instead of taking them from vectors that it has stored,
-/// by several shuffles for each.
+/// Does nothing, but LLVM does not know that: it then reads the elements from memory, instead of taking them from vectors that it has stored, by several shuffles for each.
 #[inline(always)]
 fn written<T>(elements: &mut T) {
     core::hint::black_box(elements);
