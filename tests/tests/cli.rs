@@ -2389,7 +2389,8 @@ fn inspect_says_what_a_step_costs_on_the_target() {
         "{header}"
     );
     let [state, _, scratch, _] = parts;
-    let ram = format!("RAM: {state} bytes of state, {scratch} of scratch memory, and stack for calls.");
+    let ram =
+        format!("RAM: {state} bytes of state, {scratch} of scratch memory, and stack for calls.");
     assert!(header.contains(&ram), "{header}");
     // of two bodies, that which the target's compiler makes if it is told nothing else, and the
     // other one by its name
