@@ -657,6 +657,10 @@ impl Dialect for Rust {
             rows,
             at_once,
         } = sums;
+        // a number is no vector: a loop adds its rows
+        if self.ty(Type::f32(*lanes), Context::Kernel) == "f32" {
+            return false;
+        }
         let columns = match &weights.pass {
             Some((_, pass)) if pass.width == *lanes => pass.name.clone(),
             Some(_) => return false,
