@@ -569,7 +569,7 @@ fn bias_layout(kind: CellKind, spelling: &Spelling) -> String {
     }
 }
 
-/// What to say about a wrong shape, and what to do, going by what it looks like.
+/// The finding and the remedy for a wrong shape, from the layout that the shape resembles.
 fn advice(
     recurrent: &Recurrent,
     role: CellPort,

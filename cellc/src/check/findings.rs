@@ -172,7 +172,7 @@ pub(crate) struct LoopForms {
     pub(crate) needs_max_steps: bool,
 }
 
-/// A node whose output a slice may shorten, and the tensors that it read.
+/// A node with an output to shorten by a slice, and the tensors read by the node.
 #[derive(Clone)]
 pub(crate) struct Cuttable<'a> {
     pub(crate) node: &'a Node,

@@ -38,7 +38,7 @@ impl Checker<'_> {
         self.rows_as_steps(|other| Some(rows).filter(|_| other == input))
     }
 
-    /// What the axis counts, and of which layer.
+    /// The meaning of the axis, with the name of the layer.
     pub(crate) fn counts_rows(&self, found: &Mistaken) -> String {
         let layer = &self.model.nodes[found.axes.node];
         format!(

@@ -361,8 +361,7 @@ impl Checker<'_> {
         self.sizes.uses[index].features.filter(|&features| features != last)
     }
 
-    /// The sizes of an input, those that are open as the options or the weights have them where
-    /// they do.
+    /// The sizes of an input. Options or weights give open sizes, if known.
     pub(crate) fn likely(
         &self,
         index: usize,

@@ -1,4 +1,4 @@
-//! Which inputs are states, which look like it, and what nothing keeps from call to call.
+//! States among the inputs: found pairs, likely pairs, and states that no call keeps.
 
 mod anew;
 mod history;
@@ -244,7 +244,7 @@ impl<'a> Checker<'a> {
         taken
     }
 
-    /// Says of integers whose names are those of a state that none is kept of them.
+    /// Notices for integer inputs with the names of a state: cellc keeps no integer states.
     fn integers_like_states(&mut self, model: &CoreModel) {
         for (parameter, input) in model.parameters.iter().enumerate() {
             if input.weight || input.length.is_some() || input.element.is_float() {
