@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::text::FORMATTED;
+use super::text::{COLUMNS, FORMATTED};
 use super::weights::{Tail, weights_file};
 use super::{Contents, c, items, rust, weights};
 use crate::request::{Language, WeightsAs};
@@ -69,7 +69,8 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
     let file = syn::parse_file(&items).expect("emit: generated Rust parses");
     let items = show_comments(&prettyplease::unparse(&file), &comments);
     // records first, then the lists that hold them
-    let items = wrapped(&broken(&compact(&compact(&joined_lists(&joined_lists(&items))))));
+    let items =
+        wrapped(&broken(&compact(&compact(&compact(&joined_lists(&joined_lists(&items)))))));
     let mut text = String::new();
     for line in contents.header {
         text.push_str(if line.is_empty() { "//" } else { "// " });
@@ -115,9 +116,6 @@ fn hide_comments(items: &str) -> (String, Vec<&str>) {
     }
     (text, comments)
 }
-
-/// The maximum line length.
-const COLUMNS: usize = 100;
 
 /// Joins lists to one line each, up to [`COLUMNS`]: prettyplease breaks lists earlier.
 fn joined_lists(items: &str) -> String {
@@ -187,7 +185,10 @@ fn compact(items: &str) -> String {
         let (compacted, count) = on_one_line(&lines[at..])
             .or_else(|| block(&lines[at..]))
             .or_else(|| record(&lines[at..]))
+            .or_else(|| imports(&lines[at..]))
+            .or_else(|| unsafe_arm(&lines[at..]))
             .or_else(|| filled(&lines[at..]))
+            .or_else(|| receiver(&lines[at..]))
             .or_else(|| chain(&lines[at..]))
             .unwrap_or_else(|| (lines[at].to_owned(), 1));
         text.push_str(&compacted);
@@ -221,24 +222,29 @@ fn with_attributes(items: &str) -> String {
     lines.iter().rev().flat_map(|line| [line, "\n"]).collect()
 }
 
-/// A function with a body of one line, or a value that is a block of one expression, on one line,
-/// and the number of replaced lines.
+/// A function with a body of one line, a value that is a block of one expression, or a conditional
+/// jump, on one line, and the number of replaced lines.
 fn block(lines: &[&str]) -> Option<(String, usize)> {
     let (first, start) = (lines[0], lines[0].trim_start());
     let is_function = ["fn ", "pub fn ", "pub const fn ", "pub(super) fn "]
         .iter()
         .any(|head| start.starts_with(head));
     let is_value = ["let ", "const {"].iter().any(|head| start.starts_with(head));
-    if is_kept(first) || !first.ends_with('{') || !(is_function || is_value) {
+    let is_jump = start.starts_with("if ")
+        && lines.get(1).is_some_and(|jump| {
+            ["return ", "break;"].iter().any(|word| jump.trim_start().starts_with(word))
+        });
+    let is_braced = is_function || is_jump;
+    if is_kept(first) || !first.ends_with('{') || !(is_braced || is_value) {
         return None;
     }
     let mut line = first.to_owned();
     for (nth, next) in lines.iter().enumerate().skip(1) {
         let part = next.trim_start();
-        let is_end = indent(next) == indent(first) && part == if is_function { "}" } else { "};" };
+        let is_end = indent(next) == indent(first) && part == if is_braced { "}" } else { "};" };
         let is_else = is_value && indent(next) == indent(first) && part == "} else {";
         let is_body = indent(next) == indent(first) + 4 && !part.ends_with('{');
-        let is_one = if is_function { nth == 1 } else { !part.ends_with(';') };
+        let is_one = if is_braced { nth == 1 } else { !part.ends_with(';') };
         if is_kept(next) || !(is_end || is_else || is_body && is_one) {
             return None;
         }
@@ -356,6 +362,76 @@ fn chain(lines: &[&str]) -> Option<(String, usize)> {
         }
     }
     (count > all.len()).then(|| (all.join("\n"), count))
+}
+
+/// An import of several names on as few lines as possible, and the number of replaced lines.
+fn imports(lines: &[&str]) -> Option<(String, usize)> {
+    let first = lines[0];
+    if !first.trim_start().starts_with("use ") || !first.ends_with("::{") {
+        return None;
+    }
+    let end = lines.iter().position(|line| line.trim_start() == "};")?;
+    let names: Vec<_> = lines[1..end].iter().map(|line| line.trim_start()).collect();
+    let line = format!("{first}{}}};", names.join(" ").trim_end_matches(','));
+    (line.len() <= COLUMNS).then_some((line, end + 1))
+}
+
+/// An arm of a match that is one unsafe call, without a block, behind the comment of the call, and
+/// the number of replaced lines.
+fn unsafe_arm(lines: &[&str]) -> Option<(String, usize)> {
+    let [first, comment, call, end, ..] = lines else { return None };
+    let is_block = first.ends_with(" => {") && end.trim_start() == "}";
+    let is_call = comment.trim_start().starts_with("// SAFETY: ")
+        && call.trim_start().starts_with("unsafe { ")
+        && call.ends_with(" }");
+    let line = format!("{} {},", first.trim_end_matches(" {"), call.trim_start());
+    let margin = indent(first);
+    let text = format!("{:margin$}{}\n{line}", "", comment.trim_start());
+    (is_block && is_call && line.len() <= COLUMNS).then_some((text, 4))
+}
+
+/// Calls of methods behind their receiver, as many as its line holds, and the number of replaced
+/// lines. The arguments of one call may have lines of their own.
+fn receiver(lines: &[&str]) -> Option<(String, usize)> {
+    let first = lines[0];
+    let margin = indent(first) + 4;
+    let is_call = |line: &&&str| {
+        indent(line) == margin && line.trim_start().starts_with('.') && !is_kept(line)
+    };
+    let is_open = |line: &str| line.ends_with(['(', '{', '[', '<', ',', ';', '|', '&', '=']);
+    let on_a_line = |from: usize| {
+        lines[from..].iter().take_while(|line| is_call(line) && !line.ends_with(['(', '{', '|']))
+    };
+    if is_kept(first) || is_open(first) {
+        return None;
+    }
+    let before = on_a_line(1).count();
+    let joined = |from: &str, calls: &[&str]| {
+        let calls = calls.iter().map(|call| call.trim_start());
+        [from].into_iter().chain(calls).collect::<String>()
+    };
+    let opens = lines.get(before + 1).filter(|line| is_call(line) && line.ends_with('('));
+    let Some(_) = opens else {
+        let most = (1..=before).rev();
+        let fits = |count: &usize| joined(first, &lines[1..=*count]).len() <= COLUMNS;
+        let is_chain = !lines.get(before + 1).is_some_and(|next| is_call(&next));
+        let count = most.into_iter().find(fits).filter(|_| is_chain)?;
+        return Some((joined(first, &lines[1..=count]), count + 1));
+    };
+    let head = joined(first, &lines[1..=before + 1]);
+    let end = lines.iter().skip(before + 2).position(|line| indent(line) <= margin)? + before + 2;
+    let after = on_a_line(end + 1).count();
+    let tail = joined(lines[end].get(4..)?, &lines[end + 1..=end + after]);
+    let is_closed = indent(lines[end]) == margin
+        && lines[end].trim_start().starts_with(')')
+        && (after == 0 || lines[end].trim_start() == ")")
+        && !lines.get(end + after + 1).is_some_and(|next| is_call(&next));
+    if !is_closed || head.len().max(tail.len()) > COLUMNS {
+        return None;
+    }
+    let arguments = lines[before + 2..end].iter().map(|line| line.get(4..).unwrap_or_default());
+    let all: Vec<_> = [&*head].into_iter().chain(arguments).chain([&*tail]).collect();
+    Some((all.join("\n"), end + after + 1))
 }
 
 /// A value of a struct on one line, and the number of replaced lines.

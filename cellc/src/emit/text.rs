@@ -1,6 +1,9 @@
 //! Constant texts of generated code with words and lists filled in. The texts are files in their
 //! language, in the folders `text`.
 
+/// The maximum line length of generated Rust.
+pub(super) const COLUMNS: usize = 100;
+
 /// The prefix of lines that must not be reformatted: bodies of macros.
 pub(super) const FORMATTED: &str = "//|";
 

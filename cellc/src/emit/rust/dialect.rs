@@ -23,6 +23,8 @@ pub(super) struct KernelText {
     pub(super) body: String,
     /// True if the kernel calls functions of its module.
     pub(super) is_bound: bool,
+    /// True if the kernel has a loop whose end is decided at run time.
+    pub(super) has_open_loop: bool,
 }
 
 /// Rust text of one module, with the names of the helper functions to print.
@@ -289,6 +291,7 @@ impl Dialect for Rust {
             params,
             body: String::new(),
             is_bound: false,
+            has_open_loop: false,
         });
     }
 
@@ -755,6 +758,8 @@ impl Dialect for Rust {
 
     fn leave_unless(&mut self, a: Text, b: Text) {
         let _ = writeln!(self.out, "if {} >= {} {{ break; }}", a.operand(), b.operand());
+        let kernel = self.kernels.last_mut().expect("emit: a kernel has begun");
+        kernel.has_open_loop = true;
     }
 
     fn end_block(&mut self) {

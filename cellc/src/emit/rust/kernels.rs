@@ -17,6 +17,7 @@ use crate::emit::elements::spelling;
 use crate::emit::names::POOL_MEMBERS;
 use crate::emit::products;
 use crate::emit::signature::{Argument, Signature};
+use crate::emit::text::COLUMNS;
 use crate::emit::traversal::{Block, MOST_CALLED, Shared, Taken};
 use crate::kernel::{BodyRef, BufferId, Element, Kernel, Role};
 use crate::request::Language;
@@ -29,8 +30,13 @@ const MODULE: [&str; 9] =
 const DEEPEST: usize = 24;
 
 /// The largest number of kernels in a module whose function `run` calls shared kernels itself. LLVM
-/// inlines functions with one call; the limit bounds the time that it takes for one function.
+/// inlines functions with one call; the limit bounds the time that it takes for one function. A
+/// kernel with a loop whose end is decided at run time has a function of its own: LLVM keeps values
+/// of iterations in registers only if it knows that arguments do not overlap.
 const MOST_CALLED_DIRECTLY: usize = 12;
+
+/// Columns in front of a statement of a function in a module.
+const MARGIN: usize = 8;
 
 /// The head of a module: documentation, the attribute with the condition under which it is
 /// compiled, and the name.
@@ -131,10 +137,10 @@ pub(super) fn modules<'m>(
         let calls_direct = kernels.len() == 1
             || kernels.len() <= MOST_CALLED_DIRECTLY && !text.contains("pool.join(");
         for (nth, kernel) in kernels.iter().enumerate() {
-            let KernelText { name, doc, params, body, .. } = kernel;
+            let KernelText { name, doc, params, body, has_open_loop, .. } = kernel;
             let list: String = params.iter().map(|(name, ty)| format!("{name}: {ty},")).collect();
             let _ = match generic.call(at, nth) {
-                Some(call) if calls_direct && called(&text, name).len() == 1 => {
+                Some(call) if calls_direct && !has_open_loop && called(&text, name).len() == 1 => {
                     let at = called(&text, name)[0];
                     text.replace_range(at..at + name.len(), &call);
                     Ok(())
@@ -150,6 +156,7 @@ pub(super) fn modules<'m>(
                 None => writeln!(text, "{doc}{attribute} fn {name}({list}) {{\n{body}}}"),
             };
         }
+        text = with_weights_in_calls(&text);
         let Head { doc, condition, name } = head;
         let types = Types { own, all: &all, isa, fused_by: *fused_by, arch, form };
         let (types, own_types) = types.text(&text, condition, &declared);
@@ -192,6 +199,9 @@ pub(super) fn modules<'m>(
         // one row in each turn
         text = text.replace(", 1>::sums(", ">::sums(");
     }
+    if all.has_sums_of_one_gate() {
+        text = without_gates(&text);
+    }
     if all.has_first_columns_alone() {
         text = without_columns(&text);
     }
@@ -211,6 +221,61 @@ fn without_type_of_weights(text: &str) -> String {
     let mut pieces = text.split(LOAD);
     let first = pieces.next().unwrap_or_default().to_owned();
     first + &pieces.map(shorter).collect::<String>()
+}
+
+/// A text of a module in which the calls of kernels name the weights that a function reads once, if
+/// a line holds the call.
+fn with_weights_in_calls(text: &str) -> String {
+    // closures capture variables
+    if text.contains("pool.join(") {
+        return text.to_owned();
+    }
+    text.split_inclusive("\n}\n").map(with_weights_in_calls_of).collect()
+}
+
+/// As [`with_weights_in_calls`], for the text of one function.
+fn with_weights_in_calls_of(function: &str) -> String {
+    const DECLARED: &str = " = &super::";
+    let mut text = function.to_owned();
+    let names = function.match_indices(DECLARED).filter_map(|(at, _)| {
+        let name = function[..at].rsplit_once("let ")?.1;
+        let value = function[at + " = ".len()..].split_once(';')?.0;
+        let declaration = format!("let {name} = {value};");
+        (!name.contains(' ')).then_some((name, value, declaration))
+    });
+    for (name, value, declaration) in names {
+        let is_word = |at: &usize| {
+            let is_part = |c: char| c.is_alphanumeric() || c == '_';
+            !text[..*at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part)
+        };
+        let places: Vec<_> = text.match_indices(name).map(|(at, _)| at).filter(is_word).collect();
+        let [_, place] = places[..] else { continue };
+        let start = text[..place].rfind([';', '\n', '{']).map_or(0, |at| at + 1);
+        let end = text[start..].find(';').map_or(text.len(), |len| start + len + 1);
+        let call = text[start..end].replace(' ', "").replace(",)", ")").replace(",>", ">");
+        let columns = MARGIN + call.len() + call.matches(',').count();
+        if columns + value.len() - name.len() <= COLUMNS {
+            text.replace_range(place..place + name.len(), value);
+            text = text.replacen(&declaration, "", 1);
+        }
+    }
+    text
+}
+
+/// A text whose places of rows have neither a number of gates nor a distance between gates.
+fn without_gates(text: &str) -> String {
+    let mut pieces = text.split("Rows::<");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    let of_one_gate = |piece: &str| {
+        let (places, rest) = piece.split_once('>').expect("emit: places of rows");
+        let places: Vec<_> = places.split(", ").collect();
+        let [_, first, step, _, at_once @ ..] = &places[..] else {
+            unreachable!("emit: places of rows have gates");
+        };
+        let places: Vec<_> = [first, step].into_iter().chain(at_once).copied().collect();
+        format!("Rows::<{}>{rest}", places.join(", "))
+    };
+    first + &pieces.map(of_one_gate).collect::<String>()
 }
 
 /// A text whose sums are those of the first columns of a panel, without the type for columns.

@@ -5,12 +5,15 @@ use super::types::{has_long_list, parameter};
 use super::{Form, RustFile, pool, steps};
 use crate::arch::{Isa, Processor};
 use crate::emit::names::{Field, pascal_case};
-use crate::emit::signature::{Argument, Signature};
+use crate::emit::signature::{Argument, Signature, Tensors};
 use crate::emit::surface::OwnWords;
 use crate::emit::tensors::{array, flat, zero};
 use crate::emit::text::{List, Word, listed, part, when};
 use crate::emit::traversal::decimal;
 use crate::request::Language;
+
+/// Characters of arguments that a line with a call of a body does not hold.
+const LONG_CALL: usize = 64;
 
 impl RustFile<'_> {
     /// An item.
@@ -228,15 +231,27 @@ impl RustFile<'_> {
         if self.sharing(isa).count() > 1 { "baseline" } else { isa.name }
     }
 
-    /// Calls the body of an instruction set.
-    fn chosen_body(&self, signature: &Signature<'_>) -> String {
+    /// The arguments of a body, after statements that declare them. `apart`: records of arrays are
+    /// taken apart first.
+    fn body_arguments(&self, signature: &Signature<'_>, apart: bool) -> (String, String) {
         let mut flattened: Vec<(String, String)> = Vec::new();
+        let mut records = String::new();
         let mut named = |field: &Field, value: String| match self.isas {
             [_] => value,
             _ => {
                 flattened.push((field.name.clone(), value));
                 field.name.clone()
             }
+        };
+        let own: Vec<_> = signature.0.iter().map(Argument::name).chain(["isa"]).collect();
+        let mut taken_apart = |tensors: &Tensors<'_>, of: &str| {
+            let names: Vec<_> = tensors.fields.iter().map(|field| &*field.name).collect();
+            let is_plain = tensors.fields.iter().all(|field| flat(field))
+                && !names.iter().any(|name| own.contains(name));
+            let record = tensors.record.filter(|_| apart && is_plain)?;
+            let names = names.join(", ");
+            records += &format!("let {record} {{ {names} }} = {of}{};\n", tensors.name);
+            Some(names)
         };
         let args = signature.spelled(|argument| match argument {
             Argument::Packed if self.packed.run_time_pairs > 0 => {
@@ -248,7 +263,8 @@ impl RustFile<'_> {
                     (true, place) => place,
                     (false, place) => named(field, format!("{}({place})", self.path("flat"))),
                 };
-                tensors.fields.iter().map(|field| rows(field)).collect::<Vec<_>>().join(", ")
+                let mut all = || tensors.fields.iter().map(|field| rows(field)).collect::<Vec<_>>();
+                taken_apart(tensors, "*").unwrap_or_else(|| all().join(", "))
             }
             Argument::Outputs(tensors) => {
                 let mut rows = |field: &Field| {
@@ -261,7 +277,8 @@ impl RustFile<'_> {
                         false => named(field, format!("{}({place})", self.path("flat_mut"))),
                     }
                 };
-                tensors.fields.iter().map(|field| rows(field)).collect::<Vec<_>>().join(", ")
+                let mut all = || tensors.fields.iter().map(|field| rows(field)).collect::<Vec<_>>();
+                taken_apart(tensors, "").unwrap_or_else(|| all().join(", "))
             }
             other => other.name().to_owned(),
         });
@@ -272,6 +289,17 @@ impl RustFile<'_> {
                 let (names, values): (Vec<_>, Vec<_>) = all.iter().cloned().unzip();
                 format!("let ({}) = ({});\n", names.join(", "), values.join(", "))
             }
+        };
+        (args, records + &flattened)
+    }
+
+    /// Calls the body of an instruction set.
+    fn chosen_body(&self, signature: &Signature<'_>) -> String {
+        let (args, flattened) = match self.body_arguments(signature, false) {
+            (args, _) if self.isas.len() > 1 && args.len() > LONG_CALL => {
+                self.body_arguments(signature, true)
+            }
+            arguments => arguments,
         };
         let called = |isa: &'static Isa, reason: &str| {
             let module = self.module_of(self.named(isa));
@@ -334,16 +362,31 @@ impl RustFile<'_> {
         if !self.advances() {
             return self.chosen_body(body);
         }
+        let own: Vec<_> = body.0.iter().map(Argument::name).chain(["isa"]).collect();
+        let is_named = |field: &Field| !own.contains(&field.name.as_str());
+        let value = |tensors: &Tensors<'_>, field: &Field| match self.is_flushed_before(field) {
+            true => format!("&{}", self.flushed(field, &tensors.place(field))),
+            false => tensors.place(field),
+        };
+        let mut flushed = String::new();
         let args = body.spelled(|argument| match argument {
-            Argument::Inputs(tensors) => {
-                tensors.value(|field| match self.is_flushed_before(field) {
-                    true => format!("&{}", self.flushed(field, &tensors.place(field))),
-                    false => tensors.place(field),
+            Argument::Inputs(tensors) if tensors.record.is_some() => {
+                let named = tensors
+                    .fields
+                    .iter()
+                    .filter(|field| self.is_flushed_before(field) && is_named(field));
+                flushed = named
+                    .map(|field| format!("let {} = {};\n", field.name, value(tensors, field)))
+                    .collect();
+                tensors.value(|field| match self.is_flushed_before(field) && is_named(field) {
+                    true => field.name.clone(),
+                    false => value(tensors, field),
                 })
             }
+            Argument::Inputs(tensors) => tensors.value(|field| value(tensors, field)),
             other => other.name().to_owned(),
         });
-        self.step_call("isa, ", &args)
+        flushed + &self.step_call("isa, ", &args)
     }
 }
 

@@ -102,6 +102,11 @@ impl Used {
         self.at_once > 1
     }
 
+    /// True if every sum over rows of weights has one gate.
+    pub(super) fn has_sums_of_one_gate(&self) -> bool {
+        self.sums.iter().all(|count| *count == 1)
+    }
+
     /// Records an operation on columns of panels.
     pub(super) fn columns(&mut self, use_of: &'static str) {
         self.columns.insert(use_of);
@@ -529,20 +534,28 @@ impl Operation {
     /// The method of a register. Its expression is a parameter of the macro.
     fn of_register(&self) -> String {
         let body = match self.shape {
-            Shape::From(_) => "let $a = from; Self(unsafe { $NAME })".to_owned(),
-            Shape::To => "let ($a, $b) = (self.0, to); unsafe { $NAME }".to_owned(),
-            Shape::Splat => "let $a = x; Self(unsafe { $NAME })".to_owned(),
+            Shape::From(_) | Shape::Splat => "Self(unsafe { $NAME })".to_owned(),
+            Shape::To => "let $a = self.0; unsafe { $NAME }".to_owned(),
             Shape::Lanes(count) => {
                 return of_lanes(self.name, count, "$NAME")
                     .replace("$NAME", &format!("${}", self.name));
             }
-            Shape::Shift => "let ($a, $b) = (self.0, n); Self(unsafe { $NAME })".to_owned(),
+            Shape::Shift => "let $a = self.0; Self(unsafe { $NAME })".to_owned(),
             Shape::ToBits => "let $a = self.0; $bits(unsafe { $NAME })".to_owned(),
             Shape::OfBits => "let $a = bits.0; Self(unsafe { $NAME })".to_owned(),
             Shape::Provided => return String::new(),
         };
         let body = body.replace("$NAME", &format!("${}", self.name));
-        method("            ", "#[inline(always)]", &self.head("$lanes"), &body)
+        let operands = [("from: ", "$a: "), ("x: f32", "$a: f32"), ("x: u32", "$a: u32")];
+        let operands = operands.into_iter().chain([("to: ", "$b: "), ("n: u32", "$b: u32")]);
+        let head = operands.fold(self.head("$lanes"), |head, (name, own)| {
+            head.replacen(&format!("({name}"), &format!("({own}"), 1).replacen(
+                &format!(", {name}"),
+                &format!(", {own}"),
+                1,
+            )
+        });
+        method("            ", "#[inline(always)]", &head, &body)
     }
 
     /// The method of a vector of one lane, which is a number. `mul_add` is a fused or unfused
@@ -671,6 +684,10 @@ fn method(indent: &str, attribute: &str, head: &str, body: &str) -> String {
     let line = format!("{indent}{attribute} {head} {{ {body} }}\n");
     if line.len() <= LINE {
         return line;
+    }
+    let below = format!("{indent}{attribute}\n{indent}{head} {{ {body} }}\n");
+    if below.lines().all(|line| line.len() < LINE) {
+        return below;
     }
     let statements: String = body
         .split_inclusive("; ")
@@ -966,8 +983,8 @@ fn register(used: &Used, numbers: bool) -> String {
         false => body,
     };
     format!(
-        "/// A register of `core::arch` as a [`Vector`]: an expression for each operation, of its
-/// operands.
+        "/// A register of `core::arch` as a [`Vector`]: each operation is an expression of its \
+         operands.
 macro_rules! register {{
     ($vector:ident($register:ty){bits}, $lanes:literal,
      |$a:ident, $b:ident|\n{own}{lists}) => {{
@@ -1147,7 +1164,7 @@ fn row_sums(used: &Used) -> String {
     };
     let turn = |first: usize| vec![("BEFORE", first.to_string())];
     let is_unrolled = used.has_unrolled_rows();
-    let is_one = used.sums.iter().all(|count| *count == 1);
+    let is_one = used.has_sums_of_one_gate();
     let turns = (TURNS..used.at_once).step_by(TURNS).map(turn).collect();
     let lists = [
         ("sums", used.sums.iter().filter(|_| !is_one).map(added).collect()),
@@ -1160,13 +1177,25 @@ fn row_sums(used: &Used) -> String {
         when("plain", !is_unrolled),
     ];
     let sizes = [("TURNS_AT_ONCE", TURNS.to_string()), ("MOST_AT_ONCE", used.at_once.to_string())];
-    let [sums, start, bound] = match is_one {
-        true => ["[V; 1]", "[V::all(0.0)]", ""],
-        false => ["[V; S]", "[V::all(0.0); S]", "where [V; S]: Sums<V, W>,"],
+    let [sums, start, bound, gates] = match is_one {
+        true => ["[V; 1]", "[V::all(0.0)]", "", ""],
+        false => ["[V; S]", "[V::all(0.0); S]", "where [V; S]: Sums<V, W>,", "APART * (S - 1) + "],
     };
-    let of_sums = [("SUMS_TYPE", sums), ("SUMS_START", start), ("SUMS_BOUND", bound)];
+    let at_once = if is_unrolled { ", AT_ONCE" } else { "" };
+    let names = match is_one {
+        true => format!("FIRST, STEP{at_once}"),
+        false => format!("S, FIRST, STEP, APART{at_once}"),
+    };
+    let parameters: Vec<_> = names.split(", ").map(|name| format!("const {name}: usize")).collect();
+    let of_rows = [("ROW_PARAMETERS", parameters.join(", ")), ("ROW_ARGUMENTS", names)];
+    let of_sums = [
+        ("SUMS_TYPE", sums),
+        ("SUMS_START", start),
+        ("SUMS_BOUND", bound),
+        ("BEFORE_LAST_GATE + ", gates),
+    ];
     let of_sums = of_sums.map(|(word, value)| (word, value.to_owned()));
-    let sizes = sizes.into_iter().chain(of_sums);
+    let sizes = sizes.into_iter().chain(of_sums).chain(of_rows);
     let sizes = sizes.chain(words_of_columns(used.has_first_columns_alone()));
     let text = listed(ROW_SUMS, &lists, &sizes.collect::<Vec<_>>());
     listed(&text, &[], &used.words_of_weights())

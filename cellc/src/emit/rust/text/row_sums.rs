@@ -20,19 +20,23 @@ impl<V: Vector<W>, const W: usize> Sums<V, W> for [V; COUNT] {
     }
 }
 //.
+//* several gates
 /// The places of rows of weights: the first row is at element `FIRST`, each other one `STEP` elements behind the one before, and in a row the columns of the `S` gates are `APART` elements apart.
+//.
+//* one gate
+/// Rows of weights: the first is at element `FIRST`, each other one `STEP` elements further.
+//.
 //* unrolled
 /// A loop adds `AT_ONCE` rows in each turn, which is faster where the weights are in the L2 cache: 1, or a multiple of TURNS_AT_ONCE.
-struct Rows<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize, const AT_ONCE: usize>;
-impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize, const AT_ONCE: usize>
-    Rows<S, FIRST, STEP, APART, AT_ONCE>
-{
 //.
-//* plain
-struct Rows<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize>;
-impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize> Rows<S, FIRST, STEP, APART> {
-//.
+struct Rows<ROW_PARAMETERS>;
+impl<ROW_PARAMETERS> Rows<ROW_ARGUMENTS> {
+//* several gates
     /// For each gate, the sum over all rows of its weights in SUMMED_COLUMNS times the row's element.
+//.
+//* one gate
+    /// The sum over all rows of the weights in SUMMED_COLUMNS times the row's element.
+//.
     #[inline(always)]
     pub(super) fn sums<V: Vector<W>, WEIGHT_PARAMETER const W: usize, SIZE_OF_COLUMNS const N: usize, const K: usize>(
         COLUMNS_PARAMETER
@@ -41,11 +45,11 @@ impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize> 
     ) -> SUMS_TYPE
     SUMS_BOUND
     {
-        const { assert!(FIRST + STEP * (K - 1) + APART * (S - 1) + ALL_COLUMNS <= N) };
+        const { assert!(FIRST + STEP * (K - 1) + BEFORE_LAST_GATE + ALL_COLUMNS <= N) };
 //* unrolled
         const { assert!(AT_ONCE == 1 || AT_ONCE / TURNS_AT_ONCE * TURNS_AT_ONCE == AT_ONCE && AT_ONCE <= MOST_AT_ONCE) };
 //.
-        // SAFETY: the columns of all `K` rows are inside, as asserted, and there are `K` elements
+        // SAFETY: all `K` rows are inside, as asserted, and there are `K` elements
         unsafe {
             let mut row = weights.as_ptr().add(FIRSTFIRST_COLUMN);
             let (mut x, mut sums) = (elements.as_ptr(), SUMS_START);

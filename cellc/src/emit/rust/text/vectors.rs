@@ -116,7 +116,7 @@ fn part_from<const LAST: usize, const LEN: usize, T, const N: usize>(of: &[T; N]
 }
 
 //: chunks
-/// `COUNT` arrays of `LEN` elements side by side, from element `FIRST` on: if they are not inside, this does not compile.
+/// `COUNT` arrays of `LEN` elements from element `FIRST` on: what is outside does not compile.
 #[inline(always)]
 fn chunks<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &[T; N]) -> core::slice::Iter<'_, [T; LEN]> {
     const { assert!(FIRST + LEN * COUNT <= N) };
@@ -165,7 +165,7 @@ fn part_from_mut<const LAST: usize, const LEN: usize, T, const N: usize>(of: &mu
 }
 
 //: chunks_mut
-/// `COUNT` arrays of `LEN` elements side by side, from element `FIRST` on: if they are not inside, this does not compile.
+/// `COUNT` arrays of `LEN` elements from element `FIRST` on: what is outside does not compile.
 #[inline(always)]
 fn chunks_mut<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &mut [T; N]) -> core::slice::IterMut<'_, [T; LEN]> {
     const { assert!(FIRST + LEN * COUNT <= N) };
