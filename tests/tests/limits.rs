@@ -52,8 +52,6 @@ const WIDE_LINES: Limit = Limit {
         ("emit/names.rs", "7"),
         ("emit/elements.rs", "4"),
         ("emit/c/values.rs", "1"),
-        ("emit/c/once.rs", "2"),
-        ("emit/c/joined.rs", "1"),
         ("emit/c/dialect.rs", "1"),
         ("arch/x86/vectors.rs", "6"),
         ("arch/x86/mod.rs", "5"),

@@ -62,8 +62,12 @@ fn layout(groups: &[PanelGroup], len: usize, alignment: usize) -> String {
     };
     let mut texts = Vec::new();
     for (at, group) in groups.iter().enumerate() {
-        let panels =
-            format!("{} of {}", counted(group.count, "panel"), counted(group.columns, "unit"));
+        let padded = match group.units < group.columns {
+            true => format!(", padded to {} with zeros,", group.columns),
+            false => String::new(),
+        };
+        let units = counted(group.units, "unit");
+        let panels = format!("{} of {units}{padded}", counted(group.count, "panel"));
         let is_known = groups[..at].iter().any(|before| alike(before, group));
         let parts: Vec<_> = group.parts.iter().map(part).collect();
         texts.push(if is_known {

@@ -136,6 +136,8 @@ pub(super) struct Walking<'a> {
     pub(super) count: Option<&'a str>,
     /// True if compilers must not know the addresses of the windows: see [`Kernel::unrelated`].
     pub(super) hides_place: bool,
+    /// True if the window is that of a pass over the columns of a panel.
+    pub(super) is_pass: bool,
 }
 
 /// True if a loop loads vectors from overlapping windows: LLVM would merge iterations and assemble
@@ -1002,6 +1004,7 @@ impl Traversal<'_> {
                             reverse: w.reverse,
                             count: hidden.filter(|_| rows == Some(at)).map(String::as_str),
                             hides_place: self.kernel.unrelated.contains(&w.window),
+                            is_pass: self.kernel.passes.contains(&w.window),
                         })
                         .collect();
                     let first = walks.first().map(|walk| walk.window);
@@ -1054,6 +1057,7 @@ impl Traversal<'_> {
                         reverse: false,
                         count: None,
                         hides_place: false,
+                        is_pass: false,
                     };
                     dialect.begin_pick(at, *count, &walking);
                     self.enter(walk.window, window);

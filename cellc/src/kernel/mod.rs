@@ -221,8 +221,10 @@ pub struct Buffer {
 pub struct PanelGroup {
     /// The number of panels.
     pub count: usize,
-    /// Units of one.
+    /// Columns of one.
     pub columns: usize,
+    /// Units of one: as many as columns, or fewer if the last columns are padding.
+    pub units: usize,
     /// The parts of one, in order.
     pub parts: Vec<PanelPart>,
 }

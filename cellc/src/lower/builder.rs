@@ -257,6 +257,32 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         to
     }
 
+    /// As [`Self::given_rows`], element by element.
+    pub(super) fn given_elements(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        name: &'static str,
+        source: Source,
+        from: Place,
+        len: usize,
+    ) -> Place {
+        if !self.lowering.is_given(source) {
+            return from;
+        }
+        let to = self.shared(&format!("{name}_flushed"), len, 1);
+        let (element, read) = self.walk(&format!("{name}_element"), from, 1, false);
+        let (flushed, written) = self.walk(&format!("{name}_to"), to, 1, true);
+        let store = Stmt::Store { to: flushed, value: flush(load(element, 1)) };
+        body.push(Stmt::For {
+            count: len,
+            turn: None,
+            backwards: None,
+            walks: vec![read, written],
+            body: vec![store],
+        });
+        to
+    }
+
     /// Copies a tensor. Flushes elements of an input or a state.
     pub(super) fn read(&mut self, source: Source, from: Place, to: Place) -> Vec<Stmt> {
         let len = self.lowering.len(source);

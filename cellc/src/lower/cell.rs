@@ -91,11 +91,13 @@ impl<'m> KernelBuilder<'_, 'm> {
         // a sequence may need both
         let (out, twice) = (y.or(h_out), y.and(h_out));
         let at_once = product.0.rows_at_once[self.lowering.isa_index];
+        let padded = Padded::new(self, product.0);
         // without a reader, h' still needs a place: only c' is wanted
-        let unread =
-            (out.is_none() && end.is_none()).then(|| self.block("unread", at_once * units));
+        let unread = (out.is_none() && end.is_none() && padded.is_none())
+            .then(|| self.block("unread", at_once * units));
         let count = rows.len();
         let mut begin = Vec::new();
+        begin.extend(padded.iter().flat_map(Padded::begin));
         let panels = half.map_or(0..product.0.panels.len(), |half| half.panels.clone());
         let several = product.0.panels[panels].iter().any(|panels| panels.count > 1);
         let backwards = (product.0.snake && several).then(|| self.backwards(&mut begin));
@@ -118,9 +120,12 @@ impl<'m> KernelBuilder<'_, 'm> {
             let end = end.as_ref().map(|end| end.at(&places[states..]));
             let (out, c_out, end) = (at(out).or(unread), at(c_out), end.as_ref());
             let mut body = Vec::new();
-            let x =
-                X::Elements(builder.given_rows(&mut body, "x", cell.x, places[0], rows * inputs));
-            let h = builder.given_rows(&mut body, "h", cell.h, places[1], rows * units);
+            let mut given = |name, source, from, len| match &padded {
+                Some(_) => builder.given_elements(&mut body, name, source, from, len),
+                None => builder.given_rows(&mut body, name, source, from, len),
+            };
+            let x = X::Elements(given("x", cell.x, places[0], rows * inputs));
+            let h = given("h", cell.h, places[1], rows * units);
             let c_given = cell.c.is_some_and(|c| builder.lowering.is_given(c));
             let one = CellStep {
                 cell,
@@ -135,7 +140,10 @@ impl<'m> KernelBuilder<'_, 'm> {
                 c_out,
                 end,
             };
-            body.extend(step(builder, &one, product));
+            match &padded {
+                Some(padded) => body.extend(padded.step(builder, one, product)),
+                None => body.extend(step(builder, &one, product)),
+            }
             if let (Some(out), Some(to)) = (out, at(twice)) {
                 body.push(copy(out, to, rows * units));
             }
@@ -391,6 +399,47 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// A new state, flushed unless denormals are kept.
     pub(super) fn state(&mut self, value: Expr) -> Expr {
         if self.lowering.plan.flush_below.is_some() { flush(value) } else { value }
+    }
+}
+
+/// The states of one step of a padded cell: whole vectors, of which the tensors have the first
+/// elements.
+struct Padded {
+    c: Place,
+    out: Place,
+    units: usize,
+    columns: usize,
+}
+
+impl Padded {
+    /// The states of a cell in scratch memory. `None` for a cell without padding.
+    fn new(builder: &mut KernelBuilder<'_, '_>, plan: &ProductPlan) -> Option<Self> {
+        let (units, columns) = (plan.product.units, plan.panels[0].columns);
+        let mut of = |name| builder.scratch(name, columns).into();
+        plan.is_padded().then(|| Self { c: of("c_padded"), out: of("out_padded"), units, columns })
+    }
+
+    /// Sets the cell state of the padding to 0. It stays 0, as weights and biases are 0.
+    fn begin(&self) -> impl Iterator<Item = Stmt> {
+        let zero = |at| Stmt::Store { to: self.c.at(at), value: Expr::f32(0.0, 1) };
+        (self.units..self.columns).map(zero)
+    }
+
+    /// The statements of a step on the tensors of `one`.
+    fn step<'m>(
+        &self,
+        builder: &mut KernelBuilder<'_, 'm>,
+        one: CellStep<'_, 'm>,
+        product: (&'m ProductPlan, &'m PackedWeights),
+    ) -> Vec<Stmt> {
+        let from = one.c.expect("check: an LSTM has a cell state");
+        let mut body = vec![copy(from, self.c, self.units)];
+        let results = [(self.out, one.out), (self.c, one.c_out)];
+        let c_out = one.c_out.map(|_| self.c);
+        let one = CellStep { c: Some(self.c), out: Some(self.out), c_out, ..one };
+        body.extend(step(builder, &one, product));
+        body.extend(results.into_iter().filter_map(|(from, to)| Some(copy(from, to?, self.units))));
+        body
     }
 }
 

@@ -258,6 +258,7 @@ impl fmt::Display for PanelWidth {
             Self::AllOf(asked) => write!(f, "all, {asked} are asked for"),
             Self::Asked => f.write_str("asked for"),
             Self::OneText(units) => write!(f, "one text for all of {units} units"),
+            Self::Padded(units) => write!(f, "whole vectors, padded from {units} units"),
             Self::FirstLevel => f.write_str("fits the L1 cache, for several rows"),
             Self::ResetGate => {
                 f.write_str("reset gate before the product: r.h is needed for all columns at once")

@@ -46,7 +46,7 @@ impl ProductPlan {
                 let rows = product.phase_rows(*phase);
                 add(of, *at, Some(rows), names(&|sum| sum.gate(*phase).is_some()));
             }
-            PanelGroup { count: panels.count, columns: panels.columns, parts }
+            PanelGroup { count: panels.count, columns: panels.columns, units: panels.units, parts }
         });
         groups.filter(|group| !group.parts.is_empty()).collect()
     }

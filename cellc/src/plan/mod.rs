@@ -100,6 +100,11 @@ impl ProductPlan {
         self.product.layout.bytes(self.weights, self.biases)
     }
 
+    /// True if panels have columns that no unit has.
+    pub fn is_padded(&self) -> bool {
+        self.panels.iter().any(Panels::is_padded)
+    }
+
     /// True if tiles compute the sums of a phase for `rows` rows.
     pub fn has_tiles(&self, rows: usize, isa: &Isa) -> bool {
         self.product.has_tiles(rows, &self.panels, self.tiles, isa)

@@ -1,8 +1,11 @@
 //! Panels: neighbouring columns of a product whose weights stand together.
 
 use super::product::{Phase, Product};
+use crate::arch::Isa;
+use crate::core::CoreCell;
 use crate::encoding::WeightFormat;
 use crate::kernel::Element;
+use crate::model::CellKind;
 
 /// A block for each panel of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +16,8 @@ pub struct Blocks {
     pub stride: usize,
 }
 
-/// Panels of equal size: `count` times `columns` neighbouring elements of h, and the places of
-/// their weights.
+/// Panels of equal size: `count` times `units` neighbouring elements of h, and the places of their
+/// weights.
 ///
 /// The block of a panel in `early` holds biases, peepholes, the rows of the Input phase and the
 /// rows of the Hidden phase. Sums with a ResetHidden phase have their biases and the rows of that
@@ -28,8 +31,10 @@ pub struct Blocks {
 pub struct Panels {
     /// The number of panels.
     pub count: usize,
-    /// Elements of h per panel.
+    /// Columns of each sum per panel.
     pub columns: usize,
+    /// Elements of h per panel: as many as columns, or fewer in a padded panel.
+    pub units: usize,
     /// First element of h.
     pub first: usize,
     /// The blocks for the first two phases.
@@ -49,6 +54,11 @@ pub struct Panels {
 }
 
 impl Panels {
+    /// True if the last columns are padding: they have weights and biases of 0.
+    pub fn is_padded(&self) -> bool {
+        self.units < self.columns
+    }
+
     /// The blocks for the first two phases, or for the last phase.
     pub fn blocks(&self, late: bool) -> Blocks {
         if late { self.late } else { self.early }
@@ -69,10 +79,40 @@ pub(super) struct PanelLayout {
     pub(super) biases: usize,
 }
 
+/// The width of panels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    /// Columns of a full panel. The last panel may be narrower.
+    Columns(usize),
+    /// One panel of all units, padded to this number of columns.
+    Padded(usize),
+}
+
+/// Columns of a padded panel.
+const PADDED: usize = 8;
+
+/// The columns to which a small LSTM is padded, so that whole vectors of every instruction set
+/// cover its units. `None`: at least a quarter of the columns would be padding, or no instruction
+/// set has vectors.
+pub(super) fn padded(
+    cell: &CoreCell,
+    product: &Product,
+    isas: &[(&'static Isa, bool)],
+) -> Option<usize> {
+    let is_one_step = cell.sequence.is_none() || cell.is_one_step();
+    let is_plain = cell.kind == CellKind::Lstm && is_one_step && product.sums.len() == 4;
+    let is_narrow = product.units < PADDED && 4 * (PADDED - product.units) <= PADDED;
+    let fits = |isa: &Isa| PADDED.is_multiple_of(isa.lanes) || isa.lanes.is_multiple_of(PADDED);
+    let has_vectors = isas.iter().any(|(isa, _)| isa.lanes > 1);
+    let are_floats = product.layout.format == WeightFormat::F32;
+    let pays = is_plain && is_narrow && has_vectors && are_floats;
+    (pays && isas.iter().all(|(isa, _)| fits(isa))).then_some(PADDED)
+}
+
 /// `cut`: half of the full panels, or one more, are a group of their own.
 pub(super) fn layout(
     product: &Product,
-    width: usize,
+    width: Width,
     cut: bool,
     format: WeightFormat,
     alignment: usize,
@@ -94,11 +134,17 @@ pub(super) fn layout(
         *at += count * stride;
         Blocks { offset, stride }
     };
-    let (full, rest) = (product.units / width, product.units % width);
-    let begin = if cut { (full + usize::from(rest > 0)) / 2 } else { 0 };
-    let groups = [(begin, width, 0), (full - begin, width, begin * width), (1, rest, full * width)];
-    let groups = groups.into_iter().filter(|(count, columns, _)| count * columns > 0);
-    for (count, columns, first) in groups {
+    let groups = match width {
+        Width::Padded(columns) => vec![(1, columns, product.units, 0)],
+        Width::Columns(width) => {
+            let (full, rest) = (product.units / width, product.units % width);
+            let begin = if cut { (full + usize::from(rest > 0)) / 2 } else { 0 };
+            let groups =
+                [(begin, width, 0), (full - begin, width, begin * width), (1, rest, full * width)];
+            groups.map(|(count, columns, first)| (count, columns, columns, first)).to_vec()
+        }
+    };
+    for (count, columns, units, first) in groups.into_iter().filter(|group| group.0 * group.1 > 0) {
         let input = among(biases(false, columns));
         let hidden = input + rows(Phase::Input, columns);
         let early = blocks(count, hidden + rows(Phase::Hidden, columns), &mut at);
@@ -111,6 +157,7 @@ pub(super) fn layout(
         panels.push(Panels {
             count,
             columns,
+            units,
             first,
             early,
             input,

@@ -1,6 +1,7 @@
 //! Passes: the vectors of columns whose sums one reading of a panel computes.
 
 use super::cost;
+use super::panels::Panels;
 use super::product::{Phase, Product};
 use super::values::Values;
 use crate::arch::{Arch, Isa, vectors};
@@ -48,16 +49,20 @@ pub fn accumulators(isa: &Isa) -> usize {
 pub(super) fn tiling(
     product: &Product,
     bytes: usize,
-    columns: usize,
+    panels: &Panels,
     (isa, arch): (&Isa, &Arch),
     values: Values,
 ) -> Tiling {
-    if product.sums.len() > 1 && !columns.is_multiple_of(isa.lanes) {
+    let (columns, is_padded) = (panels.columns, panels.is_padded());
+    if product.sums.len() > 1 && !columns.is_multiple_of(isa.lanes) && !is_padded {
         return Tiling::Runs;
     }
     let (_, active) = product.widest();
-    let vectors = vectors(columns, isa.lanes);
-    if values == Values::OneText && active == 4 && cost::is_narrow(product, isa) {
+    // no vector has only padding
+    let mut vectors = vectors(columns, isa.lanes);
+    vectors.retain(|(at, _)| *at < panels.units);
+    let is_narrow = is_padded || cost::is_narrow(product, isa);
+    if values == Values::OneText && active == 4 && is_narrow {
         return Tiling::Columns(vectors.chunks(1).map(<[_]>::to_vec).collect());
     }
     // whole cache lines, or neighbouring passes would both read the line between them (measured:

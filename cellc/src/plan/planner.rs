@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::panels::{PanelLayout, Panels, layout};
+use super::panels::{PanelLayout, Panels, Width, layout, padded};
 use super::passes::tiling;
 use super::product::{Phase, Product, row_by_row};
 use super::reason::{
@@ -66,6 +66,7 @@ pub fn plan(model: &CoreModel, options: &Options, precisions: &Precisions) -> Pl
             && isa.tile_rows() > 0
             && all.products.iter().all(|plan| !plan.uses_tiles(at, isa))
     };
+    let unused = |at: usize, isa: &Isa| unused(at, isa) || is_too_wide(&all, (at, isa), options);
     let used: Vec<_> = isas
         .iter()
         .enumerate()
@@ -73,6 +74,19 @@ pub fn plan(model: &CoreModel, options: &Options, precisions: &Precisions) -> Pl
         .map(|(_, isa)| *isa)
         .collect();
     if used.len() == isas.len() { all } else { plan_for(model, options, precisions, &used) }
+}
+
+/// True if an instruction set computes a model of one padded cell with the vectors of the one
+/// before it, as wider ones would be padding.
+fn is_too_wide(plan: &Plan, (at, isa): (usize, &Isa), options: &Options) -> bool {
+    let [product] = &plan.products[..] else { return false };
+    let before = at.checked_sub(1).map(|before| plan.isas[before].0);
+    let covers = |before: &Isa| {
+        before.fma == isa.fma
+            && isa.lanes > before.lanes
+            && product.panels.iter().all(|panels| panels.columns <= before.lanes)
+    };
+    options.machine.isas.is_none() && product.is_padded() && before.is_some_and(covers)
 }
 
 /// Plans a model for these instruction sets.
@@ -116,10 +130,16 @@ fn plan_for(
             }
             _ => product.units,
         };
+        let is_alone = !threads.is_two() && options.tuning.rows_at_once.is_none();
+        let padded = match op {
+            CoreOp::Cell(cell) if is_alone => padded(cell, &product, &isas),
+            _ => None,
+        };
+        let padded = padded.map(|columns| (columns, PanelWidth::Padded(product.units)));
         let (columns, why) = match options.tuning.panel_columns {
             Some(columns) if columns > product.units => (product.units, PanelWidth::AllOf(columns)),
             Some(columns) => (columns.max(1), PanelWidth::Asked),
-            None => match cost::narrow_columns(&product, arch) {
+            None => match padded.or_else(|| cost::narrow_columns(&product, arch)) {
                 Some(narrow) => narrow,
                 None if product.rows > 1 => {
                     (cost::shared_columns(&product, arch), PanelWidth::FirstLevel)
@@ -137,13 +157,18 @@ fn plan_for(
             x: precision.own(Vector::X, product.input_size),
             h: precision.own(Vector::H, product.units),
         };
-        let plan = plan_product((product, arithmetic), columns, threads, reasons, options, &isas);
+        let width = match why {
+            PanelWidth::Padded(_) => Width::Padded(columns),
+            _ => Width::Columns(columns),
+        };
+        let plan = plan_product((product, arithmetic), width, threads, reasons, options, &isas);
         Some(ProductPlan { own, ..plan })
     };
-    let (mut products, mut halved) = (Vec::new(), BTreeSet::new());
+    let (mut products, mut unfused) = (Vec::new(), BTreeSet::new());
     for node in model.all_nodes() {
         let Some(product) = product(node) else { continue };
-        halved.extend(product.halves.is_some().then(|| node.op.outputs()[0]));
+        let is_alone = product.halves.is_some() || product.is_padded();
+        unfused.extend(is_alone.then(|| node.op.outputs()[0]));
         products.push(product);
     }
     let mut windows = BTreeMap::new();
@@ -162,7 +187,7 @@ fn plan_for(
     let fuses = options.tuning.fuse != Some(false);
     let lanes = isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(1);
     let branches = Branches::new(model, lanes, options.tuning.branches);
-    let fusion = if fuses { Fusion::new(model, &halved, &branches) } else { Fusion::default() };
+    let fusion = if fuses { Fusion::new(model, &unfused, &branches) } else { Fusion::default() };
     let values = Values::of(options.output.language, &isas);
     Plan { arch, isas, products, windows, branches, fusion, accuracy, flush_below, values }
 }
@@ -170,7 +195,7 @@ fn plan_for(
 /// Plans a product in an arithmetic.
 fn plan_product(
     (product, arithmetic): (Product, Arithmetic),
-    width: usize,
+    width: Width,
     threading: Threading,
     mut reasons: Vec<Reason>,
     options: &Options,
@@ -196,7 +221,7 @@ fn plan_product(
     let is_near =
         (arch.costs.caches.first_level + 1..=arch.costs.caches.partly_near).contains(&bytes);
     let loads_apart = options.tuning.unroll == Unroll::Auto && is_loaded && is_near;
-    let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, (isa, arch), values);
+    let tile = |p: &Panels, isa| tiling(&product, bytes, p, (isa, arch), values);
     let tilings =
         isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
     let tuning = &options.tuning;
@@ -214,7 +239,9 @@ fn plan_product(
             .map_or(product.tile_rows(isa), |rows| rows.clamp(1, product.together));
         let in_tiles = product.has_tiles(by_tiles, &panels, tuning.tiles, isa);
         let of_input = product.steps > 1;
-        let is_narrow = cost::is_narrow(&product, isa) && tuning.rows_at_once.is_none();
+        let is_padded = panels.iter().any(Panels::is_padded);
+        let is_narrow =
+            is_padded || cost::is_narrow(&product, isa) && tuning.rows_at_once.is_none();
         let rows = match () {
             () if in_tiles || tuning.rows_at_once.is_some() => by_tiles,
             () if is_narrow => 1,

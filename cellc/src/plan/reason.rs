@@ -44,6 +44,8 @@ pub enum PanelWidth {
     Asked,
     /// One text serves all of a few units.
     OneText(usize),
+    /// Padding makes whole vectors of a few units.
+    Padded(usize),
     /// Several rows share each weight, and the L1 cache holds a panel.
     FirstLevel,
     /// r.h is needed for all columns at once.

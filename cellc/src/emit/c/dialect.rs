@@ -63,6 +63,15 @@ impl Needs {
     }
 }
 
+/// A block around a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Around {
+    Loop,
+    /// A loop over passes of columns.
+    Passes,
+    Condition,
+}
+
 /// The dialect: text of the current body, and its needs.
 pub(super) struct C<'a> {
     pub(super) prefix: &'a str,
@@ -76,8 +85,8 @@ pub(super) struct C<'a> {
     pub(super) depth: usize,
     /// Loops around the current statement.
     loops: usize,
-    /// Blocks around the current statement: true for loops.
-    blocks: Vec<bool>,
+    /// Blocks around the current statement.
+    blocks: Vec<Around>,
     /// Lanes of the current function. 0 in kernels.
     lanes: usize,
     /// The types of accumulators.
@@ -226,7 +235,9 @@ impl<'a> C<'a> {
 
     /// True if a value has a type of the body, with functions as operations.
     pub(super) fn is_named(&self, lanes: usize) -> bool {
-        self.is_joined(lanes) || self.shares && (lanes > 1 || self.is_in_function())
+        let is_of_pass = || self.isa.lanes == 1 && self.blocks.contains(&Around::Passes);
+        let is_of_body = || lanes > 1 || self.is_in_function() || is_of_pass();
+        self.is_joined(lanes) || self.shares && is_of_body()
     }
 
     /// A number of elements. A file without extensions has it unsigned, as MISRA C:2012 wants
@@ -245,11 +256,6 @@ impl<'a> C<'a> {
         let spelled =
             |word: &str| if is_number(word) { format!("{word}u") } else { word.to_owned() };
         text.split(' ').map(spelled).collect::<Vec<_>>().join(" ")
-    }
-
-    /// True if kernels call an activation with this number of lanes.
-    pub(super) fn has_activations_of(&self, lanes: usize) -> bool {
-        self.needs.called.iter().any(|(_, of)| *of == lanes)
     }
 
     /// True inside an activation.
@@ -478,7 +484,16 @@ impl Dialect for C<'_> {
 
     fn scratch(&mut self, block: &Block, _vectors: bool) {
         let aligned = super::aligned(self.alignment);
-        self.line(&format!("{aligned}float {}[{}];", block.name, block.len));
+        let (kind, array) = (format!("{aligned}float "), format!("{}[{}]", block.name, block.len));
+        let begin = self.out.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
+        let last = self.out[begin..].trim();
+        let follows = last.strip_prefix(&kind).is_some_and(|rest| rest.ends_with("];"));
+        if follows && self.out.len() - begin + array.len() < 100 {
+            self.out.truncate(self.out.trim_end().len() - 1);
+            self.out.push_str(&format!(", {array};\n"));
+            return;
+        }
+        self.line(&format!("{kind}{array};"));
     }
 
     fn end_kernel(&mut self) {
@@ -570,11 +585,11 @@ impl Dialect for C<'_> {
 
     fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
         let element = Text::atom(format!("{}[{offset}]", from.name));
-        if lanes == 1 {
-            return element;
-        }
         if self.is_named(lanes) {
             return self.joined_number(Type::f32(lanes), &element.text);
+        }
+        if lanes == 1 {
+            return element;
         }
         if self.vector(lanes).is_none_or(|vector| vector.mul_add_one.is_empty()) {
             return self.template(|v| v.splat, "splat", lanes, vec![element]);
@@ -842,14 +857,14 @@ impl Dialect for C<'_> {
             self.line(&format!("{}[{offset}] = {function}({});", to.name, value.text));
             return;
         }
-        if lanes == 1 {
-            self.line(&format!("{}[{offset}] = {};", to.name, value.text));
-            return;
-        }
         let place = plus(&to.name, offset);
         if self.is_named(lanes) {
             let call = self.joined_store(&place, lanes, &value);
             return self.line(&call);
+        }
+        if lanes == 1 {
+            self.line(&format!("{}[{offset}] = {};", to.name, value.text));
+            return;
         }
         let to = Text::compound(place);
         let call = self.template(|v| v.store, "store", lanes, vec![to, value]);
@@ -868,7 +883,7 @@ impl Dialect for C<'_> {
     fn begin_turns(&mut self, _depth: usize, count: usize) -> String {
         let (i, count) = (counter(self.loops), self.unsigned(count));
         self.line(&format!("for (size_t {i} = 0; {i} < {count}; {i}++) {{"));
-        self.blocks.push(true);
+        self.blocks.push(Around::Loop);
         self.loops += 1;
         self.depth += 1;
         self.within.1 += 1;
@@ -968,6 +983,10 @@ impl Dialect for C<'_> {
         walks: &[Walking<'_>],
     ) {
         let mut i = self.begin_turns(0, count);
+        let is_of_passes = walks.iter().any(|walk| walk.is_pass);
+        if is_of_passes {
+            *self.blocks.last_mut().expect("emit: the loop has begun") = Around::Passes;
+        }
         if let Some(turn) = turn {
             self.line(&format!("const uint32_t {turn} = (uint32_t){i};"));
         }
@@ -984,7 +1003,9 @@ impl Dialect for C<'_> {
             } else {
                 i.clone()
             };
-            let k = if walk.step == 1 { k } else { format!("{k} * {}", self.unsigned(walk.step)) };
+            // passes of one column are passes of one lane in the text that bodies share
+            let is_counted = walk.step == 1 && !(self.shares && is_of_passes);
+            let k = if is_counted { k } else { format!("{k} * {}", self.unsigned(walk.step)) };
             let from = match walk.offset {
                 0 => walk.of.name.clone(),
                 offset => format!("{} + {}", walk.of.name, self.unsigned(offset)),
@@ -997,7 +1018,7 @@ impl Dialect for C<'_> {
     fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>) {
         let (window, i) = (&walking.window, counter(self.loops));
         self.line("{");
-        self.blocks.push(true);
+        self.blocks.push(Around::Loop);
         self.within.0.push(self.within.0.last().copied().unwrap_or(0));
         self.loops += 1;
         self.depth += 1;
@@ -1014,7 +1035,7 @@ impl Dialect for C<'_> {
 
     fn begin_if(&mut self, a: Text, b: Text) {
         self.line(&format!("if ({} < {}) {{", a.operand(), b.operand()));
-        self.blocks.push(false);
+        self.blocks.push(Around::Condition);
         self.depth += 1;
     }
 
@@ -1031,7 +1052,8 @@ impl Dialect for C<'_> {
     }
 
     fn end_block(&mut self) {
-        let is_loop = self.blocks.pop().expect("emit: a block ends that has begun");
+        let block = self.blocks.pop().expect("emit: a block ends that has begun");
+        let is_loop = block != Around::Condition;
         self.loops -= usize::from(is_loop);
         if is_loop {
             self.within.0.pop();

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use super::vectors;
 use crate::emit::elements::spelling;
 use crate::kernel::{Element, LaneOp, Scalar};
 
@@ -18,6 +19,10 @@ pub(super) struct Joined {
     pub(super) registers: BTreeMap<String, Operation>,
     /// Functions of a body for additions of weight rows: names and texts.
     pub(super) functions: BTreeMap<String, String>,
+    /// Operations with one expression on every register of the file, by name.
+    pub(super) common: BTreeMap<String, String>,
+    /// True if the file has values of several registers.
+    pub(super) joins: bool,
 }
 
 /// The operation of a function on a value.
@@ -118,13 +123,41 @@ impl Joined {
         !self.lanes.is_empty()
     }
 
+    /// True if types have bits.
     pub(super) fn has_bits(&self) -> bool {
-        !self.registers.is_empty() || self.operations.values().any(Operation::has_bits)
+        self.operations.contains_key("flush")
+            || !self.registers.is_empty()
+            || self.operations.values().any(Operation::has_bits)
     }
 
     /// The operations on registers needed only by activations.
-    pub(super) fn only_of_registers(&self) -> impl Iterator<Item = (&String, &Operation)> {
+    fn only_of_registers(&self) -> impl Iterator<Item = (&String, &Operation)> {
         self.registers.iter().filter(|(name, _)| !self.operations.contains_key(*name))
+    }
+
+    /// The activations of values.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &Operation> {
+        self.operations.values().filter(|operation| matches!(operation, Operation::Call { .. }))
+    }
+
+    /// All operations on a register, in the order of the parameters of the file's macros.
+    pub(super) fn expressed(&self) -> impl Iterator<Item = (&String, &Operation)> {
+        self.of_registers().chain(self.only_of_registers())
+    }
+
+    /// The operations with an expression for each type of registers.
+    pub(super) fn different(&self) -> impl Iterator<Item = (&String, &Operation)> {
+        self.expressed().filter(|(name, _)| !self.common.contains_key(*name))
+    }
+
+    /// Finds the operations with one expression in all of `types`, the expressions of
+    /// [`Self::expressed`] on the registers of the file.
+    pub(super) fn share(&mut self, types: &[Vec<String>]) {
+        let Some((first, others)) = types.split_first() else { return };
+        let is_common = |at: usize| others.iter().all(|other| other[at] == first[at]);
+        let names = self.expressed().map(|(name, _)| name.clone()).zip(first).enumerate();
+        let common = names.filter(|(at, _)| is_common(*at));
+        self.common = common.map(|(_, (name, value))| (name, value.clone())).collect();
     }
 
     /// The operations on registers. Excludes activations and additions of rows, which use other
@@ -136,35 +169,122 @@ impl Joined {
         self.operations.iter().filter(move |(_, operation)| !is_other(operation))
     }
 
-    /// The macros for operations and for types of two values side by side. Empty if the file has no
-    /// such types.
+    /// The macros for types of one register, and of two values side by side. Empty if the file has
+    /// no such types.
     pub(super) fn declaration(&self, prefix: &str) -> String {
-        if self.operations.is_empty() {
-            return String::new();
+        match (self.operations.is_empty() && self.registers.is_empty(), self.joins) {
+            (true, _) => String::new(),
+            (false, false) => self.of_one(prefix),
+            (false, true) => {
+                format!("{}{}{}", self.of_both(prefix), self.of_one(prefix), self.of_two(prefix))
+            }
         }
-        let upper = prefix.to_ascii_uppercase();
-        let end = " \\";
-        let mut lines = Vec::new();
-        let names: Vec<_> =
-            self.of_registers().map(|(name, _)| name.to_ascii_uppercase()).collect();
-        let parameters = [vec!["T".to_owned(), "TARGET".to_owned()], names].concat();
-        lines.push(flowing(&format!("#define {upper}_OPERATIONS"), &parameters, "", end));
-        for (name, operation) in self.of_registers() {
-            let value = name.to_ascii_uppercase();
-            let statement = if matches!(operation, Operation::Store) {
-                value
-            } else {
-                format!("return {value}")
+    }
+
+    /// The macro for types of one register.
+    fn of_one(&self, prefix: &str) -> String {
+        let (upper, end) = (prefix.to_ascii_uppercase(), " \\");
+        let scalars = [(Scalar::F32, "F"), (Scalar::U32, "U")];
+        let scalars = &scalars[..if self.has_bits() { 2 } else { 1 }];
+        let names = self.different().map(|(name, _)| name.to_ascii_uppercase());
+        let types = scalars.iter().map(|(_, of)| (*of).to_owned());
+        let parameters: Vec<_> = ["T".to_owned()]
+            .into_iter()
+            .chain(types)
+            .chain(["TARGET".to_owned()])
+            .chain(names)
+            .collect();
+        let mut lines = vec![flowing(&format!("#define {upper}_VALUES"), &parameters, "", end)];
+        lines.extend(scalars.iter().map(|(scalar, of)| {
+            format!("    typedef {of} {};", spelled(prefix, *scalar, "T", "##"))
+        }));
+        let of = |scalar: Scalar| match scalar {
+            Scalar::F32 => "F".to_owned(),
+            Scalar::U32 => "U".to_owned(),
+        };
+        let value = |name: &String| match self.common.get(name) {
+            Some(common) => common.clone(),
+            None => name.to_ascii_uppercase(),
+        };
+        if self.joins {
+            let values = self.of_registers().map(|(name, _)| value(name));
+            let values: Vec<_> =
+                ["T".to_owned(), "TARGET".to_owned()].into_iter().chain(values).collect();
+            lines.push(flowing(&format!("{upper}_OPERATIONS"), &values, "    ", end));
+        } else {
+            lines.extend(self.functions((prefix, &of), self.of_registers(), value));
+            lines.extend(self.added_rows((prefix, &of)));
+        }
+        lines.extend(self.functions((prefix, &of), self.only_of_registers(), value));
+        let flushes = self.different().any(|(name, _)| name == "flush");
+        let flushed = match flushes {
+            true => format!(
+                "\n/* x, or 0 in place of magnitudes below 2^-100. */\n\
+                 #define {upper}_FLUSHED(F, U) {}\n",
+                flushed("F", "U")
+            ),
+            false => String::new(),
+        };
+        let nan = self.registers.keys().any(|name| matches!(name.as_str(), "max" | "min"));
+        let nan = if nan { " max and min give y if either operand is NaN." } else { "" };
+        let what = match self.joins {
+            true => "The type T of one register, with its operations.",
+            false => {
+                "The type T of one register. Operations are expressions of x, y, z, w, a number \
+                 or a place."
+            }
+        };
+        format!("{flushed}\n/* {what}{nan} */\n{}\n", lines.join(&format!("{end}\n")))
+    }
+
+    /// The functions of a macro for operations. `value`: the expression for an operation.
+    fn functions<'o>(
+        &self,
+        types: (&str, &dyn Fn(Scalar) -> String),
+        operations: impl Iterator<Item = (&'o String, &'o Operation)>,
+        value: impl Fn(&String) -> String,
+    ) -> Vec<String> {
+        let text = |(name, operation): (&String, &Operation)| {
+            let statement = match operation {
+                Operation::Store => value(name),
+                _ => format!("return {}", value(name)),
             };
-            lines.extend(function(prefix, name, operation, &statement));
-        }
-        let rows = self.operations.iter().filter_map(|(name, operation)| match operation {
-            Operation::Row { of, count } => Some(added_row(prefix, name, *of, *count)),
-            _ => None,
-        });
-        lines.extend(rows.flatten());
-        let operations = lines.join(&format!("{end}\n"));
-        let registers = self.of_activations(prefix);
+            function(types, name, operation, &statement)
+        };
+        operations.flat_map(text).collect()
+    }
+
+    /// The functions of a macro that add rows of weights.
+    fn added_rows(&self, types: (&str, &dyn Fn(Scalar) -> String)) -> Vec<String> {
+        let row = |(name, operation): (&String, &Operation)| match operation {
+            Operation::Row { of, count } => added_row(types, name, *of, *count),
+            _ => Vec::new(),
+        };
+        self.operations.iter().flat_map(row).collect()
+    }
+
+    /// The macro for the operations of every type.
+    fn of_both(&self, prefix: &str) -> String {
+        let (upper, end) = (prefix.to_ascii_uppercase(), " \\");
+        let of = |scalar: Scalar| spelled(prefix, scalar, "T", "##");
+        let names = self.of_registers().map(|(name, _)| name.to_ascii_uppercase());
+        let parameters: Vec<_> =
+            ["T".to_owned(), "TARGET".to_owned()].into_iter().chain(names).collect();
+        let head = flowing(&format!("#define {upper}_OPERATIONS"), &parameters, "", end);
+        let functions =
+            self.functions((prefix, &of), self.of_registers(), |name| name.to_ascii_uppercase());
+        let lines: Vec<_> =
+            [head].into_iter().chain(functions).chain(self.added_rows((prefix, &of))).collect();
+        format!(
+            "\n/* The operations on values of type T, each as an expression of x, y, z, w, a \
+             number or a place. */\n{}\n",
+            lines.join(&format!("{end}\n"))
+        )
+    }
+
+    /// The macro for types of two values side by side.
+    fn of_two(&self, prefix: &str) -> String {
+        let (upper, end) = (prefix.to_ascii_uppercase(), " \\");
         let mut lines = vec![format!("#define {upper}_JOINED(T, A, LANES_OF_A, B, TARGET)")];
         for scalar in if self.has_bits() { &[Scalar::F32, Scalar::U32][..] } else { &[Scalar::F32] }
         {
@@ -178,58 +298,31 @@ impl Joined {
         }
         for (name, operation) in &self.operations {
             if matches!(operation, Operation::Call { .. }) {
-                lines.extend(function(
-                    prefix,
-                    name,
-                    operation,
-                    &format!("return {}", both(prefix, name, operation)),
-                ));
+                let statement = format!("return {}", both(prefix, name, operation));
+                let of = |scalar: Scalar| spelled(prefix, scalar, "T", "##");
+                lines.extend(function((prefix, &of), name, operation, &statement));
             }
         }
         let values = self.of_registers().map(|(name, operation)| both(prefix, name, operation));
-        let values =
-            ["T".to_owned(), "TARGET".to_owned()].into_iter().chain(values).collect::<Vec<_>>();
+        let values: Vec<_> =
+            ["T".to_owned(), "TARGET".to_owned()].into_iter().chain(values).collect();
         lines.push(flowing(&format!("{upper}_OPERATIONS"), &values, "    ", end));
-        let joined = lines.join(&format!("{end}\n"));
         format!(
-            "\n/* The operations on values of type T, each as an expression of operands (x, y, z, w), a number or a place. */\n{operations}\n{registers}\
-             \n/* The type T: a value of type A and one of type B side by side. Operations compute \
-             both parts. */\n{joined}\n"
+            "\n/* The type T: a value of type A and one of type B side by side. Operations compute \
+             both parts. */\n{}\n",
+            lines.join(&format!("{end}\n"))
         )
     }
 }
 
-impl Joined {
-    /// The macro for operations on registers needed only by activations.
-    fn of_activations(&self, prefix: &str) -> String {
-        let names: Vec<_> =
-            self.only_of_registers().map(|(name, _)| name.to_ascii_uppercase()).collect();
-        if names.is_empty() {
-            return String::new();
-        }
-        let nan = match ["MAX", "MIN"].iter().any(|name| names.iter().any(|own| own == name)) {
-            true => " The greater and the smaller of x and y are y if either is NaN.",
-            false => "",
-        };
-        let parameters = [vec!["T".to_owned(), "TARGET".to_owned()], names].concat();
-        let head = flowing(
-            &format!("#define {}_OF_REGISTERS", prefix.to_ascii_uppercase()),
-            &parameters,
-            "",
-            " \\",
-        );
-        let functions = self.only_of_registers().flat_map(|(name, operation)| {
-            function(prefix, name, operation, &format!("return {}", name.to_ascii_uppercase()))
-        });
-        let lines: Vec<_> = [head].into_iter().chain(functions).collect();
-        format!("\n/* Further operations of activations.{nan} */\n{}\n", lines.join(" \\\n"))
-    }
-}
-
 /// A function of the file's macros, on one line or on three.
-fn function(prefix: &str, name: &str, operation: &Operation, statement: &str) -> Vec<String> {
+fn function(
+    (prefix, of): (&str, &dyn Fn(Scalar) -> String),
+    name: &str,
+    operation: &Operation,
+    statement: &str,
+) -> Vec<String> {
     let (operands, operand, result) = operation.signature();
-    let of = |scalar| spelled(prefix, scalar, "T", "##");
     let (result, params) = match operation {
         Operation::Load { element, .. } => {
             (of(result), format!("const {} *from", spelling(*element).c))
@@ -271,8 +364,13 @@ pub(super) fn loading(of: Element, is_constant: bool) -> &'static str {
 
 /// A function of the file's macros: adds a row of weights to `count` sums, at a distance `apart`
 /// between the weights of neighbouring sums.
-fn added_row(prefix: &str, name: &str, of: Element, count: usize) -> Vec<String> {
-    let ty = spelled(prefix, Scalar::F32, "T", "##");
+fn added_row(
+    (prefix, ty): (&str, &dyn Fn(Scalar) -> String),
+    name: &str,
+    of: Element,
+    count: usize,
+) -> Vec<String> {
+    let ty = ty(Scalar::F32);
     let apart = (count > 1).then(|| "size_t apart".to_owned());
     let row = [format!("const {} *row", spelling(of).c)];
     let sums = (0..count).map(|at| format!("{ty} *sum{at}"));
@@ -314,6 +412,13 @@ fn both(prefix: &str, name: &str, operation: &Operation) -> String {
         _ => parts(&of("a"), &of("b")),
     };
     format!("(({}){{{}}})", spelled(prefix, result, "T", "##"), parts.join(", "))
+}
+
+/// The expression for x with 0 in place of small magnitudes, for a type of numbers and the type of
+/// their bits.
+pub(super) fn flushed(numbers: &str, bits: &str) -> String {
+    let limit = vectors::flush_limit();
+    format!("({numbers})(~({bits})(({numbers})(({bits})x & 0x7fffffffu) < {limit}) & ({bits})x)")
 }
 
 /// The lanes of both parts of a value with these registers.

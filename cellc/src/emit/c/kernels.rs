@@ -40,6 +40,10 @@ pub(super) fn bodies(
         texts.write_functions(&joined);
     }
     all.iter().for_each(|texts| joined.extend(&texts.dialect.needs.joined));
+    joined.joins = all.iter().any(|texts| texts.dialect.joins());
+    let types: Vec<_> =
+        all.iter_mut().flat_map(|texts| texts.dialect.expressions(&joined)).collect();
+    joined.share(&types);
     let once =
         Once::of(file.prefix(), all.iter().filter(|texts| texts.dialect.shares).map(Texts::pieces));
     let mut out = joined.declaration(file.prefix());
@@ -79,10 +83,11 @@ impl<'f> Texts<'f> {
         dialect.outlines &= !dialect.shares;
         dialect.rows |= dialect.shares && !file.options.machine.target.c.rows.is_empty();
         // bodies with separate roundings then have equal text
-        let body = match dialect.shares && !dialect.fuses {
+        let mut body = match dialect.shares && !dialect.fuses {
             true => products::added(spelled.body.body.clone()),
             false => spelled.body.body.clone(),
         };
+        body.kernels.iter_mut().for_each(|kernel| refer_to_header(&mut kernel.doc, file.header));
         let shared = shared(file, spelled.isa, spelled.body);
         shared.all_kernels(BodyRef { body: &body, ..spelled.body }, &mut dialect);
         let mut kernels = std::mem::take(&mut dialect.pieces);
@@ -141,6 +146,17 @@ impl<'f> Texts<'f> {
             run(file, (isa, linkage), body, &self.shared, &mut out);
         }
         out
+    }
+}
+
+/// Replaces the equations of a kernel's comment by a reference to the comment at the top of the
+/// file, if that comment has all of them.
+fn refer_to_header(doc: &mut Vec<String>, header: &[String]) {
+    let [title, equations @ ..] = &doc[..] else { return };
+    let is_there = |line: &String| header.iter().any(|other| other.trim() == line.trim());
+    let name = title.strip_suffix(':').filter(|_| equations.len() > 1);
+    if let Some(name) = name.filter(|_| equations.iter().all(is_there)) {
+        *doc = vec![format!("{name}: the comment at the top has the equations.")];
     }
 }
 
@@ -349,6 +365,7 @@ fn run(
             ]
         });
         lists = vec![
+            when("more of the step", assigned.is_some() || interface.alternates),
             ("assigned", assigned.into_iter().collect()),
             ("in place without a copy", pair.into_iter().collect()),
             when("order", interface.alternates),

@@ -92,7 +92,7 @@ impl CFile<'_> {
             out.push_str(&pool::source(self));
         }
         out.push_str(&code);
-        out = wrap::file(&out);
+        out = wrap::short_functions(&wrap::file(&out));
         weights::define(&mut out, self);
         out.push_str(&format!("\n#if {C_IS_GCC}\n#pragma GCC pop_options\n#endif\n#endif\n"));
         out.push_str(once.end());
@@ -358,7 +358,15 @@ fn block_comment(out: &mut String, indent: &str, lines: &[String]) {
             for line in rest {
                 let _ = writeln!(out, "{}", format!("{indent} * {}", printable(line)).trim_end());
             }
-            let _ = writeln!(out, "{indent} */");
+            // the sign that ends the comment follows its last word
+            let last = out.trim_end().rfind('\n').map_or(0, |at| at + 1);
+            let is_short = out.trim_end().len() - last + 3 <= wrap::COLUMNS;
+            if is_short && !out.ends_with(" *\n") {
+                out.truncate(out.trim_end().len());
+                out.push_str(" */\n");
+            } else {
+                let _ = writeln!(out, "{indent} */");
+            }
         }
     }
 }

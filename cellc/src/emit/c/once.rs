@@ -144,7 +144,10 @@ impl Parameters {
     fn differing(&self, upper: &str, text: &str) -> Vec<(String, &[usize])> {
         let words = words(text);
         let is_used = |names: &[String]| names.iter().any(|name| words.contains(name.as_str()));
-        let differs = |numbers: &[usize]| numbers.windows(2).any(|two| two[0] != two[1]);
+        // activations are a section of the file wherever the macro for their lanes is defined
+        let differs = |numbers: &[usize]| {
+            self.is_unnumbered || numbers.windows(2).any(|two| two[0] != two[1])
+        };
         let lanes =
             self.lanes.iter().enumerate().filter(|(_, lanes)| differs(lanes)).map(|(at, lanes)| {
                 let of = |kind: &str| format!("{upper}_{kind}{}", self.number(at));
@@ -170,8 +173,11 @@ impl Parameters {
         for (at, lanes) in self.lanes.iter().enumerate() {
             let number = self.number(at);
             let is_same = lanes.windows(2).all(|two| two[0] == two[1]);
-            let lanes =
-                if is_same { lanes[0].to_string() } else { format!("{upper}_LANES{number}") };
+            let lanes = if is_same && !self.is_unnumbered {
+                lanes[0].to_string()
+            } else {
+                format!("{upper}_LANES{number}")
+            };
             for (name, parameter, begin, end) in [
                 ("F", "", format!("{prefix}_f32x"), ""),
                 ("U", "", format!("{prefix}_f32x"), "_bits"),
@@ -211,14 +217,19 @@ impl Part {
         self.texts.iter().map(|(_, text)| text.as_str()).collect()
     }
 
+    /// The instruction set and the lanes of each instance of the activations.
+    fn instances(&self) -> impl Iterator<Item = (&'static Isa, usize)> {
+        self.isas.iter().copied().zip(self.lanes.iter().copied())
+    }
+
     fn has(&self, name: &str) -> bool {
         self.texts.iter().any(|(other, _)| other == name)
     }
 
     /// The included section of the file: definitions of names, the texts, and an `#undef` for each
-    /// macro that differs between inclusions. With several sections of kernels (`is_one_of`), also
-    /// for each macro of a type.
-    fn section(&self, prefix: &str, is_one_of: bool) -> String {
+    /// macro that differs between inclusions, and for `ends`. With several sections of kernels
+    /// (`is_one_of`), also for each macro of a type.
+    fn section(&self, prefix: &str, is_one_of: bool, ends: &[String]) -> String {
         let (upper, text) = (prefix.to_ascii_uppercase(), self.text());
         let mut names = self.parameters.types(prefix, &text);
         let given = self.parameters.differing(&upper, &text).into_iter().map(|(name, _)| name);
@@ -226,7 +237,8 @@ impl Part {
             name.split('(').next().unwrap_or(name.as_str()).to_owned()
         };
         let own: Vec<_> = if is_one_of { names.iter().map(name_of).collect() } else { Vec::new() };
-        let ended: String = given.chain(own).map(|name| format!("#undef {name}\n")).collect();
+        let ended = given.chain(own).chain(ends.iter().cloned());
+        let ended: String = ended.map(|name| format!("#undef {name}\n")).collect();
         if words(&text).contains(format!("{upper}_NAME").as_str()) {
             let value = format!("{upper}_PASTED({prefix}_##name, , {upper}_ISA, )");
             names.push((format!("{upper}_NAME(name)"), value));
@@ -252,7 +264,7 @@ impl Defined {
             Some(_) => _ = writeln!(out, "#undef {name}"),
             None => {}
         }
-        _ = writeln!(out, "#define {name} {value}");
+        _ = writeln!(out, "{}", format!("#define {name} {value}").trim_end());
         self.values.insert(name, value);
     }
 
@@ -305,8 +317,11 @@ impl Once {
                         self.kernels.len() - 1
                     });
                 let part = &mut self.kernels[at];
+                let target = target(&self.prefix);
                 let text = part.parameters.unified(&upper, &texts).map(|text| said(&text, &upper));
-                part.texts.extend(text.map(|text| (name.to_owned(), text)));
+                part.texts.extend(text.map(|text| {
+                    (name.to_owned(), text.replace(&target, &format!("static {target}")))
+                }));
             }
         }
     }
@@ -349,6 +364,32 @@ impl Once {
         (self.activations.isas, self.activations.lanes) = types.into_iter().unzip();
         self.activations.parameters.is_unnumbered = true;
         self.activations.parameters.lanes.push(self.activations.lanes.clone());
+        let (target, linkage) = (target(&self.prefix), self.linkage());
+        for (_, text) in &mut self.activations.texts {
+            *text = text.replace(&target, &format!("{linkage} {target}"));
+        }
+    }
+
+    /// The linkage of shared activations: a macro if instances differ.
+    fn linkage(&self) -> String {
+        let linkages = self.activations.instances().map(|(isa, lanes)| self.linked(isa, lanes));
+        let linkages: BTreeSet<_> = linkages.collect();
+        match linkages.into_iter().collect::<Vec<_>>().as_slice() {
+            [one] => one.clone(),
+            _ => self.upper() + "_LINKAGE",
+        }
+    }
+
+    /// The macros that end with the section of the kernels. Empty if a body may include a section
+    /// after it.
+    fn ends(&self) -> Vec<String> {
+        let [kernels] = &self.kernels[..] else { return Vec::new() };
+        if !self.activations.isas.iter().all(|isa| kernels.isas.contains(isa)) {
+            return Vec::new();
+        }
+        let linkage = Some(self.linkage()).filter(|linkage| linkage.ends_with("_LINKAGE"));
+        let own = [self.upper() + "_ISA", target(&self.prefix)];
+        own.into_iter().chain(linkage).collect()
     }
 
     fn upper(&self) -> String {
@@ -371,7 +412,7 @@ impl Once {
         let mut out = self
             .own(isa, own.iter().filter(|piece| !(shares && self.activations.has(&piece.name))));
         if shares && !self.activations.texts.is_empty() {
-            self.include(&mut out, (isa, defined), ACTIVATIONS, &self.activations);
+            self.include(&mut out, (isa, defined), None, &self.activations);
         }
         out
     }
@@ -386,21 +427,23 @@ impl Once {
         let mut out = String::new();
         let parts = || self.kernels.iter().enumerate().filter(|(_, part)| part.isas.contains(&isa));
         for (at, part) in parts() {
-            self.include(&mut out, (isa, defined), KERNELS + at, part);
+            let number = Some(at + 1).filter(|_| self.kernels.len() > 1);
+            self.include(&mut out, (isa, defined), number, part);
         }
-        out += &defined.end();
+        if self.ends().is_empty() {
+            out += &defined.end();
+        }
         out + &self
             .own(isa, own.iter().filter(|piece| !parts().any(|(_, part)| part.has(&piece.name))))
     }
 
-    /// The linkage and attribute of a function for a number of lanes, or of a kernel: 0 lanes.
+    /// The linkage of a function for a number of lanes, or of a kernel: 0 lanes.
     fn linked(&self, isa: &Isa, lanes: usize) -> String {
-        let linkage = match lanes {
+        match lanes {
             0 => "static".to_owned(),
             1 if isa.code.calls => self.upper() + "_CALLED",
             _ => self.upper() + "_INLINE",
-        };
-        format!("{linkage} {}", attribute(&self.prefix, isa)).trim_end().to_owned()
+        }
     }
 
     /// Texts of one instruction set.
@@ -411,25 +454,35 @@ impl Once {
             (1, 0..=1) => self.linked(isa, usize::MAX),
             (lanes, _) => self.linked(isa, lanes),
         };
-        pieces.map(|piece| said(&piece.text.replace(&target, &linked(piece)), &upper)).collect()
+        let attribute = attribute(&self.prefix, isa);
+        let own = |piece: &Piece| format!("{} {attribute}", linked(piece)).trim_end().to_owned();
+        pieces.map(|piece| said(&piece.text.replace(&target, &own(piece)), &upper)).collect()
     }
 
-    /// Includes a section of the file for all its instances of an instruction set.
+    /// Includes a section of the file for all its instances of an instruction set. `number`: the
+    /// number of the section, if the file has several sections of kernels.
     fn include(
         &self,
         out: &mut String,
         (isa, defined): (&'static Isa, &mut Defined),
-        number: usize,
+        number: Option<usize>,
         part: &Part,
     ) {
         let upper = self.upper();
         let differing = part.parameters.differing(&upper, &part.text());
-        out.push('\n');
-        for (at, _) in part.isas.iter().enumerate().filter(|(_, of)| **of == isa) {
-            let lanes = part.lanes.get(at).copied().unwrap_or(0);
+        if !part.lanes.is_empty() {
+            out.push('\n');
+        }
+        if let Some(number) = number {
             defined.define(out, format!("{upper}_PART"), number.to_string());
+        }
+        for (at, _) in part.isas.iter().enumerate().filter(|(_, of)| **of == isa) {
             defined.define(out, format!("{upper}_ISA"), isa.name.to_owned());
-            defined.define(out, target(&self.prefix), self.linked(isa, lanes));
+            defined.define(out, target(&self.prefix), attribute(&self.prefix, isa));
+            if let (Some(lanes), true) = (part.lanes.get(at), self.linkage().ends_with("_LINKAGE"))
+            {
+                defined.define(out, upper.clone() + "_LINKAGE", self.linked(isa, *lanes));
+            }
             for (name, numbers) in &differing {
                 let _ = writeln!(out, "#define {name} {}", numbers[at]);
             }
@@ -448,25 +501,33 @@ impl Once {
             return String::new();
         }
         let upper = self.upper();
-        let numbered = self.kernels.iter().enumerate().map(|(at, part)| (KERNELS + at, part));
-        let parts = [(ACTIVATIONS, &self.activations)]
-            .into_iter()
-            .filter(|(_, part)| !part.texts.is_empty());
-        let sections = parts.chain(numbered).enumerate().map(|(at, (number, part))| {
+        let is_one_of = self.kernels.len() > 1;
+        let condition = |number: usize| match is_one_of {
+            true => format!("defined({upper}_PART) && {upper}_PART == {number}"),
+            false => format!("defined({upper}_ISA)"),
+        };
+        let ends = self.ends();
+        let numbered =
+            self.kernels.iter().enumerate().map(|(at, part)| {
+                (condition(at + 1), part.section(&self.prefix, is_one_of, &ends))
+            });
+        let activations = Some(&self.activations).filter(|part| !part.texts.is_empty());
+        let activations = activations.map(|part| {
+            (format!("defined({upper}_LANES)"), part.section(&self.prefix, false, &[]))
+        });
+        let sections = activations.into_iter().chain(numbered).enumerate();
+        let sections = sections.map(|(at, (condition, section))| {
             let word = if at == 0 { "if" } else { "elif" };
-            format!(
-                "#{word} defined({upper}_PART) && {upper}_PART == {number}\n{}",
-                part.section(&self.prefix, number != ACTIVATIONS && self.kernels.len() > 1)
-            )
+            format!("#{word} {condition}\n{section}")
         });
         let sections: String = sections.collect();
         format!(
-            "\n/* This file includes itself for each instruction set: the activations once for each\n \
-             * type of vectors, and then the kernels. Each part stands here once. Its macros:\n \
+            "\n/* This file includes itself for each instruction set: the activations once for\n \
+             * each type of vectors, then the kernels. Each part stands here once. Its macros:\n \
              *   F, F0, F1, ..: types of values; U, U0, ..: types of their bits\n \
              *   V(f), V0(f), ..: the function f on such values\n \
              *   LANES, LANES0, ..: numbers in a value; COUNT0, ..: other counts\n \
-             *   NAME: kernels; TARGET: linkage and attribute */\n\
+             *   NAME: kernels; TARGET: the attribute of functions */\n\
              {sections}#else /* the file proper */\n"
         )
     }
@@ -479,8 +540,10 @@ impl Once {
         let upper = self.upper();
         let macro_name = format!("{upper}_FILE");
         format!(
-            "\n/* This file, which includes itself. */\n#ifndef {macro_name}\n#define {macro_name} \"{stem}.c\"\n#ifdef __has_include\n#if !__has_include(\"{stem}.c\")\n\
-             #undef {macro_name}\n#define {macro_name} __FILE__\n#endif\n#endif\n#endif\n\
+            "\n/* This file, which includes itself. */\n\
+             #if !defined({macro_name}) && defined(__FILE_NAME__)\n\
+             #define {macro_name} __FILE_NAME__\n#elif !defined({macro_name})\n\
+             #define {macro_name} \"{stem}.c\"\n#endif\n\
              #define {upper}_PASTE(begin, lanes, isa, end) begin##lanes##_##isa##end\n\
              #define {upper}_PASTED(begin, lanes, isa, end) {upper}_PASTE(begin, lanes, isa, end)\n"
         )
@@ -500,10 +563,6 @@ fn named<'a>(pieces: impl Iterator<Item = &'a Piece>) -> Vec<&'a str> {
 
 /// The name of the function that runs the kernels of a body.
 pub(super) const RUN: &str = "run";
-
-/// The numbers of included sections: activations, and the first section of kernels.
-const ACTIVATIONS: usize = 1;
-const KERNELS: usize = 2;
 
 /// A text without hints for an unroll factor of 1.
 fn said(text: &str, upper: &str) -> String {

@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use super::dialect::{C, outlined, plus};
 use super::joined::{
-    Joined, OPERANDS, Operation, counted, flowing, halves, loading, members, spelled,
+    Joined, OPERANDS, Operation, counted, flowing, flushed, halves, loading, members, spelled,
 };
-use super::vectors::{self, VectorFunction, spaced};
+use super::vectors::{self, VectorFunction, fill, spaced};
 use crate::arch::{self, CVector};
 use crate::emit::elements::spelling;
 use crate::emit::traversal::{Block, Context, Dialect, RowText, Text, TextKind, function_name};
@@ -325,8 +325,8 @@ impl C<'_> {
         types
     }
 
-    fn spelled_types(&mut self, file: &Joined) -> [String; 2] {
-        // parts before wholes
+    /// The lanes of all types of this body, parts of values of several registers included.
+    fn all_lanes(&self) -> BTreeSet<usize> {
         let mut all = BTreeSet::new();
         let mut rest: Vec<_> = self.needs.joined.lanes.iter().copied().collect();
         while let Some(lanes) = rest.pop() {
@@ -335,6 +335,30 @@ impl C<'_> {
                 rest.extend([a, b]);
             }
         }
+        all
+    }
+
+    /// True if the body has values of several registers.
+    pub(super) fn joins(&self) -> bool {
+        self.all_lanes().into_iter().any(|lanes| self.is_joined(lanes))
+    }
+
+    /// The expressions of the file's operations on each type of one register of this body.
+    pub(super) fn expressions(&mut self, file: &Joined) -> Vec<Vec<String>> {
+        let shares = std::mem::replace(&mut self.shares, false);
+        let registers: Vec<_> =
+            self.all_lanes().into_iter().filter(|lanes| !self.is_joined(*lanes)).collect();
+        let of = |lanes: usize| {
+            file.expressed().filter_map(|(_, one)| self.of_register(one, lanes)).collect()
+        };
+        let all = registers.into_iter().map(of).collect();
+        self.shares = shares;
+        all
+    }
+
+    fn spelled_types(&mut self, file: &Joined) -> [String; 2] {
+        // parts before wholes
+        let all = self.all_lanes();
         let [mut out, mut joined] = [String::new(), String::new()];
         let prefix = self.prefix;
         let attribute = spaced(prefix, self.isa);
@@ -349,31 +373,28 @@ impl C<'_> {
                     writeln!(joined, "{upper}_JOINED({ending}, {first}, {a}, {second}, {target})");
                 continue;
             }
-            let number = self.ty(Type::f32(lanes));
-            let _ =
-                writeln!(out, "\ntypedef {number} {};", spelled(prefix, Scalar::F32, &ending, ""));
-            if file.has_bits() {
-                let bits = self.ty(Type { scalar: Scalar::U32, lanes });
-                let _ =
-                    writeln!(out, "typedef {bits} {};", spelled(prefix, Scalar::U32, &ending, ""));
-            }
-            let values: Vec<_> =
-                file.operations.values().filter_map(|one| self.of_register(one, lanes)).collect();
-            let head = [ending, attribute.trim_end().to_owned()];
-            let _ = writeln!(
-                out,
-                "{}",
-                flowing(&format!("{upper}_OPERATIONS"), &[&head[..], &values].concat(), "", "")
-            );
-            let values: Vec<_> = file
-                .only_of_registers()
-                .filter_map(|(_, one)| self.of_register(one, lanes))
+            file.calls().for_each(|call| _ = self.of_register(call, lanes));
+            let types = [Scalar::F32, Scalar::U32].map(|scalar| self.ty(Type { scalar, lanes }));
+            let types = types.into_iter().take(if file.has_bits() { 2 } else { 1 });
+            let values: Vec<_> = [ending]
+                .into_iter()
+                .chain(types)
+                .chain([attribute.trim_end().to_owned()])
                 .collect();
-            if (lanes > 1 || self.has_activations_of(lanes)) && !values.is_empty() {
-                let values = [&head[..], &values].concat();
-                let _ =
-                    writeln!(out, "{}", flowing(&format!("{upper}_OF_REGISTERS"), &values, "", ""));
-            }
+            let expressions: Vec<_> =
+                file.different().filter_map(|(_, one)| self.of_register(one, lanes)).collect();
+            let spelled = |expression: String| match &values[..] {
+                [_, f, u, _] if expression == flushed("F", "U") => {
+                    format!("{upper}_FLUSHED({f}, {u})")
+                }
+                [_, f, u, _] => {
+                    expression.replace("(F)", &format!("({f})")).replace("(U)", &format!("({u})"))
+                }
+                _ => expression,
+            };
+            let expressions: Vec<_> = expressions.into_iter().map(spelled).collect();
+            let values = [values, expressions].concat();
+            let _ = writeln!(out, "\n{}", flowing(&format!("{upper}_VALUES"), &values, "", ""));
         }
         joined.extend(self.needs.joined.functions.values().map(String::as_str));
         [out, joined]
@@ -390,6 +411,26 @@ impl C<'_> {
             Operation::Load { element: Element::F32, is_constant: false } => !has(|v| v.load),
             Operation::Store => !has(|v| v.store),
             Operation::Number(Scalar::F32) => !has(|v| v.splat),
+            Operation::Lanes(LaneOp::Max | LaneOp::Min)
+                if lanes > 1 && !has(|v| v.max) && !has(|v| v.select_less) =>
+            {
+                let select = self.name("select_less", lanes);
+                let chosen = match operation {
+                    Operation::Lanes(LaneOp::Max) => "(y, x, x, y)",
+                    _ => "(x, y, x, y)",
+                };
+                return Some(select + chosen);
+            }
+            Operation::Lanes(LaneOp::FromBits) if lanes > 1 => return Some("(F)x".to_owned()),
+            Operation::Lanes(LaneOp::ToBits) if lanes > 1 => return Some("(U)x".to_owned()),
+            Operation::Lanes(LaneOp::Flush) if lanes > 1 => {
+                let own = vector.filter(|_| self.isa.c.flushes.is_some());
+                return Some(match own.filter(|own| !own.flush.is_empty()) {
+                    None => flushed("F", "U"),
+                    Some(own) => fill(own.flush, &["x".to_owned(), vectors::flush_limit()])
+                        .replace("PREFIX", self.prefix),
+                });
+            }
             Operation::Lanes(LaneOp::Max | LaneOp::Min | LaneOp::SelectLess) => {
                 let choice = match operation {
                     Operation::Lanes(LaneOp::Max) => "x > y ? x : y",

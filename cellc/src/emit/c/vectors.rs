@@ -378,11 +378,11 @@ pub(super) fn write(
     all.retain(|function| function.kind() != "type" || function.lanes > 1);
     if all.iter().any(|function| function.kind() == "type") {
         texts.push_str(
-            "\n/* Lanes as values, as bits, and in memory, where they have the alignment \
-                of one float. */\n",
+            "\n/* Lanes as values, as bits, and in memory, with the alignment of one float. */\n",
         );
     }
     all.iter().for_each(|function| function.write(&mut texts, file));
+    texts = without_unread(&texts, code);
     // an instruction set in the body of another uses the other's functions
     let own = |isa: &&'static Isa| !isa.c.functions.is_empty() && file.named(isa) == *isa;
     for isa in file.special().filter(own) {
@@ -394,6 +394,17 @@ pub(super) fn write(
         }
     }
     out.push_str(&texts);
+}
+
+/// Declarations without the types of vectors in memory that neither they nor `code` read.
+fn without_unread(declarations: &str, code: &[&str]) -> String {
+    let all = [&[declarations], code].concat();
+    let is_read = |line: &&str| {
+        let name = line.strip_prefix("typedef ").and_then(|rest| rest.split(' ').nth(1));
+        let name = name.filter(|name| name.ends_with("_in_memory"));
+        name.is_none_or(|name| all.iter().map(|text| text.matches(name).count()).sum::<usize>() > 1)
+    };
+    declarations.lines().filter(is_read).flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The functions of a text called by other texts, with the comments before the first.
@@ -426,7 +437,7 @@ pub(super) fn loaded(element: Element, scalar: Scalar) -> Element {
 }
 
 /// The limit below which magnitudes become 0: a power of 2 as a hexadecimal number.
-fn flush_limit() -> String {
+pub(super) fn flush_limit() -> String {
     let (mantissa, biased) = (FLUSH_BELOW.to_bits() & 0x7f_ffff, FLUSH_BELOW.to_bits() >> 23);
     assert_eq!(mantissa, 0, "emit: the limit is a power of 2");
     format!("0x1p{}f", biased as i32 - 127)

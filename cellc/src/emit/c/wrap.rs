@@ -42,6 +42,45 @@ pub(super) fn file(text: &str) -> String {
     out
 }
 
+/// A text with every function of one short statement on one line. No empty line separates such
+/// functions from each other.
+pub(super) fn short_functions(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut out = String::with_capacity(text.len());
+    let (mut at, mut follows) = (0, false);
+    while at < lines.len() {
+        let rest = &lines[at..];
+        if let Some(function) = short_function(rest) {
+            out.extend([&*function, "\n"]);
+            (at, follows) = (at + 3, true);
+            continue;
+        }
+        let remark = rest.get(1).filter(|line| line.starts_with("/*") && line.ends_with("*/"));
+        let next = if remark.is_some() { 2 } else { 1 };
+        let is_space = rest[0].is_empty() && follows;
+        if is_space && rest.get(next..).and_then(short_function).is_some() {
+            out.extend(remark.into_iter().flat_map(|remark| [*remark, "\n"]));
+            at += next;
+            continue;
+        }
+        out.extend([rest[0], "\n"]);
+        (at, follows) = (at + 1, false);
+    }
+    out
+}
+
+/// The function that begins with the first of these lines, if its one statement fits on its line.
+fn short_function(lines: &[&str]) -> Option<String> {
+    let [head, statement, "}", ..] = lines else { return None };
+    let code = statement.strip_prefix("    ")?;
+    let is_head = head.starts_with(|c: char| c.is_ascii_alphabetic()) && head.ends_with(") {");
+    let is_statement = code.starts_with(|c: char| c.is_ascii_alphabetic() || c == '*' || c == '(')
+        && code.ends_with(';')
+        && !["for", "if", "while", "switch", "do"].iter().any(|word| code.starts_with(word));
+    let line = format!("{head} {code} }}");
+    (is_head && is_statement && line.len() <= COLUMNS).then_some(line)
+}
+
 /// A line of code, and the comment at its end.
 fn remarked(code: &str) -> (&str, Option<&str>) {
     match masked(code).find("/*").filter(|_| code.ends_with("*/")) {
@@ -64,6 +103,9 @@ fn comment(out: &mut String, indent: usize, text: &str, next_line: Option<&&str>
         let limit = COLUMNS - indent - begin.len();
         // no break behind the sign of the comment
         let Some(at) = rest[..=limit].rfind(' ').filter(|at| *at > 3) else { break };
+        // the sign that ends the comment follows a word
+        let is_sign = rest[at..].trim() == "*/";
+        let at = rest[..at].rfind(' ').filter(|at| is_sign && *at > 3).unwrap_or(at);
         out.extend([&*spaces, begin, &rest[..at], "\n"]);
         (begin, rest) = (next, rest[at..].trim_start());
     }
@@ -145,6 +187,8 @@ fn statement(out: &mut String, indent: usize, text: &str) {
     let group = if indent + text.len() <= COLUMNS { None } else { longest_group(text) };
     match group {
         None => pieces(out, indent, text),
+        Some((open, _)) if !is_call(text, open) && operators(out, indent, text) => {}
+        Some((open, close)) if text[close..] == *");" && two_lines(out, indent, (text, open)) => {}
         Some((open, close)) => {
             statement(out, indent, &text[..=open]);
             let inside = text[open + 1..close].trim();
@@ -155,6 +199,54 @@ fn statement(out: &mut String, indent: usize, text: &str) {
             statement(out, indent, &text[close..]);
         }
     }
+}
+
+/// True if the parenthesis or brace at `open` begins a list of arguments or values.
+fn is_call(text: &str, open: usize) -> bool {
+    let before = text[..open].chars().next_back();
+    !text[open..].starts_with('(') || before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Appends a call on two lines, with the break between two arguments. Returns false, and appends
+/// nothing, if two lines are too short.
+fn two_lines(out: &mut String, indent: usize, (text, open): (&str, usize)) -> bool {
+    let mut at = open + 1;
+    let ends = arguments(&text[open + 1..text.len() - 2]).into_iter().map(|argument| {
+        at += argument.len();
+        at
+    });
+    let fits = |at: &usize| {
+        indent + at <= COLUMNS && indent + 4 + text[*at..].trim_start().len() <= COLUMNS
+    };
+    let Some(at) = ends.filter(fits).last().filter(|at| text[..*at].ends_with(',')) else {
+        return false;
+    };
+    let spaces = " ".repeat(indent);
+    out.extend([&*spaces, &text[..at], "\n", &*spaces, "    ", text[at..].trim_start(), "\n"]);
+    true
+}
+
+/// Appends an expression on two lines, with the break before an operator outside parentheses.
+/// Returns false, and appends nothing, if two lines are too short.
+fn operators(out: &mut String, indent: usize, text: &str) -> bool {
+    let (mut depth, mut breaks) = (0, Vec::new());
+    let masked = masked(text);
+    for (at, c) in masked.bytes().enumerate() {
+        match c {
+            b'(' | b'{' => depth += 1,
+            b')' | b'}' => depth -= 1,
+            b' ' if depth == 0 && indent + at <= COLUMNS => {
+                let is_operator = |sign: &&str| masked[at..].starts_with(&format!(" {sign} "));
+                breaks.extend(["+", "-", "*"].iter().any(is_operator).then_some(at));
+            }
+            _ => {}
+        }
+    }
+    let rest = |at: &usize| indent + 4 + text[*at..].trim_start().len() <= COLUMNS;
+    let Some(at) = breaks.into_iter().rev().find(rest) else { return false };
+    let spaces = " ".repeat(indent);
+    out.extend([&*spaces, &text[..at], "\n", &*spaces, "    ", text[at..].trim_start(), "\n"]);
+    true
 }
 
 /// Appends a statement without long argument lists, with breaks after semicolons, commas and
@@ -181,12 +273,8 @@ fn pieces(out: &mut String, indent: usize, text: &str) {
     out.extend([&*spaces, begin, rest, "\n"]);
 }
 
-/// Appends arguments, one per line. Short arguments fill lines.
+/// Appends arguments, which fill lines. An argument longer than a line has lines of its own.
 fn list(out: &mut String, indent: usize, arguments: &[&str]) {
-    const SHORT: usize = 40;
-    if arguments.iter().any(|argument| argument.trim().len() > SHORT) {
-        return arguments.iter().for_each(|argument| statement(out, indent, argument.trim()));
-    }
     let mut line = String::new();
     for argument in arguments.iter().map(|argument| argument.trim()) {
         if !line.is_empty() && indent + line.len() + 1 + argument.len() > COLUMNS {
@@ -245,7 +333,7 @@ fn arguments(list: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{COLUMNS, file, lines};
+    use super::{COLUMNS, file, lines, short_functions};
 
     #[test]
     fn every_kind_of_line_is_broken() {
@@ -270,6 +358,21 @@ mod tests {
             };
             assert_eq!(words(&broken), words(&text));
             assert_eq!(file(&broken), broken);
+        }
+    }
+
+    #[test]
+    fn functions_of_one_short_statement_are_one_line() {
+        let of =
+            |name: &str, statement: &str| format!("int {name}(int a) {{\n    {statement}\n}}\n");
+        let (f, g) = (of("f", "return a;"), of("g", "return -a;"));
+        assert_eq!(
+            short_functions(&format!("{f}\n/* -a */\n{g}\nint b;\n")),
+            "int f(int a) { return a; }\n/* -a */\nint g(int a) { return -a; }\n\nint b;\n"
+        );
+        let long = of("f", &format!("return {};", "a + ".repeat(30) + "a"));
+        for text in [long, of("f", "if (a) return 1;"), "x = {\n    1,\n}\n".to_owned()] {
+            assert_eq!(short_functions(&text), text);
         }
     }
 

@@ -73,7 +73,9 @@ END
         inputs = &before;
 //.
         PREFIX_run_AGAIN(RUN_NAMES);
+//* more of the step
         return;
+//.
     }
 //* assigned
     CALL

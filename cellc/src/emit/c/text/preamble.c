@@ -98,12 +98,7 @@ HEADERS
 #define UPPER_INLINE static inline __attribute__((always_inline, unused))
 //.
 //* no extensions
-#if defined(__GNUC__) || defined(__clang__)
-/* No warning where a function is not called. */
-#define UPPER_INLINE static inline __attribute__((unused))
-#else
 #define UPPER_INLINE static inline
-#endif
 //.
 //* called
 #define UPPER_CALLED HOW_CALLED

@@ -30,12 +30,11 @@ CONDITION
 }
 
 PREFIX_isa PREFIX_isa_detect(void) {
+    return
 //* asked, best first
-    if (PREFIX_isa_available(ENUMERATOR)) {
-        return ENUMERATOR;
-    }
+        PREFIX_isa_available(ENUMERATOR) ? ENUMERATOR :
 //.
-    return BASELINE;
+        BASELINE;
 }
 
 const char *PREFIX_isa_name(PREFIX_isa isa) {

@@ -142,14 +142,12 @@ UPPER_INLINE FLOAT NAME(FLOAT a, FLOAT b, FLOAT c, FLOAT d) {
 //: to_bits
 
 UPPER_INLINE uint32_t NAME(float value) {
-    const union { float value; uint32_t bits; } same = {value};
-    return same.bits;
+    return (union { float f; uint32_t u; }){value}.u;
 }
 //: from_bits
 
 UPPER_INLINE float NAME(uint32_t bits) {
-    const union { uint32_t bits; float value; } same = {bits};
-    return same.value;
+    return (union { uint32_t u; float f; }){bits}.f;
 }
 //: from_signed of one
 
