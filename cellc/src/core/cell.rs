@@ -1,7 +1,13 @@
 //! Recurrent cells.
 
-use super::{Source, WeightSource};
-use crate::model::{Activation, CellKind, Coupled, LedgerEntry, WeightLayout};
+use std::fmt::{self, Display, Formatter};
+
+use super::print::visible;
+use super::{
+    CoreModel, Facts, Name, Numbers, Operation, OverTime, Source, WeightSource, Work, Zeros, keep,
+    product,
+};
+use crate::model::{Activation, CellKind, Coupled, LedgerEntry, ResetGate, WeightLayout, counted};
 
 /// A recurrent cell in one direction, one step or a sequence, all sizes known.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,4 +138,135 @@ pub enum Lengths {
     Parameter(usize),
     /// Computed integers `[N]`; clamped to 0..=T.
     Computed(Source),
+}
+
+impl Operation for CoreCell {
+    fn facts(&self) -> Facts {
+        let lengths = self.sequence.as_ref().and_then(|s| match s.lengths {
+            Lengths::Parameter(i) => Some(Source::Parameter(i)),
+            Lengths::Computed(source) => Some(source),
+            Lengths::Full | Lengths::Constant(_) => None,
+        });
+        let width = self.input_size.saturating_add(self.hidden_size);
+        Facts {
+            name: if self.sequence.is_none() { "cell" } else { "sequence" },
+            operands: [Some(self.x), Some(self.h), self.c, self.a, lengths]
+                .into_iter()
+                .flatten()
+                .collect(),
+            weights: [self.w, self.r]
+                .into_iter()
+                .chain(self.b.iter().copied())
+                .chain(self.p)
+                .collect(),
+            outputs: self.outputs(),
+            work: Work::Products {
+                steps: self.steps(),
+                each: product(&[self.batch, self.kind.gates(), self.hidden_size, width]),
+            },
+            over_time: OverTime::Special,
+            zeros: Zeros::Unknown,
+            numbers: Numbers::Any,
+        }
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
+        let sources = [Some(&mut self.x), Some(&mut self.h), self.c.as_mut(), self.a.as_mut()];
+        sources.into_iter().flatten().for_each(|source| visit(Name::Source(source)));
+        let weights = [&mut self.w, &mut self.r].into_iter().chain(&mut self.b).chain(&mut self.p);
+        weights.for_each(|weight| visit(Name::Weight(weight)));
+        if let Some(Sequence { lengths: Lengths::Computed(source), .. }) = &mut self.sequence {
+            visit(Name::Source(source));
+        }
+        let values = [self.y.as_mut(), self.h_out.as_mut(), self.c_out.as_mut()];
+        values.into_iter().flatten().for_each(|value| visit(Name::Value(value)));
+    }
+
+    fn drop_outputs(&mut self, needed: &[bool]) {
+        let outputs = [&mut self.y, &mut self.h_out, &mut self.c_out];
+        outputs.into_iter().for_each(|value| keep(value, needed));
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        self.activations.clone()
+    }
+
+    fn text(&self, _: &CoreModel) -> String {
+        self.to_string()
+    }
+}
+
+/// The operation, its attributes, its inputs and the interpretation of each attribute of the input.
+impl Display for CoreCell {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let sequence = self.sequence.as_ref();
+        f.write_str(if sequence.is_some() {
+            self.kind.sequence_name()
+        } else {
+            self.kind.op_name()
+        })?;
+        match self.kind.reset_gate() {
+            None => {}
+            Some(ResetGate::BeforeMatMul) => f.write_str(", reset before the matrix product")?,
+            Some(ResetGate::AfterMatMul) => f.write_str(", reset after the matrix product")?,
+        }
+        let activations: Vec<_> = self.activations.iter().map(|a| a.label()).collect();
+        write!(f, ", {}", activations.join(" "))?;
+        if let Some(clip) = self.clip {
+            write!(f, ", clip {clip}")?;
+        }
+        let order = self.layout.order(self.kind);
+        if self.kind.has_cell_state() || order != self.kind.gate_letters() {
+            write!(f, ", gates {order}")?;
+        }
+        if let Some(coupled) = self.coupled {
+            write!(f, ", {}", coupled.equation())?;
+        }
+        if let Some(sequence) = sequence {
+            write!(
+                f,
+                ", {}{}",
+                counted(sequence.steps, "step"),
+                if sequence.reverse { ", last first" } else { "" }
+            )?;
+            match &sequence.lengths {
+                Lengths::Full => {}
+                Lengths::Constant(lengths) => write!(f, ", lengths {lengths:?}")?,
+                Lengths::Parameter(i) => write!(f, ", lengths parameter {i}")?,
+                Lengths::Computed(source) => write!(f, ", lengths {source}")?,
+            }
+        }
+        writeln!(
+            f,
+            ", batch {}, input size {}, hidden size {}",
+            self.batch, self.input_size, self.hidden_size
+        )?;
+        write!(f, "  x = {}, h = {}", self.x, self.h)?;
+        for (name, source) in [("c", self.c), ("a", self.a)] {
+            if let Some(source) = source {
+                write!(f, ", {name} = {source}")?;
+            }
+        }
+        let b: Vec<_> = self.b.iter().map(ToString::to_string).collect();
+        write!(f, ", w = {}, r = {}, b = {}", self.w, self.r, b.join(" and "))?;
+        if let Some(p) = self.p {
+            write!(f, ", p = {p}")?;
+        }
+        if self.weight_set > 0 {
+            write!(f, ", set {} of the weights", self.weight_set)?;
+        }
+        for (name, value) in [("y", self.y), ("h'", self.h_out), ("c'", self.c_out)] {
+            if let Some(value) = value {
+                write!(f, ", {name} = value {value}")?;
+            }
+        }
+        for entry in &self.ledger {
+            let attribute = visible(&entry.attribute);
+            match &entry.given {
+                Some(given) => write!(f, "\n  {attribute} = {}: {}", visible(given), entry.taken)?,
+                None => write!(f, "\n  {attribute} absent: {}", entry.taken)?,
+            }
+        }
+        Ok(())
+    }
 }

@@ -1,6 +1,7 @@
 //! Convolutions.
 
-use super::Source;
+use super::{CoreModel, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros};
+use crate::model::counted;
 
 /// A convolution with windows that move element by element over channels of `length` elements, in C
 /// order: `out[n, g outputs + m, q] = sum over c and t of w[g outputs + m, c, t] * x[n, g inputs +
@@ -114,4 +115,39 @@ pub fn offsets(taps: &[(usize, usize)]) -> Vec<usize> {
         all = all.iter().flat_map(|at| (0..count).map(move |tap| at + tap * step)).collect();
     }
     all
+}
+
+impl Operation for Convolve {
+    fn facts(&self) -> Facts {
+        Facts {
+            name: "convolve",
+            operands: vec![self.x, self.w],
+            weights: Vec::new(),
+            outputs: vec![self.out],
+            work: Work::Products { steps: 1, each: self.multiply_adds() },
+            over_time: OverTime::Windows,
+            zeros: Zeros::IfOne,
+            numbers: Numbers::Any,
+        }
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
+        visit(Name::Source(&mut self.x));
+        visit(Name::Source(&mut self.w));
+        visit(Name::Value(&mut self.out));
+    }
+
+    fn text(&self, _: &CoreModel) -> String {
+        let taps: Vec<String> =
+            self.taps.iter().map(|(count, step)| format!("{count} by {step}")).collect();
+        let (taps, groups) = (taps.join(", "), counted(self.groups, "group"));
+        let Self { inputs, outputs, positions, length, start, x, w, .. } = self;
+        let (pads, lines, rows) = (self.pads, self.lines, self.batch * self.groups);
+        format!(
+            "convolution of {x} with {w}, {rows} of {inputs} to {outputs} channels in {groups}, \
+             {positions} of {length} elements, {} and {} pads, {} before each of {} lines, from \
+             {start}, taps {taps}",
+            pads.0, pads.1, lines.1, lines.0,
+        )
+    }
 }

@@ -5,30 +5,51 @@
 //! translate operations to kernels, evaluate operations or bound their errors.
 
 mod cell;
+mod concat;
 mod convolve;
 mod denormals;
+mod dense;
 mod equations;
 mod facts;
+mod integers;
+mod lookup;
+mod loops;
+mod matmul;
 mod model;
 mod needed;
 mod op;
+mod pointwise;
 mod print;
-mod references;
+mod reduce;
+mod softmax;
 mod source;
+mod top_k;
+mod view;
 
 pub use cell::{CoreCell, Lengths, Sequence};
+pub use concat::Concat;
 pub use convolve::{Convolve, MOST_PRODUCTS, Pairs, offsets};
 pub use denormals::{Denormals, Small};
+pub use dense::Dense;
 pub use equations::general_equations;
+use facts::product;
 pub use facts::{Effort, Facts, Numbers, OverTime, Work, Zeros};
+pub use integers::{Integers, LARGEST_INTEGER};
+pub use lookup::Lookup;
+pub use loops::{CoreLoop, LoopCarried, LoopResult, LoopSlice};
+pub use matmul::MatMul;
 pub use model::{
     CoreModel, CoreValue, Parameter, Restart, ResultValue, StatePair, Steps, Variable,
 };
 pub(crate) use needed::needed;
-pub use op::{
-    Concat, CoreLoop, CoreNode, CoreOp, Dense, Integers, LARGEST_INTEGER, LayerPlace, Lookup,
-    LoopCarried, LoopResult, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, Softmax,
-    TopK, View,
-};
-pub(crate) use references::{Name, visit_names};
+pub(crate) use op::visit_names;
+pub use op::{CoreNode, CoreOp, LayerPlace};
+use op::{Operation, keep};
+pub use pointwise::{Pointwise, PointwiseFunction};
+pub use reduce::Reduce;
+pub use softmax::Softmax;
+pub(crate) use source::Name;
+use source::listed;
 pub use source::{Source, WeightSource};
+pub use top_k::TopK;
+pub use view::View;

@@ -192,20 +192,7 @@ impl CoreModel {
 
     /// Every activation of the model, without duplicates.
     pub fn activations(&self) -> Vec<Activation> {
-        let mut all = Vec::new();
-        for node in self.all_nodes() {
-            match &node.op {
-                CoreOp::Cell(cell) => all.extend_from_slice(&cell.activations),
-                CoreOp::Pointwise(Pointwise {
-                    function: PointwiseFunction::Activation(a), ..
-                }) => all.push(*a),
-                CoreOp::Softmax(softmax) => {
-                    all.push(Activation::Exp);
-                    all.extend(softmax.log.then_some(Activation::Log));
-                }
-                _ => {}
-            }
-        }
+        let all = self.all_nodes().into_iter().flat_map(|node| node.op.activations());
         let mut once: Vec<Activation> = Vec::new();
         for activation in all {
             if !once.contains(&activation) {

@@ -37,3 +37,28 @@ pub enum WeightSource {
     /// All zero: an omitted optional B.
     Zero,
 }
+
+/// A reference of an operation to a tensor, for renumbering.
+pub(crate) enum Name<'n> {
+    /// An operand.
+    Source(&'n mut Source),
+    /// The weights of a product.
+    Weight(&'n mut WeightSource),
+    /// A value that the operation computes.
+    Value(&'n mut usize),
+}
+
+impl Display for WeightSource {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constant(i) => write!(f, "constant {i}"),
+            Self::Parameter(i) => write!(f, "parameter {i}"),
+            Self::Zero => f.write_str("zero"),
+        }
+    }
+}
+
+/// Sources, separated by commas.
+pub(super) fn listed(sources: &[Source]) -> String {
+    sources.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,40 @@
+//! Concatenations.
+
+use super::{
+    CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros, listed,
+};
+
+/// The concatenation of the inputs along one axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Concat {
+    /// The axis.
+    pub axis: usize,
+    /// In order.
+    pub inputs: Vec<Source>,
+    /// The value.
+    pub out: usize,
+}
+
+impl Operation for Concat {
+    fn facts(&self) -> Facts {
+        Facts {
+            name: "concat",
+            operands: self.inputs.clone(),
+            weights: Vec::new(),
+            outputs: vec![self.out],
+            work: Work::elements(Source::Value(self.out), Effort::Move),
+            over_time: OverTime::Special,
+            zeros: Zeros::IfAll,
+            numbers: Numbers::Moved(self.inputs.clone()),
+        }
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
+        self.inputs.iter_mut().for_each(|input| visit(Name::Source(input)));
+        visit(Name::Value(&mut self.out));
+    }
+
+    fn text(&self, _: &CoreModel) -> String {
+        format!("{} along axis {}", listed(&self.inputs), self.axis)
+    }
+}

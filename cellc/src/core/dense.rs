@@ -1,0 +1,69 @@
+//! A product with a fixed matrix.
+
+use super::{
+    CoreModel, Facts, Name, Numbers, Operation, OverTime, Source, WeightSource, Work, Zeros,
+    product,
+};
+use crate::model::counted;
+
+/// A product with a fixed matrix.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dense {
+    /// Rows of x: the product of all outer dimensions.
+    pub rows: usize,
+    /// The length of a row of x.
+    pub inputs: usize,
+    /// The length of a row of y.
+    pub outputs: usize,
+    /// x
+    pub x: Source,
+    /// W: `[inputs, outputs]`, or transposed `[outputs, inputs]`.
+    pub w: WeightSource,
+    /// True if W is transposed.
+    pub transposed: bool,
+    /// The number of chains of additions per sum, a power of two.
+    pub chains: usize,
+    /// y as a value.
+    pub out: usize,
+}
+
+impl Dense {
+    /// The number of chains for a layer of these sizes. A layer with one output has several chains,
+    /// to hide the latency of additions, each with at least four terms. A convolution always has
+    /// one chain.
+    pub fn chains(inputs: usize, outputs: usize) -> usize {
+        let most = if outputs == 1 { 8 } else { 1 };
+        [8, 4, 2].into_iter().find(|&chains| chains <= most && chains * 4 <= inputs).unwrap_or(1)
+    }
+}
+
+impl Operation for Dense {
+    fn facts(&self) -> Facts {
+        Facts {
+            name: "dense",
+            operands: vec![self.x],
+            weights: vec![self.w],
+            outputs: vec![self.out],
+            work: Work::Products {
+                steps: 1,
+                each: product(&[self.rows, self.inputs, self.outputs]),
+            },
+            over_time: OverTime::CombinesRows(self.inputs),
+            zeros: Zeros::IfOne,
+            numbers: Numbers::Any,
+        }
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
+        visit(Name::Source(&mut self.x));
+        visit(Name::Weight(&mut self.w));
+        visit(Name::Value(&mut self.out));
+    }
+
+    fn text(&self, _: &CoreModel) -> String {
+        let w = if self.transposed { "W'" } else { "W" };
+        let rows = counted(self.rows, "row");
+        let (inputs, outputs) = (self.inputs, self.outputs);
+        format!("{} {w}, {rows}, {w} [{inputs}, {outputs}], W = {}", self.x, self.w)
+    }
+}

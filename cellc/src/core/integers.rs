@@ -1,0 +1,62 @@
+//! Integer inputs.
+
+use super::{CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros};
+use crate::model::ElementType;
+
+/// Integers are clamped to -2^22..=2^22 - 1: f32 holds integers of this range, and sums of a few,
+/// exactly.
+pub const LARGEST_INTEGER: i32 = 1 << 22;
+
+impl Integers {
+    /// The range of integers of this type in computations.
+    pub fn limits(element: ElementType) -> [i32; 2] {
+        match element {
+            ElementType::Bool => [0, 1],
+            ElementType::I4 => [-8, 7],
+            ElementType::U4 => [0, 15],
+            ElementType::I8 => [i8::MIN.into(), i8::MAX.into()],
+            ElementType::U8 => [0, u8::MAX.into()],
+            ElementType::I16 => [i16::MIN.into(), i16::MAX.into()],
+            ElementType::U16 => [0, u16::MAX.into()],
+            ElementType::U32 | ElementType::U64 => [0, LARGEST_INTEGER - 1],
+            _ => [-LARGEST_INTEGER, LARGEST_INTEGER - 1],
+        }
+    }
+}
+
+/// An input of integers or booleans as f32.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Integers {
+    /// The i-th of `CoreModel::parameters`.
+    pub parameter: usize,
+    /// Lower clamp: smaller elements are treated as this value.
+    pub least: i32,
+    /// Upper clamp: larger elements are treated as this value. Less than 2^23 above the lower
+    /// clamp.
+    pub most: i32,
+    /// The value.
+    pub out: usize,
+}
+
+impl Operation for Integers {
+    fn facts(&self) -> Facts {
+        Facts {
+            name: "integers",
+            operands: vec![Source::Parameter(self.parameter)],
+            weights: Vec::new(),
+            outputs: vec![self.out],
+            work: Work::elements(Source::Value(self.out), Effort::Convert),
+            over_time: OverTime::Elementwise,
+            zeros: Zeros::Unknown,
+            numbers: Numbers::Integers([self.least, self.most]),
+        }
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
+        visit(Name::Value(&mut self.out));
+    }
+
+    fn text(&self, _: &CoreModel) -> String {
+        format!("integers of {}", Source::Parameter(self.parameter))
+    }
+}

@@ -1,0 +1,45 @@
+//! Rows of a table.
+
+use super::{CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros};
+
+/// `out[k, :] = table[indices[k], :]`. Negative indices count from the end; indices beyond an end
+/// are clamped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// `[size, len]`
+    pub table: Source,
+    /// Rows of the table.
+    pub size: usize,
+    /// Elements of a row.
+    pub len: usize,
+    /// Whole numbers.
+    pub indices: Source,
+    /// The value.
+    pub out: usize,
+}
+
+impl Operation for Lookup {
+    fn facts(&self) -> Facts {
+        Facts {
+            name: "lookup",
+            operands: vec![self.table, self.indices],
+            weights: Vec::new(),
+            outputs: vec![self.out],
+            work: Work::elements(Source::Value(self.out), Effort::Select(self.table)),
+            over_time: OverTime::Selects,
+            zeros: Zeros::Unknown,
+            numbers: Numbers::Moved(vec![self.table]),
+        }
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
+        visit(Name::Source(&mut self.table));
+        visit(Name::Source(&mut self.indices));
+        visit(Name::Value(&mut self.out));
+    }
+
+    fn text(&self, _: &CoreModel) -> String {
+        let Self { table, size, len, indices, .. } = self;
+        format!("rows {indices} of {table}, which has {size} of {len}")
+    }
+}

@@ -1,0 +1,134 @@
+//! Loops.
+
+use super::{
+    CoreModel, CoreNode, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros, keep,
+    visit_names,
+};
+
+/// A body that runs `trips` times, at least once. The body's values are values of the model; the
+/// body may read outer values directly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoreLoop {
+    /// The number of iterations.
+    pub trips: usize,
+    /// The sliced inputs, one piece per iteration.
+    pub slices: Vec<LoopSlice>,
+    /// The values passed from one iteration to the next.
+    pub carried: Vec<LoopCarried>,
+    /// The carried value with the loop condition, as index into [`super::CoreModel::values`].
+    /// `None`: every iteration computes. If the condition is 0, an iteration passes its values on
+    /// unchanged and its pieces are 0, so the remaining iterations need no computation.
+    pub running: Option<usize>,
+    /// In order.
+    pub body: Vec<CoreNode>,
+    /// The results.
+    pub results: Vec<LoopResult>,
+}
+
+/// A sliced input: iteration `k` reads the k-th piece along an axis, in reverse the k-th from the
+/// end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopSlice {
+    /// The whole tensor; its size along the axis is `trips` times the size of a piece.
+    pub of: Source,
+    /// The axis.
+    pub axis: usize,
+    /// True if the first iteration reads the last piece.
+    pub reverse: bool,
+    /// The piece, as a value.
+    pub piece: usize,
+}
+
+/// A loop-carried value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopCarried {
+    /// The initial value.
+    pub initial: Source,
+    /// The value in the body.
+    pub value: usize,
+    /// The value for the next iteration.
+    pub next: Source,
+}
+
+/// A result of a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopResult {
+    /// The value of one iteration.
+    pub of: Source,
+    /// The axis along which pieces are concatenated, and true if the first iteration's piece comes
+    /// last. `None`: only the value of the last iteration.
+    pub pieces: Option<(usize, bool)>,
+    /// The value.
+    pub out: usize,
+}
+
+impl Operation for CoreLoop {
+    fn facts(&self) -> Facts {
+        let mut operands: Vec<Source> = self.slices.iter().map(|slice| slice.of).collect();
+        operands.extend(self.carried.iter().flat_map(|carried| [carried.initial, carried.next]));
+        operands.extend(self.results.iter().map(|result| result.of));
+        operands.extend(self.body.iter().flat_map(|node| node.op.reads()));
+        Facts {
+            name: "loop",
+            operands,
+            weights: Vec::new(),
+            outputs: self.results.iter().map(|result| result.out).collect(),
+            work: Work::Body,
+            over_time: OverTime::Special,
+            zeros: Zeros::Unknown,
+            numbers: Numbers::Special,
+        }
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
+        for slice in &mut self.slices {
+            visit(Name::Source(&mut slice.of));
+            visit(Name::Value(&mut slice.piece));
+        }
+        for carried in &mut self.carried {
+            visit(Name::Source(&mut carried.initial));
+            visit(Name::Value(&mut carried.value));
+            visit(Name::Source(&mut carried.next));
+        }
+        self.running.iter_mut().for_each(|value| visit(Name::Value(value)));
+        visit_names(&mut self.body, visit);
+        for result in &mut self.results {
+            visit(Name::Source(&mut result.of));
+            visit(Name::Value(&mut result.out));
+        }
+    }
+
+    fn drop_outputs(&mut self, needed: &[bool]) {
+        self.slices.retain(|slice| needed[slice.piece]);
+        self.carried.retain(|carried| needed[carried.value]);
+        self.results.retain(|result| needed[result.out]);
+        keep(&mut self.running, needed);
+    }
+
+    fn text(&self, model: &CoreModel) -> String {
+        let order = |reverse: bool| if reverse { ", last first" } else { "" };
+        let mut lines = vec![format!("{} trips", self.trips)];
+        for slice in &self.slices {
+            let shape = &model.values[slice.piece].shape;
+            let (piece, of, axis, order) =
+                (slice.piece, slice.of, slice.axis, order(slice.reverse));
+            lines.push(format!("value {piece} {shape:?} = piece of {of} along axis {axis}{order}"));
+        }
+        for carried in &self.carried {
+            let shape = &model.values[carried.value].shape;
+            let (value, initial, next) = (carried.value, carried.initial, carried.next);
+            lines.push(format!("value {value} {shape:?} = {initial} at first, then {next}"));
+        }
+        lines.extend(self.running.map(|value| format!("leaves where value {value} is 0")));
+        if !self.body.is_empty() {
+            lines.push(model.text_of(&self.body));
+        }
+        lines.extend(self.results.iter().map(|LoopResult { of, pieces, out }| match pieces {
+            None => format!("value {out} = the last {of}"),
+            Some((axis, reverse)) => {
+                format!("value {out} = every {of} along axis {axis}{}", order(*reverse))
+            }
+        }));
+        lines.join("\n").replace('\n', "\n  ")
+    }
+}

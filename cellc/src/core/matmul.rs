@@ -1,0 +1,51 @@
+//! Products of two computed matrices.
+
+use super::{CoreModel, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros, product};
+
+/// Products of two computed matrices, in C order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MatMul {
+    /// The number of products.
+    pub batch: usize,
+    /// Rows of a.
+    pub rows: usize,
+    /// Columns of a, rows of b.
+    pub inner: usize,
+    /// Columns of b.
+    pub columns: usize,
+    /// `[batch, rows, inner]`
+    pub a: Source,
+    /// `[batch, inner, columns]`
+    pub b: Source,
+    /// `[batch, rows, columns]`, as a value.
+    pub out: usize,
+}
+
+impl Operation for MatMul {
+    fn facts(&self) -> Facts {
+        Facts {
+            name: "matmul",
+            operands: vec![self.a, self.b],
+            weights: Vec::new(),
+            outputs: vec![self.out],
+            work: Work::Products {
+                steps: 1,
+                each: product(&[self.batch, self.rows, self.inner, self.columns]),
+            },
+            over_time: OverTime::Special,
+            zeros: Zeros::IfOne,
+            numbers: Numbers::Any,
+        }
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
+        visit(Name::Source(&mut self.a));
+        visit(Name::Source(&mut self.b));
+        visit(Name::Value(&mut self.out));
+    }
+
+    fn text(&self, _: &CoreModel) -> String {
+        let Self { batch, rows, inner, columns, a, b, .. } = self;
+        format!("{a} times {b}, {batch} of [{rows}, {inner}] [{inner}, {columns}]")
+    }
+}

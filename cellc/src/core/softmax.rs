@@ -1,0 +1,49 @@
+//! Softmax and its logarithm.
+
+use super::{CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros};
+use crate::model::Activation;
+
+/// `exp(v) / sum exp(v)` or its logarithm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Softmax {
+    /// The axis.
+    pub axis: usize,
+    /// True for the logarithm.
+    pub log: bool,
+    /// The input.
+    pub input: Source,
+    /// The value, of the same shape.
+    pub out: usize,
+}
+
+impl Operation for Softmax {
+    fn facts(&self) -> Facts {
+        Facts {
+            name: "softmax",
+            operands: vec![self.input],
+            weights: Vec::new(),
+            outputs: vec![self.out],
+            work: Work::elements(self.input, Effort::Function),
+            over_time: OverTime::Combines(self.axis..self.axis + 1),
+            zeros: Zeros::Unknown,
+            numbers: Numbers::Any,
+        }
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
+        visit(Name::Source(&mut self.input));
+        visit(Name::Value(&mut self.out));
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        match self.log {
+            true => vec![Activation::Exp, Activation::Log],
+            false => vec![Activation::Exp],
+        }
+    }
+
+    fn text(&self, _: &CoreModel) -> String {
+        let log = if self.log { "logarithm of " } else { "" };
+        format!("{log}softmax of {} along axis {}", self.input, self.axis)
+    }
+}

@@ -1,0 +1,58 @@
+//! The largest or smallest elements of rows.
+
+use super::{
+    CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros, keep,
+};
+
+/// The `count` largest or smallest elements of each row, best first. Of equal elements the first
+/// wins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopK {
+    /// `[rows, size]`
+    pub input: Source,
+    /// Rows.
+    pub rows: usize,
+    /// Elements of a row.
+    pub size: usize,
+    /// Selected elements per row.
+    pub count: usize,
+    /// True for the largest elements, false for the smallest.
+    pub largest: bool,
+    /// True if the last of equal elements comes first.
+    pub last: bool,
+    /// The elements, `[rows, count]`, as a value. `None` if unused.
+    pub values: Option<usize>,
+    /// Their places in the row, as `values`.
+    pub places: Option<usize>,
+}
+
+impl Operation for TopK {
+    fn facts(&self) -> Facts {
+        Facts {
+            name: "top_k",
+            operands: vec![self.input],
+            weights: Vec::new(),
+            outputs: [self.values, self.places].into_iter().flatten().collect(),
+            work: Work::Elements { of: self.input, times: self.count, effort: Effort::Function },
+            over_time: OverTime::CombinesLast,
+            zeros: Zeros::Unknown,
+            numbers: Numbers::Any,
+        }
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
+        visit(Name::Source(&mut self.input));
+        self.values.iter_mut().for_each(|value| visit(Name::Value(value)));
+        self.places.iter_mut().for_each(|value| visit(Name::Value(value)));
+    }
+
+    fn drop_outputs(&mut self, needed: &[bool]) {
+        [&mut self.values, &mut self.places].into_iter().for_each(|value| keep(value, needed));
+    }
+
+    fn text(&self, _: &CoreModel) -> String {
+        let which = if self.largest { "largest" } else { "smallest" };
+        let Self { count, input, rows, size, .. } = self;
+        format!("{count} {which} of each row of {input}, {rows} of {size}")
+    }
+}
