@@ -19,7 +19,7 @@ const ANY: Range = [f64::NEG_INFINITY, f64::INFINITY];
 /// Those of 0 and 1.
 pub(crate) const TRUTH: Range = [0.0, 1.0];
 
-fn union(a: Range, b: Range) -> Range {
+pub(crate) fn union(a: Range, b: Range) -> Range {
     [a[0].min(b[0]), a[1].max(b[1])]
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, Integers, Lookup, MatMul, Name,
-    Pointwise, Reduce, Softmax, Source, TopK, View,
+    Pointwise, Reduce, RunningSum, Softmax, Source, TopK, View,
 };
 use crate::model::{Activation, LedgerEntry};
 
@@ -97,6 +97,8 @@ operations! {
     Softmax(Softmax),
     /// Neighbouring axes become one element.
     Reduce(Reduce),
+    /// Each sum along one axis, from the sum before.
+    RunningSum(RunningSum),
     /// Elements in another order: a permutation, a selection or a repetition.
     View(View),
     /// Side by side.

@@ -5,8 +5,8 @@
 
 use crate::core::{
     Concat, Convolve, CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Denormals, Dense, Integers,
-    Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, Small, Softmax,
-    Source, TopK, Variable, View, WeightSource,
+    Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, RunningSum, Small,
+    Softmax, Source, TopK, Variable, View, WeightSource,
 };
 use crate::model::Tensor;
 
@@ -438,6 +438,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
                 CoreOp::Pointwise(pointwise) => (pointwise.out, self.pointwise(pointwise)),
                 CoreOp::Softmax(softmax) => (softmax.out, self.softmax(softmax)),
                 CoreOp::Reduce(reduce) => (reduce.out, self.reduce(reduce)),
+                CoreOp::RunningSum(sum) => (sum.out, self.running_sum(sum)),
                 CoreOp::View(view) => (view.out, self.view(view)),
                 CoreOp::Concat(concat) => (concat.out, self.concat(concat)),
             };
@@ -647,6 +648,21 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             chains.remove(0)
         };
         (0..outer * inner).map(element).collect()
+    }
+
+    fn running_sum(&self, sum: &RunningSum) -> Vec<A::Value> {
+        let mut values = self.get(sum.input);
+        let [_, size, inner] = sum.extents(self.model.shape(sum.input));
+        let flushes = self.denormals.is_flushed_at(sum.out);
+        let zero = self.arithmetic.constant(0.0);
+        for at in 0..values.len() {
+            let is_first = at % (size * inner) < inner;
+            let before = if is_first { zero.clone() } else { values[at - inner].clone() };
+            let next =
+                self.arithmetic.pointwise(PointwiseFunction::Add, &[before, values[at].clone()]);
+            values[at] = if flushes { self.arithmetic.flushed(next) } else { next };
+        }
+        values
     }
 
     /// Integers, clamped to the range of computations.

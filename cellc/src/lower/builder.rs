@@ -61,6 +61,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
             CoreOp::Pointwise(pointwise) => self.pointwise(pointwise),
             CoreOp::Softmax(softmax) => self.softmax(softmax),
             CoreOp::Reduce(reduce) => self.reduce(reduce),
+            CoreOp::RunningSum(sum) => self.running_sum(sum),
             CoreOp::View(view) => self.view(view),
             CoreOp::Concat(concat) => self.concat(concat),
             CoreOp::Loop(body) => self.body(body),

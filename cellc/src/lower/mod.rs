@@ -23,6 +23,7 @@ mod product;
 mod quantise;
 mod reduce;
 mod rnn;
+mod running_sum;
 mod softmax;
 mod step;
 mod storage;

@@ -3,8 +3,9 @@
 
 use crate::check::checker::Checker;
 use crate::check::findings::{Before, Front, Known};
+use crate::check::integers::union;
 use crate::check::shape::{Geometry, broadcast_strides, signed, strides};
-use crate::core::LARGEST_INTEGER;
+use crate::core::{CoreOp, LARGEST_INTEGER, PointwiseFunction, RunningSum, Source};
 use crate::model::{
     Blocks, ElementType, Elementwise, Nearest, Node, Resize, ResizeBy, Sampling, Scaling, Tensor,
     shape_text,
@@ -59,8 +60,7 @@ impl<'a> Checker<'a> {
         self.put_together(node, &parts, axis as i64)
     }
 
-    /// Sums of all elements up to each. In the step after k every element holds the sum of 2^k
-    /// elements, or of all before it.
+    /// Sums of all elements up to each.
     pub(super) fn running_sum(&mut self, node: &'a Node, exclusive: bool, reverse: bool) {
         let Some(x) = self.input(node, 0) else { return };
         let Some(axis) = self.integer(node, 1, "the axis") else { return };
@@ -89,6 +89,10 @@ impl<'a> Checker<'a> {
             self.affords(node, shape.iter().product::<usize>().saturating_mul(passes))?;
         }
         let mut sum = if exclusive { self.shifted(node, &x, axis, 1, reverse)? } else { x };
+        if sum.tensor().is_none() {
+            return self.running_sum_of(node, &sum, axis, reverse);
+        }
+        // in the step after k every element holds the sum of 2^k elements, or of all before it
         let mut by = 1;
         while by < size {
             let before = self.shifted(node, &sum, axis, by, reverse)?;
@@ -96,6 +100,29 @@ impl<'a> Checker<'a> {
             by *= 2;
         }
         Some(sum)
+    }
+
+    /// Running sums of a tensor that is computed at run time.
+    fn running_sum_of(
+        &mut self,
+        node: &Node,
+        x: &Known,
+        axis: usize,
+        reverse: bool,
+    ) -> Option<Known> {
+        let shape = self.shape_of(x);
+        let mut strides = signed(strides(&shape));
+        let last = (shape[axis] - 1) * strides[axis] as usize;
+        strides[axis] = -strides[axis];
+        let turned = Geometry { offset: last, strides, shape: shape.clone() };
+        let input = if reverse { self.view(node, x, turned.clone())? } else { x.clone() };
+        self.computable(node, &shape)?;
+        let all = self.reduced_range(node, PointwiseFunction::Add, &input, shape[axis])?;
+        let range = union(self.range_of(&input), all);
+        let (source, out) = (self.source(&input)?, self.value(shape));
+        self.emit(node, CoreOp::RunningSum(RunningSum { axis, input: source, out }));
+        let sum = self.wrapped(node, Source::Value(out), x.element(), range)?;
+        if reverse { self.view(node, &sum, turned) } else { Some(sum) }
     }
 
     /// A row for each index, which holds `on` there and `off` elsewhere. Inputs: indices, depth,

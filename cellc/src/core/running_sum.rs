@@ -1,0 +1,48 @@
+//! Running sums.
+
+use super::{CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros};
+
+/// `out[k] = out[k - 1] + input[k]` along one axis, from `out[-1] = 0`, in the order of `k`.
+///
+/// Each sum is flushed before the next element is added, if sums are flushed at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningSum {
+    /// The axis.
+    pub axis: usize,
+    /// The input.
+    pub input: Source,
+    /// The value, of the same shape.
+    pub out: usize,
+}
+
+impl RunningSum {
+    /// Products of the sizes before the axis, along the axis, and after.
+    pub fn extents(&self, shape: &[usize]) -> [usize; 3] {
+        let (before, after) = (&shape[..self.axis], &shape[self.axis + 1..]);
+        [before.iter().product(), shape[self.axis], after.iter().product()]
+    }
+}
+
+impl Operation for RunningSum {
+    fn facts(&self) -> Facts {
+        Facts {
+            name: "running_sum",
+            operands: vec![self.input],
+            weights: Vec::new(),
+            outputs: vec![self.out],
+            work: Work::elements(self.input, Effort::Arithmetic),
+            over_time: OverTime::Combines(self.axis..self.axis + 1),
+            zeros: Zeros::IfAll,
+            numbers: Numbers::Any,
+        }
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
+        visit(Name::Source(&mut self.input));
+        visit(Name::Value(&mut self.out));
+    }
+
+    fn text(&self, _: &CoreModel) -> String {
+        format!("running sum of {} along axis {}", self.input, self.axis)
+    }
+}

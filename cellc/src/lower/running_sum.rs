@@ -1,0 +1,62 @@
+//! Running sums, each sum from the sum before. Lanes are along the axes after the axis of the sum.
+
+use super::builder::{KernelBuilder, load, op};
+use super::product::for_rows;
+use crate::core::{RunningSum, Source};
+use crate::kernel::{Expr, LaneOp, Place, Stmt};
+use crate::model::counted;
+use crate::plan;
+
+impl<'m> KernelBuilder<'_, 'm> {
+    pub(super) fn running_sum(&mut self, sum: &'m RunningSum) -> (Vec<String>, Vec<Stmt>) {
+        let [outer, size, inner] = sum.extents(self.lowering.model.shape(sum.input));
+        let mut body = Vec::new();
+        let from = self.lowering.source(sum.input);
+        let from = self.given(&mut body, "input", sum.input, from);
+        let to = self.lowering.source(Source::Value(sum.out));
+        let plane = size * inner;
+        let whole = [("part", from, plane, false), ("out_part", to, plane, true)];
+        body.extend(for_rows(self, outer, &whole, |builder, places| {
+            builder.running_sum_of_rows(sum, [size, inner], places[0], places[1])
+        }));
+        let of = counted(outer * inner, "row");
+        (vec![format!("Running sums, {of} of {size}.")], body)
+    }
+
+    /// Running sums of `inner` columns over `size` rows.
+    fn running_sum_of_rows(
+        &mut self,
+        sum: &RunningSum,
+        [size, inner]: [usize; 2],
+        from: Place,
+        to: Place,
+    ) -> Vec<Stmt> {
+        let isa = self.lowering.isa;
+        let mut body = Vec::new();
+        // each accumulator needs a register for its summand
+        for pass in plan::vectors(inner, isa.lanes).chunks((plan::accumulators(isa) / 2).max(1)) {
+            let pass = self.lowering.plan.values.of_pass(pass, isa);
+            let sums: Vec<_> = (pass.iter().enumerate())
+                .map(|(v, &(_, lanes))| {
+                    self.accumulator(&mut body, &format!("y{v}"), lanes, Expr::f32(0.0, lanes))
+                })
+                .collect();
+            let (row, read) = self.walk("row", from, inner, false);
+            let (out_row, written) = self.walk("out_row", to, inner, true);
+            let mut turn = Vec::new();
+            for (&(at, lanes), &var) in pass.iter().zip(&sums) {
+                let next = op(LaneOp::Add, vec![Expr::Var(var), load(row.at(at), lanes)]);
+                turn.push(Stmt::Set { var, value: self.made(sum.out, next) });
+                turn.push(Stmt::Store { to: out_row.at(at), value: Expr::Var(var) });
+            }
+            body.push(Stmt::For {
+                count: size,
+                turn: None,
+                backwards: None,
+                walks: vec![read, written],
+                body: turn,
+            });
+        }
+        body
+    }
+}
