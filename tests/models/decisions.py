@@ -404,6 +404,22 @@ def steps_first(rng):
     return graph, [[draw(rng, 9, 1, 6), draw(rng, 1, 1, 11, by=.5)]], [None] * 2
 
 
+def cumulative_norm(rng):
+    """A cumulative layer norm, as causal Conv-TasNets have it: CumSum over an open number of steps. A second output has the sums before each step."""
+    values = {'axis': np.array(1), 'channels': np.array([2]), 'zero': np.float32([0]), 'count': np.float32([5]), 'epsilon': np.float32([1e-5]), 'gain': draw(rng, 5)}
+    nodes = [h.make_node('ReduceSum', ['x', 'channels'], ['sum'], keepdims=1), h.make_node('CumSum', ['sum', 'axis'], ['sums'], name='sums'),
+             h.make_node('Mul', ['sum', 'zero'], ['none']), h.make_node('Add', ['none', 'count'], ['each']), h.make_node('CumSum', ['each', 'axis'], ['counts'], name='counts'),
+             h.make_node('Mul', ['x', 'x'], ['squares']), h.make_node('ReduceSum', ['squares', 'channels'], ['power'], keepdims=1),
+             h.make_node('CumSum', ['power', 'axis'], ['powers'], name='powers'),
+             h.make_node('Div', ['sums', 'counts'], ['mean']), h.make_node('Div', ['powers', 'counts'], ['moment']), h.make_node('Mul', ['mean', 'mean'], ['mean2']),
+             h.make_node('Sub', ['moment', 'mean2'], ['variance']), h.make_node('Add', ['variance', 'epsilon'], ['v']), h.make_node('Sqrt', ['v'], ['deviation']),
+             h.make_node('Sub', ['x', 'mean'], ['centred']), h.make_node('Div', ['centred', 'deviation'], ['normed']), h.make_node('Mul', ['normed', 'gain'], ['y']),
+             h.make_node('CumSum', ['x', 'axis'], ['before'], name='before', exclusive=1)]
+    graph = h.make_graph(nodes, 'cumulative_norm', [info('x', T.FLOAT, [1, 'steps', 5])],
+                         [info('y', T.FLOAT, [1, 'steps', 5]), info('before', T.FLOAT, [1, 'steps', 5])], constants(**values))
+    return graph, [[draw(rng, 1, 9, 5)]], [None] * 2
+
+
 def scan_from_the_end(rng):
     """A Scan whose axes count from the last one, between nodes with outputs that have a name and no reader."""
     body = h.make_graph(
@@ -760,7 +776,7 @@ def write_ir(folder, name, corpus):
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
                              qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales,
-                             scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators, attention_heads, first_steps, windows_and_states, computed_weights], 1):
+                             scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators, attention_heads, first_steps, windows_and_states, computed_weights, cumulative_norm], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -97,6 +97,37 @@ fn steps_on_the_first_axis_give_the_bits_of_all_at_once() {
     }
 }
 
+/// Sums over the steps so far, as in cumulative layer norms: x `[1, steps, 5]`.
+#[test]
+fn sums_of_the_steps_so_far_give_the_bits_of_all_at_once() {
+    let case = corpus::case_in(&corpus::onnx_folder().join("cumulative_norm"))
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let of = |steps: Option<usize>| {
+        let shape = vec![Some(1), steps, Some(5)];
+        let options = Options::default().with_shapes(vec![("x".to_owned(), shape)]);
+        let compilation =
+            compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
+        Subject { name: "cumulative_norm".to_owned(), compilation, calls: Vec::new() }
+    };
+    let (one, all, steps) = (of(None), of(Some(7)), 7);
+    // three sums, the sum before each step, and the step before
+    assert_eq!(one.model().variables.len(), 5);
+    let mut x = x(steps, 5);
+    // a sum below 2^-100 is 0 for the next step, too
+    x[..10].fill(3e-31);
+    for (own, isa, name) in bodies(&one, &all) {
+        let expected = all.interpret(isa, std::slice::from_ref(&x));
+        let mut variables = one.variables();
+        let mut found = [Vec::new(), Vec::new()];
+        for step in x.chunks(5) {
+            let results = one.interpret_from(own, &[step.to_vec()], &mut variables);
+            found.iter_mut().zip(results).for_each(|(all, mut step)| all.append(&mut step));
+        }
+        let all_bits = |values: &[f32]| values.iter().copied().map(bits).collect::<Vec<_>>();
+        assert_eq!(found.map(|v| all_bits(&v)), [0, 1].map(|i| all_bits(&expected[i])), "{name}");
+    }
+}
+
 /// What both programs print: the bits of the outputs.
 fn lines(output: &str) -> Vec<u32> {
     output.lines().map(|line| u32::from_str_radix(line, 16).expect("hexadecimal")).collect()

@@ -143,6 +143,8 @@ impl Known {
                     let taken: Vec<_> = slices.filter_map(value).collect();
                     wanted.extend(taken);
                 }
+                // a sum is flushed before the next element is added
+                CoreOp::RunningSum(sum) => _ = self.at.insert(sum.out),
                 computed => self
                     .at
                     .extend(computed.outputs().into_iter().filter(|out| wanted.contains(out))),

@@ -1,6 +1,6 @@
 //! A network of core operations, all sizes known.
 
-use super::{CoreCell, CoreNode, CoreOp, Pointwise, PointwiseFunction, Source};
+use super::{CoreCell, CoreNode, CoreOp, Source};
 use crate::model::{Activation, ElementType, InputFile, Tensor};
 
 /// An input of the model.

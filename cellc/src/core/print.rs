@@ -91,8 +91,11 @@ pub(super) fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{CoreValue, LayerPlace, Parameter, ResultValue, StatePair};
-    use crate::model::{CellKind, InputFile, LedgerEntry};
+    use crate::core::{
+        CoreCell, CoreOp, CoreValue, LayerPlace, Parameter, ResultValue, Source, StatePair,
+        WeightSource,
+    };
+    use crate::model::{CellKind, InputFile, LedgerEntry, ResetGate};
 
     #[test]
     fn everything_is_said_and_nothing_breaks_out() {

@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, PointwiseFunction, Source, Work,
-    Zeros, product,
+    Zeros,
 };
 use crate::model::counted;
 

@@ -31,7 +31,7 @@ impl Operation for RunningSum {
             weights: Vec::new(),
             outputs: vec![self.out],
             work: Work::elements(self.input, Effort::Arithmetic),
-            over_time: OverTime::Combines(self.axis..self.axis + 1),
+            over_time: OverTime::Special,
             zeros: Zeros::IfAll,
             numbers: Numbers::Any,
         }

@@ -1,5 +1,5 @@
-//! Padding in front of the first step. In the model of one step, a variable with elements of
-//! earlier steps replaces the padding.
+//! Padding in front of the first step, and running sums. In the model of one step, a variable with
+//! elements of earlier steps replaces the padding, and a variable holds the sum of all of them.
 //!
 //! In a tensor with `n` elements in front of the first step, step `t` computes the elements `t` to
 //! `t + n`. Element-wise operations keep all `n` elements in front. Windows over `k` elements keep
@@ -7,7 +7,10 @@
 
 use super::pairs::{OTHERWISE, wrong};
 use super::{ACROSS, Found, StepAnalysis, Time, strides};
-use crate::core::{Concat, CoreModel, CoreNode, CoreOp, CoreValue, Source, Variable, View};
+use crate::core::{
+    Concat, CoreModel, CoreNode, CoreOp, CoreValue, Pointwise, PointwiseFunction, RunningSum,
+    Source, Variable, View,
+};
 use crate::diagnostic::quoted;
 
 /// The error for an operation that cannot read elements in front of the first step, with a remedy.
@@ -15,11 +18,13 @@ pub(super) const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and wo
     element follow elements in front of the first step; without the pad, give them as the first \
     steps";
 
-/// Padding in front of the first step, for all tensors of a model.
+/// Padding in front of the first step and running sums, for all tensors of a model.
 #[derive(Default)]
 pub(super) struct Padded {
     /// Concats of a constant and the steps, in the order of the nodes.
     pub memories: Vec<Memory>,
+    /// Running sums over the steps.
+    pub sums: Vec<usize>,
     /// Views of tensors with elements in front of the first step.
     pub windows: Vec<Windows>,
 }
@@ -77,6 +82,21 @@ impl StepAnalysis<'_> {
         }
     }
 
+    /// The time of a running sum.
+    pub(super) fn running_sum(&mut self, at: usize, sum: &RunningSum) -> Found<Time> {
+        let time = self.time(sum.input)?;
+        match time {
+            Time::Along(axis) if axis == sum.axis => {
+                self.padded.sums.push(at);
+                Ok(time)
+            }
+            Time::Behind(axis, _) if axis == sum.axis => {
+                Err(format!("adds them up: {ONLY_WINDOWS}"))
+            }
+            _ => Ok(time),
+        }
+    }
+
     /// Number of elements that a Concat appends after the last step. `None` if nothing is appended,
     /// or if several inputs depend on time.
     fn ahead(&self, concat: &Concat, all: &[Time]) -> Option<usize> {
@@ -116,6 +136,29 @@ impl StepAnalysis<'_> {
             node.kind
         ))
     }
+}
+
+/// Turns each running sum over the steps into an addition to a variable with the last sum. The
+/// variable starts as zero.
+pub(super) fn go_on(model: &mut CoreModel, sums: &[usize], pairs: &[Option<usize>]) -> Found<()> {
+    for &sum in sums {
+        let node = pairs[sum].map(|node| &mut model.nodes[node]);
+        let Some(node) = node.filter(|node| matches!(node.op, CoreOp::RunningSum(_))) else {
+            return Err(format!("a running sum {OTHERWISE}"));
+        };
+        let (input, out) = (node.op.reads()[0], node.op.first_value());
+        let before = Source::Variable(model.variables.len());
+        let function = PointwiseFunction::Add;
+        let inputs = vec![before, input];
+        node.op = CoreOp::Pointwise(Pointwise { function, inputs, out });
+        model.variables.push(Variable {
+            name: format!("{} last", node.name.rsplit('/').next().unwrap_or_default()),
+            shape: model.values[out].shape.clone(),
+            initial: None,
+            next: Some(Source::Value(out)),
+        });
+    }
+    Ok(())
 }
 
 /// Replaces the constant of each Concat in `memories` by a variable with the last inputs. The

@@ -11,7 +11,7 @@ mod views;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use memory::{ONLY_WINDOWS, Padded, Windows, remember, same_windows};
+use memory::{ONLY_WINDOWS, Padded, Windows, go_on, remember, same_windows};
 use pairs::{is_one_number, same_but_for_time};
 
 use super::flow::Flow;
@@ -45,6 +45,7 @@ pub(crate) fn one_step(
     let (found, padded, times) = StepAnalysis::new(long, steps, axes.to_vec()).run()?;
     let pairs = same_but_for_time(long, &one, steps, &times)?;
     same_windows(long, &one, steps, &padded.windows, &pairs)?;
+    go_on(&mut one, &padded.sums, &pairs)?;
     remember(&mut one, &padded.memories, &pairs)?;
     carry(&mut one)?;
     // layers reset at every call now keep their states
@@ -268,6 +269,7 @@ impl<'a> StepAnalysis<'a> {
                 time => time,
             },
             CoreOp::Concat(concat) => self.concat(at, concat)?,
+            CoreOp::RunningSum(sum) => self.running_sum(at, sum)?,
             op => self.of_facts(&op.facts())?,
         };
         for value in node.op.outputs() {

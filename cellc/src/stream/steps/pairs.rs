@@ -183,6 +183,7 @@ impl Pairing<'_> {
     fn same_numbers(&self, of_long: &CoreNode, of_one: &CoreNode) -> bool {
         let functions = match (&of_long.op, &of_one.op) {
             (CoreOp::Pointwise(long), CoreOp::Pointwise(one)) => long.function == one.function,
+            (CoreOp::RunningSum(long), CoreOp::RunningSum(one)) => long.axis == one.axis,
             _ => true,
         };
         let (many, single) = (of_long.op.reads(), of_one.op.reads());
