@@ -43,21 +43,14 @@ impl<'a> Checker<'a> {
         back: bool,
     ) -> Option<Known> {
         let shape = self.shape_of(x);
-        let own = strides(&shape);
-        let with = |size: usize| {
-            let mut shape = shape.clone();
-            shape[axis] = size;
-            shape
-        };
-        let zeros = self.filled(node, x, with(by.min(shape[axis])), 0.0)?;
-        if by >= shape[axis] {
-            return Some(zeros);
-        }
+        let mut front = shape.clone();
+        front[axis] = by;
+        let zeros = self.filled(node, x, front, 0.0)?;
+        let parts = if back { [x.clone(), zeros] } else { [zeros, x.clone()] };
+        let padded = self.put_together(node, &parts, axis as i64)?;
+        let own = strides(&self.shape_of(&padded));
         let offset = if back { by * own[axis] } else { 0 };
-        let rest = Geometry { offset, strides: signed(own), shape: with(shape[axis] - by) };
-        let rest = self.view(node, x, rest)?;
-        let parts = if back { [rest, zeros] } else { [zeros, rest] };
-        self.put_together(node, &parts, axis as i64)
+        self.view(node, &padded, Geometry { offset, strides: signed(own), shape })
     }
 
     /// Sums of all elements up to each.
@@ -88,10 +81,11 @@ impl<'a> Checker<'a> {
             let passes = 2 * size.next_power_of_two().ilog2() as usize;
             self.affords(node, shape.iter().product::<usize>().saturating_mul(passes))?;
         }
-        let mut sum = if exclusive { self.shifted(node, &x, axis, 1, reverse)? } else { x };
-        if sum.tensor().is_none() {
-            return self.running_sum_of(node, &sum, axis, reverse);
+        if x.tensor().is_none() {
+            let sum = self.running_sum_of(node, &x, axis, reverse)?;
+            return if exclusive { self.shifted(node, &sum, axis, 1, reverse) } else { Some(sum) };
         }
+        let mut sum = if exclusive { self.shifted(node, &x, axis, 1, reverse)? } else { x };
         // in the step after k every element holds the sum of 2^k elements, or of all before it
         let mut by = 1;
         while by < size {

@@ -125,10 +125,6 @@ fn what_looks_ahead_is_told_to_keep_its_inputs() {
             };
             g.op(Op::Pool(Box::new(of)), &[x])
         }),
-        ("cumsum", |g, x| {
-            let axis = g.int(2);
-            g.op(Op::RunningSum { exclusive: false, reverse: false }, &[x, axis])
-        }),
     ];
     for (name, between) in ahead {
         let graph = kept_behind(-1, between);
@@ -145,6 +141,23 @@ fn what_looks_ahead_is_told_to_keep_its_inputs() {
         );
         assert!(refused.contains("reset the states before it"), "{name}: {refused}");
     }
+}
+
+/// A sum of the steps so far begins again in every call, or goes on if the steps are open.
+#[test]
+fn sums_of_steps_go_on_where_steps_are_open() {
+    let graph = kept_behind(-1, |g, x| {
+        let axis = g.int(2);
+        g.op(Op::RunningSum { exclusive: false, reverse: false }, &[x, axis])
+    });
+    let text = said(&graph, &shapes(&[("x", &[1, 7, H])]));
+    assert!(text.contains("it begins at zero in every call"), "{text}");
+    assert!(
+        text.contains(&format!("leave the number of steps open, --shape 'x=1,?,{H}'")),
+        "{text}"
+    );
+    assert_eq!(said(&graph, &open()), "");
+    assert_eq!(core_model(&graph.0, &open()).unwrap().0.variables.len(), 1);
 }
 
 /// One step per call is offered where everything goes on then.
