@@ -78,15 +78,15 @@ fn passes(checker: &mut Checker) -> Option<()> {
     checker.inputs_of_model()?;
     // from here on the model is a core model
     checker.translate_operations()?;
-    checker.say_mistaken();
-    checker.say_endings();
-    checker.unneeded_count();
+    checker.notice_batch_named_steps();
+    checker.add_length_outputs();
+    checker.warn_of_unused_max_steps();
     checker.outputs_of_model()?;
-    checker.weights_read_otherwise();
+    checker.unpack_weights_read_as_data();
     checker.states();
     sweep(&mut checker.core.model);
     checker.limits_of_integers();
-    checker.beside_given_weights();
+    checker.keep_convolutions_in_f32();
     checker.layers_in_f32();
     checker.total_size();
     checker.source_size();

@@ -139,7 +139,10 @@ impl Arch {
 
     /// The target's form for networks with less than a vector of units.
     pub fn in_scalars(&'static self) -> &'static Self {
-        SCALAR_FORMS.iter().find(|form| form.name == self.name).unwrap_or(self)
+        SCALAR_FORMS
+            .iter()
+            .find(|form| form.name == self.name)
+            .expect("arch: every target has a scalar form")
     }
 
     /// Instruction counts of an instruction set on the target, if measured.

@@ -317,41 +317,21 @@ macro_rules! scalar_form {
     };
 }
 
-/// The scalar form of each target.
-static SCALAR_FORMS: [Arch; 14] = [
-    scalar_form!(ANY),
-    scalar_form!(X86_64),
-    scalar_form!(AARCH64),
-    scalar_form!(ARMV7),
-    scalar_form!(CORTEX_M0),
-    scalar_form!(CORTEX_M3),
-    scalar_form!(CORTEX_M4F),
-    scalar_form!(CORTEX_M7),
-    scalar_form!(CORTEX_M33),
-    scalar_form!(CORTEX_M55),
-    scalar_form!(RISCV32),
-    scalar_form!(RISCV64),
-    scalar_form!(WASM32),
-    scalar_form!(PORTABLE),
-];
+/// The table of targets.
+macro_rules! targets {
+    ($($arch:ident),* $(,)?) => {
+        /// Every target.
+        pub static TARGETS: [&Arch; [$(stringify!($arch)),*].len()] = [$(&$arch),*];
 
-/// Every target.
-pub static TARGETS: [&Arch; 14] = [
-    &ANY,
-    &X86_64,
-    &AARCH64,
-    &ARMV7,
-    &CORTEX_M0,
-    &CORTEX_M3,
-    &CORTEX_M4F,
-    &CORTEX_M7,
-    &CORTEX_M33,
-    &CORTEX_M55,
-    &RISCV32,
-    &RISCV64,
-    &WASM32,
-    &PORTABLE,
-];
+        /// The scalar form of each target.
+        static SCALAR_FORMS: [Arch; TARGETS.len()] = [$(scalar_form!($arch)),*];
+    };
+}
+
+targets! {
+    ANY, X86_64, AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33, CORTEX_M55,
+    RISCV32, RISCV64, WASM32, PORTABLE,
+}
 
 /// Every instruction set that targets add to a baseline, best last.
 pub static ALL: [&Isa; 13] = [

@@ -389,7 +389,21 @@ impl Arithmetic for ErrorAnalysis {
                 a.is_exact() && b.is_exact(),
             ),
             (P::Select, &[condition, then, otherwise]) => condition.selected(then, otherwise),
-            _ => unreachable!("bound: {function:?} of {} operands", operands.len()),
+            (
+                P::Activation(_)
+                | P::Add
+                | P::Subtract
+                | P::Multiply
+                | P::Divide
+                | P::Maximum
+                | P::Minimum
+                | P::PRelu
+                | P::Less
+                | P::LessEqual
+                | P::Equal
+                | P::Select,
+                _,
+            ) => unreachable!("bound: {function:?} of {} operands", operands.len()),
         }
     }
 

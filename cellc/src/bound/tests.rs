@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 
 use super::{Claim, JOINS, Profile, bound, error, map, over_range, up_to};
 use crate::core::{
-    Concat, CoreCell, CoreLoop, CoreModel, CoreOp, CoreValue, Dense, Lengths, LoopCarried,
-    LoopResult, LoopSlice, MatMul, Parameter, Pointwise, PointwiseFunction as P, Softmax, Source,
-    Variable, View, WeightSource,
+    CellOutputs, Concat, CoreCell, CoreLoop, CoreModel, CoreOp, CoreValue, Dense, Lengths,
+    LoopCarried, LoopResult, LoopSlice, MatMul, Parameter, Pointwise, PointwiseFunction as P,
+    Softmax, Source, Variable, View, WeightSource,
 };
 use crate::evaluate::written::{self, Written};
 use crate::kernel::{Base, BodyRef, BufferId, Expr, LaneOp, Local, Role, Stmt, interpret};
@@ -103,18 +103,18 @@ impl Drawn<'_> {
         if kind == CellKind::Lstm {
             let c = self.state(&state);
             cell.c = Some(c);
-            cell.layout = WeightLayout::new(kind, self.random.choice(&LstmGateOrder::ALL));
+            cell.weights.layout = WeightLayout::new(kind, self.random.choice(&LstmGateOrder::ALL));
             cell.coupled =
                 [None, Some(Coupled::Input), Some(Coupled::Forget)][self.random.below(3)];
             if self.random.below(3) == 0 {
-                cell.p = Some(self.weight(&[3 * hidden_size], 1.0));
+                cell.weights.p = Some(self.weight(&[3 * hidden_size], 1.0));
             }
             let c_out = self.model.value(&state);
-            cell.c_out = Some(c_out);
+            cell.out.c = Some(c_out);
             self.keep(c, Source::Value(c_out));
         }
         let h_out = self.model.value(&state);
-        cell.h_out = Some(h_out);
+        cell.out.h = Some(h_out);
         self.keep(h, Source::Value(h_out));
         if let Some(steps) = steps {
             let lengths = match self.random.below(3) {
@@ -123,7 +123,7 @@ impl Drawn<'_> {
                 _ => self.model.lengths(batch, steps),
             };
             cell.sequence = written::sequence(steps, self.random.below(2) == 0, lengths);
-            cell.y = Some(self.model.value(&[batch, 1, steps, hidden_size]));
+            cell.out.y = Some(self.model.value(&[batch, 1, steps, hidden_size]));
         }
         cell
     }
@@ -269,7 +269,7 @@ fn random_cells(random: &mut Random) -> CoreModel {
         let kind = drawn.random.choice(&KINDS);
         let hidden_size = 1 + drawn.random.below(40);
         let cell = drawn.cell(kind, x, hidden_size, None);
-        let outputs: Vec<usize> = [cell.h_out, cell.c_out].into_iter().flatten().collect();
+        let outputs: Vec<usize> = [cell.out.h, cell.out.c].into_iter().flatten().collect();
         drawn.model.push(CoreOp::Cell(cell));
         x = Source::Value(outputs[0]);
         outputs.into_iter().for_each(|out| drawn.model.result(Source::Value(out)));
@@ -293,15 +293,15 @@ fn cells_in_any_layout(random: &mut Random) -> CoreModel {
             tensors.map(|tensor| BiasPart { tensor, part }).collect()
         };
         let biases = (0..cell.kind.bias_parts()).map(&mut terms).collect();
-        cell.layout = WeightLayout { gates, biases, ..cell.layout };
-        let tensors = cell.layout.bias_tensors().into_iter().map(|parts| {
+        cell.weights.layout = WeightLayout { gates, biases, ..cell.weights.layout };
+        let tensors = cell.weights.layout.bias_tensors().into_iter().map(|parts| {
             // unread tensors have elements, too
             let len = parts.max(1) * cell.hidden_size;
             constants
                 .push(Tensor::from_f32(vec![len], &random.even(len, 1.0)).expect("as many values"));
             WeightSource::Constant(constants.len() - 1)
         });
-        cell.b = tensors.collect();
+        cell.weights.b = tensors.collect();
     }
     CoreModel { constants, ..model }
 }
@@ -328,7 +328,7 @@ fn random_graph(random: &mut Random) -> CoreModel {
                 // validation refuses clip with attention
                 cell.clip = None;
             }
-            let (y, h_out, c_out) = (cell.y, cell.h_out.expect("its output"), cell.c_out);
+            let (y, h_out, c_out) = (cell.out.y, cell.out.h.expect("its output"), cell.out.c);
             drawn.model.push(CoreOp::Cell(cell));
             y.into_iter().chain(c_out).for_each(|out| drawn.model.result(Source::Value(out)));
             let out = drawn.model.value(&[batch, hidden_size]);
@@ -514,7 +514,11 @@ fn is_tight_for_sums() {
     let weights = [model.weight(&[1, k], &w), model.weight(&[1, 1], &[0.0]), WeightSource::Zero];
     let out = model.value(&[1, 1]);
     let cell = CoreCell::new(CellKind::Rnn, (1, k, 1), (x, h), weights);
-    model.push(CoreOp::Cell(CoreCell { activations: written::relus(1), h_out: Some(out), ..cell }));
+    model.push(CoreOp::Cell(CoreCell {
+        activations: written::relus(1),
+        out: CellOutputs { h: Some(out), ..CellOutputs::default() },
+        ..cell
+    }));
     model.result(Source::Value(out));
     let ratio = compare(&model.0, &[(vec![vec![1.0; k], vec![0.0]], Vec::new())], false);
     assert!(ratio > 0.97, "{ratio}");
@@ -629,7 +633,7 @@ fn grows_no_further_than_the_range() {
         cell.c = kind.has_cell_state().then_some(c);
         cell.sequence = written::sequence(200, false, Lengths::Full);
         let out = drawn.model.value(&[1, 1, 3]);
-        cell.h_out = Some(out);
+        cell.out.h = Some(out);
         drawn.model.push(CoreOp::Cell(cell));
         drawn.model.result(Source::Value(out));
         let profile = &Profile::new(true, &Numerics::default(), &Precisions::F32);
@@ -681,7 +685,7 @@ fn terms_round_no_more_often_than_stated() {
             let mut cell = CoreCell::new(kind, (1, input_size, hidden_size), (x, h), [w, r, b]);
             cell.c = kind.has_cell_state().then(|| drawn.model.parameter(&[1, hidden_size]));
             let out = drawn.model.value(&[1, hidden_size]);
-            cell.h_out = Some(out);
+            cell.out.h = Some(out);
             drawn.model.push(CoreOp::Cell(cell));
             drawn.model.result(Source::Value(out));
             let model = drawn.model.0;

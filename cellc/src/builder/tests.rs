@@ -250,7 +250,7 @@ fn peepholes_come_after_the_biases() {
     let builder = Builder::lstm(2, 1).peepholes(true);
     let (compilation, _) =
         builder.clone().weights_of(Framework::Onnx, &[w, r, b, p]).generate().expect("a cell");
-    assert!(compilation.model.cells()[0].p.is_some());
+    assert!(compilation.model.cells()[0].weights.p.is_some());
     let text = refused(&builder.steps(2));
     assert!(text.contains("`Builder::peepholes` is given, and LSTMSequence has none"), "{text}");
 }

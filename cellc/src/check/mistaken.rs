@@ -97,7 +97,7 @@ impl Checker<'_> {
     }
 
     /// Says of each batch of several rows whose size is called steps that it is none.
-    pub(crate) fn say_mistaken(&mut self) {
+    pub(crate) fn notice_batch_named_steps(&mut self) {
         for input in 0..self.sizes.shapes.len() {
             let Some(found) = self.rows_named_steps(input) else { continue };
             let rows = self.sizes.shapes[input].as_ref().map_or(0, |shape| shape[found.axes.rows]);

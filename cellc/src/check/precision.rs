@@ -130,7 +130,7 @@ impl Checker<'_> {
     }
 
     /// Where weights are given at run time, depthwise convolutions stay f32.
-    pub(crate) fn beside_given_weights(&mut self) {
+    pub(crate) fn keep_convolutions_in_f32(&mut self) {
         fn each(nodes: &mut [CoreNode], found: &mut Vec<(String, &'static str)>) {
             for CoreNode { op, name, .. } in nodes {
                 match op {

@@ -30,7 +30,7 @@ impl Checker<'_> {
     }
 
     /// Takes inputs that a cell with computed weights reads as other inputs: nothing packs them.
-    pub(crate) fn weights_read_otherwise(&mut self) {
+    pub(crate) fn unpack_weights_read_as_data(&mut self) {
         let needed = needed(&self.core.model);
         let mut read = vec![false; self.core.model.parameters.len()];
         read_as_data(&self.core.model.nodes, &needed, &mut read);
@@ -148,11 +148,9 @@ fn read_as_data(nodes: &[CoreNode], needed: &[bool], read: &mut [bool]) {
     }
 }
 
-/// True if the weights of a cell are the parameter.
+/// True if the parameter is a weight of the operation.
 fn packs(op: &CoreOp, parameter: usize) -> bool {
-    let CoreOp::Cell(cell) = op else { return false };
-    let all = [cell.w, cell.r].into_iter().chain(cell.b.iter().copied()).chain(cell.p);
-    all.into_iter().any(|weight| weight == WeightSource::Parameter(parameter))
+    op.facts().weights.contains(&WeightSource::Parameter(parameter))
 }
 
 /// By value that cells read as weights, directly or through other operations, and nothing else

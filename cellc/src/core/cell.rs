@@ -26,8 +26,6 @@ pub struct CoreCell {
     pub activations: Vec<Activation>,
     /// The bound on every gate's pre-activation sum.
     pub clip: Option<f32>,
-    /// The layout of the weights in `w`, `r` and `b`.
-    pub layout: WeightLayout,
     /// LSTM: true if the input gate is 1 - f.
     pub coupled: Option<Coupled>,
     /// x, `[N, I]`; of a sequence `[N, T, I]`.
@@ -38,6 +36,19 @@ pub struct CoreCell {
     pub c: Option<Source>,
     /// a, `[N, 1]`, of a sequence `[N, T, 1]`; AUGRU only.
     pub a: Option<Source>,
+    /// W, R, B and P.
+    pub weights: WeightSources,
+    /// The sequence. `None` for a cell of one step.
+    pub sequence: Option<Sequence>,
+    /// The values that the cell computes.
+    pub out: CellOutputs,
+    /// The interpretation of each attribute.
+    pub ledger: Vec<LedgerEntry>,
+}
+
+/// The weights of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightSources {
     /// W, `[D, G*H, I]` or, where D is 1, `[G*H, I]`.
     pub w: WeightSource,
     /// R, `[D, G*H, H]`
@@ -47,17 +58,27 @@ pub struct CoreCell {
     /// P, `[3*H]`, peepholes of f, i and o; LSTM only.
     pub p: Option<WeightSource>,
     /// The index among the D sets of weights.
-    pub weight_set: usize,
-    /// The sequence. `None` for a cell of one step.
-    pub sequence: Option<Sequence>,
-    /// The new h as a value: `[N, H]`; of a sequence Ho, `[N, 1, H]`. `None` if unused.
-    pub h_out: Option<usize>,
-    /// The new c, as `h_out`; LSTM only.
-    pub c_out: Option<usize>,
-    /// Y of a sequence as a value: `[N, 1, T, H]`. `None` if unused.
+    pub set: usize,
+    /// The layout of the weights in `w`, `r` and `b`.
+    pub layout: WeightLayout,
+}
+
+/// The values that a cell computes, each `None` if unused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CellOutputs {
+    /// The new h: `[N, H]`; of a sequence Ho, `[N, 1, H]`.
+    pub h: Option<usize>,
+    /// The new c, as `h`; LSTM only.
+    pub c: Option<usize>,
+    /// Y of a sequence: `[N, 1, T, H]`.
     pub y: Option<usize>,
-    /// The interpretation of each attribute.
-    pub ledger: Vec<LedgerEntry>,
+}
+
+impl WeightSources {
+    /// The tensors of the weights.
+    pub fn tensors(&self) -> impl Iterator<Item = WeightSource> {
+        [self.w, self.r].into_iter().chain(self.b.iter().copied()).chain(self.p)
+    }
 }
 
 impl CoreCell {
@@ -68,7 +89,7 @@ impl CoreCell {
 
     /// The values computed for later nodes.
     pub fn outputs(&self) -> Vec<usize> {
-        [self.y, self.h_out, self.c_out].into_iter().flatten().collect()
+        [self.out.y, self.out.h, self.out.c].into_iter().flatten().collect()
     }
 
     /// True if the cell computes one step of every row; a sequence may have one step.
@@ -96,21 +117,21 @@ impl CoreCell {
             hidden_size,
             activations: kind.default_activations().to_vec(),
             clip: None,
-            layout: WeightLayout::new(kind, Default::default()),
             coupled: None,
             x,
             h,
             c: None,
             a: None,
-            w,
-            r,
-            b: vec![b],
-            p: None,
-            weight_set: 0,
+            weights: WeightSources {
+                w,
+                r,
+                b: vec![b],
+                p: None,
+                set: 0,
+                layout: WeightLayout::new(kind, Default::default()),
+            },
             sequence: None,
-            h_out: None,
-            c_out: None,
-            y: None,
+            out: CellOutputs::default(),
             ledger: Vec::new(),
         }
     }
@@ -154,11 +175,7 @@ impl Operation for CoreCell {
                 .into_iter()
                 .flatten()
                 .collect(),
-            weights: [self.w, self.r]
-                .into_iter()
-                .chain(self.b.iter().copied())
-                .chain(self.p)
-                .collect(),
+            weights: self.weights.tensors().collect(),
             outputs: self.outputs(),
             work: Work::Products {
                 steps: self.steps(),
@@ -173,17 +190,18 @@ impl Operation for CoreCell {
     fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
         let sources = [Some(&mut self.x), Some(&mut self.h), self.c.as_mut(), self.a.as_mut()];
         sources.into_iter().flatten().for_each(|source| visit(Name::Source(source)));
-        let weights = [&mut self.w, &mut self.r].into_iter().chain(&mut self.b).chain(&mut self.p);
+        let WeightSources { w, r, b, p, .. } = &mut self.weights;
+        let weights = [w, r].into_iter().chain(b).chain(p);
         weights.for_each(|weight| visit(Name::Weight(weight)));
         if let Some(Sequence { lengths: Lengths::Computed(source), .. }) = &mut self.sequence {
             visit(Name::Source(source));
         }
-        let values = [self.y.as_mut(), self.h_out.as_mut(), self.c_out.as_mut()];
+        let values = [&mut self.out.y, &mut self.out.h, &mut self.out.c];
         values.into_iter().flatten().for_each(|value| visit(Name::Value(value)));
     }
 
     fn drop_outputs(&mut self, needed: &[bool]) {
-        let outputs = [&mut self.y, &mut self.h_out, &mut self.c_out];
+        let outputs = [&mut self.out.y, &mut self.out.h, &mut self.out.c];
         outputs.into_iter().for_each(|value| keep(value, needed));
     }
 
@@ -215,7 +233,7 @@ impl Display for CoreCell {
         if let Some(clip) = self.clip {
             write!(f, ", clip {clip}")?;
         }
-        let order = self.layout.order(self.kind);
+        let order = self.weights.layout.order(self.kind);
         if self.kind.has_cell_state() || order != self.kind.gate_letters() {
             write!(f, ", gates {order}")?;
         }
@@ -247,15 +265,16 @@ impl Display for CoreCell {
                 write!(f, ", {name} = {source}")?;
             }
         }
-        let b: Vec<_> = self.b.iter().map(ToString::to_string).collect();
-        write!(f, ", w = {}, r = {}, b = {}", self.w, self.r, b.join(" and "))?;
-        if let Some(p) = self.p {
+        let WeightSources { w, r, b, p, set, .. } = &self.weights;
+        let b: Vec<_> = b.iter().map(ToString::to_string).collect();
+        write!(f, ", w = {w}, r = {r}, b = {}", b.join(" and "))?;
+        if let Some(p) = p {
             write!(f, ", p = {p}")?;
         }
-        if self.weight_set > 0 {
-            write!(f, ", set {} of the weights", self.weight_set)?;
+        if *set > 0 {
+            write!(f, ", set {set} of the weights")?;
         }
-        for (name, value) in [("y", self.y), ("h'", self.h_out), ("c'", self.c_out)] {
+        for (name, value) in [("y", self.out.y), ("h'", self.out.h), ("c'", self.out.c)] {
             if let Some(value) = value {
                 write!(f, ", {name} = value {value}")?;
             }

@@ -71,8 +71,10 @@ impl CoreCell {
             None => sum.to_string(),
             Some(clip) => format!("clip({sum}, -{clip}, {clip})"),
         };
-        let mut lines = equations(self.kind, &activations, clip, self.coupled, self.p.is_some());
-        if let (true, Some(last)) = (self.b.contains(&WeightSource::Zero), lines.last_mut()) {
+        let mut lines =
+            equations(self.kind, &activations, clip, self.coupled, self.weights.p.is_some());
+        if let (true, Some(last)) = (self.weights.b.contains(&WeightSource::Zero), lines.last_mut())
+        {
             last.push_str(" with B = 0");
         }
         lines

@@ -83,7 +83,8 @@ pub enum OverTime {
     Selects,
     /// Neighbouring steps.
     Windows,
-    /// A rule of its own: cells, loops, products of computed matrices, and moved elements.
+    /// A rule of its own in `stream/steps`: cells, loops, products of computed matrices, moved
+    /// elements and running sums.
     Special,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreNode, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros, keep,
-    visit_names,
+    visit_references,
 };
 
 /// A body that runs `trips` times, at least once. The body's values are values of the model; the
@@ -91,7 +91,7 @@ impl Operation for CoreLoop {
             visit(Name::Source(&mut carried.next));
         }
         self.running.iter_mut().for_each(|value| visit(Name::Value(value)));
-        visit_names(&mut self.body, visit);
+        visit_references(&mut self.body, visit);
         for result in &mut self.results {
             visit(Name::Source(&mut result.of));
             visit(Name::Value(&mut result.out));

@@ -27,7 +27,7 @@ mod source;
 mod top_k;
 mod view;
 
-pub use cell::{CoreCell, Lengths, Sequence};
+pub use cell::{CellOutputs, CoreCell, Lengths, Sequence, WeightSources};
 pub use concat::Concat;
 pub use convolve::{Convolve, MOST_PRODUCTS, Pairs, offsets};
 pub use denormals::{Denormals, Small};
@@ -43,7 +43,7 @@ pub use model::{
     CoreModel, CoreValue, Parameter, Restart, ResultValue, StatePair, Steps, Variable,
 };
 pub(crate) use needed::needed;
-pub(crate) use op::visit_names;
+pub(crate) use op::visit_references;
 pub use op::{CoreNode, CoreOp, LayerPlace};
 use op::{Operation, keep};
 pub use pointwise::{Pointwise, PointwiseFunction};

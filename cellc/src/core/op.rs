@@ -174,7 +174,7 @@ impl CoreOp {
 }
 
 /// Visits the references of operations to tensors, in bodies of loops too.
-pub(crate) fn visit_names(nodes: &mut [CoreNode], visit: &mut dyn FnMut(Name)) {
+pub(crate) fn visit_references(nodes: &mut [CoreNode], visit: &mut dyn FnMut(Name)) {
     for node in nodes {
         node.op.operation_mut().visit(visit);
     }

@@ -92,8 +92,8 @@ pub(super) fn visible(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::core::{
-        CoreCell, CoreOp, CoreValue, LayerPlace, Parameter, ResultValue, Source, StatePair,
-        WeightSource,
+        CellOutputs, CoreCell, CoreOp, CoreValue, LayerPlace, Parameter, ResultValue, Source,
+        StatePair, WeightSource,
     };
     use crate::model::{CellKind, InputFile, LedgerEntry, ResetGate};
 
@@ -114,7 +114,7 @@ mod tests {
         let cell = CoreCell {
             name: "a\nb\u{202e}".repeat(40),
             clip: Some(0.5),
-            h_out: Some(0),
+            out: CellOutputs { h: Some(0), ..CellOutputs::default() },
             ledger: vec![LedgerEntry {
                 attribute: "clip".to_owned(),
                 given: Some("0.5".to_owned()),

@@ -274,14 +274,14 @@ impl<'a> CellWeights<'a> {
             false => (Operand::H, cell.hidden_size),
         };
         let (numbers, first) = matrix;
-        let first = first + (cell.layout.gates[gate] * cell.hidden_size + unit) * len;
+        let first = first + (cell.weights.layout.gates[gate] * cell.hidden_size + unit) * len;
         let value = cell.outputs()[0];
         MatrixRow { value, of, numbers, first, stride: 1, len }
     }
 
     /// The addends of the bias for `unit` of a part of B.
     pub(crate) fn b(&self, part: usize, unit: usize) -> impl Iterator<Item = f64> {
-        self.cell.layout.biases[part].iter().map(move |of| {
+        self.cell.weights.layout.biases[part].iter().map(move |of| {
             let (b, first) = self.b[of.tensor];
             b.at(first + of.part * self.cell.hidden_size + unit)
         })
@@ -290,7 +290,7 @@ impl<'a> CellWeights<'a> {
     /// The peephole of `unit`, of f, i or o (0, 1 or 2). `None` if the cell has no peepholes.
     pub(crate) fn p(&self, gate: usize, unit: usize) -> Option<f64> {
         self.p.map(|(p, first)| {
-            p.at(first + self.cell.layout.peepholes[gate] * self.cell.hidden_size + unit)
+            p.at(first + self.cell.weights.layout.peepholes[gate] * self.cell.hidden_size + unit)
         })
     }
 }
@@ -450,13 +450,13 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
     /// A recurrent cell: its single step is a sequence of one.
     fn cell(&mut self, cell: &CoreCell) {
         let (gates, units, inputs) = (cell.kind.gates(), cell.hidden_size, cell.input_size);
-        let set = cell.weight_set;
-        let b = cell.b.iter().zip(cell.layout.bias_tensors());
+        let set = cell.weights.set;
+        let b = cell.weights.b.iter().zip(cell.weights.layout.bias_tensors());
         let weights = CellWeights {
-            w: (self.weight(cell.w), set * gates * units * inputs),
-            r: (self.weight(cell.r), set * gates * units * units),
+            w: (self.weight(cell.weights.w), set * gates * units * inputs),
+            r: (self.weight(cell.weights.r), set * gates * units * units),
             b: b.map(|(b, parts)| (self.weight(*b), set * parts * units)).collect(),
-            p: cell.p.map(|p| (self.weight(p), set * 3 * units)),
+            p: cell.weights.p.map(|p| (self.weight(p), set * 3 * units)),
             cell,
         };
         let (x, h) = (self.get(cell.x), self.get(cell.h));
@@ -495,7 +495,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             last.c.extend_from_slice(&state.c);
             before = Some((row, (row_y, state)));
         }
-        for (out, values) in [(cell.y, y), (cell.h_out, last.h), (cell.c_out, last.c)] {
+        for (out, values) in [(cell.out.y, y), (cell.out.h, last.h), (cell.out.c, last.c)] {
             if let Some(out) = out {
                 self.values[out] = values;
             }

@@ -67,9 +67,9 @@ fn operands(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Option
         ("hidden state h", Some(cell.h).and_then(input)),
         ("cell state c", cell.c.and_then(input)),
         ("attention a", cell.a.and_then(input)),
-        ("h' of every time step", cell.y.and_then(output)),
-        (&format!("h'{last}"), cell.h_out.and_then(output)),
-        (&format!("c'{last}"), cell.c_out.and_then(output)),
+        ("h' of every time step", cell.out.y.and_then(output)),
+        (&format!("h'{last}"), cell.out.h.and_then(output)),
+        (&format!("c'{last}"), cell.out.c.and_then(output)),
     ];
     let named = operands.into_iter().filter_map(|(operand, field)| {
         let name = &field?.name;
@@ -139,7 +139,7 @@ fn initial_states(cell: &CoreCell, model: &CoreModel) -> Vec<String> {
 
 /// True unless all biases of the cell are zero.
 fn adds_biases(model: &CoreModel, cell: &CoreCell) -> bool {
-    cell.b.iter().any(|b| match *b {
+    cell.weights.b.iter().any(|b| match *b {
         WeightSource::Parameter(_) => true,
         WeightSource::Constant(index) => {
             let tensor = &model.constants[index];
@@ -151,7 +151,7 @@ fn adds_biases(model: &CoreModel, cell: &CoreCell) -> bool {
 
 /// The order of gates in the model's weights and the sums that make the biases.
 fn gate_order(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> String {
-    let order = cell.layout.order(cell.kind);
+    let order = cell.weights.layout.order(cell.kind);
     let order = order.chars().map(String::from).collect::<Vec<_>>().join(", ");
     // readers write zeros for an omitted B
     let biased = adds_biases(model, cell);
@@ -162,24 +162,25 @@ fn gate_order(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Stri
         (_, Some(ResetGate::AfterMatMul)) => &["z", "r", "Wbh", "Rbh"],
         _ => &["z", "r", "h"],
     };
-    if cell.layout == WeightLayout::new(cell.kind, LstmGateOrder::default()) {
+    if cell.weights.layout == WeightLayout::new(cell.kind, LstmGateOrder::default()) {
         return format!("gate order of W and R in the model: {order}; of B: {}", parts.join(", "));
     }
     let name = |tensor: usize| {
         let given = interface
             .weights
             .iter()
-            .find(|field| cell.b[tensor] == WeightSource::Parameter(field.index));
+            .find(|field| cell.weights.b[tensor] == WeightSource::Parameter(field.index));
         given.map_or("B", |field| &field.name)
     };
     // rows are shown if a tensor has more parts than gates, or if one sum has two of its parts
-    let biases = &cell.layout.biases;
+    let biases = &cell.weights.layout.biases;
     let in_parts = |tensor: usize| {
         let parts =
             biases.iter().flatten().filter(|term| term.tensor == tensor).map(|term| term.part);
         let twice =
             |terms: &Vec<BiasPart>| terms.iter().filter(|term| term.tensor == tensor).count() > 1;
-        parts.collect::<BTreeSet<_>>().len() > cell.layout.gates.len() || biases.iter().any(twice)
+        parts.collect::<BTreeSet<_>>().len() > cell.weights.layout.gates.len()
+            || biases.iter().any(twice)
     };
     let parts = parts.iter().zip(biases).map(|(part, terms)| {
         let term = |term: &BiasPart| {
@@ -187,7 +188,7 @@ fn gate_order(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Stri
             let rows = if in_parts(term.tensor) { format!("[{rows:?}]") } else { String::new() };
             format!("{}{rows}", name(term.tensor))
         };
-        let given = |term: &&BiasPart| cell.b[term.tensor] != WeightSource::Zero;
+        let given = |term: &&BiasPart| cell.weights.b[term.tensor] != WeightSource::Zero;
         let terms: Vec<_> = terms.iter().filter(given).map(term).collect();
         format!("{part} = {}", if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") })
     });

@@ -51,7 +51,7 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// The pointwise work on the new h of every step, if any is fused.
     fn end_of(&mut self, cell: &CoreCell) -> Option<End<'m>> {
-        let root = cell.y.or(cell.h_out)?;
+        let root = cell.out.y.or(cell.out.h)?;
         self.lowering.plan.fusion.starting(root)?;
         Some(self.end(root, cell.hidden_size))
     }
@@ -78,7 +78,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let h = read(self, cell.h, units);
         let c = cell.c.map(|c| read(self, c, units));
         let a = cell.a.map(|a| read(self, a, 1));
-        let [y, h_out, c_out] = [cell.y, cell.h_out, cell.c_out].map(|value| {
+        let [y, h_out, c_out] = [cell.out.y, cell.out.h, cell.out.c].map(|value| {
             let place = self.value(value)?;
             Some(match half {
                 None => place,
@@ -177,7 +177,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let c = cell.c.map(|c| self.lowering.source(c));
         let a = cell.a.map(|a| self.lowering.source(a));
         let (h_out, c_out, y) =
-            (self.value(cell.h_out), self.value(cell.c_out), self.value(cell.y));
+            (self.value(cell.out.h), self.value(cell.out.c), self.value(cell.out.y));
         let lengths: Option<Place> = match &sequence.lengths {
             Lengths::Full => None,
             Lengths::Constant(lengths) => Some(self.lowering.memory.table(lengths).into()),

@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 
 use super::memory::{Memory, PackedWeights, Recipe};
-use crate::core::{Convolve, CoreCell, CoreModel, CoreOp, Pairs};
+use crate::core::{Convolve, CoreCell, CoreModel, CoreOp, Pairs, WeightSources};
 use crate::encoding::WeightFormat;
 use crate::kernel::{Base, BufferId, Copied, CopiedDim, Encoding, Place, Role, Stmt};
 use crate::model::BiasPart;
@@ -38,10 +38,11 @@ impl Memory {
         // W, R, B, P, and the index of the set of W, R, B
         let (w, r, b, p, set, input_stride, transposed) = match op {
             CoreOp::Cell(cell) => {
-                let p = cell.p.and_then(|p| self.weight(model, p));
-                let (w, r) = (self.weight(model, cell.w), self.weight(model, cell.r));
-                let b: Vec<_> = cell.b.iter().map(|b| self.weight(model, *b)).collect();
-                (w, r, b, p, cell.weight_set, 1, true)
+                let p = cell.weights.p.and_then(|p| self.weight(model, p));
+                let (w, r) =
+                    (self.weight(model, cell.weights.w), self.weight(model, cell.weights.r));
+                let b: Vec<_> = cell.weights.b.iter().map(|b| self.weight(model, *b)).collect();
+                (w, r, b, p, cell.weights.set, 1, true)
             }
             CoreOp::Dense(dense) => {
                 let stride = if dense.transposed { 1 } else { dense.outputs };
@@ -59,13 +60,13 @@ impl Memory {
         let biases = biases.unwrap_or(rows);
         let Product { sums, units, .. } = &plan.product;
         let (gates, bias_parts, parts) = match op {
-            CoreOp::Cell(CoreCell { layout, .. }) => {
+            CoreOp::Cell(CoreCell { weights: WeightSources { layout, .. }, .. }) => {
                 (&layout.gates[..], &layout.biases[..], layout.bias_tensors())
             }
             _ => (&[0][..], &[][..], Vec::new()),
         };
         let peepholes = match op {
-            CoreOp::Cell(CoreCell { layout, .. }) => layout.peepholes,
+            CoreOp::Cell(cell) => cell.weights.layout.peepholes,
             _ => [0; 3],
         };
         let dim = |extent, from_stride: usize, to_stride| CopiedDim {

@@ -48,6 +48,14 @@ macro_rules! activations {
                 }
             }
 
+            /// The activation with a [`Self::label`]. `None` for other texts.
+            pub fn from_label(label: &str) -> Option<Self> {
+                match label {
+                    $($model_name => Some(Self::$model),)*
+                    _ => label.parse().ok(),
+                }
+            }
+
             /// Alpha and beta, or a prefix: only the parameters of this activation.
             pub fn parameters(self) -> Vec<f32> {
                 match self {
@@ -176,24 +184,6 @@ impl Activation {
         match &parameters[..] {
             [] => self.name().to_owned(),
             parameters => format!("{}({})", self.name(), parameters.join(", ")),
-        }
-    }
-
-    /// The activation with a [`Self::label`]. `None` for other texts.
-    pub fn from_label(label: &str) -> Option<Self> {
-        match label {
-            "exp" => Some(Self::Exp),
-            "log" => Some(Self::Log),
-            "square" => Some(Self::Square),
-            "sqrt" => Some(Self::Sqrt),
-            "floor" => Some(Self::Floor),
-            "round" => Some(Self::Round),
-            "truncate" => Some(Self::Truncate),
-            "erf" => Some(Self::Erf),
-            "sin" => Some(Self::Sin),
-            "cos" => Some(Self::Cos),
-            "atan" => Some(Self::Atan),
-            _ => label.parse().ok(),
         }
     }
 }

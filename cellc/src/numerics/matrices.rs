@@ -82,11 +82,12 @@ pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<M
         CoreOp::Cell(cell) => {
             let (gates, rows) = (cell.kind.gates(), cell.hidden_size);
             for (name, source, columns) in
-                [("W", cell.w, cell.input_size), ("R", cell.r, cell.hidden_size)]
+                [("W", cell.weights.w, cell.input_size), ("R", cell.weights.r, cell.hidden_size)]
             {
                 for gate in 0..gates {
-                    let first =
-                        (cell.weight_set * gates + cell.layout.gates[gate]) * rows * columns;
+                    let first = (cell.weights.set * gates + cell.weights.layout.gates[gate])
+                        * rows
+                        * columns;
                     push(name, source, first, [rows, columns], [columns, 1]);
                 }
             }

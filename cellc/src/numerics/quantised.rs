@@ -205,13 +205,7 @@ impl Analysis<'_> {
 /// True if a matrix or a bias of the operation is given at run time.
 fn has_weights_at_run_time(node: &CoreNode) -> bool {
     let of_call = |source: &WeightSource| matches!(source, WeightSource::Parameter(_));
-    match &node.op {
-        CoreOp::Cell(cell) => {
-            [Some(cell.w), Some(cell.r), cell.p].iter().flatten().chain(&cell.b).any(of_call)
-        }
-        CoreOp::Dense(dense) => of_call(&dense.w),
-        _ => false,
-    }
+    node.op.facts().weights.iter().any(of_call)
 }
 
 /// True if a product of the operation multiplies h, and h is not quantised or reset before.

@@ -154,7 +154,18 @@ impl<'m> WholeNumbers<'m> {
                         };
                     }
                 }
-                op => self.read_facts(op.facts()),
+                op @ (CoreOp::Cell(_)
+                | CoreOp::Dense(_)
+                | CoreOp::MatMul(_)
+                | CoreOp::Convolve(_)
+                | CoreOp::Softmax(_)
+                | CoreOp::Reduce(_)
+                | CoreOp::RunningSum(_)
+                | CoreOp::View(_)
+                | CoreOp::Concat(_)
+                | CoreOp::Integers(_)
+                | CoreOp::Lookup(_)
+                | CoreOp::TopK(_)) => self.read_facts(op.facts()),
             }
         }
     }

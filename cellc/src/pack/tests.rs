@@ -24,7 +24,7 @@ fn written_out(
         let kind = CellKind::Gru(ResetGate::BeforeMatMul);
         let mut cell = CoreCell::new(kind, (1, HIDDEN, HIDDEN), (x, h), weights);
         let out = model.value(&[1, HIDDEN]);
-        cell.h_out = Some(out);
+        cell.out.h = Some(out);
         cell.activations = kind.default_activations().to_vec();
         model.push(CoreOp::Cell(cell));
         h = Source::Value(out);

@@ -281,9 +281,9 @@ impl<'m> Level<'m> {
     /// True if a cell's first value is the new state of each step.
     fn has_new_state_first(&self, cell: &CoreCell) -> bool {
         match &cell.sequence {
-            None => cell.h_out.is_some(),
+            None => cell.out.h.is_some(),
             // skipped steps of a row write zeros, and a chain may turn zeros into other values
-            Some(sequence) => cell.y.is_some() && sequence.lengths == Lengths::Full,
+            Some(sequence) => cell.out.y.is_some() && sequence.lengths == Lengths::Full,
         }
     }
 }

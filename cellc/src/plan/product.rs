@@ -3,7 +3,7 @@
 
 use super::reason::RowByRow;
 use super::row_layout::RowLayout;
-use crate::core::{CoreCell, Dense};
+use crate::core::{CoreCell, Dense, WeightSources};
 use crate::encoding::WeightFormat;
 use crate::model::{CellKind, Coupled, ResetGate};
 
@@ -59,7 +59,7 @@ pub fn sums(cell: &CoreCell) -> Vec<Sum> {
                 Some(Coupled::Forget) => *name != "f",
             })
             .map(|(at, (name, p))| Sum {
-                peephole: p.filter(|_| cell.p.is_some()),
+                peephole: p.filter(|_| cell.weights.p.is_some()),
                 ..gate(name, at)
             })
             .collect()
@@ -140,7 +140,7 @@ pub(super) fn row_by_row(cell: &CoreCell) -> Option<RowByRow> {
     match cell {
         _ if cell.steps() > 1 => Some(RowByRow::Steps),
         _ if !cell.is_one_step() => Some(RowByRow::Lengths),
-        CoreCell { p: Some(_), .. } => Some(RowByRow::Peepholes),
+        CoreCell { weights: WeightSources { p: Some(_), .. }, .. } => Some(RowByRow::Peepholes),
         CoreCell { a: Some(_), .. } => Some(RowByRow::Attention),
         _ => None,
     }

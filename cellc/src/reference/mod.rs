@@ -184,7 +184,21 @@ impl Arithmetic for Float64<'_> {
                     otherwise
                 }
             }
-            _ => unreachable!("reference: {function:?} of {} operands", operands.len()),
+            (
+                P::Activation(_)
+                | P::Add
+                | P::Subtract
+                | P::Multiply
+                | P::Divide
+                | P::Maximum
+                | P::Minimum
+                | P::PRelu
+                | P::Less
+                | P::LessEqual
+                | P::Equal
+                | P::Select,
+                _,
+            ) => unreachable!("reference: {function:?} of {} operands", operands.len()),
         }
     }
 

@@ -33,7 +33,7 @@ fn rnn_by_hand() {
     ];
     let out = model.value(&[1, 1]);
     let mut rnn = CoreCell::new(CellKind::Rnn, (1, 2, 1), (x, h), weights);
-    rnn.h_out = Some(out);
+    rnn.out.h = Some(out);
     model.push(CoreOp::Cell(rnn.clone()));
     model.result(Source::Value(out));
     // 2 * 0.1 + 3 * 0.2 - 0.5 * 0.4 + 0.25
@@ -59,7 +59,7 @@ fn gru(kind: CellKind) -> Written {
     ];
     let out = model.value(&[1, 1]);
     let mut gru = CoreCell::new(kind, (1, 1, 1), (x, h), weights);
-    gru.h_out = Some(out);
+    gru.out.h = Some(out);
     if kind.has_attention() {
         gru.a = Some(model.parameter(&[1, 1]));
     }
@@ -103,10 +103,10 @@ fn lstm(order: LstmGateOrder, input_forget: bool, peepholes: bool, clip: Option<
     ];
     let (h_out, c_out) = (model.value(&[1, 1]), model.value(&[1, 1]));
     let mut lstm = CoreCell::new(CellKind::Lstm, (1, 1, 1), (x, h), weights);
-    lstm.layout = WeightLayout::new(CellKind::Lstm, order);
+    lstm.weights.layout = WeightLayout::new(CellKind::Lstm, order);
     (lstm.coupled, lstm.c, lstm.clip) = (input_forget.then_some(Coupled::Input), Some(c), clip);
-    (lstm.h_out, lstm.c_out) = (Some(h_out), Some(c_out));
-    lstm.p = peepholes.then(|| model.weight(&[3], &[0.5, 0.25, 0.75]));
+    (lstm.out.h, lstm.out.c) = (Some(h_out), Some(c_out));
+    lstm.weights.p = peepholes.then(|| model.weight(&[3], &[0.5, 0.25, 0.75]));
     model.push(CoreOp::Cell(lstm));
     model.result(Source::Value(h_out));
     model.result(Source::Value(c_out));
@@ -161,10 +161,10 @@ fn running_sum(reverse: bool, lengths: impl FnOnce(&mut Written) -> Lengths) -> 
     ];
     let mut rnn = CoreCell::new(CellKind::Rnn, (2, 1, 1), (x, h), weights);
     rnn.activations = relus(1);
-    rnn.weight_set = 1;
+    rnn.weights.set = 1;
     rnn.sequence = sequence(3, reverse, lengths(&mut model));
     let (y, h_out) = (model.value(&[2, 1, 3, 1]), model.value(&[2, 1, 1]));
-    (rnn.y, rnn.h_out) = (Some(y), Some(h_out));
+    (rnn.out.y, rnn.out.h) = (Some(y), Some(h_out));
     model.push(CoreOp::Cell(rnn));
     model.result(Source::Value(y));
     model.result(Source::Value(h_out));
@@ -212,7 +212,7 @@ fn augru_sequences_take_the_attention_of_their_step() {
     let y = model.value(&[1, 1, 2, 1]);
     let CoreOp::Cell(augru) = &mut model.0.nodes[0].op else { panic!("a cell") };
     augru.sequence = sequence(2, false, Lengths::Full);
-    augru.y = Some(y);
+    augru.out.y = Some(y);
     model.result(Source::Value(y));
     let found = results(&model, &[&[0.5, -1.0], &[0.25], &[0.125, 0.75]]);
     assert_eq!(found, [vec![second], vec![first, second]]);
@@ -445,7 +445,7 @@ fn variables_go_from_step_to_step() {
 fn weights_that_are_left_out_are_zero() {
     let mut model = gru(CellKind::Gru(ResetGate::AfterMatMul));
     let CoreOp::Cell(gru) = &mut model.0.nodes[0].op else { panic!("a cell") };
-    gru.b = vec![WeightSource::Zero];
+    gru.weights.b = vec![WeightSource::Zero];
     let (x, h) = (0.5, -0.75);
     let z = sigmoid(x + 0.125 * h);
     let r = sigmoid(2.0 * x + 0.25 * h);

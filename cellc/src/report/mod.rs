@@ -474,14 +474,8 @@ fn layers(
 /// The weights packed by a product, and the index of the set of a cell's weights. Products with
 /// equal weights share the packed weights.
 fn weights_of(op: &CoreOp) -> (Vec<WeightSource>, usize) {
-    match op {
-        CoreOp::Cell(cell) => {
-            let all = [cell.w, cell.r].into_iter().chain(cell.b.iter().copied()).chain(cell.p);
-            (all.collect(), cell.weight_set)
-        }
-        CoreOp::Dense(dense) => (vec![dense.w], 0),
-        _ => (Vec::new(), 0),
-    }
+    let set = if let CoreOp::Cell(cell) = op { cell.weights.set } else { 0 };
+    (op.facts().weights, set)
 }
 
 /// The number of copied parts, for a kernel that only copies parts of one tensor.

@@ -53,7 +53,7 @@ impl<'a> Checker<'a> {
         self.view(node, &padded, Geometry { offset, strides: signed(own), shape })
     }
 
-    /// Sums of all elements up to each.
+    /// CumSum. Inputs: x, axis.
     pub(super) fn running_sum(&mut self, node: &'a Node, exclusive: bool, reverse: bool) {
         let Some(x) = self.input(node, 0) else { return };
         let Some(axis) = self.integer(node, 1, "the axis") else { return };
@@ -76,15 +76,13 @@ impl<'a> Checker<'a> {
     ) -> Option<Known> {
         let shape = self.shape_of(&x);
         let size = shape[axis];
-        if x.tensor().is_some() {
-            // a shifted copy and a sum, each time
-            let passes = 2 * size.next_power_of_two().ilog2() as usize;
-            self.affords(node, shape.iter().product::<usize>().saturating_mul(passes))?;
-        }
         if x.tensor().is_none() {
             let sum = self.running_sum_of(node, &x, axis, reverse)?;
             return if exclusive { self.shifted(node, &sum, axis, 1, reverse) } else { Some(sum) };
         }
+        // a shifted copy and a sum, each time
+        let passes = 2 * size.next_power_of_two().ilog2() as usize;
+        self.affords(node, shape.iter().product::<usize>().saturating_mul(passes))?;
         let mut sum = if exclusive { self.shifted(node, &x, axis, 1, reverse)? } else { x };
         // in the step after k every element holds the sum of 2^k elements, or of all before it
         let mut by = 1;

@@ -3,9 +3,9 @@
 
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::check::checker::Checker;
-use crate::core::{Source, WeightSource};
+use crate::core::{Source, WeightSource, WeightSources};
 use crate::diagnostic::Origin;
-use crate::model::{Cell, Direction, LedgerEntry, Node, WeightLayout};
+use crate::model::{Cell, Direction, LedgerEntry, Node};
 
 /// The weights of a cell as sources of any kind.
 pub(super) struct Given {
@@ -14,17 +14,6 @@ pub(super) struct Given {
     /// `None` where B is left out.
     pub(super) b: Vec<Option<Source>>,
     pub(super) p: Option<Source>,
-}
-
-/// Where the weights of a recurrent operation come from.
-#[derive(Clone)]
-pub(super) struct WeightSources {
-    pub(super) w: WeightSource,
-    pub(super) r: WeightSource,
-    pub(super) b: Vec<WeightSource>,
-    pub(super) p: Option<WeightSource>,
-    /// How these tensors hold them.
-    pub(super) layout: WeightLayout,
 }
 
 impl<'a> Checker<'a> {
@@ -74,6 +63,7 @@ impl<'a> Checker<'a> {
         };
         let b = b.into_iter().map(|b| b.map_or(WeightSource::Zero, weight)).collect();
         let layout = recurrent.cell.layout.clone();
-        Some(Some(WeightSources { w: weight(w), r: weight(r), b, p: p.map(weight), layout }))
+        let (w, r, p) = (weight(w), weight(r), p.map(weight));
+        Some(Some(WeightSources { w, r, b, p, set: 0, layout }))
     }
 }

@@ -4,11 +4,13 @@
 
 use std::collections::HashMap;
 
-use super::cells::{Given, WeightSources};
+use super::cells::Given;
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::check::checker::Checker;
 use crate::check::shape::broadcast_strides;
-use crate::core::{CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource};
+use crate::core::{
+    CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource, WeightSources,
+};
 use crate::model::{BiasPart, Direction, Tensor, WeightLayout};
 
 /// What works, for messages.
@@ -261,7 +263,7 @@ impl Checker<'_> {
             .map(|b| b.map_or(Ok(WeightSource::Zero), weight))
             .collect::<Result<_, _>>()?;
         let p = p.map(|(p, _)| weight(p)).transpose()?;
-        Ok(WeightSources { w: weight(w)?, r: weight(r)?, b, p, layout })
+        Ok(WeightSources { w: weight(w)?, r: weight(r)?, b, p, set: 0, layout })
     }
 
     fn weight_source(&self, source: Source) -> Result<WeightSource, String> {

@@ -1,12 +1,13 @@
 //! What a recurrent operation becomes: a cell for each direction, and what puts their outputs
 //! together.
 
-use super::cells::WeightSources;
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::Geometry;
-use crate::core::{Concat, CoreCell, CoreOp, Lengths, Sequence, Source};
+use crate::core::{
+    CellOutputs, Concat, CoreCell, CoreOp, Lengths, Sequence, Source, WeightSources,
+};
 use crate::model::{Direction, ElementType, LedgerEntry};
 
 impl<'a> Checker<'a> {
@@ -76,21 +77,14 @@ impl<'a> Checker<'a> {
                     hidden_size,
                     activations: cell.activations_of(weight_set).to_vec(),
                     clip: cell.bound(),
-                    layout: weights.layout.clone(),
                     coupled: cell.coupled,
                     x,
                     h,
                     c,
                     a,
-                    w: weights.w,
-                    r: weights.r,
-                    b: weights.b.clone(),
-                    p: weights.p,
-                    weight_set,
+                    weights: WeightSources { set: weight_set, ..weights.clone() },
                     sequence,
-                    h_out: Some(h_out),
-                    c_out,
-                    y,
+                    out: CellOutputs { h: Some(h_out), c: c_out, y },
                     ledger: ledger.clone(),
                 }),
             );

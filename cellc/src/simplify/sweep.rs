@@ -1,7 +1,9 @@
 //! Removes operations, values and constants without effect on outputs and variables, and renumbers
 //! the rest.
 
-use crate::core::{CoreModel, CoreNode, CoreOp, Name, Source, WeightSource, needed, visit_names};
+use crate::core::{
+    CoreModel, CoreNode, CoreOp, Name, Source, WeightSource, needed, visit_references,
+};
 
 /// Removes every operation, value and constant without effect on Results and variables.
 pub(crate) fn sweep(model: &mut CoreModel) {
@@ -50,7 +52,7 @@ impl Renumbering {
 
 fn renumber(model: &mut CoreModel, needed: &[bool]) {
     let mut read = vec![false; model.constants.len()];
-    visit_names(&mut model.nodes, &mut |name| match name {
+    visit_references(&mut model.nodes, &mut |name| match name {
         Name::Source(Source::Constant(i)) | Name::Weight(WeightSource::Constant(i)) => {
             read[*i] = true
         }
@@ -68,7 +70,7 @@ fn renumber(model: &mut CoreModel, needed: &[bool]) {
     }
     model.variables.iter().filter_map(|variable| variable.initial).for_each(|i| read[i] = true);
     let numbers = Renumbering { values: numbers(needed), constants: numbers(&read) };
-    visit_names(&mut model.nodes, &mut |name| match name {
+    visit_references(&mut model.nodes, &mut |name| match name {
         Name::Source(source) => numbers.source(source),
         Name::Weight(weight) => numbers.weight(weight),
         Name::Value(value) => *value = numbers.values[*value],

@@ -470,7 +470,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns of a largest count that no loop takes.
-    pub(crate) fn unneeded_count(&mut self) {
+    pub(crate) fn warn_of_unused_max_steps(&mut self) {
         if self.options.bindings.max_steps.is_some() && !self.current.loops.needs_max_steps {
             let setting = Setting::MaxSteps;
             let found =
@@ -808,7 +808,7 @@ impl<'a> Checker<'a> {
 
     /// Adds the outputs that say how many parts another has, and whether there would have been
     /// more.
-    pub(crate) fn say_endings(&mut self) {
+    pub(crate) fn add_length_outputs(&mut self) {
         for at in 0..self.core.model.results.len() {
             let result = &self.core.model.results[at];
             let Source::Value(value) = result.source else { continue };

@@ -85,12 +85,12 @@ impl Work {
                     let steps = cell.steps();
                     let matrices =
                         cell.kind.gates() * cell.hidden_size * (cell.input_size + cell.hidden_size);
-                    let bias = if cell.b.iter().all(|b| *b == WeightSource::Zero) {
+                    let bias = if cell.weights.b.iter().all(|b| *b == WeightSource::Zero) {
                         0
                     } else {
                         cell.kind.bias_parts() * cell.hidden_size
                     };
-                    let peepholes = if cell.p.is_some() { 3 * cell.hidden_size } else { 0 };
+                    let peepholes = if cell.weights.p.is_some() { 3 * cell.hidden_size } else { 0 };
                     self.multiply_adds += cell.batch * steps * trips * matrices;
                     (matrices + bias + peepholes, steps * trips)
                 }

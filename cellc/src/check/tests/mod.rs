@@ -369,10 +369,10 @@ fn weights_at_run_time() {
         [false, false, true, true, false]
     );
     assert_eq!(valid.parameters[4].shape, [5], "what nothing reads is an input all the same");
-    assert_eq!(valid.cells()[0].r, WeightSource::Parameter(2));
-    assert_eq!(valid.cells()[1].b, [WeightSource::Zero]);
+    assert_eq!(valid.cells()[0].weights.r, WeightSource::Parameter(2));
+    assert_eq!(valid.cells()[1].weights.b, [WeightSource::Zero]);
     assert_eq!(valid.cells()[1].ledger.last().unwrap().taken, "zero");
-    assert_eq!(valid.cells()[1].x, Source::Value(valid.cells()[0].h_out.unwrap()));
+    assert_eq!(valid.cells()[1].x, Source::Value(valid.cells()[0].out.h.unwrap()));
     assert_eq!(valid.constants.len(), 0);
     let _ = spare;
 
@@ -510,7 +510,7 @@ fn constants_stand_once_and_may_be_anything_a_cell_reads() {
     graph.result("c", unused);
     graph.result("d", h);
     let (valid, _) = core_model(&graph.0, &Options::default()).unwrap();
-    assert_eq!(valid.cells()[0].w, valid.cells()[1].w);
+    assert_eq!(valid.cells()[0].weights.w, valid.cells()[1].weights.w);
     assert_eq!(valid.cells()[0].h, valid.cells()[1].x);
     assert_eq!(valid.constants.len(), 4);
     assert_eq!(valid.results[1].shape, [1000]);

@@ -726,7 +726,7 @@ fn weights_are_cut_where_they_stand() {
     let y = graph.cell("cell", rnn(3), &[x, h, w, r, b]);
     graph.result("y", y);
     let valid = accepted(&graph, &Options::default());
-    let WeightSource::Constant(i) = valid.cells()[0].w else { panic!("no constant") };
+    let WeightSource::Constant(i) = valid.cells()[0].weights.w else { panic!("no constant") };
     assert_eq!(
         (0..6).map(|k| valid.constants[i].get_f32(k)).collect::<Vec<_>>(),
         [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]

@@ -55,19 +55,19 @@ fn both_directions_are_two_cells() {
     let valid = accepted(&graph, &Options::default());
     let cells = valid.cells();
     assert_eq!(cells.len(), 2);
-    assert_eq!(cells.iter().map(|c| c.weight_set).collect::<Vec<_>>(), [0, 1]);
-    assert_eq!(cells[0].w, cells[1].w);
+    assert_eq!(cells.iter().map(|c| c.weights.set).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(cells[0].weights.w, cells[1].weights.w);
     for (cell, reverse) in cells.iter().zip([false, true]) {
         let sequence = cell.sequence.as_ref().unwrap();
         assert_eq!((sequence.steps, sequence.reverse), (3, reverse));
         assert_eq!(sequence.lengths, Lengths::Constant(vec![3, 2]));
         assert_eq!(
-            (cell.y.is_some(), cell.h_out, cell.c_out.is_some()),
+            (cell.out.y.is_some(), cell.out.h, cell.out.c.is_some()),
             (true, None, true),
             "Ho is not read"
         );
         assert_eq!(valid.shape(cell.h), [2, 1, 2]);
-        assert_eq!(valid.shape(Source::Value(cell.y.unwrap())), [2, 1, 3, 2]);
+        assert_eq!(valid.shape(Source::Value(cell.out.y.unwrap())), [2, 1, 3, 2]);
     }
     assert_eq!(valid.results[0].shape, [2, 2, 3, 2]);
     assert_eq!(valid.results[1].shape, [2, 2, 2]);
@@ -146,7 +146,9 @@ fn states_of_sequences_and_of_lstm() {
     let valid = accepted(&graph, &Options::default());
     assert_eq!(pairs(&valid), [(1, 1), (2, 0)]);
     let cell = valid.cells()[0];
-    assert!(matches!(cell.p, Some(WeightSource::Constant(i)) if valid.constants[i].shape() == [9]));
+    assert!(
+        matches!(cell.weights.p, Some(WeightSource::Constant(i)) if valid.constants[i].shape() == [9])
+    );
     // shapes only: not a use
     let mut graph = one_cell(1);
     let shape = graph.op(Op::ShapeOf, &[ValueId(1)]);

@@ -137,7 +137,7 @@ fn biases_of_two_inputs_are_added_when_they_are_packed() {
         computed(&inputs.graph, &inputs.inputs),
         computed(&constants.graph, &constants.inputs)
     );
-    assert_eq!(accepted(&inputs.graph, &Options::default()).cells()[0].b.len(), 2);
+    assert_eq!(accepted(&inputs.graph, &Options::default()).cells()[0].weights.b.len(), 2);
 }
 
 /// How a test makes the W of a cell out of an input.

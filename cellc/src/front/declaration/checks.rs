@@ -166,7 +166,9 @@ impl Declaration {
         let whole = match cells[..] {
             [cell] => Some((cell, false)),
             // one bidirectional operation
-            [cell, other] if cell.w == other.w && cell.weight_set != other.weight_set => {
+            [cell, other]
+                if cell.weights.w == other.weights.w && cell.weights.set != other.weights.set =>
+            {
                 Some((cell, true))
             }
             _ => None,
@@ -224,7 +226,7 @@ impl Declaration {
         let steps = cell.steps();
         let order = LstmGateOrder::ALL
             .into_iter()
-            .find(|order| order.places()[..] == cell.layout.gates[..]);
+            .find(|order| order.places()[..] == cell.weights.layout.gates[..]);
         let order = order.unwrap_or_default();
         let bytes = 4 * model.constants.iter().map(|tensor| tensor.len()).sum::<usize>();
         if bytes > MOST_BAKED {
@@ -239,7 +241,7 @@ impl Declaration {
             (Key::Steps, steps.into()),
             (Key::Direction, direction.into()),
             (Key::InputForget, cell.coupled.is_some().into()),
-            (Key::Peepholes, cell.p.is_some().into()),
+            (Key::Peepholes, cell.weights.p.is_some().into()),
             (Key::WeightsFormat, order.into()),
             (Key::Clip, cell.clip.unwrap_or(NO_CLIP).into()),
             (Key::Activations, cell.activations.clone().into()),

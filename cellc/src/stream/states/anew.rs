@@ -127,7 +127,11 @@ fn written_out_cells(
     for (index, recurrence) in recurrences.all.iter().enumerate() {
         let Some((cell, 'h')) = recurrence.cell.filter(|_| recurrence.steps == 1) else { continue };
         groups
-            .entry((contents.number(cell.w), contents.number(cell.r), cell.weight_set))
+            .entry((
+                contents.number(cell.weights.w),
+                contents.number(cell.weights.r),
+                cell.weights.set,
+            ))
             .or_default()
             .push(index);
     }

@@ -107,7 +107,7 @@ impl<'m> Recurrences<'m> {
             Some(s) => (Order::Forward, s.steps),
         };
         let place = place_of(cell);
-        for (initial, last, letter) in [(Some(cell.h), cell.h_out, 'h'), (cell.c, cell.c_out, 'c')]
+        for (initial, last, letter) in [(Some(cell.h), cell.out.h, 'h'), (cell.c, cell.out.c, 'c')]
         {
             let Some(initial) = initial else { continue };
             let initial = self.flow.origins(initial);
@@ -120,7 +120,7 @@ impl<'m> Recurrences<'m> {
                 cell: Some((cell, letter)),
                 place,
             });
-            if let (Some(y), 'h') = (cell.y, letter) {
+            if let (Some(y), 'h') = (cell.out.y, letter) {
                 self.by_y.insert(y, index);
             }
         }
@@ -341,7 +341,7 @@ pub(crate) fn goes_on(
 
 /// The value that identifies a cell: the first of its outputs h, c and Y.
 pub(crate) fn place_of(cell: &CoreCell) -> usize {
-    [cell.h_out, cell.c_out, cell.y]
+    [cell.out.h, cell.out.c, cell.out.y]
         .into_iter()
         .flatten()
         .next()

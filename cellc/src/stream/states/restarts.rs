@@ -93,7 +93,12 @@ impl Recurrences<'_> {
         let mut contents = WeightContents::new(model);
         let mut weights = |recurrence: &Recurrence| {
             let (cell, letter) = recurrence.cell?;
-            Some((contents.number(cell.w), contents.number(cell.r), cell.weight_set, letter))
+            Some((
+                contents.number(cell.weights.w),
+                contents.number(cell.weights.r),
+                cell.weights.set,
+                letter,
+            ))
         };
         let weights: Vec<_> = self.all.iter().map(&mut weights).collect();
         let mut of_weights: HashMap<_, Vec<usize>> = HashMap::new();
@@ -129,7 +134,7 @@ impl Recurrences<'_> {
         let mut nearest = vec![Nearest::None; model.values.len()];
         for recurrence in &self.all {
             let Some((cell, _)) = recurrence.cell else { continue };
-            for value in [cell.y, cell.h_out, cell.c_out].into_iter().flatten() {
+            for value in [cell.out.y, cell.out.h, cell.out.c].into_iter().flatten() {
                 nearest[value] = Nearest::Cell(recurrence.place);
             }
         }
@@ -319,7 +324,7 @@ pub(crate) fn lost(
                 return Some(Start::Constant { as_it_is: matches!(initial, Source::Constant(_)) });
             }
             Change::Variables => {
-                let mut last = [cell.y, cell.h_out, cell.c_out].into_iter().flatten();
+                let mut last = [cell.out.y, cell.out.h, cell.out.c].into_iter().flatten();
                 if !last.any(|value| dependence.mutual(source, Source::Value(value))) {
                     lost = Some(Start::Variables(match source {
                         Source::Variable(variable) => Some(variable),

@@ -62,7 +62,7 @@ type Ends = (Source, Source, bool);
 
 fn of_cell(cell: &CoreCell) -> Vec<Ends> {
     let forward = cell.sequence.as_ref().is_none_or(|s| !s.reverse && s.lengths == Lengths::Full);
-    let states = [(Some(cell.h), cell.h_out.or(cell.y)), (cell.c, cell.c_out)];
+    let states = [(Some(cell.h), cell.out.h.or(cell.out.y)), (cell.c, cell.out.c)];
     states
         .into_iter()
         .filter_map(|(initial, last)| Some((initial?, Source::Value(last?), forward)))

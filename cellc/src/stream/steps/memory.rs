@@ -140,7 +140,11 @@ impl StepAnalysis<'_> {
 
 /// Turns each running sum over the steps into an addition to a variable with the last sum. The
 /// variable starts as zero.
-pub(super) fn go_on(model: &mut CoreModel, sums: &[usize], pairs: &[Option<usize>]) -> Found<()> {
+pub(super) fn carry_sums(
+    model: &mut CoreModel,
+    sums: &[usize],
+    pairs: &[Option<usize>],
+) -> Found<()> {
     for &sum in sums {
         let node = pairs[sum].map(|node| &mut model.nodes[node]);
         let Some(node) = node.filter(|node| matches!(node.op, CoreOp::RunningSum(_))) else {

@@ -11,7 +11,7 @@ mod views;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use memory::{ONLY_WINDOWS, Padded, Windows, go_on, remember, same_windows};
+use memory::{ONLY_WINDOWS, Padded, Windows, carry_sums, remember, same_windows};
 use pairs::{is_one_number, same_but_for_time};
 
 use super::flow::Flow;
@@ -45,7 +45,7 @@ pub(crate) fn one_step(
     let (found, padded, times) = StepAnalysis::new(long, steps, axes.to_vec()).run()?;
     let pairs = same_but_for_time(long, &one, steps, &times)?;
     same_windows(long, &one, steps, &padded.windows, &pairs)?;
-    go_on(&mut one, &padded.sums, &pairs)?;
+    carry_sums(&mut one, &padded.sums, &pairs)?;
     remember(&mut one, &padded.memories, &pairs)?;
     carry(&mut one)?;
     // layers reset at every call now keep their states
@@ -270,7 +270,14 @@ impl<'a> StepAnalysis<'a> {
             },
             CoreOp::Concat(concat) => self.concat(at, concat)?,
             CoreOp::RunningSum(sum) => self.running_sum(at, sum)?,
-            op => self.of_facts(&op.facts())?,
+            op @ (CoreOp::Dense(_)
+            | CoreOp::Convolve(_)
+            | CoreOp::Pointwise(_)
+            | CoreOp::Softmax(_)
+            | CoreOp::Reduce(_)
+            | CoreOp::Integers(_)
+            | CoreOp::Lookup(_)
+            | CoreOp::TopK(_)) => self.of_facts(&op.facts())?,
         };
         for value in node.op.outputs() {
             self.values.insert(value, time);
@@ -363,7 +370,7 @@ impl<'a> StepAnalysis<'a> {
         {
             return Err("reads something else than the steps".to_owned());
         }
-        for (initial, last) in [(Some(cell.h), cell.h_out), (cell.c, cell.c_out)] {
+        for (initial, last) in [(Some(cell.h), cell.out.h), (cell.c, cell.out.c)] {
             let Some(initial) = initial.filter(|initial| !matches!(initial, Source::Constant(_)))
             else {
                 continue;
@@ -384,7 +391,7 @@ impl<'a> StepAnalysis<'a> {
             });
         }
         for (value, time) in
-            [(cell.y, Time::Along(2)), (cell.h_out, Time::Last), (cell.c_out, Time::Last)]
+            [(cell.out.y, Time::Along(2)), (cell.out.h, Time::Last), (cell.out.c, Time::Last)]
         {
             if let Some(value) = value {
                 self.values.insert(value, time);
@@ -421,7 +428,7 @@ fn carry(model: &mut CoreModel) -> Found<()> {
         };
         let state = [cell.batch, 1, cell.hidden_size];
         for (initial, last, letter) in
-            [(Some(&mut cell.h), &mut cell.h_out, "h"), (cell.c.as_mut(), &mut cell.c_out, "c")]
+            [(Some(&mut cell.h), &mut cell.out.h, "h"), (cell.c.as_mut(), &mut cell.out.c, "c")]
         {
             let Some(initial) = initial else { continue };
             if let Source::Constant(constant) = *initial {
@@ -437,8 +444,8 @@ fn carry(model: &mut CoreModel) -> Found<()> {
                 });
             }
         }
-        let h_out = *cell.h_out.get_or_insert_with(|| new(&state));
-        if let Some(y) = cell.y.take() {
+        let h_out = *cell.out.h.get_or_insert_with(|| new(&state));
+        if let Some(y) = cell.out.y.take() {
             let view = View {
                 input: Source::Value(h_out),
                 offset: 0,

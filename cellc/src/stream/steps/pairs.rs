@@ -181,28 +181,16 @@ impl Pairing<'_> {
 
     /// True if both operations have equal functions, constants and weights.
     fn same_numbers(&self, of_long: &CoreNode, of_one: &CoreNode) -> bool {
-        let functions = match (&of_long.op, &of_one.op) {
-            (CoreOp::Pointwise(long), CoreOp::Pointwise(one)) => long.function == one.function,
-            (CoreOp::RunningSum(long), CoreOp::RunningSum(one)) => long.axis == one.axis,
-            _ => true,
-        };
         let (many, single) = (of_long.op.reads(), of_one.op.reads());
-        functions
+        same_attributes(&of_long.op, &of_one.op)
             && many.len() == single.len()
             && many.iter().zip(&single).all(|(&a, &b)| self.same_constants(a, b))
             && self.same_weights(&of_long.op, &of_one.op)
     }
 
-    /// True if cells and dense layers have equal weights. True for other operations.
+    /// True if both operations have equal weights.
     fn same_weights(&self, of_long: &CoreOp, of_one: &CoreOp) -> bool {
-        let weights = |op: &CoreOp| match op {
-            CoreOp::Cell(cell) => {
-                [cell.w, cell.r].into_iter().chain(cell.b.iter().copied()).chain(cell.p).collect()
-            }
-            CoreOp::Dense(dense) => vec![dense.w],
-            _ => Vec::new(),
-        };
-        let (many, single) = (weights(of_long), weights(of_one));
+        let (many, single) = (of_long.facts().weights, of_one.facts().weights);
         many.len() == single.len()
             && many.iter().zip(&single).all(|(a, b)| match (*a, *b) {
                 (WeightSource::Constant(a), WeightSource::Constant(b)) => {
@@ -251,6 +239,44 @@ impl Pairing<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// True if both operations have equal attributes. Sizes may differ by the number of steps and are
+/// not compared, nor are attributes that follow from sizes.
+fn same_attributes(of_long: &CoreOp, of_one: &CoreOp) -> bool {
+    use CoreOp as O;
+    match (of_long, of_one) {
+        (O::Pointwise(a), O::Pointwise(b)) => a.function == b.function,
+        (O::Softmax(a), O::Softmax(b)) => (a.axis, a.log) == (b.axis, b.log),
+        (O::Reduce(a), O::Reduce(b)) => {
+            (a.function, a.first, a.end) == (b.function, b.first, b.end)
+        }
+        (O::RunningSum(a), O::RunningSum(b)) => a.axis == b.axis,
+        (O::Concat(a), O::Concat(b)) => a.axis == b.axis,
+        (O::Lookup(a), O::Lookup(b)) => (a.size, a.len) == (b.size, b.len),
+        (O::TopK(a), O::TopK(b)) => (a.count, a.largest, a.last) == (b.count, b.largest, b.last),
+        (
+            O::Pointwise(_)
+            | O::Softmax(_)
+            | O::Reduce(_)
+            | O::RunningSum(_)
+            | O::Concat(_)
+            | O::Lookup(_)
+            | O::TopK(_),
+            _,
+        ) => false,
+        // weights, operands and windows are compared elsewhere
+        (
+            O::Cell(_)
+            | O::Dense(_)
+            | O::MatMul(_)
+            | O::Convolve(_)
+            | O::View(_)
+            | O::Loop(_)
+            | O::Integers(_),
+            _,
+        ) => true,
     }
 }
 

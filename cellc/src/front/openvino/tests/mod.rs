@@ -302,9 +302,11 @@ fn everything_that_a_model_says_is_kept() {
         WeightSource::Constant(i) => &valid.constants[i],
         other => panic!("{other:?}"),
     };
-    for (weight, shape, first) in
-        [(cell.w, &[9, 2][..], 0.0), (cell.r, &[9, 3], 4.5), (cell.b[0], &[12], 11.25)]
-    {
+    for (weight, shape, first) in [
+        (cell.weights.w, &[9, 2][..], 0.0),
+        (cell.weights.r, &[9, 3], 4.5),
+        (cell.weights.b[0], &[12], 11.25),
+    ] {
         assert_eq!(constant(weight).shape(), shape);
         assert_eq!(constant(weight).get_f32(0), first);
         assert_eq!(constant(weight).get_f32(1), first + 0.25);

@@ -111,9 +111,11 @@ fn check_valid(valid: &CoreModel) {
         }
         let rows = cell.kind.gates() * h;
         let bias = cell.kind.bias_parts() * h;
-        for (weight, wanted) in
-            [(cell.w, vec![rows, i]), (cell.r, vec![rows, h]), (cell.b[0], vec![bias])]
-        {
+        for (weight, wanted) in [
+            (cell.weights.w, vec![rows, i]),
+            (cell.weights.r, vec![rows, h]),
+            (cell.weights.b[0], vec![bias]),
+        ] {
             match weight {
                 WeightSource::Constant(c) => assert!(valid.constants[c].shape().ends_with(&wanted)),
                 WeightSource::Parameter(p) => {

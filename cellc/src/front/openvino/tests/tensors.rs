@@ -112,7 +112,7 @@ fn stored_types_become_f32_and_stay_where_they_are() {
         let text = converted(element, precision, first.len(), "f32");
         let (valid, warnings) = compile_bytes(text.as_bytes(), bin, &Options::default()).unwrap();
         assert_eq!(warnings, "", "{element}");
-        let WeightSource::Constant(w) = valid.cells()[0].w else { panic!() };
+        let WeightSource::Constant(w) = valid.cells()[0].weights.w else { panic!() };
         assert_eq!(valid.constants[w].get_f32(0), value, "{element}");
         // widening copies nothing
         let widens = matches!(element, "f16" | "bf16" | "i8" | "u8");
@@ -126,7 +126,7 @@ fn conversions_round_as_their_type_says() {
     bin[..4].copy_from_slice(&(1.0f32 / 3.0).to_le_bytes());
     let narrow = converted("f32", "FP32", 4, "f16");
     let (valid, warnings) = compile_bytes(narrow.as_bytes(), bin, &Options::default()).unwrap();
-    let WeightSource::Constant(w) = valid.cells()[0].w else { panic!() };
+    let WeightSource::Constant(w) = valid.cells()[0].weights.w else { panic!() };
     assert_eq!(valid.constants[w].element(), ElementType::F16);
     assert_eq!(valid.constants[w].get_f32(0), 0.333_251_95);
     assert!(
