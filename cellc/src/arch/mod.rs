@@ -329,8 +329,8 @@ macro_rules! targets {
 }
 
 targets! {
-    ANY, X86_64, AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33, CORTEX_M55,
-    RISCV32, RISCV64, WASM32, PORTABLE,
+    ANY, X86_64, AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33,
+    CORTEX_M55, RISCV32, RISCV64, WASM32, PORTABLE,
 }
 
 /// Every instruction set that targets add to a baseline, best last.
