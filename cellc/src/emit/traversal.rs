@@ -868,225 +868,252 @@ impl Traversal<'_> {
 
     fn block(&mut self, body: &[Stmt], dialect: &mut impl Dialect) {
         self.name_values(body);
-        let mut rest = body;
+        let mut at = 0;
         let mut stored = Stored::default();
-        while let [stmt, others @ ..] = rest {
-            rest = others;
-            let done = &body[..body.len() - others.len()];
-            match stmt {
-                Stmt::Let { var, value: Expr::Call(function, args), .. }
-                    if dialect.calls_each() =>
-                {
-                    let all = same_calls(*var, *function, args, others);
-                    if let [_, _, ..] = all[..] {
-                        let args = all
-                            .iter()
-                            .flat_map(|(_, args)| *args)
-                            .map(|arg| self.expr(arg, dialect))
-                            .collect();
-                        let between = self.scope.unique("values");
-                        let names: Vec<_> =
-                            all.iter().map(|(var, _)| &*self.names[var.0]).collect();
-                        dialect.declare_calls(
-                            &names,
-                            &between,
-                            &self.shared.functions[*function],
-                            args,
-                        );
-                        rest = &others[all.len() - 1..];
-                    } else {
-                        self.declare(stmt, dialect);
-                    }
-                }
-                Stmt::Let { .. }
-                    if self
-                        .zero_sums(&body[done.len() - 1..])
-                        .is_some_and(|(sums, _)| dialect.row_sums(&sums)) =>
-                {
-                    let taken =
-                        self.zero_sums(&body[done.len() - 1..]).map_or(1, |(_, taken)| taken);
-                    rest = &others[taken - 1..];
-                }
-                Stmt::Let { .. }
-                    if self.adds_row(&body[done.len() - 1..], dialect).is_some_and(
-                        |statements| {
-                            rest = &body[done.len() - 1 + statements..];
-                            true
-                        },
-                    ) => {}
-                Stmt::Let { value, .. } => {
-                    let first = loaded(value).map(|(from, ty)| (from, ty, self.base(from.base)));
-                    let is_next = |(at, stmt): (usize, &Stmt)| match stmt {
-                        Stmt::Let { var, mutable: false, value } => {
-                            let (from, ty, _) = first?;
-                            let next = (from.at(at * ty.lanes), ty);
-                            (loaded(value) == Some(next)).then_some(&*self.names[var.0])
-                        }
-                        _ => None,
-                    };
-                    let together =
-                        first.map_or(Together::ALONE, |(_, ty, block)| dialect.loads(block, ty));
-                    let all = std::iter::once(stmt).chain(others);
-                    let names: Vec<_> =
-                        all.take(together.most).enumerate().map_while(is_next).collect();
-                    match first {
-                        Some((from, ty, block)) if names.len() >= together.least => {
-                            dialect.declare_loads(&names, block, from.offset, ty);
-                            rest = &others[names.len() - 1..];
-                        }
-                        _ => self.declare(stmt, dialect),
-                    }
-                }
-                Stmt::Set { var, value } => {
-                    let value = self.expr(value, dialect);
-                    dialect.assign(&self.names[var.0], value);
-                }
+        while let Some(stmt) = body.get(at) {
+            let (done, others) = body.split_at(at + 1);
+            at += match stmt {
+                Stmt::Let { .. } => self.values(&body[at..], dialect),
                 Stmt::Store { to, value } => {
-                    let lanes = value.ty(self.locals).lanes;
-                    let kept = match value {
-                        Expr::Op(LaneOp::Flush, args) => {
-                            lanes > 1 && !matches!(args[..], [Expr::Load { .. }])
-                        }
-                        _ => false,
-                    };
-                    let value = self.expr(value, dialect);
-                    if stored.overlaps(*to, lanes) {
-                        dialect.stored_again(self.base(to.base));
-                    }
-                    let base = self.base(to.base);
-                    dialect.store(base, base.at(to.offset), lanes, value);
-                    if kept {
-                        dialect.after_flush();
-                    }
-                    let is_read_otherwise = |id: &BufferId| {
-                        is_read_across(done, self.locals, others, dialect)
-                            || self.kernel.elements.contains(id)
-                                && !others.iter().any(|stmt| stores_to(stmt, to.base))
-                    };
-                    let whole = match to.base {
-                        Base::Buffer(id) => Some(id),
-                        Base::Window(window) => self.wholes.get(&window).copied(),
-                    };
-                    if whole.is_some_and(|id| {
-                        self.kernel.scratch.contains(&id) && is_read_otherwise(&id)
-                    }) {
-                        dialect.read_otherwise(self.base(to.base));
-                    }
+                    self.store((*to, value), [done, others], &mut stored, dialect);
+                    1
                 }
-                Stmt::For { count, walks, body, .. }
-                    if dialect.has_passes() && self.is_pass(walks) =>
-                {
-                    self.passes(*count, walks, body, dialect)
+                stmt => {
+                    self.statement(stmt, dialect);
+                    1
                 }
-                Stmt::For { count, turn, backwards, walks, body } => {
-                    // a window's name is free again after its loop
-                    let around = Rc::new(std::mem::take(&mut self.scope));
-                    self.scope = Scope::within(around);
-                    let windows: Vec<Block> = walks.iter().map(|w| self.window(w)).collect();
-                    if let Some(turn) = turn {
-                        self.names[turn.0] = self.scope.unique(&self.locals[turn.0].name);
-                    }
-                    let has_sums = body.iter().any(|stmt| matches!(stmt, Stmt::Set { .. }));
-                    let meanwhile: Vec<_> =
-                        self.kernel.meanwhile.iter().filter(|var| is_set(body, **var)).collect();
-                    let hidden = self.hidden.get(count).filter(|_| self.is_kept(walks, body));
-                    let rows = walks.iter().position(|w| !w.written && w.step == w.len);
-                    let walking: Vec<_> = walks
-                        .iter()
-                        .zip(&windows)
-                        .enumerate()
-                        .map(|(at, (w, window))| Walking {
-                            window,
-                            of: self.base(w.of.base),
-                            offset: self.base(w.of.base).at(w.of.offset),
-                            step: w.step,
-                            written: w.written,
-                            reverse: w.reverse,
-                            count: hidden.filter(|_| rows == Some(at)).map(String::as_str),
-                            hides_place: self.kernel.unrelated.contains(&w.window),
-                            is_pass: self.kernel.passes.contains(&w.window),
-                        })
-                        .collect();
-                    let first = walks.first().map(|walk| walk.window);
-                    match self.kernel.unrolled_by.iter().find(|(window, _)| first == Some(*window))
-                    {
-                        Some((_, turns)) => dialect.unrolled_by(*turns),
-                        None if has_sums && dialect.says_unrolled_by_one() => {
-                            dialect.unrolled_by(1)
-                        }
-                        None => {}
-                    }
-                    let name = |var: &Option<Var>| var.map(|var| &*self.names[var.0]);
-                    dialect.begin_for(*count, name(turn), name(backwards), &walking);
-                    drop(walking);
-                    for (walk, window) in walks.iter().zip(windows) {
-                        if has_sums && !walk.written {
-                            dialect.row(&window);
-                        }
-                        self.enter(walk.window, window);
-                    }
-                    if self.has_only_vectors(body)
-                        || takes_overlapping(walks, body)
-                        || has_integer_sums(body)
-                    {
-                        dialect.only_vectors();
-                    }
-                    self.block(body, dialect);
-                    dialect.end_block();
-                    self.scope = std::mem::take(&mut self.scope).leave();
-                    for var in
-                        self.kernel.chains.iter().filter(|var| is_set(body, **var)).chain(meanwhile)
-                    {
-                        dialect.after_sums(&self.names[var.0]);
-                    }
-                }
-                Stmt::Pick { at, count, walk, body } => {
-                    let at = self.expr(at, dialect);
-                    let around = Rc::new(std::mem::take(&mut self.scope));
-                    self.scope = Scope::within(around);
-                    let name = self.scope.unique(&walk.name);
-                    let of = self.base(walk.of.base);
-                    let window = Block { name, len: walk.len, ..of.clone() };
-                    let (offset, step) = (walk.of.offset, walk.step);
-                    let walking = Walking {
-                        window: &window,
-                        of,
-                        offset,
-                        step,
-                        written: false,
-                        reverse: false,
-                        count: None,
-                        hides_place: false,
-                        is_pass: false,
-                    };
-                    dialect.begin_pick(at, *count, &walking);
-                    self.enter(walk.window, window);
-                    self.block(body, dialect);
-                    dialect.end_block();
-                    self.scope = std::mem::take(&mut self.scope).leave();
-                }
-                Stmt::If { less: (a, b), then, otherwise } => {
-                    let (a, b) = (self.expr(a, dialect), self.expr(b, dialect));
-                    dialect.begin_if(a, b);
-                    self.block(then, dialect);
-                    if !otherwise.is_empty() {
-                        dialect.begin_else();
-                        self.block(otherwise, dialect);
-                    }
-                    dialect.end_block();
-                }
-                Stmt::LeaveUnless { less: (a, b) } => {
-                    let (a, b) = (self.expr(a, dialect), self.expr(b, dialect));
-                    dialect.leave_unless(a, b);
-                }
-                Stmt::Copy(copied) => self.copy(copied, dialect),
-                Stmt::Tiles(tiles) => {
-                    let places = [tiles.elements, tiles.weights, tiles.to];
-                    dialect.tiles(places.map(|place| (self.base(place.base), place.offset)), tiles);
-                }
-                Stmt::Comment(text) => dialect.comment(text),
+            };
+        }
+    }
+
+    /// Declares the first value of some statements, together with the next ones if the dialect has
+    /// one text for all of them. Returns the number of statements.
+    fn values(&mut self, body: &[Stmt], dialect: &mut impl Dialect) -> usize {
+        if let [Stmt::Let { var, value: Expr::Call(function, args), .. }, others @ ..] = body
+            && dialect.calls_each()
+        {
+            let all = same_calls(*var, *function, args, others);
+            if let [_] = all[..] {
+                self.declare(&body[0], dialect);
+                return 1;
+            }
+            let args = all.iter().flat_map(|(_, args)| *args);
+            let args = args.map(|arg| self.expr(arg, dialect)).collect();
+            let between = self.scope.unique("values");
+            let names: Vec<_> = all.iter().map(|(var, _)| &*self.names[var.0]).collect();
+            dialect.declare_calls(&names, &between, &self.shared.functions[*function], args);
+            return all.len();
+        }
+        if let Some((sums, statements)) = self.zero_sums(body)
+            && dialect.row_sums(&sums)
+        {
+            return statements;
+        }
+        match self.adds_row(body, dialect) {
+            Some(statements) => statements,
+            None => self.loads(body, dialect),
+        }
+    }
+
+    /// Declares the first value of some statements: a vector in memory with as many vectors behind
+    /// it as the dialect loads together, or any value. Returns the number of statements.
+    fn loads(&mut self, body: &[Stmt], dialect: &mut impl Dialect) -> usize {
+        let first = match &body[0] {
+            Stmt::Let { value, .. } => loaded(value),
+            _ => None,
+        };
+        let first = first.map(|(from, ty)| (from, ty, self.base(from.base)));
+        let is_next = |(at, stmt): (usize, &Stmt)| match stmt {
+            Stmt::Let { var, mutable: false, value } => {
+                let (from, ty, _) = first?;
+                let next = (from.at(at * ty.lanes), ty);
+                (loaded(value) == Some(next)).then_some(&*self.names[var.0])
+            }
+            _ => None,
+        };
+        let together = first.map_or(Together::ALONE, |(_, ty, block)| dialect.loads(block, ty));
+        let names: Vec<_> =
+            body.iter().take(together.most).enumerate().map_while(is_next).collect();
+        match first {
+            Some((from, ty, block)) if names.len() >= together.least => {
+                dialect.declare_loads(&names, block, from.offset, ty);
+                names.len()
+            }
+            _ => {
+                self.declare(&body[0], dialect);
+                1
             }
         }
+    }
+
+    /// Stores a vector, between the statements done, the store itself included, and the others.
+    fn store(
+        &mut self,
+        (to, value): (Place, &Expr),
+        [done, others]: [&[Stmt]; 2],
+        stored: &mut Stored,
+        dialect: &mut impl Dialect,
+    ) {
+        let lanes = value.ty(self.locals).lanes;
+        let kept = match value {
+            Expr::Op(LaneOp::Flush, args) => lanes > 1 && !matches!(args[..], [Expr::Load { .. }]),
+            _ => false,
+        };
+        let value = self.expr(value, dialect);
+        if stored.overlaps(to, lanes) {
+            dialect.stored_again(self.base(to.base));
+        }
+        let base = self.base(to.base);
+        dialect.store(base, base.at(to.offset), lanes, value);
+        if kept {
+            dialect.after_flush();
+        }
+        let is_read_otherwise = |id: &BufferId| {
+            is_read_across(done, self.locals, others, dialect)
+                || self.kernel.elements.contains(id)
+                    && !others.iter().any(|stmt| stores_to(stmt, to.base))
+        };
+        let whole = match to.base {
+            Base::Buffer(id) => Some(id),
+            Base::Window(window) => self.wholes.get(&window).copied(),
+        };
+        if whole.is_some_and(|id| self.kernel.scratch.contains(&id) && is_read_otherwise(&id)) {
+            dialect.read_otherwise(self.base(to.base));
+        }
+    }
+
+    fn statement(&mut self, stmt: &Stmt, dialect: &mut impl Dialect) {
+        match stmt {
+            Stmt::Let { .. } | Stmt::Store { .. } => {
+                unreachable!("emit: the block looks at the statements around")
+            }
+            Stmt::Set { var, value } => {
+                let value = self.expr(value, dialect);
+                dialect.assign(&self.names[var.0], value);
+            }
+            Stmt::For { count, walks, body, .. } if dialect.has_passes() && self.is_pass(walks) => {
+                self.passes(*count, walks, body, dialect)
+            }
+            Stmt::For { count, turn, backwards, walks, body } => {
+                self.repeated(*count, [*turn, *backwards], (walks, body), dialect);
+            }
+            Stmt::Pick { at, count, walk, body } => self.picked((at, *count), walk, body, dialect),
+            Stmt::If { less: (a, b), then, otherwise } => {
+                let (a, b) = (self.expr(a, dialect), self.expr(b, dialect));
+                dialect.begin_if(a, b);
+                self.block(then, dialect);
+                if !otherwise.is_empty() {
+                    dialect.begin_else();
+                    self.block(otherwise, dialect);
+                }
+                dialect.end_block();
+            }
+            Stmt::LeaveUnless { less: (a, b) } => {
+                let (a, b) = (self.expr(a, dialect), self.expr(b, dialect));
+                dialect.leave_unless(a, b);
+            }
+            Stmt::Copy(copied) => self.copy(copied, dialect),
+            Stmt::Tiles(tiles) => {
+                let places = [tiles.elements, tiles.weights, tiles.to];
+                dialect.tiles(places.map(|place| (self.base(place.base), place.offset)), tiles);
+            }
+            Stmt::Comment(text) => dialect.comment(text),
+        }
+    }
+
+    /// A loop.
+    fn repeated(
+        &mut self,
+        count: usize,
+        [turn, backwards]: [Option<Var>; 2],
+        (walks, body): (&[Walk], &[Stmt]),
+        dialect: &mut impl Dialect,
+    ) {
+        // a window's name is free again after its loop
+        let around = Rc::new(std::mem::take(&mut self.scope));
+        self.scope = Scope::within(around);
+        let windows: Vec<Block> = walks.iter().map(|w| self.window(w)).collect();
+        if let Some(turn) = turn {
+            self.names[turn.0] = self.scope.unique(&self.locals[turn.0].name);
+        }
+        let has_sums = body.iter().any(|stmt| matches!(stmt, Stmt::Set { .. }));
+        let meanwhile: Vec<_> =
+            self.kernel.meanwhile.iter().filter(|var| is_set(body, **var)).collect();
+        let hidden = self.hidden.get(&count).filter(|_| self.is_kept(walks, body));
+        let rows = walks.iter().position(|w| !w.written && w.step == w.len);
+        let walking: Vec<_> = walks
+            .iter()
+            .zip(&windows)
+            .enumerate()
+            .map(|(at, (w, window))| Walking {
+                window,
+                of: self.base(w.of.base),
+                offset: self.base(w.of.base).at(w.of.offset),
+                step: w.step,
+                written: w.written,
+                reverse: w.reverse,
+                count: hidden.filter(|_| rows == Some(at)).map(String::as_str),
+                hides_place: self.kernel.unrelated.contains(&w.window),
+                is_pass: self.kernel.passes.contains(&w.window),
+            })
+            .collect();
+        let first = walks.first().map(|walk| walk.window);
+        match self.kernel.unrolled_by.iter().find(|(window, _)| first == Some(*window)) {
+            Some((_, turns)) => dialect.unrolled_by(*turns),
+            None if has_sums && dialect.says_unrolled_by_one() => dialect.unrolled_by(1),
+            None => {}
+        }
+        let name = |var: Option<Var>| var.map(|var| &*self.names[var.0]);
+        dialect.begin_for(count, name(turn), name(backwards), &walking);
+        drop(walking);
+        for (walk, window) in walks.iter().zip(windows) {
+            if has_sums && !walk.written {
+                dialect.row(&window);
+            }
+            self.enter(walk.window, window);
+        }
+        if self.has_only_vectors(body) || takes_overlapping(walks, body) || has_integer_sums(body) {
+            dialect.only_vectors();
+        }
+        self.block(body, dialect);
+        dialect.end_block();
+        self.scope = std::mem::take(&mut self.scope).leave();
+        for var in self.kernel.chains.iter().filter(|var| is_set(body, **var)).chain(meanwhile) {
+            dialect.after_sums(&self.names[var.0]);
+        }
+    }
+
+    /// The body for the one of `count` windows with a computed index.
+    fn picked(
+        &mut self,
+        (at, count): (&Expr, usize),
+        walk: &Walk,
+        body: &[Stmt],
+        dialect: &mut impl Dialect,
+    ) {
+        let at = self.expr(at, dialect);
+        let around = Rc::new(std::mem::take(&mut self.scope));
+        self.scope = Scope::within(around);
+        let name = self.scope.unique(&walk.name);
+        let of = self.base(walk.of.base);
+        let window = Block { name, len: walk.len, ..of.clone() };
+        let (offset, step) = (walk.of.offset, walk.step);
+        let walking = Walking {
+            window: &window,
+            of,
+            offset,
+            step,
+            written: false,
+            reverse: false,
+            count: None,
+            hides_place: false,
+            is_pass: false,
+        };
+        dialect.begin_pick(at, count, &walking);
+        self.enter(walk.window, window);
+        self.block(body, dialect);
+        dialect.end_block();
+        self.scope = std::mem::take(&mut self.scope).leave();
     }
 
     /// Adds the row of the first statements with a function of the dialect, if any. Returns the

@@ -259,30 +259,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 });
             }
         }
-        // the x terms of all steps as one product: one load of a weight serves several steps
-        let (x, x_len) = match product.0.input_first {
-            false => (row.x, cell.input_size),
-            true => {
-                let len = product.0.product.active(Phase::Input) * units;
-                let sums = self.block("x_sums", steps * len);
-                let rows =
-                    [("x_rows", row.x, cell.input_size, false), ("x_sums_rows", sums, len, true)];
-                let at_once = product.0.rows_at_once[self.lowering.isa_index];
-                body.extend(for_tiles(self, steps, at_once, &rows, |builder, rows, places| {
-                    let mut body = Vec::new();
-                    let x = builder.given_rows(
-                        &mut body,
-                        "x",
-                        cell.x,
-                        places[0],
-                        rows * cell.input_size,
-                    );
-                    body.extend(Rows::new(builder, product, rows, None).input_sums(x, places[1]));
-                    body
-                }));
-                (sums, len)
-            }
-        };
+        let (x, x_len) = self.x_of_steps(row, product, &mut body);
         let (x, walk_x) = self.walk("x_t", x, x_len, false);
         let mut walks = vec![walk_x];
         let a = row.a.map(|a| {
@@ -344,6 +321,41 @@ impl<'m> KernelBuilder<'_, 'm> {
         }
         body.push(Stmt::For { count: steps, turn: number, backwards: None, walks, body: turn });
         body
+    }
+
+    /// The operand x of the steps of a row, and its length for each step: the input or, as one
+    /// product of all steps, the x terms. One load of a weight then serves several steps.
+    fn x_of_steps(
+        &mut self,
+        row: &SequenceRow<'m>,
+        product: (&'m ProductPlan, &'m PackedWeights),
+        body: &mut Vec<Stmt>,
+    ) -> (Place, usize) {
+        let (cell, steps) = (row.cell, row.sequence.steps);
+        let units = cell.hidden_size;
+        match product.0.input_first {
+            false => (row.x, cell.input_size),
+            true => {
+                let len = product.0.product.active(Phase::Input) * units;
+                let sums = self.block("x_sums", steps * len);
+                let rows =
+                    [("x_rows", row.x, cell.input_size, false), ("x_sums_rows", sums, len, true)];
+                let at_once = product.0.rows_at_once[self.lowering.isa_index];
+                body.extend(for_tiles(self, steps, at_once, &rows, |builder, rows, places| {
+                    let mut body = Vec::new();
+                    let x = builder.given_rows(
+                        &mut body,
+                        "x",
+                        cell.x,
+                        places[0],
+                        rows * cell.input_size,
+                    );
+                    body.extend(Rows::new(builder, product, rows, None).input_sums(x, places[1]));
+                    body
+                }));
+                (sums, len)
+            }
+        }
     }
 
     /// Fills `len` elements with 0.

@@ -196,22 +196,17 @@ impl<'m> KernelBuilder<'_, 'm> {
             if inputs.iter().filter(|i| i.is_none()).count() > 1 || is_deep(nth) {
                 value = self.let_(body, "v", lanes, value);
             }
-            let args = inputs
-                .into_iter()
-                .map(|input| match input {
-                    None => value.clone(),
-                    Some(i) => {
-                        let (source, along) = epilogue.operands[i];
-                        let operand = match along {
-                            Along::Both | Along::Columns => load(operands[i], lanes),
-                            Along::Rows | Along::Nothing => {
-                                Expr::Splat { from: operands[i], lanes }
-                            }
-                        };
-                        self.lowering.taken(source, operand)
-                    }
-                })
-                .collect();
+            let operand = |i: usize| {
+                let (source, along) = epilogue.operands[i];
+                let from = operands[i];
+                let operand = match along {
+                    Along::Both | Along::Columns => load(from, lanes),
+                    Along::Rows | Along::Nothing => Expr::Splat { from, lanes },
+                };
+                self.lowering.taken(source, operand)
+            };
+            let args = inputs.into_iter().map(|i| i.map_or_else(|| value.clone(), operand));
+            let args = args.collect();
             value = self.apply(body, link, args, lanes);
             value = self.made(link.out, value);
         }

@@ -81,18 +81,10 @@ pub(super) struct C<'a> {
     extensions: bool,
     pub(super) used: &'a RefCell<BTreeSet<VectorFunction>>,
     pub(super) out: String,
-    /// Blocks around the current statement.
-    pub(super) depth: usize,
-    /// Loops around the current statement.
-    loops: usize,
-    /// Blocks around the current statement.
-    blocks: Vec<Around>,
-    /// Lanes of the current function. 0 in kernels.
-    lanes: usize,
-    /// The types of accumulators.
-    types: BTreeMap<String, Type>,
-    /// Texts of broadcast f32 vectors, and the variables of the kernel with broadcast values.
-    of_one: [BTreeSet<String>; 2],
+    /// The blocks and loops around the current statement.
+    pub(super) within: Within,
+    /// The kernel or function that is printed.
+    pub(super) function: FunctionText,
     /// The needs of the kernels.
     pub(super) needs: Needs,
     /// The instruction set that shares the body and has fused multiply-add, if the body's own
@@ -107,20 +99,41 @@ pub(super) struct C<'a> {
     pub(super) is_alone: bool,
     /// True if compilers must not compute separate addresses.
     pub(super) rows: bool,
-    /// The numbers of the loops around the current statement, and the number of loops so far in the
-    /// kernel.
-    within: (Vec<usize>, usize),
-    /// The loop of the kernel with the inlined copy of each function.
-    copied_to: BTreeMap<(String, usize), usize>,
-    /// The current kernel.
-    kernel: String,
-    /// The parameters of the current function.
-    params: Vec<String>,
     /// True if other bodies of the file may share the text. Every vector value then has a type of
     /// the body.
     pub(super) shares: bool,
     /// The finished kernels and functions.
     pub(super) pieces: Vec<Piece>,
+}
+
+/// The blocks and loops around the current statement.
+#[derive(Default)]
+pub(super) struct Within {
+    /// The number of blocks, the function's included.
+    pub(super) depth: usize,
+    /// The number of loops.
+    loops: usize,
+    /// The blocks.
+    blocks: Vec<Around>,
+    /// The numbers of the loops, and the number of loops so far in the kernel.
+    numbers: (Vec<usize>, usize),
+}
+
+/// A kernel or function while it is printed.
+#[derive(Default)]
+pub(super) struct FunctionText {
+    /// The name of the kernel.
+    kernel: String,
+    /// The parameters.
+    params: Vec<String>,
+    /// The lanes of an activation. 0 in kernels.
+    lanes: usize,
+    /// The types of accumulators.
+    types: BTreeMap<String, Type>,
+    /// Texts of broadcast f32 vectors, and the variables of the kernel with broadcast values.
+    of_one: [BTreeSet<String>; 2],
+    /// The loop of the kernel with the inlined copy of each activation.
+    copied_to: BTreeMap<(String, usize), usize>,
 }
 
 /// Functions and types used by kernels of a body and declared before.
@@ -166,29 +179,21 @@ impl<'a> C<'a> {
             extensions,
             used,
             out: String::new(),
-            depth: 1,
-            loops: 0,
-            blocks: Vec::new(),
-            lanes: 0,
-            types: BTreeMap::new(),
-            of_one: Default::default(),
+            within: Within { depth: 1, ..Within::default() },
+            function: FunctionText::default(),
             needs: Needs::default(),
             fused_by: None,
             outlines: false,
             fuses: isa.fma,
             is_alone: false,
             rows: false,
-            within: Default::default(),
-            copied_to: BTreeMap::new(),
-            kernel: String::new(),
-            params: Vec::new(),
             shares: false,
             pieces: Vec::new(),
         }
     }
 
     pub(super) fn line(&mut self, text: &str) {
-        self.out.extend(std::iter::repeat_n("    ", self.depth).chain([text, "\n"]));
+        self.out.extend(std::iter::repeat_n("    ", self.within.depth).chain([text, "\n"]));
     }
 
     /// Adds a variable to the declaration in the last line, if its variables have the same type
@@ -235,7 +240,7 @@ impl<'a> C<'a> {
 
     /// True if a value has a type of the body, with functions as operations.
     pub(super) fn is_named(&self, lanes: usize) -> bool {
-        let is_of_pass = || self.isa.lanes == 1 && self.blocks.contains(&Around::Passes);
+        let is_of_pass = || self.isa.lanes == 1 && self.within.blocks.contains(&Around::Passes);
         let is_of_body = || lanes > 1 || self.is_in_function() || is_of_pass();
         self.is_joined(lanes) || self.shares && is_of_body()
     }
@@ -260,7 +265,7 @@ impl<'a> C<'a> {
 
     /// True inside an activation.
     fn is_in_function(&self) -> bool {
-        self.lanes > 0
+        self.function.lanes > 0
     }
 
     /// True if the operation is a function in activations, too.
@@ -297,7 +302,7 @@ impl<'a> C<'a> {
     fn widened(&self, ty: Type, context: Context) -> Type {
         match context {
             Context::Kernel => ty,
-            Context::Function => Type { lanes: self.lanes, ..ty },
+            Context::Function => Type { lanes: self.function.lanes, ..ty },
         }
     }
 
@@ -355,9 +360,10 @@ impl<'a> C<'a> {
     /// The name of a function in a call here, and true if the name is the outlined function's.
     pub(super) fn named_call(&mut self, function: &str, lanes: usize) -> (String, bool) {
         let key = (function.to_string(), lanes);
-        let here = self.within.0.last().copied().unwrap_or(0);
-        let is_outlined =
-            self.outlines && lanes > 1 && *self.copied_to.entry(key).or_insert(here) != here;
+        let here = self.within.numbers.0.last().copied().unwrap_or(0);
+        let is_outlined = self.outlines
+            && lanes > 1
+            && *self.function.copied_to.entry(key).or_insert(here) != here;
         self.needs.calls(function, is_outlined, lanes);
         let name = if is_outlined { outlined(function) } else { function.to_owned() };
         (self.full(&name, lanes), is_outlined)
@@ -475,11 +481,11 @@ impl Dialect for C<'_> {
             "static".to_owned()
         };
         let head = format!("{}void {prefix}_{name}_{}(", self.linked(&linkage), isa.name);
-        self.kernel = name.to_owned();
+        self.function.kernel = name.to_owned();
         self.out.push_str(&format!("{head}{}) {{\n", params.join(", ")));
-        self.of_one = Default::default();
-        self.copied_to.clear();
-        self.within = Default::default();
+        self.function.of_one = Default::default();
+        self.function.copied_to.clear();
+        self.within.numbers = Default::default();
     }
 
     fn scratch(&mut self, block: &Block, _vectors: bool) {
@@ -498,7 +504,7 @@ impl Dialect for C<'_> {
 
     fn end_kernel(&mut self) {
         self.out.push_str("}\n");
-        let name = std::mem::take(&mut self.kernel);
+        let name = std::mem::take(&mut self.function.kernel);
         self.end_piece(&name, 0);
     }
 
@@ -510,7 +516,7 @@ impl Dialect for C<'_> {
     }
 
     fn begin_function(&mut self, doc: &[String], name: &str, lanes: usize, names: &[String]) {
-        self.lanes = lanes;
+        self.function.lanes = lanes;
         self.out.push('\n');
         block_comment(&mut self.out, "", doc);
         let ty = self.ty(Type::f32(lanes));
@@ -525,7 +531,7 @@ impl Dialect for C<'_> {
             self.full(name, lanes),
             params.join(", ")
         ));
-        self.params = names.to_vec();
+        self.function.params = names.to_vec();
     }
 
     fn end_function(&mut self, name: &str, lanes: usize, result: Text) {
@@ -549,8 +555,9 @@ impl Dialect for C<'_> {
             let upper = self.prefix.to_ascii_uppercase();
             let copied = self.full(name, lanes);
             let called = self.full(&outlined(name), lanes);
-            let names = self.params.join(", ");
-            let params: Vec<_> = self.params.iter().map(|param| format!("{ty} {param}")).collect();
+            let names = self.function.params.join(", ");
+            let params: Vec<_> =
+                self.function.params.iter().map(|param| format!("{ty} {param}")).collect();
             let head = format!("{upper}_OUTLINED {attribute}{ty} {called}({})", params.join(", "));
             self.out.push_str(&format!("\n{head} {{\n    return {copied}({names});\n}}\n"));
         }
@@ -596,7 +603,7 @@ impl Dialect for C<'_> {
         }
         // compilers may know lanes of such a vector
         let text = format!("{}({})", self.name("splat", lanes), element.text);
-        self.of_one[0].insert(text.clone());
+        self.function.of_one[0].insert(text.clone());
         Text::atom(text)
     }
 
@@ -676,7 +683,7 @@ impl Dialect for C<'_> {
                     return Text::atom(format!("{}({})", self.name("mul_add", lanes), list(args)));
                 }
                 assert!(self.isa.fma, "emit: a fused operation on an instruction set without one");
-                if self.of_one[1].contains(&args[1].text) {
+                if self.function.of_one[1].contains(&args[1].text) {
                     args[1].text += "[0]";
                     |v| v.mul_add_one
                 } else {
@@ -730,7 +737,7 @@ impl Dialect for C<'_> {
     }
 
     fn call(&mut self, function: &str, lanes: usize, args: Vec<Text>) -> Text {
-        let lanes = if self.lanes > 0 { self.lanes } else { lanes };
+        let lanes = if self.function.lanes > 0 { self.function.lanes } else { lanes };
         if self.is_joined(lanes) {
             return self.joined_call(function, lanes, args);
         }
@@ -746,19 +753,19 @@ impl Dialect for C<'_> {
             .filter(|_| mutable && ty.scalar == Scalar::U32)
             .and_then(|()| self.sums(ty.lanes))
         {
-            self.types.insert(name.to_string(), ty);
+            self.function.types.insert(name.to_string(), ty);
             return self.line(&format!("{sums} {name} = {{0}};"));
         }
         let value = self.value(value, ty).text;
         let spelled = self.ty(ty);
         // a value of an earlier block may have had the name
-        self.of_one[1].remove(name);
-        self.types.remove(name);
-        if !mutable && self.of_one[0].contains(&value) {
-            self.of_one[1].insert(name.to_string());
+        self.function.of_one[1].remove(name);
+        self.function.types.remove(name);
+        if !mutable && self.function.of_one[0].contains(&value) {
+            self.function.of_one[1].insert(name.to_string());
         }
         if mutable {
-            self.types.insert(name.to_string(), ty);
+            self.function.types.insert(name.to_string(), ty);
         }
         if mutable && self.declare_beside(&spelled, name, &value) {
             return;
@@ -846,7 +853,7 @@ impl Dialect for C<'_> {
     }
 
     fn assign(&mut self, name: &str, value: Text) {
-        let value = self.value(value, self.types[name]);
+        let value = self.value(value, self.function.types[name]);
         self.line(&format!("{name} = {};", value.text));
     }
 
@@ -881,13 +888,13 @@ impl Dialect for C<'_> {
     }
 
     fn begin_turns(&mut self, _depth: usize, count: usize) -> String {
-        let (i, count) = (counter(self.loops), self.unsigned(count));
+        let (i, count) = (counter(self.within.loops), self.unsigned(count));
         self.line(&format!("for (size_t {i} = 0; {i} < {count}; {i}++) {{"));
-        self.blocks.push(Around::Loop);
-        self.loops += 1;
-        self.depth += 1;
-        self.within.1 += 1;
-        self.within.0.push(self.within.1);
+        self.within.blocks.push(Around::Loop);
+        self.within.loops += 1;
+        self.within.depth += 1;
+        self.within.numbers.1 += 1;
+        self.within.numbers.0.push(self.within.numbers.1);
         i
     }
 
@@ -985,7 +992,7 @@ impl Dialect for C<'_> {
         let mut i = self.begin_turns(0, count);
         let is_of_passes = walks.iter().any(|walk| walk.is_pass);
         if is_of_passes {
-            *self.blocks.last_mut().expect("emit: the loop has begun") = Around::Passes;
+            *self.within.blocks.last_mut().expect("emit: the loop has begun") = Around::Passes;
         }
         if let Some(turn) = turn {
             self.line(&format!("const uint32_t {turn} = (uint32_t){i};"));
@@ -1016,12 +1023,12 @@ impl Dialect for C<'_> {
     }
 
     fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>) {
-        let (window, i) = (&walking.window, counter(self.loops));
+        let (window, i) = (&walking.window, counter(self.within.loops));
         self.line("{");
-        self.blocks.push(Around::Loop);
-        self.within.0.push(self.within.0.last().copied().unwrap_or(0));
-        self.loops += 1;
-        self.depth += 1;
+        self.within.blocks.push(Around::Loop);
+        self.within.numbers.0.push(self.within.numbers.0.last().copied().unwrap_or(0));
+        self.within.loops += 1;
+        self.within.depth += 1;
         self.line(&format!("const uint32_t {i} = {};", at.text));
         let k = if count == 1 {
             "0".to_owned()
@@ -1035,14 +1042,14 @@ impl Dialect for C<'_> {
 
     fn begin_if(&mut self, a: Text, b: Text) {
         self.line(&format!("if ({} < {}) {{", a.operand(), b.operand()));
-        self.blocks.push(Around::Condition);
-        self.depth += 1;
+        self.within.blocks.push(Around::Condition);
+        self.within.depth += 1;
     }
 
     fn begin_else(&mut self) {
-        self.depth -= 1;
+        self.within.depth -= 1;
         self.line("} else {");
-        self.depth += 1;
+        self.within.depth += 1;
     }
 
     fn leave_unless(&mut self, a: Text, b: Text) {
@@ -1052,18 +1059,18 @@ impl Dialect for C<'_> {
     }
 
     fn end_block(&mut self) {
-        let block = self.blocks.pop().expect("emit: a block ends that has begun");
+        let block = self.within.blocks.pop().expect("emit: a block ends that has begun");
         let is_loop = block != Around::Condition;
-        self.loops -= usize::from(is_loop);
+        self.within.loops -= usize::from(is_loop);
         if is_loop {
-            self.within.0.pop();
+            self.within.numbers.0.pop();
         }
-        self.depth -= 1;
+        self.within.depth -= 1;
         self.line("}");
     }
 
     fn comment(&mut self, text: &str) {
-        let indent = " ".repeat(self.depth * 4);
+        let indent = " ".repeat(self.within.depth * 4);
         block_comment(&mut self.out, &indent, &[text.to_string()]);
     }
 }

@@ -309,9 +309,10 @@ impl C<'_> {
 
     /// The statements written by `write`, for a separate function.
     fn apart(&mut self, write: impl FnOnce(&mut Self)) -> String {
-        let (out, depth) = (std::mem::take(&mut self.out), std::mem::replace(&mut self.depth, 1));
+        let (out, depth) =
+            (std::mem::take(&mut self.out), std::mem::replace(&mut self.within.depth, 1));
         write(self);
-        self.depth = depth;
+        self.within.depth = depth;
         std::mem::replace(&mut self.out, out)
     }
 

@@ -286,13 +286,20 @@ impl VectorFunction {
             ("fusing", fusing.collect()),
         ];
         let text = listed(text, &lists, &words);
+        self.print(out, &text, file);
+    }
+
+    /// Prints the text of the operation: for one instruction set behind its condition, else with the
+    /// lines that the operation's lists need.
+    fn print(&self, out: &mut String, text: &str, file: &CFile<'_>) {
+        let (Self { lanes, isa, .. }, kind) = (self, self.kind());
         match isa {
             Some(isa) => {
                 out.push('\n');
                 guarded(
                     out,
                     isa.condition().map(|condition| file.asked_as(condition)).as_deref(),
-                    &text,
+                    text,
                 );
             }
             // lists that are long
@@ -303,13 +310,13 @@ impl VectorFunction {
                     | ("dot_pairs" | "dot_quads", _)
             ) =>
             {
-                out.push_str(&wrap::lines(&text))
+                out.push_str(&wrap::lines(text))
             }
             None => {
                 if matches!(kind, "flush" | "mul_add") {
                     out.push('\n');
                 }
-                out.push_str(&text);
+                out.push_str(text);
             }
         }
     }

@@ -33,42 +33,37 @@ struct Unrolling {
 
 impl Unrolling {
     fn block(&mut self, body: Vec<Stmt>) -> Vec<Stmt> {
-        let mut out = Vec::new();
-        for stmt in body {
-            match stmt {
-                Stmt::For { count, turn, backwards, walks, body } => {
-                    let of_walk = |(window, _): &&(WindowId, usize)| {
-                        walks.first().is_some_and(|w| w.window == *window)
-                    };
-                    match self.turns.iter().find(of_walk) {
-                        // a function of the file unrolls
-                        Some(_) if self.hints.row_sums(&walks, &body).is_some() => {
-                            out.push(Stmt::For { count, turn, backwards, walks, body });
-                        }
-                        Some(_) if is_taken_apart(&body) => {
-                            out.push(Stmt::For { count, turn, backwards, walks, body })
-                        }
-                        Some(&(_, turns)) => {
-                            out.extend(self.unrolled_by(count, turns, &walks, &body))
-                        }
-                        None => {
-                            let body = self.block(body);
-                            out.push(Stmt::For { count, turn, backwards, walks, body });
-                        }
+        body.into_iter().flat_map(|stmt| self.statement(stmt)).collect()
+    }
+
+    fn statement(&mut self, stmt: Stmt) -> Vec<Stmt> {
+        match stmt {
+            Stmt::For { count, turn, backwards, walks, body } => {
+                let first = walks.first().map(|walk| walk.window);
+                match self.turns.iter().find(|(window, _)| first == Some(*window)) {
+                    // a function of the file unrolls
+                    Some(_)
+                        if self.hints.row_sums(&walks, &body).is_some()
+                            || is_taken_apart(&body) =>
+                    {
+                        vec![Stmt::For { count, turn, backwards, walks, body }]
+                    }
+                    Some(&(_, turns)) => self.unrolled_by(count, turns, &walks, &body),
+                    None => {
+                        let body = self.block(body);
+                        vec![Stmt::For { count, turn, backwards, walks, body }]
                     }
                 }
-                Stmt::Pick { at, count, walk, body } => {
-                    let body = self.block(body);
-                    out.push(Stmt::Pick { at, count, walk, body });
-                }
-                Stmt::If { less, then, otherwise } => {
-                    let (then, otherwise) = (self.block(then), self.block(otherwise));
-                    out.push(Stmt::If { less, then, otherwise });
-                }
-                stmt => out.push(stmt),
             }
+            Stmt::Pick { at, count, walk, body } => {
+                vec![Stmt::Pick { at, count, walk, body: self.block(body) }]
+            }
+            Stmt::If { less, then, otherwise } => {
+                let (then, otherwise) = (self.block(then), self.block(otherwise));
+                vec![Stmt::If { less, then, otherwise }]
+            }
+            stmt => vec![stmt],
         }
-        out
     }
 
     /// A loop of `count` iterations, unrolled by `turns`.
