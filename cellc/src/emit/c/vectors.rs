@@ -289,8 +289,8 @@ impl VectorFunction {
         self.print(out, &text, file);
     }
 
-    /// Prints the text of the operation: behind the condition of its instruction set, or for all, with
-    /// long lists in several lines.
+    /// Prints the text: behind the condition of its instruction set, or for all, with long lists in
+    /// several lines.
     fn print(&self, out: &mut String, text: &str, file: &CFile<'_>) {
         let (Self { lanes, isa, .. }, kind) = (self, self.kind());
         match isa {
