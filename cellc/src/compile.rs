@@ -22,30 +22,33 @@ use crate::summary;
 /// A compiled model, every stage of it.
 #[derive(Clone, Debug)]
 pub struct Compilation {
-    /// What was asked for.
+    /// The options.
     pub options: Options,
-    /// What is computed.
+    /// The core model.
     pub model: CoreModel,
     /// The precision of every product.
     pub precisions: Precisions,
-    /// The sizes that were decided.
+    /// The sizes of panels, tiles and loops.
     pub plan: Plan,
     /// The kernels, for each of the plan's instruction sets.
     pub program: Program,
     /// The constants, in the order in which the kernels read them.
     pub packed: Packed,
-    /// What generated code calls things.
+    /// The names in generated code.
     pub interface: Interface,
     /// The header, the bounds and the costs, which only files state.
     #[cfg(feature = "builder")]
     pub description: Description,
-    /// What the type's documentation says of the model, by line.
+    /// The lines about the model in the documentation of the generated type.
     pub summary: Vec<String>,
-    /// What the user should know.
+    /// Warnings and notices.
     pub warnings: Diagnostics,
 }
 
-/// Compiles a model; refused with everything that is wrong with it.
+/// Compiles a model.
+///
+/// # Errors
+/// All problems of the model and the options.
 pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnostics> {
     let (model, mut warnings) = core_model(model, options)?;
     let compilation = compile_core(model, options);

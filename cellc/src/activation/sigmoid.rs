@@ -15,7 +15,7 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn exact(v: f64) -> f64 {
-    // for v < 0 the other form loses small values when exp overflows
+    // for large -v, exp(-v) overflows, and 1 / (1 + exp(-v)) would be 0 instead of exp(v)
     if v < 0.0 { v.exp() / (1.0 + v.exp()) } else { 1.0 / (1.0 + (-v).exp()) }
 }
 

@@ -32,7 +32,7 @@ pub(super) const ERRORS: Measured = Measured {
 /// Below this argument, 1 + exp(-a) is above sqrt(2).
 const NEAR: f32 = 0.88;
 
-/// The excess of ln(2) in f32 over ln(2).
+/// The rounding error of `LN_2`: f32(ln 2) - ln 2.
 const LN_2_EXCESS: f32 = 1.904_654_2e-9;
 
 fn expand(accuracy: Accuracy) -> Function {

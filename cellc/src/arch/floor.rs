@@ -1,7 +1,7 @@
 //! The loops of a floor, the lower bound of a kernel's time: for each instruction set of this
 //! machine.
 
-/// A cache line, as large as the widest vector.
+/// 16 elements of 4 bytes, aligned to 64 bytes: as large as an x86 cache line or AVX-512 vector.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Line<T>(pub(crate) [T; 16]);
@@ -19,7 +19,7 @@ pub(crate) struct Loops {
 /// and an addition on cores with two of each per cycle.
 pub(crate) const CHAINS: usize = 14;
 
-/// The compiler chooses the vectors of a plain loop.
+/// Portable loops for targets without intrinsics here. The compiler vectorises them.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const PLAIN: Loops = Loops {
     stream: |weights, out| {

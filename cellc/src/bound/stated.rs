@@ -1,4 +1,4 @@
-//! Usefulness of a bound.
+//! Decides whether the error bound of an output is small enough to be worth printing.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -10,9 +10,9 @@ const MOST_TIMES: f64 = 1000.0;
 /// Range and error of an output, measured in a run of steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
-    /// The least of 0 and the values of the reference.
+    /// Smallest reference value, or 0 if no value is negative.
     pub low: f64,
-    /// The largest of 0 and the values of the reference.
+    /// Largest reference value, or 0 if no value is positive.
     pub high: f64,
     /// The largest distance of a computed value from the reference; `None` if nothing was computed.
     pub error: Option<f64>,
@@ -23,7 +23,7 @@ pub struct Seen {
 pub enum Useless {
     /// There is no finite bound.
     Infinite,
-    /// The bound exceeds the distance between the least and the largest value of the output.
+    /// The bound is at least as large as the range of the output's values.
     Range {
         /// The least value.
         low: f64,
@@ -118,7 +118,7 @@ mod tests {
             ),
             (1e-4, tanh, seen(-0.5, 0.5, Some(2e-7)), None),
             (3e-4, tanh, seen(-0.5, 0.5, Some(2e-7)), Some(Useless::Wide { error: 2e-7 })),
-            // exact results, and nothing but zeros
+            // a measured error of 0, then outputs that are always 0
             (1e-6, tanh, seen(-0.5, 0.5, Some(0.0)), None),
             (1e-4, tanh, seen(-0.5, 0.5, Some(0.0)), Some(Useless::Wide { error: 0.0 })),
             (0.0, [0.0, 0.0], seen(0.0, 0.0, Some(0.0)), None),

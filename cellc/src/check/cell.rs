@@ -1,4 +1,4 @@
-//! Whether a recurrent cell, or one over time, is right, and what a wrong shape looks like.
+//! Legality of recurrent cells and sequences, and hints for wrong shapes.
 
 use super::checker::{Checker, MALFORMED, floats};
 use super::findings::Known;
@@ -7,7 +7,7 @@ use crate::model::{
     Activation, Cell, CellKind, Direction, Node, Op, PARAMETERS, ResetGate, Spelling, shape_text,
 };
 
-/// What an input of a recurrent operation is.
+/// The role of an input of a recurrent operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CellPort {
     X,
@@ -16,14 +16,14 @@ pub(crate) enum CellPort {
     Lengths,
     W,
     R,
-    /// The tensor of biases of that number.
+    /// The tensor of biases with this index.
     B(usize),
     P,
     A,
 }
 
 impl CellPort {
-    /// What it is called.
+    /// The name of the input.
     pub(crate) fn name(self, sequence: bool) -> &'static str {
         match self {
             Self::X if sequence => "X",
@@ -147,7 +147,7 @@ impl Checker<'_> {
         Some((recurrent, sizes))
     }
 
-    /// Whether what is said about the cell holds together.
+    /// True if the attributes of the cell are legal.
     fn cell_attributes(&mut self, recurrent: &Recurrent) -> bool {
         let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
         let mut right = true;

@@ -41,23 +41,23 @@ impl Known {
 /// The identity of a constant: bytes, element type, shape.
 type ConstantKey = (*const u8, usize, ElementType, Vec<usize>);
 
-/// What reads a Parameter, Converts and what hands it on to a loop's body looked through.
+/// The readers of a Parameter, found through Converts and inputs of loop bodies.
 #[derive(Clone, Default)]
 pub(crate) struct Uses {
-    /// As W, R, B or P of a cell: how to say it.
+    /// The role as weights, in words for messages.
     pub(crate) weight: Option<String>,
-    /// Whether as something of a cell whose first size is N.
+    /// True if a cell reads the input and its first size is the batch.
     pub(crate) batch: bool,
-    /// Its last size, as a matrix says that it is multiplied with.
+    /// The last size that a matrix product requires.
     pub(crate) features: Option<usize>,
-    /// As lengths of a sequence.
+    /// The role as lengths of a sequence, in words for messages.
     pub(crate) lengths: Option<String>,
-    /// As anything else.
+    /// Any other role, in words for messages.
     pub(crate) data: Option<String>,
 }
 
 impl Uses {
-    /// Whether it is lengths of sequences and nothing else.
+    /// True if the input is only read as lengths of sequences.
     pub(crate) fn is_length(&self) -> bool {
         self.lengths.is_some() && self.data.is_none() && self.weight.is_none()
     }

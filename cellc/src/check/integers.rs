@@ -16,7 +16,7 @@ pub(crate) const EXACT: f64 = 16_777_216.0;
 /// Nothing is known.
 const ANY: Range = [f64::NEG_INFINITY, f64::INFINITY];
 
-/// Those of 0 and 1.
+/// The range of booleans.
 pub(crate) const TRUTH: Range = [0.0, 1.0];
 
 pub(crate) fn union(a: Range, b: Range) -> Range {

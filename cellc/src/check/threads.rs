@@ -7,8 +7,7 @@ use crate::model::ResetGate;
 use crate::request::Threads;
 
 impl Checker<'_> {
-    /// Refuses, where two threads are asked for, what they would have to meet in at every step or
-    /// more than once a step.
+    /// Refuses two threads for loops, sequences and cells that would synchronise within a step.
     pub(crate) fn threads(&mut self) {
         if self.options.machine.threads == Threads::One {
             return;

@@ -1,4 +1,4 @@
-//! Rows of a table.
+//! Row lookup in a table by computed indices (Gather along axis 0; embeddings).
 
 use super::{CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros};
 
@@ -8,11 +8,11 @@ use super::{CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source
 pub struct Lookup {
     /// `[size, len]`
     pub table: Source,
-    /// Rows of the table.
+    /// Number of rows of the table.
     pub size: usize,
     /// Elements of a row.
     pub len: usize,
-    /// Whole numbers.
+    /// The row indices: integers, stored as f32. NaN selects row 0.
     pub indices: Source,
     /// The value.
     pub out: usize,

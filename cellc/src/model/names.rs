@@ -1,4 +1,4 @@
-//! The names of inputs and outputs.
+//! Recognition of input and output names that OpenVINO generates.
 
 /// The names of an input or an output without those that OpenVINO made up.
 pub(crate) fn lasting(names: &[String]) -> Vec<String> {

@@ -2,11 +2,11 @@
 /// the names of its format.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Spelling {
-    /// The length of h.
+    /// The hidden size of a recurrent cell.
     pub hidden_size: &'static str,
     /// The activation functions of a cell.
     pub activations: &'static str,
-    /// The bound on the sums of a cell's gates.
+    /// The limit of pre-activations: every gate's sum is clipped to `[-clip, clip]`.
     pub clip: &'static str,
     /// The direction of a sequence.
     pub direction: &'static str,
@@ -21,7 +21,7 @@ pub struct Spelling {
 }
 
 impl Spelling {
-    /// The names that macros and build scripts use.
+    /// The names in cellc's own declarations: macros and build scripts.
     pub const OWN: Self = Self {
         hidden_size: "hidden_size",
         activations: "activations",

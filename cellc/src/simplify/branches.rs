@@ -29,8 +29,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Both branches take the node's place, and of each output what the condition says is taken.
-    /// What only one side wants the plan leaves to that side.
+    /// Computes both branches, and selects each output by the condition. The plan skips operations
+    /// that only one branch needs.
     fn choose_at_run_time(&mut self, node: &'a Node, choice: &'a If, condition: &Known) {
         let shape = self.shape_of(condition);
         if shape.iter().product::<usize>() != 1 || condition.element() != ElementType::Bool {

@@ -12,7 +12,7 @@ use crate::model::{BroadcastMode, ElementType, Node, Op, Tensor, shape_text};
 /// The most indices of a Gather of a computed tensor that are no progression.
 const MOST_GATHERED: usize = 256;
 
-/// What is taken along one axis: the first, how many, and from one to the next.
+/// A slice along one axis: first element, count, step.
 struct Along {
     start: usize,
     count: usize,
@@ -20,7 +20,7 @@ struct Along {
 }
 
 impl Along {
-    /// All of it.
+    /// The whole axis.
     fn whole(size: usize) -> Self {
         Self { start: 0, count: size, step: 1 }
     }
@@ -54,7 +54,7 @@ impl Along {
     }
 }
 
-/// What is taken along each axis.
+/// The slices along all axes.
 fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
     let own = strides(shape);
     Geometry {

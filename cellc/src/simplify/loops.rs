@@ -26,7 +26,7 @@ pub(super) struct Pieces {
     pub(super) start: usize,
     pub(super) trips: usize,
     pub(super) part: usize,
-    /// From one piece to the next.
+    /// The distance between pieces.
     pub(super) stride: usize,
     pub(super) reverse: bool,
 }
@@ -36,8 +36,7 @@ struct Iteration<'n> {
     node: &'n Node,
     slices: Vec<LoopSlice>,
     carried: Vec<Carried>,
-    /// What is handed on and, so it is hoped, stays what it is: the body's Result and the initial
-    /// value.
+    /// Carried values assumed to be constant: the Result of the body, and the initial value.
     constant: Vec<(usize, Known)>,
 }
 
@@ -118,7 +117,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether something in the graph that is looked at reads a value.
+    /// True if an operation of the current graph reads a value.
     fn is_read(&self, value: ValueId) -> bool {
         self.model.nodes.iter().any(|node| node.inputs.contains(&value))
     }

@@ -23,21 +23,21 @@ pub(super) const COUNT_ALL: &str = "where it makes a mask of lengths, count all 
 const MASK_STEPS: &str = "keep all steps of x, and mask those behind the lengths: \
     x.masked_fill(torch.arange(x.shape[1]) >= lengths[:, None], 0) for x[:, :lengths.max()]";
 
-/// How often a body is looked at to find the ranges of integers that are carried.
+/// Upper limit for passes over a body that search for ranges of carried integers.
 const MOST_ATTEMPTS: usize = 4;
 
 /// The most iterations of a loop that counts them while it runs: f32 holds their number, and that
 /// of the next.
 const MOST_COUNTED: usize = (1 << 24) - 1;
 
-/// How many iterations a loop has.
+/// The number of iterations of a loop.
 #[derive(Clone, Copy)]
 struct Count {
-    /// At most.
+    /// The upper limit.
     most: usize,
-    /// Whether the model does not say it.
+    /// True if the model states no limit.
     may_cut: bool,
-    /// What the model says, if that is more than are counted.
+    /// The limit that the model states, if it exceeds [`MOST_COUNTED`].
     huge: Option<usize>,
 }
 
@@ -61,7 +61,7 @@ struct BackEdge {
     result: usize,
 }
 
-/// What is handed on from one iteration to the next.
+/// A value carried from iteration to iteration.
 struct Handed {
     initial: Known,
     value: Known,

@@ -1,4 +1,4 @@
-//! Spellings of targets and instruction sets in generated code.
+//! Target rules and vector intrinsics, as text of generated C and Rust.
 
 mod c;
 mod rust;

@@ -36,7 +36,7 @@ const LANES_16: CVector = CVector {
     sums: "",
 };
 
-/// Eight lanes; AVX and FMA.
+/// Eight lanes: AVX2, FMA and F16C.
 const LANES_8: CVector = CVector {
     lanes: 8,
     load: "_mm256_loadu_ps({0})",
@@ -67,7 +67,7 @@ const LANES_8: CVector = CVector {
     sums: "",
 };
 
-/// Four lanes; AVX and FMA.
+/// Four lanes: the 128-bit forms of AVX2 bodies (SSE4.1, FMA and F16C).
 const LANES_4: CVector = CVector {
     lanes: 4,
     load: "_mm_loadu_ps({0})",
@@ -117,7 +117,7 @@ pub(in crate::arch) static AVX_VNNI: [CVector; 2] = [
     },
 ];
 
-/// AVX-512 with its VNNI.
+/// AVX-512 with AVX-512 VNNI. `dot_quads` multiplies unsigned activations here.
 pub(in crate::arch) static AVX512_VNNI: [CVector; 3] = [
     CVector {
         dot_pairs: "_mm512_dpwssd_epi32((__m512i){2}, (__m512i){0}, (__m512i){1})",
@@ -395,7 +395,7 @@ pub(in crate::arch) static RUST_AVX512: [RustVector; 3] = [
 pub(in crate::arch) static RUST_AVX_VNNI: [RustVector; 2] =
     [register(8, &[AVX_VNNI_8, ON_8, BITS_256]), register(4, &[AVX_VNNI_4, ON_4, BITS_128])];
 
-/// Rust: AVX-512 with its VNNI.
+/// Rust: AVX-512 with AVX-512 VNNI.
 pub(in crate::arch) static RUST_AVX512_VNNI: [RustVector; 3] = [
     register(16, &[VNNI_16, ON_16, BITS_512]),
     register(8, &[VNNI_8, ON_8, BITS_256]),

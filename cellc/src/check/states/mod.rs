@@ -24,17 +24,17 @@ fn any_state() -> Setting {
     Setting::StateOf(vec![("IN".to_owned(), "OUT".to_owned())])
 }
 
-/// True if a warning says that something begins anew at every call.
+/// True if a warning says that a layer begins anew at every call.
 pub(crate) fn begins_anew(found: &Message) -> bool {
     found.contains(STARTS_ANEW) || found.contains(SEES_ONE_CALL)
 }
 
-/// An output whose elements are those of an input, some steps later.
+/// An output that holds the new value of a state input.
 struct Update {
     parameter: usize,
-    /// Whether each element becomes the one in its own place.
+    /// True if every element keeps its index.
     in_place: bool,
-    /// The recurrences that they pass.
+    /// The recurrences between the input and the output.
     through: BTreeSet<usize>,
 }
 
