@@ -214,12 +214,7 @@ impl Compilation {
             header: &[],
             estimate: Vec::new(),
             summary: &self.summary,
-            sha256: self
-                .model
-                .files
-                .first()
-                .map(|file| &file.sha256[..])
-                .filter(|sha256| !sha256.is_empty()),
+            sha256: self.model.files.iter().map(|file| &file.sha256[..]).collect(),
         }
     }
 }

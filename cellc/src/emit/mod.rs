@@ -59,8 +59,28 @@ pub(crate) struct Contents<'a> {
     pub(crate) estimate: Vec<String>,
     /// The model's part of the type's documentation, by line.
     pub(crate) summary: &'a [String],
-    /// SHA-256 of the model's file, in hexadecimal. `None` for models without a file.
-    pub(crate) sha256: Option<&'a str>,
+    /// SHA-256 of the model's files, in hexadecimal: the graph, then the weights. Empty texts if
+    /// digests are unknown.
+    pub(crate) sha256: Vec<&'a str>,
+}
+
+/// The constants with the digests of the model's files, as words of texts: by file the constant's
+/// name, the file and the digest.
+fn digests(sha256: &[&str]) -> Vec<Vec<(&'static str, String)>> {
+    let constant = |(at, digest): (usize, &&str)| {
+        let (name, file) = match at {
+            0 if sha256.len() == 1 => ("MODEL_SHA256".to_owned(), "the model's file"),
+            0 => ("MODEL_SHA256".to_owned(), "the model's first file, which has the graph"),
+            1 => ("WEIGHTS_SHA256".to_owned(), "the model's file of weights"),
+            _ => (format!("WEIGHTS_{at}_SHA256"), "another file of the model's weights"),
+        };
+        vec![
+            ("HASH_OF_FILE", name),
+            ("HASHED_FILE", file.to_owned()),
+            ("HEXADECIMAL_DIGEST", (*digest).to_owned()),
+        ]
+    };
+    sha256.iter().enumerate().filter(|(_, digest)| !digest.is_empty()).map(constant).collect()
 }
 
 /// A body of a file.

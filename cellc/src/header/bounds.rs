@@ -58,7 +58,8 @@ impl Bounds {
         };
         let continues = !model.states.is_empty() || !model.variables.is_empty();
         let of_states = if bound::has_states(model) {
-            format!(" and states |h| <= {h}")
+            let c = if model.cells().iter().any(|cell| cell.c.is_some()) { ", |c|" } else { "" };
+            format!(" and states |h|{c} <= {h}")
         } else {
             String::new()
         };

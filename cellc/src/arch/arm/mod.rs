@@ -250,7 +250,7 @@ pub(super) static NEON_DOTPROD: Isa = Isa {
     },
     rust: RustSpelling {
         vectors: &[RustVector { operations: &[RUST_DOTPROD, RUST_ON_4], ..RUST_4 }],
-        functions: include_str!("text/dotprod.rs"),
+        functions: concat!(include_str!("text/neon.rs"), include_str!("text/dotprod.rs")),
         ..NEON.rust
     },
     ..NEON
@@ -762,6 +762,19 @@ pub static ARMV7: Arch = Arch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every dot product that Rust calls as a function is among the functions of its instruction
+    /// set.
+    #[test]
+    fn dot_products_have_their_functions() {
+        for isa in [&NEON, &NEON_DOTPROD] {
+            for dot in isa.dots {
+                let Dot::ByLane(by_lane) = dot else { continue };
+                let begin = format!("//: {}\n", by_lane.rust);
+                assert!(isa.rust.functions.contains(&begin), "{}: {}", isa.name, by_lane.rust);
+            }
+        }
+    }
 
     /// Code for any machine has no place on a processor without an FPU, which has targets of its
     /// own.

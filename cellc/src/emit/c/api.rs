@@ -4,6 +4,7 @@ use super::dialect::plus;
 use super::vectors::is_small;
 use super::{CFile, block_comment, guarded, interface as common, pool, wrap};
 use crate::arch::{Isa, Processor};
+use crate::emit::digests;
 use crate::emit::elements::{counted, spelling};
 use crate::emit::names::Field;
 use crate::emit::signature::{Argument, StepTensor};
@@ -225,13 +226,7 @@ impl CFile<'_> {
             ("baselines when instead", if instead { baselines } else { Vec::new() }),
         ];
         lists.extend(self.chosen_baselines());
-        lists.push((
-            "model's file",
-            self.sha256
-                .iter()
-                .map(|sha256| vec![("HEXADECIMAL_DIGEST", (*sha256).to_owned())])
-                .collect(),
-        ));
+        lists.push(("model's files", digests(&self.sha256)));
         lists.extend(common::lists(self));
         lists.extend(self.contents.lists(self));
         lists

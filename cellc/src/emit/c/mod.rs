@@ -437,9 +437,9 @@ mod tests {
         };
         assert_eq!(comment(&[]), "");
         assert_eq!(comment(&["one"]), "/* one */\n");
-        assert_eq!(comment(&["one", "", "two"]), "/* one\n *\n * two\n */\n");
+        assert_eq!(comment(&["one", "", "two"]), "/* one\n *\n * two */\n");
         assert_eq!(comment(&["*/ /* */*"]), "/* * / / * * / * */\n");
-        assert_eq!(comment(&["??/", "\\", "\\  "]), "/* ? ?/\n * \\.\n * \\.\n */\n");
+        assert_eq!(comment(&["??/", "\\", "\\  "]), "/* ? ?/\n * \\.\n * \\. */\n");
         assert_eq!(comment(&["a\nb\u{202e}\u{e9}"]), "/* a\\u{a}b\\u{202e}\\u{e9} */\n");
     }
 

@@ -4,6 +4,7 @@ use super::lints::{MANY, UNUSED, UNUSED_NEW};
 use super::types::{has_long_list, parameter};
 use super::{Form, RustFile, pool, steps};
 use crate::arch::{Isa, Processor};
+use crate::emit::digests;
 use crate::emit::names::{Field, pascal_case};
 use crate::emit::signature::{Argument, Signature, Tensors};
 use crate::emit::surface::OwnWords;
@@ -139,7 +140,7 @@ impl RustFile<'_> {
         let asks = self.asked().next().is_some();
         let own = vec![
             ("several steps", steps::several(self)),
-            ("model's file", self.hashes()),
+            ("model's files", digests(&self.sha256)),
             ("stored", self.stored_words()),
             when("large weights", self.has_large_weights()),
             ("isas", words(&mut rows())),
@@ -187,14 +188,6 @@ impl RustFile<'_> {
         };
         let names: String = others.iter().map(named).collect();
         is_alone.then(|| format!("{names}{{ {:?} }}", first.name))
-    }
-
-    /// SHA-256 of the model's file, if the model came from one and the digest is known.
-    fn hashes(&self) -> Vec<Vec<Word>> {
-        self.sha256
-            .iter()
-            .map(|sha256| vec![("HEXADECIMAL_DIGEST", (*sha256).to_owned())])
-            .collect()
     }
 
     /// The baked weights as decimal numbers. Empty for files with other weights.

@@ -16,8 +16,8 @@
 
 //.
 #define UPPER_CELLC_VERSION "CELLC_RELEASE"
-//* model's file
-#define UPPER_MODEL_SHA256 "HEXADECIMAL_DIGEST"
+//* model's files
+#define UPPER_HASH_OF_FILE "HEXADECIMAL_DIGEST"
 //.
 
 //* fields

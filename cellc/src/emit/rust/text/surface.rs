@@ -2,10 +2,10 @@
 /// The version of cellc that generated this file.
 #[unused]
 pub const CELLC_VERSION: &str = "CELLC_RELEASE";
-//* model's file
-/// SHA-256 of the model's file.
+//* model's files
+/// SHA-256 of HASHED_FILE.
 #[unused]
-pub const MODEL_SHA256: &str = "HEXADECIMAL_DIGEST";
+pub const HASH_OF_FILE: &str = "HEXADECIMAL_DIGEST";
 //.
 
 //: isa
