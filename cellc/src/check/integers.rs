@@ -19,7 +19,7 @@ const ANY: Range = [f64::NEG_INFINITY, f64::INFINITY];
 /// The range of booleans.
 pub(crate) const TRUTH: Range = [0.0, 1.0];
 
-pub(crate) fn union(a: Range, b: Range) -> Range {
+fn union(a: Range, b: Range) -> Range {
     [a[0].min(b[0]), a[1].max(b[1])]
 }
 

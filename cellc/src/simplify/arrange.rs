@@ -3,9 +3,8 @@
 
 use crate::check::checker::Checker;
 use crate::check::findings::{Before, Front, Known};
-use crate::check::integers::union;
 use crate::check::shape::{Geometry, broadcast_strides, signed, strides};
-use crate::core::{CoreOp, LARGEST_INTEGER, PointwiseFunction, RunningSum, Source};
+use crate::core::{CoreOp, LARGEST_INTEGER, RunningSum, Source};
 use crate::model::{
     Blocks, ElementType, Elementwise, Nearest, Node, Resize, ResizeBy, Sampling, Scaling, Tensor,
     shape_text,
@@ -76,13 +75,16 @@ impl<'a> Checker<'a> {
     ) -> Option<Known> {
         let shape = self.shape_of(&x);
         let size = shape[axis];
-        if x.tensor().is_none() {
+        // integers stay within f32's exact range only if the number of steps is known
+        if x.tensor().is_none() && x.element().is_float() {
             let sum = self.running_sum_of(node, &x, axis, reverse)?;
             return if exclusive { self.shifted(node, &sum, axis, 1, reverse) } else { Some(sum) };
         }
-        // a shifted copy and a sum, each time
-        let passes = 2 * size.next_power_of_two().ilog2() as usize;
-        self.affords(node, shape.iter().product::<usize>().saturating_mul(passes))?;
+        if x.tensor().is_some() {
+            // a shifted copy and a sum, each time
+            let passes = 2 * size.next_power_of_two().ilog2() as usize;
+            self.affords(node, shape.iter().product::<usize>().saturating_mul(passes))?;
+        }
         let mut sum = if exclusive { self.shifted(node, &x, axis, 1, reverse)? } else { x };
         // in the step after k every element holds the sum of 2^k elements, or of all before it
         let mut by = 1;
@@ -94,7 +96,7 @@ impl<'a> Checker<'a> {
         Some(sum)
     }
 
-    /// Running sums of a tensor that is computed at run time.
+    /// Running sums of floats that are computed at run time.
     fn running_sum_of(
         &mut self,
         node: &Node,
@@ -109,11 +111,9 @@ impl<'a> Checker<'a> {
         let turned = Geometry { offset: last, strides, shape: shape.clone() };
         let input = if reverse { self.view(node, x, turned.clone())? } else { x.clone() };
         self.computable(node, &shape)?;
-        let all = self.reduced_range(node, PointwiseFunction::Add, &input, shape[axis])?;
-        let range = union(self.range_of(&input), all);
         let (source, out) = (self.source(&input)?, self.value(shape));
         self.emit(node, CoreOp::RunningSum(RunningSum { axis, input: source, out }));
-        let sum = self.wrapped(node, Source::Value(out), x.element(), range)?;
+        let sum = Known::Source(Source::Value(out), x.element());
         if reverse { self.view(node, &sum, turned) } else { Some(sum) }
     }
 

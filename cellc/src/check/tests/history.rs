@@ -158,6 +158,19 @@ fn sums_of_steps_go_on_where_steps_are_open() {
     );
     assert_eq!(said(&graph, &open()), "");
     assert_eq!(core_model(&graph.0, &open()).unwrap().0.variables.len(), 1);
+    // a sum of integers without an end leaves the integers that f32 holds
+    let graph = kept_behind(-1, |g, x| {
+        let axis = g.int(2);
+        let integers = g.convert(x, ElementType::I32);
+        let sum = g.node(
+            "cumsum",
+            Op::RunningSum { exclusive: false, reverse: false },
+            &[integers, axis],
+            Graph::value(None, ElementType::I32),
+        );
+        g.convert(sum, ElementType::F32)
+    });
+    core_model(&graph.0, &open()).expect_err("integers");
 }
 
 /// One step per call is offered where everything goes on then.
