@@ -27,7 +27,7 @@ impl Checker<'_> {
         })
     }
 
-    /// The axis of the batch of an input where its name says that it counts steps.
+    /// The batch axis of an input whose name in the model counts steps.
     pub(crate) fn rows_named_steps(&self, input: usize) -> Option<Mistaken> {
         let names = self.parameter_names(self.model.parameters[input]);
         let rows = self.sizes.sequence_axes[input]?.rows;
@@ -96,7 +96,7 @@ impl Checker<'_> {
         Some((help, lines))
     }
 
-    /// Says of each batch of several rows whose size is called steps that it is none.
+    /// Notices for each batch of several rows that the model names steps.
     pub(crate) fn notice_batch_named_steps(&mut self) {
         for input in 0..self.sizes.shapes.len() {
             let Some(found) = self.rows_named_steps(input) else { continue };

@@ -250,7 +250,7 @@ impl Part {
     }
 }
 
-/// The macros that a body has defined for the sections that it includes, with their values.
+/// The macros of a body for its included sections, with their values.
 #[derive(Default)]
 pub(super) struct Defined {
     values: BTreeMap<String, String>,
@@ -326,8 +326,8 @@ impl Once {
         }
     }
 
-    /// True if one part has all kernels of these instruction sets, so that the function that runs
-    /// the kernels can follow them.
+    /// True if one part has all kernels of these instruction sets. The function that runs the kernels
+    /// can then follow the kernels.
     fn has_all_kernels(&self, bodies: &[Pieces<'_>], isas: &[&'static Isa]) -> bool {
         let part = self.kernels.iter().find(|part| part.isas == isas);
         let all = bodies
