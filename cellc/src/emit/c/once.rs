@@ -326,8 +326,8 @@ impl Once {
         }
     }
 
-    /// True if one part has all kernels of these instruction sets. The function that runs the kernels
-    /// can then follow the kernels.
+    /// True if one part has all kernels of these instruction sets. The function that runs the
+    /// kernels can then follow the part.
     fn has_all_kernels(&self, bodies: &[Pieces<'_>], isas: &[&'static Isa]) -> bool {
         let part = self.kernels.iter().find(|part| part.isas == isas);
         let all = bodies
