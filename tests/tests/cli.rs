@@ -131,8 +131,8 @@ fn help_says_what_can_be_asked() {
         "Arguments",
         "Options",
         "Output",
-        "State",
         "Model and shapes",
+        "State",
         "Machine",
         "Precision",
     ];

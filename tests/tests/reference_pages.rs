@@ -9,6 +9,7 @@ use cellc::internals::front::formats::{REFUSED, Refused};
 use cellc::internals::front::keys::Key;
 use cellc::internals::front::onnx;
 use cellc::internals::front::openvino::SUPPORTED;
+use cellc::internals::request::{TUNING_KEYS, TuningKey};
 use cellc_tests::command;
 use serde_json::json;
 
@@ -207,6 +208,11 @@ fn options() {
             let _ = writeln!(text, "* `{}`{of}: {}", entry.option, entry.text);
         }
         text.push('\n');
+    }
+    text += "## The planner\n\n`--emit plan` prints the decisions of the planner, each with its \
+             reason. The keys of `--tune`:\n\n";
+    for TuningKey { name, values, help, .. } in TUNING_KEYS {
+        let _ = writeln!(text, "* `{name}={values}`: {help}");
     }
     compare_part("docs/reference/options.md", text.trim_end());
 }

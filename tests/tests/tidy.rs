@@ -15,7 +15,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("core", &["core", "model"]),
     ("kernel", &["kernel"]),
     ("arch", &["arch", "kernel"]),
-    ("request", &["arch", "diagnostic", "request"]),
+    ("request", &["arch", "diagnostic", "model", "request"]),
     ("numerics", &["core", "encoding", "kernel", "model", "numerics", "request"]),
     ("front/amplifier", &["diagnostic", "front", "model"]),
     ("front/formats", &["diagnostic", "front", "model"]),

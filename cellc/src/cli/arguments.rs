@@ -5,34 +5,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::arch::{self, Arch, Isa};
+use crate::arch::{self, Isa};
 use crate::diagnostic::Diagnostics;
 use crate::diagnostic::in_shell;
 use crate::front::formats::{self, Format, ReadOptions};
 use crate::front::keys::{Key, KeyValue, Keys};
 use crate::front::model_file::ModelFile;
-use crate::front::underflows;
 use crate::model::Model;
-use crate::request::{
-    Accuracy, Bindings, Fma, Language, NamedSize, Options, Precision, Range, State, Threads,
-    Tuning, Unroll, WeightsAs,
-};
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use crate::request::flag::{Group, positive};
+use crate::request::{Language, Options, Precision, Range, State};
+use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use super::Failure;
+use super::flags::{Compared, CompileFlags, ModelFlags, words};
 use super::piped::{self, Piped};
 use super::synonyms;
 use super::weights_file::{HEADING, WeightsFileArguments, option};
-
-/// The groups of `--help`.
-pub(super) const MODEL: &str = "Model and shapes";
-const OUTPUT: &str = "Output";
-const MACHINE: &str = "Machine";
-const PRECISION: &str = "Precision";
-const STATE: &str = "State";
-const DEVELOPERS: &str = "For developers of cellc";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -209,108 +199,11 @@ pub(crate) struct ModelArguments {
     piped: Option<Piped>,
 
     /// The file with the weights [default: the .bin file next to the model]
-    #[arg(long, value_name = "FILE", help_heading = MODEL, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", help_heading = Group::Model.heading(), hide_short_help = true)]
     pub(crate) weights: Option<PathBuf>,
 
-    /// The batch size, if the model leaves it open [default for PyTorch's weights: 1]
-    #[arg(long, value_name = "N", value_parser = positive, help_heading = MODEL)]
-    batch: Option<usize>,
-
-    /// The shape of an input with open sizes: x=1,100,16 or, for streaming, 'x=1,?,16'
-    ///
-    /// x=1,100,16 is a whole sequence of 100 time steps. 'x=1,?,16' leaves the number of time steps
-    /// open, as does 'x=?,1,16' if time comes first. With ?, each call continues from the state of
-    /// the last call.
-    #[arg(long, value_name = "NAME=SIZES", value_parser = shape, help_heading = MODEL)]
-    shape: Vec<(String, Vec<Option<usize>>)>,
-
-    /// The size of a named dimension of an ONNX model; steps=? leaves the number of steps open
-    #[arg(
-        long,
-        value_name = "NAME=SIZE",
-        value_parser = Bindings::dim_of,
-        help_heading = MODEL,
-        hide_short_help = true,
-    )]
-    dim: Vec<NamedSize>,
-
-    /// Upper limit for the iterations of loops whose end is decided at run time
-    ///
-    /// Outputs have room for N iterations.
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = positive,
-        help_heading = MODEL,
-        hide_short_help = true,
-    )]
-    max_steps: Option<usize>,
-
-    /// Make an input a constant; branches that the constant rules out are not compiled
-    #[arg(
-        long = "const",
-        value_name = "NAME=NUMBER",
-        value_parser = Bindings::constant_of,
-        help_heading = MODEL,
-        hide_short_help = true
-    )]
-    constant: Vec<(String, String)>,
-
-    /// The machine to compile for; decides instruction sets and loop sizes
-    #[arg(
-        long_help = target_help(),
-        long,
-        value_name = "NAME",
-        value_parser = target_names(),
-        default_value = arch::TARGETS[0].name,
-        help_heading = MACHINE,
-        hide_possible_values = true
-    )]
-    target: String,
-
-    /// The number of threads, 1 or 2; has no effect on results
-    ///
-    /// With 2, the caller and a helper thread each compute half of a cell, if that is faster.
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = clap::value_parser!(u8).range(1..=2),
-        default_value = "1",
-        help_heading = MACHINE,
-        hide_short_help = true
-    )]
-    threads: u8,
-
-    /// How far to unroll loops: none makes the smallest code, full leaves no loops
-    ///
-    /// auto unrolls loops if the planner expects a gain. full is refused above 8192 multiply-adds
-    /// and can make rustc take minutes.
-    #[arg(
-        long,
-        value_name = "HOW",
-        value_enum,
-        default_value = "auto",
-        help_heading = MACHINE,
-        hide_short_help = true
-    )]
-    unroll: Unroll,
-
     #[command(flatten)]
-    arithmetic: ArithmeticArguments,
-
-    /// Decisions of the planner, KEY=VALUE; no effect on results
-    ///
-    /// Keys: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off, fuse=on|off,
-    /// branches=on|off, halves=on|off, tiles=on|off.
-    #[arg(
-        long,
-        value_name = "CHOICES",
-        value_delimiter = ',',
-        value_parser = choice,
-        help_heading = DEVELOPERS,
-        hide_short_help = true
-    )]
-    tune: Vec<Choice>,
+    flags: ModelFlags,
 
     /// The activations of the cell, such as sigmoid,tanh for a GRU [default: PyTorch's]
     #[arg(
@@ -326,138 +219,33 @@ pub(crate) struct ModelArguments {
     weights_file: WeightsFileArguments,
 }
 
-/// The arithmetic of the generated code.
-#[derive(Debug, Args)]
-pub(crate) struct ArithmeticArguments {
-    /// The precision of matrix products: f32, f16, bf16, int16, int8x16 or int8
-    ///
-    /// f16 and bf16 store weights in 16 bits and multiply in f32. int16, int8x16 and int8 round
-    /// each row of weights when compiling, and x and h at every step, to integers times one scale.
-    /// The stated error bound includes all rounding. Without this option, quantised models keep
-    /// their 8-bit weights. cellc check --precision all compares f32, int16, int8x16 and int8.
-    #[arg(
-        long,
-        value_name = "PRECISION",
-        value_enum,
-        help_heading = PRECISION,
-        hide_possible_values = true,
-    )]
-    precision: Option<PrecisionArgument>,
-
-    /// The precision of one layer, by its name in the model
-    #[arg(
-        long,
-        value_name = "LAYER=PRECISION",
-        value_parser = Precision::of_layer,
-        help_heading = PRECISION,
-        hide_short_help = true
-    )]
-    precision_of: Vec<(String, Precision)>,
-
-    /// The accuracy of activation functions: exact, fast (2^-18), audio (2^-15) [default: exact]
-    #[arg(long, value_name = "LEVEL", value_enum, help_heading = PRECISION, hide_short_help = true)]
-    accuracy: Option<Accuracy>,
-
-    /// Whether multiply-adds are fused; with off, every machine gives the same bits
-    #[arg(
-        long,
-        value_name = "HOW",
-        value_enum,
-        default_value = "auto",
-        help_heading = PRECISION,
-        hide_short_help = true
-    )]
-    fma: Fma,
-
-    /// Keep subnormal numbers
-    ///
-    /// By default inputs, states and outputs below 2^-100 in magnitude are flushed to zero.
-    #[arg(long, help_heading = PRECISION, hide_short_help = true)]
-    keep_denormals: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct StateArguments {
-    /// Keep a state, named by its input and output, between calls [default: all that cellc finds]
-    ///
-    /// IN is the input that takes the state, OUT the output with the next value. In forward layers
-    /// cellc finds the states that enter by an input and leave by an output.
-    #[arg(long, value_name = "IN=OUT", value_parser = pair, help_heading = STATE)]
-    state: Vec<(String, String)>,
-
-    /// Make every input of the model an argument of step, even if the input is a state
-    ///
-    /// Silences notices about states, and warnings about layers that start every call from the same
-    /// state. Variables, and all states if the number of steps is open, are kept nevertheless.
-    #[arg(long, conflicts_with = "state", help_heading = STATE, hide_short_help = true)]
-    no_state: bool,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct CompileArguments {
     /// The file to write, .rs or .c; - writes to standard output
-    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
+    #[arg(short, long, value_name = "FILE", help_heading = Group::Output.heading())]
     pub(crate) output: Option<PathBuf>,
 
     /// What to write [default: by the extension of the output file, else rust]
-    #[arg(long, value_name = "WHAT", value_enum, help_heading = OUTPUT, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        help_heading = Group::Output.heading(),
+        hide_short_help = true
+    )]
     pub(crate) emit: Option<Emit>,
-
-    #[command(flatten)]
-    state: StateArguments,
 
     #[command(flatten)]
     pub(crate) model: ModelArguments,
 
-    /// The name of the type and functions [default: the name of the output file, else the model]
-    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
-    pub(crate) name: Option<String>,
-
-    /// Where to put the weights [default: inline up to 1 MiB, else file]
-    #[arg(long, value_name = "WHERE", value_enum, help_heading = OUTPUT, hide_short_help = true)]
-    pub(crate) weights_as: Option<WeightsAs>,
-
-    /// Implement the trait cellc_runtime::Cell (Rust only)
-    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
-    pub(crate) runtime: bool,
-
-    /// Write a header file that declares a struct of function pointers (C only)
-    ///
-    /// The generated C file defines one such struct, for its model.
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
-    pub(crate) interface: Option<PathBuf>,
-
-    /// The instruction sets to generate code for, beside the target's baseline [default: all]
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        value_parser = isa_names(),
-        help_heading = MACHINE,
-        hide_short_help = true
-    )]
-    isa: Option<Vec<String>>,
-
-    /// The largest magnitudes of inputs and states for the stated error bound
-    #[arg(
-        long,
-        value_name = "X[,H]",
-        value_parser = range,
-        default_value = "1,1",
-        allow_negative_numbers = true,
-        help_heading = PRECISION,
-        hide_short_help = true
-    )]
-    range: Range,
+    #[command(flatten)]
+    flags: CompileFlags,
 }
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("input_files").required(true).multiple(true))]
 #[command(group = ArgGroup::new("output_files").required(true).multiple(true))]
 pub(crate) struct RunArguments {
-    #[command(flatten)]
-    state: StateArguments,
-
     #[command(flatten)]
     pub(crate) model: ModelArguments,
 
@@ -486,9 +274,6 @@ pub(crate) struct RunArguments {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     #[command(flatten)]
-    state: StateArguments,
-
-    #[command(flatten)]
     pub(crate) model: ModelArguments,
 
     /// The seed of the random inputs
@@ -505,7 +290,7 @@ pub(crate) struct CheckArguments {
     #[arg(
         long,
         value_name = "X[,H]",
-        value_parser = range,
+        value_parser = Range::read,
         default_value = "1,1",
         allow_negative_numbers = true,
     )]
@@ -552,9 +337,6 @@ pub(crate) struct CheckArguments {
 #[derive(Debug, Args)]
 pub(crate) struct InspectArguments {
     #[command(flatten)]
-    state: StateArguments,
-
-    #[command(flatten)]
     pub(crate) model: ModelArguments,
 
     /// The instruction set of the kernels to show [default: the best of the target]
@@ -579,13 +361,10 @@ pub(crate) struct InspectArguments {
 #[derive(Debug, Args)]
 pub(crate) struct BenchArguments {
     #[command(flatten)]
-    state: StateArguments,
-
-    #[command(flatten)]
     pub(crate) model: ModelArguments,
 
     /// The language to generate [default: both]
-    #[arg(long, value_name = "LANGUAGE", value_enum)]
+    #[arg(long, value_name = "LANGUAGE", value_parser = words::<Language>())]
     emit: Option<Language>,
 
     /// The largest magnitude of the random inputs; states start at zero
@@ -633,50 +412,17 @@ pub(crate) struct ManArguments {
 #[derive(Debug, Args)]
 pub(crate) struct ExecuteArguments {
     /// The language to generate
-    #[arg(long, value_name = "LANGUAGE", value_enum, default_value = "rust")]
+    #[arg(
+        long,
+        value_name = "LANGUAGE",
+        value_parser = words::<Language>(),
+        default_value = "rust"
+    )]
     emit: Language,
 
     /// The instruction set to run on [default: the best that the machine has]
     #[arg(long, value_name = "NAME", value_parser = isa_names(), hide_possible_values = true)]
     pub(crate) isa: Option<String>,
-}
-
-/// A value of `--precision`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PrecisionArgument {
-    One(Precision),
-    /// [`COMPARED`], in turn.
-    All,
-}
-
-/// The precisions that `--precision all` compares, the most exact first.
-const COMPARED: [Precision; 4] =
-    [Precision::F32, Precision::Int16, Precision::Int8x16, Precision::Int8];
-
-impl ValueEnum for PrecisionArgument {
-    fn value_variants<'a>() -> &'a [Self] {
-        const {
-            &[
-                Self::One(Precision::F32),
-                Self::One(Precision::F16),
-                Self::One(Precision::Bf16),
-                Self::One(Precision::Int16),
-                Self::One(Precision::Int8x16),
-                Self::One(Precision::Int8),
-                Self::All,
-            ]
-        }
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            Self::One(precision) => precision.to_possible_value(),
-            Self::All => Some(
-                PossibleValue::new("all")
-                    .help("f32, int16, int8x16 and int8 in turn, with cellc check"),
-            ),
-        }
-    }
 }
 
 /// What `--emit` can ask for.
@@ -692,74 +438,6 @@ pub(crate) enum Emit {
     Plan,
     /// The loops of each instruction set
     Kernel,
-}
-
-/// One of the choices of `--tune`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Choice {
-    PanelColumns(usize),
-    RowsAtOnce(usize),
-    Alternate(bool),
-    InputFirst(bool),
-    Fuse(bool),
-    Branches(bool),
-    Halves(bool),
-    Tiles(bool),
-}
-
-impl Choice {
-    /// The key of the choice.
-    fn key(self) -> &'static str {
-        match self {
-            Self::PanelColumns(_) => "panel-columns",
-            Self::RowsAtOnce(_) => "rows-at-once",
-            Self::Alternate(_) => "alternate",
-            Self::InputFirst(_) => "input-first",
-            Self::Fuse(_) => "fuse",
-            Self::Branches(_) => "branches",
-            Self::Halves(_) => "halves",
-            Self::Tiles(_) => "tiles",
-        }
-    }
-
-    fn made(self, tuning: Tuning) -> Tuning {
-        match self {
-            Self::PanelColumns(n) => tuning.with_panel_columns(Some(n)),
-            Self::RowsAtOnce(n) => tuning.with_rows_at_once(Some(n)),
-            Self::Alternate(on) => tuning.with_alternate(Some(on)),
-            Self::InputFirst(on) => tuning.with_input_first(Some(on)),
-            Self::Fuse(on) => tuning.with_fuse(Some(on)),
-            Self::Branches(on) => tuning.with_branches(Some(on)),
-            Self::Halves(on) => tuning.with_halves(Some(on)),
-            Self::Tiles(on) => tuning.with_tiles(Some(on)),
-        }
-    }
-}
-
-fn choice(text: &str) -> Result<Choice, String> {
-    let (key, value) = text.split_once('=').ok_or("not of the form KEY=VALUE")?;
-    let on = || match value {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        _ => Err(format!("{key} is on or off")),
-    };
-    Ok(match key {
-        "panel-columns" => Choice::PanelColumns(positive(value)?),
-        "rows-at-once" => Choice::RowsAtOnce(positive(value)?),
-        "alternate" => Choice::Alternate(on()?),
-        "input-first" => Choice::InputFirst(on()?),
-        "fuse" => Choice::Fuse(on()?),
-        "branches" => Choice::Branches(on()?),
-        "halves" => Choice::Halves(on()?),
-        "tiles" => Choice::Tiles(on()?),
-        _ => {
-            return Err(
-                "the keys are panel-columns, rows-at-once, alternate, input-first, fuse, branches, \
-                 halves and tiles"
-                    .to_string(),
-            );
-        }
-    })
 }
 
 impl CommandLine {
@@ -825,15 +503,13 @@ impl CommandLine {
         {
             return Some(format!("there is no file and no command '{word}': {instead}"));
         }
-        if model.arithmetic.precision == Some(PrecisionArgument::All) && !is_check {
+        if model.flags.compared == Compared::All && !is_check {
             return Some(format!(
                 "--precision all compares them: cellc check {} --precision all",
                 in_shell(&model.path().display().to_string())
             ));
         }
-        let keys: Vec<&str> = model.tune.iter().map(|choice| choice.key()).collect();
-        let twice = keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key));
-        twice.map(|(_, key)| format!("--tune gives {key} twice: give it once"))
+        None
     }
 }
 
@@ -882,13 +558,14 @@ impl ModelArguments {
     /// Options that do not suit the format, and all problems of the file.
     pub(crate) fn read(&self) -> Result<(Model, Diagnostics), Failure> {
         let file = self.file();
+        let bindings = &self.flags.options.bindings;
         let weights_alone = self.recognise()?.weights_alone;
         if weights_alone {
             let of_models = [
                 ("--weights", self.weights.is_some()),
-                ("--shape", !self.shape.is_empty()),
-                ("--dim", !self.dim.is_empty()),
-                ("--const", !self.constant.is_empty()),
+                ("--shape", !bindings.shapes.is_empty()),
+                ("--dim", !bindings.dims.is_empty()),
+                ("--const", !bindings.constants.is_empty()),
             ];
             if let Some((option, _)) = of_models.into_iter().find(|(_, given)| *given) {
                 let (file, instead) = (file.shown(), "sizes are --batch and --sequence");
@@ -910,19 +587,15 @@ impl ModelArguments {
         let options = ReadOptions {
             weights: self.weights.as_deref(),
             keys: self.keys(),
-            dims: self.dim.clone(),
-            constants: self.constant.clone(),
+            dims: bindings.dims.clone(),
+            constants: bindings.constants.clone(),
         };
         Ok(formats::read(file, &options)?)
     }
 
     /// The precisions to compile the model in, the most exact first.
     pub(crate) fn precisions(&self) -> Vec<Option<Precision>> {
-        match self.arithmetic.precision {
-            None => vec![None],
-            Some(PrecisionArgument::One(precision)) => vec![Some(precision)],
-            Some(PrecisionArgument::All) => COMPARED.map(Some).to_vec(),
-        }
+        self.flags.compared.precisions(self.flags.options.numerics.precision)
     }
 
     /// True if the file holds weights only, so that options declare the layers.
@@ -936,59 +609,29 @@ impl ModelArguments {
         keys.add(Key::Activations, self.activations.clone());
         keys.add(
             Key::Batch,
-            self.batch.and_then(|batch| KeyValue::parse(Key::Batch, &batch.to_string()).ok()),
+            self.flags
+                .options
+                .bindings
+                .batch
+                .and_then(|batch| KeyValue::parse(Key::Batch, &batch.to_string()).ok()),
         );
         keys
     }
 
     fn options(&self) -> Options {
-        // the batch size of a declared model is one of its keys
-        let batch = self.batch.filter(|_| !self.is_weights_file());
-        let tuning = Tuning::default().with_unroll(self.unroll);
-        Options::default()
-            .with_batch(batch)
-            .with_shapes(self.shape.clone())
-            .with_dims(self.dim.clone())
-            .with_max_steps(self.max_steps)
-            .with_constants(self.constant.clone())
-            .with_target(Arch::from_name(&self.target).unwrap_or_default())
-            .with_tuning(self.tune.iter().fold(tuning, |tuning, choice| choice.made(tuning)))
-            .with_fma(self.arithmetic.fma)
-            .with_accuracy(self.arithmetic.accuracy.unwrap_or_default())
-            .with_keep_denormals(self.arithmetic.keep_denormals)
-            .with_precision(match self.arithmetic.precision {
-                Some(PrecisionArgument::One(precision)) => Some(precision),
-                Some(PrecisionArgument::All) | None => None,
-            })
-            .with_precision_of(self.arithmetic.precision_of.clone())
-            .with_threads(if self.threads == 2 { Threads::Two } else { Threads::One })
-    }
-}
-
-impl StateArguments {
-    fn state(&self) -> State {
-        match (self.no_state, self.state.is_empty()) {
-            (true, _) => State::None,
-            (false, true) => State::Auto,
-            (false, false) => State::Pairs(self.state.clone()),
+        let mut options = self.flags.options.clone();
+        if self.is_weights_file() {
+            // the batch size of a declared model is one of its keys
+            options.bindings.batch = None;
         }
+        options
     }
 }
 
 impl CompileArguments {
     /// The options of the library, without a default name and without the language.
     pub(crate) fn options(&self) -> Options {
-        let named =
-            |names: &Vec<String>| names.iter().filter_map(|name| Isa::from_name(name)).collect();
-        self.model
-            .options()
-            .with_name(self.name.clone())
-            .with_isas(self.isa.as_ref().map(named))
-            .with_state(self.state.state())
-            .with_range(self.range)
-            .with_weights_as(self.weights_as.unwrap_or_default())
-            .with_runtime(self.runtime)
-            .with_interface(self.interface.clone())
+        self.flags.stored_in(self.model.options())
     }
 }
 
@@ -1008,31 +651,32 @@ impl ExecuteArguments {
 impl RunArguments {
     /// Options for code with states as arguments, given by files.
     pub(crate) fn options(&self) -> Options {
+        let options = self.keeping_states();
         // no pairs instead of State::None: a state restarted by every call must cause a warning
-        let state = match self.state.state() {
+        let state = match options.bindings.state {
             State::None => State::None,
-            State::Auto | State::Pairs(_) => State::Pairs(Vec::new()),
+            _ => State::Pairs(Vec::new()),
         };
-        self.execute.options(&self.model).with_state(state)
+        options.with_state(state)
     }
 
     /// Options for code with states kept between calls.
     pub(crate) fn keeping_states(&self) -> Options {
-        self.options().with_state(self.state.state())
+        self.execute.options(&self.model)
     }
 }
 
 impl CheckArguments {
     /// All that the library needs.
     pub(crate) fn options(&self) -> Options {
-        self.execute.options(&self.model).with_state(self.state.state()).with_range(self.range)
+        self.execute.options(&self.model).with_range(self.range)
     }
 }
 
 impl BenchArguments {
     /// The options of the library, without the language.
     pub(crate) fn options(&self) -> Options {
-        self.model.options().with_state(self.state.state()).with_range(self.range)
+        self.model.options().with_range(self.range)
     }
 
     /// The languages to generate.
@@ -1044,33 +688,12 @@ impl BenchArguments {
 impl InspectArguments {
     /// All that the library needs.
     pub(crate) fn options(&self) -> Options {
-        self.model.options().with_state(self.state.state())
+        self.model.options()
     }
-}
-
-fn target_help() -> String {
-    let names = arch::TARGETS.map(|arch| arch.name).join(", ");
-    format!(
-        "The machine to compile for; decides instruction sets and loop sizes\n\nOne of {names}. \
-         any: one file for all machines, compiled by gcc, clang or rustc; portable: plain C11 for \
-         any compiler."
-    )
-}
-
-fn target_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(arch::TARGETS.map(|arch| arch.name))
 }
 
 fn isa_names() -> PossibleValuesParser {
     PossibleValuesParser::new(arch::ALL.map(|isa| isa.name))
-}
-
-fn positive(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("0 is no size: at least 1 is needed".to_owned()),
-        Ok(n) => Ok(n),
-        Err(_) => Err("a whole number from 1 is needed".to_owned()),
-    }
 }
 
 /// A number that is not NaN.
@@ -1138,22 +761,6 @@ fn seconds(text: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| "a number of seconds is needed".to_owned())
 }
 
-fn shape(text: &str) -> Result<(String, Vec<Option<usize>>), String> {
-    // The last one: a name may hold '=', sizes cannot.
-    let (name, sizes) =
-        text.rsplit_once('=').ok_or("an input's name, '=' and its sizes are needed: x=1,16")?;
-    let size = |text: &str| if text == "?" { Ok(None) } else { positive(text).map(Some) };
-    let sizes = sizes.split(',').map(|text| size(text.trim())).collect::<Result<_, _>>()?;
-    Ok((name.to_owned(), sizes))
-}
-
-fn pair(text: &str) -> Result<(String, String), String> {
-    match text.split('=').collect::<Vec<_>>()[..] {
-        [input, output] => Ok((input.to_owned(), output.to_owned())),
-        _ => Err("an input's name, one '=' and an output's name are needed: h=h_out".to_owned()),
-    }
-}
-
 fn file_of(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
         Some((name, file)) if !name.is_empty() && !file.is_empty() => {
@@ -1163,31 +770,21 @@ fn file_of(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
-fn range(text: &str) -> Result<Range, String> {
-    let magnitude = |text: &str| match text.trim().parse::<f32>() {
-        Ok(value) if value.is_finite() && value >= 0.0 && !underflows(text, value) => Ok(value),
-        _ => Err("a magnitude from 0 that f32 holds is needed, for inputs and, after a comma, \
-                for states: 2.5,1"
-            .to_owned()),
-    };
-    match text.split_once(',') {
-        None => Ok(Range { x: magnitude(text)?, ..Range::default() }),
-        Some((x, h)) => Ok(Range { x: magnitude(x)?, h: magnitude(h)? }),
-    }
-}
-
 /// The range of a command whose states start at zero: the magnitude of inputs alone.
 fn range_of_inputs(text: &str) -> Result<Range, String> {
     match text.contains(',') {
         true => Err("one magnitude is needed, as states start at zero: 2.5".to_owned()),
-        false => range(text),
+        false => Range::read(text),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use clap::CommandFactory;
+
+    use super::*;
+    use crate::arch;
+    use crate::request::{Accuracy, Fma, Threads, Tuning, Unroll, WeightsAs};
 
     fn compile(arguments: &[&str]) -> Result<Options, clap::Error> {
         CommandLine::try_parse_from([&["cellc", "m.xml"], arguments].concat())
@@ -1278,16 +875,14 @@ mod tests {
     #[test]
     fn a_choice_of_the_plan_is_made_once() {
         for command in ["", "check ", "inspect ", "bench "] {
-            let contradiction = |plan: &str| {
+            let parsed = |plan: &str| {
                 let line = format!("cellc {command}m.xml {plan}");
                 CommandLine::try_parse_from(line.split_whitespace())
-                    .expect("it is parsed")
-                    .contradiction()
             };
-            assert_eq!(contradiction("--tune fuse=on,alternate=on --tune halves=off"), None);
-            let said = contradiction("--tune fuse=on,alternate=on --tune fuse=on")
-                .expect("fuse is there twice");
-            assert!(said.contains("fuse twice"), "{said}");
+            assert!(parsed("--tune fuse=on,alternate=on --tune halves=off").is_ok());
+            let refused = parsed("--tune fuse=on,alternate=on --tune fuse=on");
+            let said = refused.expect_err("fuse is there twice").to_string();
+            assert!(said.contains("fuse is given twice"), "{said}");
         }
     }
 

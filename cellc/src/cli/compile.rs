@@ -69,7 +69,7 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
             let asked = options.output.name.as_deref().unwrap_or_default();
             let renamed = compilation
                 .interface
-                .renamed(asked, arguments.name.is_some())
+                .renamed(asked, arguments.options().output.name.is_some())
                 .into_iter()
                 .collect();
             progress.suspend(|| report(&Diagnostics(renamed)));
@@ -186,18 +186,18 @@ fn options(
         Emit::Plan => Language::of_target(options.machine.target),
         _ => Language::Rust,
     };
-    if arguments.runtime && emit == Emit::C {
+    if options.output.runtime && emit == Emit::C {
         return Err(Failure::Usage("--runtime is for Rust: the crate's trait has no C".to_owned()));
     }
     let named = match destination {
         Destination::File(path) => path,
         Destination::Stdout | Destination::Device(_) => {
-            if arguments.weights_as == Some(WeightsAs::File) {
+            if options.output.weights_as == WeightsAs::File {
                 return Err(Failure::Usage(
                     "--weights-as file needs an output file: pass -o FILE".to_owned(),
                 ));
             }
-            if arguments.interface.is_some() {
+            if options.output.interface.is_some() {
                 return Err(Failure::Usage(
                     "--interface needs a file that includes it: -o FILE.c".to_owned(),
                 ));
@@ -261,7 +261,7 @@ fn write_source(
         )));
     }
     new.push(NewFile { path: path.clone(), bytes: source.bytes });
-    if let Some(interface) = &arguments.interface {
+    if let Some(interface) = &arguments.options().output.interface {
         refuse_to_overwrite_inputs(&arguments.model, "--interface", [interface.as_path()])?;
         // first, because the header includes it
         if let Some(interface) = files::common_interface(interface, &new)? {

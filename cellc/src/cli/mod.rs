@@ -6,6 +6,7 @@ mod calls;
 mod check;
 mod compile;
 mod console;
+mod flags;
 mod inspect;
 mod json;
 mod manual;
@@ -17,7 +18,6 @@ mod run;
 mod signals;
 mod streams;
 mod synonyms;
-mod values;
 mod weights_file;
 mod words;
 

@@ -5,6 +5,7 @@
 
 mod activation;
 mod cell;
+mod f32_range;
 pub(crate) mod half;
 mod names;
 mod op;
@@ -15,6 +16,8 @@ pub use activation::{Activation, ActivationError, PARAMETERS};
 pub use cell::{
     BiasPart, Cell, CellKind, Coupled, Direction, Family, LstmGateOrder, ResetGate, WeightLayout,
 };
+pub(crate) use f32_range::overflows;
+pub use f32_range::underflows;
 pub(crate) use names::{is_made_up, lasting};
 pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Dft, Elementwise, GatherNd, Groups, If, Loop,

@@ -1,6 +1,6 @@
 //! Sizes, constants and states left open by the model.
 
-use super::{CommandWords, Options};
+use super::Options;
 
 /// The inputs kept as states by the generated type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,35 +43,6 @@ pub struct Bindings {
 }
 
 impl Bindings {
-    /// The bindings that differ from their defaults.
-    pub(super) fn given(&self, words: &mut CommandWords) {
-        let Self { batch, shapes, dims, max_steps, constants, state } = self;
-        if let Some(batch) = batch {
-            words.option("--batch", &batch.to_string());
-        }
-        for (input, sizes) in shapes {
-            words.option("--shape", &format!("{input}={}", shape_text(sizes)));
-        }
-        for (name, size) in dims {
-            words.option("--dim", &format!("{name}={}", size_text(*size)));
-        }
-        if let Some(most) = max_steps {
-            words.option("--max-steps", &most.to_string());
-        }
-        constants
-            .iter()
-            .for_each(|(name, value)| words.option("--const", &format!("{name}={value}")));
-        match state {
-            State::Auto => {}
-            State::Pairs(pairs) => {
-                pairs.iter().for_each(|(input, output)| {
-                    words.option("--state", &format!("{input}={output}"))
-                });
-            }
-            State::None => words.switch("--no-state"),
-        }
-    }
-
     /// Reads the size of a dimension: its name, '=' and the size, or a question mark.
     pub(crate) fn dim_of(text: &str) -> Result<NamedSize, String> {
         // the last one: a name may hold '=', a size cannot
@@ -101,7 +72,7 @@ impl Bindings {
 }
 
 /// A shape as on the command line.
-fn shape_text(sizes: &[Option<usize>]) -> String {
+pub(super) fn shape_text(sizes: &[Option<usize>]) -> String {
     sizes.iter().map(|size| size_text(*size)).collect::<Vec<_>>().join(",")
 }
 

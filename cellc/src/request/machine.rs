@@ -1,18 +1,18 @@
 //! The machine that runs the generated code.
 
-use super::{CommandWords, Options};
+use super::Options;
 use crate::arch::{Arch, Isa};
 
-/// The number of threads of a step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Threads {
-    /// One thread: the caller.
-    #[default]
-    One,
-    /// The caller and a helper thread, if the planner expects less time. Results have equal bits.
-    /// Generated Rust then needs std, generated C pthreads.
-    Two,
+words! {
+    /// The number of threads of a step.
+    #[non_exhaustive]
+    pub enum Threads {
+        /// One thread: the caller.
+        One = "1",
+        /// The caller and a helper thread, if the planner expects less time. Results have equal
+        /// bits. Generated Rust then needs std, generated C pthreads.
+        Two = "2",
+    }
 }
 
 /// The machine that runs the generated code.
@@ -25,23 +25,6 @@ pub struct Machine {
     pub isas: Option<Vec<&'static Isa>>,
     /// The number of threads of a step.
     pub threads: Threads,
-}
-
-impl Machine {
-    /// The options that differ from their defaults.
-    pub(super) fn given(&self, words: &mut CommandWords) {
-        let Self { target, isas, threads } = self;
-        if target.name != Self::default().target.name {
-            words.option("--target", target.name);
-        }
-        if let Some(isas) = isas {
-            words.option("--isa", &isas.iter().map(|isa| isa.name).collect::<Vec<_>>().join(","));
-        }
-        match threads {
-            Threads::One => {}
-            Threads::Two => words.option("--threads", "2"),
-        }
-    }
 }
 
 setters! {

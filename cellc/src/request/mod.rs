@@ -14,7 +14,11 @@ macro_rules! setters {
     };
 }
 
+#[macro_use]
+mod words;
+
 mod bindings;
+pub mod flag;
 mod machine;
 mod numerics;
 mod output;
@@ -27,7 +31,9 @@ pub use machine::{Machine, Threads};
 pub use numerics::{Accuracy, Fma, Numerics, Range};
 pub use output::{Language, Output, WeightsAs};
 pub use precision::Precision;
-pub use tuning::{Tuning, Unroll};
+pub use tuning::{TUNING_KEYS, Tuning, TuningKey, Unroll};
+pub(crate) use words::listed;
+pub use words::{Word, Words};
 
 use crate::arch::Isa;
 
@@ -47,69 +53,11 @@ pub struct Options {
     pub tuning: Tuning,
 }
 
-/// Words of the command line, by option.
-#[derive(Default)]
-struct CommandWords(Vec<(&'static str, Option<String>)>);
-
-impl CommandWords {
-    /// Adds an option and its value.
-    fn option(&mut self, name: &'static str, value: &str) {
-        self.0.push((name, Some(value.to_owned())));
-    }
-
-    /// Adds an option without a value.
-    fn switch(&mut self, name: &'static str) {
-        self.0.push((name, None));
-    }
-
-    /// The words, options in the order of `ORDER`.
-    fn ordered(mut self) -> Vec<String> {
-        let rank = |name: &str| {
-            ORDER.iter().position(|known| *known == name).expect("request: an option of the order")
-        };
-        self.0.sort_by_key(|(name, _)| rank(name));
-        self.0
-            .into_iter()
-            .flat_map(|(name, value)| [Some(name.to_owned()), value])
-            .flatten()
-            .collect()
-    }
-}
-
-/// The order of options in generated files.
-const ORDER: [&str; 19] = [
-    "--target",
-    "--isa",
-    "--unroll",
-    "--tune",
-    "--fma",
-    "--accuracy",
-    "--batch",
-    "--shape",
-    "--dim",
-    "--max-steps",
-    "--const",
-    "--range",
-    "--precision",
-    "--precision-of",
-    "--threads",
-    "--state",
-    "--no-state",
-    "--runtime",
-    "--keep-denormals",
-];
-
 impl Options {
     /// The options different from their defaults, as words of the command line. Language, name,
     /// place of the weights and common interface are left out: the files show these options.
     pub fn given(&self) -> Vec<String> {
-        let mut words = CommandWords::default();
-        self.bindings.given(&mut words);
-        self.output.given(&mut words);
-        self.machine.given(&mut words);
-        self.numerics.given(&mut words);
-        self.tuning.given(&mut words);
-        words.ordered()
+        flag::given(self)
     }
 
     /// True if C is written without extensions of compilers.

@@ -1,44 +1,41 @@
 //! The arithmetic of the generated code, and the ranges of its error bound.
 
-use super::{CommandWords, Options, Precision};
+use crate::model::underflows;
 
-/// Whether multiply-add is fused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Fma {
-    /// Fused if the instruction set has fused multiply-add.
-    #[default]
-    Auto,
-    /// Never fused: results have equal bits on every instruction set.
-    Off,
+use super::{Options, Precision, Words};
+
+words! {
+    /// Whether multiply-add is fused.
+    #[non_exhaustive]
+    pub enum Fma {
+        /// Fused if the instruction set has fused multiply-add.
+        Auto = "auto",
+        /// Never fused: every machine gives the same bits.
+        Off = "off",
+    }
 }
 
-/// The largest error of activations.
-///
-/// Activations with a cheap exact formula, such as relu and softsign, do not depend on the level.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Accuracy {
-    /// At most 2.5 units in the last place.
-    #[default]
-    Exact,
-    /// A relative error of at most 2^-18; faster.
-    Fast,
-    /// A relative error of at most 2^-15; faster still.
-    Audio,
+words! {
+    /// The largest error of activations.
+    ///
+    /// Activations with a cheap exact formula, such as relu and softsign, do not depend on the
+    /// level.
+    #[derive(Hash)]
+    #[non_exhaustive]
+    pub enum Accuracy {
+        /// At most 2.5 units in the last place.
+        Exact = "exact",
+        /// A relative error of at most 2^-18; faster.
+        Fast = "fast",
+        /// A relative error of at most 2^-15; faster still.
+        Audio = "audio",
+    }
 }
 
 impl Accuracy {
-    /// Every level, most exact first.
-    pub const ALL: [Self; 3] = [Self::Exact, Self::Fast, Self::Audio];
-
     /// The name on the command line and in macros.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Fast => "fast",
-            Self::Audio => "audio",
-        }
+        self.word()
     }
 }
 
@@ -54,6 +51,24 @@ pub struct Range {
 impl Default for Range {
     fn default() -> Self {
         Self { x: 1.0, h: 1.0 }
+    }
+}
+
+impl Range {
+    /// Reads the magnitude of inputs and, after a comma, that of states.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let magnitude = |text: &str| match text.trim().parse::<f32>() {
+            Ok(value) if value.is_finite() && value >= 0.0 && !underflows(text, value) => Ok(value),
+            _ => {
+                Err("a magnitude from 0 that f32 holds is needed, for inputs and, after a comma, \
+                    for states: 2.5,1"
+                    .to_owned())
+            }
+        };
+        match text.split_once(',') {
+            None => Ok(Self { x: magnitude(text)?, ..Self::default() }),
+            Some((x, h)) => Ok(Self { x: magnitude(x)?, h: magnitude(h)? }),
+        }
     }
 }
 
@@ -91,31 +106,6 @@ impl Numerics {
     /// The precision of a layer: f32 if none is given.
     pub(crate) fn precision_in(&self, layer: &str) -> Precision {
         self.given_in(layer).unwrap_or_default()
-    }
-
-    /// The options that differ from their defaults.
-    pub(super) fn given(&self, words: &mut CommandWords) {
-        let default = Self::default();
-        let Self { accuracy, fma, keep_denormals, precision, precision_of, range } = self;
-        match fma {
-            Fma::Auto => {}
-            Fma::Off => words.option("--fma", "off"),
-        }
-        if *accuracy != default.accuracy {
-            words.option("--accuracy", accuracy.name());
-        }
-        if *range != default.range {
-            words.option("--range", &format!("{},{}", range.x, range.h));
-        }
-        if let Some(precision) = precision {
-            words.option("--precision", precision.name());
-        }
-        for (layer, precision) in precision_of {
-            words.option("--precision-of", &format!("{layer}={}", precision.name()));
-        }
-        if *keep_denormals {
-            words.switch("--keep-denormals");
-        }
     }
 }
 

@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use super::{CommandWords, Options};
+use super::Options;
 use crate::arch::Arch;
 
-/// The language of generated code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Language {
-    /// Rust, editions 2015 to 2024, no_std.
-    #[default]
-    Rust,
-    /// C11 and its header.
-    C,
+words! {
+    /// The language of generated code.
+    pub enum Language {
+        /// Rust, editions 2015 to 2024, no_std.
+        Rust = "rust",
+        /// C11 and its header.
+        C = "c",
+    }
 }
 
 impl Language {
@@ -39,17 +39,17 @@ impl Language {
     }
 }
 
-/// Where to put the weights.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum WeightsAs {
-    /// Up to 1 MiB in the source, else in a .bin file next to the source.
-    #[default]
-    Auto,
-    /// In the source.
-    Inline,
-    /// In a .bin file next to the source.
-    File,
+words! {
+    /// Where to put the weights.
+    #[non_exhaustive]
+    pub enum WeightsAs {
+        /// Up to 1 MiB in the source, else in a .bin file next to the source.
+        Auto = "auto",
+        /// In the source.
+        Inline = "inline",
+        /// In a .bin file next to the source.
+        File = "file",
+    }
 }
 
 /// The files to write.
@@ -66,16 +66,6 @@ pub struct Output {
     pub interface: Option<PathBuf>,
     /// Generated Rust implements the trait of cellc-runtime.
     pub runtime: bool,
-}
-
-impl Output {
-    /// The options not visible in the files, if different from their defaults.
-    pub(super) fn given(&self, words: &mut CommandWords) {
-        let Self { language: _, name: _, weights_as: _, interface: _, runtime } = self;
-        if *runtime {
-            words.switch("--runtime");
-        }
-    }
 }
 
 setters! {

@@ -1,57 +1,50 @@
 //! Precisions.
 
-/// The storage and arithmetic of the matrices of cells, dense layers and, for integers, depthwise
-/// convolutions. Biases, peepholes, activations and states stay f32.
-///
-/// f16 and bf16 store compile-time weights; products and sums are f32. Integers have one scale per
-/// row of weights. At every step x and h are rounded to integers with one scale each; integer sums
-/// are exact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Precision {
-    /// Weights and products in f32.
-    #[default]
-    F32,
-    /// Weights in binary16, products in f32.
-    F16,
-    /// Weights in bfloat16, two in 32 bits; products in f32.
-    Bf16,
-    /// Weights, x and h as integers of up to 16 bits, within ranges for which no sum exceeds 32
-    /// bits.
-    Int16,
-    /// Weights of 8 bits, x and h of up to 16.
-    Int8x16,
-    /// Weights, x and h of 8 bits.
-    Int8,
+use super::Words;
+use super::words::listed;
+
+words! {
+    /// The storage and arithmetic of the matrices of cells, dense layers and, for integers,
+    /// depthwise convolutions. Biases, peepholes, activations and states stay f32.
+    ///
+    /// f16 and bf16 store compile-time weights; products and sums are f32. Integers have one scale
+    /// per row of weights. At every step x and h are rounded to integers with one scale each;
+    /// integer sums are exact.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum Precision {
+        /// Weights and products in f32.
+        F32 = "f32",
+        /// Weights in binary16, products in f32.
+        F16 = "f16",
+        /// Weights in bfloat16, two in 32 bits; products in f32.
+        Bf16 = "bf16",
+        /// Weights, x and h as integers of up to 16 bits, within ranges for which no sum exceeds 32
+        /// bits.
+        Int16 = "int16",
+        /// Weights of 8 bits, x and h of up to 16.
+        Int8x16 = "int8x16",
+        /// Weights, x and h of 8 bits.
+        Int8 = "int8",
+    }
 }
 
 impl Precision {
-    /// Every precision.
-    pub const ALL: [Self; 6] =
-        [Self::F32, Self::F16, Self::Bf16, Self::Int16, Self::Int8x16, Self::Int8];
-
     /// The name on the command line and in macros.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::F16 => "f16",
-            Self::Bf16 => "bf16",
-            Self::Int16 => "int16",
-            Self::Int8x16 => "int8x16",
-            Self::Int8 => "int8",
-        }
+        self.word()
     }
 
     /// Reads the precision of one layer: its name, '=' and the precision.
     pub(crate) fn of_layer(text: &str) -> Result<(String, Self), String> {
         // the last one: a name may hold '=', a precision cannot
         let named = text.rsplit_once('=').and_then(|(layer, name)| {
-            let precision =
-                Self::ALL.into_iter().find(|precision| precision.name() == name.trim())?;
+            let precision = Self::from_word(name.trim())?;
             (!layer.is_empty()).then(|| (layer.to_owned(), precision))
         });
-        let valid = "the name of a layer, '=' and f32, f16, bf16, int16, int8x16 or int8 are \
-            needed: head=f32";
-        named.ok_or_else(|| valid.to_owned())
+        named.ok_or_else(|| {
+            let precisions = listed(&Self::ALL.map(Self::name));
+            format!("the name of a layer, '=' and {precisions} are needed: head=f32")
+        })
     }
 }

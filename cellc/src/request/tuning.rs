@@ -1,110 +1,168 @@
 //! Decisions of the planner that users make.
 
-use super::{CommandWords, Options};
+use super::Options;
 
-/// How far to unroll loops.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Unroll {
-    /// Fully if the planner's limit allows, else tiled loops; on x86, loops over weights from the
-    /// L2 cache by 32 rows or more.
-    #[default]
-    Auto,
-    /// Fully, whatever it costs.
-    Full,
-    /// Never beyond the tile: every loop stays short.
-    None,
+words! {
+    /// How far to unroll loops.
+    #[non_exhaustive]
+    pub enum Unroll {
+        /// The planner decides.
+        Auto = "auto",
+        /// No loops.
+        Full = "full",
+        /// Never beyond the tile: the smallest code.
+        None = "none",
+    }
 }
 
-/// Decisions of the planner; `None` leaves a decision to the planner. Results keep their bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Tuning {
-    /// How far to unroll loops.
-    pub unroll: Unroll,
-    /// Columns of a panel: neighbouring units whose weights are packed together.
-    pub panel_columns: Option<usize>,
-    /// Rows of a batch, or steps of a sequence, per weight read.
-    pub rows_at_once: Option<usize>,
-    /// True if every other step reads the panels from the last to the first.
-    pub alternate: Option<bool>,
-    /// True if the x terms of all steps of a sequence are computed before the first step.
-    pub input_first: Option<bool>,
-    /// True if pointwise operations join the kernel of their operand, in registers.
-    pub fuse: Option<bool>,
-    /// True if an If computes only the taken side, even if the sides are small.
-    pub branches: Option<bool>,
-    /// True if two threads share a cell, with [`Threads::Two`](super::Threads::Two).
-    pub halves: Option<bool>,
-    /// True if tiles (AMX) compute the sums of several rows.
-    pub tiles: Option<bool>,
+/// The type of a decision: a number, or on and off.
+trait Decision: Copy + Sized {
+    /// The values in the help.
+    const VALUES: &'static str;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// The valid values, if `text` is none.
+    fn read(key: &str, text: &str) -> Result<Self, String>;
+
+    /// The value as on the command line.
+    fn text(self) -> String;
+}
+
+impl Decision for usize {
+    const VALUES: &'static str = "N";
+
+    fn read(_key: &str, text: &str) -> Result<Self, String> {
+        super::flag::positive(text)
+    }
+
+    fn text(self) -> String {
+        self.to_string()
+    }
+}
+
+impl Decision for bool {
+    const VALUES: &'static str = "on|off";
+
+    fn read(key: &str, text: &str) -> Result<Self, String> {
+        match text {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            _ => Err(format!("{key} is on or off")),
+        }
+    }
+
+    fn text(self) -> String {
+        if self { "on" } else { "off" }.to_owned()
+    }
+}
+
+/// A key of `--tune`: a decision that users can take from the planner.
+pub struct TuningKey {
+    /// The key on the command line.
+    pub name: &'static str,
+    /// The values in the help.
+    pub values: &'static str,
+    /// The decision: a noun phrase for a number, a condition for on and off.
+    pub help: &'static str,
+    /// Reads a value and stores it.
+    set: fn(&mut Tuning, &str) -> Result<(), String>,
+    /// The stored value. `None`: the planner decides.
+    given: fn(&Tuning) -> Option<String>,
+}
+
+/// The beginning of a decision's doc comment.
+macro_rules! doc_of {
+    (usize) => {
+        "Number of "
+    };
+    (bool) => {
+        "True if "
+    };
+}
+
+/// Defines [`Tuning`] with a field, a setter and a [`TuningKey`] for each decision.
+macro_rules! decisions {
+    ($($field:ident, $with:ident: $type:ident = $key:literal, $help:literal;)*) => {
+        /// Decisions of the planner; `None` leaves a decision to the planner. Results keep their
+        /// bits.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Tuning {
+            /// How far to unroll loops.
+            pub unroll: Unroll,
+            $(#[doc = concat!(doc_of!($type), $help, ".")] pub $field: Option<$type>,)*
+        }
+
+        /// The keys of `--tune`.
+        pub const TUNING_KEYS: &[TuningKey] = &[$(TuningKey {
+            name: $key,
+            values: <$type as Decision>::VALUES,
+            help: $help,
+            set: |tuning, text| {
+                tuning.$field = Some(Decision::read($key, text)?);
+                Ok(())
+            },
+            given: |tuning| tuning.$field.map(Decision::text),
+        }),*];
+
+        impl Tuning {
+            /// Sets how far to unroll loops.
+            #[must_use]
+            pub fn with_unroll(self, unroll: Unroll) -> Self {
+                Self { unroll, ..self }
+            }
+
+            $(
+                #[doc = concat!("Sets `", $key, "`: ", $help, ".")]
+                #[must_use]
+                pub fn $with(self, $field: Option<$type>) -> Self {
+                    Self { $field, ..self }
+                }
+            )*
+        }
+    };
+}
+
+decisions! {
+    panel_columns, with_panel_columns: usize = "panel-columns",
+        "neighbouring units whose weights are packed together";
+    rows_at_once, with_rows_at_once: usize = "rows-at-once",
+        "batch rows or time steps multiplied per loaded weight";
+    alternate, with_alternate: bool = "alternate",
+        "every other step reads the panels from last to first";
+    input_first, with_input_first: bool = "input-first",
+        "W·x of all time steps is computed before the recurrence";
+    fuse, with_fuse: bool = "fuse",
+        "pointwise operations join the kernel of their operand";
+    branches, with_branches: bool = "branches",
+        "an If computes only the taken side, even if both sides are small";
+    halves, with_halves: bool = "halves",
+        "two threads share a cell, with `--threads 2`";
+    tiles, with_tiles: bool = "tiles",
+        "AMX multiplies integers";
 }
 
 impl Tuning {
-    /// The decisions that differ from their defaults.
-    pub(super) fn given(&self, words: &mut CommandWords) {
-        match self.unroll {
-            Unroll::Auto => {}
-            Unroll::Full => words.option("--unroll", "full"),
-            Unroll::None => words.option("--unroll", "none"),
-        }
-        let choices = self.choices();
-        if !choices.is_empty() {
-            words.option("--tune", &choices.join(","));
-        }
-    }
-
-    /// The chosen values as KEY=VALUE.
-    fn choices(&self) -> Vec<String> {
-        let Self {
-            unroll: _,
-            panel_columns,
-            rows_at_once,
-            alternate,
-            input_first,
-            fuse,
-            branches,
-            halves,
-            tiles,
-        } = self;
-        let size = |key: &str, size: &Option<usize>| size.map(|size| format!("{key}={size}"));
-        let on = |key: &str, on: &Option<bool>| {
-            on.map(|on| format!("{key}={}", if on { "on" } else { "off" }))
+    /// Reads KEY=VALUE and stores the value.
+    pub(super) fn set(&mut self, text: &str) -> Result<(), String> {
+        let (name, value) = text.split_once('=').ok_or("not of the form KEY=VALUE")?;
+        let Some(key) = TUNING_KEYS.iter().find(|key| key.name == name) else {
+            let names: Vec<&str> = TUNING_KEYS.iter().map(|key| key.name).collect();
+            return Err(format!("the keys are {}", names.join(", ")));
         };
-        let all = [
-            size("panel-columns", panel_columns),
-            size("rows-at-once", rows_at_once),
-            on("alternate", alternate),
-            on("input-first", input_first),
-            on("fuse", fuse),
-            on("branches", branches),
-            on("halves", halves),
-            on("tiles", tiles),
-        ];
-        all.into_iter().flatten().collect()
+        if (key.given)(self).is_some() {
+            return Err(format!("{name} is given twice"));
+        }
+        (key.set)(self, value)
     }
-}
 
-setters! {
-    Tuning;
-    /// Sets how far to unroll loops.
-    with_unroll(unroll: Unroll);
-    /// Sets the columns of a panel.
-    with_panel_columns(panel_columns: Option<usize>);
-    /// Sets the rows of a batch, or steps of a sequence, per weight read.
-    with_rows_at_once(rows_at_once: Option<usize>);
-    /// Sets whether every other step reads the panels from the last to the first.
-    with_alternate(alternate: Option<bool>);
-    /// Sets whether the x terms of all steps are computed before the first step.
-    with_input_first(input_first: Option<bool>);
-    /// Sets whether pointwise operations join the kernel of their operand.
-    with_fuse(fuse: Option<bool>);
-    /// Sets whether an If computes only the taken side.
-    with_branches(branches: Option<bool>);
-    /// Sets whether two threads share a cell.
-    with_halves(halves: Option<bool>);
-    /// Sets whether tiles (AMX) compute the sums of several rows.
-    with_tiles(tiles: Option<bool>);
+    /// The decisions that users made, each as KEY=VALUE.
+    pub(super) fn given(&self) -> Vec<String> {
+        let chosen = |key: &TuningKey| Some(format!("{}={}", key.name, (key.given)(self)?));
+        TUNING_KEYS.iter().filter_map(chosen).collect()
+    }
 }
 
 setters! {

@@ -7,13 +7,11 @@ use syn::Lit;
 
 use super::form::TokenTable;
 use super::written::ValueTokens;
-use crate::arch::{self, Isa};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
-use crate::front::keys::{CLIP, Key, Macro, Takes, Value};
+use crate::front::keys::{CLIP, Key, Macro, Takes, Value, in_macros};
 use crate::front::layout::GateOrder;
-use crate::front::underflows;
-use crate::model::{Activation, Direction};
-use crate::request::{Bindings, Precision, Threads};
+use crate::model::{Activation, Direction, underflows};
+use crate::request::flag::{Flag, Operand};
 
 /// Reads the value of one key.
 pub(super) struct Reader<'a> {
@@ -60,17 +58,7 @@ impl Reader<'_> {
             }
             Takes::Text => self.text(value).map(Value::Text),
             Takes::Path => self.path(value),
-            Takes::Isas => self.isas(value),
-            Takes::PrecisionOf => self
-                .texts(value, Precision::of_layer, "the precision of a layer")
-                .map(Value::PrecisionOf),
-            Takes::Dims => {
-                self.texts(value, Bindings::dim_of, "the size of a dimension").map(Value::Dims)
-            }
-            Takes::Constants => self
-                .texts(value, Bindings::constant_of, "the number that an input is")
-                .map(Value::Constants),
-            Takes::Threads => self.threads(value),
+            Takes::Flag(flag) => self.flag(value, flag),
         }
     }
 
@@ -91,14 +79,6 @@ impl Reader<'_> {
             return Some(size);
         }
         self.wrong(value)
-    }
-
-    fn threads(&mut self, value: &ValueTokens) -> Option<Value> {
-        match self.size(value)? {
-            1 => Some(Threads::One.into()),
-            2 => Some(Threads::Two.into()),
-            _ => self.wrong(value),
-        }
     }
 
     fn switch(&mut self, value: &ValueTokens) -> Option<Value> {
@@ -201,49 +181,47 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a list of texts one by one. `what`: the meaning of a text, in messages.
-    fn texts<T>(
-        &mut self,
-        value: &ValueTokens,
-        read: fn(&str) -> Result<T, String>,
-        what: &str,
-    ) -> Option<Vec<T>> {
-        let elements = self.list(value)?;
-        let mut all = Vec::new();
-        for element in &elements {
-            let text = if let Some(Lit::Str(text)) = element.literal() {
-                text.value()
-            } else {
-                String::new()
-            };
-            match read(&text) {
-                Ok(one) => all.push(one),
-                Err(valid) => {
-                    let origin = self.tokens.add(element);
-                    self.refuse::<()>(
-                        origin,
-                        format!("`{}` does not say {what}", element.source()),
-                        valid,
-                    );
-                }
+    /// Reads the value of a flag: `true` for a switch, a word or a number, or a list.
+    fn flag(&mut self, value: &ValueTokens, flag: &Flag) -> Option<Value> {
+        match flag.operand {
+            Operand::Switch => self.switch(value),
+            Operand::Word(..) | Operand::NamedWord(..) => {
+                let given = value.source();
+                let words = flag.words();
+                let word = words.iter().find(|word| in_macros(word.text) == given);
+                word.map(|word| vec![word.text.to_owned()].into()).or_else(|| self.wrong(value))
+            }
+            Operand::List(..) => self.texts(value, flag, |element| element.word()),
+            Operand::Text(_) | Operand::Each(_) | Operand::Texts(_) => {
+                self.texts(value, flag, |element| match element.literal() {
+                    Some(Lit::Str(text)) => Some(text.value()),
+                    _ => None,
+                })
             }
         }
-        (all.len() == elements.len()).then_some(all)
     }
 
-    fn isas(&mut self, value: &ValueTokens) -> Option<Value> {
+    /// Reads the elements of a list one by one.
+    fn texts(
+        &mut self,
+        value: &ValueTokens,
+        flag: &Flag,
+        text: fn(&ValueTokens) -> Option<String>,
+    ) -> Option<Value> {
         let elements = self.list(value)?;
-        let mut isas = Vec::new();
+        let mut texts = Vec::new();
         for element in &elements {
-            match element.word().and_then(|word| Isa::from_name(&word)) {
-                Some(isa) => isas.push(isa),
-                None => {
+            let text = text(element).unwrap_or_default();
+            match flag.check(&text) {
+                Ok(()) => texts.push(text),
+                Err(valid) => {
                     let origin = self.tokens.add(element);
-                    let found = format!("`{}` is not an instruction set", element.source());
-                    self.refuse::<()>(origin, found, arch::ALL.map(|isa| isa.name).join(", "));
+                    let (name, source) = (self.key.name(), element.source());
+                    let found = format!("`{name}` cannot hold `{source}`");
+                    self.refuse::<()>(origin, found, valid);
                 }
             }
         }
-        (isas.len() == elements.len()).then_some(Value::Isas(isas))
+        (texts.len() == elements.len()).then_some(Value::Texts(texts))
     }
 }

@@ -3,15 +3,14 @@
 mod values;
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 pub use values::KeyValue;
 pub(crate) use values::{FromValue, Takes, Value};
 
-use crate::arch::TARGETS;
 use crate::diagnostic::{Origin, Setting};
 use crate::model::{Direction, Family, LstmGateOrder};
-use crate::request::{Accuracy, Fma, Options, Precision, Unroll};
+use crate::request::flag::{self, Flag, Operand};
+use crate::request::{Options, listed};
 
 use super::apple::AppleResetGate;
 
@@ -110,8 +109,6 @@ struct KeyRow {
     elsewhere: Option<&'static str>,
     /// The name and the value on the command line and in the metadata of a file of weights.
     in_files: Option<(&'static str, &'static str)>,
-    /// The option of generated code set by the key. `None`: the key is part of the declaration.
-    sets: Option<fn(&mut Options, &Value)>,
 }
 
 impl KeyRow {
@@ -123,7 +120,6 @@ impl KeyRow {
         of: Some(|_| true),
         elsewhere: None,
         in_files: None,
-        sets: None,
     };
 }
 
@@ -141,6 +137,7 @@ macro_rules! keys {
                 [$(Self::$key),*].into_iter()
             }
 
+            #[allow(clippy::needless_update)] // some rows have every field
             fn row(self) -> KeyRow {
                 match self {
                     $(Self::$key => KeyRow { $($field: $value,)* ..KeyRow::ANY }),*
@@ -310,19 +307,17 @@ keys! {
     }
     Dim {
         name: "dim",
-        takes: Takes::Dims,
+        takes: Takes::Flag(&flag::DIM),
         valid: |_| "a list of names that an ONNX model has for sizes, and these: dim = \
             [\"batch=1\"]",
         of: Some(|called| !called.is_apple()),
-        sets: Some(|options, value| set(&mut options.bindings.dims, value)),
     }
     Const {
         name: "const",
-        takes: Takes::Constants,
+        takes: Takes::Flag(&flag::CONST),
         valid: |_| "a list of names of inputs, and the number that every element is: const = \
             [\"sr=16000\"]",
         of: Some(|called| !called.is_apple()),
-        sets: Some(|options, value| set(&mut options.bindings.constants, value)),
     }
     Weights {
         name: "weights",
@@ -372,81 +367,27 @@ keys! {
     }
     Isa {
         name: "isa",
-        takes: Takes::Isas,
+        takes: Takes::Flag(&flag::ISA),
         valid: |_| "a list of instruction sets in addition to the generic one: isa = [avx2, \
             avx512]",
-        sets: Some(|options, value| options.machine.isas = FromValue::of(value)),
     }
-    Target {
-        name: "target",
-        takes: Takes::Word(|| TARGETS.iter().map(|arch| (arch.key, (*arch).into())).collect()),
-        valid: |_| {
-            static MACHINES: LazyLock<String> = LazyLock::new(|| {
-                let keys: Vec<_> = TARGETS.iter().map(|arch| arch.key).collect();
-                format!("one of {}, without quotes: target = any", keys.join(", "))
-            });
-            &MACHINES
-        },
-        sets: Some(|options, value| set(&mut options.machine.target, value)),
-    }
-    Unroll {
-        name: "unroll",
-        takes: Takes::Word(|| {
-            let words = [("auto", Unroll::Auto), ("full", Unroll::Full), ("none", Unroll::None)];
-            words.map(|(word, unroll)| (word, unroll.into())).into()
-        }),
-        valid: |_| "auto, full or none: unroll = auto",
-        sets: Some(|options, value| set(&mut options.tuning.unroll, value)),
-    }
-    Fma {
-        name: "fma",
-        takes: Takes::Word(|| [("auto", Fma::Auto.into()), ("off", Fma::Off.into())].into()),
-        valid: |_| "auto or off: fma = auto",
-        sets: Some(|options, value| set(&mut options.numerics.fma, value)),
-    }
-    Accuracy {
-        name: "accuracy",
-        takes: Takes::Word(|| {
-            Accuracy::ALL.map(|accuracy| (accuracy.name(), accuracy.into())).into()
-        }),
-        valid: |_| "exact, fast or audio: accuracy = fast",
-        sets: Some(|options, value| set(&mut options.numerics.accuracy, value)),
-    }
-    KeepDenormals {
-        name: "keep_denormals",
-        takes: Takes::Switch,
-        valid: |_| "true or false: keep_denormals = true",
-        sets: Some(|options, value| set(&mut options.numerics.keep_denormals, value)),
-    }
-    Precision {
-        name: "precision",
-        takes: Takes::Word(|| {
-            Precision::ALL.map(|precision| (precision.name(), precision.into())).into()
-        }),
-        valid: |_| "f32, f16, bf16, int16, int8x16 or int8: precision = int8",
-        sets: Some(|options, value| options.numerics.precision = FromValue::of(value)),
-    }
+    Target { name: "target", takes: Takes::Flag(&flag::TARGET) }
+    Unroll { name: "unroll", takes: Takes::Flag(&flag::UNROLL) }
+    Fma { name: "fma", takes: Takes::Flag(&flag::FMA) }
+    Accuracy { name: "accuracy", takes: Takes::Flag(&flag::ACCURACY) }
+    KeepDenormals { name: "keep_denormals", takes: Takes::Flag(&flag::KEEP_DENORMALS) }
+    Precision { name: "precision", takes: Takes::Flag(&flag::PRECISION) }
     PrecisionOf {
         name: "precision_of",
-        takes: Takes::PrecisionOf,
+        takes: Takes::Flag(&flag::PRECISION_OF),
         valid: |_| "a list of layers and their precisions: precision_of = [\"head=f32\", \
             \"gru=int16\"]",
-        sets: Some(|options, value| set(&mut options.numerics.precision_of, value)),
     }
     Threads {
         name: "threads",
-        takes: Takes::Threads,
-        valid: |_| "1 or 2: threads = 2",
+        takes: Takes::Flag(&flag::THREADS),
         of: Some(|called| !called.is_sequence()),
         elsewhere: Some("threads share a cell of one step: gru_cell!, rnn_cell!, lstm_cell!"),
-        sets: Some(|options, value| set(&mut options.machine.threads, value)),
-    }
-}
-
-/// Sets an option to a value of the option's kind.
-fn set<T: FromValue>(part: &mut T, value: &Value) {
-    if let Some(value) = FromValue::of(value) {
-        *part = value;
     }
 }
 
@@ -482,8 +423,23 @@ impl Key {
     }
 
     /// The value in a macro.
-    pub(super) fn valid(self, called: Macro) -> &'static str {
-        (self.row().valid)(called)
+    pub(super) fn valid(self, called: Macro) -> String {
+        let (name, row) = (self.name(), self.row());
+        match row.takes {
+            Takes::Flag(Flag { operand: Operand::Switch, .. }) => {
+                format!("true or false: {name} = true")
+            }
+            Takes::Flag(
+                flag @ Flag { operand: Operand::Word(..) | Operand::NamedWord(..), .. },
+            ) => {
+                let words: Vec<String> =
+                    flag.words().iter().map(|word| in_macros(word.text)).collect();
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                let example = flag.default.unwrap_or("int8");
+                format!("{}: {name} = {example}", listed(&words))
+            }
+            _ => (row.valid)(called).to_owned(),
+        }
     }
 
     pub(crate) fn takes(self) -> Takes {
@@ -497,10 +453,21 @@ impl Key {
 
     /// Sets the key's option to a value, if the key has an option.
     pub(super) fn choose(self, options: &mut Options, value: &Value) {
-        if let Some(set) = self.row().sets {
-            set(options, value);
+        let Takes::Flag(flag) = self.takes() else { return };
+        let texts = match value {
+            Value::Switch(true) => &[String::new()][..],
+            Value::Texts(texts) => texts,
+            _ => &[],
+        };
+        for text in texts {
+            (flag.set)(options, text).expect("front: the reader has checked the value");
         }
     }
+}
+
+/// A word of the command line as a word in a macro: `x86_64` for `x86-64`.
+pub(super) fn in_macros(word: &str) -> String {
+    word.replace('-', "_")
 }
 
 /// A value with its place in the input.

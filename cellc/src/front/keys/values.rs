@@ -4,13 +4,11 @@
 use std::fmt;
 
 use super::Key;
-use crate::arch::{Arch, Isa};
 use crate::diagnostic::quoted;
 use crate::front::apple::AppleResetGate;
 use crate::front::layout::GateOrder;
-use crate::front::{overflows, underflows};
-use crate::model::{Activation, Direction, Family, LstmGateOrder};
-use crate::request::{Accuracy, Fma, NamedSize, Precision, Threads, Unroll};
+use crate::model::{Activation, Direction, Family, LstmGateOrder, overflows, underflows};
+use crate::request::flag::Flag;
 
 /// The kind of a key's value.
 pub(crate) enum Takes {
@@ -30,16 +28,8 @@ pub(crate) enum Takes {
     Text,
     /// A file, relative to the folder of Cargo.toml.
     Path,
-    /// A list of instruction sets.
-    Isas,
-    /// A list of texts: the name of a layer, '=' and a precision.
-    PrecisionOf,
-    /// A list of texts: the name of a dimension, '=' and its size.
-    Dims,
-    /// A list of texts: the name of an input, '=' and the number of every element.
-    Constants,
-    /// 1 or 2.
-    Threads,
+    /// The value of a flag.
+    Flag(&'static Flag),
 }
 
 /// A type of values of keys.
@@ -82,16 +72,7 @@ values! {
     LstmGateOrder(LstmGateOrder),
     AppleResetGate(AppleResetGate),
     Text(String),
-    Isas(Vec<&'static Isa>),
-    Target(&'static Arch),
-    Unroll(Unroll),
-    Fma(Fma),
-    Accuracy(Accuracy),
-    Precision(Precision),
-    PrecisionOf(Vec<(String, Precision)>),
-    Dims(Vec<NamedSize>),
-    Constants(Vec<(String, String)>),
-    Threads(Threads),
+    Texts(Vec<String>),
 }
 
 /// The value of a key of the command and of files.
@@ -133,12 +114,7 @@ impl KeyValue {
             Takes::GateOrder => GateOrder::new(text).map(Value::GateOrder),
             Takes::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
             // files have no keys with these kinds of values
-            Takes::Path
-            | Takes::Isas
-            | Takes::PrecisionOf
-            | Takes::Dims
-            | Takes::Constants
-            | Takes::Threads => None,
+            Takes::Path | Takes::Flag(_) => None,
         };
         value.map(Self).ok_or_else(|| key.valid_in_files().to_owned())
     }
@@ -185,8 +161,7 @@ impl fmt::Display for Value {
             Self::LstmGateOrder(order) => f.write_str(order.name()),
             Self::AppleResetGate(gate) => f.write_str(gate.name()),
             Self::Text(text) => f.write_str(text),
-            // what is chosen about the code is compared with nothing
-            chosen => write!(f, "{chosen:?}"),
+            Self::Texts(texts) => f.write_str(&texts.join(", ")),
         }
     }
 }

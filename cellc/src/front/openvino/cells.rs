@@ -5,10 +5,9 @@ use super::kinds::LayerType;
 use super::layers::GraphReader;
 use super::text::{cut, parse_integer};
 use crate::diagnostic::{Origin, quoted};
-use crate::front::{overflows, underflows};
 use crate::model::{
     Activation, ActivationError, Cell, Coupled, Direction, Family, LedgerEntry, LstmGateOrder,
-    PARAMETERS, ResetGate, WeightLayout,
+    PARAMETERS, ResetGate, WeightLayout, overflows, underflows,
 };
 
 impl GraphReader<'_, '_> {

@@ -1,0 +1,207 @@
+//! The flags of [`crate::request::flag`] as arguments of clap.
+
+use std::fmt;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+
+use crate::request::flag::{Commands, FLAGS, Flag, Operand, PRECISION, Shown};
+use crate::request::{Options, Precision, Word, Words};
+
+/// The value of `--precision` for [`COMPARED`], in turn.
+const ALL: Word = Word { text: "all", help: "f32, int16, int8x16 and int8 in turn" };
+
+/// The precisions that `--precision all` compares, the most exact first.
+const COMPARED: [Precision; 4] =
+    [Precision::F32, Precision::Int16, Precision::Int8x16, Precision::Int8];
+
+/// The precisions of one run of a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// The given precision.
+    #[default]
+    One,
+    /// [`COMPARED`], in turn.
+    All,
+}
+
+impl Compared {
+    /// The precisions to compile the model in, the most exact first.
+    pub(super) fn precisions(self, given: Option<Precision>) -> Vec<Option<Precision>> {
+        match self {
+            Self::One => vec![given],
+            Self::All => COMPARED.map(Some).to_vec(),
+        }
+    }
+}
+
+/// The given flags of every command that reads a model.
+#[derive(Debug)]
+pub(super) struct ModelFlags {
+    /// The options without flags of [`Commands::Compile`].
+    pub(super) options: Options,
+    /// The precisions.
+    pub(super) compared: Compared,
+}
+
+impl Args for ModelFlags {
+    fn augment_args(command: Command) -> Command {
+        command.args(flags(Commands::All).map(argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ModelFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let (mut options, mut compared) = (Options::default(), Compared::One);
+        for given in given(Commands::All, matches) {
+            if given.flag.name == PRECISION.name && given.value == ALL.text {
+                compared = Compared::All;
+            } else {
+                given.store(&mut options)?;
+            }
+        }
+        Ok(Self { options, compared })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The given flags of the command that writes files.
+#[derive(Debug)]
+pub(super) struct CompileFlags(Vec<Given>);
+
+impl Args for CompileFlags {
+    fn augment_args(command: Command) -> Command {
+        command.args(flags(Commands::Compile).map(argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for CompileFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self(given(Commands::Compile, matches)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl CompileFlags {
+    /// The options with the given values.
+    pub(super) fn stored_in(&self, mut options: Options) -> Options {
+        for given in &self.0 {
+            given.store(&mut options).expect("cli: the parser has checked the value");
+        }
+        options
+    }
+}
+
+/// A flag with a value; a switch has the value "".
+struct Given {
+    flag: &'static Flag,
+    value: String,
+}
+
+impl fmt::Debug for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--{}={}", self.flag.name, self.value)
+    }
+}
+
+impl Given {
+    /// Stores the value.
+    fn store(&self, options: &mut Options) -> Result<(), clap::Error> {
+        (self.flag.set)(options, &self.value).map_err(|why| {
+            let message = format!("--{}: {why}\n", self.flag.name);
+            clap::Error::raw(ErrorKind::ValueValidation, message)
+        })
+    }
+}
+
+/// The flags of some commands, in the order of the help.
+fn flags(commands: Commands) -> impl Iterator<Item = &'static Flag> {
+    FLAGS.iter().copied().filter(move |flag| flag.commands == commands)
+}
+
+/// The given values of the flags of some commands.
+fn given(commands: Commands, matches: &ArgMatches) -> Vec<Given> {
+    let values = |flag: &Flag| match flag.operand {
+        Operand::Switch => matches.get_flag(flag.name).then(String::new).into_iter().collect(),
+        _ => matches.get_many(flag.name).into_iter().flatten().cloned().collect::<Vec<String>>(),
+    };
+    let all = |flag| values(flag).into_iter().map(move |value| Given { flag, value });
+    flags(commands).flat_map(all).collect()
+}
+
+/// The argument of clap for a flag.
+fn argument(flag: &'static Flag) -> Arg {
+    let details = (flag.details)();
+    let mut arg = Arg::new(flag.name)
+        .long(flag.name)
+        .help(flag.help)
+        .help_heading(flag.group.heading())
+        .hide_short_help(flag.shown == Shown::InLongHelp);
+    if !details.is_empty() {
+        arg = arg.long_help(format!("{}\n\n{details}", flag.help));
+    }
+    if let Some(default) = flag.default {
+        arg = arg.default_value(default);
+    }
+    if let Some(other) = flag.excludes {
+        arg = arg.conflicts_with(other);
+    }
+    let any = StringValueParser::new().try_map(move |text| flag.check(&text).map(|()| text));
+    match flag.operand {
+        Operand::Switch => arg.action(ArgAction::SetTrue),
+        Operand::Word(value, _) => arg.value_name(value).value_parser(one_of(flag)),
+        Operand::NamedWord(value, _) => {
+            arg.value_name(value).value_parser(one_of(flag)).hide_possible_values(true)
+        }
+        Operand::Text(value) => {
+            arg.value_name(value).value_parser(any).allow_negative_numbers(true)
+        }
+        Operand::Each(value) => arg.value_name(value).value_parser(any).action(ArgAction::Append),
+        Operand::List(value, _) => arg
+            .value_name(value)
+            .value_parser(one_of(flag))
+            .action(ArgAction::Append)
+            .value_delimiter(','),
+        Operand::Texts(value) => {
+            arg.value_name(value).value_parser(any).action(ArgAction::Append).value_delimiter(',')
+        }
+    }
+}
+
+/// The words of a flag.
+fn one_of(flag: &Flag) -> PossibleValuesParser {
+    let all = (flag.name == PRECISION.name).then_some(ALL);
+    PossibleValuesParser::new(flag.words().into_iter().chain(all).map(possible))
+}
+
+/// A word with its help.
+fn possible(word: Word) -> PossibleValue {
+    let value = PossibleValue::new(word.text);
+    match word.help.trim() {
+        "" => value,
+        help => value.help(help.strip_suffix('.').unwrap_or(help)),
+    }
+}
+
+/// Reads the word of an option with a flag for one command.
+pub(super) fn words<T: Words + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    let values = T::words().into_iter().map(|word| PossibleValue::new(word.text));
+    PossibleValuesParser::new(values).map(|text| T::from_word(&text).unwrap_or_default())
+}

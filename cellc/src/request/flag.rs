@@ -1,0 +1,557 @@
+//! The table of flags: options of the command line that set [`Options`], with names, values, help
+//! and effects. The parser of the command line, its help, the comment at the top of generated
+//! files, and the keys of macros take them from here.
+
+use std::path::PathBuf;
+
+use super::bindings::shape_text;
+use super::{
+    Accuracy, Bindings, Fma, Options, Precision, Range, State, TUNING_KEYS, Threads, Unroll,
+    WeightsAs, Word, Words, size_text,
+};
+use crate::arch::{self, Arch, Isa};
+
+/// The value of a flag.
+pub enum Operand {
+    /// No value.
+    Switch,
+    /// One of the words, listed by the help.
+    Word(&'static str, fn() -> Vec<Word>),
+    /// One of the words, named in the text of the help.
+    NamedWord(&'static str, fn() -> Vec<Word>),
+    /// A text.
+    Text(&'static str),
+    /// A text. Each repetition of the flag adds a value.
+    Each(&'static str),
+    /// Words with commas between them. Each repetition of the flag adds values.
+    List(&'static str, fn() -> Vec<Word>),
+    /// Texts with commas between them. Each repetition of the flag adds values.
+    Texts(&'static str),
+}
+
+/// A group of `--help`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the headings say it
+pub enum Group {
+    Model,
+    State,
+    Output,
+    Machine,
+    Precision,
+    Developers,
+}
+
+impl Group {
+    /// The heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Model => "Model and shapes",
+            Self::State => "State",
+            Self::Output => "Output",
+            Self::Machine => "Machine",
+            Self::Precision => "Precision",
+            Self::Developers => "For developers of cellc",
+        }
+    }
+}
+
+/// The commands that take a flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commands {
+    /// Every command that reads a model.
+    All,
+    /// The command that writes files. Others have a flag of their own, or none.
+    Compile,
+}
+
+/// The help that shows a flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// `-h` and `--help`.
+    Always,
+    /// `--help`.
+    InLongHelp,
+}
+
+/// A flag: a row of the table.
+pub struct Flag {
+    /// The name without the two hyphens.
+    pub name: &'static str,
+    /// The value.
+    pub operand: Operand,
+    /// The group of `--help`.
+    pub group: Group,
+    /// The commands with this flag.
+    pub commands: Commands,
+    /// The help that shows the flag.
+    pub shown: Shown,
+    /// The effect, in one line.
+    pub help: &'static str,
+    /// Further sentences of `--help`. May be empty.
+    pub details: fn() -> String,
+    /// The value without the flag. `None`: the help says it, or there is none.
+    pub default: Option<&'static str>,
+    /// The flag that contradicts this flag.
+    pub excludes: Option<&'static str>,
+    /// Stores a value in the options; a switch has the value "".
+    ///
+    /// # Errors
+    /// The valid values, if the text is none.
+    pub set: fn(&mut Options, &str) -> Result<(), String>,
+    /// The values that differ from the default, for the comment at the top of generated files. A
+    /// switch has the value "".
+    pub given: fn(&Options) -> Vec<String>,
+}
+
+impl Flag {
+    /// A flag of every command, shown by `--help`.
+    const ANY: Self = Self {
+        name: "",
+        operand: Operand::Switch,
+        group: Group::Model,
+        commands: Commands::All,
+        shown: Shown::InLongHelp,
+        help: "",
+        details: String::new,
+        default: None,
+        excludes: None,
+        set: |_, _| Ok(()),
+        given: |_| Vec::new(),
+    };
+
+    /// Checks a value.
+    ///
+    /// # Errors
+    /// The valid values, if `text` is none.
+    pub fn check(&self, text: &str) -> Result<(), String> {
+        (self.set)(&mut Options::default(), text)
+    }
+
+    /// The words of the value. Empty: any text.
+    pub fn words(&self) -> Vec<Word> {
+        match self.operand {
+            Operand::Word(_, words) | Operand::NamedWord(_, words) | Operand::List(_, words) => {
+                words()
+            }
+            Operand::Switch | Operand::Text(_) | Operand::Each(_) | Operand::Texts(_) => Vec::new(),
+        }
+    }
+}
+
+/// The flags: for each row a static item, and the list of all rows in the order of the help.
+macro_rules! flags {
+    ($($item:ident { $($field:ident: $value:expr),* $(,)? })*) => {
+        $(
+            #[allow(missing_docs)] // the row says it
+            pub static $item: Flag = Flag { $($field: $value,)* ..Flag::ANY };
+        )*
+
+        /// Every flag, in the order of the help.
+        pub static FLAGS: &[&Flag] = &[$(&$item),*];
+    };
+}
+
+flags! {
+    BATCH {
+        name: "batch",
+        operand: Operand::Text("N"),
+        shown: Shown::Always,
+        help: "The batch size, if the model leaves it open [default for PyTorch's weights: 1]",
+        set: |options, text| stored(&mut options.bindings.batch, Some(positive(text)?)),
+        given: |options| options.bindings.batch.iter().map(usize::to_string).collect(),
+    }
+    SHAPE {
+        name: "shape",
+        operand: Operand::Each("NAME=SIZES"),
+        shown: Shown::Always,
+        help: "The shape of an input with open sizes: x=1,100,16 or, for streaming, 'x=1,?,16'",
+        details: || {
+            "x=1,100,16 is a whole sequence of 100 time steps. 'x=1,?,16' leaves the number of \
+             time steps open, as does 'x=?,1,16' if time comes first. With ?, each call continues \
+             from the state of the last call."
+                .to_owned()
+        },
+        set: |options, text| added(&mut options.bindings.shapes, shape(text)?),
+        given: |options| pairs(&options.bindings.shapes, |sizes| shape_text(sizes)),
+    }
+    DIM {
+        name: "dim",
+        operand: Operand::Each("NAME=SIZE"),
+        help: "The size of a named dimension of an ONNX model; steps=? leaves the number of steps \
+            open",
+        set: |options, text| added(&mut options.bindings.dims, Bindings::dim_of(text)?),
+        given: |options| pairs(&options.bindings.dims, |size| size_text(*size)),
+    }
+    MAX_STEPS {
+        name: "max-steps",
+        operand: Operand::Text("N"),
+        help: "Upper limit for the iterations of loops whose end is decided at run time",
+        details: || "Outputs have room for N iterations.".to_owned(),
+        set: |options, text| stored(&mut options.bindings.max_steps, Some(positive(text)?)),
+        given: |options| options.bindings.max_steps.iter().map(usize::to_string).collect(),
+    }
+    CONST {
+        name: "const",
+        operand: Operand::Each("NAME=NUMBER"),
+        help: "Make an input a constant; branches that the constant rules out are not compiled",
+        set: |options, text| added(&mut options.bindings.constants, Bindings::constant_of(text)?),
+        given: |options| pairs(&options.bindings.constants, String::clone),
+    }
+    STATE {
+        name: "state",
+        operand: Operand::Each("IN=OUT"),
+        group: Group::State,
+        shown: Shown::Always,
+        help: "Keep a state, named by its input and output, between calls [default: all that cellc \
+            finds]",
+        details: || {
+            "IN is the input that takes the state, OUT the output with the next value."
+                .to_owned()
+        },
+        set: |options, text| match (&mut options.bindings.state, pair(text)?) {
+            (State::Pairs(pairs), pair) => added(pairs, pair),
+            (state, pair) => stored(state, State::Pairs(vec![pair])),
+        },
+        given: |options| match &options.bindings.state {
+            State::Pairs(states) => pairs(states, String::clone),
+            State::Auto | State::None => Vec::new(),
+        },
+    }
+    NO_STATE {
+        name: "no-state",
+        group: Group::State,
+        help: "Make every input of the model an argument of step, even if the input is a state",
+        details: || {
+            "Silences notices about states, and warnings about layers that start every call from \
+             the same state. Variables, and all states if the number of steps is open, are kept \
+             nevertheless."
+                .to_owned()
+        },
+        excludes: Some("state"),
+        set: |options, _| stored(&mut options.bindings.state, State::None),
+        given: |options| switched(options.bindings.state == State::None),
+    }
+    TARGET {
+        name: "target",
+        operand: Operand::NamedWord("NAME", || {
+            let word = |arch: &&Arch| Word { text: arch.name, help: "" };
+            arch::TARGETS.iter().map(word).collect()
+        }),
+        group: Group::Machine,
+        shown: Shown::Always,
+        help: "The machine to compile for; decides instruction sets and loop sizes",
+        details: || {
+            format!(
+                "One of {}. any: one file for all machines, compiled by gcc, clang or rustc; \
+                 portable: plain C11 for any compiler.",
+                arch::TARGETS.map(|arch| arch.name).join(", ")
+            )
+        },
+        default: Some(arch::TARGETS[0].name),
+        set: |options, text| {
+            let target = Arch::from_name(text).ok_or("the name of a target is needed")?;
+            stored(&mut options.machine.target, target)
+        },
+        given: |options| {
+            let name = options.machine.target.name;
+            (name != arch::TARGETS[0].name).then(|| name.to_owned()).into_iter().collect()
+        },
+    }
+    THREADS {
+        name: "threads",
+        operand: Operand::NamedWord("N", Threads::words),
+        group: Group::Machine,
+        help: "The number of threads, 1 or 2; has no effect on results",
+        details: || {
+            "With 2, the caller and a helper thread each compute half of a cell, if that is faster."
+                .to_owned()
+        },
+        default: Some("1"),
+        set: |options, text| worded(&mut options.machine.threads, text),
+        given: |options| unless_default(options.machine.threads),
+    }
+    UNROLL {
+        name: "unroll",
+        operand: Operand::Word("HOW", Unroll::words),
+        group: Group::Machine,
+        help: "How far to unroll loops",
+        details: || {
+            "full is refused above 8192 multiply-adds; rustc may take minutes.".to_owned()
+        },
+        default: Some("auto"),
+        set: |options, text| worded(&mut options.tuning.unroll, text),
+        given: |options| unless_default(options.tuning.unroll),
+    }
+    PRECISION {
+        name: "precision",
+        operand: Operand::NamedWord("PRECISION", Precision::words),
+        group: Group::Precision,
+        shown: Shown::Always,
+        help: "The precision of matrix products: f32, f16, bf16, int16, int8x16 or int8",
+        details: || {
+            "f16 and bf16 store weights in 16 bits and multiply in f32. int16, int8x16 and int8 \
+             round each row of weights when compiling, and x and h at every step, to integers \
+             times one scale. The stated error bound includes all rounding. Default: f32; 8 bits \
+             for quantised models. cellc check --precision all compares precisions."
+                .to_owned()
+        },
+        set: |options, text| {
+            let precision = Precision::from_word(text).ok_or_else(words_of::<Precision>)?;
+            stored(&mut options.numerics.precision, Some(precision))
+        },
+        given: |options| {
+            options.numerics.precision.iter().map(|precision| precision.name().to_owned()).collect()
+        },
+    }
+    PRECISION_OF {
+        name: "precision-of",
+        operand: Operand::Each("LAYER=PRECISION"),
+        group: Group::Precision,
+        help: "The precision of one layer, by its name in the model",
+        set: |options, text| added(&mut options.numerics.precision_of, Precision::of_layer(text)?),
+        given: |options| {
+            pairs(&options.numerics.precision_of, |precision| precision.name().to_owned())
+        },
+    }
+    ACCURACY {
+        name: "accuracy",
+        operand: Operand::Word("LEVEL", Accuracy::words),
+        group: Group::Precision,
+        help: "The accuracy of activation functions",
+        default: Some("exact"),
+        set: |options, text| worded(&mut options.numerics.accuracy, text),
+        given: |options| unless_default(options.numerics.accuracy),
+    }
+    FMA {
+        name: "fma",
+        operand: Operand::Word("HOW", Fma::words),
+        group: Group::Precision,
+        help: "Whether multiply-adds are fused",
+        default: Some("auto"),
+        set: |options, text| worded(&mut options.numerics.fma, text),
+        given: |options| unless_default(options.numerics.fma),
+    }
+    KEEP_DENORMALS {
+        name: "keep-denormals",
+        group: Group::Precision,
+        help: "Keep subnormal numbers",
+        details: || {
+            "By default inputs, states and outputs below 2^-100 in magnitude are flushed to zero."
+                .to_owned()
+        },
+        set: |options, _| stored(&mut options.numerics.keep_denormals, true),
+        given: |options| switched(options.numerics.keep_denormals),
+    }
+    TUNE {
+        name: "tune",
+        operand: Operand::Texts("CHOICES"),
+        group: Group::Developers,
+        help: "Decisions of the planner, KEY=VALUE; no effect on results",
+        details: || {
+            let keys = TUNING_KEYS.iter().map(|key| format!("{}={}", key.name, key.values));
+            format!("Keys: {}.", keys.collect::<Vec<_>>().join(", "))
+        },
+        set: |options, text| options.tuning.set(text),
+        given: |options| {
+            let choices = options.tuning.given().join(",");
+            (!choices.is_empty()).then_some(choices).into_iter().collect()
+        },
+    }
+    NAME {
+        name: "name",
+        operand: Operand::Text("NAME"),
+        group: Group::Output,
+        commands: Commands::Compile,
+        help: "The name of the type and functions [default: the name of the output file, else the \
+            model]",
+        set: |options, text| stored(&mut options.output.name, Some(text.to_owned())),
+    }
+    WEIGHTS_AS {
+        name: "weights-as",
+        operand: Operand::Word("WHERE", WeightsAs::words),
+        group: Group::Output,
+        commands: Commands::Compile,
+        help: "Where to put the weights",
+        default: Some("auto"),
+        set: |options, text| worded(&mut options.output.weights_as, text),
+    }
+    RUNTIME {
+        name: "runtime",
+        group: Group::Output,
+        commands: Commands::Compile,
+        help: "Implement the trait cellc_runtime::Cell (Rust only)",
+        set: |options, _| stored(&mut options.output.runtime, true),
+        given: |options| switched(options.output.runtime),
+    }
+    INTERFACE {
+        name: "interface",
+        operand: Operand::Text("FILE"),
+        group: Group::Output,
+        commands: Commands::Compile,
+        help: "Write a header file that declares a struct of function pointers (C only)",
+        details: || "The generated C file defines one such struct, for its model.".to_owned(),
+        set: |options, text| stored(&mut options.output.interface, Some(PathBuf::from(text))),
+    }
+    ISA {
+        name: "isa",
+        operand: Operand::List("LIST", || {
+            arch::ALL.iter().map(|isa| Word { text: isa.name, help: "" }).collect()
+        }),
+        group: Group::Machine,
+        commands: Commands::Compile,
+        help: "The instruction sets to generate code for, beside the target's baseline [default: \
+            all]",
+        set: |options, text| {
+            let isa = Isa::from_name(text);
+            let isa = isa.ok_or_else(|| arch::ALL.map(|isa| isa.name).join(", "))?;
+            added(options.machine.isas.get_or_insert_default(), isa)
+        },
+        given: |options| {
+            let names = |isas: &Vec<&Isa>| isas.iter().map(|isa| isa.name).collect::<Vec<_>>();
+            options.machine.isas.iter().map(|isas| names(isas).join(",")).collect()
+        },
+    }
+    RANGE {
+        name: "range",
+        operand: Operand::Text("X[,H]"),
+        group: Group::Precision,
+        commands: Commands::Compile,
+        help: "The largest magnitudes of inputs and states for the stated error bound",
+        default: Some("1,1"),
+        set: |options, text| stored(&mut options.numerics.range, Range::read(text)?),
+        given: |options| {
+            let range = options.numerics.range;
+            let text = || format!("{},{}", range.x, range.h);
+            (range != Range::default()).then(text).into_iter().collect()
+        },
+    }
+}
+
+/// The flags of the comment at the top of generated files, in the order of the comment.
+static IN_FILES: [&Flag; 19] = [
+    &TARGET,
+    &ISA,
+    &UNROLL,
+    &TUNE,
+    &FMA,
+    &ACCURACY,
+    &BATCH,
+    &SHAPE,
+    &DIM,
+    &MAX_STEPS,
+    &CONST,
+    &RANGE,
+    &PRECISION,
+    &PRECISION_OF,
+    &THREADS,
+    &STATE,
+    &NO_STATE,
+    &RUNTIME,
+    &KEEP_DENORMALS,
+];
+
+/// The words of the command line for the options that differ from their defaults.
+pub(super) fn given(options: &Options) -> Vec<String> {
+    let mut words = Vec::new();
+    for flag in IN_FILES {
+        for value in (flag.given)(options) {
+            words.push(format!("--{}", flag.name));
+            words.extend((!matches!(flag.operand, Operand::Switch)).then_some(value));
+        }
+    }
+    words
+}
+
+/// Stores a value.
+fn stored<T>(place: &mut T, value: T) -> Result<(), String> {
+    *place = value;
+    Ok(())
+}
+
+/// Adds a value.
+fn added<T>(place: &mut Vec<T>, value: T) -> Result<(), String> {
+    place.push(value);
+    Ok(())
+}
+
+/// Stores the value for a word.
+fn worded<T: Words>(place: &mut T, text: &str) -> Result<(), String> {
+    stored(place, T::from_word(text).ok_or_else(words_of::<T>)?)
+}
+
+/// The words of an option, in a sentence.
+fn words_of<T: Words>() -> String {
+    super::listed(&T::words().iter().map(|word| word.text).collect::<Vec<_>>())
+}
+
+/// The word for a value unless the value is the default.
+fn unless_default<T: Words>(value: T) -> Vec<String> {
+    (value != T::default()).then(|| value.word().to_owned()).into_iter().collect()
+}
+
+/// The value of a switch.
+fn switched(on: bool) -> Vec<String> {
+    on.then(String::new).into_iter().collect()
+}
+
+/// Names with values, each as NAME=VALUE.
+fn pairs<T>(pairs: &[(String, T)], text: impl Fn(&T) -> String) -> Vec<String> {
+    pairs.iter().map(|(name, value)| format!("{name}={}", text(value))).collect()
+}
+
+/// Reads a number above 0.
+pub(crate) fn positive(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("0 is no size: at least 1 is needed".to_owned()),
+        Ok(n) => Ok(n),
+        Err(_) => Err("a whole number from 1 is needed".to_owned()),
+    }
+}
+
+/// Reads the shape of an input.
+fn shape(text: &str) -> Result<(String, Vec<Option<usize>>), String> {
+    // the last one: a name may hold '=', sizes cannot
+    let (name, sizes) =
+        text.rsplit_once('=').ok_or("an input's name, '=' and its sizes are needed: x=1,16")?;
+    let size = |text: &str| if text == "?" { Ok(None) } else { positive(text).map(Some) };
+    let sizes = sizes.split(',').map(|text| size(text.trim())).collect::<Result<_, _>>()?;
+    Ok((name.to_owned(), sizes))
+}
+
+/// Reads the input and the output of a state.
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split('=').collect::<Vec<_>>()[..] {
+        [input, output] => Ok((input.to_owned(), output.to_owned())),
+        _ => Err("an input's name, one '=' and an output's name are needed: h=h_out".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The comment at the top of generated files lists every flag that has a value there.
+    #[test]
+    fn files_state_every_flag_with_a_value() {
+        let options = Options::default();
+        let mut changed = options.clone().with_runtime(true).with_keep_denormals(true);
+        changed.bindings.state = State::None;
+        for flag in FLAGS {
+            let is_listed = IN_FILES.iter().any(|listed| listed.name == flag.name);
+            assert!((flag.given)(&options).is_empty(), "--{}", flag.name);
+            assert!(is_listed || (flag.given)(&changed).is_empty(), "--{}", flag.name);
+        }
+    }
+
+    /// Defaults in the help are the defaults of the library.
+    #[test]
+    fn defaults_are_those_of_the_library() {
+        for flag in FLAGS {
+            let mut options = Options::default();
+            if let Some(default) = flag.default {
+                (flag.set)(&mut options, default).expect("a default is a value");
+            }
+            assert_eq!(options, Options::default(), "--{}", flag.name);
+        }
+    }
+}
