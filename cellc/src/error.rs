@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Cause, Diagnostic, Diagnostics};
 
 /// The error of a compilation: the input was refused, or the output could not be written.
 ///
@@ -96,5 +96,8 @@ impl std::error::Error for Error {
 
 /// The first error of reading a file.
 fn cause(diagnostics: &Diagnostics) -> Option<&io::Error> {
-    diagnostics.0.iter().find_map(|diagnostic| diagnostic.cause.as_ref()).map(|cause| &*cause.0)
+    diagnostics.0.iter().find_map(|diagnostic| match &diagnostic.cause {
+        Cause::Unreadable(error) => Some(&*error.0),
+        _ => None,
+    })
 }

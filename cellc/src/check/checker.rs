@@ -307,11 +307,20 @@ impl<'a> Checker<'a> {
         valid: impl Into<Message>,
         help: impl Into<Message>,
     ) {
-        let origin = if *origin == Origin::Unknown { &node.origin } else { origin };
-        let diagnostic =
-            Diagnostic::error(origin.clone(), found).layer(node.label()).valid(valid).help(help);
-        self.diagnostics.push(diagnostic);
+        self.diagnostics.push(refusal(node, origin, found, valid, help));
     }
+}
+
+/// The error of a node, at `origin` or, if unknown, at the place of the node.
+pub(crate) fn refusal(
+    node: &Node,
+    origin: &Origin,
+    found: impl Into<Message>,
+    valid: impl Into<Message>,
+    help: impl Into<Message>,
+) -> Diagnostic {
+    let origin = if *origin == Origin::Unknown { &node.origin } else { origin };
+    Diagnostic::error(origin.clone(), found).layer(node.label()).valid(valid).help(help)
 }
 
 pub(crate) fn floats() -> String {

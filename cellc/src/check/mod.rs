@@ -40,4 +40,3 @@ mod variables;
 pub(crate) use cell::{CLIPS, PARAMETERS_OF_ACTIVATIONS};
 pub(crate) use interface::parameter_names;
 pub(crate) use judge::{judge, problems};
-pub(crate) use states::{SEES_ONE_CALL, STARTS_ANEW};

@@ -1,16 +1,10 @@
 //! The shapes of the inputs: what the model says, and what the options fix.
 
-use super::checker::{Checker, admits, element_count, floats};
+use super::checker::{Checker, admits, element_count, floats, refusal};
 use super::interface::{find_name, list_names};
 use super::limits::MOST_ELEMENTS;
-use crate::diagnostic::{Diagnostic, Origin, Setting, message, quoted};
+use crate::diagnostic::{Cause, Diagnostic, Origin, Setting, message, quoted};
 use crate::model::{Dim, ElementType, Node, Op, Value, shape_text};
-
-/// How an error ends that says that sizes of an input are open.
-pub(crate) const UNKNOWN_SIZES: &str = "not every size is known";
-
-/// An error of an input of which not even the number of axes is known.
-pub(crate) const NO_SHAPE: &str = "an input without a shape";
 
 const ANY: Dim = Dim::Dynamic { min: 0, max: None };
 
@@ -143,8 +137,11 @@ impl Checker<'_> {
         }
         // which shapes work is said of all inputs at once
         let help = message!("give the sizes, by {}", Setting::Shape);
-        let found = format!("the input has the shape {}: {UNKNOWN_SIZES}", shape_text(stated));
-        self.error(node, &value.origin, found, "sizes that are fixed when compiling", help);
+        let found =
+            format!("the input has the shape {}: not every size is known", shape_text(stated));
+        let valid = "sizes that are fixed when compiling";
+        let refusal = refusal(node, &value.origin, found, valid, help).cause(Cause::OpenSizes);
+        self.diagnostics.push(refusal);
         self.sizes.unknown_sizes += 1;
     }
 
@@ -199,7 +196,9 @@ impl Checker<'_> {
             (None, None) => {
                 // which shape works is tried once the whole model is known
                 let help = message!("give its shape, by {}", Setting::Shape);
-                self.error(node, &value.origin, NO_SHAPE, "a shape", help);
+                let found = "an input without a shape";
+                let refusal = refusal(node, &value.origin, found, "a shape", help);
+                self.diagnostics.push(refusal.cause(Cause::NoShape));
                 return None;
             }
         };

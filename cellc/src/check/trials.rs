@@ -4,9 +4,8 @@ use std::cell::Cell;
 
 use super::checker::Checker;
 use super::interface::find_name;
-use super::parameters::{NO_SHAPE, UNKNOWN_SIZES, example};
-use super::states::begins_anew;
-use crate::diagnostic::{Diagnostics, Message, Setting, message};
+use super::parameters::example;
+use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Message, Setting, message};
 use crate::model::{Dim, Model, Op, ValueId};
 use crate::request::Options;
 
@@ -111,7 +110,7 @@ impl Checker<'_> {
     pub(crate) fn goes_on_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
         let tried = self.tried(self.model, &self.with_shapes(shapes));
         tried.and_then(Result::ok).is_some_and(|(_, warnings)| {
-            !warnings.0.iter().any(|warning| begins_anew(&warning.found))
+            !warnings.0.iter().any(|warning| warning.cause.begins_anew())
         })
     }
 
@@ -245,14 +244,14 @@ impl Checker<'_> {
         let input_of =
             |layer: &Option<String>| labels.iter().position(|label| Some(label) == layer.as_ref());
         let unknown: Vec<(usize, usize)> = (diagnostics.0.iter().enumerate())
-            .filter(|(_, diagnostic)| diagnostic.found.contains(UNKNOWN_SIZES))
+            .filter(|(_, diagnostic)| diagnostic.cause == Cause::OpenSizes)
             .filter_map(|(at, diagnostic)| Some((at, input_of(&diagnostic.layer)?)))
             .collect();
         if !self.tries_hints() {
             return;
         }
-        for diagnostic in diagnostics.0.iter_mut().filter(|diagnostic| diagnostic.found == NO_SHAPE)
-        {
+        let without_shape = |diagnostic: &&mut Diagnostic| diagnostic.cause == Cause::NoShape;
+        for diagnostic in diagnostics.0.iter_mut().filter(without_shape) {
             let Some(index) = input_of(&diagnostic.layer) else { continue };
             if let Some(sizes) = self.any_shape(index) {
                 diagnostic.help = Some(message!(

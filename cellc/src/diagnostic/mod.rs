@@ -60,17 +60,48 @@ pub enum Severity {
     Error,
 }
 
-/// The operating system's error behind a problem.
-#[derive(Clone, Debug)]
-pub struct Cause(pub Arc<io::Error>);
+/// The cause of a problem, for code that treats some problems in a special way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Cause {
+    /// Only the text says it.
+    #[default]
+    InText,
+    /// The operating system could not read a file; `found` contains its text.
+    Unreadable(ReadError),
+    /// An input has no shape.
+    NoShape,
+    /// An input has open sizes.
+    OpenSizes,
+    /// A layer starts every call from the same state.
+    StartsAnew,
+    /// An operation with padding sees the steps of one call only.
+    SeesOneCall,
+}
 
-impl PartialEq for Cause {
+impl Cause {
+    /// True if results of a call do not depend on earlier calls.
+    pub(crate) fn begins_anew(&self) -> bool {
+        matches!(self, Self::StartsAnew | Self::SeesOneCall)
+    }
+}
+
+impl From<io::Error> for Cause {
+    fn from(error: io::Error) -> Self {
+        Self::Unreadable(ReadError(Arc::new(error)))
+    }
+}
+
+/// An error of the operating system. Errors of one kind are equal.
+#[derive(Clone, Debug)]
+pub struct ReadError(pub Arc<io::Error>);
+
+impl PartialEq for ReadError {
     fn eq(&self, other: &Self) -> bool {
         self.0.kind() == other.0.kind()
     }
 }
 
-impl Eq for Cause {}
+impl Eq for ReadError {}
 
 /// One problem of an input.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,8 +120,8 @@ pub struct Diagnostic {
     pub help: Option<Message>,
     /// Lines to copy into a shell, shown unchanged below the help.
     pub lines: Vec<String>,
-    /// The error of the operating system, if a file could not be read.
-    pub cause: Option<Cause>,
+    /// The cause of the problem.
+    pub cause: Cause,
 }
 
 impl Diagnostic {
@@ -104,7 +135,7 @@ impl Diagnostic {
             valid: None,
             help: None,
             lines: Vec::new(),
-            cause: None,
+            cause: Cause::InText,
         }
     }
 
@@ -116,6 +147,12 @@ impl Diagnostic {
     /// A notice.
     pub fn notice(origin: Origin, found: impl Into<Message>) -> Self {
         Self { severity: Severity::Notice, ..Self::error(origin, found) }
+    }
+
+    /// True for a problem of one cause at one place. The texts may differ.
+    pub(crate) fn is_alike(&self, other: &Self) -> bool {
+        let place = |problem: &Self| (problem.origin.clone(), problem.layer.clone());
+        self.cause == other.cause && place(self) == place(other)
     }
 
     /// Names the layer or key.
@@ -153,9 +190,9 @@ impl Diagnostic {
         }
     }
 
-    /// Adds the error of the operating system; `found` contains its text.
-    pub fn cause(mut self, error: io::Error) -> Self {
-        self.cause = Some(Cause(Arc::new(error)));
+    /// Sets the cause.
+    pub fn cause(mut self, cause: impl Into<Cause>) -> Self {
+        self.cause = cause.into();
         self
     }
 }

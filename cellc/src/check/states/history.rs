@@ -5,13 +5,10 @@ use crate::check::checker::Checker;
 use crate::check::findings::{Before, Front};
 use crate::check::interface::name;
 use crate::core::{CoreModel, Source, StatePair};
-use crate::diagnostic::{Diagnostic, Message, listed, message, quoted};
+use crate::diagnostic::{Cause, Diagnostic, Message, listed, message, quoted};
 use crate::model::Node;
 use crate::request::State;
 use crate::stream::states::Recurrences;
-
-/// What a warning says of an operation that does not see the steps of earlier calls.
-pub(crate) const SEES_ONE_CALL: &str = "sees the steps of one call only";
 
 /// The most states, or operations, that a warning names.
 const MOST_NAMED: usize = 4;
@@ -79,7 +76,9 @@ impl Checker<'_> {
         ));
         ways.push("if every call is a whole sequence, reset the states before each".into());
         let found = lost_history_found(&found, &kept);
-        let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
+        let warning = Diagnostic::warning(node.origin.clone(), found)
+            .layer(node.label())
+            .cause(Cause::SeesOneCall);
         self.over_time
             .restart_warnings
             .push(warning.help(Message::joined(ways, "; or ")).lines(lines.unwrap_or_default()));
@@ -102,7 +101,7 @@ fn lost_history_found(found: &[(&Node, Before, Front)], kept: &[String]) -> Stri
     };
     let others = if names.len() == 2 { others.replacen("do", "does", 1) } else { others };
     format!(
-        "{} {SEES_ONE_CALL}: {reads}, while {} from call to call{others}",
+        "{} sees the steps of one call only: {reads}, while {} from call to call{others}",
         quoted(&names[0]),
         states_go_on(kept)
     )

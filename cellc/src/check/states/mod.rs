@@ -5,9 +5,7 @@ mod history;
 mod masks;
 mod restarts;
 
-pub(crate) use history::SEES_ONE_CALL;
 pub(crate) use history::{kept_states, states_go_on};
-pub(crate) use restarts::STARTS_ANEW;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -22,11 +20,6 @@ use crate::stream::states::{Order, Reach, Recurrence, Recurrences, Words, offere
 /// How to name a pair of states.
 fn any_state() -> Setting {
     Setting::StateOf(vec![("IN".to_owned(), "OUT".to_owned())])
-}
-
-/// True if a warning says that a layer begins anew at every call.
-pub(crate) fn begins_anew(found: &Message) -> bool {
-    found.contains(STARTS_ANEW) || found.contains(SEES_ONE_CALL)
 }
 
 /// An output that holds the new value of a state input.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::{kind_of, way};
 use crate::check::checker::Checker;
 use crate::core::{CoreModel, CoreOp, Parameter, Restart, Source};
-use crate::diagnostic::{Diagnostic, Message, Setting, message, quoted};
+use crate::diagnostic::{Cause, Diagnostic, Message, Setting, message, quoted};
 use crate::model::{Dim, Direction, Node, Op};
 use crate::request::State;
 use crate::stream::dependence::{Change, Dependence};
@@ -15,9 +15,6 @@ use crate::stream::states::{
 
 /// The most axes of an input that are tried as the axis of steps.
 const MOST_CHOICES: usize = 3;
-
-/// What a warning says of a layer whose state nothing keeps.
-pub(crate) const STARTS_ANEW: &str = "starts every call from";
 
 /// The states of a layer that no call keeps.
 struct Lost {
@@ -110,18 +107,16 @@ impl Checker<'_> {
                     quoted(&node.name),
                     lost.states
                 );
-                self.warn(
-                    node,
-                    found,
-                    "carry the state from iteration to iteration by a back edge".into(),
-                );
+                let warning = Diagnostic::warning(node.origin.clone(), found)
+                    .help("carry the state from iteration to iteration by a back edge");
+                self.warn(node, warning);
             }
         }
         restarts
     }
 
-    /// Warns of a layer with [`STARTS_ANEW`]. `opens`: true if the layer takes an open number of
-    /// steps, as layers of one row without lengths do.
+    /// Warns of a layer with [`Cause::StartsAnew`]. `opens`: true if the layer takes an open number
+    /// of steps, as layers of one row without lengths do.
     fn warn_of_restart(
         &mut self,
         model: &CoreModel,
@@ -133,12 +128,12 @@ impl Checker<'_> {
         let (name, states) = (quoted(&node.name), &lost.states);
         let found = match lost.start {
             Start::Constant { .. } => format!(
-                "{name} {STARTS_ANEW} the same constant state: it computes one step per call, and \
-                nothing keeps {states} between calls"
+                "{name} starts every call from the same constant state: it computes one step per \
+                call, and nothing keeps {states} between calls"
             ),
             Start::InParts => format!(
-                "the cell that {name} is part of {STARTS_ANEW} the same constant state: it \
-                computes one step per call, and nothing keeps {states} between calls"
+                "the cell that {name} is part of starts every call from the same constant state: \
+                it computes one step per call, and nothing keeps {states} between calls"
             ),
             Start::Variables(variable) => {
                 let (from, it) = match variable {
@@ -149,8 +144,8 @@ impl Checker<'_> {
                     None => ("variables".to_owned(), "them".to_owned()),
                 };
                 format!(
-                    "{name} {STARTS_ANEW} {from}, and the value that is assigned to {it} does not \
-                    depend on its {states}"
+                    "{name} starts every call from {from}, and the value that is assigned to {it} \
+                    does not depend on its {states}"
                 )
             }
         };
@@ -192,23 +187,16 @@ impl Checker<'_> {
         }
         let no_state = Setting::NoState;
         ways.push(message!("if every call should start from the initial state, pass {}", no_state));
-        self.warn(node, found, Message::joined(ways, "; or "));
-        if let Some(warning) = self
-            .over_time
-            .restart_warnings
-            .0
-            .last_mut()
-            .filter(|_| self.options.bindings.state != State::None)
-        {
-            warning.lines = lines;
-        }
+        let warning = Diagnostic::warning(node.origin.clone(), found)
+            .cause(Cause::StartsAnew)
+            .help(Message::joined(ways, "; or "));
+        self.warn(node, warning.lines(lines));
     }
 
-    /// Unless no state is wanted.
-    fn warn(&mut self, node: &Node, found: String, help: Message) {
+    /// Adds a warning of a node, unless the user wants no state.
+    fn warn(&mut self, node: &Node, warning: Diagnostic) {
         if self.options.bindings.state != State::None {
-            let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
-            self.over_time.restart_warnings.push(warning.help(help));
+            self.over_time.restart_warnings.push(warning.layer(node.label()));
         }
     }
 

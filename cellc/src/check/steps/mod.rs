@@ -138,27 +138,21 @@ fn only_some(long: &Checker, one: &Checker, time: &[Option<usize>], steps: usize
         return refused(&node.origin, Some(node.label()), why, help);
     }
     let (of_long, of_one) = (errors(long), errors(one));
-    let both: Vec<Diagnostic> = of_long
-        .iter()
-        .filter(|error| of_one.iter().any(|other| other.found == error.found))
-        .cloned()
-        .collect();
-    if !both.is_empty() {
-        // wrong with any number of steps
+    let whole = long.whole_shapes(time, &long.numbers_of_steps());
+    // wrong with any number of steps
+    let both = of_long.iter().filter(|error| of_one.iter().any(|other| other.is_alike(error)));
+    let both = both.map(|error| Diagnostic {
+        found: error.found.map_texts(|text| with_size(text, steps, "?")),
+        ..error.clone()
+    });
+    let both: Vec<Diagnostic> = both.collect();
+    if whole.is_none() && !both.is_empty() {
         return Diagnostics(both);
     }
     let (steps, wrong) = match of_long.first() {
         Some(wrong) => (steps, wrong),
         None => (1, &of_one[0]),
     };
-    let whole = long.whole_shapes(time, &long.numbers_of_steps());
-    let alike = of_one
-        .iter()
-        .any(|other| other.found == wrong.found.map_texts(|text| with_size(text, steps, "1")));
-    if whole.is_none() && alike {
-        let found = wrong.found.map_texts(|text| with_size(text, steps, "?"));
-        return Diagnostics(vec![Diagnostic { found, ..wrong.clone() }]);
-    }
     let why =
         message!("the model does not take every number of them: with {}, {}", steps, wrong.found);
     let mut help =

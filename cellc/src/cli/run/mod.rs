@@ -8,11 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::check::{SEES_ONE_CALL, STARTS_ANEW};
 use crate::compile::core_model;
 use crate::compile::{self, Compilation};
 use crate::core::{CoreModel, CoreNode, CoreOp, Integers, StatePair};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, quoted};
 use crate::emit::names::{Field, Interface};
 use crate::files::{self, NewFile};
 use crate::harness::{Executable, Harness, Numbers, Variables};
@@ -192,7 +191,7 @@ fn told(compilation: &Compilation, expected: &[Expected], calls: usize) -> Diagn
     if model.restarts.is_empty() || !is_open || calls < 2 {
         return warnings.clone();
     }
-    let others = warnings.0.iter().filter(|warning| !warning.found.contains(STARTS_ANEW)).cloned();
+    let others = warnings.0.iter().filter(|warning| warning.cause != Cause::StartsAnew).cloned();
     Diagnostics(others.chain([single_steps(calls)]).collect())
 }
 
@@ -295,7 +294,7 @@ impl Kept {
             return Ok(kept);
         }
         let (valid, mut warnings) = core_model(model, keeping)?;
-        warnings.0.retain(|warning| calls.len() > 1 && warning.found.contains(SEES_ONE_CALL));
+        warnings.0.retain(|warning| calls.len() > 1 && warning.cause == Cause::SeesOneCall);
         report(&warnings);
         for pair in valid.states {
             if is_missing(pair.parameter) {

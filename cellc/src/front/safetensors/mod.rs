@@ -17,7 +17,7 @@ use super::not_finite;
 use super::weight_norm::{projection, remedy_of_weight_norm, undeclared};
 use super::weights::{Baked, CellWeights, DenseLayer};
 use crate::diagnostic::{
-    Cause, Diagnostic, Diagnostics, Message, Origin, WITHOUT_PROJECTIONS, message, quoted,
+    Diagnostic, Diagnostics, Message, Origin, WITHOUT_PROJECTIONS, message, quoted,
 };
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
 
@@ -88,7 +88,7 @@ pub(crate) fn read<'a>(file: impl Into<ModelFile<'a>>) -> Result<TensorFile, Dia
             _ => "check the path, and that the file may be read",
         };
         problems.0[0].help = Some(help.into());
-        problems.0[0].cause = Some(Cause(Arc::new(e)));
+        problems.0[0].cause = e.into();
         problems
     };
     let bytes = bounded::read(file.path, &bounded::WEIGHTS).map_err(unreadable)?;
