@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use super::checker::Checker;
 use super::findings::{Known, Range};
-use crate::core::{CoreOp, Integers, Parameter, PointwiseFunction, Source};
+use crate::core::{Combiner, CoreOp, Integers, Parameter, Source};
 use crate::diagnostic::Diagnostic;
 use crate::model::{ElementType, Elementwise, Groups, Node, Op, Tensor, ValueId};
 
@@ -224,11 +224,11 @@ impl Checker<'_> {
         }
     }
 
-    /// The range of `size` elements reduced by `function` to one; `None` after an error.
+    /// The range of `size` elements reduced to one; `None` after an error.
     pub(crate) fn reduced_range(
         &mut self,
         node: &Node,
-        function: PointwiseFunction,
+        combiner: Combiner,
         input: &Known,
         size: usize,
     ) -> Option<Range> {
@@ -236,9 +236,9 @@ impl Checker<'_> {
         if input.element().is_float() {
             return Some(range);
         }
-        let range = match function {
-            PointwiseFunction::Add => range.map(|end| end * size as f64),
-            PointwiseFunction::Multiply => {
+        let range = match combiner {
+            Combiner::Add => range.map(|end| end * size as f64),
+            Combiner::Multiply => {
                 let most = range[0]
                     .abs()
                     .max(range[1].abs())
@@ -246,10 +246,13 @@ impl Checker<'_> {
                     .powi(i32::try_from(size).unwrap_or(i32::MAX));
                 [-most, most]
             }
-            _ => range,
+            Combiner::Maximum | Combiner::Minimum => range,
         };
         if range.iter().any(|end| end.abs() > EXACT) {
-            self.too_large_integer(node, format!("{size} integers by {}", function.name()));
+            self.too_large_integer(
+                node,
+                format!("{size} integers by {}", combiner.function().name()),
+            );
             return None;
         }
         Some(range)

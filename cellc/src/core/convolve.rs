@@ -1,6 +1,8 @@
 //! Convolutions.
 
-use super::{CoreModel, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros};
+use super::{
+    ConstantId, CoreModel, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros,
+};
 use crate::model::counted;
 
 /// A convolution with windows that move element by element over channels of `length` elements, in C
@@ -33,8 +35,8 @@ pub struct Convolve {
     pub taps: Vec<(usize, usize)>,
     /// `[batch, groups * inputs, length]`, without padding.
     pub x: Source,
-    /// `[groups * outputs, inputs, taps]`, a constant.
-    pub w: Source,
+    /// `[groups * outputs, inputs, taps]`.
+    pub w: ConstantId,
     /// True if the model also has run-time weights: `pack` then packs these weights, too, but not
     /// as words of integers.
     pub beside_given: bool,
@@ -121,7 +123,7 @@ impl Operation for Convolve {
     fn facts(&self) -> Facts {
         Facts {
             name: "convolve",
-            operands: vec![self.x, self.w],
+            operands: vec![self.x, self.w.into()],
             weights: Vec::new(),
             outputs: vec![self.out],
             work: Work::Products { steps: 1, each: self.multiply_adds() },
@@ -133,7 +135,7 @@ impl Operation for Convolve {
 
     fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
         visit(Name::Source(&mut self.x));
-        visit(Name::Source(&mut self.w));
+        visit(Name::Constant(&mut self.w));
         visit(Name::Value(&mut self.out));
     }
 

@@ -6,14 +6,39 @@ use super::{
 };
 use crate::model::counted;
 
+/// An operation on two elements that reduces a list of elements to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combiner {
+    /// The sum.
+    Add,
+    /// The product.
+    Multiply,
+    /// The larger element.
+    Maximum,
+    /// The smaller element.
+    Minimum,
+}
+
+impl Combiner {
+    /// The operation as a pointwise function of two elements.
+    pub fn function(self) -> PointwiseFunction {
+        match self {
+            Self::Add => PointwiseFunction::Add,
+            Self::Multiply => PointwiseFunction::Multiply,
+            Self::Maximum => PointwiseFunction::Maximum,
+            Self::Minimum => PointwiseFunction::Minimum,
+        }
+    }
+}
+
 /// A reduction of all elements along neighbouring axes by one operation.
 ///
 /// Chain `c` combines the elements c, c + chains, c + 2 chains and so on, in order. Then the first
 /// half of the chains is combined with the second half, until one chain is left.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduce {
-    /// Add, Multiply, Maximum or Minimum.
-    pub function: PointwiseFunction,
+    /// The operation.
+    pub combiner: Combiner,
     /// The first axis.
     pub first: usize,
     /// The axis after the last one.
@@ -41,7 +66,6 @@ impl Reduce {
 
 impl Operation for Reduce {
     fn facts(&self) -> Facts {
-        use PointwiseFunction as P;
         Facts {
             name: "reduce",
             operands: vec![self.input],
@@ -49,9 +73,12 @@ impl Operation for Reduce {
             outputs: vec![self.out],
             work: Work::elements(self.input, Effort::Arithmetic),
             over_time: OverTime::Combines(self.first..self.end),
-            zeros: if self.function == P::Add { Zeros::IfAll } else { Zeros::Unknown },
-            numbers: match self.function {
-                P::Maximum | P::Minimum => Numbers::Moved(vec![self.input]),
+            zeros: match self.combiner {
+                Combiner::Add => Zeros::IfAll,
+                _ => Zeros::Unknown,
+            },
+            numbers: match self.combiner {
+                Combiner::Maximum | Combiner::Minimum => Numbers::Moved(vec![self.input]),
                 _ => Numbers::Any,
             },
         }
@@ -63,7 +90,7 @@ impl Operation for Reduce {
     }
 
     fn text(&self, _: &CoreModel) -> String {
-        let (name, chains) = (self.function.name(), counted(self.chains, "chain"));
+        let (name, chains) = (self.combiner.function().name(), counted(self.chains, "chain"));
         let (input, first, last) = (self.input, self.first, self.end - 1);
         format!("{name} of {input} along axes {first} to {last}, {chains}")
     }

@@ -16,6 +16,22 @@ pub enum Source {
     Value(usize),
 }
 
+/// The index of a constant in `CoreModel::constants`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConstantId(pub usize);
+
+impl From<ConstantId> for Source {
+    fn from(constant: ConstantId) -> Self {
+        Self::Constant(constant.0)
+    }
+}
+
+impl Display for ConstantId {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Source::from(*self).fmt(f)
+    }
+}
+
 impl Display for Source {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -42,6 +58,8 @@ pub enum WeightSource {
 pub(crate) enum Name<'n> {
     /// An operand.
     Source(&'n mut Source),
+    /// An operand that is a constant.
+    Constant(&'n mut ConstantId),
     /// The weights of a product.
     Weight(&'n mut WeightSource),
     /// A value that the operation computes.

@@ -537,7 +537,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
     }
 
     fn convolve(&self, convolve: &Convolve) -> Vec<A::Value> {
-        let (x, w) = (self.get(convolve.x), self.get(convolve.w));
+        let (x, w) = (self.get(convolve.x), self.get(convolve.w.into()));
         let (offsets, given) = (convolve.offsets(), convolve.given());
         let Convolve { groups, inputs, outputs, positions, .. } = convolve;
         let (terms, line, gap) = (inputs * offsets.len(), convolve.line(), convolve.lines.1);
@@ -552,10 +552,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
                     .map(|channel| self.arithmetic.rounded(convolve.out, terms, &channel))
                     .collect()
             });
-        let numbers = match convolve.w {
-            Source::Constant(constant) => WeightNumbers::Constant(&self.model.constants[constant]),
-            _ => unreachable!("check: weights of a convolution are constants"),
-        };
+        let numbers = WeightNumbers::Constant(&self.model.constants[convolve.w.0]);
         let row = |m: usize| {
             let of = Operand::Rounded;
             MatrixRow { value: convolve.out, of, numbers, first: m * terms, stride: 1, len: terms }
@@ -634,7 +631,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             let (at, column) = (at / inner, at % inner);
             let one = |k: usize| values[(at * size + k) * inner + column].clone();
             let combined = |a: &A::Value, b: &A::Value| {
-                self.arithmetic.pointwise(reduce.function, &[a.clone(), b.clone()])
+                self.arithmetic.pointwise(reduce.combiner.function(), &[a.clone(), b.clone()])
             };
             let mut chains: Vec<A::Value> = (0..reduce.chains).map(one).collect();
             for k in reduce.chains..size {

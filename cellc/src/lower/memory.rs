@@ -122,10 +122,7 @@ impl Memory {
         }
         for node in &nodes {
             let CoreOp::Convolve(of) = &node.op else { continue };
-            let Source::Constant(w) = of.w else {
-                unreachable!("check: weights of a convolution are constants")
-            };
-            let (from, index) = (memory.constant(w), memory.convolutions.len());
+            let (from, index) = (memory.constant(of.w.0), memory.convolutions.len());
             let packed = memory.pack_convolution(of, plan, index, from);
             memory.convolutions.insert(of.out, packed);
         }

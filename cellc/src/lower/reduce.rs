@@ -5,7 +5,7 @@
 
 use super::builder::{KernelBuilder, load, op};
 use super::product::for_rows;
-use crate::core::{PointwiseFunction, Reduce, Source};
+use crate::core::{Combiner, Reduce, Source};
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
 use crate::plan;
 
@@ -21,7 +21,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             1 => builder.reduce_row(reduce, size, places[0], places[1]),
             _ => builder.reduce_columns(reduce, size, inner, places[0], places[1]),
         }));
-        let name = reduce.function.name();
+        let name = reduce.combiner.function().name();
         let of = match outer * inner {
             1 => "once".to_owned(),
             times => format!("{times} times"),
@@ -33,29 +33,28 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn combine(
         &mut self,
         body: &mut Vec<Stmt>,
-        function: PointwiseFunction,
+        combiner: Combiner,
         var: Var,
         value: Expr,
         lanes: usize,
     ) {
-        let value = self.combined(body, function, Expr::Var(var), value, lanes);
+        let value = self.combined(body, combiner, Expr::Var(var), value, lanes);
         body.push(Stmt::Set { var, value });
     }
 
     fn combined(
         &mut self,
         body: &mut Vec<Stmt>,
-        function: PointwiseFunction,
+        combiner: Combiner,
         first: Expr,
         second: Expr,
         lanes: usize,
     ) -> Expr {
-        let operation = match function {
-            PointwiseFunction::Add => LaneOp::Add,
-            PointwiseFunction::Multiply => LaneOp::Mul,
-            PointwiseFunction::Maximum => LaneOp::Max,
-            PointwiseFunction::Minimum => LaneOp::Min,
-            _ => unreachable!("check: {function:?} is no reduction"),
+        let operation = match combiner {
+            Combiner::Add => LaneOp::Add,
+            Combiner::Multiply => LaneOp::Mul,
+            Combiner::Maximum => LaneOp::Max,
+            Combiner::Minimum => LaneOp::Min,
         };
         match operation {
             LaneOp::Max | LaneOp::Min => self.chosen(body, operation, first, second, lanes),
@@ -90,7 +89,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 let (row, walk) = self.walk("row", from.at(columns), columns, false);
                 let mut turn = Vec::new();
                 for (&(at, lanes), &var) in pass.iter().zip(&sums) {
-                    self.combine(&mut turn, reduce.function, var, load(row.at(at), lanes), lanes);
+                    self.combine(&mut turn, reduce.combiner, var, load(row.at(at), lanes), lanes);
                 }
                 body.push(Stmt::For {
                     count: size - 1,
@@ -110,7 +109,7 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// Reduces a row of `size` elements to one element.
     fn reduce_row(&mut self, reduce: &Reduce, size: usize, from: Place, to: Place) -> Vec<Stmt> {
-        let (function, chains) = (reduce.function, reduce.chains);
+        let (combiner, chains) = (reduce.combiner, reduce.chains);
         let mut body = Vec::new();
         let vectors = plan::vectors(chains, self.lowering.plan.width(self.lowering.isa));
         let mut sums = Vec::new();
@@ -127,7 +126,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let (elements, walk) = self.walk("elements", from.at(chains), chains, false);
             let mut turn = Vec::new();
             for (&(at, lanes), &var) in vectors.iter().zip(&sums) {
-                self.combine(&mut turn, function, var, load(elements.at(at), lanes), lanes);
+                self.combine(&mut turn, combiner, var, load(elements.at(at), lanes), lanes);
             }
             body.push(Stmt::For {
                 count: turns,
@@ -148,13 +147,13 @@ impl<'m> KernelBuilder<'_, 'm> {
             body.push(Stmt::Store { to: row.at(at), value: Expr::Var(var) });
         }
         let rest = from.at((turns + 1) * chains);
-        self.combine_places(&mut body, function, row, rest, size % chains);
+        self.combine_places(&mut body, combiner, row, rest, size % chains);
         let mut half = chains / 2;
         while half > 1 {
-            self.combine_places(&mut body, function, row, row.at(half), half);
+            self.combine_places(&mut body, combiner, row, row.at(half), half);
             half /= 2;
         }
-        let last = self.combined(&mut body, function, load(row, 1), load(row.at(1), 1), 1);
+        let last = self.combined(&mut body, combiner, load(row, 1), load(row.at(1), 1), 1);
         let value = self.made(reduce.out, last);
         body.push(Stmt::Store { to, value });
         body
@@ -164,14 +163,14 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn combine_places(
         &mut self,
         body: &mut Vec<Stmt>,
-        function: PointwiseFunction,
+        combiner: Combiner,
         first: Place,
         second: Place,
         len: usize,
     ) {
         for (at, lanes) in plan::vectors(len, self.lowering.plan.width(self.lowering.isa)) {
             let (a, b) = (load(first.at(at), lanes), load(second.at(at), lanes));
-            let value = self.combined(body, function, a, b, lanes);
+            let value = self.combined(body, combiner, a, b, lanes);
             body.push(Stmt::Store { to: first.at(at), value });
         }
     }

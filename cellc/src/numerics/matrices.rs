@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::Precisions;
-use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource};
+use crate::core::{CoreModel, CoreNode, CoreOp, WeightSource};
 use crate::encoding::{Stored, WeightFormat};
 use crate::model::Tensor;
 
@@ -97,13 +97,10 @@ pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<M
             push("the matrix", dense.w, 0, [dense.outputs, dense.inputs], strides);
         }
         CoreOp::Convolve(of) if of.is_depthwise() => {
-            let Source::Constant(w) = of.w else {
-                unreachable!("check: weights of a convolution are constants")
-            };
             let taps = of.offsets().len();
             push(
                 "the weights",
-                WeightSource::Constant(w),
+                WeightSource::Constant(of.w.0),
                 0,
                 [of.groups * of.outputs, taps],
                 [taps, 1],

@@ -435,7 +435,7 @@ fn layers(
         }
         for source in own_reads(&node.op) {
             let packed = match &node.op {
-                CoreOp::Convolve(of) => of.w == source && plan.windows.contains_key(&of.out),
+                CoreOp::Convolve(of) => source == of.w.into() && plan.windows.contains_key(&of.out),
                 _ => false,
             };
             if let Source::Constant(constant) = source

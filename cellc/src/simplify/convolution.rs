@@ -9,8 +9,8 @@ use crate::check::checker::Checker;
 use crate::check::findings::{Before, Ending, Front, Known, ShortOf};
 use crate::check::shape::{Geometry, signed, strides};
 use crate::core::{
-    Convolve, CoreOp, Dense, MOST_PRODUCTS, MatMul, Pointwise, PointwiseFunction, Source,
-    WeightSource,
+    ConstantId, Convolve, CoreOp, Dense, MOST_PRODUCTS, MatMul, Pointwise, PointwiseFunction,
+    Source, WeightSource,
 };
 use crate::diagnostic::quoted;
 use crate::encoding::WeightFormat;
@@ -910,7 +910,7 @@ impl<'a> Checker<'a> {
         let given: usize = self.shape_of(&x)[2..].iter().product();
         let length = pads.0 + given + of_lines.0 * of_lines.1 + pads.1;
         let (source, channels) = (self.source(&x)?, groups * outputs);
-        let w = Source::Constant(self.intern(weights));
+        let w = ConstantId(self.intern(weights));
         let flat = vec![batch, channels, lines.positions];
         self.computable(node, &flat)?;
         let out = self.value(flat);

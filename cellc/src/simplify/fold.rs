@@ -4,7 +4,7 @@
 //! which for `+ - * /` is the f32 operation; f64 stays f64. Integers are computed in i64.
 
 use crate::check::shape::{Geometry, broadcast_strides, strides};
-use crate::core::PointwiseFunction;
+use crate::core::Combiner;
 use crate::model::{Activation, ElementType, Elementwise, Tensor};
 
 const OUT_OF_RANGE: &str = "the result does not fit its integer type";
@@ -157,7 +157,7 @@ pub(super) fn range(
 /// # Errors
 /// What the operation has no result for.
 pub(super) fn reduce(
-    function: PointwiseFunction,
+    combiner: Combiner,
     tensor: &Tensor,
     element: ElementType,
     size: usize,
@@ -165,11 +165,11 @@ pub(super) fn reduce(
     shape: Vec<usize>,
 ) -> Result<Tensor, &'static str> {
     use Elementwise as E;
-    let by = match function {
-        PointwiseFunction::Add => E::Add,
-        PointwiseFunction::Multiply => E::Multiply,
-        PointwiseFunction::Maximum => E::Maximum,
-        _ => E::Minimum,
+    let by = match combiner {
+        Combiner::Add => E::Add,
+        Combiner::Multiply => E::Multiply,
+        Combiner::Maximum => E::Maximum,
+        Combiner::Minimum => E::Minimum,
     };
     let count: usize = shape.iter().product();
     let at = |out: usize, k: usize| (out / inner * size + k) * inner + out % inner;

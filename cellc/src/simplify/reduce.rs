@@ -4,7 +4,7 @@ use super::fold;
 use crate::check::checker::{Checker, UNDEFINED};
 use crate::check::findings::{Ending, Known};
 use crate::check::shape::Geometry;
-use crate::core::{CoreOp, PointwiseFunction, Reduce, Source};
+use crate::core::{Combiner, CoreOp, Reduce, Source};
 use crate::model::{Activation, ElementType, Elementwise, NoAxes, Node, Reduction, Tensor};
 
 /// The largest whole exponent that is computed by multiplications alone.
@@ -146,7 +146,6 @@ impl Checker<'_> {
         keep: bool,
     ) -> Option<Known> {
         use Elementwise as E;
-        use PointwiseFunction as P;
         let shape = self.shape_of(input);
         let is_float = input.element().is_float();
         let logical = matches!(reduction, Reduction::All | Reduction::Any);
@@ -162,12 +161,16 @@ impl Checker<'_> {
             return None;
         }
         let value = match reduction {
-            Reduction::Sum => self.combined(node, P::Add, input, axes)?,
-            Reduction::Max | Reduction::Any => self.combined(node, P::Maximum, input, axes)?,
-            Reduction::Min | Reduction::All => self.combined(node, P::Minimum, input, axes)?,
-            Reduction::Product => self.combined(node, P::Multiply, input, axes)?,
+            Reduction::Sum => self.combined(node, Combiner::Add, input, axes)?,
+            Reduction::Max | Reduction::Any => {
+                self.combined(node, Combiner::Maximum, input, axes)?
+            }
+            Reduction::Min | Reduction::All => {
+                self.combined(node, Combiner::Minimum, input, axes)?
+            }
+            Reduction::Product => self.combined(node, Combiner::Multiply, input, axes)?,
             Reduction::Mean => {
-                let mut sum = self.combined(node, P::Add, input, axes)?;
+                let mut sum = self.combined(node, Combiner::Add, input, axes)?;
                 let count: usize = axes.iter().map(|&axis| shape[axis]).product();
                 let count = self.number_like(&sum, count as f32)?;
                 if !is_float {
@@ -179,11 +182,11 @@ impl Checker<'_> {
             }
             Reduction::L1 => {
                 let magnitudes = self.computed(node, E::Abs, vec![input.clone()])?;
-                self.combined(node, P::Add, &magnitudes, axes)?
+                self.combined(node, Combiner::Add, &magnitudes, axes)?
             }
             Reduction::SumSquare | Reduction::L2 => {
                 let squares = self.squared(node, input)?;
-                let sum = self.combined(node, P::Add, &squares, axes)?;
+                let sum = self.combined(node, Combiner::Add, &squares, axes)?;
                 match reduction {
                     Reduction::L2 => {
                         self.computed(node, E::Activation(Activation::Sqrt), vec![sum])?
@@ -192,15 +195,15 @@ impl Checker<'_> {
                 }
             }
             Reduction::LogSum => {
-                let sum = self.combined(node, P::Add, input, axes)?;
+                let sum = self.combined(node, Combiner::Add, input, axes)?;
                 self.computed(node, E::Log, vec![sum])?
             }
             Reduction::LogSumExp => {
-                let most = self.combined(node, P::Maximum, input, axes)?;
+                let most = self.combined(node, Combiner::Maximum, input, axes)?;
                 let finite = self.finite(node, &most)?;
                 let below = self.computed(node, E::Subtract, vec![input.clone(), finite])?;
                 let exponentials = self.computed(node, E::Exp, vec![below])?;
-                let sum = self.combined(node, P::Add, &exponentials, axes)?;
+                let sum = self.combined(node, Combiner::Add, &exponentials, axes)?;
                 let logarithm = self.computed(node, E::Log, vec![sum])?;
                 self.computed(node, E::Add, vec![logarithm, most])?
             }
@@ -257,7 +260,7 @@ impl Checker<'_> {
     fn combined(
         &mut self,
         node: &Node,
-        function: PointwiseFunction,
+        combiner: Combiner,
         input: &Known,
         axes: &[usize],
     ) -> Option<Known> {
@@ -269,7 +272,7 @@ impl Checker<'_> {
             while first > 0 && open[first - 1] + 1 == open[first] {
                 first -= 1;
             }
-            value = self.combined_run(node, function, &value, open[first], last + 1)?;
+            value = self.combined_run(node, combiner, &value, open[first], last + 1)?;
             open = &open[..first];
         }
         Some(value)
@@ -278,7 +281,7 @@ impl Checker<'_> {
     fn combined_run(
         &mut self,
         node: &Node,
-        function: PointwiseFunction,
+        combiner: Combiner,
         input: &Known,
         first: usize,
         end: usize,
@@ -294,7 +297,7 @@ impl Checker<'_> {
         if let Known::Constant(tensor, element) = input {
             self.foldable(node, &to, *element)?;
             self.folding(node, tensor.len())?;
-            return match fold::reduce(function, tensor, *element, size, inner, to) {
+            return match fold::reduce(combiner, tensor, *element, size, inner, to) {
                 Ok(tensor) => Some(Known::Constant(tensor, *element)),
                 Err(reason) => {
                     self.error(
@@ -309,12 +312,12 @@ impl Checker<'_> {
             };
         }
         self.computable(node, &to)?;
-        let range = self.reduced_range(node, function, input, size)?;
+        let range = self.reduced_range(node, combiner, input, size)?;
         let (source, out) = (self.source(input)?, self.value(to));
         let chains = Reduce::chains(size, inner);
         self.emit(
             node,
-            CoreOp::Reduce(Reduce { function, first, end, chains, input: source, out }),
+            CoreOp::Reduce(Reduce { combiner, first, end, chains, input: source, out }),
         );
         self.wrapped(node, Source::Value(out), input.element(), range)
     }

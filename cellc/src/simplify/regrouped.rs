@@ -9,7 +9,7 @@ use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::check::checker::Checker;
 use crate::check::shape::broadcast_strides;
 use crate::core::{
-    CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource, WeightSources,
+    Combiner, CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource, WeightSources,
 };
 use crate::model::{BiasPart, Direction, Tensor, WeightLayout};
 
@@ -105,7 +105,7 @@ impl<'v> Views<'v> {
                     [of.inputs[0], of.inputs[1]].map(|input| (input, place_in(input)));
                 sum(one, other)
             }
-            CoreOp::Reduce(of) if of.function == PointwiseFunction::Add => {
+            CoreOp::Reduce(of) if of.combiner == Combiner::Add => {
                 let [_, size, inner] = of.extents(self.core.shape(of.input));
                 let first = place / inner * size * inner + place % inner;
                 match size {

@@ -56,6 +56,7 @@ fn renumber(model: &mut CoreModel, needed: &[bool]) {
         Name::Source(Source::Constant(i)) | Name::Weight(WeightSource::Constant(i)) => {
             read[*i] = true
         }
+        Name::Constant(constant) => read[constant.0] = true,
         _ => {}
     });
     let sources = model
@@ -73,6 +74,7 @@ fn renumber(model: &mut CoreModel, needed: &[bool]) {
     visit_references(&mut model.nodes, &mut |name| match name {
         Name::Source(source) => numbers.source(source),
         Name::Weight(weight) => numbers.weight(weight),
+        Name::Constant(constant) => constant.0 = numbers.constants[constant.0],
         Name::Value(value) => *value = numbers.values[*value],
     });
     for result in &mut model.results {

@@ -250,7 +250,7 @@ fn same_attributes(of_long: &CoreOp, of_one: &CoreOp) -> bool {
         (O::Pointwise(a), O::Pointwise(b)) => a.function == b.function,
         (O::Softmax(a), O::Softmax(b)) => (a.axis, a.log) == (b.axis, b.log),
         (O::Reduce(a), O::Reduce(b)) => {
-            (a.function, a.first, a.end) == (b.function, b.first, b.end)
+            (a.combiner, a.first, a.end) == (b.combiner, b.first, b.end)
         }
         (O::RunningSum(a), O::RunningSum(b)) => a.axis == b.axis,
         (O::Concat(a), O::Concat(b)) => a.axis == b.axis,
