@@ -11,7 +11,7 @@ cellc=${CELLC:-$(command -v cellc || true)}
 with() {
     name=$1
     shift
-    cmake -S "$here" -B "$build/$name" "-DCELLC=$cellc" "$@" >"$build/$name.log" 2>&1 \
+    cmake -S "$here" -B "$build/$name" "-DCELLC_EXECUTABLE=$cellc" "$@" >"$build/$name.log" 2>&1 \
         && cmake --build "$build/$name" >>"$build/$name.log" 2>&1 || { cat "$build/$name.log" >&2; exit 1; }
     echo "== $name"
 }

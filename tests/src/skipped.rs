@@ -116,6 +116,7 @@ fn probe(tool: &str) -> bool {
         "valgrind" => with(&["--tool=none", "--quiet", "true"]),
         "make" => with(&["--silent", "--eval", "all:;@true", "-f", "/dev/null"]),
         "cmake" => with(&["-E", "true"]),
+        "ninja" => with(&["--version"]),
         "node" => with(&["-e", "0"]),
         "python3" => with(&["-c", "0"]),
         "cbmc" => {

@@ -2564,3 +2564,35 @@ fn inspect_draws_a_picture_that_is_well_formed() {
         .failed(1, &["none.xml"]);
     assert_eq!(place.files(), [""; 0]);
 }
+
+#[test]
+fn a_depfile_names_what_was_read() {
+    let place = Place::new();
+    fs::create_dir(place.path("my nets")).unwrap();
+    for file in ["model.xml", "model.bin"] {
+        fs::copy(corpus("gru_cell_min").join(file), place.path("my nets").join(file)).unwrap();
+    }
+    let written = ["my nets/model.xml", "-o", "out/net.c", "--depfile", "net.d"];
+    place.cellc(written).succeeded();
+    let rule = fs::read_to_string(place.path("net.d")).unwrap();
+    assert_eq!(rule, "out/net.c: my\\ nets/model.xml my\\ nets/model.bin\n");
+    fs::copy(place.path("my nets/model.bin"), place.path("w.bin")).unwrap();
+    place.cellc([&written[..], &["--weights", "w.bin"]].concat()).succeeded();
+    let rule = fs::read_to_string(place.path("net.d")).unwrap();
+    assert_eq!(rule, "out/net.c: my\\ nets/model.xml w.bin\n");
+}
+
+#[test]
+fn stale_outputs_are_told() {
+    let place = Place::new();
+    let written = arguments![model("gru_cell_min"), "-o", "net.c"];
+    let checked = [&written[..], &arguments!["--check-stale"]].concat();
+    place.cellc(&checked).failed(1, &["\"net.c\" does not exist", "\"net.h\" does not exist"]);
+    assert_eq!(place.files(), [""; 0]);
+    place.cellc(&written).succeeded();
+    place.cellc(&checked).succeeded();
+    fs::write(place.path("net.h"), "int mine;\n").unwrap();
+    let done = place.cellc(&checked).failed(1, &["\"net.h\" is not what cellc writes"]);
+    assert!(!done.stderr.contains("net.c"), "{}", done.stderr);
+    assert_eq!(fs::read_to_string(place.path("net.h")).unwrap(), "int mine;\n");
+}

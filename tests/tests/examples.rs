@@ -208,7 +208,7 @@ fn plugin_with_models_of_other_programs() {
     let lists = fs::read_to_string(folder.join("CMakeLists.txt")).expect("the lists");
     fs::write(folder.join("CMakeLists.txt"), lists.replace("lead.nam", "lead.json"))
         .expect("the lists");
-    let cellc = format!("-DCELLC={}", command::program().display());
+    let cellc = format!("-DCELLC_EXECUTABLE={}", command::program().display());
     for arguments in
         [&["-S", ".", "-B", "build", &cellc][..], &["--build", "build", "--target", "models"]]
     {
@@ -221,7 +221,7 @@ fn plugin_with_models_of_other_programs() {
             [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
         assert!(output.status.success(), "{}", texts.concat());
     }
-    assert!(folder.join("build/lead.c").exists());
+    assert!(folder.join("build/cellc/models/lead.c").exists());
     // a newer file of the same content is compiled once more, and only once
     fs::copy(amplifier(), folder.join("models/lead.json")).expect("a model");
     let build = || {
@@ -232,7 +232,7 @@ fn plugin_with_models_of_other_programs() {
     };
     let (first, second) = (build(), build());
     assert!(
-        first.contains("Generating lead.c") && !second.contains("Generating"),
+        first.contains("Compiling the network lead") && !second.contains("Compiling the network"),
         "{first}{second}"
     );
 }

@@ -30,6 +30,8 @@ mod architectures;
 #[cfg(feature = "full")]
 mod c;
 #[cfg(feature = "full")]
+mod cmake;
+#[cfg(feature = "full")]
 mod common_interface;
 #[cfg(feature = "full")]
 mod denormals;

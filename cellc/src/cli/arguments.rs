@@ -115,6 +115,15 @@ Examples:
   cellc inspect gru.xml --target cortex-m4f --clock 80MHz    flash, RAM, least time
   cellc inspect gru.xml --json | jq '.kernels[] | [.name, .share]'";
 
+const CMAKE_EXAMPLES: &str = "\
+In CMakeLists.txt:
+  execute_process(COMMAND cellc cmake OUTPUT_FILE ${CMAKE_BINARY_DIR}/cellc.cmake)
+  include(${CMAKE_BINARY_DIR}/cellc.cmake)
+  cellc_add_model(plugin net.onnx NAME net OPTIONS --precision int8)
+
+cellc_add_model generates net.c and net.h in the build folder, adds them to the target and
+generates them again when the model or cellc has changed.";
+
 const BENCH_EXAMPLES: &str = "\
 All contenders take turns on one core. The floor is a lower bound, measured for each
 instruction set: the longer of two times, to stream the weights once per step or to execute
@@ -180,6 +189,9 @@ pub(crate) enum Command {
     /// Compare the time of generated code with a lower bound, OpenVINO and ONNX Runtime
     #[command(after_long_help = BENCH_EXAMPLES)]
     Bench(BenchArguments),
+    /// Print cellc.cmake, a module for CMake: cellc cmake > cellc.cmake
+    #[command(after_long_help = CMAKE_EXAMPLES)]
+    Cmake,
     /// Print completions for a shell
     Completions(CompletionsArguments),
     /// Print the manual page of cellc or of a command: cellc man | man -l -
@@ -234,6 +246,24 @@ pub(crate) struct CompileArguments {
         hide_short_help = true
     )]
     pub(crate) emit: Option<Emit>,
+
+    /// Write the files that were read to FILE, as a rule for make, ninja and CMake
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = Group::Output.heading(),
+        hide_short_help = true
+    )]
+    pub(crate) depfile: Option<PathBuf>,
+
+    /// Write nothing; exit with 1 if an output differs from the one that would be written
+    #[arg(
+        long,
+        help_heading = Group::Output.heading(),
+        hide_short_help = true,
+        conflicts_with = "depfile"
+    )]
+    check_stale: bool,
 
     #[command(flatten)]
     pub(crate) model: ModelArguments,
@@ -408,6 +438,22 @@ pub(crate) struct ManArguments {
     pub(crate) command: Option<String>,
 }
 
+/// The effect of a compilation on its output files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// Files with other contents are replaced.
+    Write,
+    /// Nothing is written. Files with other contents are an error.
+    Compare,
+}
+
+impl CompileArguments {
+    /// The effect on the output files.
+    pub(crate) fn delivery(&self) -> Delivery {
+        if self.check_stale { Delivery::Compare } else { Delivery::Write }
+    }
+}
+
 /// How generated code is executed.
 #[derive(Debug, Args)]
 pub(crate) struct ExecuteArguments {
@@ -449,7 +495,7 @@ impl CommandLine {
             Some(Command::Check(arguments)) => &mut arguments.model,
             Some(Command::Inspect(arguments)) => &mut arguments.model,
             Some(Command::Bench(arguments)) => &mut arguments.model,
-            Some(Command::Completions(_) | Command::Man(_)) => return None,
+            Some(Command::Cmake | Command::Completions(_) | Command::Man(_)) => return None,
         })
     }
 

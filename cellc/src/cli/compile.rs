@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::compile::{self, Compilation};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, in_shell};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, in_shell, quoted};
 use crate::emit::{INTERFACE, OutputFile};
 use crate::files::{self, NewFile, Place};
 use crate::request::{Language, Options, WeightsAs};
 
 use super::Failure;
-use super::arguments::{CompileArguments, Emit, ModelArguments};
+use super::arguments::{CompileArguments, Delivery, Emit, ModelArguments};
 use super::console::{report, report_success};
 use super::progress::Progress;
 use super::streams::{cannot_write, write_device, write_stdout};
@@ -268,13 +268,63 @@ fn write_source(
             new.insert(0, interface);
         }
     }
+    if arguments.delivery() == Delivery::Compare {
+        return refuse_stale(&new);
+    }
+    if let Some(depfile) = &arguments.depfile {
+        let bytes = Arc::new(dependencies(path, &arguments.model, &compilation).into_bytes());
+        new.insert(0, NewFile { path: depfile.clone(), bytes });
+    }
     refuse_to_overwrite_inputs(&arguments.model, "-o", new.iter().map(|file| file.path.as_path()))?;
     refuse_to_overwrite_foreign(path, &new)?;
     files::write_all(&new)?;
     drop(progress);
+    new.retain(|file| Some(&file.path) != arguments.depfile.as_ref());
     let written = new.iter().rev().map(|file| file.path.display().to_string());
     report_success(&written.collect::<Vec<_>>(), &compilation);
     Ok(())
+}
+
+/// Refuses output files with other contents than `new`.
+fn refuse_stale(new: &[NewFile]) -> Result<(), Failure> {
+    let stale: Vec<_> = new.iter().rev().filter(|file| !file.is_written()).collect();
+    let stale: Vec<_> =
+        stale.iter().map(|file| Diagnostic::error(Origin::Unknown, stale_text(file))).collect();
+    match stale.is_empty() {
+        true => Ok(()),
+        false => Err(Diagnostics(stale).into()),
+    }
+}
+
+fn stale_text(file: &NewFile) -> String {
+    let path = quoted(&file.path.to_string_lossy());
+    match file.path.exists() {
+        true => format!("{path} is not what cellc writes for this model and these options"),
+        false => format!("{path} does not exist"),
+    }
+}
+
+/// The files that a compilation read, as a rule for make: `net.c: net.xml net.bin`.
+fn dependencies(source: &Path, model: &ModelArguments, compilation: &Compilation) -> String {
+    let path = model.path();
+    let others = compilation.model.files.iter().skip(1);
+    let mut read = vec![path.to_owned()];
+    read.extend(others.map(|file| match &model.weights {
+        Some(weights) if weights.file_name() == Some(OsStr::new(&file.name)) => weights.clone(),
+        _ => path.with_file_name(&file.name),
+    }));
+    let read: String = read.iter().map(|path| format!(" {}", in_rule(path))).collect();
+    format!("{}:{read}\n", in_rule(source))
+}
+
+/// A path in a rule for make.
+fn in_rule(path: &Path) -> String {
+    let escaped = |c: char| match c {
+        ' ' | '#' => format!("\\{c}"),
+        '$' => "$$".to_owned(),
+        _ => c.to_string(),
+    };
+    path.to_string_lossy().chars().map(escaped).collect()
 }
 
 /// Source and header in one text: the header replaces its own #include.

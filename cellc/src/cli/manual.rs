@@ -1,4 +1,4 @@
-//! `cellc completions` and `cellc man`: what others make of the arguments.
+//! `cellc cmake`, `cellc completions` and `cellc man`: files for other programs.
 
 use std::path::Path;
 
@@ -8,6 +8,14 @@ use clap_mangen::Man;
 use super::Failure;
 use super::arguments::{CommandLine, CompletionsArguments, ManArguments};
 use super::streams::{cannot_write, write_stdout};
+
+/// The module for CMake.
+const CMAKE: &str = include_str!("cellc.cmake");
+
+/// Prints the module for CMake.
+pub(crate) fn cmake() -> Result<(), Failure> {
+    Ok(write_stdout(CMAKE.as_bytes())?)
+}
 
 /// Prints a script for a shell.
 pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<(), Failure> {

@@ -171,6 +171,7 @@ fn execute(command_line: &CommandLine) -> Result<(), Failure> {
         Some(Command::Check(arguments)) => check::check(arguments),
         Some(Command::Inspect(arguments)) => inspect::inspect(arguments),
         Some(Command::Bench(arguments)) => bench::bench(arguments),
+        Some(Command::Cmake) => manual::cmake(),
         Some(Command::Completions(arguments)) => manual::completions(arguments),
         Some(Command::Man(arguments)) => manual::man(arguments),
     }

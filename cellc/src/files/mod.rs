@@ -26,11 +26,18 @@ pub struct NewFile {
     pub bytes: Arc<Vec<u8>>,
 }
 
+impl NewFile {
+    /// True if a regular file with these contents exists.
+    pub fn is_written(&self) -> bool {
+        has_content(&self.path, &self.bytes)
+    }
+}
+
 /// Writes a set of files. The last one is the file named by the user.
 ///
 /// Regular files are written under temporary names and then renamed in the given order, with the
 /// permissions of the files they replace. A file with equal contents is not touched. Symbolic links
-/// are followed, and devices and pipes are written through.
+/// are followed, and devices and pipes are written through. Missing folders are made.
 ///
 /// # Errors If a file cannot be written. Then all regular files are unchanged.
 pub fn write_all(files: &[NewFile]) -> Result<(), Error> {
@@ -49,6 +56,7 @@ pub fn write_all(files: &[NewFile]) -> Result<(), Error> {
             }
             if !has_content(&target, bytes) {
                 let folder = folder_of(&target);
+                fs::create_dir_all(folder).map_err(|error| Error::write(path, error))?;
                 temporary::remove_stale_files(folder);
                 let new = Unfinished::write(folder, &target, bytes)
                     .map_err(|error| Error::write(path, error))?;
@@ -248,7 +256,7 @@ mod tests {
         fs::create_dir(at("d")).unwrap();
         let too_long = "n".repeat(256);
         for (place, why) in
-            [("d", "it is a folder"), ("no/such", "there is no folder"), (&too_long, "")]
+            [("d", "it is a folder"), ("a/such", "a is no folder"), (&too_long, "")]
         {
             let failed =
                 write_all(&[file(at("b"), "new"), file(at(place), "new"), file(at("a"), "new")]);
@@ -260,6 +268,14 @@ mod tests {
             assert_eq!(names(folder.path()), ["a", "d"]);
             assert_eq!(fs::read(at("a")).unwrap(), b"old");
         }
+    }
+
+    #[test]
+    fn missing_folders_are_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("no/such/net.c");
+        write_all(&[NewFile { path: path.clone(), bytes: Arc::new(b"new".to_vec()) }]).unwrap();
+        assert_eq!(fs::read(path).unwrap(), b"new");
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub enum Place {
 impl Place {
     /// Follows the symbolic links of `path`.
     ///
-    /// # Errors If `path` is a folder, if its folder does not exist, or if its links form a cycle.
+    /// # Errors If `path` is a folder or its folder is a file, or if its links form a cycle.
     pub fn of(path: &Path) -> io::Result<Self> {
         let mut path = path.to_owned();
         for _ in 0..MOST_LINKS {
@@ -48,12 +48,12 @@ impl Place {
         Err(io::Error::other(format!("it leads through more than {MOST_LINKS} symbolic links")))
     }
 
-    /// A path without a file.
+    /// A path without a file. Its folder may be missing, too.
     fn absent(path: PathBuf) -> io::Result<Self> {
         let folder = folder_of(&path);
-        if !folder.is_dir() {
-            let why = format!("there is no folder {}", folder.display());
-            return Err(io::Error::new(io::ErrorKind::NotFound, why));
+        if folder.exists() && !folder.is_dir() {
+            let why = format!("{} is no folder", folder.display());
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, why));
         }
         Ok(Self::Regular(path))
     }
