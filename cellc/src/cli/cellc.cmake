@@ -48,7 +48,6 @@ function(cellc_add_model target model)
     if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC)
         set_source_files_properties(
             "${source}" PROPERTIES
-            INCLUDE_DIRECTORIES "${folder}"
             COMPILE_OPTIONS "-Wa,-I${folder};-fno-fast-math;$<$<CONFIG:Debug,>:-O2>"
         )
     elseif(MSVC)
