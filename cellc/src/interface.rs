@@ -79,9 +79,10 @@ impl Interface {
             variables,
             steps,
             block_len: program.bodies.iter().map(|body| body.block_len).max().unwrap_or(0),
+            array_bytes: program.bodies().map(BodyRef::array_bytes).max().unwrap_or(0),
             alternates: program.find(Role::Backwards).is_some(),
             isas: program.bodies.len(),
-            takes_state: takes_state(model),
+            takes_memory: takes_memory(model),
             in_place,
             pool,
             sample_rate: sample_rate(model),
@@ -91,7 +92,7 @@ impl Interface {
 
 /// Whether the scratch memory of a step is a matter of the caller's: a single operation that is no
 /// sequence needs little.
-fn takes_state(model: &CoreModel) -> bool {
+fn takes_memory(model: &CoreModel) -> bool {
     let is_sequence = |cell: &&CoreCell| cell.sequence.is_some();
     !model.variables.is_empty()
         || model.all_nodes().len() > 1

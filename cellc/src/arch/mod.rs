@@ -234,7 +234,7 @@ pub static PORTABLE: Arch = Arch {
     baseline: &PLAIN,
     c: CRules {
         extensions: false,
-        float_flags: "32-bit x86: -msse2 -mfpmath=sse, /arch:SSE2; s390x: -fexcess-precision=fast",
+        float_flags: "x86: -msse2 -mfpmath=sse; s390x: -fexcess-precision=fast",
         ..ONE_LANE.c
     },
     ..ONE_LANE

@@ -1,8 +1,8 @@
 //! The traversal of a kernel program for all dialects. The traversal decides the statements; a
 //! [`Dialect`] spells them.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter, Write};
 use std::rc::Rc;
 
@@ -624,7 +624,9 @@ impl Shared {
         let outer = Rc::new(scope);
         let mut scope = Scope::within(Rc::clone(&outer));
         scope.take(taken.counters.iter().map(String::as_str));
-        let buffers: Vec<Block> = body
+        let private: BTreeSet<BufferId> =
+            body.kernels.iter().flat_map(|kernel| kernel.scratch.iter().copied()).collect();
+        let mut buffers: Vec<Block> = body
             .buffers()
             .enumerate()
             .map(|(i, buffer)| {
@@ -642,13 +644,11 @@ impl Shared {
                     Role::Parameter(_) | Role::Result(_) | Role::Variable(_) => false,
                     Role::Table | Role::Backwards | Role::Scratch | Role::Part { .. } => false,
                 };
-                Block {
-                    name: scope.unique(&hint),
-                    len: buffer.len,
-                    element: buffer.element,
-                    bytes,
-                    pass: None,
-                }
+                let name = match private.contains(&BufferId(i)) {
+                    true => hint,
+                    false => scope.unique(&hint),
+                };
+                Block { name, len: buffer.len, element: buffer.element, bytes, pass: None }
             })
             .collect();
         let mut functions_of: BTreeMap<_, String> = BTreeMap::new();
@@ -670,7 +670,16 @@ impl Shared {
         let groups = body.groups().count();
         let runs = if groups > MOST_CALLED { groups.div_ceil(MOST_CALLED) } else { 0 };
         let runs = (0..runs).map(|part| scope.unique(&format!("run{part}"))).collect();
-        Self { buffers, functions, kernels, runs, outer, scope: Rc::new(scope) }
+        let scope = Rc::new(scope);
+        // a kernel's private memory shares no name with the file; other kernels may have the name
+        for kernel in &body.kernels {
+            let mut own = Scope::within(Rc::clone(&scope));
+            for id in &kernel.scratch {
+                let block = &mut buffers[id.0];
+                block.name = own.unique(&block.name);
+            }
+        }
+        Self { buffers, functions, kernels, runs, outer, scope }
     }
 
     /// The body that packs run-time weights, for [`Shared::new`] and the printers of kernels.
@@ -705,7 +714,8 @@ impl Shared {
 
     /// Walks the body of a kernel.
     fn kernel(&self, kernel: &Kernel, dialect: &mut impl Dialect) {
-        let scope = Scope::within(Rc::clone(&self.scope));
+        let mut scope = Scope::within(Rc::clone(&self.scope));
+        scope.take(kernel.scratch.iter().map(|id| &self.buffer(*id).name[..]));
         let mut walk = Traversal {
             shared: self,
             locals: &kernel.locals,

@@ -3,8 +3,7 @@
 mod arithmetic;
 mod bounds;
 mod cells;
-
-use std::collections::{BTreeMap, BTreeSet};
+mod dataflow;
 
 use crate::core::{CoreModel, CoreOp, Integers, Parameter};
 use crate::emit::names::Interface;
@@ -21,6 +20,9 @@ pub use bounds::Bounds;
 
 /// Maximum length of a line without its comment sign, in characters.
 const COLUMNS: usize = 97;
+
+/// The least bytes of arrays on the stack that a header states.
+const LEAST_STACK: usize = 128;
 
 /// The lines of the header before the bounds, without comment signs. No line contains the end of a
 /// comment of either language.
@@ -46,7 +48,7 @@ pub(crate) fn lines(
         );
     }
     lines.extend(cells::lines(model, interface));
-    lines.extend(operations(model));
+    lines.extend(dataflow::lines(model, &planned.0.fusion, interface));
     lines.push(String::new());
     lines.extend(states(model, interface));
     lines.extend(model.parameters.iter().filter_map(narrow));
@@ -87,6 +89,10 @@ fn states(model: &CoreModel, interface: &Interface) -> Vec<String> {
     if interface.block_len > 0 {
         let bytes = interface.block_len * 4;
         lines.push(format!("Scratch memory: {bytes} bytes."));
+    }
+    if interface.array_bytes >= LEAST_STACK {
+        let bytes = interface.array_bytes;
+        lines.push(format!("Stack: arrays of up to {bytes} bytes, beside spilled registers."));
     }
     for state in &interface.states {
         let (input, output) =
@@ -157,30 +163,6 @@ fn escape_all(words: &[String]) -> String {
         .map(|word| escape(word).replace(",\\u{3f}", ",?").replace("=\\u{3f}", "=?"))
         .collect();
     words.join(" ")
-}
-
-/// The number of operations of each kind, without recurrent layers.
-fn operations(model: &CoreModel) -> Vec<String> {
-    let nodes = model.operations();
-    // a recurrent layer adds operations to join directions and to cut sequences
-    let recurrent: BTreeSet<&str> = nodes
-        .iter()
-        .filter(|node| matches!(node.op, CoreOp::Cell(_)))
-        .map(|node| &node.kind[..])
-        .collect();
-    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    // an integer input is converted to f32: the model has no operation for that
-    for node in nodes.iter().filter(|node| !recurrent.contains(&node.kind[..])) {
-        *kinds.entry(&node.kind).or_default() += 1;
-    }
-    if kinds.is_empty() {
-        return Vec::new();
-    }
-    let kinds: Vec<_> = kinds
-        .into_iter()
-        .map(|(kind, n)| if n == 1 { escape(kind) } else { format!("{n} {}", escape(kind)) })
-        .collect();
-    vec![String::new(), format!("Other operations: {}.", kinds.join(", "))]
 }
 
 /// Wraps a line; continuation lines are indented.

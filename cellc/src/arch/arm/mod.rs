@@ -15,26 +15,13 @@ use super::{
 macro_rules! c_tuning_of_loads {
     () => {
         "\
-/* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, they do not \
-fit the registers. */
-#pragma GCC optimize(\"no-schedule-insns,no-tree-coalesce-vars\")
+/* gcc's first scheduling pass moves loads up, until they do not fit the registers. */
+#pragma GCC optimize(\"no-schedule-insns\")
 "
     };
 }
 
-/// Products stand where they are computed.
-macro_rules! c_tuning_of_products {
-    () => {
-        "\
-/* Products stand where they are computed: moved down to the sums that use them, they keep their \
-factors in registers.
- * The same holds for values that only some paths need. */
-#pragma GCC optimize(\"no-tree-ter,no-tree-pre\")
-"
-    };
-}
-
-/// Both where the compiler may have Helium.
+/// Tuning for gcc where the compiler may have Helium.
 macro_rules! c_tuning_of_helium {
     () => {
         concat!(
@@ -45,10 +32,8 @@ macro_rules! c_tuning_of_helium {
 #pragma GCC optimize(\"no-tree-loop-vectorize,no-tree-slp-vectorize\")
 /* Vectors of weights are at constant distances from one pointer: several pointers do not fit the registers. */
 #pragma GCC optimize(\"no-tree-pre,no-auto-inc-dec\")
-#else
-",
-            c_tuning_of_products!(),
-            "#endif\n"
+#endif
+"
         )
     };
 }
@@ -387,8 +372,18 @@ pub(super) const C_TUNING: &str =
 /// Tuning for gcc, for a core with Helium.
 const HELIUM_C_TUNING: &str = c_tuning_of_helium!();
 
-/// Tuning for gcc, for a core with an FPU and without Helium.
-const FPU_C_TUNING: &str = concat!(c_tuning_of_loads!(), c_tuning_of_products!());
+/// Tuning for gcc, for a core of the M profile with an FPU and without Helium.
+const FPU_C_TUNING: &str = c_tuning_of_loads!();
+
+/// Tuning for gcc, for a core of the A profile that computes one lane.
+const ARMV7_C_TUNING: &str = concat!(
+    c_tuning_of_loads!(),
+    "\
+/* gcc moves products down to their sums, and values to the paths that need them: their factors then
+ * stay in registers. */
+#pragma GCC optimize(\"no-tree-coalesce-vars,no-tree-ter,no-tree-pre\")
+"
+);
 
 /// Tuning for gcc, for software floats: products stay next to their additions.
 const SOFT_C_TUNING: &str = "\
@@ -754,7 +749,7 @@ pub static ARMV7: Arch = Arch {
     instructions: Some(work::VFP),
     // Cortex-A15
     begin: 3,
-    c: CRules { tuning: &[FPU_C_TUNING], compiler: &["arm-linux-gnueabihf-gcc"], ..ONE_LANE.c },
+    c: CRules { tuning: &[ARMV7_C_TUNING], compiler: &["arm-linux-gnueabihf-gcc"], ..ONE_LANE.c },
     memory: Memory { alignment: 8, ..ONE_LANE.memory },
     ..ONE_LANE
 };

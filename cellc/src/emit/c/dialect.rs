@@ -457,6 +457,15 @@ fn list(args: Vec<Text>) -> String {
     args.into_iter().map(|a| a.text).collect::<Vec<_>>().join(", ")
 }
 
+/// The least magnitude of the exponent of a power of two that is a hexadecimal number.
+const LEAST_EXPONENT: i32 = 32;
+
+/// The exponent of a normal power of two.
+fn power_of_two(value: f32) -> Option<i32> {
+    let is_power = value.is_normal() && value > 0.0 && value.to_bits() & 0x7f_ffff == 0;
+    is_power.then(|| (value.to_bits() >> 23).cast_signed() - 127)
+}
+
 impl Dialect for C<'_> {
     fn begin_kernel(&mut self, kernel: &Kernel, name: &str, params: &[(&Block, bool)]) {
         self.out.push('\n');
@@ -625,7 +634,10 @@ impl Dialect for C<'_> {
             }
             Scalar::F32 if value == f32::INFINITY => Text::number("__builtin_inff()"),
             Scalar::F32 if value == f32::NEG_INFINITY => Text::number("-__builtin_inff()"),
-            Scalar::F32 => Text::number(format!("{}f", decimal(value))),
+            Scalar::F32 => Text::number(match power_of_two(value) {
+                Some(exponent) if exponent.abs() >= LEAST_EXPONENT => format!("0x1p{exponent}f"),
+                _ => format!("{}f", decimal(value)),
+            }),
         }
     }
 
