@@ -42,8 +42,8 @@ impl<'a> Signature<'a> {
         Self::with_memory(interface, language, interface.takes_memory)
     }
 
-    /// The arguments of a body: the pure function's, and the memory if the pure function creates the
-    /// memory.
+    /// The arguments of a body: the pure function's, and the memory if the pure function creates
+    /// the memory.
     pub fn body(interface: &'a Interface, language: Language) -> Self {
         Self::with_memory(interface, language, interface.has_memory())
     }

@@ -1,6 +1,7 @@
 //! The header's lines about the operations around recurrent cells: equations of a small network,
 //! the number of operations of a large one.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::{CoreModel, CoreNode, CoreOp, PointwiseFunction, Source};
@@ -255,10 +256,14 @@ impl<'a> Dataflow<'a> {
             CoreOp::Concat(_) => Term::call("concat", &operands),
             CoreOp::Integers(integers) => self.term(Source::Parameter(integers.parameter)),
             CoreOp::Softmax(softmax) if softmax.log => Term::call("log_softmax", &operands),
-            CoreOp::View(_) => match &operands[0] {
-                of @ Term::Atom(_) => Term::Atom(format!("part of {}", of.text())),
-                of => Term::Atom(format!("part of ({})", of.text())),
-            },
+            CoreOp::View(view) => Term::call(
+                match self.model.len(Source::Value(value)).cmp(&self.model.len(view.input)) {
+                    Ordering::Less => "slice",
+                    Ordering::Equal => "transpose",
+                    Ordering::Greater => "repeat",
+                },
+                &operands,
+            ),
             _ => Term::call(op.facts().name, &operands),
         }
     }

@@ -50,13 +50,8 @@ impl Memory {
             _ => unreachable!("lower: only products have weights"),
         };
         let before = self.mark();
-        let element = plan.product.layout.element();
-        let label = self.labels.operation(op.first_value()).to_owned();
-        let rows = self.typed(format!("{label}_weights"), Role::Weights, element, plan.weights);
-        self.program.buffers[rows.0].layout = plan.layout();
-        let biases = (plan.biases > 0)
-            .then(|| self.buffer(format!("{label}_biases"), Role::Weights, plan.biases));
-        let weights = PackedWeights { rows, biases };
+        let weights = self.weights_of(op, plan);
+        let PackedWeights { rows, biases } = weights;
         let biases = biases.unwrap_or(rows);
         let Product { sums, units, .. } = &plan.product;
         let (gates, bias_parts, parts) = match op {
@@ -148,6 +143,17 @@ impl Memory {
             }
         }
         self.packed_once(before, weights)
+    }
+
+    /// Buffers for the packed weights of a cell or a dense layer.
+    fn weights_of(&mut self, op: &CoreOp, plan: &ProductPlan) -> PackedWeights {
+        let element = plan.product.layout.element();
+        let label = self.labels.operation(op.first_value()).to_owned();
+        let rows = self.typed(format!("{label}_weights"), Role::Weights, element, plan.weights);
+        self.program.buffers[rows.0].layout = plan.layout();
+        let biases = (plan.biases > 0)
+            .then(|| self.buffer(format!("{label}_biases"), Role::Weights, plan.biases));
+        PackedWeights { rows, biases }
     }
 
     /// Packs the weights of a convolution, with the output channels of a tile

@@ -16,6 +16,7 @@ pub struct Labels {
 }
 
 impl Labels {
+    /// The names in a model with these fused operations.
     pub fn new(model: &CoreModel, fusion: &Fusion) -> Self {
         let nodes = model.all_nodes();
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -43,8 +44,8 @@ impl Labels {
         Self { operations, constants }
     }
 
-    /// The name of the operation whose kernel computes a value. A fused operation has the name of the first
-    /// operation of its kernel.
+    /// The name of the operation whose kernel computes a value. A fused operation has the name of
+    /// the first operation of its kernel.
     pub fn operation(&self, value: usize) -> &str {
         &self.operations[&value]
     }
