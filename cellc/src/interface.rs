@@ -3,7 +3,7 @@
 use crate::core::{CoreCell, CoreModel, Parameter, ResultValue, Steps, Variable};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::names::{
-    Field, InPlace, Interface, Scope, StateField, StepFlags, pascal_case, prefix,
+    Field, InPlace, Interface, Scope, StackArrays, StateField, StepFlags, pascal_case, prefix,
 };
 use crate::kernel::{BodyRef, Element, Program, Role};
 use crate::lower::element_of;
@@ -66,6 +66,15 @@ impl Interface {
             pair.copies = program.bodies().any(copies);
         }
         let type_name = pascal_case(&function);
+        let block_len = program.bodies.iter().map(|body| body.block_len).max().unwrap_or(0);
+        let kernels = program.bodies().map(BodyRef::array_bytes).max().unwrap_or(0);
+        let copied = in_place.filter(|pair| pair.copies).map(|pair| inputs[pair.input].len() * 4);
+        let flushed = program.flushed_before.iter().map(|id| program.buffer(*id).len * 4);
+        let own = if takes_memory(model) { 0 } else { block_len * 4 };
+        let stack = StackArrays {
+            step: kernels + copied.unwrap_or(0),
+            function: kernels + own + flushed.sum::<usize>(),
+        };
         let flags =
             |s: &Steps| StepFlags { inputs: s.parameters.clone(), outputs: s.results.clone() };
         let steps = model.steps.as_ref().map(flags);
@@ -78,8 +87,8 @@ impl Interface {
             states,
             variables,
             steps,
-            block_len: program.bodies.iter().map(|body| body.block_len).max().unwrap_or(0),
-            array_bytes: program.bodies().map(BodyRef::array_bytes).max().unwrap_or(0),
+            block_len,
+            stack,
             alternates: program.find(Role::Backwards).is_some(),
             isas: program.bodies.len(),
             takes_memory: takes_memory(model),

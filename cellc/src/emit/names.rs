@@ -33,9 +33,8 @@ pub struct Interface {
     /// Length of the block for intermediate values in the [`Memory`], in f32: the maximum over all
     /// instruction sets.
     pub block_len: usize,
-    /// The bytes of the largest arrays that a step keeps on the stack: the maximum over all
-    /// instruction sets.
-    pub array_bytes: usize,
+    /// The arrays that a step keeps on the stack.
+    pub stack: StackArrays,
     /// The input and output with permission to share one array. `None`: no such pair.
     pub in_place: Option<InPlace>,
     /// True if a step takes a pool of threads for the halves of cells.
@@ -50,6 +49,27 @@ pub struct Interface {
     /// with variables, a sequence, or several operations. The pure function of a single cell keeps
     /// scratch memory on the stack.
     pub takes_memory: bool,
+}
+
+/// The bytes of the arrays that a step keeps on the stack: the maximum over all instruction sets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StackArrays {
+    /// For a step of the struct: arrays of kernels, and the copy of an input for a step in place.
+    pub step: usize,
+    /// For the pure function: arrays of kernels, its own scratch memory, and copies of states with
+    /// 0 for small magnitudes.
+    pub function: usize,
+}
+
+impl StackArrays {
+    /// The bytes of each function in words. `names`: the step and the pure function.
+    pub(crate) fn text(&self, [step, function]: [&str; 2]) -> String {
+        let Self { step: of_step, function: of_function } = self;
+        match of_step == of_function {
+            true => format!("{of_step} bytes"),
+            false => format!("{of_step} bytes in {step}, {of_function} in {function}"),
+        }
+    }
 }
 
 /// The memory of a step beside its inputs and outputs, as a struct of the generated code.

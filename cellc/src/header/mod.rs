@@ -50,7 +50,7 @@ pub(crate) fn lines(
     lines.extend(cells::lines(model, interface));
     lines.extend(dataflow::lines(model, &planned.0.fusion, interface));
     lines.push(String::new());
-    lines.extend(states(model, interface));
+    lines.extend(states(model, interface, options.output.language));
     lines.extend(model.parameters.iter().filter_map(narrow));
     lines.extend(integer_inputs(model, interface));
     lines.push(String::new());
@@ -58,8 +58,27 @@ pub(crate) fn lines(
     lines.into_iter().flat_map(wrap).collect()
 }
 
+/// The arrays on the stack.
+fn stack(interface: &Interface, language: Language) -> String {
+    let Interface { type_name, function, stack, .. } = interface;
+    match language {
+        Language::C => {
+            let names = [&*format!("{function}_step"), &*format!("{function}_run")];
+            format!("Stack: arrays of up to {}, beside spilled registers.", stack.text(names))
+        }
+        Language::Rust => {
+            let names = [&*format!("{type_name}::step"), function];
+            let bytes = stack.text(names);
+            format!(
+                "Stack: arrays of up to {bytes}, beside temporaries; rustc may give kernels that it \
+                 inlines memory of their own."
+            )
+        }
+    }
+}
+
 /// The states of a model and its scratch memory.
-fn states(model: &CoreModel, interface: &Interface) -> Vec<String> {
+fn states(model: &CoreModel, interface: &Interface, language: Language) -> Vec<String> {
     let mut lines = Vec::new();
     if interface.states.is_empty() && model.variables.is_empty() {
         lines.push("State: none.".to_string());
@@ -90,9 +109,8 @@ fn states(model: &CoreModel, interface: &Interface) -> Vec<String> {
         let bytes = interface.block_len * 4;
         lines.push(format!("Scratch memory: {bytes} bytes."));
     }
-    if interface.array_bytes >= LEAST_STACK {
-        let bytes = interface.array_bytes;
-        lines.push(format!("Stack: arrays of up to {bytes} bytes, beside spilled registers."));
+    if interface.stack.function.max(interface.stack.step) >= LEAST_STACK {
+        lines.push(stack(interface, language));
     }
     for state in &interface.states {
         let (input, output) =

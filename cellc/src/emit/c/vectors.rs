@@ -248,6 +248,7 @@ impl VectorFunction {
             _ => Default::default(),
         };
         let words = [
+            ("WHY_TOGETHER", if body.contains("vldmia") { VLDM } else { "" }),
             ("COUNT", &*self.count.to_string()),
             ("IS_SHARING", sharing.as_ref().map_or("", |(condition, _)| condition)),
             ("DOT_PAIRS", &sharing_value(|own| own.dot_pairs, &["a", "b", "sum"])),
@@ -442,6 +443,9 @@ pub(super) fn loaded(element: Element, scalar: Scalar) -> Element {
         (element, _) => element,
     }
 }
+
+/// The reason for a load of several values by assembly.
+const VLDM: &str = "One VLDM instead of several VLDR: it needs consecutive registers.";
 
 /// The limit below which magnitudes become 0: a power of 2 as a hexadecimal number.
 pub(super) fn flush_limit() -> String {

@@ -638,7 +638,7 @@ static float NAME(struct PREFIX_row row, const float *from, size_t stride, size_
     return PREFIX_from_bits(sum * 128u);
 }
 //: loads
-/* COUNT values that are neighbours in memory. */
+/* Loads COUNT neighbouring values. WHY_TOGETHER */
 HEAD
 BODY}
 //: add_large
