@@ -252,7 +252,7 @@ impl<'a> Dataflow<'a> {
         match op {
             CoreOp::Pointwise(pointwise) => pointwise_term(pointwise.function, &operands),
             CoreOp::Dense(_) | CoreOp::Convolve(_) => Term::call(label, &operands[..1]),
-            CoreOp::Reduce(reduce) => Term::call(reduce.function.name(), &operands),
+            CoreOp::Reduce(reduce) => Term::call(reduce.combiner.result(), &operands),
             CoreOp::Concat(_) => Term::call("concat", &operands),
             CoreOp::Integers(integers) => self.term(Source::Parameter(integers.parameter)),
             CoreOp::Softmax(softmax) if softmax.log => Term::call("log_softmax", &operands),

@@ -70,8 +70,8 @@ fn stack(interface: &Interface, language: Language) -> String {
             let names = [&*format!("{type_name}::step"), function];
             let bytes = stack.text(names);
             format!(
-                "Stack: arrays of up to {bytes}, beside temporaries; rustc may give kernels that it \
-                 inlines memory of their own."
+                "Stack: arrays of up to {bytes}, beside temporaries; rustc may give kernels that \
+                 it inlines memory of their own."
             )
         }
     }
