@@ -92,7 +92,7 @@ impl Estimate {
             })
         };
         Self {
-            multiply_adds: multiply_adds(model, plan).iter().sum(),
+            multiply_adds: multiply_adds(model).iter().sum(),
             weight_bytes: weight_bytes as u64,
             constant_bytes: (packed.bytes.len() - weight_bytes) as u64,
             state_bytes: 4 * (kept + variables + usize::from(interface.alternates)) as u64,
@@ -178,25 +178,15 @@ fn kept_elements(interface: &Interface) -> usize {
 }
 
 /// Multiply-adds of every operation in one step, in the order of [`CoreModel::all_nodes`].
-pub(crate) fn multiply_adds(model: &CoreModel, plan: &Plan) -> Vec<u64> {
-    let mut products = plan.products.iter();
+pub(crate) fn multiply_adds(model: &CoreModel) -> Vec<u64> {
     let mut all = Vec::new();
     // remaining operations, each with its runs in one step
     let mut rest: Vec<(&CoreNode, u64)> = model.nodes.iter().rev().map(|node| (node, 1)).collect();
     while let Some((node, runs)) = rest.pop() {
-        all.push(match &node.op {
-            CoreOp::Cell(_) | CoreOp::Dense(_) => {
-                let product = &products.next().expect("a plan for every product").product;
-                product.multiply_adds() as u64 * (product.rows * product.steps) as u64 * runs
-            }
-            CoreOp::MatMul(m) => (m.batch * m.rows * m.inner * m.columns) as u64 * runs,
-            CoreOp::Convolve(c) => c.multiply_adds() as u64 * runs,
-            CoreOp::Loop(body) => {
-                rest.extend(body.body.iter().rev().map(|node| (node, runs * body.trips as u64)));
-                0
-            }
-            _ => 0,
-        });
+        all.push(node.op.facts().work.multiply_adds() as u64 * runs);
+        if let CoreOp::Loop(body) = &node.op {
+            rest.extend(body.body.iter().rev().map(|node| (node, runs * body.trips as u64)));
+        }
     }
     all
 }

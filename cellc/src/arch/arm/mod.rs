@@ -6,9 +6,9 @@ mod work;
 use crate::kernel::Element;
 
 use super::{
-    Arch, ByLane, CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Code, Condition,
-    Detection, Dot, FOUR_LANES, GENERIC, Isa, Memory, ONE_LANE, RustRules, RustSpelling,
-    RustVector, SCALAR, SCALAR_FMA, SOFT, X86_64,
+    Arch, ByLane, CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Calls, Code, Condition,
+    Copies, Detection, Dot, FOUR_LANES, FloatUnit, GENERIC, Isa, Memory, ONE_LANE, RustRules,
+    RustSpelling, RustVector, SCALAR, SCALAR_FMA, SOFT, X86_64,
 };
 
 /// Loads stand where they are needed.
@@ -357,6 +357,7 @@ pub static AARCH64: Arch = Arch {
     begin: 10,
     c: CRules {
         tuning: &[],
+        copies: Copies::Inlined,
         float_flags: "no flag of gcc or clang does otherwise there",
         refused: ("!defined(__aarch64__)", FOR_AARCH64),
         baseline_refused: ("", ""),
@@ -552,7 +553,7 @@ pub(super) static HELIUM: Isa = Isa {
         rust: "",
     }),
     instructions: Some(work::HELIUM),
-    code: Code { rows: 4, calls: true, ..GENERIC.code },
+    code: Code { rows: 4, calls: Calls::OneValue, ..GENERIC.code },
     c: CSpelling {
         flags: Some(&[]),
         header: "arm_mve.h",
@@ -699,7 +700,7 @@ pub(super) static NEON_OF_ARMV7: Isa = Isa {
         rust: "",
     }),
     instructions: Some(work::NEON),
-    code: Code { rows: 4, loads: 4, calls: true, ..GENERIC.code },
+    code: Code { rows: 4, loads: 4, calls: Calls::OneValue, ..GENERIC.code },
     c: CSpelling {
         loads: &[LOADS_OF_ARMV7],
         flags: Some(&["-mfpu=neon"]),
@@ -751,7 +752,12 @@ pub static ARMV7: Arch = Arch {
     instructions: Some(work::VFP),
     // Cortex-A15
     begin: 3,
-    c: CRules { tuning: &[ARMV7_C_TUNING], compiler: &["arm-linux-gnueabihf-gcc"], ..ONE_LANE.c },
+    c: CRules {
+        tuning: &[ARMV7_C_TUNING],
+        float_unit: FloatUnit::Optional,
+        compiler: &["arm-linux-gnueabihf-gcc"],
+        ..ONE_LANE.c
+    },
     memory: Memory { alignment: 8, ..ONE_LANE.memory },
     ..ONE_LANE
 };

@@ -10,7 +10,7 @@ use super::joined::Joined;
 use super::once::{Defined, Once, Piece, Pieces, RUN, target};
 use super::vectors::{self, VectorFunction, spaced};
 use super::{CFile, api, guarded, weights, wrap};
-use crate::arch::Isa;
+use crate::arch::{Calls, Isa};
 use crate::emit::Spelled;
 use crate::emit::calls::{Location, Uses};
 use crate::emit::elements::spelling;
@@ -219,8 +219,8 @@ fn dialect<'f>(
     let isa = spelled.isa;
     let mut dialect = C::new(file.prefix(), isa, file.program.alignment, file.extensions(), used);
     dialect.fused_by = spelled.fused_by;
-    dialect.outlines =
-        !isa.code.calls && file.special().any(|other| other != isa && file.named(other) == isa);
+    dialect.outlines = isa.code.calls == Calls::Inlined
+        && file.special().any(|other| other != isa && file.named(other) == isa);
     let is_fused = |(other, fused): &(&'static Isa, bool)| *other == isa && *fused;
     dialect.fuses = spelled.fused_by.is_some() || file.isas.iter().any(is_fused);
     dialect.is_alone = file.bodies().count() == 1;

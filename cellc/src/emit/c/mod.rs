@@ -25,10 +25,10 @@ use std::ops::Deref;
 
 use sha2::{Digest, Sha256};
 
-use super::Contents;
 use super::names::Field;
 use super::text::{listed, single_spaced, when};
-use crate::arch::{Condition, Isa};
+use super::{Contents, Passes};
+use crate::arch::{Calls, Condition, Isa};
 pub(crate) use interface::FILE as INTERFACE;
 use once::Once;
 use vectors::VectorFunction;
@@ -143,7 +143,7 @@ impl CFile<'_> {
 
     /// True if bodies may share texts: the file includes itself for each body.
     fn can_share(&self) -> bool {
-        self.extensions() && is_includable(self.stem) && self.has_passes
+        self.extensions() && is_includable(self.stem) && self.passes == Passes::Looped
     }
 
     /// True if the file uses extensions of gcc and clang.
@@ -261,7 +261,11 @@ impl CFile<'_> {
             when("outlined", code.contains("_OUTLINED ")),
             when("rows", code.contains("_ROW(")),
             when("unrolled", code.contains("_UNROLL(")),
-            when("called", self.extensions() && self.isas.iter().any(|(isa, _)| isa.code.calls)),
+            when(
+                "called",
+                self.extensions()
+                    && self.isas.iter().any(|(isa, _)| isa.code.calls != Calls::Inlined),
+            ),
             (
                 "attributes",
                 self.special().filter(|isa| !isa.c.features.is_empty()).map(attributes).collect(),

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::across::Across;
 use super::{CFile, attribute, guarded, wrap};
-use crate::arch::{C_FOUR_LANES, CLoads, CVector, Isa};
+use crate::arch::{C_FOUR_LANES, CLoads, CVector, Copies, FloatUnit, Isa};
 use crate::emit::elements::spelling;
 use crate::emit::text::{filled, listed, parts, when};
 use crate::kernel::{Element, FLUSH_BELOW, Scalar, Type};
@@ -275,13 +275,14 @@ impl VectorFunction {
             ("INTRINSIC", &intrinsic.unwrap_or_default()),
         ];
         let words = words.map(|(word, value): (_, &str)| (word, value.to_owned()));
+        let c = &file.options.machine.target.c;
         let lists = [
             when("extensions", extensions),
             when("bits", extensions && file.in_software()),
-            when("bits or floats", extensions && file.options.machine.target.may_lack_fpu()),
+            when("bits or floats", extensions && c.float_unit == FloatUnit::Optional),
             when("floats", !(extensions && file.in_software())),
-            when("slow copies", extensions && file.options.machine.target.has_slow_copies()),
-            when("fast copies", extensions && !file.options.machine.target.has_slow_copies()),
+            when("slow copies", extensions && c.copies == Copies::ByMemcpy),
+            when("fast copies", extensions && c.copies == Copies::Inlined),
             when("no extensions", !extensions),
             when("sharing", sharing.is_some()),
             ("fusing", fusing.collect()),
