@@ -1,6 +1,6 @@
 //! The pipeline, on one screen.
 
-use crate::arch::MOST_SCALAR_WEIGHTS;
+use crate::arch::{Calls, MOST_SCALAR_WEIGHTS};
 use crate::check::checker::{Checker, Purpose};
 use crate::check::{self, judge};
 use crate::core::CoreModel;
@@ -65,7 +65,7 @@ pub fn core_model(
     model: &Model,
     options: &Options,
 ) -> Result<(CoreModel, Diagnostics), Diagnostics> {
-    judge(model, options, Purpose::Compile(passes), passes)
+    judge(model, options, Purpose::Compile, passes)
 }
 
 /// The errors in a partly read model: sizes may be open, values may have no producer.
@@ -171,8 +171,11 @@ pub(crate) fn program(model: &CoreModel, plan: &Plan) -> Program {
     check(&program, "unroll");
     pass::single(&mut program.bodies);
     check(&program, "single");
-    for (body, _) in
-        program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (isa, _))| isa.code.calls_each)
+    for (body, _) in program
+        .bodies
+        .iter_mut()
+        .zip(&plan.isas)
+        .filter(|(_, (isa, _))| isa.code.calls == Calls::SeveralValues)
     {
         pass::gather(body);
     }
@@ -202,7 +205,10 @@ impl Compilation {
             isas: &self.plan.isas,
             program: &self.program,
             packed: &self.packed,
-            has_passes: self.plan.values == Values::OneText,
+            passes: match self.plan.values {
+                Values::OneText => emit::Passes::Looped,
+                _ => emit::Passes::Separate,
+            },
             interface: &self.interface,
             longest: self
                 .model

@@ -3,7 +3,7 @@
 use crate::core::{CoreCell, CoreModel, Parameter, ResultValue, Steps, Variable};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::names::{
-    Field, InPlace, Interface, Scope, StateField, StepFlags, pascal_case, prefix,
+    Field, InPlace, Interface, Scope, StackArrays, StateField, StepFlags, pascal_case, prefix,
 };
 use crate::kernel::{BodyRef, Element, Program, Role};
 use crate::lower::element_of;
@@ -66,6 +66,15 @@ impl Interface {
             pair.copies = program.bodies().any(copies);
         }
         let type_name = pascal_case(&function);
+        let block_len = program.bodies.iter().map(|body| body.block_len).max().unwrap_or(0);
+        let kernels = program.bodies().map(BodyRef::array_bytes).max().unwrap_or(0);
+        let copied = in_place.filter(|pair| pair.copies).map(|pair| inputs[pair.input].len() * 4);
+        let flushed = program.flushed_before.iter().map(|id| program.buffer(*id).len * 4);
+        let own = if takes_memory(model) { 0 } else { block_len * 4 };
+        let stack = StackArrays {
+            step: kernels + copied.unwrap_or(0),
+            function: kernels + own + flushed.sum::<usize>(),
+        };
         let flags =
             |s: &Steps| StepFlags { inputs: s.parameters.clone(), outputs: s.results.clone() };
         let steps = model.steps.as_ref().map(flags);
@@ -78,10 +87,11 @@ impl Interface {
             states,
             variables,
             steps,
-            block_len: program.bodies.iter().map(|body| body.block_len).max().unwrap_or(0),
+            block_len,
+            stack,
             alternates: program.find(Role::Backwards).is_some(),
             isas: program.bodies.len(),
-            takes_state: takes_state(model),
+            takes_memory: takes_memory(model),
             in_place,
             pool,
             sample_rate: sample_rate(model),
@@ -91,7 +101,7 @@ impl Interface {
 
 /// Whether the scratch memory of a step is a matter of the caller's: a single operation that is no
 /// sequence needs little.
-fn takes_state(model: &CoreModel) -> bool {
+fn takes_memory(model: &CoreModel) -> bool {
     let is_sequence = |cell: &&CoreCell| cell.sequence.is_some();
     !model.variables.is_empty()
         || model.all_nodes().len() > 1

@@ -48,14 +48,16 @@ fn program(subject: &Subject, attribute: &str, call: &str) -> String {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    // a body takes the state that the pure function of a single cell makes
-    let has_state =
-        if call.ends_with("_run") { interface.takes_state } else { interface.has_state() };
-    let state = if has_state { format!("static {name}_state state;\n") } else { String::new() };
-    let state_argument = if has_state { "&state, " } else { "" };
+    // a body takes the memory that the pure function of a single cell makes
+    let has_memory =
+        if call.ends_with("_run") { interface.takes_memory } else { interface.has_memory() };
+    let memory = interface.memory().name();
+    let declared =
+        if has_memory { format!("static {name}_{memory} {memory};\n") } else { String::new() };
+    let argument = if has_memory { format!("&{memory}, ") } else { String::new() };
     format!(
-        "#include \"{name}.c\"\n{arrays}{state}static void once(void) {attribute} {{\n    \
-             {call}({state_argument}&({name}_inputs){{{}}}, &({name}_outputs){{{}}});\n\
+        "#include \"{name}.c\"\n{arrays}{declared}static void once(void) {attribute} {{\n    \
+             {call}({argument}&({name}_inputs){{{}}}, &({name}_outputs){{{}}});\n\
          }}\nint main(void) {{\n    once();\n    return 0;\n}}\n",
         all(&interface.inputs),
         all(&interface.outputs)

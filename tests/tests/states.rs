@@ -40,14 +40,14 @@ fn bits(values: &[f32]) -> Vec<u32> { values.iter().map(|v| v.to_bits()).collect
 
 fn main() {
     let mut net = stacked::Stacked::new();
-    let (mut state, mut h, mut c) = (stacked::State::new(), [0.0; 9], [0.0; 9]);
+    let (mut scratch, mut h, mut c) = (stacked::Scratch::new(), [0.0; 9], [0.0; 9]);
     let mut before = Vec::new();
     for call in 0..4 {
         // the same input every time: the state alone makes the difference
         let x = [0.5, -0.25, 0.75, -1.0];
         let (mut kept, mut by_hand) = (stacked::Outputs::new(), stacked::Outputs::new());
         net.step(&x, &mut kept);
-        stacked::stacked(&mut state, &stacked::Inputs { x: &x, h0: &h, c0: &c }, &mut by_hand);
+        stacked::stacked(&mut scratch, &stacked::Inputs { x: &x, h0: &h, c0: &c }, &mut by_hand);
         for (a, b) in [(&kept.y[..], &by_hand.y[..]), (&kept.hn, &by_hand.hn), (&kept.cn, &by_hand.cn)] {
             assert_eq!(bits(a), bits(b), "call {call}");
         }
@@ -101,15 +101,14 @@ const C: &str = r#"
 
 int main(void) {
     static stacked net;
-    static stacked_state state;
+    static stacked_scratch scratch;
     float h[9] = {0}, c[9] = {0}, before[12] = {0};
     stacked_init(&net);
-    stacked_state_reset(&state);
     for (int call = 0; call < 4; call++) {
         const float x[4] = {0.5f, -0.25f, 0.75f, -1.0f};
         float y[12], hn[9], cn[9], y_by_hand[12], hn_by_hand[9], cn_by_hand[9];
         stacked_step(&net, x, y, hn, cn);
-        stacked_run(&state, &(stacked_inputs){.x = x, .h0 = h, .c0 = c},
+        stacked_run(&scratch, &(stacked_inputs){.x = x, .h0 = h, .c0 = c},
                     &(stacked_outputs){.y = y_by_hand, .hn = hn_by_hand, .cn = cn_by_hand});
         SAME(y, y_by_hand) SAME(hn, hn_by_hand) SAME(cn, cn_by_hand)
         if (memcmp(y, before, sizeof y) == 0) { printf("call %d starts where the one before started\n", call); return 1; }

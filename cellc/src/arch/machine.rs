@@ -123,11 +123,6 @@ pub struct Limits {
 }
 
 impl Arch {
-    /// True if gcc copies long float arrays slowly on a processor of this target.
-    pub(crate) fn has_slow_copies(&self) -> bool {
-        self.c.tuning.contains(&x86::C_TUNING)
-    }
-
     /// The pragma lines for gcc, in a file whose kernels hold values in registers or in structs of
     /// registers.
     pub(crate) fn c_tuning_lines(&self, of_structs: bool) -> String {
@@ -162,15 +157,6 @@ impl Arch {
         let is_for =
             |arch: &&'static Self| arch.triples.iter().any(|begin| triple.starts_with(begin));
         TARGETS.into_iter().find(is_for).unwrap_or_default()
-    }
-
-    /// True if a compiler may compile the target's C for an Arm core that computes floats in
-    /// software, though the target does not say so.
-    #[cfg(feature = "builder")]
-    pub(crate) fn may_lack_fpu(&self) -> bool {
-        self.may_be("arm")
-            && !self.c.refused.0.contains("__ARM_FEATURE_FMA")
-            && !self.baseline.code.in_software
     }
 
     /// True if files of the target may run on a processor, given by Rust's name: `x86_64`.

@@ -25,7 +25,8 @@ pub use machine::{Arch, Caches, Costs, Limits, Memory};
 use riscv::RVV_OF_ANY;
 pub use riscv::{RISCV32, RISCV64, RVV};
 pub use spell::{
-    CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, RustRules, RustSpelling, RustVector,
+    CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Copies, FloatUnit, RustRules,
+    RustSpelling, RustVector,
 };
 use wasm::WASM;
 pub use wasm::WASM32;
@@ -63,6 +64,17 @@ pub struct Isa {
     pub rust: RustSpelling,
 }
 
+/// Calls of activations in the code of an instruction set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calls {
+    /// Activations are inlined.
+    Inlined,
+    /// Activations are functions of one value, to save code.
+    OneValue,
+    /// As `OneValue`; in C, a function of several values shares the loads of constants.
+    SeveralValues,
+}
+
 /// The form of the code of an instruction set.
 #[derive(Clone, Copy)]
 pub struct Code {
@@ -70,14 +82,11 @@ pub struct Code {
     pub rows: usize,
     /// Largest number of neighbouring weight vectors per load instruction.
     pub loads: usize,
-    /// True if the body calls activations as functions instead of inlining them, to save code.
-    pub calls: bool,
+    /// Calls of activations.
+    pub calls: Calls,
     /// True if floating point is computed in software. C then compares and rounds by integer
     /// operations.
     pub in_software: bool,
-    /// C: true if one call computes an activation of several values, to share the loads of
-    /// constants.
-    pub calls_each: bool,
     /// C: true if a value holds all columns of a pass in several registers. False where compilers
     /// make more instructions of such values, and where an operand must be one register.
     pub joins: bool,
@@ -121,9 +130,8 @@ pub static GENERIC: Isa = Isa {
     code: Code {
         rows: 1,
         loads: 1,
-        calls: false,
+        calls: Calls::Inlined,
         in_software: false,
-        calls_each: false,
         joins: false,
         // as many as registers hold
         pass: 12,
@@ -157,7 +165,7 @@ pub static SCALAR_FMA: Isa = Isa {
     integer_registers: 8,
     fma: true,
     dots: &[Dot::WidenedPairs],
-    code: Code { rows: 4, loads: 12, calls: true, pass: 24, ..GENERIC.code },
+    code: Code { rows: 4, loads: 12, calls: Calls::OneValue, pass: 24, ..GENERIC.code },
     c: CSpelling {
         loads: &[
             arm::loads::ONE_LANE_LOADS,
@@ -179,7 +187,7 @@ pub static SOFT: Isa = Isa {
     lanes: 1,
     integer_registers: 8,
     dots: &[Dot::WidenedPairs],
-    code: Code { calls: true, in_software: true, pass: 24, ..GENERIC.code },
+    code: Code { calls: Calls::OneValue, in_software: true, pass: 24, ..GENERIC.code },
     ..GENERIC
 };
 
@@ -220,7 +228,7 @@ static ONE_LANE: Arch = Arch {
         },
         ..X86_64.costs
     },
-    c: CRules { tuning: &[], ..X86_64.c },
+    c: CRules { tuning: &[], copies: Copies::Inlined, ..X86_64.c },
     rust: RustRules { refused: ("", ""), structs: "" },
     memory: Memory { alignment: 4, apart: 4, stack_limit: 8, most_elements: 1 << 24, line: 16 },
     ..X86_64
@@ -234,7 +242,8 @@ pub static PORTABLE: Arch = Arch {
     baseline: &PLAIN,
     c: CRules {
         extensions: false,
-        float_flags: "32-bit x86: -msse2 -mfpmath=sse, /arch:SSE2; s390x: -fexcess-precision=fast",
+        float_unit: FloatUnit::Optional,
+        float_flags: "x86: -msse2 -mfpmath=sse; s390x: -fexcess-precision=fast",
         ..ONE_LANE.c
     },
     ..ONE_LANE
@@ -288,6 +297,7 @@ pub static ANY: Arch = Arch {
     ],
     c: CRules {
         tuning: &[x86::C_TUNING, arm::C_TUNING],
+        float_unit: FloatUnit::Optional,
         float_flags: PORTABLE.c.float_flags,
         refused: (arm::CLANG_WITH_HELIUM, arm::WITHOUT_HELIUM),
         rows: WASM,

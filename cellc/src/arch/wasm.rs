@@ -1,6 +1,6 @@
 //! WebAssembly.
 
-use super::{Arch, CRules, Costs, FOUR_LANES, Limits, Memory, RustRules, X86_64};
+use super::{Arch, CRules, Copies, Costs, FOUR_LANES, Limits, Memory, RustRules, X86_64};
 
 /// C: the condition for compilers for WebAssembly.
 pub(super) const WASM: &str = "defined(__wasm__)";
@@ -14,6 +14,7 @@ pub static WASM32: Arch = Arch {
     costs: Costs { limits: Limits { most_at_once: 24, ..FOUR_LANES.limits }, ..FOUR_LANES },
     c: CRules {
         tuning: &[],
+        copies: Copies::Inlined,
         float_flags: "no flag of clang does otherwise there",
         baseline_refused: ("", ""),
         rows: WASM,

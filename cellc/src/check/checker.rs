@@ -23,10 +23,10 @@ pub(crate) const UNDEFINED: &str = "correct the constants it is given";
 pub(crate) type Passes = for<'a> fn(&mut Checker<'a>) -> Option<()>;
 
 /// The reason for checking a model.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Compilation: hints may check the model with other options, by these passes.
-    Compile(Passes),
+    /// Compilation: hints may check the model with other options.
+    Compile,
     /// A trial of a hint.
     Trial,
     /// More problems of a model of which only a part was read; the reader has reported the rest.
@@ -39,6 +39,8 @@ pub(crate) struct Checker<'a> {
     pub(crate) model: &'a Model,
     pub(crate) options: &'a Options,
     pub(crate) purpose: Purpose,
+    /// The passes, for hints.
+    pub(crate) passes: Passes,
     pub(crate) diagnostics: Diagnostics,
     /// By value; `None` before its node, after its last reader, or after an error.
     pub(crate) known: Vec<Option<Known>>,
@@ -50,12 +52,18 @@ pub(crate) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    pub(crate) fn new(model: &'a Model, options: &'a Options, purpose: Purpose) -> Self {
+    pub(crate) fn new(
+        model: &'a Model,
+        options: &'a Options,
+        purpose: Purpose,
+        passes: Passes,
+    ) -> Self {
         let count = model.parameters.len();
         Self {
             model,
             options,
             purpose,
+            passes,
             diagnostics: Diagnostics::default(),
             known: vec![None; model.values.len()],
             sizes: InputSizes {
@@ -80,12 +88,12 @@ impl<'a> Checker<'a> {
 
     /// True if only a part of the model was read.
     pub(crate) fn is_partial(&self) -> bool {
-        matches!(self.purpose, Purpose::Partial)
+        self.purpose == Purpose::Partial
     }
 
     /// True if hints may check the model with other options.
     pub(crate) fn tries_hints(&self) -> bool {
-        matches!(self.purpose, Purpose::Compile(_))
+        self.purpose == Purpose::Compile
     }
 
     /// The tensor of a node's input. `None` after an error.

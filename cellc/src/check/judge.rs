@@ -19,7 +19,7 @@ pub(crate) fn judge(
     passes: Passes,
 ) -> Result<(CoreModel, Diagnostics), Diagnostics> {
     let with = |open: Option<usize>| {
-        let mut checker = Checker::new(model, options, purpose);
+        let mut checker = Checker::new(model, options, purpose, passes);
         checker.sizes.open = open;
         passes(&mut checker);
         checker
@@ -54,7 +54,7 @@ pub(crate) fn judge(
 /// The errors in a partly read model: sizes may be open, values may have no producer.
 pub(crate) fn problems(model: &Model, passes: Passes) -> Diagnostics {
     let options = Options::default().with_state(State::None);
-    let mut checker = Checker::new(model, &options, Purpose::Partial);
+    let mut checker = Checker::new(model, &options, Purpose::Partial, passes);
     passes(&mut checker);
     let mut diagnostics = checker.diagnostics;
     diagnostics.0.retain(|d| d.severity == Severity::Error);
@@ -69,8 +69,7 @@ impl Checker<'_> {
         model: &Model,
         options: &Options,
     ) -> Option<Result<(CoreModel, Diagnostics), Diagnostics>> {
-        let Purpose::Compile(passes) = self.purpose else { return None };
-        Some(judge(model, options, Purpose::Trial, passes))
+        self.tries_hints().then(|| judge(model, options, Purpose::Trial, self.passes))
     }
 
     /// True if a hint that gives these options can be followed.

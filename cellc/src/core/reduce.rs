@@ -20,6 +20,16 @@ pub enum Combiner {
 }
 
 impl Combiner {
+    /// The result for a list of elements, in a word.
+    pub fn result(self) -> &'static str {
+        match self {
+            Self::Add => "sum",
+            Self::Multiply => "product",
+            Self::Maximum => "maximum",
+            Self::Minimum => "minimum",
+        }
+    }
+
     /// The operation as a pointwise function of two elements.
     pub fn function(self) -> PointwiseFunction {
         match self {

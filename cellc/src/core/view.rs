@@ -16,6 +16,26 @@ pub struct View {
     pub out: usize,
 }
 
+impl View {
+    /// True if the elements of the value, of this shape, are contiguous in the input, in C order.
+    pub fn is_contiguous(&self, shape: &[usize]) -> bool {
+        let mut wanted = 1;
+        shape.iter().zip(&self.strides).rev().all(|(&size, &stride)| {
+            let fits = size == 1 || stride == wanted;
+            wanted *= size.cast_signed();
+            fits
+        })
+    }
+
+    /// True if the value has all elements of its input, in order: only the shape differs.
+    pub fn is_whole(&self, model: &CoreModel) -> bool {
+        let shape = &model.values[self.out].shape;
+        self.offset == 0
+            && model.len(self.input) == shape.iter().product::<usize>()
+            && self.is_contiguous(shape)
+    }
+}
+
 impl Operation for View {
     fn facts(&self) -> Facts {
         Facts {

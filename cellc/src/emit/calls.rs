@@ -25,7 +25,7 @@ pub(super) struct Uses {
     pub(super) buffers: BTreeSet<BufferId>,
     pub(super) pool: bool,
     /// True if the block, variables or the reading direction are used.
-    pub(super) state: bool,
+    pub(super) memory: bool,
     pub(super) weights: bool,
     pub(super) inputs: bool,
 }
@@ -37,7 +37,7 @@ impl Uses {
         let any = |is: fn(Role) -> bool| buffers.iter().any(|id| is(body.buffer(*id).role));
         Self {
             pool: calls.iter().any(|group| group.len() > 1),
-            state: any(|role| matches!(role, Role::Scratch | Role::Variable(_) | Role::Backwards)),
+            memory: any(|role| matches!(role, Role::Scratch | Role::Variable(_) | Role::Backwards)),
             weights: any(|role| role == Role::Weights),
             inputs: any(|role| matches!(role, Role::Parameter(_))),
             buffers,

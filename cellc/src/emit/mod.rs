@@ -40,6 +40,15 @@ pub(crate) use tokens::rust_tokens;
 #[cfg(feature = "builder")]
 pub(crate) use weights::{Tail, WEIGHTS_FILE};
 
+/// The passes of a panel in kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Passes {
+    /// Passes of equal size form a loop.
+    Looped,
+    /// Each pass has code of its own.
+    Separate,
+}
+
 /// The contents of a generated file.
 pub(crate) struct Contents<'a> {
     pub(crate) options: &'a Options,
@@ -48,8 +57,8 @@ pub(crate) struct Contents<'a> {
     /// The program, with a body for each instruction set.
     pub(crate) program: &'a Program,
     pub(crate) packed: &'a Packed,
-    /// True if passes of equal size form a loop in kernels.
-    pub(crate) has_passes: bool,
+    /// The passes of a panel in kernels.
+    pub(crate) passes: Passes,
     pub(crate) interface: &'a Interface,
     /// Elements of the largest computed tensor.
     pub(crate) longest: usize,

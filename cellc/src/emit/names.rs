@@ -25,28 +25,86 @@ pub struct Interface {
     /// The states: inputs that the struct holds between steps.
     pub states: Vec<StateField>,
     /// Variables of the model (ReadValue, Assign), in the model's order: fields of the generated
-    /// `State`.
+    /// [`Memory::State`].
     pub variables: Vec<Field>,
     /// For calls with a run-time number of steps: the inputs and outputs with an element per step.
     /// `None`: one step per call.
     pub steps: Option<StepFlags>,
-    /// Length of the block for intermediate values in the generated `State`, in f32: the maximum
-    /// over all instruction sets.
+    /// Length of the block for intermediate values in the [`Memory`], in f32: the maximum over all
+    /// instruction sets.
     pub block_len: usize,
+    /// The arrays that a step keeps on the stack.
+    pub stack: StackArrays,
     /// The input and output with permission to share one array. `None`: no such pair.
     pub in_place: Option<InPlace>,
     /// True if a step takes a pool of threads for the halves of cells.
     pub pool: bool,
     /// The sample rate in Hz, as in the file, for a model with one sample per step.
     pub sample_rate: Option<String>,
-    /// True if the generated `State` stores the reading direction of large weights.
+    /// True if the [`Memory`] stores the reading direction of large weights.
     pub alternates: bool,
     /// The number of instruction sets with a body in the file.
     pub isas: usize,
-    /// True if the caller of the pure function provides the `State`, on every target: for models
+    /// True if the caller of the pure function provides its [`Memory`], on every target: for models
     /// with variables, a sequence, or several operations. The pure function of a single cell keeps
     /// scratch memory on the stack.
-    pub takes_state: bool,
+    pub takes_memory: bool,
+}
+
+/// The bytes of the arrays that a step keeps on the stack: the maximum over all instruction sets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StackArrays {
+    /// For a step of the struct: arrays of kernels, and the copy of an input for a step in place.
+    pub step: usize,
+    /// For the pure function: arrays of kernels, its own scratch memory, and copies of states with
+    /// 0 for small magnitudes.
+    pub function: usize,
+}
+
+impl StackArrays {
+    /// The bytes of each function in words. `names`: the step and the pure function.
+    pub(crate) fn text(&self, [step, function]: [&str; 2]) -> String {
+        let Self { step: of_step, function: of_function } = self;
+        match of_step == of_function {
+            true => format!("{of_step} bytes"),
+            false => format!("{of_step} bytes in {step}, {of_function} in {function}"),
+        }
+    }
+}
+
+/// The memory of a step beside its inputs and outputs, as a struct of the generated code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// The model's variables, and scratch memory.
+    State,
+    /// Scratch memory alone: no result depends on its contents before a step.
+    Scratch,
+}
+
+impl Memory {
+    /// The type in Rust.
+    pub fn type_name(self) -> &'static str {
+        match self {
+            Self::State => "State",
+            Self::Scratch => "Scratch",
+        }
+    }
+
+    /// The argument, the member, and the type in C after the prefix.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::State => "state",
+            Self::Scratch => "scratch",
+        }
+    }
+
+    /// The function in C that sets the memory before the first step, after the prefix.
+    pub fn setter(self) -> &'static str {
+        match self {
+            Self::State => "state_reset",
+            Self::Scratch => "scratch_init",
+        }
+    }
 }
 
 /// An input or output of the generated code.
@@ -127,9 +185,19 @@ impl Interface {
         self.inputs.iter().chain(&self.weights).chain(&self.outputs).any(|field| field.name == name)
     }
 
-    /// True if kernels use a `State`.
-    pub fn has_state(&self) -> bool {
-        self.takes_state || self.alternates || self.block_len > 0
+    /// True if kernels use a [`Memory`].
+    pub fn has_memory(&self) -> bool {
+        self.takes_memory || self.alternates || self.block_len > 0
+    }
+
+    /// The memory of a step.
+    pub fn memory(&self) -> Memory {
+        if self.variables.is_empty() { Memory::Scratch } else { Memory::State }
+    }
+
+    /// True if the memory must be set before the first step.
+    pub fn sets_memory(&self) -> bool {
+        self.alternates || !self.variables.is_empty()
     }
 
     /// True if the caller can choose an instruction set.
@@ -325,6 +393,7 @@ const MEMBERS: &[&str] = &[
     "inputs",
     "outputs",
     "state",
+    "scratch",
     "state_mut",
     "block",
     "backwards",
@@ -347,13 +416,14 @@ const STEPS_MEMBERS: [&str; 3] = ["steps", "steps_done", "steps_before"];
 const POOL_ITEMS: [&str; 4] = ["join", "pair", "pool", "threads"];
 
 /// Types and functions of generated C, after the prefix and an underscore.
-const C_ITEMS: [&str; 15] = [
+const C_ITEMS: [&str; 16] = [
     "isa",
     "inputs",
     "outputs",
     "weights",
     "packed",
     "state",
+    "scratch",
     "run",
     "run_on",
     "size",
@@ -368,7 +438,7 @@ const C_ITEMS: [&str; 15] = [
 /// Snake-case forms of other items of a generated file, and of names from Rust's prelude.
 #[rustfmt::skip]
 const FILE_ITEMS: &[&str] = &[
-    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "constants", "weight", "packed", "pack", "part", "flat", "flat_mut", "has", "has_tiles", "state", "cut", "aligned",
+    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "constants", "weight", "packed", "pack", "part", "flat", "flat_mut", "has", "has_tiles", "state", "scratch", "cut", "aligned",
     "option", "some", "none", "default", "clone", "copy", "debug", "partial_eq", "eq", "iterator",
     "into_iterator", "cell", "cellc", "cellc_element", "cellc_model", "cellc_runtime", "cellc_tensor", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
     "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",

@@ -1,7 +1,7 @@
 //! The arguments of generated step functions. Their list and order are defined only here; emitters
 //! and test programs iterate over them.
 
-use super::names::{Field, Interface, StepFlags};
+use super::names::{Field, Interface, Memory, StepFlags};
 use super::tensors::array;
 use crate::request::Language;
 
@@ -14,8 +14,8 @@ pub struct Signature<'a>(pub Vec<Argument<'a>>);
 pub enum Argument<'a> {
     /// The threads for the halves of cells.
     Pool,
-    /// Variables, and the memory for intermediate values.
-    State,
+    /// Variables, and memory for intermediate values.
+    Memory(Memory),
     /// Run-time weights, packed.
     Packed,
     /// One input or several.
@@ -39,21 +39,21 @@ impl<'a> Signature<'a> {
     /// The arguments of the pure function. A single tensor is a plain argument in Rust, but a
     /// struct in C.
     pub fn function(interface: &'a Interface, language: Language) -> Self {
-        Self::with_state(interface, language, interface.takes_state)
+        Self::with_memory(interface, language, interface.takes_memory)
     }
 
-    /// The arguments of a body: the pure function's, and the state if the pure function creates the
-    /// state.
+    /// The arguments of a body: the pure function's, and the memory if the pure function creates
+    /// the memory.
     pub fn body(interface: &'a Interface, language: Language) -> Self {
-        Self::with_state(interface, language, interface.has_state())
+        Self::with_memory(interface, language, interface.has_memory())
     }
 
-    fn with_state(interface: &'a Interface, language: Language, state: bool) -> Self {
+    fn with_memory(interface: &'a Interface, language: Language, memory: bool) -> Self {
         let inputs = interface.inputs.iter().collect();
         let step = Self::tensors(inputs, "Inputs", interface.outputs.iter().collect(), language);
         let mut kept = vec![
             (interface.pool, Argument::Pool),
-            (state, Argument::State),
+            (memory, Argument::Memory(interface.memory())),
             (!interface.weights.is_empty(), Argument::Packed),
         ];
         if language == Language::C {
@@ -161,7 +161,7 @@ impl Argument<'_> {
     pub fn name(&self) -> &str {
         match self {
             Argument::Pool => "pool",
-            Argument::State => "state",
+            Argument::Memory(memory) => memory.name(),
             Argument::Packed => "packed",
             Argument::Inputs(tensors) | Argument::Outputs(tensors) => tensors.name,
         }

@@ -36,7 +36,7 @@ impl Contents<'_> {
             ("step inputs", rust && record(&step) && !interface.states.is_empty()),
             ("outputs", function.outputs().record.is_some()),
             ("packed", !self.is_baked()),
-            ("state", interface.has_state()),
+            ("memory", interface.has_memory()),
             ("pool", interface.pool && !rust),
             ("function", true),
             ("pool", interface.pool && rust),
@@ -51,7 +51,7 @@ impl Contents<'_> {
 
     /// The lists for texts of both languages: tensors, and optional parts of a file.
     pub(super) fn lists(&self, own: &dyn OwnWords) -> Vec<List> {
-        let keeps = self.interface.alternates || !self.interface.variables.is_empty();
+        let keeps = self.interface.sets_memory();
         let is_empty = !keeps && self.interface.block_len == 0;
         let (interface, upper) = (self.interface, self.interface.function.to_ascii_uppercase());
         let words = |field: &Field| tensors::words(field, &upper);
@@ -141,26 +141,18 @@ impl Contents<'_> {
             when("packed pairs", self.packed.run_time_pairs > 0),
             when("no packed pairs", self.packed.run_time_pairs == 0),
             when("baked", self.is_baked()),
-            when("state", interface.has_state()),
-            when("own state", !interface.takes_state && interface.has_state()),
-            when("own state to reset", !interface.takes_state && keeps),
-            when("state to reset", keeps),
-            when("state of the caller", interface.takes_state),
-            when("empty state", is_empty),
+            when("empty memory", is_empty),
             when("nothing kept", self.keeps_nothing()),
             when("block", interface.block_len > 0),
             when("order", interface.alternates),
-            when("neither order nor variables", !keeps),
             when(
                 "nothing to reset",
                 !self.keeps_nothing() && !keeps && interface.states.is_empty(),
             ),
             when("integers", integers),
             when("aligned", self.program.alignment > 4),
-            when("aligned state", self.program.alignment > 4 && !is_empty),
-            when("not aligned state", self.program.alignment <= 4 && !is_empty),
-            when("state of the caller with variables", interface.takes_state && keeps),
-            when("state of the caller without variables", interface.takes_state && !keeps),
+            when("aligned memory", self.program.alignment > 4 && !is_empty),
+            when("not aligned memory", self.program.alignment <= 4 && !is_empty),
             when("not aligned", self.program.alignment <= 4),
             when("extensions", self.options.machine.target.c.extensions),
             when("no extensions", !self.options.machine.target.c.extensions),
@@ -172,13 +164,21 @@ impl Contents<'_> {
     }
 
     /// The lists that tell states from scratch memory.
-    fn memory(&self) -> [List; 7] {
-        let Interface { takes_state, alternates, variables, .. } = self.interface;
+    fn memory(&self) -> [List; 14] {
+        let Interface { takes_memory, alternates, variables, .. } = self.interface;
         let has_variables = !variables.is_empty();
-        let is_own = !takes_state && self.interface.has_state();
+        let is_own = !takes_memory && self.interface.has_memory();
+        let keeps = self.interface.sets_memory();
         [
-            when("state of the caller between steps", *takes_state && has_variables),
-            when("scratch of the caller", *takes_state && !has_variables),
+            when("memory", self.interface.has_memory()),
+            when("own memory", is_own),
+            when("own memory to set", is_own && keeps),
+            when("memory to set", keeps),
+            when("memory of the caller to set", *takes_memory && keeps),
+            when("variables of the caller", *takes_memory && has_variables),
+            when("order of the caller", *takes_memory && keeps && !has_variables),
+            when("state of the caller between steps", *takes_memory && has_variables),
+            when("scratch of the caller", *takes_memory && !has_variables),
             when("own state in order", is_own && *alternates),
             when("own scratch", is_own && !alternates),
             when("some variables", has_variables),
@@ -191,7 +191,7 @@ impl Contents<'_> {
     pub(super) fn names_and_sizes(&self) -> Vec<Word> {
         let (block, packed) = (self.interface.block_len, self.packed.run_time_len);
         let variables = self.interface.variables.iter().map(Field::len).sum::<usize>();
-        let state = block + variables + usize::from(self.interface.alternates);
+        let memory = block + variables + usize::from(self.interface.alternates);
         vec![
             ("TYPE_NAME", self.interface.type_name.clone()),
             ("FUNCTION", self.interface.function.clone()),
@@ -203,7 +203,10 @@ impl Contents<'_> {
             ("PACKED_BYTES", self.packed.run_time_bytes().to_string()),
             ("PACKED_PAIRS", self.packed.run_time_pairs.to_string()),
             ("PACKED_LEN", packed.to_string()),
-            ("STATE_BYTES", (state * 4).to_string()),
+            ("MEMORY_BYTES", (memory * 4).to_string()),
+            ("MEMORY_TYPE", self.interface.memory().type_name().to_owned()),
+            ("MEMORY_NAME", self.interface.memory().name().to_owned()),
+            ("MEMORY_SET", self.interface.memory().setter().to_owned()),
             ("AT_FIRST", self.at_first().to_owned()),
             ("CELLC_RELEASE", env!("CARGO_PKG_VERSION").to_owned()),
         ]
@@ -212,15 +215,15 @@ impl Contents<'_> {
     /// True if a step of the struct calls a function other than the pure one, to flush states and
     /// to remember the reading direction.
     pub(super) fn advances(&self) -> bool {
-        let own_state = self.interface.has_state() && !self.interface.takes_state;
-        own_state || self.flushed_before().next().is_some()
+        let own = self.interface.has_memory() && !self.interface.takes_memory;
+        own || self.flushed_before().next().is_some()
     }
 
     /// True if the struct has no members.
     fn keeps_nothing(&self) -> bool {
         let interface = self.interface;
         let kept =
-            interface.has_isas() || interface.has_state() || interface.pool || !self.is_baked();
+            interface.has_isas() || interface.has_memory() || interface.pool || !self.is_baked();
         !kept && interface.states.is_empty()
     }
 
@@ -246,6 +249,6 @@ impl Contents<'_> {
 
     /// The initial states, in words.
     pub(super) fn at_first(&self) -> &'static str {
-        if self.starts_at_zero() { "With state zero" } else { "With the initial state" }
+        if self.starts_at_zero() { "state zero" } else { "the initial state" }
     }
 }

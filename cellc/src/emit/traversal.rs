@@ -1,11 +1,12 @@
 //! The traversal of a kernel program for all dialects. The traversal decides the statements; a
 //! [`Dialect`] spells them.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter, Write};
 use std::rc::Rc;
 
+use crate::arch::Calls;
 use crate::emit::names::{Interface, Scope};
 use crate::emit::rows::AddedRow;
 use crate::encoding::Arithmetic;
@@ -291,6 +292,33 @@ pub(super) enum Context {
     Function,
 }
 
+/// A statement that a dialect writes only if it has a function for the statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Support {
+    /// The dialect has written the statement.
+    Written,
+    /// The dialect has no function: simpler statements follow.
+    Missing,
+}
+
+/// The form of loops over column groups of a panel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PassForm {
+    /// Windows walk over the columns.
+    Windows,
+    /// Blocks name their pass; there are no windows.
+    Named,
+}
+
+/// The loops with a hint for the unroll factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UnrollHints {
+    /// Loops with an unroll factor.
+    OnUnrolled,
+    /// Also loops of sums without unrolling, with the factor 1.
+    OnAllSums,
+}
+
 /// The spelling of statements and expressions in one language.
 pub(super) trait Dialect {
     /// Begins a kernel with these parameters; `true` marks a written block.
@@ -339,9 +367,9 @@ pub(super) trait Dialect {
     fn declare_loads(&mut self, _names: &[&str], _from: &Block, _offset: usize, _ty: Type) {
         unreachable!("emit: this dialect loads one value at a time")
     }
-    /// True if one statement calls a function for several values.
-    fn calls_each(&self) -> bool {
-        false
+    /// Calls of functions. With [`Calls::SeveralValues`], [`Self::declare_calls`] writes several.
+    fn calls(&self) -> Calls {
+        Calls::OneValue
     }
     /// Declares the results of a function for several arguments, through temporaries with other
     /// names.
@@ -354,29 +382,29 @@ pub(super) trait Dialect {
     ) {
         unreachable!("emit: this dialect calls a function for one value at a time")
     }
-    /// True if a loop over column groups of a panel has no windows: blocks name their pass instead.
-    fn has_passes(&self) -> bool {
-        false
+    /// The form of loops over column groups of a panel.
+    fn passes(&self) -> PassForm {
+        PassForm::Windows
     }
     /// Begins a loop over column groups of a panel.
     fn begin_passes(&mut self, _pass: &Pass) {
         unreachable!("emit: this dialect walks over passes by windows")
     }
-    /// Declares sums of rows. False if the dialect uses loops instead.
-    fn row_sums(&mut self, _sums: &RowSums<'_>) -> bool {
-        false
+    /// Declares sums of rows by one function.
+    fn row_sums(&mut self, _sums: &RowSums<'_>) -> Support {
+        Support::Missing
     }
-    /// Adds a row of weights; false if the dialect has no function for it.
-    fn add_row(&mut self, _row: &RowText<'_>) -> bool {
-        false
+    /// Adds a row of weights by one function.
+    fn add_row(&mut self, _row: &RowText<'_>) -> Support {
+        Support::Missing
     }
     /// Before a loop: the unroll factor for the compiler.
     fn unrolled_by(&mut self, _turns: usize) {
         unreachable!("emit: this dialect unrolls loops")
     }
-    /// True if loops of sums without unrolling get the unroll factor 1 as a hint.
-    fn says_unrolled_by_one(&self) -> bool {
-        false
+    /// The loops with a hint for the unroll factor.
+    fn unroll_hints(&self) -> UnrollHints {
+        UnrollHints::OnUnrolled
     }
     /// Declares a number of iterations that compilers must not know.
     fn hidden_count(&mut self, _name: &str, _count: usize) {}
@@ -624,7 +652,9 @@ impl Shared {
         let outer = Rc::new(scope);
         let mut scope = Scope::within(Rc::clone(&outer));
         scope.take(taken.counters.iter().map(String::as_str));
-        let buffers: Vec<Block> = body
+        let private: BTreeSet<BufferId> =
+            body.kernels.iter().flat_map(|kernel| kernel.scratch.iter().copied()).collect();
+        let mut buffers: Vec<Block> = body
             .buffers()
             .enumerate()
             .map(|(i, buffer)| {
@@ -642,13 +672,11 @@ impl Shared {
                     Role::Parameter(_) | Role::Result(_) | Role::Variable(_) => false,
                     Role::Table | Role::Backwards | Role::Scratch | Role::Part { .. } => false,
                 };
-                Block {
-                    name: scope.unique(&hint),
-                    len: buffer.len,
-                    element: buffer.element,
-                    bytes,
-                    pass: None,
-                }
+                let name = match private.contains(&BufferId(i)) {
+                    true => hint,
+                    false => scope.unique(&hint),
+                };
+                Block { name, len: buffer.len, element: buffer.element, bytes, pass: None }
             })
             .collect();
         let mut functions_of: BTreeMap<_, String> = BTreeMap::new();
@@ -670,7 +698,16 @@ impl Shared {
         let groups = body.groups().count();
         let runs = if groups > MOST_CALLED { groups.div_ceil(MOST_CALLED) } else { 0 };
         let runs = (0..runs).map(|part| scope.unique(&format!("run{part}"))).collect();
-        Self { buffers, functions, kernels, runs, outer, scope: Rc::new(scope) }
+        let scope = Rc::new(scope);
+        // a kernel's private memory shares no name with the file; other kernels may have the name
+        for kernel in &body.kernels {
+            let mut own = Scope::within(Rc::clone(&scope));
+            for id in &kernel.scratch {
+                let block = &mut buffers[id.0];
+                block.name = own.unique(&block.name);
+            }
+        }
+        Self { buffers, functions, kernels, runs, outer, scope }
     }
 
     /// The body that packs run-time weights, for [`Shared::new`] and the printers of kernels.
@@ -705,7 +742,8 @@ impl Shared {
 
     /// Walks the body of a kernel.
     fn kernel(&self, kernel: &Kernel, dialect: &mut impl Dialect) {
-        let scope = Scope::within(Rc::clone(&self.scope));
+        let mut scope = Scope::within(Rc::clone(&self.scope));
+        scope.take(kernel.scratch.iter().map(|id| &self.buffer(*id).name[..]));
         let mut walk = Traversal {
             shared: self,
             locals: &kernel.locals,
@@ -890,7 +928,7 @@ impl Traversal<'_> {
     /// one text for all of them. Returns the number of statements.
     fn values(&mut self, body: &[Stmt], dialect: &mut impl Dialect) -> usize {
         if let [Stmt::Let { var, value: Expr::Call(function, args), .. }, others @ ..] = body
-            && dialect.calls_each()
+            && dialect.calls() == Calls::SeveralValues
         {
             let all = same_calls(*var, *function, args, others);
             if let [_] = all[..] {
@@ -905,7 +943,7 @@ impl Traversal<'_> {
             return all.len();
         }
         if let Some((sums, statements)) = self.zero_sums(body)
-            && dialect.row_sums(&sums)
+            && dialect.row_sums(&sums) == Support::Written
         {
             return statements;
         }
@@ -991,7 +1029,9 @@ impl Traversal<'_> {
                 let value = self.expr(value, dialect);
                 dialect.assign(&self.names[var.0], value);
             }
-            Stmt::For { count, walks, body, .. } if dialect.has_passes() && self.is_pass(walks) => {
+            Stmt::For { count, walks, body, .. }
+                if dialect.passes() == PassForm::Named && self.is_pass(walks) =>
+            {
                 self.passes(*count, walks, body, dialect)
             }
             Stmt::For { count, turn, backwards, walks, body } => {
@@ -1060,7 +1100,9 @@ impl Traversal<'_> {
         let first = walks.first().map(|walk| walk.window);
         match self.kernel.unrolled_by.iter().find(|(window, _)| first == Some(*window)) {
             Some((_, turns)) => dialect.unrolled_by(*turns),
-            None if has_sums && dialect.says_unrolled_by_one() => dialect.unrolled_by(1),
+            None if has_sums && dialect.unroll_hints() == UnrollHints::OnAllSums => {
+                dialect.unrolled_by(1)
+            }
             None => {}
         }
         let name = |var: Option<Var>| var.map(|var| &*self.names[var.0]);
@@ -1126,7 +1168,8 @@ impl Traversal<'_> {
         };
         let sums = row.sums.iter().map(|var| &*self.names[var.0]).collect();
         let text = RowText { sums, weights: at(row.weights), element: at(row.element), row: &row };
-        dialect.add_row(&text).then_some(row.statements)
+        let support = dialect.add_row(&text);
+        (support == Support::Written).then_some(row.statements)
     }
 
     /// The window of a walk. Within a pass it holds all columns of the panel.

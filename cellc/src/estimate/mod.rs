@@ -8,8 +8,8 @@ use std::fmt::Write;
 use crate::arch::Instructions;
 use crate::arch::{Isa, Work};
 use crate::core::{CoreModel, CoreNode, CoreOp};
-use crate::emit::names::{Field, Interface};
-use crate::kernel::{BodyRef, BufferId, Kernel, Program};
+use crate::emit::names::{Field, Interface, StackArrays};
+use crate::kernel::{BodyRef, Kernel, Program};
 use crate::pack::Packed;
 use crate::plan::Plan;
 
@@ -30,8 +30,8 @@ pub struct Estimate {
     pub isa_bytes: u64,
     /// Bytes of intermediate values.
     pub scratch_bytes: u64,
-    /// Bytes of the largest arrays that a kernel keeps on the stack.
-    pub array_bytes: u64,
+    /// The arrays that a step keeps on the stack, in C.
+    pub stack: String,
     /// Bytes of the caller's outputs.
     pub output_bytes: u64,
     /// Bytes of weights packed at run time.
@@ -92,13 +92,20 @@ impl Estimate {
             })
         };
         Self {
-            multiply_adds: multiply_adds(model, plan).iter().sum(),
+            multiply_adds: multiply_adds(model).iter().sum(),
             weight_bytes: weight_bytes as u64,
             constant_bytes: (packed.bytes.len() - weight_bytes) as u64,
             state_bytes: 4 * (kept + variables + usize::from(interface.alternates)) as u64,
             isa_bytes: if interface.has_isas() { 4 } else { 0 },
             scratch_bytes: 4 * interface.block_len as u64,
-            array_bytes: arrays(program, plan.usual()),
+            stack: match interface.stack == StackArrays::default() {
+                true => String::new(),
+                false => {
+                    let names =
+                        ["step", "run"].map(|name| format!("{}_{name}", interface.function));
+                    interface.stack.text(names.each_ref().map(String::as_str))
+                }
+            },
             output_bytes: 4 * interface.outputs.iter().map(Field::len).sum::<usize>() as u64,
             packed_bytes: packed.run_time_bytes() as u64,
             code: plan.isas.iter().enumerate().filter_map(code).collect(),
@@ -135,14 +142,15 @@ impl Estimate {
         if self.packed_bytes > 0 {
             _ = write!(ram, ", {} of packed weights", self.packed_bytes);
         }
-        if self.array_bytes > 0 {
-            _ = write!(ram, ", up to {} of arrays on the stack", self.array_bytes);
-        }
+        let stack = match &self.stack[..] {
+            "" => "stack for calls".to_owned(),
+            arrays => format!("stack for calls and arrays of up to {arrays}"),
+        };
         vec![
             format!("A step on {}, C by gcc -O2:", self.named(target, code.isa)),
             format!("    {} multiply-adds, {instructions}.", self.multiply_adds),
             format!("    {flash}, and code."),
-            format!("    {ram}, and stack for calls."),
+            format!("    {ram}, and {stack}."),
             format!("    RAM of the caller: {} bytes of outputs.", self.output_bytes),
             "    cellc inspect measures code and stack with the target's compiler.".to_owned(),
         ]
@@ -152,19 +160,6 @@ impl Estimate {
     pub(crate) fn named(&self, target: &str, isa: &Isa) -> String {
         if self.code.len() > 1 { format!("{target} ({})", isa.name) } else { target.to_owned() }
     }
-}
-
-/// Bytes of the largest arrays that a kernel of a body keeps on the stack.
-fn arrays(program: &Program, at: usize) -> u64 {
-    let body = program.body(at);
-    let of = |kernel: &Kernel| {
-        let bytes = |id: &BufferId| {
-            let buffer = body.buffer(*id);
-            buffer.len * buffer.element.size()
-        };
-        kernel.scratch.iter().map(bytes).sum::<usize>()
-    };
-    body.body.kernels.iter().map(of).max().unwrap_or(0) as u64
 }
 
 /// Instructions of a kernel in one step.
@@ -183,25 +178,15 @@ fn kept_elements(interface: &Interface) -> usize {
 }
 
 /// Multiply-adds of every operation in one step, in the order of [`CoreModel::all_nodes`].
-pub(crate) fn multiply_adds(model: &CoreModel, plan: &Plan) -> Vec<u64> {
-    let mut products = plan.products.iter();
+pub(crate) fn multiply_adds(model: &CoreModel) -> Vec<u64> {
     let mut all = Vec::new();
     // remaining operations, each with its runs in one step
     let mut rest: Vec<(&CoreNode, u64)> = model.nodes.iter().rev().map(|node| (node, 1)).collect();
     while let Some((node, runs)) = rest.pop() {
-        all.push(match &node.op {
-            CoreOp::Cell(_) | CoreOp::Dense(_) => {
-                let product = &products.next().expect("a plan for every product").product;
-                product.multiply_adds() as u64 * (product.rows * product.steps) as u64 * runs
-            }
-            CoreOp::MatMul(m) => (m.batch * m.rows * m.inner * m.columns) as u64 * runs,
-            CoreOp::Convolve(c) => c.multiply_adds() as u64 * runs,
-            CoreOp::Loop(body) => {
-                rest.extend(body.body.iter().rev().map(|node| (node, runs * body.trips as u64)));
-                0
-            }
-            _ => 0,
-        });
+        all.push(node.op.facts().work.multiply_adds() as u64 * runs);
+        if let CoreOp::Loop(body) = &node.op {
+            rest.extend(body.body.iter().rev().map(|node| (node, runs * body.trips as u64)));
+        }
     }
     all
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::arch::{Instructions, Isa, TILE_WORDS, Work};
+use crate::arch::{Calls, Instructions, Isa, TILE_WORDS, Work};
 use crate::kernel::{
     Base, BodyRef, BufferId, Copied, Element, Expr, Kernel, LaneOp, Local, Place, Stmt, Var,
     WindowId,
@@ -61,7 +61,7 @@ pub(super) fn of_text(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Amo
             all.add_all(&of_kernel(kernel, body, isa, costs, true), 1.0);
         }
     }
-    if isa.code.calls {
+    if isa.code.calls != Calls::Inlined {
         functions(body, isa, costs).iter().for_each(|function| all.add_all(function, 1.0));
     }
     all
@@ -99,7 +99,7 @@ pub(super) fn of_kernel(
     text: bool,
 ) -> Amounts {
     let mut functions = functions(body, isa, costs);
-    if text && isa.code.calls {
+    if text && isa.code.calls != Calls::Inlined {
         // functions are counted in `of_text`
         functions.fill(Amounts::default());
     }

@@ -129,10 +129,13 @@ fn call(interface: &Interface, inputs: &str, outputs: &str, weights: &str) -> Ca
                 call.declared += &format!("    static {f}_packed packed;\n");
                 call.packs += &format!("        {f}_pack(&({f}_weights){{{weights}}}, &packed);\n");
             }
-            Argument::State => {
-                call.declared += &format!("    static {f}_state state;\n");
-                call.first += &format!("    {f}_state_reset(&state);\n");
-                call.reset = format!("        if (flags & RESET) {f}_state_reset(&state);\n");
+            Argument::Memory(memory) => {
+                let (name, setter) = (memory.name(), memory.setter());
+                call.declared += &format!("    static {f}_{name} {name};\n");
+                if interface.sets_memory() {
+                    call.first += &format!("    {f}_{setter}(&{name});\n");
+                    call.reset = format!("        if (flags & RESET) {f}_{setter}(&{name});\n");
+                }
             }
             Argument::Inputs(_) => {
                 call.first += &format!("    const {f}_inputs inputs = {{{inputs}}};\n");

@@ -202,9 +202,10 @@ while start.elapsed().as_micros() < 500 {{
                 );
                 "&mut pool".to_owned()
             }
-            Argument::State => {
-                declarations += &format!("let mut state = Box::new({m}::State::new());\n");
-                "&mut state".to_owned()
+            Argument::Memory(memory) => {
+                let (name, ty) = (memory.name(), memory.type_name());
+                declarations += &format!("let mut {name} = Box::new({m}::{ty}::new());\n");
+                format!("&mut {name}")
             }
             Argument::Packed => {
                 declarations += &format!("let mut packed = Box::new({m}::Packed::new());\n");

@@ -18,10 +18,11 @@ pub(super) fn lines(
 ) -> Vec<String> {
     let mut lines = vec![format!("Arithmetic: f32; {}.", multiply_adds(plan))];
     lines.extend(integers(model, products, &options.numerics));
-    lines.push(denormals(options).to_string());
-    if !options.numerics.keep_denormals {
-        lines.push(subnormals(model));
-    }
+    let modes = match options.numerics.keep_denormals {
+        true => "",
+        false => " With a processor's flush-to-zero modes (FTZ, DAZ) on, results may differ.",
+    };
+    lines.push(format!("{}{modes}", denormals(options)));
     lines.push(not_finite(model));
     lines.extend(not_finite_exceptions(model).into_iter().map(str::to_owned));
     let profiles: Vec<_> = plan.isas.iter().map(|(_, fused)| *fused).collect();
@@ -33,20 +34,6 @@ pub(super) fn lines(
         lines.push(String::new());
     }
     lines
-}
-
-/// The reason for small numbers becoming 0, and the state of the processor that results are for.
-fn subnormals(model: &CoreModel) -> String {
-    let reason = match keeps_states(model) {
-        true => {
-            "States therefore do not decay into subnormal numbers, which many processors compute \
-             slowly. "
-        }
-        false => "",
-    };
-    format!(
-        "{reason}Results are those of a processor whose flush-to-zero modes (FTZ, DAZ) are off."
-    )
 }
 
 /// True if a model keeps values from step to step.

@@ -3,8 +3,7 @@
 mod arithmetic;
 mod bounds;
 mod cells;
-
-use std::collections::{BTreeMap, BTreeSet};
+mod dataflow;
 
 use crate::core::{CoreModel, CoreOp, Integers, Parameter};
 use crate::emit::names::Interface;
@@ -21,6 +20,9 @@ pub use bounds::Bounds;
 
 /// Maximum length of a line without its comment sign, in characters.
 const COLUMNS: usize = 97;
+
+/// The least bytes of arrays on the stack that a header states.
+const LEAST_STACK: usize = 128;
 
 /// The lines of the header before the bounds, without comment signs. No line contains the end of a
 /// comment of either language.
@@ -46,9 +48,9 @@ pub(crate) fn lines(
         );
     }
     lines.extend(cells::lines(model, interface));
-    lines.extend(operations(model));
+    lines.extend(dataflow::lines(model, &planned.0.fusion, interface));
     lines.push(String::new());
-    lines.extend(states(model, interface));
+    lines.extend(states(model, interface, options.output.language));
     lines.extend(model.parameters.iter().filter_map(narrow));
     lines.extend(integer_inputs(model, interface));
     lines.push(String::new());
@@ -56,8 +58,27 @@ pub(crate) fn lines(
     lines.into_iter().flat_map(wrap).collect()
 }
 
+/// The arrays on the stack.
+fn stack(interface: &Interface, language: Language) -> String {
+    let Interface { type_name, function, stack, .. } = interface;
+    match language {
+        Language::C => {
+            let names = [&*format!("{function}_step"), &*format!("{function}_run")];
+            format!("Stack: arrays of up to {}, beside spilled registers.", stack.text(names))
+        }
+        Language::Rust => {
+            let names = [&*format!("{type_name}::step"), function];
+            let bytes = stack.text(names);
+            format!(
+                "Stack: arrays of up to {bytes}, beside temporaries; rustc may give kernels that \
+                 it inlines memory of their own."
+            )
+        }
+    }
+}
+
 /// The states of a model and its scratch memory.
-fn states(model: &CoreModel, interface: &Interface) -> Vec<String> {
+fn states(model: &CoreModel, interface: &Interface, language: Language) -> Vec<String> {
     let mut lines = Vec::new();
     if interface.states.is_empty() && model.variables.is_empty() {
         lines.push("State: none.".to_string());
@@ -87,6 +108,9 @@ fn states(model: &CoreModel, interface: &Interface) -> Vec<String> {
     if interface.block_len > 0 {
         let bytes = interface.block_len * 4;
         lines.push(format!("Scratch memory: {bytes} bytes."));
+    }
+    if interface.stack.function.max(interface.stack.step) >= LEAST_STACK {
+        lines.push(stack(interface, language));
     }
     for state in &interface.states {
         let (input, output) =
@@ -157,30 +181,6 @@ fn escape_all(words: &[String]) -> String {
         .map(|word| escape(word).replace(",\\u{3f}", ",?").replace("=\\u{3f}", "=?"))
         .collect();
     words.join(" ")
-}
-
-/// The number of operations of each kind, without recurrent layers.
-fn operations(model: &CoreModel) -> Vec<String> {
-    let nodes = model.operations();
-    // a recurrent layer adds operations to join directions and to cut sequences
-    let recurrent: BTreeSet<&str> = nodes
-        .iter()
-        .filter(|node| matches!(node.op, CoreOp::Cell(_)))
-        .map(|node| &node.kind[..])
-        .collect();
-    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    // an integer input is converted to f32: the model has no operation for that
-    for node in nodes.iter().filter(|node| !recurrent.contains(&node.kind[..])) {
-        *kinds.entry(&node.kind).or_default() += 1;
-    }
-    if kinds.is_empty() {
-        return Vec::new();
-    }
-    let kinds: Vec<_> = kinds
-        .into_iter()
-        .map(|(kind, n)| if n == 1 { escape(kind) } else { format!("{n} {}", escape(kind)) })
-        .collect();
-    vec![String::new(), format!("Other operations: {}.", kinds.join(", "))]
 }
 
 /// Wraps a line; continuation lines are indented.

@@ -884,6 +884,17 @@ impl<'p> BodyRef<'p> {
         self.program.buffers.iter().chain(&self.body.scratch)
     }
 
+    /// The bytes of the largest private memory of a kernel. Generated code keeps this memory on the
+    /// stack, beside spilled registers.
+    pub fn array_bytes(self) -> usize {
+        let bytes = |id: &BufferId| {
+            let buffer = self.buffer(*id);
+            buffer.len * buffer.element.size()
+        };
+        let of_kernel = |kernel: &Kernel| kernel.scratch.iter().map(bytes).sum();
+        self.body.kernels.iter().map(of_kernel).max().unwrap_or(0)
+    }
+
     /// The buffer with this name, if any.
     pub fn get(self, id: BufferId) -> Option<&'p Buffer> {
         let shared = &self.program.buffers;

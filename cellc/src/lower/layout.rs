@@ -42,12 +42,6 @@ pub(super) fn strided(
     Stmt::Copy(Copied::new(from, to, merged))
 }
 
-/// True if the elements of a view are contiguous, in C order.
-pub(super) fn is_contiguous(view: &View, shape: &[usize]) -> bool {
-    let dims = shape.iter().zip(strides(shape)).zip(&view.strides);
-    dims.into_iter().all(|((&size, wanted), &stride)| size == 1 || stride == wanted as isize)
-}
-
 impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn view(&mut self, view: &'m View) -> (Vec<String>, Vec<Stmt>) {
         let shape = &self.lowering.model.values[view.out].shape;

@@ -7,7 +7,7 @@ use super::builder::params;
 use crate::core::{CoreCell, CoreModel, CoreOp, Denormals, Lengths, Source, WeightSource};
 use crate::kernel::{Buffer, BufferId, Element, Program, Role, Stmt};
 use crate::model::ElementType;
-use crate::plan::Plan;
+use crate::plan::{Labels, Plan};
 
 /// The buffers of the packed weights of a product.
 #[derive(Clone, Copy)]
@@ -30,6 +30,7 @@ pub(super) struct Recipe {
 /// A program without bodies, and the buffers of the model's tensors.
 pub(super) struct Memory {
     pub(super) program: Program,
+    pub(super) labels: Labels,
     pub(super) parameters: Vec<BufferId>,
     constants: Vec<Option<BufferId>>,
     pub(super) variables: Vec<BufferId>,
@@ -62,6 +63,7 @@ impl Memory {
     pub(super) fn new(model: &CoreModel, plan: &Plan, denormals: &Denormals) -> Self {
         let mut memory = Self {
             program: Program { alignment: plan.arch.memory.alignment, ..Program::default() },
+            labels: Labels::new(model, &plan.fusion),
             parameters: Vec::new(),
             constants: vec![None; model.constants.len()],
             variables: Vec::new(),
@@ -117,13 +119,12 @@ impl Memory {
         }
         for (node, product) in nodes.iter().filter(|node| node.op.is_product()).zip(&plan.products)
         {
-            let weights = memory.pack(model, &node.op, (product, memory.weights.len()));
+            let weights = memory.pack(model, &node.op, product);
             memory.weights.push(weights);
         }
         for node in &nodes {
             let CoreOp::Convolve(of) = &node.op else { continue };
-            let (from, index) = (memory.constant(of.w.0), memory.convolutions.len());
-            let packed = memory.pack_convolution(of, plan, index, from);
+            let packed = memory.pack_convolution(of, plan, memory.constant(of.w.0));
             memory.convolutions.insert(of.out, packed);
         }
         let packing = &mut memory.program.packing;
@@ -159,7 +160,7 @@ impl Memory {
             return id;
         }
         let id = self.buffer(
-            format!("constant{index}"),
+            self.labels.constant(index),
             Role::Constant(index),
             model.constants[index].len(),
         );

@@ -69,7 +69,7 @@ struct Lowering<'m> {
     producers: BTreeMap<usize, &'m CoreNode>,
     /// By the first value of an operation: its index in [`CoreModel::all_nodes`].
     positions: BTreeMap<usize, usize>,
-    /// By name: the number of kernels so far.
+    /// By name: the number of kernels that belong to no operation.
     named: BTreeMap<&'static str, usize>,
 }
 
@@ -197,7 +197,7 @@ impl<'m> Lowering<'m> {
         self.body.functions.len() - 1
     }
 
-    /// A numbered kernel name: `dense0`, `dense1`, ...
+    /// The name of a kernel that belongs to no operation: `copy0`, `copy1`, ...
     fn name(&mut self, kind: &'static str) -> String {
         let count = self.named.entry(kind).or_default();
         *count += 1;
@@ -217,7 +217,7 @@ impl<'m> Lowering<'m> {
             }
             _ => false,
         };
-        let name = self.name(op.facts().name);
+        let name = self.memory.labels.operation(op.first_value()).to_owned();
         let halves = match op {
             CoreOp::Cell(_) => self.product(op.outputs()[0]).0.halves.as_ref(),
             _ => None,

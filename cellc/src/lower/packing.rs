@@ -28,12 +28,11 @@ struct Mark {
 
 impl Memory {
     /// Packs the weights of a cell or a dense layer into the order of [`crate::plan::Panels`].
-    /// `index` numbers the products.
     pub(super) fn pack(
         &mut self,
         model: &CoreModel,
         op: &CoreOp,
-        (plan, index): (&ProductPlan, usize),
+        plan: &ProductPlan,
     ) -> PackedWeights {
         // W, R, B, P, and the index of the set of W, R, B
         let (w, r, b, p, set, input_stride, transposed) = match op {
@@ -51,12 +50,8 @@ impl Memory {
             _ => unreachable!("lower: only products have weights"),
         };
         let before = self.mark();
-        let element = plan.product.layout.element();
-        let rows = self.typed(format!("weights{index}"), Role::Weights, element, plan.weights);
-        self.program.buffers[rows.0].layout = plan.layout();
-        let biases = (plan.biases > 0)
-            .then(|| self.buffer(format!("biases{index}"), Role::Weights, plan.biases));
-        let weights = PackedWeights { rows, biases };
+        let weights = self.weights_of(op, plan);
+        let PackedWeights { rows, biases } = weights;
         let biases = biases.unwrap_or(rows);
         let Product { sums, units, .. } = &plan.product;
         let (gates, bias_parts, parts) = match op {
@@ -150,13 +145,23 @@ impl Memory {
         self.packed_once(before, weights)
     }
 
-    /// Packs the weights of the `index`-th convolution, with the output channels of a tile
+    /// Buffers for the packed weights of a cell or a dense layer.
+    fn weights_of(&mut self, op: &CoreOp, plan: &ProductPlan) -> PackedWeights {
+        let element = plan.product.layout.element();
+        let label = self.labels.operation(op.first_value()).to_owned();
+        let rows = self.typed(format!("{label}_weights"), Role::Weights, element, plan.weights);
+        self.program.buffers[rows.0].layout = plan.layout();
+        let biases = (plan.biases > 0)
+            .then(|| self.buffer(format!("{label}_biases"), Role::Weights, plan.biases));
+        PackedWeights { rows, biases }
+    }
+
+    /// Packs the weights of a convolution, with the output channels of a tile
     /// interleaved.
     pub(super) fn pack_convolution(
         &mut self,
         of: &Convolve,
         plan: &Plan,
-        index: usize,
         from: BufferId,
     ) -> PackedWeights {
         let format =
@@ -169,7 +174,8 @@ impl Memory {
         };
         let channels = of.groups * of.outputs;
         let before = self.mark();
-        let rows = self.buffer(format!("taps{index}"), Role::Weights, channels * words);
+        let label = self.labels.operation(of.out).to_owned();
+        let rows = self.buffer(format!("{label}_weights"), Role::Weights, channels * words);
         let dim = |extent, from: usize, to| CopiedDim {
             extent,
             from_stride: from.cast_signed(),
@@ -195,7 +201,7 @@ impl Memory {
         }
         let scale = format.and_then(scales);
         let biases = scale.map(|encoding| {
-            let to = self.buffer(format!("tap_scales{index}"), Role::Weights, channels);
+            let to = self.buffer(format!("{label}_scales"), Role::Weights, channels);
             self.copy(Copied {
                 encoding,
                 ..Copied::new(from, to, vec![dim(channels, terms, 1), dim(terms, 1, 0)])

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Lowering;
-use super::layout::is_contiguous;
 use crate::core::{CoreNode, CoreOp, Source, View};
 use crate::kernel::{Base, Place, Role};
 
@@ -79,7 +78,7 @@ impl<'m> Lowering<'m> {
                 ) {
                     (Some(place), _) => Some(*place),
                     (None, CoreOp::View(view))
-                        if is_contiguous(view, &self.model.values[view.out].shape) =>
+                        if view.is_contiguous(&self.model.values[view.out].shape) =>
                     {
                         self.known_place(view.input).map(|place| place.at(view.offset))
                     }
@@ -127,7 +126,8 @@ impl<'m> Lowering<'m> {
     /// A new scratch buffer for a value.
     pub(super) fn new_place(&mut self, value: usize) -> Place {
         let len = self.len(Source::Value(value));
-        self.buffer(format!("value{value}"), Role::Scratch, len).into()
+        let name = format!("{}_out", self.memory.labels.operation(value));
+        self.buffer(name, Role::Scratch, len).into()
     }
 
     fn known_place(&self, source: Source) -> Option<Place> {
@@ -139,10 +139,7 @@ impl<'m> Lowering<'m> {
 
     /// True if a view has all elements of its input, in order: only the shape differs.
     pub(super) fn is_whole(&self, view: &View) -> bool {
-        let shape = &self.model.values[view.out].shape;
-        view.offset == 0
-            && self.len(view.input) == shape.iter().product::<usize>()
-            && is_contiguous(view, shape)
+        view.is_whole(self.model)
     }
 
     /// True if an operation needs statements. False for views without a copy, and for operations

@@ -4,7 +4,8 @@ use crate::kernel::{
     Base, Body, Copied, Expr, Kernel, Local, Place, Stmt, Tiles, Var, Walk, WindowId,
 };
 
-/// Unrolls all loops of kernels with `unroll` set: windows become constant offsets.
+/// Unrolls all loops but passes over columns, of kernels with `unroll` set: windows become
+/// constant offsets.
 pub(crate) fn unroll(body: &mut Body) {
     for kernel in &mut body.kernels {
         if kernel.unroll {
@@ -84,9 +85,11 @@ impl Unroll<'_> {
                     let value = self.expr(value);
                     out.push(Stmt::Store { to: self.place(*to), value });
                 }
-                // direction and number of iterations are known only at run time
+                // direction and number of iterations are known only at run time; passes over
+                // columns depend on the instruction set, and bodies share their text
                 Stmt::For { count, turn, backwards, walks, body }
                     if backwards.is_some()
+                        || walks.iter().any(|walk| self.kernel.passes.contains(&walk.window))
                         || matches!(body.last(), Some(Stmt::LeaveUnless { .. })) =>
                 {
                     let turn = turn.map(|turn| self.rename(turn));

@@ -411,25 +411,17 @@ fn layers(
     let by_value = layers_by_value(model);
     for (i, node) in nodes.iter().enumerate() {
         let layer = &mut layers[i];
+        layer.multiply_adds = node.op.facts().work.multiply_adds() as u64 * layer.runs;
         match &node.op {
             CoreOp::Cell(_) | CoreOp::Dense(_) => {
                 let plan = products.next().expect("a plan for every product");
-                let product = &plan.product;
-                let times = (product.rows * product.steps) as u64 * layer.runs;
-                layer.multiply_adds = product.multiply_adds() as u64 * times;
                 if packed.insert((weights_of(&node.op), plan.bytes())) {
                     layer.weight_bytes = plan.bytes() as u64;
                 }
             }
-            CoreOp::MatMul(m) => {
-                layer.multiply_adds = (m.batch * m.rows * m.inner * m.columns) as u64 * layer.runs;
-            }
-            CoreOp::Convolve(c) => {
-                layer.multiply_adds = c.multiply_adds() as u64 * layer.runs;
-                if plan.windows.contains_key(&c.out) {
-                    // words, and a scale for each row
-                    layer.weight_bytes = bytes(c.groups * c.outputs * (Pairs::new(c).count() + 1));
-                }
+            CoreOp::Convolve(c) if plan.windows.contains_key(&c.out) => {
+                // words, and a scale for each row
+                layer.weight_bytes = bytes(c.groups * c.outputs * (Pairs::new(c).count() + 1));
             }
             _ => {}
         }

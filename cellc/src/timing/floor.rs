@@ -76,6 +76,7 @@ impl Work {
                 self.nodes(model, &looped.body, trips * looped.trips);
                 continue;
             }
+            self.multiply_adds += node.op.facts().work.multiply_adds() * trips;
             // other constants are read too
             let constant =
                 |source| if let Source::Constant(_) = source { model.len(source) } else { 0 };
@@ -91,20 +92,11 @@ impl Work {
                         cell.kind.bias_parts() * cell.hidden_size
                     };
                     let peepholes = if cell.weights.p.is_some() { 3 * cell.hidden_size } else { 0 };
-                    self.multiply_adds += cell.batch * steps * trips * matrices;
                     (matrices + bias + peepholes, steps * trips)
                 }
-                CoreOp::Dense(dense) => {
-                    self.multiply_adds += dense.rows * dense.inputs * dense.outputs * trips;
-                    (dense.inputs * dense.outputs, trips)
-                }
-                CoreOp::MatMul(m) => {
-                    self.multiply_adds += m.batch * m.rows * m.inner * m.columns * trips;
-                    (0, trips)
-                }
+                CoreOp::Dense(dense) => (dense.inputs * dense.outputs, trips),
+                // inputs and outputs are at least as large as the weights
                 CoreOp::Convolve(c) => {
-                    self.multiply_adds += c.multiply_adds() * trips;
-                    // inputs and outputs are at least as large as the weights
                     (c.batch * c.groups * (c.inputs + c.outputs) * c.wanted, trips)
                 }
                 _ => (0, trips),

@@ -72,7 +72,7 @@ fn objects_define_what_headers_declare() {
         let parts = [
             (compilation.interface.has_isas(), &of_isas[..]),
             (!compilation.interface.weights.is_empty(), &["pack"]),
-            (compilation.interface.takes_state, &["state_reset"]),
+            (!compilation.interface.variables.is_empty(), &["state_reset"]),
         ];
         expected
             .extend(parts.iter().filter(|(is_there, _)| *is_there).flat_map(|(_, names)| *names));

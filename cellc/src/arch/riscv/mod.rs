@@ -3,8 +3,8 @@
 mod work;
 
 use super::{
-    Arch, CRules, CSpelling, CVector, Code, Condition, Detection, FOUR_LANES, GENERIC, Isa, Memory,
-    ONE_LANE, RustSpelling, SCALAR_FMA, SOFT,
+    Arch, CRules, CSpelling, CVector, Calls, Code, Condition, Detection, FOUR_LANES, GENERIC, Isa,
+    Memory, ONE_LANE, RustSpelling, SCALAR_FMA, SOFT,
 };
 
 /// Tuning for gcc.
@@ -19,7 +19,7 @@ const C_TUNING: &str = "\
 /// and writes its operands.
 static RISCV_F: Isa = Isa {
     // a cache line of columns, as for vectors
-    code: Code { pass: 4, calls_each: true, ..SCALAR_FMA.code },
+    code: Code { pass: 4, calls: Calls::SeveralValues, ..SCALAR_FMA.code },
     rust: RustSpelling {
         mul_add: MUL_ADD,
         mul_add_where: "target_arch = \"riscv64\"",

@@ -9,6 +9,10 @@ pub struct CRules {
     pub extensions: bool,
     /// Pragma lines for gcc.
     pub tuning: &'static [&'static str],
+    /// Copies of long float arrays.
+    pub copies: Copies,
+    /// The floating-point unit of the machines that may compile the file.
+    pub float_unit: FloatUnit,
     /// Words of an error message: the flags that make f32 arithmetic round to f32, by machine.
     pub float_flags: &'static str,
     /// The condition under which the file stops with an `#error`, and the remedy. Empty: none.
@@ -22,6 +26,24 @@ pub struct CRules {
     /// A C compiler with its flags, for `cellc inspect` to measure code size and stack if the
     /// compiler is installed. Empty: none.
     pub compiler: &'static [&'static str],
+}
+
+/// Copies of long float arrays by gcc.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copies {
+    /// The compiler's copies are fast.
+    Inlined,
+    /// x86: gcc would write `rep movsq`, which takes up to three times as long as memcpy.
+    ByMemcpy,
+}
+
+/// The floating-point unit of the machines that may compile a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FloatUnit {
+    /// As the baseline assumes.
+    Known,
+    /// Arm cores with and without a unit may compile the file.
+    Optional,
 }
 
 /// The spelling of an instruction set in C.

@@ -5,8 +5,8 @@ pub(super) mod floor;
 pub(super) mod vectors;
 
 use super::{
-    Arch, CRules, CSpelling, Caches, Code, Condition, Costs, Detection, Dot, GENERIC, Isa, Limits,
-    Memory, Processor, Question, RustRules, RustSpelling,
+    Arch, CRules, CSpelling, Caches, Code, Condition, Copies, Costs, Detection, Dot, FloatUnit,
+    GENERIC, Isa, Limits, Memory, Processor, Question, RustRules, RustSpelling,
 };
 
 /// C: the condition for run-time detection. gcc for Windows aligns the stack to 16 bytes only, but
@@ -140,6 +140,8 @@ pub static X86_64: Arch = Arch {
     c: CRules {
         extensions: true,
         tuning: &[C_TUNING],
+        copies: Copies::ByMemcpy,
+        float_unit: FloatUnit::Known,
         float_flags: "32-bit x86: -msse2 -mfpmath=sse",
         refused: ("", ""),
         baseline_refused: (

@@ -1,7 +1,7 @@
 //! What works for models whose number of steps cannot stay open.
 
 use super::super::states::{kept_states, states_go_on};
-use crate::check::checker::{Checker, Passes, Purpose};
+use crate::check::checker::{Checker, Purpose};
 use crate::check::findings::{ShortOf, Uses};
 use crate::diagnostic::{Message, Setting, message, quoted};
 use crate::model::{Model, Op, Padding};
@@ -57,10 +57,12 @@ pub(crate) fn fixed_steps(long: &Checker, time: &[Option<usize>]) -> Message {
 /// How to make windows without pads take any number of steps: by pads in front of the first step.
 /// `None` where that does not work.
 pub(crate) fn pads_in_front(long: &Checker) -> Option<String> {
-    let Purpose::Compile(passes) = long.purpose else { return None };
+    if !long.tries_hints() {
+        return None;
+    }
     let mut model: Model = long.model.clone();
     let mut padded: Vec<ShortOf> = Vec::new();
-    while let Some(short) = short_of(passes, long, &model) {
+    while let Some(short) = short_of(long, &model) {
         if padded.len() == MOST_PADDED {
             return None;
         }
@@ -88,10 +90,10 @@ pub(crate) fn pads_in_front(long: &Checker) -> Option<String> {
 }
 
 /// The first window that is too long for one step.
-fn short_of(passes: Passes, long: &Checker, model: &Model) -> Option<ShortOf> {
-    let mut one = Checker::new(model, long.options, Purpose::Trial);
+fn short_of(long: &Checker, model: &Model) -> Option<ShortOf> {
+    let mut one = Checker::new(model, long.options, Purpose::Trial, long.passes);
     one.sizes.open = Some(1);
-    passes(&mut one);
+    (long.passes)(&mut one);
     one.over_time.short_of
 }
 

@@ -1,9 +1,8 @@
 //! The surface of generated C: the header, and the functions declared there.
 
-use super::dialect::plus;
 use super::vectors::is_small;
-use super::{CFile, block_comment, guarded, interface as common, pool, wrap};
-use crate::arch::{Isa, Processor};
+use super::{CFile, block_comment, guarded, interface as common, pool, weights, wrap};
+use crate::arch::{Isa, PLAIN, Processor};
 use crate::emit::digests;
 use crate::emit::elements::{counted, spelling};
 use crate::emit::names::Field;
@@ -105,15 +104,21 @@ impl CFile<'_> {
         let place = |field: &Field| {
             format!(".{0} = {1}{0}", field.name, if self.is_kept(field) { "self->" } else { "" })
         };
+        let flushed_place = |field: &Field| match self.is_flushed_before(field) {
+            true => format!(".{0} = flushed_{0}", field.name),
+            false => format!(".{0} = inputs->{0}", field.name),
+        };
+        let flushed_places: Vec<_> = self.interface.inputs.iter().map(flushed_place).collect();
         let places = |fields: &[Field]| fields.iter().map(place).collect::<Vec<_>>().join(", ");
         let run = self.body_signature().spelled(|argument| match argument {
             Argument::Pool | Argument::Packed => format!("self->{}", argument.name()),
-            Argument::State => "&self->state".to_owned(),
+            Argument::Memory(memory) => format!("&self->{}", memory.name()),
             Argument::Inputs(_) | Argument::Outputs(_) => format!("&{}", argument.name()),
         });
         let alone = self.isas[0].0;
         // the function for a step of the struct, and its first argument
-        let (stepped, chosen) = match (self.interface.has_isas(), self.advances()) {
+        let advances = self.advances() && !self.steps_by_run();
+        let (stepped, chosen) = match (self.interface.has_isas(), advances) {
             (false, false) => ("run".to_owned(), ""),
             (false, true) => (format!("run_{}", self.named(alone).name), ""),
             (true, false) => ("run_on".to_owned(), "self->isa, "),
@@ -139,7 +144,7 @@ impl CFile<'_> {
             ("ADVANCE", format!("{}_{stepped}", self.prefix())),
             ("RUN_NAMES", self.signature().names()),
             ("ONE_BODY", self.named(alone).name.to_owned()),
-            ("LINKAGE", if self.interface.takes_state { "" } else { "static " }.to_owned()),
+            ("LINKAGE", if self.interface.takes_memory { "" } else { "static " }.to_owned()),
             ("ONE_NAME", alone.name.to_owned()),
             (" STEPS_NAMES", self.interface.step_tensors().map(names).collect()),
             ("STEPS_PLACES", step_places.join(STEPS_INDENT)),
@@ -148,10 +153,11 @@ impl CFile<'_> {
             (" STEPS_ARGUMENTS", self.interface.step_tensors().map(steps).collect()),
             ("INPUT_PLACES", places(&self.interface.inputs)),
             ("OUTPUT_PLACES", places(&self.interface.outputs)),
+            ("FLUSHED_PLACES", flushed_places.join(", ")),
             ("BASELINE", self.baseline()),
             ("FALLBACK", self.fallback()),
             ("BLOCK_FLOATS", counted(Element::F32, self.interface.block_len).to_owned()),
-            ("STATE_HOLDS", self.state_holds().to_owned()),
+            ("MEMORY_HOLDS", self.memory_holds().to_owned()),
             (" NO_STATE", if stateless { " (it has none)" } else { "" }.to_owned()),
             ("COPIES", copies),
             ("ON_THE_STACK", self.on_the_stack()),
@@ -210,19 +216,17 @@ impl CFile<'_> {
         let condition = if instead { "#else\n" } else { "" };
         baselines
             .push([self.isa(self.isas[0].0), vec![("CONDITION\n", condition.to_owned())]].concat());
-        let flushed = |field: &Field| {
-            let copy = self.copied(
-                &format!("flushed_{}", field.name),
-                &format!("inputs->{}", field.name),
-                field,
-            );
-            [tensors::words(field, &self.upper()), vec![("COPY", copy)]].concat()
-        };
+        let flushed = |field: &Field| tensors::words(field, &self.upper());
         let mut lists = vec![
             ("flushed", self.flushed_before().map(flushed).collect()),
+            (
+                "flushed in the struct",
+                self.flushed_before().filter(|_| !self.steps_by_run()).map(flushed).collect(),
+            ),
             ("available", available),
             ("asked", asked),
             when("instead", instead),
+            when("several bodies", self.bodies().nth(1).is_some()),
             ("baselines when instead", if instead { baselines } else { Vec::new() }),
         ];
         lists.extend(self.chosen_baselines());
@@ -232,10 +236,17 @@ impl CFile<'_> {
         lists
     }
 
+    /// True if the struct's step calls the pure function, which is the file's only body: for
+    /// networks so small that the copy of a state costs nothing.
+    pub(super) fn steps_by_run(&self) -> bool {
+        let is_scalar = matches!(self.isas, [(isa, _)] if **isa == PLAIN);
+        is_scalar && self.interface.has_memory() == self.interface.takes_memory
+    }
+
     /// A sentence on the scratch memory of the pure function, if it comes from the stack.
     fn on_the_stack(&self) -> String {
-        let own_state = self.interface.has_state() && !self.interface.takes_state;
-        match own_state.then_some(self.interface.block_len) {
+        let own = self.interface.has_memory() && !self.interface.takes_memory;
+        match own.then_some(self.interface.block_len) {
             None | Some(0) => String::new(),
             Some(floats) => {
                 format!(" Its {} bytes of scratch memory are on the stack.", floats * 4)
@@ -244,7 +255,7 @@ impl CFile<'_> {
     }
 
     /// The contents of the struct of state and scratch memory.
-    fn state_holds(&self) -> &'static str {
+    fn memory_holds(&self) -> &'static str {
         match (
             self.interface.variables.is_empty() && !self.interface.alternates,
             self.interface.block_len,
@@ -377,7 +388,7 @@ impl OwnWords for CFile<'_> {
 
     fn variable(&self, at: usize, variable: &Field) -> Vec<Word> {
         let (place, size) = (format!("state->{}", variable.name), self.size(variable));
-        let from = |at| plus(&format!("{}_weight_data.values", self.prefix()), at);
+        let from = |at| weights::place(self, Element::F32, at);
         let reset = match self.initial(variable) {
             None => self.zeroed(&place, (&size, variable.len())),
             Some(at) => self.copied(&place, &from(at), variable),
@@ -411,20 +422,27 @@ pub(super) fn header(out: &mut String, file: &CFile<'_>) {
     }
 }
 
+/// The pure function of a file whose only body is that function; `lists` are those of the body.
+pub(super) fn run_alone(file: &CFile<'_>, lists: &[List]) -> String {
+    let flush = match file.flushed_before().next() {
+        Some(_) => file.item(SOURCE, "flush"),
+        None => String::new(),
+    };
+    let lists = [lists.to_vec(), file.lists()].concat();
+    flush + &listed(part(SOURCE, "function alone"), &lists, &file.words())
+}
+
 /// Writes the functions that the header declares.
 pub(super) fn source(out: &mut String, file: &CFile<'_>) {
     let (items, flushes) = (file.items(Language::C), file.flushed_before().next().is_some());
-    // the functions of the state precede the functions of the struct, which call them
-    for name in ["declared", "isa", "flush", "function", "state", "struct", "steps"] {
+    // the function that sets the memory precedes the functions of the struct, which call them
+    for name in ["declared", "isa", "flush", "function", "memory", "struct", "steps"] {
         let wanted = match name {
             "isa" => file.interface.has_isas(),
+            "flush" | "function" if file.steps_by_run() => false,
             "flush" => flushes,
             "declared" => true,
-            "state" => {
-                let interface = file.interface;
-                let keeps = interface.alternates || !interface.variables.is_empty();
-                items.contains(&name) && (interface.takes_state || keeps)
-            }
+            "memory" => file.interface.sets_memory(),
             _ => items.contains(&name),
         };
         if wanted {

@@ -4,15 +4,15 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::traversal::{
-    Block, Context, Copying, Dialect, Line, LinePart, LineRow, RowText, Subscript, Text, TextKind,
-    Together, Walking, decimal, function_name,
+    Block, Context, Copying, Dialect, Line, LinePart, LineRow, RowText, Subscript, Support, Text,
+    TextKind, Together, UnrollHints, Walking, decimal, function_name,
 };
 use super::across::Across;
 use super::block_comment;
 use super::joined::Joined;
 use super::once::{self, Piece};
 use super::vectors::{self, VectorFunction, fill, spaced};
-use crate::arch::{ByLane, CLoads, CVector, Dot, GENERIC, Isa};
+use crate::arch::{ByLane, CLoads, CVector, Calls, Dot, GENERIC, Isa};
 use crate::emit::elements::spelling;
 use crate::kernel::{Element, Kernel, LaneOp, Scalar, Tiles, Type};
 
@@ -457,6 +457,15 @@ fn list(args: Vec<Text>) -> String {
     args.into_iter().map(|a| a.text).collect::<Vec<_>>().join(", ")
 }
 
+/// The least magnitude of the exponent of a power of two that is a hexadecimal number.
+const LEAST_EXPONENT: i32 = 32;
+
+/// The exponent of a normal power of two.
+fn power_of_two(value: f32) -> Option<i32> {
+    let is_power = value.is_normal() && value > 0.0 && value.to_bits() & 0x7f_ffff == 0;
+    is_power.then(|| (value.to_bits() >> 23).cast_signed() - 127)
+}
+
 impl Dialect for C<'_> {
     fn begin_kernel(&mut self, kernel: &Kernel, name: &str, params: &[(&Block, bool)]) {
         self.out.push('\n');
@@ -473,8 +482,11 @@ impl Dialect for C<'_> {
         let is_full = |scalar, registers| kernel.most_accumulators(scalar) * 4 >= registers * 3;
         let fills_registers =
             is_full(Scalar::F32, isa.registers) || is_full(Scalar::U32, isa.integer_registers);
-        let is_called =
-            isa.code.calls && isa.lanes == 1 && fills_registers && !kernel.unroll && !self.shares;
+        let is_called = isa.code.calls != Calls::Inlined
+            && isa.lanes == 1
+            && fills_registers
+            && !kernel.unroll
+            && !self.shares;
         let linkage = if is_called {
             format!("{}_CALLED", prefix.to_ascii_uppercase())
         } else {
@@ -522,8 +534,8 @@ impl Dialect for C<'_> {
         let ty = self.ty(Type::f32(lanes));
         let params: Vec<_> = names.iter().map(|name| format!("{ty} {name}")).collect();
         // functions for several values are inlined into functions for one value
-        let is_called =
-            self.isa.code.calls && !self.needs.called_each.contains(&(name.to_string(), lanes));
+        let is_called = self.isa.code.calls != Calls::Inlined
+            && !self.needs.called_each.contains(&(name.to_string(), lanes));
         let kind = if is_called { "CALLED" } else { "INLINE" };
         let head = self.linked(&format!("{}_{kind}", self.prefix.to_ascii_uppercase()));
         self.out.push_str(&format!(
@@ -625,7 +637,10 @@ impl Dialect for C<'_> {
             }
             Scalar::F32 if value == f32::INFINITY => Text::number("__builtin_inff()"),
             Scalar::F32 if value == f32::NEG_INFINITY => Text::number("-__builtin_inff()"),
-            Scalar::F32 => Text::number(format!("{}f", decimal(value))),
+            Scalar::F32 => Text::number(match power_of_two(value) {
+                Some(exponent) if exponent.abs() >= LEAST_EXPONENT => format!("0x1p{exponent}f"),
+                _ => format!("{}f", decimal(value)),
+            }),
         }
     }
 
@@ -809,7 +824,7 @@ impl Dialect for C<'_> {
         self.line(&format!("{function}({}, &{});", plus(&from.name, offset), names.join(", &")));
     }
 
-    fn add_row(&mut self, row: &RowText<'_>) -> bool {
+    fn add_row(&mut self, row: &RowText<'_>) -> Support {
         match self.is_named(row.row.lanes) {
             true => self.joined_row(row),
             false => self.loaded_row(row),
@@ -821,8 +836,8 @@ impl Dialect for C<'_> {
         self.line(&format!("{upper}_UNROLL({turns})"));
     }
 
-    fn says_unrolled_by_one(&self) -> bool {
-        self.shares
+    fn unroll_hints(&self) -> UnrollHints {
+        if self.shares { UnrollHints::OnAllSums } else { UnrollHints::OnUnrolled }
     }
 
     fn row(&mut self, window: &Block) {
@@ -834,8 +849,8 @@ impl Dialect for C<'_> {
         }
     }
 
-    fn calls_each(&self) -> bool {
-        self.isa.code.calls_each && !self.shares
+    fn calls(&self) -> Calls {
+        if self.shares { Calls::OneValue } else { self.isa.code.calls }
     }
 
     fn declare_calls(&mut self, names: &[&str], between: &str, function: &str, args: Vec<Text>) {

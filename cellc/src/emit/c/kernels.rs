@@ -9,8 +9,8 @@ use super::dialect::{C, DEEPEST, counter, ending, of_each, outlined, plus};
 use super::joined::Joined;
 use super::once::{Defined, Once, Piece, Pieces, RUN, target};
 use super::vectors::{self, VectorFunction, spaced};
-use super::{CFile, guarded, weights, wrap};
-use crate::arch::Isa;
+use super::{CFile, api, guarded, weights, wrap};
+use crate::arch::{Calls, Isa};
 use crate::emit::Spelled;
 use crate::emit::calls::{Location, Uses};
 use crate::emit::elements::spelling;
@@ -22,7 +22,8 @@ use crate::request::Language;
 
 /// Further names in the text of a body.
 const TAKEN: &[&str] = &[
-    "inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t", "tiles_of",
+    "inputs", "outputs", "packed", "state", "scratch", "size_t", "int32_t", "int64_t", "uint32_t",
+    "tiles_of",
 ];
 
 /// The bodies of all instruction sets, with macros for their types, and the texts that bodies
@@ -131,8 +132,12 @@ impl<'f> Texts<'f> {
             format!(", fused for {}", fusing.join(", "))
         };
         let (name, lanes, s) = (isa.name, isa.lanes, if isa.lanes == 1 { "" } else { "s" });
-        let title =
-            format!("/* ---- {name}: {lanes} lane{s}, {profile} multiply-add{fused} ---- */\n");
+        let title = match file.bodies().nth(1) {
+            None => String::new(),
+            Some(_) => {
+                format!("/* ---- {name}: {lanes} lane{s}, {profile} multiply-add{fused} ---- */\n")
+            }
+        };
         let mut defined = Defined::default();
         let functions = once.functions(isa, &self.functions, &mut defined);
         let kernels = once.kernels(isa, &self.kernels, &mut defined);
@@ -199,6 +204,7 @@ fn text(file: &CFile<'_>, isa: &Isa, name: &str, lists: &[List], own: &[Word]) -
         ("RUN_PARAMETERS", file.params(&file.body_signature())),
         ("ATTRIBUTE ", spaced(file.prefix(), isa)),
         ("PREFIX", file.prefix().to_owned()),
+        ("MEMORY_NAME", file.interface.memory().name().to_owned()),
         ("ISA", isa.name.to_owned()),
     ];
     listed(part(include_str!("text/kernels.c"), name), lists, &[own, &common].concat())
@@ -213,8 +219,8 @@ fn dialect<'f>(
     let isa = spelled.isa;
     let mut dialect = C::new(file.prefix(), isa, file.program.alignment, file.extensions(), used);
     dialect.fused_by = spelled.fused_by;
-    dialect.outlines =
-        !isa.code.calls && file.special().any(|other| other != isa && file.named(other) == isa);
+    dialect.outlines = isa.code.calls == Calls::Inlined
+        && file.special().any(|other| other != isa && file.named(other) == isa);
     let is_fused = |(other, fused): &(&'static Isa, bool)| *other == isa && *fused;
     dialect.fuses = spelled.fused_by.is_some() || file.isas.iter().any(is_fused);
     dialect.is_alone = file.bodies().count() == 1;
@@ -339,12 +345,15 @@ fn run(
     let mut lists = vec![
         when("unused pool", interface.pool && !uses.pool),
         ("tables", tables.map(table).collect()),
-        when("unused state", interface.has_state() && !uses.state),
+        when("unused memory", interface.has_memory() && !uses.memory),
         when("unused inputs", !interface.inputs.is_empty() && !uses.inputs),
         ("calls", calls),
         when("alone", isa.c.flushes.is_some()),
         when("order", interface.alternates && isa.c.flushes.is_none()),
     ];
+    if file.steps_by_run() {
+        return out.push_str(&api::run_alone(file, &lists));
+    }
     out.push_str(&text(file, isa, "run", &lists, &words));
     if let Some(flushes) = isa.c.flushes {
         words = vec![
@@ -389,19 +398,20 @@ impl CFile<'_> {
     pub(super) fn params(&self, signature: &Signature<'_>) -> String {
         signature.spelled(|argument| {
             let name = argument.name();
-            let constant = if *argument == Argument::State { "" } else { "const " };
+            let constant = if matches!(argument, Argument::Memory(_)) { "" } else { "const " };
             format!("{constant}{}_{name} *{name}", self.prefix())
         })
     }
 
     fn argument(&self, body: BodyRef<'_>, shared: &Shared, id: BufferId) -> String {
+        let memory = self.interface.memory().name();
         match self.location(body, id) {
             Location::Input(field) => format!("inputs->{}", field.name),
             Location::Weights(field) => format!("weights->{}", field.name),
             Location::Output(field) => format!("outputs->{}", field.name),
-            Location::Variable(field) => format!("state->{}", field.name),
-            Location::Order => "&state->backwards".to_owned(),
-            Location::Block(at) => plus("state->block", at),
+            Location::Variable(field) => format!("{memory}->{}", field.name),
+            Location::Order => format!("&{memory}->backwards"),
+            Location::Block(at) => plus(&format!("{memory}->block"), at),
             Location::Table(_) => shared.buffer(id).name.clone(),
             Location::Packed(at) => match self.program.buffer(id).element {
                 Element::F32 => plus("packed->values", at),
@@ -409,8 +419,7 @@ impl CFile<'_> {
             },
             Location::Baked(at) => {
                 let element = self.program.buffer(id).element;
-                let data = format!("{}_weight_data.{}", self.prefix(), weights::member(element));
-                plus(&data, at * 4 / element.size())
+                weights::place(self, element, at * 4 / element.size())
             }
             Location::Part(of, at) => plus(&self.argument(body, shared, of), at),
         }

@@ -25,10 +25,10 @@ use std::ops::Deref;
 
 use sha2::{Digest, Sha256};
 
-use super::Contents;
 use super::names::Field;
 use super::text::{listed, single_spaced, when};
-use crate::arch::{Condition, Isa};
+use super::{Contents, Passes};
+use crate::arch::{Calls, Condition, Isa};
 pub(crate) use interface::FILE as INTERFACE;
 use once::Once;
 use vectors::VectorFunction;
@@ -84,7 +84,8 @@ impl CFile<'_> {
         vectors::write(&mut declared, self, &used, &[&shared, &code]);
         let preamble = self.preamble(&format!("{shared}{code}"), !shared.is_empty());
         let conditions = self.conditions(&[&preamble, &declared, &*code].concat());
-        out.push_str(&single_spaced(&preamble.replace("CONDITIONS\n", &conditions)));
+        out.push_str(single_spaced(&preamble.replace("CONDITIONS\n", &conditions)).trim_end());
+        out.push('\n');
         out.push_str(&once.own_name(self.stem));
         out.push_str(&declared);
         weights::declare(&mut out, self);
@@ -92,18 +93,28 @@ impl CFile<'_> {
             out.push_str(&pool::source(self));
         }
         out.push_str(&code);
-        out = wrap::short_functions(&wrap::file(&out));
+        out = wrap::short_functions(&wrap::file(&self.linkage(out)));
         weights::define(&mut out, self);
         out.push_str(&format!("\n#if {C_IS_GCC}\n#pragma GCC pop_options\n#endif\n#endif\n"));
         out.push_str(once.end());
         out
     }
 
+    /// A text with the linkage of its functions in C's own words, if the file has no attributes.
+    fn linkage(&self, text: String) -> String {
+        if self.extensions() {
+            return text;
+        }
+        let upper = self.upper();
+        text.replace(&format!("{upper}_INLINE "), "static inline ")
+            .replace(&format!("{upper}_CALLED "), "static ")
+    }
+
     /// The code, with shared texts (`shares`) or with a separate text per body.
     fn code(&self, shares: bool) -> Code {
         let used = RefCell::default();
         let (bodies, once) = kernels::bodies(self, shares, &used);
-        let mut code = wrap::lines(&bodies);
+        let mut code = wrap::lines(&self.linkage(bodies));
         api::source(&mut code, self);
         let shared = single_spaced(&wrap::lines(&once.text()));
         Code { once, shared, code: single_spaced(&code), used: used.into_inner() }
@@ -121,7 +132,7 @@ impl CFile<'_> {
         let out = wrap::file(&single_spaced(&out));
         let digest = Sha256::digest(&out);
         let hash =
-            format!("0x{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
+            format!("0x{:02x}{:02x}{:02x}{:02x}u", digest[0], digest[1], digest[2], digest[3]);
         let included = format!("#define {}_H_INCLUDED\n", self.upper());
         let (before, after) =
             out.split_once(&included).expect("emit: a header has an include guard");
@@ -132,7 +143,7 @@ impl CFile<'_> {
 
     /// True if bodies may share texts: the file includes itself for each body.
     fn can_share(&self) -> bool {
-        self.extensions() && is_includable(self.stem) && self.has_passes
+        self.extensions() && is_includable(self.stem) && self.passes == Passes::Looped
     }
 
     /// True if the file uses extensions of gcc and clang.
@@ -241,8 +252,6 @@ impl CFile<'_> {
             ]
         };
         let baseline = self.isas[0].0.c.header;
-        let called =
-            if self.extensions() { "static __attribute__((noinline, unused))" } else { "static" };
         let lists = [
             when("refused", !refused.is_empty()),
             when("for tests", refused.starts_with("defined(__arm__) && ")),
@@ -252,7 +261,11 @@ impl CFile<'_> {
             when("outlined", code.contains("_OUTLINED ")),
             when("rows", code.contains("_ROW(")),
             when("unrolled", code.contains("_UNROLL(")),
-            when("called", self.isas.iter().any(|(isa, _)| isa.code.calls)),
+            when(
+                "called",
+                self.extensions()
+                    && self.isas.iter().any(|(isa, _)| isa.code.calls != Calls::Inlined),
+            ),
             (
                 "attributes",
                 self.special().filter(|isa| !isa.c.features.is_empty()).map(attributes).collect(),
@@ -271,7 +284,6 @@ impl CFile<'_> {
             ("IS_GCC", C_IS_GCC.to_owned()),
             ("BASELINE_HEADER", baseline.to_owned()),
             ("ADDS_OFFSETS", arch.c.rows.to_owned()),
-            ("HOW_CALLED", called.to_owned()),
             ("UPPER", self.upper()),
         ];
         listed(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::attribute;
-use crate::arch::Isa;
+use crate::arch::{Calls, Isa};
 use crate::emit::alike::{Token, are_alike, groups};
 
 /// The kernels and functions of an instruction set.
@@ -441,7 +441,7 @@ impl Once {
     fn linked(&self, isa: &Isa, lanes: usize) -> String {
         match lanes {
             0 => "static".to_owned(),
-            1 if isa.code.calls => self.upper() + "_CALLED",
+            1 if isa.code.calls != Calls::Inlined => self.upper() + "_CALLED",
             _ => self.upper() + "_INLINE",
         }
     }

@@ -10,7 +10,9 @@ use super::joined::{
 use super::vectors::{self, VectorFunction, fill, spaced};
 use crate::arch::{self, CVector};
 use crate::emit::elements::spelling;
-use crate::emit::traversal::{Block, Context, Dialect, RowText, Text, TextKind, function_name};
+use crate::emit::traversal::{
+    Block, Context, Dialect, RowText, Support, Text, TextKind, function_name,
+};
 use crate::kernel::{Element, LaneOp, Scalar, Type};
 
 /// The fewest sums for which a macro adds a row of weights.
@@ -152,7 +154,7 @@ impl C<'_> {
 
     /// Adds a row of weights with a function: of the file's macro, or of the body for joint loads
     /// of all weights.
-    pub(super) fn joined_row(&mut self, text: &RowText<'_>) -> bool {
+    pub(super) fn joined_row(&mut self, text: &RowText<'_>) -> Support {
         let RowText { sums, weights: (weights, first), element: (element, at), row } = text;
         let (ty, count) = (Type::f32(row.lanes), sums.len());
         let together = self.loads(weights, ty);
@@ -160,7 +162,7 @@ impl C<'_> {
         let is_together =
             row.is_loaded_first && is_near && (together.least..=together.most).contains(&count);
         if element.element != Element::F32 || row.is_loaded_first && !is_together {
-            return false;
+            return Support::Missing;
         }
         self.needs.is_fused |= row.is_fused && self.fuses;
         let of = if weights.element == Element::F32 {
@@ -196,18 +198,18 @@ impl C<'_> {
         let x =
             if is_together { plus(&element.name, *at) } else { format!("{}[{at}]", element.name) };
         self.line(&format!("{name}({from}, {apart}{x}, {});", places.join(", ")));
-        true
+        Support::Written
     }
 
     /// Adds a row of weights, all loaded at once, to sums of one register each by a macro.
-    pub(super) fn loaded_row(&mut self, text: &RowText<'_>) -> bool {
+    pub(super) fn loaded_row(&mut self, text: &RowText<'_>) -> Support {
         let RowText { sums, weights: (weights, first), element: (element, at), row } = text;
         let (ty, count) = (Type::f32(row.lanes), sums.len());
         let together = self.loads(weights, ty);
         let is_of_floats = weights.element == Element::F32 && element.element == Element::F32;
         let is_together = row.is_loaded_first && row.apart == row.lanes;
         if !is_of_floats || !is_together || count < LEAST_SUMS_OF_MACRO || together.most < 2 {
-            return false;
+            return Support::Missing;
         }
         self.needs.is_fused |= row.is_fused && self.fuses;
         let ending = if self.is_alone && ty.lanes == 1 {
@@ -222,7 +224,7 @@ impl C<'_> {
         }
         let from = plus(&weights.name, *first);
         self.line(&format!("{name}({from}, {}[{at}], {});", element.name, sums.join(", ")));
-        true
+        Support::Written
     }
 
     /// A macro that loads all weights of a row and adds them.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::across::Across;
 use super::{CFile, attribute, guarded, wrap};
-use crate::arch::{C_FOUR_LANES, CLoads, CVector, Isa};
+use crate::arch::{C_FOUR_LANES, CLoads, CVector, Copies, FloatUnit, Isa};
 use crate::emit::elements::spelling;
 use crate::emit::text::{filled, listed, parts, when};
 use crate::kernel::{Element, FLUSH_BELOW, Scalar, Type};
@@ -248,6 +248,7 @@ impl VectorFunction {
             _ => Default::default(),
         };
         let words = [
+            ("WHY_TOGETHER", if body.contains("vldmia") { VLDM } else { "" }),
             ("COUNT", &*self.count.to_string()),
             ("IS_SHARING", sharing.as_ref().map_or("", |(condition, _)| condition)),
             ("DOT_PAIRS", &sharing_value(|own| own.dot_pairs, &["a", "b", "sum"])),
@@ -274,13 +275,14 @@ impl VectorFunction {
             ("INTRINSIC", &intrinsic.unwrap_or_default()),
         ];
         let words = words.map(|(word, value): (_, &str)| (word, value.to_owned()));
+        let c = &file.options.machine.target.c;
         let lists = [
             when("extensions", extensions),
             when("bits", extensions && file.in_software()),
-            when("bits or floats", extensions && file.options.machine.target.may_lack_fpu()),
+            when("bits or floats", extensions && c.float_unit == FloatUnit::Optional),
             when("floats", !(extensions && file.in_software())),
-            when("slow copies", extensions && file.options.machine.target.has_slow_copies()),
-            when("fast copies", extensions && !file.options.machine.target.has_slow_copies()),
+            when("slow copies", extensions && c.copies == Copies::ByMemcpy),
+            when("fast copies", extensions && c.copies == Copies::Inlined),
             when("no extensions", !extensions),
             when("sharing", sharing.is_some()),
             ("fusing", fusing.collect()),
@@ -442,6 +444,9 @@ pub(super) fn loaded(element: Element, scalar: Scalar) -> Element {
         (element, _) => element,
     }
 }
+
+/// The reason for a load of several values by assembly.
+const VLDM: &str = "One VLDM instead of several VLDR: it needs consecutive registers.";
 
 /// The limit below which magnitudes become 0: a power of 2 as a hexadecimal number.
 pub(super) fn flush_limit() -> String {

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::CFile;
+use super::dialect::plus;
 use crate::arch::MOST_SCALAR_WEIGHTS;
 use crate::emit::elements::spelling;
+use crate::emit::names::Scope;
 use crate::emit::text::{Word, listed, part};
 use crate::emit::traversal::decimal;
 use crate::emit::weights::{Tail, assembler_string, hexadecimal, weights_file};
@@ -17,43 +19,106 @@ pub(super) fn declare(out: &mut String, file: &CFile<'_>) {
         out.push_str(&text(file, "narrow"));
     }
     if !file.packed.bytes.is_empty() {
-        out.push_str(&text(file, if file.inline { "inline" } else { "beside" }));
+        out.push_str(&text(
+            file,
+            match file.inline {
+                _ if Few::of(file).is_some() => "few",
+                true => "inline",
+                false => "beside",
+            },
+        ));
     }
 }
 
 /// Defines `<prefix>_weight_data` at the end of the source, if the numbers are in the source.
 pub(super) fn define(out: &mut String, file: &CFile<'_>) {
     let bytes = &file.packed.bytes;
-    if !file.inline || bytes.is_empty() {
+    if !file.inline || bytes.is_empty() || Few::of(file).is_some() {
         return;
     }
-    match decimals(file) {
-        Some(numbers) => {
-            out.push_str(&text(file, "decimal numbers"));
-            out.push_str(&numbers);
-        }
-        None => {
-            out.push_str(&text(file, "numbers"));
-            hexadecimal(bytes, out);
-        }
-    }
+    out.push_str(&text(file, "numbers"));
+    hexadecimal(bytes, out);
     out.push_str("}};\n");
 }
 
-/// The weights of a network with less than a vector of units, as decimal numbers, one per line.
-/// `None` for larger networks.
-fn decimals(file: &CFile<'_>) -> Option<String> {
-    let bytes = &file.packed.bytes;
-    let are_few = bytes.len() / 4 < MOST_SCALAR_WEIGHTS && file.narrow_weights().is_empty();
-    let numbers = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-    let mut lines = String::new();
-    for number in numbers.filter(|_| are_few && !file.extensions()) {
-        if !number.is_finite() {
+/// The weights of a network with less than a vector of units, with one member for each array.
+pub(super) struct Few {
+    members: Vec<Member>,
+}
+
+/// An array of weights as a member of a struct.
+struct Member {
+    name: String,
+    /// The first element among all weights.
+    at: usize,
+    description: String,
+    numbers: Vec<f32>,
+}
+
+impl Few {
+    /// `None` for larger networks, and for weights that have no decimal form.
+    pub(super) fn of(file: &CFile<'_>) -> Option<Self> {
+        let bytes = &file.packed.bytes;
+        let numbers: Vec<f32> = bytes
+            .chunks_exact(4)
+            .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+            .take(MOST_SCALAR_WEIGHTS)
+            .collect();
+        let are_few = (1..MOST_SCALAR_WEIGHTS).contains(&numbers.len())
+            && file.narrow_weights().is_empty()
+            && !file.extensions()
+            && file.inline;
+        if !are_few || !numbers.iter().all(|number| number.is_finite()) {
             return None;
         }
-        lines.push_str(&format!("    {}f,\n", decimal(number)));
+        let mut members: Vec<Member> = Vec::new();
+        let mut scope = Scope::new(&[]);
+        let all = arrays(file);
+        for (nth, (at, (name, description))) in all.iter().enumerate() {
+            let end = all.get(nth + 1).map_or(numbers.len(), |(next, _)| *next);
+            members.push(Member {
+                name: scope.unique(name),
+                at: *at,
+                description: description.clone(),
+                numbers: numbers[*at..end].to_vec(),
+            });
+        }
+        Some(Self { members })
     }
-    (!lines.is_empty()).then_some(lines)
+
+    /// The member with an element, and the element's offset in the member.
+    fn place(&self, at: usize) -> String {
+        let next = self.members.partition_point(|member| member.at <= at);
+        let member = &self.members[next - 1];
+        plus(&member.name, at - member.at)
+    }
+
+    fn descriptions(&self) -> String {
+        let described = |member: &Member| format!("{}: {}", member.name, member.description);
+        self.members.iter().map(described).collect::<Vec<_>>().join("\n * ")
+    }
+
+    fn words(&self) -> Vec<Vec<Word>> {
+        let words = |member: &Member| {
+            let numbers: Vec<_> =
+                member.numbers.iter().map(|number| format!("{}f", decimal(*number))).collect();
+            vec![
+                ("MEMBER", member.name.clone()),
+                ("COUNT", member.numbers.len().to_string()),
+                ("NUMBERS", numbers.join(", ")),
+            ]
+        };
+        self.members.iter().map(words).collect()
+    }
+}
+
+/// The expression in C for the address of a baked weight: element `at` of the elements of a type.
+pub(super) fn place(file: &CFile<'_>, element: Element, at: usize) -> String {
+    let data = format!("{}_weight_data", file.prefix());
+    match Few::of(file) {
+        Some(few) => format!("{data}.{}", few.place(at)),
+        None => plus(&format!("{data}.{}", member(element)), at),
+    }
 }
 
 /// The union member for elements of a type.
@@ -66,24 +131,26 @@ pub(super) fn member(element: Element) -> &'static str {
     }
 }
 
-/// The arrays of the weights: the place of each in floats, and its description.
-fn arrays(file: &CFile<'_>) -> Vec<Vec<Word>> {
+/// The arrays of the weights: the place of each in floats, its name and its description.
+fn arrays(file: &CFile<'_>) -> Vec<(usize, (String, String))> {
     let readers = file.readers();
     let mut all = BTreeMap::new();
     for (id, at) in &file.packed.parts {
-        if file.program.buffer(*id).len > 0 {
+        let buffer = file.program.buffer(*id);
+        if buffer.len > 0 {
             let (_, doc) = file.named_by(readers.get(id).copied(), *id);
             let doc = doc.replace('`', "");
-            all.entry(*at).or_insert(doc[..1].to_ascii_lowercase() + &doc[1..]);
+            let doc = doc[..1].to_ascii_lowercase() + &doc[1..];
+            all.entry(*at).or_insert((buffer.name.clone(), doc));
         }
     }
     for variable in &file.interface.variables {
         if let Some(at) = file.initial(variable) {
-            all.entry(at).or_insert(format!("the initial value of {}.", variable.name));
+            let name = format!("{}_initial", variable.name);
+            all.entry(at).or_insert((name, format!("the initial value of {}.", variable.name)));
         }
     }
-    let words = |(at, doc): (usize, String)| vec![("PLACE", at.to_string()), ("DESCRIPTION", doc)];
-    all.into_iter().map(words).collect()
+    all.into_iter().collect()
 }
 
 /// The text with a name.
@@ -98,8 +165,17 @@ fn text(file: &CFile<'_>, name: &str) -> String {
             ("COUNT", count),
         ]
     };
+    let placed = |(at, (_, doc)): (usize, (String, String))| {
+        vec![("PLACE", at.to_string()), ("DESCRIPTION", doc)]
+    };
     let mut lists = file.contents.lists(file);
-    lists.extend([("narrow", narrow.iter().map(member).collect()), ("arrays", arrays(file))]);
+    lists.extend([
+        ("narrow", narrow.iter().map(member).collect()),
+        ("arrays", arrays(file).into_iter().map(placed).collect()),
+    ]);
+    let few = Few::of(file);
+    let descriptions = few.as_ref().map_or_else(String::new, Few::descriptions);
+    lists.push(("few", few.map(|few| few.words()).unwrap_or_default()));
     let tail = Tail::of(&file.packed.bytes, Language::C);
     let words = [
         ("DIGEST", format!("{:032x}", tail.hash)),
@@ -112,6 +188,7 @@ fn text(file: &CFile<'_>, name: &str) -> String {
         ("FILE_NAME", assembler_string(&weights_file(file.stem, Language::C))),
         ("PREFIX_weight", format!("{}_weight", file.prefix())),
         ("UPPER", file.upper()),
+        ("DESCRIPTIONS", descriptions),
     ];
     listed(part(include_str!("text/weights.c"), name), &lists, &words)
 }

@@ -8,8 +8,8 @@ use super::types::block_type;
 use super::vectors::{self, Used};
 use crate::arch::{ByLane, Dot};
 use crate::emit::traversal::{
-    Block, Context, Copying, Dialect, Line, LinePart, LineRow, Pass, RowSums, Text, Walking,
-    decimal, function_name,
+    Block, Context, Copying, Dialect, Line, LinePart, LineRow, Pass, PassForm, RowSums, Support,
+    Text, Walking, decimal, function_name,
 };
 use crate::kernel::{Element, Kernel, LaneOp, Scalar, Tiles, Type};
 
@@ -638,8 +638,8 @@ impl Dialect for Rust {
         }
     }
 
-    fn has_passes(&self) -> bool {
-        true
+    fn passes(&self) -> PassForm {
+        PassForm::Named
     }
 
     fn begin_passes(&mut self, pass: &Pass) {
@@ -649,7 +649,7 @@ impl Dialect for Rust {
         let _ = writeln!(self.out, "for {name} in Columns::<{ty}, {width}, {columns}>::all() {{");
     }
 
-    fn row_sums(&mut self, sums: &RowSums<'_>) -> bool {
+    fn row_sums(&mut self, sums: &RowSums<'_>) -> Support {
         let RowSums {
             names,
             lanes,
@@ -662,11 +662,11 @@ impl Dialect for Rust {
         } = sums;
         // a number is no vector: a loop adds its rows
         if self.ty(Type::f32(*lanes), Context::Kernel) == "f32" {
-            return false;
+            return Support::Missing;
         }
         let columns = match &weights.pass {
             Some((_, pass)) if pass.width == *lanes => pass.name.clone(),
-            Some(_) => return false,
+            Some(_) => return Support::Missing,
             None => {
                 self.vectors.columns("first");
                 format!(
@@ -687,7 +687,7 @@ impl Dialect for Rust {
         let rows = format!("Rows::<{}, {first}, {step}, {apart}, {at_once}>", names.len());
         let _ = writeln!(self.out, "let [{sums}] = {rows}::sums({columns}, {name}, {elements});");
         self.vectors.weights(weights.element);
-        true
+        Support::Written
     }
 
     fn unrolled_by(&mut self, _turns: usize) {}

@@ -23,8 +23,8 @@ use crate::kernel::{BodyRef, BufferId, Element, Kernel, Role};
 use crate::request::Language;
 
 /// Further names in the scope of kernels.
-const MODULE: [&str; 9] =
-    ["run", "part", "blob", "pairs", "state", "left", "left_pairs", "turn", "at"];
+const MODULE: [&str; 10] =
+    ["run", "part", "blob", "pairs", "state", "scratch", "left", "left_pairs", "turn", "at"];
 
 /// Upper limit for the loops of a copy, beyond all needs.
 const DEEPEST: usize = 24;
@@ -485,7 +485,11 @@ impl RustFile<'_> {
             self.calls(&mut parts, body, shared, calls, vectors);
             parts.push_str("}\n");
         }
-        let order = if self.interface.alternates { "state.backwards ^= 1;\n" } else { "" };
+        let memory = self.interface.memory().name();
+        let order = match self.interface.alternates {
+            true => format!("{memory}.backwards ^= 1;\n"),
+            false => String::new(),
+        };
         format!("{out}{order}}}\n{parts}")
     }
 
@@ -513,8 +517,9 @@ impl RustFile<'_> {
                     add(uses.pool, "pool", "&mut dyn super::Join".to_owned());
                     continue;
                 }
-                Argument::State => {
-                    add(uses.state, "state", "&mut super::State".to_owned());
+                Argument::Memory(memory) => {
+                    let ty = format!("&mut super::{}", memory.type_name());
+                    add(uses.memory, memory.name(), ty);
                     continue;
                 }
                 Argument::Packed => {
@@ -601,10 +606,10 @@ impl RustFile<'_> {
         group: &[Call<'_>],
         vectors: &mut Used,
     ) {
-        let cuts = self.cuts(body, group, shared);
+        let (cuts, memory) = (self.cuts(body, group, shared), self.interface.memory().name());
         for Cut { of, parts } in &cuts.cuts {
             let (of, len) = match of {
-                None => ("&mut state.block".to_owned(), self.interface.block_len),
+                None => (format!("&mut {memory}.block"), self.interface.block_len),
                 Some(whole) => {
                     let is_field = matches!(self.location(body, *whole), Location::Variable(_));
                     let of = self.memory(body, shared, *whole);
@@ -628,9 +633,10 @@ impl RustFile<'_> {
 
     /// The expression for a buffer that is not a part of another.
     fn memory(&self, body: BodyRef<'_>, shared: &Shared, id: BufferId) -> String {
+        let memory = self.interface.memory().name();
         match self.location(body, id) {
-            Location::Variable(field) => format!("state.{}", field.name),
-            Location::Order => "[state.backwards]".to_owned(),
+            Location::Variable(field) => format!("{memory}.{}", field.name),
+            Location::Order => format!("[{memory}.backwards]"),
             _ => shared.buffer(id).name.clone(),
         }
     }

@@ -83,18 +83,18 @@ impl RustFile<'_> {
         };
         let pool = if self.interface.pool { "&mut self.pair" } else { "" };
         let (at_first, keeps) = match self.keeps_states() {
-            true => (self.at_first(), ", keeps the new state"),
-            false => ("Without state", ""),
+            true => (format!("A model with {}", self.at_first()), ", keeps the new state"),
+            false => ("A model, which keeps no state".to_owned(), ""),
         };
         let mut words = vec![
-            ("AT_FIRST", at_first.to_owned()),
+            ("AT_FIRST", at_first),
             ("KEEPS_STATE", keeps.to_owned()),
             ("#[unused_new]", UNUSED_NEW.to_owned()),
             ("#[unused]", UNUSED.to_owned()),
             ("#[aligned]", self.options.machine.target.rust.structs.to_owned()),
             ("DOC!();", self.doc.iter().map(|line| format!("/// {line}\n")).collect()),
             ("CONST_FN", const_fn.to_owned()),
-            ("PUB", if self.interface.takes_state { "pub" } else { "" }.to_owned()),
+            ("PUB", if self.interface.takes_memory { "pub" } else { "" }.to_owned()),
             ("ITS_INITIAL_VALUE", initially.to_owned()),
             ("RUN_PARAMETERS: ()", function.spelled(parameter)),
             ("RUN_NAMES", function.names()),
@@ -330,7 +330,7 @@ impl RustFile<'_> {
         let args =
             Signature::body(self.interface, Language::Rust).spelled(|argument| match argument {
                 Argument::Pool => pool.to_owned(),
-                Argument::State => "&mut self.state".to_owned(),
+                Argument::Memory(memory) => format!("&mut self.{}", memory.name()),
                 Argument::Packed => "self.packed".to_owned(),
                 Argument::Inputs(all) if step.inputs() != Some(all) => all.value(&value),
                 Argument::Inputs(tensors) | Argument::Outputs(tensors) => tensors.name.to_owned(),

@@ -10,7 +10,7 @@ use crate::emit::traversal::Block;
 pub(super) fn parameter(argument: &Argument<'_>) -> String {
     let ty = match argument {
         Argument::Pool => "&mut dyn Join".to_owned(),
-        Argument::State => "&mut State".to_owned(),
+        Argument::Memory(memory) => format!("&mut {}", memory.type_name()),
         Argument::Packed => "&Packed".to_owned(),
         Argument::Inputs(tensors) => format!("&{}", tensors.ty("<'_>")),
         Argument::Outputs(tensors) => format!("&mut {}", tensors.ty("")),

@@ -21,6 +21,15 @@ pub(super) const COMPUTED: [ElementType; 9] = [
     ElementType::Bool,
 ];
 
+/// The presence of an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// A missing attribute is an error.
+    Required,
+    /// A missing attribute is an empty list.
+    Optional,
+}
+
 /// The text of an attribute, and its place in the file.
 pub(super) struct GivenAttribute<'a> {
     pub(super) text: &'a str,
@@ -266,12 +275,12 @@ impl<'a> GraphReader<'a, '_> {
         &mut self,
         data: &mut Data,
         name: &'static str,
-        required: bool,
+        presence: Presence,
     ) -> Option<Vec<bool>> {
         const VALID: &str = "0 and 1 separated by commas, one for each dimension, or nothing";
-        let given = match required {
-            true => self.required(data, name, VALID)?,
-            false => match data.take(self.document, name) {
+        let given = match presence {
+            Presence::Required => self.required(data, name, VALID)?,
+            Presence::Optional => match data.take(self.document, name) {
                 Some(given) => given,
                 None => return Some(Vec::new()),
             },
@@ -303,13 +312,13 @@ impl<'a> GraphReader<'a, '_> {
         &mut self,
         data: &mut Data,
         name: &str,
-        required: bool,
+        presence: Presence,
     ) -> Option<Vec<i64>> {
         const VALID: &str =
             "integers separated by commas, one for each dimension behind the channels";
-        let given = match required {
-            true => self.required(data, name, VALID)?,
-            false => match data.take(self.document, name) {
+        let given = match presence {
+            Presence::Required => self.required(data, name, VALID)?,
+            Presence::Optional => match data.take(self.document, name) {
                 Some(given) => given,
                 None => return Some(Vec::new()),
             },
@@ -337,9 +346,9 @@ impl<'a> GraphReader<'a, '_> {
         &mut self,
         data: &mut Data,
         name: &str,
-        required: bool,
+        presence: Presence,
     ) -> Option<Vec<usize>> {
-        let numbers = self.integers(data, name, required)?;
+        let numbers = self.integers(data, name, presence)?;
         let sizes: Option<Vec<usize>> = numbers.iter().map(|&n| usize::try_from(n).ok()).collect();
         if sizes.is_none() {
             let origin =

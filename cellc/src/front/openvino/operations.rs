@@ -1,7 +1,7 @@
 //! Lowering of layers by type and attributes. [`super::cells`] has the attributes of recurrent
 //! cells.
 
-use super::attributes::{COMPUTED, Data};
+use super::attributes::{COMPUTED, Data, Presence};
 use super::layers::{GraphReader, SAVE_AGAIN};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
@@ -176,7 +176,7 @@ impl GraphReader<'_, '_> {
         let nearest = self.word(data, "nearest_mode", "round_prefer_floor", &modes);
         self.word(data, "antialias", "false", &[("false", ()), ("0", ())])?;
         for name in ["pads_begin", "pads_end"] {
-            let pads = self.integers(data, name, false)?;
+            let pads = self.integers(data, name, Presence::Optional)?;
             if pads.iter().any(|&pad| pad != 0) {
                 let found = format!("{name} that are not 0");
                 self.error(

@@ -1,7 +1,7 @@
 //! Functions that read the attributes of one type of layer or of a few similar types. They return
 //! `None` after an error.
 
-use super::attributes::Data;
+use super::attributes::{Data, Presence};
 use super::layers::GraphReader;
 use super::operations::{ANY_INTEGER, OutputTypes, Ports, ReadOperation, Then};
 use crate::model::{
@@ -301,10 +301,11 @@ pub(super) fn strided_slice(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
 ) -> Option<ReadOperation> {
-    let begin_mask = reader.mask(data, "begin_mask", true);
-    let end_mask = reader.mask(data, "end_mask", true);
+    let begin_mask = reader.mask(data, "begin_mask", Presence::Required);
+    let end_mask = reader.mask(data, "end_mask", Presence::Required);
     let [new_axis_mask, shrink_axis_mask, ellipsis_mask] =
-        ["new_axis_mask", "shrink_axis_mask", "ellipsis_mask"].map(|n| reader.mask(data, n, false));
+        ["new_axis_mask", "shrink_axis_mask", "ellipsis_mask"]
+            .map(|n| reader.mask(data, n, Presence::Optional));
     Some(ReadOperation::new(Op::StridedSlice {
         begin_mask: begin_mask?,
         end_mask: end_mask?,

@@ -1,6 +1,6 @@
 //! Convolutions and pools.
 
-use super::attributes::Data;
+use super::attributes::{Data, Presence};
 use super::layers::GraphReader;
 use super::operations::{Neighbours, Ports, ReadOperation, Then};
 use crate::model::{
@@ -9,9 +9,8 @@ use crate::model::{
 };
 
 impl GraphReader<'_, '_> {
-    /// Strides, dilations and padding. `dilated`: `None` without dilations, `Some(true)` if they
-    /// are required.
-    fn window(&mut self, data: &mut Data, dilated: Option<bool>) -> Option<Window> {
+    /// Strides, dilations and padding. `dilations`: `None` for an operation without dilations.
+    fn window(&mut self, data: &mut Data, dilations: Option<Presence>) -> Option<Window> {
         #[derive(Clone, Copy)]
         enum Auto {
             Explicit,
@@ -27,12 +26,13 @@ impl GraphReader<'_, '_> {
             ("valid", Auto::Valid),
         ];
         let auto = self.word(data, "auto_pad", "explicit", &words);
-        let strides = self.sizes(data, "strides", true);
-        let dilations = match dilated {
-            Some(required) => self.sizes(data, "dilations", required),
+        let strides = self.sizes(data, "strides", Presence::Required);
+        let dilations = match dilations {
+            Some(presence) => self.sizes(data, "dilations", presence),
             None => Some(Vec::new()),
         };
-        let [begin, end] = ["pads_begin", "pads_end"].map(|name| self.integers(data, name, false));
+        let [begin, end] =
+            ["pads_begin", "pads_end"].map(|name| self.integers(data, name, Presence::Optional));
         let (auto, strides, dilations, begin, end) = (auto?, strides?, dilations?, begin?, end?);
         let padding = match auto {
             Auto::Explicit => Padding::Explicit { begin, end },
@@ -49,10 +49,13 @@ impl GraphReader<'_, '_> {
         grouped: bool,
         transposed: bool,
     ) -> Option<ReadOperation> {
-        let window = self.window(data, Some(true));
+        let window = self.window(data, Some(Presence::Required));
         let groups = if grouped { Groups::InWeights } else { Groups::Count(1) };
-        let output_padding =
-            if transposed { self.sizes(data, "output_padding", false) } else { Some(Vec::new()) };
+        let output_padding = if transposed {
+            self.sizes(data, "output_padding", Presence::Optional)
+        } else {
+            Some(Vec::new())
+        };
         let (mut window, output_padding) = (window?, output_padding?);
         let shaped = transposed && self.port_ids(data.index, "input").len() > 2;
         // pads follow from the shape of the output; without this input there are none
@@ -82,8 +85,8 @@ impl GraphReader<'_, '_> {
     }
 
     pub(super) fn max_pool(&mut self, data: &mut Data) -> Option<ReadOperation> {
-        let window = self.window(data, (data.set >= 8).then_some(false));
-        let kernel = self.sizes(data, "kernel", true);
+        let window = self.window(data, (data.set >= 8).then_some(Presence::Optional));
+        let kernel = self.sizes(data, "kernel", Presence::Required);
         let rounding = self.rounding(data);
         let mut indices = None;
         if data.set >= 8 {
@@ -107,8 +110,8 @@ impl GraphReader<'_, '_> {
     }
 
     pub(super) fn average_pool(&mut self, data: &mut Data) -> Option<ReadOperation> {
-        let window = self.window(data, (data.set >= 16).then_some(false));
-        let kernel = self.sizes(data, "kernel", true);
+        let window = self.window(data, (data.set >= 16).then_some(Presence::Optional));
+        let kernel = self.sizes(data, "kernel", Presence::Required);
         let rounding = self.rounding(data);
         let excludes = self.boolean(data, "exclude-pad", Some(false));
         let (window, kernel, rounding) = (window?, kernel?, rounding?);

@@ -1,7 +1,7 @@
 //! The micro-kernel for dot products across lanes.
 
 use super::operands::Vectors;
-use super::{PanelWeights, Rows, SumVector, first_row, suffix};
+use super::{PanelWeights, Rows, SumVector, first_row, lane_sums};
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Tiles};
 use crate::lower::builder::{load, op};
 use crate::plan::{Panels, Phase};
@@ -29,7 +29,7 @@ impl Rows<'_, '_, '_> {
         if all == 0 {
             return vec![vec![None; parts.len()]; vectors.count];
         }
-        let room = Place::from(self.builder.lane_room(suffix(phase), all * vectors.count));
+        let room = Place::from(self.builder.lane_room(lane_sums(phase), all * vectors.count));
         let mut terms = vec![Vec::new(); vectors.count];
         let mut met = 0;
         for part in parts {

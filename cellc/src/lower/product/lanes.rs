@@ -2,7 +2,7 @@
 //! elements of neighbouring rows are neighbours in memory.
 
 use super::sums::added;
-use super::{Rows, SumVector, suffix};
+use super::{Rows, SumVector, lane_sums, suffix};
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
 use crate::lower::builder::{load, op};
 use crate::plan::Phase;
@@ -25,7 +25,13 @@ impl Rows<'_, '_, '_> {
         let mut accumulators: Vec<Vec<Var>> = Vec::new();
         for operand in 0..operands.len() {
             let sum = |at: &usize| {
-                let name = format!("{}_{name}{at}_{operand}", part.name);
+                let mut name = format!("{}_{name}", part.name);
+                if vectors.len() > 1 {
+                    name += &format!("_from{at}");
+                }
+                if operands.len() > 1 {
+                    name += &format!("_row{operand}");
+                }
                 self.builder.accumulator(body, &name, width, Expr::f32(0.0, width))
             };
             accumulators.push(vectors.iter().map(sum).collect());
@@ -53,7 +59,7 @@ impl Rows<'_, '_, '_> {
             walks,
             body: turn,
         });
-        let room = Place::from(self.builder.lane_room(name, chains * operands.len()));
+        let room = Place::from(self.builder.lane_room(lane_sums(phase), chains * operands.len()));
         let done = count / chains * chains;
         let mut all = Vec::new();
         for (number, (operand, sums)) in operands.iter().zip(accumulators).enumerate() {

@@ -236,6 +236,15 @@ fn suffix(phase: Phase) -> &'static str {
     }
 }
 
+/// The name of the memory through which the lanes of sums go to the final additions.
+fn lane_sums(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Input => "x_lane_sums",
+        Phase::Hidden => "h_lane_sums",
+        Phase::ResetHidden => "rh_lane_sums",
+    }
+}
+
 /// The offset of the first row of a phase in the block of a panel.
 fn first_row(panels: &Panels, phase: Phase) -> usize {
     match phase {

@@ -110,25 +110,25 @@ typedef struct PREFIX_packed {
 //.
 /* Puts weights into the order in which the kernels read them. */
 void PREFIX_pack(const PREFIX_weights *weights, PREFIX_packed *packed);
-//: state
+//: memory
 
-//* aligned state
+//* aligned memory
 #ifdef __cplusplus
 #define UPPER_ALIGNED alignas(ALIGNMENT)
 #else
 #define UPPER_ALIGNED _Alignas(ALIGNMENT)
 #endif
 
-/* STATE_HOLDS: STATE_BYTES bytes, and padding to multiples of ALIGNMENT.
+/* MEMORY_HOLDS: MEMORY_BYTES bytes, and padding to multiples of ALIGNMENT.
  * Memory from the heap has to come from aligned_alloc. */
 //.
-//* not aligned state
-/* STATE_HOLDS: STATE_BYTES bytes. */
+//* not aligned memory
+/* MEMORY_HOLDS: MEMORY_BYTES bytes. */
 //.
-//* empty state
+//* empty memory
 /* A step of this model takes no scratch memory. */
 //.
-typedef struct PREFIX_state {
+typedef struct PREFIX_MEMORY_NAME {
 //* block
     MEMBER_ALIGNEDfloat block[UPPER_BLOCK_SIZE]; /* scratch memory: nothing in it outlives a step */
 //.
@@ -138,28 +138,28 @@ typedef struct PREFIX_state {
 //* order
     ORDER_ALIGNEDuint32_t backwards; /* the order in which large weights are read, 0 and 1 alternately; no result depends on it */
 //.
-//* empty state
-    unsigned char stateless; /* C wants a member */
+//* empty memory
+    unsigned char unused; /* C wants a member */
 //.
-} PREFIX_state;
+} PREFIX_MEMORY_NAME;
 
-//* aligned state
+//* aligned memory
 #undef UPPER_ALIGNED
 
 //.
-//* state of the caller with variables
+//* variables of the caller
 /* Sets every variable to its initial value: call it before the first step. */
 //.
-//* state of the caller without variables
-/* Does nothing: the struct holds scratch memory, and states are inputs and outputs of PREFIX_run. */
+//* order of the caller
+/* Makes memory a PREFIX_MEMORY_NAME: call it before the first step. */
 //.
-//* state of the caller
-void PREFIX_state_reset(PREFIX_state *state);
+//* memory of the caller to set
+void PREFIX_MEMORY_SET(PREFIX_MEMORY_NAME *MEMORY_NAME);
 //.
 //: function
 
 //* no pool
-/* One step: reads every input and writes every output.ON_THE_STACK */
+/* One step: reads every input and writes every output. No pointer may be NULL.ON_THE_STACK */
 //.
 //* pool
 /* One step: reads every input and writes every output. Without a pool (NULL) the caller computes
@@ -173,7 +173,7 @@ void PREFIX_run_on(PREFIX_isa isa, RUN_PARAMETERS);
 //.
 //: struct
 
-/* The model with its state between steps NO_STATE. */
+/* The model with its state between steps NO_STATE. Threads may run different models at once. */
 typedef struct PREFIX {
 //* isas to choose
     PREFIX_isa isa;
@@ -187,8 +187,8 @@ typedef struct PREFIX {
 //* packed
     const PREFIX_packed *packed; /* must outlive the struct */
 //.
-//* state
-    PREFIX_state state;
+//* memory
+    PREFIX_MEMORY_NAME MEMORY_NAME;
 //.
 //* states
     float FIELD[FIELD_SIZE]; /* becomes OUTPUT */
@@ -196,14 +196,14 @@ typedef struct PREFIX {
 } PREFIX;
 
 //* one isa
-/* AT_FIRST. */
+/* Makes memory a model with AT_FIRST. */
 void PREFIX_init(PREFIX *self PACKED_PARAMETER);
 //.
 //* isas to choose
-/* AT_FIRST, on the best instruction set of this machine. */
+/* Makes memory a model with AT_FIRST, on the best instruction set of this machine. */
 void PREFIX_init(PREFIX *self PACKED_PARAMETER);
 
-/* AT_FIRST, on a given instruction set (FALLBACK if this machine lacks it). */
+/* Makes memory a model with AT_FIRST, on a given instruction set (FALLBACK if this machine lacks it). */
 void PREFIX_init_isa(PREFIX *self, PREFIX_isa isa PACKED_PARAMETER);
 //.
 

@@ -37,8 +37,8 @@ LINKAGE void PREFIX_KERNELS_ISA(RUN_PARAMETERS) {
 //* tables
     static const uint32_t NAME[LEN] = {VALUES};
 //.
-//* unused state
-    (void)state;
+//* unused memory
+    (void)MEMORY_NAME;
 //.
 //* unused inputs
     (void)inputs;
@@ -47,7 +47,7 @@ LINKAGE void PREFIX_KERNELS_ISA(RUN_PARAMETERS) {
     CALL
 //.
 //* order
-    state->backwards ^= 1u;
+    MEMORY_NAME->backwards ^= 1u;
 //.
 }
 //: run twice
@@ -81,6 +81,6 @@ END
     CALL
 //.
 //* order
-    state->backwards ^= 1u;
+    MEMORY_NAME->backwards ^= 1u;
 //.
 }

@@ -9,7 +9,6 @@
 //* no extensions
 #include <float.h>
 //.
-#include <stddef.h>
 #include <stdint.h>
 
 CONDITIONS
@@ -36,11 +35,10 @@ CONDITIONS
 #error "set_source_files_properties(SOURCE_FILE PROPERTIES COMPILE_OPTIONS -fno-fast-math)"
 #endif
 //* extensions
-#if __FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2
+#if __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16
 //.
 //* no extensions
-#if defined(FLT_EVAL_METHOD) \
-    && (FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2)
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 //.
 #error "float must be computed as float (FLOAT_FLAGS)"
 #endif
@@ -97,11 +95,8 @@ HEADERS
 //* extensions
 #define UPPER_INLINE static inline __attribute__((always_inline, unused))
 //.
-//* no extensions
-#define UPPER_INLINE static inline
-//.
 //* called
-#define UPPER_CALLED HOW_CALLED
+#define UPPER_CALLED static __attribute__((noinline, unused))
 //.
 //* outlined
 /* Functions that are copied to one loop and called in others, where calls are cheap. */

@@ -1,6 +1,8 @@
 //: declared
+//* several bodies
 
 /* ---- what the header declares ---- */
+//.
 //: isa
 //* instead
 
@@ -43,10 +45,10 @@ const char *PREFIX_isa_name(PREFIX_isa isa) {
 }
 //: flush
 
-/* Makes 0 of magnitudes below 2^-100. */
-UPPER_INLINE void PREFIX_flush(float *values, size_t count) {
+/* Copies values, with 0 for magnitudes below 2^-100. */
+UPPER_INLINE void PREFIX_flush(float *to, const float *values, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        values[i] = IS_SMALL ? 0.0f : values[i];
+        to[i] = IS_SMALL ? 0.0f : values[i];
     }
 }
 //: function
@@ -56,9 +58,9 @@ void PREFIX_run(RUN_PARAMETERS) {
     PREFIX_run_on(PREFIX_isa_detect(), RUN_NAMES);
 }
 //.
-//* own state to reset
+//* own memory to set
 
-static void PREFIX_state_reset(PREFIX_state *state);
+static void PREFIX_MEMORY_SET(PREFIX_MEMORY_NAME *MEMORY_NAME);
 //.
 //* advances on an isa
 
@@ -75,22 +77,18 @@ void PREFIX_run(RUN_PARAMETERS) {
 //* flushed
     float flushed_FIELD[FIELD_SIZE];
 //.
-//* flushes
-    PREFIX_inputs flushed = *inputs;
+//* own memory
+    PREFIX_MEMORY_NAME own;
+    PREFIX_MEMORY_NAME *const MEMORY_NAME = &own;
 //.
-//* own state
-    PREFIX_state own;
-    PREFIX_state *const state = &own;
-//.
-//* own state to reset
-    PREFIX_state_reset(state);
+//* own memory to set
+    PREFIX_MEMORY_SET(MEMORY_NAME);
 //.
 //* flushed
-    COPY
-    PREFIX_flush(flushed_FIELD, FIELD_SIZE);
-    flushed.FIELD = flushed_FIELD;
+    PREFIX_flush(flushed_FIELD, inputs->FIELD, FIELD_SIZE);
 //.
 //* flushes
+    const PREFIX_inputs flushed = {FLUSHED_PLACES};
     inputs = &flushed;
 //.
 //* one isa
@@ -129,17 +127,41 @@ CONDITION
     }
 }
 //.
-//: state
+//: function alone
 
-LINKAGEvoid PREFIX_state_reset(PREFIX_state *state) {
+void PREFIX_run(RUN_PARAMETERS) {
+//* flushed
+    float flushed_FIELD[FIELD_SIZE];
+    PREFIX_flush(flushed_FIELD, inputs->FIELD, FIELD_SIZE);
+//.
+//* flushes
+    const PREFIX_inputs flushed = {FLUSHED_PLACES};
+    inputs = &flushed;
+//.
+//* tables
+    static const uint32_t NAME[LEN] = {VALUES};
+//.
+//* unused memory
+    (void)MEMORY_NAME;
+//.
+//* unused inputs
+    (void)inputs;
+//.
+//* calls
+    CALL
+//.
 //* order
-    state->backwards = 0;
+    MEMORY_NAME->backwards ^= 1u;
+//.
+}
+//: memory
+
+LINKAGEvoid PREFIX_MEMORY_SET(PREFIX_MEMORY_NAME *MEMORY_NAME) {
+//* order
+    MEMORY_NAME->backwards = 0;
 //.
 //* variables
     RESET
-//.
-//* neither order nor variables
-    (void)state;
 //.
 }
 //: struct
@@ -173,8 +195,8 @@ size_t PREFIX_alignment(void) {
 }
 
 void PREFIX_reset(PREFIX *self) {
-//* state to reset
-    PREFIX_state_reset(&self->state);
+//* memory to set
+    PREFIX_MEMORY_SET(&self->MEMORY_NAME);
 //.
 //* states
     RESET
@@ -203,8 +225,8 @@ void PREFIX_step(PREFIX *restrict self STEP_PARAMETERS) {
     const PREFIX_inputs inputs = {INPUT_PLACES};
 //.
     const PREFIX_outputs outputs = {OUTPUT_PLACES};
-//* flushed
-    PREFIX_flush(self->FIELD, FIELD_SIZE);
+//* flushed in the struct
+    PREFIX_flush(self->FIELD, self->FIELD, FIELD_SIZE);
 //.
     ADVANCE(ADVANCE_ARGUMENTS);
 //* states

@@ -141,13 +141,13 @@ UPPER_INLINE FLOAT NAME(FLOAT a, FLOAT b, FLOAT c, FLOAT d) {
 }
 //: to_bits
 
-UPPER_INLINE uint32_t NAME(float value) {
-    return (union { float f; uint32_t u; }){value}.u;
+UPPER_INLINE uint32_t NAME(float a) {
+    return (union { float f; uint32_t u; }){a}.u;
 }
 //: from_bits
 
-UPPER_INLINE float NAME(uint32_t bits) {
-    return (union { uint32_t u; float f; }){bits}.f;
+UPPER_INLINE float NAME(uint32_t a) {
+    return (union { uint32_t u; float f; }){a}.f;
 }
 //: from_signed of one
 
@@ -638,7 +638,7 @@ static float NAME(struct PREFIX_row row, const float *from, size_t stride, size_
     return PREFIX_from_bits(sum * 128u);
 }
 //: loads
-/* COUNT values that are neighbours in memory. */
+/* Loads COUNT neighbouring values. WHY_TOGETHER */
 HEAD
 BODY}
 //: add_large

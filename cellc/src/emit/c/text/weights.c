@@ -32,9 +32,19 @@ static const union PREFIX_weight_bits {
 //: numbers
 
 static const union PREFIX_weight_bits PREFIX_weight_data = {{
-//: decimal numbers
+//: few
 
-static const union PREFIX_weight_bits PREFIX_weight_data = {.values = {
+/* The weights in the order in which the kernels read them:
+ * DESCRIPTIONS */
+static const struct PREFIX_weight_arrays {
+//* few
+    float MEMBER[COUNT];
+//.
+} PREFIX_weight_data = {
+//* few
+    {NUMBERS},
+//.
+};
 //: beside
 
 /* The weights in the order in which the kernels read them, as little-endian numbers in a file beside this one. The

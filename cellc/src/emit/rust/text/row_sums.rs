@@ -27,7 +27,7 @@ impl<V: Vector<W>, const W: usize> Sums<V, W> for [V; COUNT] {
 /// Rows of weights: the first is at element `FIRST`, each other one `STEP` elements further.
 //.
 //* unrolled
-/// A loop adds `AT_ONCE` rows in each turn, which is faster where the weights are in the L2 cache: 1, or a multiple of TURNS_AT_ONCE.
+/// A loop adds `AT_ONCE` rows in each turn, which is faster where the weights are in the L2 cache: 1, or a multiple of TURNS_AT_ONCE up to MOST_AT_ONCE.
 //.
 struct Rows<ROW_PARAMETERS>;
 impl<ROW_PARAMETERS> Rows<ROW_ARGUMENTS> {

@@ -177,12 +177,12 @@ pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
 //.
 }
 
-//: state
+//: memory
 //* state of the caller between steps
 /// The state of [`FUNCTION()`] between steps, and its scratch memory.
 //.
 //* scratch of the caller
-/// Scratch memory of [`FUNCTION()`], which has no state: nothing here lasts from one step to the next.
+/// Scratch memory of [`FUNCTION()`]: no result depends on its contents before a step.
 //.
 //* own state in order
 /// The order in which weights are read, which changes with each step, and scratch memory.
@@ -193,7 +193,7 @@ pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
 #[unused]
 #[derive(Clone, Debug)]
 #[repr(C, align(ALIGNMENT))]
-PUB struct State {
+PUB struct MEMORY_TYPE {
 //* block
     /// Scratch memory, BLOCK_BYTES bytes.
     block: [f32; BLOCK_LEN],
@@ -208,12 +208,12 @@ PUB struct State {
 //.
 }
 #[unused_new]
-impl State {
+impl MEMORY_TYPE {
 //* zero at first
     /// All zero.
     #[must_use]
     PUB const fn new() -> Self {
-        State {
+        MEMORY_TYPE {
 //.
 //* not zero at first
     /// Every variable has its initial value.
@@ -259,8 +259,8 @@ pub fn FUNCTION(RUN_PARAMETERS: ()) {
 /// [`FUNCTION()`] on a given instruction set.
 pub fn FUNCTION_on(isa: Isa, RUN_PARAMETERS: ()) {
 //.
-//* own state
-    let state = &mut State::new();
+//* own memory
+    let MEMORY_NAME = &mut MEMORY_TYPE::new();
 //.
     RUN;
 }
@@ -323,8 +323,8 @@ pub struct TYPE_NAME<'w> {
 //* pool
     pair: Pair,
 //.
-//* state
-    state: State,
+//* memory
+    MEMORY_NAME: MEMORY_TYPE,
 //.
 //* states
     FIELD: FIELD_ARRAY,
@@ -357,8 +357,8 @@ impl<'w> TYPE_NAME<'w> {
 //* pool
             pair: Pair::new(),
 //.
-//* state
-            state: State::new(),
+//* memory
+            MEMORY_NAME: MEMORY_TYPE::new(),
 //.
 //* states
             FIELD: FIELD_ZERO,

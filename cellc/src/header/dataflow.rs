@@ -1,0 +1,289 @@
+//! The header's lines about the operations around recurrent cells: equations of a small network,
+//! the number of operations of a large one.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::core::{CoreModel, CoreNode, CoreOp, PointwiseFunction, Source};
+use crate::emit::names::Interface;
+use crate::plan::{Fusion, Labels};
+use crate::summary::escape;
+
+/// The largest number of equations in a header. Networks with more have the number of operations
+/// instead.
+const MOST_EQUATIONS: usize = 16;
+
+/// The most characters of an equation.
+const LONGEST: usize = 400;
+
+/// The lines for all operations but recurrent cells.
+pub(super) fn lines(model: &CoreModel, fusion: &Fusion, interface: &Interface) -> Vec<String> {
+    let counted = counted(model);
+    if counted.is_empty() {
+        return counted;
+    }
+    let lines = Dataflow::new(model, fusion, interface)
+        .and_then(|dataflow| dataflow.lines())
+        .unwrap_or(counted);
+    [vec![String::new()], lines].concat()
+}
+
+/// The number of operations of each kind, without recurrent layers.
+fn counted(model: &CoreModel) -> Vec<String> {
+    let nodes = model.operations();
+    // a recurrent layer adds operations to join directions and to cut sequences
+    let recurrent: BTreeSet<&str> = nodes
+        .iter()
+        .filter(|node| matches!(node.op, CoreOp::Cell(_)))
+        .map(|node| &node.kind[..])
+        .collect();
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    // an integer input is converted to f32: the model has no operation for that
+    for node in nodes.iter().filter(|node| !recurrent.contains(&node.kind[..])) {
+        *kinds.entry(&node.kind).or_default() += 1;
+    }
+    if kinds.is_empty() {
+        return Vec::new();
+    }
+    let kinds: Vec<_> = kinds
+        .into_iter()
+        .map(|(kind, n)| if n == 1 { escape(kind) } else { format!("{n} {}", escape(kind)) })
+        .collect();
+    vec![format!("Other operations: {}.", kinds.join(", "))]
+}
+
+/// An expression, and its binding strength as an operand.
+#[derive(Clone)]
+enum Term {
+    Atom(String),
+    Product(String),
+    Sum(String),
+}
+
+impl Term {
+    fn call(function: &str, arguments: &[Term]) -> Self {
+        let arguments: Vec<_> = arguments.iter().map(Term::text).collect();
+        Self::Atom(format!("{function}({})", arguments.join(", ")))
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Self::Atom(text) | Self::Product(text) | Self::Sum(text) => text,
+        }
+    }
+
+    /// The term as a factor.
+    fn factor(&self) -> String {
+        match self {
+            Self::Atom(text) => text.clone(),
+            Self::Product(text) | Self::Sum(text) => format!("({text})"),
+        }
+    }
+}
+
+/// The equations of a network without loops.
+struct Dataflow<'a> {
+    model: &'a CoreModel,
+    interface: &'a Interface,
+    labels: Labels,
+    /// By value: the operation.
+    producers: BTreeMap<usize, &'a CoreNode>,
+    /// By value: the name of a cell's output, or of a value with several readers.
+    names: BTreeMap<usize, String>,
+    /// The values with several readers, in order.
+    shared: Vec<usize>,
+}
+
+impl<'a> Dataflow<'a> {
+    /// `None` for networks with loops.
+    fn new(model: &'a CoreModel, fusion: &Fusion, interface: &'a Interface) -> Option<Self> {
+        if model.nodes.iter().any(|node| matches!(node.op, CoreOp::Loop(_))) {
+            return None;
+        }
+        let labels = Labels::new(model, fusion);
+        let producers: BTreeMap<usize, &CoreNode> = model
+            .nodes
+            .iter()
+            .flat_map(|node| node.op.outputs().into_iter().map(move |value| (value, node)))
+            .collect();
+        let mut readers: BTreeMap<usize, usize> = BTreeMap::new();
+        let read = model.nodes.iter().flat_map(|node| node.op.reads());
+        let read = read.chain(model.results.iter().map(|result| result.source));
+        for source in read.chain(model.variables.iter().filter_map(|variable| variable.next)) {
+            if let Source::Value(value) = source {
+                *readers.entry(value).or_default() += 1;
+            }
+        }
+        let (mut names, mut shared, mut cells) = (BTreeMap::new(), Vec::new(), 0);
+        let several = model.cells().len() > 1;
+        let mut taken = BTreeSet::new();
+        for node in &model.nodes {
+            if let CoreOp::Cell(cell) = &node.op {
+                let of = if several { format!(" of cell {cells}") } else { String::new() };
+                let out = &cell.out;
+                let outputs = [(out.h, "h'"), (out.c, "c'"), (out.y, "every h'")];
+                let outputs = outputs.iter().filter_map(|(value, name)| Some(((*value)?, name)));
+                names.extend(outputs.map(|(value, name)| (value, format!("{name}{of}"))));
+                cells += 1;
+                continue;
+            }
+            let value = node.op.first_value();
+            let is_view = matches!(&node.op, CoreOp::View(view) if view.is_whole(model));
+            if readers.get(&value).is_some_and(|count| *count > 1) && !is_view {
+                let label = format!("{}_out", labels.operation(value));
+                let mut name = label.clone();
+                let mut nth = 1;
+                while !taken.insert(name.clone()) {
+                    nth += 1;
+                    name = format!("{label}{nth}");
+                }
+                names.insert(value, name);
+                shared.push(value);
+            }
+        }
+        Some(Self { model, interface, labels, producers, names, shared })
+    }
+
+    /// The lines. `None` if they would be too many or too long.
+    fn lines(&self) -> Option<Vec<String>> {
+        let mut equations = Vec::new();
+        for value in &self.shared {
+            equations.push(format!("{} = {}", self.names[value], self.computed(*value).text()));
+        }
+        let several = self.model.cells().len() > 1;
+        for (i, cell) in self.model.cells().into_iter().enumerate() {
+            let of = if several { format!(" of cell {i}") } else { String::new() };
+            let operands = [("x", Some(cell.x)), ("h", Some(cell.h)), ("c", cell.c)];
+            let computed =
+                operands.into_iter().filter_map(|(name, operand)| Some((name, operand?)));
+            for (name, operand) in computed {
+                if matches!(self.viewed(operand), Source::Value(_)) {
+                    equations.push(format!("{name}{of} = {}", self.term(operand).text()));
+                }
+            }
+        }
+        for field in &self.interface.outputs {
+            let source = self.model.results[field.index].source;
+            // the lines about a cell name the outputs that are its states
+            if self.is_output_of_cell(source) {
+                continue;
+            }
+            equations.push(format!("{} = {}", field.name, self.term(source).text()));
+        }
+        for (variable, field) in self.model.variables.iter().zip(&self.interface.variables) {
+            if let Some(next) = variable.next {
+                equations.push(format!("next {} = {}", field.name, self.term(next).text()));
+            }
+        }
+        let fits = equations.len() <= MOST_EQUATIONS
+            && equations.iter().all(|equation| equation.len() <= LONGEST);
+        fits.then(|| {
+            let mut lines = vec![match self.model.cells().is_empty() {
+                true => "Equations:".to_owned(),
+                false => "Around the cells:".to_owned(),
+            }];
+            lines.extend(equations.iter().map(|equation| format!("  {equation}")));
+            lines.extend(self.explained(&equations.concat()));
+            lines
+        })
+    }
+
+    /// The meaning of functions that the network's weights define.
+    fn explained(&self, equations: &str) -> Option<String> {
+        let weighted =
+            [("dense", "the product of v with"), ("convolve", "the convolution of v with")];
+        let found = weighted.iter().filter(|(name, _)| equations.contains(name));
+        let found: Vec<_> =
+            found.map(|(name, what)| format!("{name}N(v) is {what} {name}N_weights")).collect();
+        (!found.is_empty()).then(|| format!("  where {}", found.join(", ")))
+    }
+
+    /// True if a cell computes the tensor.
+    fn is_output_of_cell(&self, source: Source) -> bool {
+        match self.viewed(source) {
+            Source::Value(value) => matches!(self.producers[&value].op, CoreOp::Cell(_)),
+            Source::Parameter(_) | Source::Constant(_) | Source::Variable(_) => false,
+        }
+    }
+
+    /// The tensor behind views that change the shape alone.
+    fn viewed(&self, mut source: Source) -> Source {
+        while let Source::Value(value) = source
+            && let CoreOp::View(view) = &self.producers[&value].op
+            && view.is_whole(self.model)
+        {
+            source = view.input;
+        }
+        source
+    }
+
+    /// A tensor as an operand.
+    fn term(&self, source: Source) -> Term {
+        let source = self.viewed(source);
+        let field = |fields: &[crate::emit::names::Field], index: usize| {
+            fields.iter().find(|field| field.index == index).map(|field| field.name.clone())
+        };
+        let name = match source {
+            Source::Parameter(at) => {
+                let weights = || field(&self.interface.weights, at);
+                field(&self.interface.inputs, at).or_else(weights)
+            }
+            Source::Variable(at) => field(&self.interface.variables, at),
+            Source::Constant(at) => {
+                let tensor = &self.model.constants[at];
+                Some(match tensor.len() {
+                    1 => tensor.get_f32(0).to_string(),
+                    _ => self.labels.constant(at),
+                })
+            }
+            Source::Value(value) => match self.names.get(&value) {
+                Some(name) => Some(name.clone()),
+                None => return self.computed(value),
+            },
+        };
+        Term::Atom(name.unwrap_or_else(|| "an input".to_owned()))
+    }
+
+    /// A value as its operation on operands.
+    fn computed(&self, value: usize) -> Term {
+        let op = &self.producers[&value].op;
+        let operands: Vec<_> = op.reads().into_iter().map(|operand| self.term(operand)).collect();
+        let label = self.labels.operation(value);
+        match op {
+            CoreOp::Pointwise(pointwise) => pointwise_term(pointwise.function, &operands),
+            CoreOp::Dense(_) | CoreOp::Convolve(_) => Term::call(label, &operands[..1]),
+            CoreOp::Reduce(reduce) => Term::call(reduce.combiner.result(), &operands),
+            CoreOp::Concat(_) => Term::call("concat", &operands),
+            CoreOp::Integers(integers) => self.term(Source::Parameter(integers.parameter)),
+            CoreOp::Softmax(softmax) if softmax.log => Term::call("log_softmax", &operands),
+            CoreOp::View(view) => Term::call(
+                match self.model.len(Source::Value(value)).cmp(&self.model.len(view.input)) {
+                    Ordering::Less => "slice",
+                    Ordering::Equal => "transpose",
+                    Ordering::Greater => "repeat",
+                },
+                &operands,
+            ),
+            _ => Term::call(op.facts().name, &operands),
+        }
+    }
+}
+
+/// An operation element by element.
+fn pointwise_term(function: PointwiseFunction, operands: &[Term]) -> Term {
+    use PointwiseFunction as P;
+    match (function, operands) {
+        (P::Add, [a, b]) if b.text().starts_with('-') => {
+            Term::Sum(format!("{} - {}", a.text(), &b.text()[1..]))
+        }
+        (P::Add, [a, b]) => Term::Sum(format!("{} + {}", a.text(), b.text())),
+        (P::Subtract, [a, b @ Term::Sum(_)]) => Term::Sum(format!("{} - {}", a.text(), b.factor())),
+        (P::Subtract, [a, b]) => Term::Sum(format!("{} - {}", a.text(), b.text())),
+        (P::Multiply, [a, b]) => Term::Product(format!("{} . {}", a.factor(), b.factor())),
+        (P::Divide, [a, b]) => Term::Product(format!("{} / {}", a.factor(), b.factor())),
+        (P::Activation(activation), [v]) => {
+            Term::Atom(format!("{}({})", activation.label(), v.text()))
+        }
+        _ => Term::call(&function.name().replace(' ', "_"), operands),
+    }
+}

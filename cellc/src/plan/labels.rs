@@ -1,0 +1,69 @@
+//! Names of operations in generated code: `dense1`, and `dense1_weights`, `dense1_bias`,
+//! `dense1_out` for its memory.
+
+use std::collections::BTreeMap;
+
+use super::Fusion;
+use crate::core::{CoreModel, CoreNode, CoreOp, Pointwise, PointwiseFunction, Source};
+
+/// The names of a model's operations and constants, equal in the bodies of all instruction sets.
+#[derive(Clone, Debug, Default)]
+pub struct Labels {
+    /// By value: the operation whose kernel computes the value.
+    operations: BTreeMap<usize, String>,
+    /// By constant: its first reader and its role there.
+    constants: BTreeMap<usize, String>,
+}
+
+impl Labels {
+    /// The names in a model with these fused operations.
+    pub fn new(model: &CoreModel, fusion: &Fusion) -> Self {
+        let nodes = model.all_nodes();
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut operations = BTreeMap::new();
+        for node in &nodes {
+            let facts = node.op.facts();
+            let count = counts.entry(facts.name).or_default();
+            let label = format!("{}{count}", facts.name);
+            *count += 1;
+            operations.extend(facts.outputs.into_iter().map(|value| (value, label.clone())));
+        }
+        for chain in fusion.chains() {
+            let root = operations[&chain.root].clone();
+            operations.extend(chain.links.iter().map(|link| (*link, root.clone())));
+        }
+        let mut constants = BTreeMap::new();
+        for node in &nodes {
+            let (label, role) = (&operations[&node.op.first_value()], role_of_constants(node));
+            for source in node.op.reads() {
+                if let Source::Constant(index) = source {
+                    constants.entry(index).or_insert_with(|| format!("{label}_{role}"));
+                }
+            }
+        }
+        Self { operations, constants }
+    }
+
+    /// The name of the operation whose kernel computes a value. A fused operation has the name of
+    /// the first operation of its kernel.
+    pub fn operation(&self, value: usize) -> &str {
+        &self.operations[&value]
+    }
+
+    /// The name of a constant: its first reader and its role there.
+    pub fn constant(&self, index: usize) -> String {
+        self.constants.get(&index).cloned().unwrap_or_else(|| format!("constant{index}"))
+    }
+}
+
+/// The role of an operation's constant operands.
+fn role_of_constants(node: &CoreNode) -> &'static str {
+    match &node.op {
+        CoreOp::Pointwise(Pointwise { function: PointwiseFunction::Add, .. }) => "bias",
+        CoreOp::Pointwise(Pointwise { function: PointwiseFunction::Multiply, .. }) => "factor",
+        CoreOp::Convolve(_) => "filters",
+        CoreOp::Lookup(_) => "table",
+        CoreOp::Cell(_) => "initial_state",
+        _ => "constant",
+    }
+}
