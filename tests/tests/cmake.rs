@@ -49,7 +49,8 @@ fn project(name: &str) -> PathBuf {
     let model = folder.join("net of mine");
     fs::create_dir_all(&model).expect("a folder");
     for file in ["model.xml", "model.bin"] {
-        fs::copy(corpus::folder().join("gru_cell_min").join(file), model.join(file)).expect("the model");
+        fs::copy(corpus::folder().join("gru_cell_min").join(file), model.join(file))
+            .expect("the model");
     }
     fs::write(folder.join("CMakeLists.txt"), LISTS).expect("the lists");
     fs::write(folder.join("main.c"), MAIN).expect("the program");

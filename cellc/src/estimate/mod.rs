@@ -8,7 +8,7 @@ use std::fmt::Write;
 use crate::arch::Instructions;
 use crate::arch::{Isa, Work};
 use crate::core::{CoreModel, CoreNode, CoreOp};
-use crate::emit::names::{Field, Interface, StackArrays};
+use crate::emit::names::{Field, Interface};
 use crate::kernel::{BodyRef, Kernel, Program};
 use crate::pack::Packed;
 use crate::plan::Plan;
@@ -98,9 +98,9 @@ impl Estimate {
             state_bytes: 4 * (kept + variables + usize::from(interface.alternates)) as u64,
             isa_bytes: if interface.has_isas() { 4 } else { 0 },
             scratch_bytes: 4 * interface.block_len as u64,
-            stack: match interface.stack == StackArrays::default() {
-                true => String::new(),
-                false => {
+            stack: match interface.stack.step {
+                0 => String::new(),
+                _ => {
                     let names =
                         ["step", "run"].map(|name| format!("{}_{name}", interface.function));
                     interface.stack.text(names.each_ref().map(String::as_str))

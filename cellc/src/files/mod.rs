@@ -255,8 +255,7 @@ mod tests {
         fs::write(at("a"), "old").unwrap();
         fs::create_dir(at("d")).unwrap();
         let too_long = "n".repeat(256);
-        for (place, why) in
-            [("d", "it is a folder"), ("a/such", "a is no folder"), (&too_long, "")]
+        for (place, why) in [("d", "it is a folder"), ("a/such", "a is no folder"), (&too_long, "")]
         {
             let failed =
                 write_all(&[file(at("b"), "new"), file(at(place), "new"), file(at("a"), "new")]);
