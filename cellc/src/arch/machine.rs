@@ -8,10 +8,8 @@ use super::{ANY, GENERIC, Isa, SCALAR_FORMS, TARGETS, x86};
 /// costs.
 #[derive(Debug)]
 pub struct Arch {
-    /// The name on the command line.
+    /// The name on the command line; macros have `_` in place of `-`.
     pub name: &'static str,
-    /// The name in macros.
-    pub key: &'static str,
     /// Prefixes of the Rust targets (triples) with the machines of this target.
     pub triples: &'static [&'static str],
     /// The instruction set of every machine of the target.

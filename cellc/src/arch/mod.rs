@@ -35,7 +35,7 @@ pub use x86::{AMX, AVX_VNNI, AVX2, AVX512, AVX512_VNNI, X86_64};
 
 /// An instruction set for bodies of generated code.
 pub struct Isa {
-    /// The unique name on the command line and in generated code.
+    /// The name on the command line and in generated code, unique within a target.
     pub name: &'static str,
     /// f32 lanes of a vector register.
     pub lanes: usize,
@@ -237,7 +237,6 @@ static ONE_LANE: Arch = Arch {
 /// C11 without extensions, for any compiler.
 pub static PORTABLE: Arch = Arch {
     name: "portable",
-    key: "portable",
     triples: &[],
     baseline: &PLAIN,
     c: CRules {
@@ -281,7 +280,6 @@ static SCALAR_FMA_OF_ANY: Isa = Isa {
 /// The target `any`: files for every machine, with further bodies and plan sizes for x86-64.
 pub static ANY: Arch = Arch {
     name: "any",
-    key: "any",
     triples: &[],
     isas: &[
         &NEON_OF_ANY,
@@ -316,7 +314,6 @@ macro_rules! scalar_form {
     ($arch:expr) => {
         Arch {
             name: $arch.name,
-            key: $arch.key,
             triples: $arch.triples,
             instructions: $arch.instructions,
             begin: $arch.begin,
@@ -485,5 +482,29 @@ impl PartialOrd for Isa {
 impl Ord for Isa {
     fn cmp(&self, other: &Self) -> Ordering {
         self.name.cmp(other.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No two names of `names` are equal.
+    fn assert_unique<'a>(names: impl Iterator<Item = &'a str>) {
+        let mut names: Vec<_> = names.collect();
+        names.sort_unstable();
+        let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+        assert_eq!(twice, None, "{names:?}");
+    }
+
+    /// A name chooses one instruction set on the command line, and one body in a file.
+    #[test]
+    fn names_are_unique_within_a_target() {
+        assert_unique(TARGETS.iter().map(|arch| arch.name));
+        assert_unique(ALL.iter().map(|isa| isa.name));
+        for arch in TARGETS {
+            let isas = std::iter::once(arch.baseline).chain(arch.isas.iter().copied());
+            assert_unique(isas.map(|isa| isa.name));
+        }
     }
 }

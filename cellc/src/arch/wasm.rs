@@ -8,7 +8,6 @@ pub(super) const WASM: &str = "defined(__wasm__)";
 /// WebAssembly, with or without simd128.
 pub static WASM32: Arch = Arch {
     name: "wasm32",
-    key: "wasm32",
     triples: &["wasm32-"],
     isas: &[],
     costs: Costs { limits: Limits { most_at_once: 24, ..FOUR_LANES.limits }, ..FOUR_LANES },

@@ -64,7 +64,7 @@ use crate::request::{
 pub struct Builder {
     source: BuilderSource,
     options: Options,
-    /// True if the user chose [`Options::arch`].
+    /// True if the user chose the target.
     target_is_given: bool,
     out_dir: Option<PathBuf>,
     problems: Diagnostics,

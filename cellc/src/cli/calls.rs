@@ -46,8 +46,9 @@ pub(crate) struct Expected {
 
 /// Valid contents of a model's Parameters.
 ///
-/// # Errors All errors of a model without open sizes. In a model with open sizes, errors show only
-/// when a call fixes them.
+/// # Errors
+/// All errors of a model without open sizes. In a model with open sizes, errors show only when a
+/// call fixes them.
 pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>, Diagnostics> {
     let mut all: Vec<_> = model
         .parameters

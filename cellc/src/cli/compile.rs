@@ -97,8 +97,9 @@ fn destination(arguments: &CompileArguments) -> Result<Destination, Failure> {
 impl Destination {
     /// The target of a path given with an option.
     ///
-    /// # Errors If the path is a folder, or if its folder does not exist. Messages suggest a file
-    /// with the given extension.
+    /// # Errors
+    /// If the path is a folder, or if its folder does not exist. Messages suggest a file with the
+    /// given extension.
     pub(super) fn of(path: &Path, option: &str, extension: &str) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Self::Stdout);

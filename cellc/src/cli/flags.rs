@@ -6,13 +6,10 @@ use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, Type
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-use crate::request::flag::{Commands, FLAGS, Flag, Operand, PRECISION, Shown};
+use crate::request::flag::{Commands, FLAGS, Flag, Operand, Shown};
 use crate::request::{Options, Precision, Word, Words};
 
-/// The value of `--precision` for [`COMPARED`], in turn.
-const ALL: Word = Word { text: "all", help: "f32, int16, int8x16 and int8 in turn" };
-
-/// The precisions that `--precision all` compares, the most exact first.
+/// The precisions of [`Flag::several`], the most exact first.
 const COMPARED: [Precision; 4] =
     [Precision::F32, Precision::Int16, Precision::Int8x16, Precision::Int8];
 
@@ -59,7 +56,7 @@ impl FromArgMatches for ModelFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let (mut options, mut compared) = (Options::default(), Compared::One);
         for given in given(Commands::All, matches) {
-            if given.flag.name == PRECISION.name && given.value == ALL.text {
+            if given.flag.several.is_some_and(|several| given.value == several.text) {
                 compared = Compared::All;
             } else {
                 given.store(&mut options)?;
@@ -151,11 +148,11 @@ fn argument(flag: &'static Flag) -> Arg {
     let details = (flag.details)();
     let mut arg = Arg::new(flag.name)
         .long(flag.name)
-        .help(flag.help)
+        .help(flag.line())
         .help_heading(flag.group.heading())
         .hide_short_help(flag.shown == Shown::InLongHelp);
     if !details.is_empty() {
-        arg = arg.long_help(format!("{}\n\n{details}", flag.help));
+        arg = arg.long_help(format!("{}\n\n{details}", flag.line()));
     }
     if let Some(default) = flag.default {
         arg = arg.default_value(default);
@@ -187,8 +184,7 @@ fn argument(flag: &'static Flag) -> Arg {
 
 /// The words of a flag.
 fn one_of(flag: &Flag) -> PossibleValuesParser {
-    let all = (flag.name == PRECISION.name).then_some(ALL);
-    PossibleValuesParser::new(flag.words().into_iter().chain(all).map(possible))
+    PossibleValuesParser::new(flag.words().into_iter().chain(flag.several).map(possible))
 }
 
 /// A word with its help.

@@ -4,19 +4,18 @@ use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::diagnostic::in_shell;
+use crate::request::flag::PRECISION;
 
 use super::arguments::CommandLine;
 use super::synonyms::{compiles, meant};
 
-/// Options of other compilers, and cellc's options with the same effect.
+/// Options of other compilers, and cellc's options with the same effect; `{words}` stands for the
+/// words of `--precision`.
 const OTHERS: [(&str, &str); 7] = [
     ("language", "-o FILE.rs or -o FILE.c, or --emit rust or --emit c, choose the language"),
     ("optimize", "--accuracy and --precision make a step cheaper"),
     ("quantize", "--precision stores weights in fewer bits and multiplies integers"),
-    (
-        "dtype",
-        "--precision f32, f16, bf16, int16, int8x16 or int8 says what is stored and multiplied",
-    ),
+    ("dtype", "--precision {words} says what is stored and multiplied"),
     ("verbose", "cellc inspect MODEL, and --emit model, plan or kernel, show what is compiled"),
     ("v", "cellc inspect MODEL, and --emit model, plan or kernel, show what is compiled"),
     ("input-shape", "--shape x=1,100,16 gives the shape of an input"),
@@ -138,7 +137,7 @@ fn unknown_option(command: &clap::Command, option: &str) -> Option<String> {
     }
     let begins =
         |known: &&(&str, &str)| known.0 == name || name.len() > 2 && known.0.starts_with(name);
-    let meant = OTHERS.iter().find(begins).map(|(_, meant)| *meant);
+    let meant = OTHERS.iter().find(begins).map(|(_, meant)| PRECISION.with_words(meant));
     meant.map(|meant| format!("unexpected argument '{option}': {meant}"))
 }
 

@@ -32,22 +32,21 @@ pub struct LayerPlace {
 
 /// What an operation says about itself. Its kernel is in `lower`, its meaning in `evaluate`.
 pub(super) trait Operation {
-    /// The facts about the operation.
+    /// [`CoreOp::facts`].
     fn facts(&self) -> Facts;
 
     /// Visits the references to tensors, in bodies of loops too.
     fn visit(&mut self, visit: &mut dyn FnMut(Name));
 
-    /// Drops optional outputs, and a loop's slices, carried values and results, unless needed.
-    /// `needed`: by value, true if a Result or a variable depends on the value.
+    /// [`CoreOp::drop_outputs`].
     fn drop_outputs(&mut self, _needed: &[bool]) {}
 
-    /// The activations that the operation computes.
+    /// [`CoreOp::activations`].
     fn activations(&self) -> Vec<Activation> {
         Vec::new()
     }
 
-    /// The operation for `--emit model`. Lines after the first are indented.
+    /// [`CoreOp::text`].
     fn text(&self, model: &CoreModel) -> String;
 }
 

@@ -39,7 +39,8 @@ impl NewFile {
 /// permissions of the files they replace. A file with equal contents is not touched. Symbolic links
 /// are followed, and devices and pipes are written through. Missing folders are made.
 ///
-/// # Errors If a file cannot be written. Then all regular files are unchanged.
+/// # Errors
+/// If a file cannot be written. Then all regular files are unchanged.
 pub fn write_all(files: &[NewFile]) -> Result<(), Error> {
     let places = files.iter().map(|file| Place::of(&file.path)).collect::<Vec<_>>();
     let mut known = BTreeSet::new();
@@ -81,7 +82,8 @@ struct Replacement<'a> {
 
 /// Renames all files to their places. A signal does not interrupt the renames.
 ///
-/// # Errors If a rename fails. Then all earlier renames are undone.
+/// # Errors
+/// If a rename fails. Then all earlier renames are undone.
 fn replace(files: &[Replacement<'_>]) -> Result<(), Error> {
     // A single file needs no copy to undo its rename.
     let kept: Vec<_> = match files {
@@ -151,8 +153,8 @@ pub fn write_through(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// The file of the common interface, to be written with `others`. `None` if the file exists with
 /// the right contents.
 ///
-/// # Errors If one of the others has the same file name, or if a file of this name has other
-/// contents.
+/// # Errors
+/// If one of the others has the same file name, or if a file of this name has other contents.
 pub fn common_interface(path: &Path, others: &[NewFile]) -> Result<Option<NewFile>, Diagnostic> {
     let refused = |found: &str, help: &str| {
         let found = format!("{}: {found}", quoted(&path.to_string_lossy()));

@@ -21,7 +21,8 @@ pub enum Place {
 impl Place {
     /// Follows the symbolic links of `path`.
     ///
-    /// # Errors If `path` is a folder or its folder is a file, or if its links form a cycle.
+    /// # Errors
+    /// If `path` is a folder or its folder is a file, or if its links form a cycle.
     pub fn of(path: &Path) -> io::Result<Self> {
         let mut path = path.to_owned();
         for _ in 0..MOST_LINKS {

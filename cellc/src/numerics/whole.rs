@@ -154,18 +154,7 @@ impl<'m> WholeNumbers<'m> {
                         };
                     }
                 }
-                op @ (CoreOp::Cell(_)
-                | CoreOp::Dense(_)
-                | CoreOp::MatMul(_)
-                | CoreOp::Convolve(_)
-                | CoreOp::Softmax(_)
-                | CoreOp::Reduce(_)
-                | CoreOp::RunningSum(_)
-                | CoreOp::View(_)
-                | CoreOp::Concat(_)
-                | CoreOp::Integers(_)
-                | CoreOp::Lookup(_)
-                | CoreOp::TopK(_)) => self.read_facts(op.facts()),
+                op => self.read_facts(op.facts()),
             }
         }
     }

@@ -85,7 +85,9 @@ pub struct Flag {
     pub commands: Commands,
     /// The help that shows the flag.
     pub shown: Shown,
-    /// The effect, in one line.
+    /// A further word of the command line that stands for several values in turn.
+    pub several: Option<Word>,
+    /// The effect, in one line. `{words}` in the line stands for the words of the value.
     pub help: &'static str,
     /// Further sentences of `--help`. May be empty.
     pub details: fn() -> String,
@@ -98,10 +100,16 @@ pub struct Flag {
     /// # Errors
     /// The valid values, if the text is none.
     pub set: fn(&mut Options, &str) -> Result<(), String>,
+    /// The rank in the comment at the top of generated files: flags of a lower rank come first,
+    /// flags of one rank in the order of the help.
+    pub rank: u8,
     /// The values that differ from the default, for the comment at the top of generated files. A
-    /// switch has the value "".
+    /// switch has the value "". Always empty for flags that other parts of the files show.
     pub given: fn(&Options) -> Vec<String>,
 }
+
+/// The place of the words of a value in the help.
+const WORDS: &str = "{words}";
 
 impl Flag {
     /// A flag of every command, shown by `--help`.
@@ -111,11 +119,13 @@ impl Flag {
         group: Group::Model,
         commands: Commands::All,
         shown: Shown::InLongHelp,
+        several: None,
         help: "",
         details: String::new,
         default: None,
         excludes: None,
         set: |_, _| Ok(()),
+        rank: 0,
         given: |_| Vec::new(),
     };
 
@@ -125,6 +135,17 @@ impl Flag {
     /// The valid values, if `text` is none.
     pub fn check(&self, text: &str) -> Result<(), String> {
         (self.set)(&mut Options::default(), text)
+    }
+
+    /// The effect, in one line.
+    pub fn line(&self) -> String {
+        self.with_words(self.help)
+    }
+
+    /// The text with the words of the value as a list in place of `{words}`.
+    pub fn with_words(&self, text: &str) -> String {
+        let words = self.words();
+        text.replace(WORDS, &super::listed(&words.iter().map(|w| w.text).collect::<Vec<_>>()))
     }
 
     /// The words of the value. Empty: any text.
@@ -158,6 +179,7 @@ flags! {
         shown: Shown::Always,
         help: "The batch size, if the model leaves it open [default for PyTorch's weights: 1]",
         set: |options, text| stored(&mut options.bindings.batch, Some(positive(text)?)),
+        rank: 7,
         given: |options| options.bindings.batch.iter().map(usize::to_string).collect(),
     }
     SHAPE {
@@ -172,6 +194,7 @@ flags! {
                 .to_owned()
         },
         set: |options, text| added(&mut options.bindings.shapes, shape(text)?),
+        rank: 7,
         given: |options| pairs(&options.bindings.shapes, |sizes| shape_text(sizes)),
     }
     DIM {
@@ -180,6 +203,7 @@ flags! {
         help: "The size of a named dimension of an ONNX model; steps=? leaves the number of steps \
             open",
         set: |options, text| added(&mut options.bindings.dims, Bindings::dim_of(text)?),
+        rank: 7,
         given: |options| pairs(&options.bindings.dims, |size| size_text(*size)),
     }
     MAX_STEPS {
@@ -188,6 +212,7 @@ flags! {
         help: "Upper limit for the iterations of loops whose end is decided at run time",
         details: || "Outputs have room for N iterations.".to_owned(),
         set: |options, text| stored(&mut options.bindings.max_steps, Some(positive(text)?)),
+        rank: 7,
         given: |options| options.bindings.max_steps.iter().map(usize::to_string).collect(),
     }
     CONST {
@@ -195,6 +220,7 @@ flags! {
         operand: Operand::Each("NAME=NUMBER"),
         help: "Make an input a constant; branches that the constant rules out are not compiled",
         set: |options, text| added(&mut options.bindings.constants, Bindings::constant_of(text)?),
+        rank: 7,
         given: |options| pairs(&options.bindings.constants, String::clone),
     }
     STATE {
@@ -212,6 +238,7 @@ flags! {
             (State::Pairs(pairs), pair) => added(pairs, pair),
             (state, pair) => stored(state, State::Pairs(vec![pair])),
         },
+        rank: 11,
         given: |options| match &options.bindings.state {
             State::Pairs(states) => pairs(states, String::clone),
             State::Auto | State::None => Vec::new(),
@@ -229,6 +256,7 @@ flags! {
         },
         excludes: Some("state"),
         set: |options, _| stored(&mut options.bindings.state, State::None),
+        rank: 11,
         given: |options| switched(options.bindings.state == State::None),
     }
     TARGET {
@@ -252,6 +280,7 @@ flags! {
             let target = Arch::from_name(text).ok_or("the name of a target is needed")?;
             stored(&mut options.machine.target, target)
         },
+        rank: 1,
         given: |options| {
             let name = options.machine.target.name;
             (name != arch::TARGETS[0].name).then(|| name.to_owned()).into_iter().collect()
@@ -268,6 +297,7 @@ flags! {
         },
         default: Some("1"),
         set: |options, text| worded(&mut options.machine.threads, text),
+        rank: 10,
         given: |options| unless_default(options.machine.threads),
     }
     UNROLL {
@@ -280,6 +310,7 @@ flags! {
         },
         default: Some("auto"),
         set: |options, text| worded(&mut options.tuning.unroll, text),
+        rank: 3,
         given: |options| unless_default(options.tuning.unroll),
     }
     PRECISION {
@@ -287,7 +318,8 @@ flags! {
         operand: Operand::NamedWord("PRECISION", Precision::words),
         group: Group::Precision,
         shown: Shown::Always,
-        help: "The precision of matrix products: f32, f16, bf16, int16, int8x16 or int8",
+        several: Some(Word { text: "all", help: "several precisions in turn" }),
+        help: "The precision of matrix products: {words}",
         details: || {
             "f16 and bf16 store weights in 16 bits and multiply in f32. int16, int8x16 and int8 \
              round each row of weights when compiling, and x and h at every step, to integers \
@@ -299,6 +331,7 @@ flags! {
             let precision = Precision::from_word(text).ok_or_else(words_of::<Precision>)?;
             stored(&mut options.numerics.precision, Some(precision))
         },
+        rank: 9,
         given: |options| {
             options.numerics.precision.iter().map(|precision| precision.name().to_owned()).collect()
         },
@@ -309,6 +342,7 @@ flags! {
         group: Group::Precision,
         help: "The precision of one layer, by its name in the model",
         set: |options, text| added(&mut options.numerics.precision_of, Precision::of_layer(text)?),
+        rank: 9,
         given: |options| {
             pairs(&options.numerics.precision_of, |precision| precision.name().to_owned())
         },
@@ -320,6 +354,7 @@ flags! {
         help: "The accuracy of activation functions",
         default: Some("exact"),
         set: |options, text| worded(&mut options.numerics.accuracy, text),
+        rank: 6,
         given: |options| unless_default(options.numerics.accuracy),
     }
     FMA {
@@ -329,6 +364,7 @@ flags! {
         help: "Whether multiply-adds are fused",
         default: Some("auto"),
         set: |options, text| worded(&mut options.numerics.fma, text),
+        rank: 5,
         given: |options| unless_default(options.numerics.fma),
     }
     KEEP_DENORMALS {
@@ -340,6 +376,7 @@ flags! {
                 .to_owned()
         },
         set: |options, _| stored(&mut options.numerics.keep_denormals, true),
+        rank: 13,
         given: |options| switched(options.numerics.keep_denormals),
     }
     TUNE {
@@ -352,6 +389,7 @@ flags! {
             format!("Keys: {}.", keys.collect::<Vec<_>>().join(", "))
         },
         set: |options, text| options.tuning.set(text),
+        rank: 4,
         given: |options| {
             let choices = options.tuning.given().join(",");
             (!choices.is_empty()).then_some(choices).into_iter().collect()
@@ -381,6 +419,7 @@ flags! {
         commands: Commands::Compile,
         help: "Implement the trait cellc_runtime::Cell (Rust only)",
         set: |options, _| stored(&mut options.output.runtime, true),
+        rank: 12,
         given: |options| switched(options.output.runtime),
     }
     INTERFACE {
@@ -406,6 +445,7 @@ flags! {
             let isa = isa.ok_or_else(|| arch::ALL.map(|isa| isa.name).join(", "))?;
             added(options.machine.isas.get_or_insert_default(), isa)
         },
+        rank: 2,
         given: |options| {
             let names = |isas: &Vec<&Isa>| isas.iter().map(|isa| isa.name).collect::<Vec<_>>();
             options.machine.isas.iter().map(|isas| names(isas).join(",")).collect()
@@ -419,6 +459,7 @@ flags! {
         help: "The largest magnitudes of inputs and states for the stated error bound",
         default: Some("1,1"),
         set: |options, text| stored(&mut options.numerics.range, Range::read(text)?),
+        rank: 8,
         given: |options| {
             let range = options.numerics.range;
             let text = || format!("{},{}", range.x, range.h);
@@ -427,33 +468,12 @@ flags! {
     }
 }
 
-/// The flags of the comment at the top of generated files, in the order of the comment.
-static IN_FILES: [&Flag; 19] = [
-    &TARGET,
-    &ISA,
-    &UNROLL,
-    &TUNE,
-    &FMA,
-    &ACCURACY,
-    &BATCH,
-    &SHAPE,
-    &DIM,
-    &MAX_STEPS,
-    &CONST,
-    &RANGE,
-    &PRECISION,
-    &PRECISION_OF,
-    &THREADS,
-    &STATE,
-    &NO_STATE,
-    &RUNTIME,
-    &KEEP_DENORMALS,
-];
-
 /// The words of the command line for the options that differ from their defaults.
 pub(super) fn given(options: &Options) -> Vec<String> {
+    let mut flags = FLAGS.to_vec();
+    flags.sort_by_key(|flag| flag.rank);
     let mut words = Vec::new();
-    for flag in IN_FILES {
+    for flag in flags {
         for value in (flag.given)(options) {
             words.push(format!("--{}", flag.name));
             words.extend((!matches!(flag.operand, Operand::Switch)).then_some(value));
@@ -530,17 +550,58 @@ fn pair(text: &str) -> Result<(String, String), String> {
 mod tests {
     use super::*;
 
-    /// The comment at the top of generated files lists every flag that has a value there.
+    /// A value other than the default for a flag.
+    fn other(flag: &Flag) -> String {
+        let text = match flag.name {
+            "batch" | "max-steps" => "3",
+            "shape" => "x=1,?,16",
+            "dim" => "steps=?",
+            "const" => "scale=0.5",
+            "state" => "h=h_out",
+            "precision-of" => "head=int8",
+            "range" => "2,0.5",
+            "tune" => "fuse=on",
+            "name" => "denoiser",
+            "interface" => "common.h",
+            _ => match flag.operand {
+                Operand::Switch => "",
+                _ => flag.words().last().expect("flags without words stand above").text,
+            },
+        };
+        text.to_owned()
+    }
+
+    /// The comment at the top of generated files gives every flag back that the files do not show
+    /// otherwise.
     #[test]
     fn files_state_every_flag_with_a_value() {
-        let options = Options::default();
-        let mut changed = options.clone().with_runtime(true).with_keep_denormals(true);
-        changed.bindings.state = State::None;
+        assert_eq!(Options::default().given(), [""; 0]);
         for flag in FLAGS {
-            let is_listed = IN_FILES.iter().any(|listed| listed.name == flag.name);
-            assert!((flag.given)(&options).is_empty(), "--{}", flag.name);
-            assert!(is_listed || (flag.given)(&changed).is_empty(), "--{}", flag.name);
+            let (mut options, value) = (Options::default(), other(flag));
+            (flag.set)(&mut options, &value).expect("the text is a value");
+            assert_ne!(options, Options::default(), "--{}", flag.name);
+            let name = format!("--{}", flag.name);
+            let expected = match flag.operand {
+                _ if ["name", "weights-as", "interface"].contains(&flag.name) => Vec::new(),
+                Operand::Switch => vec![name],
+                _ => vec![name, value],
+            };
+            assert_eq!(options.given(), expected);
         }
+    }
+
+    /// Ranks order the comment at the top of generated files.
+    #[test]
+    fn ranks_order_the_comment_in_files() {
+        let mut options = Options::default();
+        for flag in FLAGS.iter().filter(|flag| flag.name != "no-state") {
+            (flag.set)(&mut options, &other(flag)).expect("the text is a value");
+        }
+        let given = options.given();
+        let names: Vec<_> = given.iter().filter_map(|word| word.strip_prefix("--")).collect();
+        let expected = "target isa unroll tune fma accuracy batch shape dim max-steps const range \
+                        precision precision-of threads state runtime keep-denormals";
+        assert_eq!(names.join(" "), expected);
     }
 
     /// Defaults in the help are the defaults of the library.

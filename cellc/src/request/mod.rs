@@ -66,8 +66,7 @@ impl Options {
     }
 
     /// The instruction sets of the target that the language can express: the baseline, then from
-    /// the
-    /// least to the best.
+    /// the least to the best.
     pub fn known_isas(&self) -> impl Iterator<Item = &'static Isa> {
         let (language, threads) = (self.output.language, self.machine.threads);
         let known = move |isa: &&'static Isa| {

@@ -347,7 +347,6 @@ const FOR_AARCH64: &str = "compile it for AArch64, or generate it with --target 
 /// AArch64, little endian.
 pub static AARCH64: Arch = Arch {
     name: "aarch64",
-    key: "aarch64",
     triples: &["aarch64-"],
     baseline: &NEON,
     isas: &[&NEON_DOTPROD],
@@ -402,7 +401,6 @@ const NO_FMA: &str =
 /// Cortex-M4 with its FPU.
 pub static CORTEX_M4F: Arch = Arch {
     name: "cortex-m4f",
-    key: "cortex_m4f",
     triples: &["thumbv7em-none-eabihf"],
     // rustc 1.96 has no FPU registers for assembly on this target: `sreg` "requires the `vfp2`
     // target feature", and no stable option enables `vfp2`
@@ -432,7 +430,6 @@ pub static CORTEX_M4F: Arch = Arch {
 /// Cortex-M7 with its FPU.
 pub static CORTEX_M7: Arch = Arch {
     name: "cortex-m7",
-    key: "cortex_m7",
     triples: &[],
     begin: 2,
     c: CRules {
@@ -457,7 +454,6 @@ pub static CORTEX_M7: Arch = Arch {
 /// Cortex-M33 with its FPU.
 pub static CORTEX_M33: Arch = Arch {
     name: "cortex-m33",
-    key: "cortex_m33",
     triples: &["thumbv8m.main-none-eabihf"],
     begin: 2,
     c: CRules {
@@ -598,7 +594,6 @@ pub(super) const WITHOUT_HELIUM: &str =
 /// Cortex-M55: Helium, and an FPU without flushing.
 pub static CORTEX_M55: Arch = Arch {
     name: "cortex-m55",
-    key: "cortex_m55",
     triples: &[],
     isas: &[&HELIUM],
     begin: 2,
@@ -620,7 +615,6 @@ pub static CORTEX_M55: Arch = Arch {
 /// Cortex-M0 with floats in software.
 pub static CORTEX_M0: Arch = Arch {
     name: "cortex-m0",
-    key: "cortex_m0",
     triples: &["thumbv6m-"],
     baseline: &SOFT,
     instructions: Some(work::CORTEX_M0),
@@ -632,7 +626,6 @@ pub static CORTEX_M0: Arch = Arch {
 /// Cortex-M3 with floats in software.
 pub static CORTEX_M3: Arch = Arch {
     name: "cortex-m3",
-    key: "cortex_m3",
     triples: &["thumbv7m-"],
     baseline: &SOFT,
     instructions: Some(work::CORTEX_M3),
@@ -745,7 +738,6 @@ static SCALAR_FMA_OF_ARMV7: Isa = Isa {
 /// ARMv7-A with VFPv3-D16. NEON and fused multiply-adds depend on compiler options.
 pub static ARMV7: Arch = Arch {
     name: "armv7",
-    key: "armv7",
     triples: &["armv7-"],
     baseline: &SCALAR,
     isas: &[&SCALAR_FMA_OF_ARMV7, &NEON_OF_ARMV7, &NEON_FMA],

@@ -100,7 +100,6 @@ pub(super) static RVV_OF_ANY: Isa = Isa {
 /// RISC-V of 64 bits with F.
 pub static RISCV64: Arch = Arch {
     name: "riscv64",
-    key: "riscv64",
     triples: &["riscv64gc-"],
     baseline: &RISCV_F,
     isas: &[&RVV],
@@ -130,7 +129,6 @@ pub static RISCV64: Arch = Arch {
 /// 32-bit RISC-V with floats in software.
 pub static RISCV32: Arch = Arch {
     name: "riscv32",
-    key: "riscv32",
     triples: &["riscv32i-", "riscv32im-", "riscv32imc-", "riscv32imac-"],
     baseline: &SOFT,
     instructions: Some(work::RISCV32),

@@ -90,7 +90,6 @@ pub(super) const C_TUNING_OF_STRUCTS: &str = "\
 /// x86-64. Other machines run the baseline body of a file.
 pub static X86_64: Arch = Arch {
     name: "x86-64",
-    key: "x86_64",
     triples: &["x86_64-"],
     baseline: &GENERIC,
     isas: &[&AVX2, &AVX_VNNI, &AVX512, &AVX512_VNNI, &AMX],

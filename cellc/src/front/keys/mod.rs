@@ -103,7 +103,7 @@ struct KeyRow {
     takes: Takes,
     /// The value in a macro.
     valid: fn(Macro) -> &'static str,
-    /// The macros with this key. Empty: no macro.
+    /// The macros with this key. `None`: no macro.
     of: Option<fn(Macro) -> bool>,
     /// The reason why a macro lacks this key.
     elsewhere: Option<&'static str>,

@@ -270,14 +270,7 @@ impl<'a> StepAnalysis<'a> {
             },
             CoreOp::Concat(concat) => self.concat(at, concat)?,
             CoreOp::RunningSum(sum) => self.running_sum(at, sum)?,
-            op @ (CoreOp::Dense(_)
-            | CoreOp::Convolve(_)
-            | CoreOp::Pointwise(_)
-            | CoreOp::Softmax(_)
-            | CoreOp::Reduce(_)
-            | CoreOp::Integers(_)
-            | CoreOp::Lookup(_)
-            | CoreOp::TopK(_)) => self.of_facts(&op.facts())?,
+            op => self.of_facts(&op.facts())?,
         };
         for value in node.op.outputs() {
             self.values.insert(value, time);
