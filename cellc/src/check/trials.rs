@@ -3,8 +3,10 @@
 use std::cell::Cell;
 
 use super::checker::Checker;
+use super::findings::{Before, Lookback};
 use super::interface::find_name;
 use super::parameters::example;
+use crate::core::CoreModel;
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Message, Setting, message};
 use crate::model::{Dim, Model, Op, ValueId};
 use crate::request::Options;
@@ -116,21 +118,28 @@ impl Checker<'_> {
 
     /// True if the model would be right if the file left these axes of its inputs open.
     pub(crate) fn is_right_if_open(&self, axes: &[(usize, usize)]) -> bool {
+        self.opened(axes).is_some()
+    }
+
+    /// The core model if the file left these axes of its inputs open. `None` if that model is not
+    /// right.
+    pub(crate) fn opened(&self, axes: &[(usize, usize)]) -> Option<CoreModel> {
         if !self.tries_hints() || axes.is_empty() {
-            return false;
+            return None;
         }
         let mut model: Model = self.model.clone();
         let mut shapes = Shapes::new();
         for &(index, axis) in axes {
             let value = model.nodes[model.parameters[index]].outputs[0];
             let known = self.sizes.shapes[index].as_deref().unwrap_or_default();
-            let Some(stated) = &mut model.values[value.0].shape else { return false };
+            let stated = model.values[value.0].shape.as_mut()?;
             stated[axis] = Dim::Dynamic { min: 0, max: None };
             let sizes =
                 known.iter().enumerate().map(|(at, &size)| Some(size).filter(|_| at != axis));
             shapes.push((index, sizes.collect()));
         }
-        self.is_right(&model, &self.with_shapes(&shapes))
+        let tried = self.tried(&model, &self.with_shapes(&shapes));
+        tried.and_then(Result::ok).map(|(core, _)| core)
     }
 
     fn with_shapes(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> Options {
@@ -230,6 +239,13 @@ impl Checker<'_> {
     pub(crate) fn numbers_of_steps(&self) -> Vec<usize> {
         let mut all = STEPS.to_vec();
         all.extend(sizes_of_weights(self.model));
+        // a running sum of one step would be its input
+        let steps = self.sizes.open.unwrap_or(1);
+        let is_sum =
+            |of: &Lookback| matches!(of.before, Before::Zero) && of.along(&[steps]).is_some();
+        if self.over_time.lookbacks.iter().any(is_sum) {
+            all.retain(|&steps| steps > 1);
+        }
         all
     }
 

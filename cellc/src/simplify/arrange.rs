@@ -1,7 +1,8 @@
 //! What other operations express: running sums, rows with a single one, triangles, repeated
 //! elements.
 
-use crate::check::checker::Checker;
+use super::fold;
+use crate::check::checker::{Checker, UNDEFINED};
 use crate::check::findings::{Before, Front, Known};
 use crate::check::shape::{Geometry, broadcast_strides, signed, strides};
 use crate::core::{CoreOp, LARGEST_INTEGER, RunningSum, Source};
@@ -80,10 +81,18 @@ impl<'a> Checker<'a> {
             let sum = self.running_sum_of(node, &x, axis, reverse)?;
             return if exclusive { self.shifted(node, &sum, axis, 1, reverse) } else { Some(sum) };
         }
-        if x.tensor().is_some() {
-            // a shifted copy and a sum, each time
-            let passes = 2 * size.next_power_of_two().ilog2() as usize;
-            self.affords(node, shape.iter().product::<usize>().saturating_mul(passes))?;
+        if let Known::Constant(tensor, element) = &x {
+            self.foldable(node, &shape, *element)?;
+            self.folding(node, tensor.len())?;
+            let running = fold::Running { axis, exclusive, reverse };
+            return match fold::running_sum(&running, tensor, *element) {
+                Ok(sums) => Some(Known::Constant(sums, *element)),
+                Err(reason) => {
+                    let valid = "an operation that has a result";
+                    self.error(node, &node.origin, reason, valid, UNDEFINED);
+                    None
+                }
+            };
         }
         let mut sum = if exclusive { self.shifted(node, &x, axis, 1, reverse)? } else { x };
         // in the step after k every element holds the sum of 2^k elements, or of all before it

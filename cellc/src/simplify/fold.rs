@@ -202,6 +202,71 @@ pub(super) fn reduce(
     Ok(integers(shape, out.into_iter()))
 }
 
+/// The axis and the form of running sums.
+pub(super) struct Running {
+    /// The axis.
+    pub(super) axis: usize,
+    /// True if a sum leaves out its own element.
+    pub(super) exclusive: bool,
+    /// True if sums begin at the last element.
+    pub(super) reverse: bool,
+}
+
+impl Running {
+    /// The sums of all lines along the axis, each from zero and in order.
+    fn sums<T: Copy>(
+        &self,
+        shape: &[usize],
+        zero: T,
+        add: impl Fn(T, usize) -> Result<T, &'static str>,
+    ) -> Result<Vec<T>, &'static str> {
+        let (size, inner) = (shape[self.axis], shape[self.axis + 1..].iter().product::<usize>());
+        let count: usize = shape.iter().product();
+        let mut out = vec![zero; count];
+        for line in 0..count.checked_div(size).unwrap_or(0) {
+            let mut sum = zero;
+            for step in 0..size {
+                let k = if self.reverse { size - 1 - step } else { step };
+                let at = (line / inner * size + k) * inner + line % inner;
+                if self.exclusive {
+                    out[at] = sum;
+                    // the sum of all elements is no result
+                    sum = if step + 1 < size { add(sum, at)? } else { sum };
+                } else {
+                    sum = add(sum, at)?;
+                    out[at] = sum;
+                }
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Running sums; each sum of floats is rounded to f32, as at run time.
+///
+/// # Errors
+/// A sum of integers that its type does not hold.
+pub(super) fn running_sum(
+    running: &Running,
+    tensor: &Tensor,
+    element: ElementType,
+) -> Result<Tensor, &'static str> {
+    let shape = tensor.shape().to_vec();
+    if element.is_float() {
+        let sums = running.sums(&shape, 0.0, |sum: f32, at| Ok(sum + tensor.get_f32(at)))?;
+        let bytes = sums.into_iter().flat_map(f32::to_le_bytes).collect();
+        return Ok(tensor_of(shape, ElementType::F32, bytes));
+    }
+    if !is_i64(tensor) {
+        return Err(OUT_OF_RANGE);
+    }
+    let sums = running.sums(&shape, 0, |sum, at| {
+        let sum = of_integers(Elementwise::Add, [sum, tensor.get_i64(at).unwrap_or_default(), 0])?;
+        in_range(sum, element)
+    })?;
+    Ok(integers(shape, sums.into_iter()))
+}
+
 /// The elements that products of two constant matrices, or of many, are computed from.
 pub(super) struct Product {
     /// Batch, rows and columns.

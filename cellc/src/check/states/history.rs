@@ -1,10 +1,11 @@
 //! Operations over the steps of a model that keeps states: where the number of steps is fixed, the
 //! first steps of every call are computed as if nothing had come before.
 
+use super::restarts::MOST_CHOICES;
 use crate::check::checker::Checker;
 use crate::check::findings::{Before, Front};
 use crate::check::interface::name;
-use crate::core::{CoreModel, Source, StatePair};
+use crate::core::{CoreModel, CoreNode, CoreOp, Source, StatePair};
 use crate::diagnostic::{Cause, Diagnostic, Message, listed, message, quoted};
 use crate::model::Node;
 use crate::request::State;
@@ -54,8 +55,13 @@ impl Checker<'_> {
             steps.push(1);
         }
         let found = self.over_time.lookbacks.iter();
-        let found: Vec<(&Node, Before, Front)> =
-            found.filter_map(|of| Some((of.node, of.before, of.along(&steps)?))).collect();
+        let found = found.filter_map(|of| Some((of.node, of.before, of.along(&steps)?)));
+        let found: Vec<(&Node, Before, Front)> = found
+            .filter(|(node, before, front)| {
+                let is_unclear = matches!(before, Before::Zero) && front.size == 1;
+                !is_unclear || self.sums_steps(model, recurrences, node)
+            })
+            .collect();
         let Some(&(node, before, front)) = found.first() else { return };
         let mut ways: Vec<Message> = Vec::new();
         let is_causal = found.iter().all(|(.., front)| front.is_causal);
@@ -82,6 +88,21 @@ impl Checker<'_> {
         self.over_time
             .restart_warnings
             .push(warning.help(Message::joined(ways, "; or ")).lines(lines.unwrap_or_default()));
+    }
+}
+
+impl Checker<'_> {
+    /// True if the axis of size 1 of a running sum may be the axis of the steps: with open steps
+    /// no running sum within a step is left of the node.
+    fn sums_steps(&self, model: &CoreModel, recurrences: &Recurrences, node: &Node) -> bool {
+        let is_within = |other: &&CoreNode| {
+            other.name == node.name && matches!(other.op, CoreOp::RunningSum(_))
+        };
+        let mut opened = (0..MOST_CHOICES).filter_map(|choice| {
+            let steps = (1, false);
+            self.opened(&self.axes_of_steps(model, &recurrences.initial_elements, steps, choice))
+        });
+        opened.next().is_none_or(|core| !core.all_nodes().iter().any(is_within))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::stream::states::{
 };
 
 /// The most axes of an input that are tried as the axis of steps.
-const MOST_CHOICES: usize = 3;
+pub(super) const MOST_CHOICES: usize = 3;
 
 /// The states of a layer that no call keeps.
 struct Lost {
@@ -296,7 +296,7 @@ impl Checker<'_> {
     /// The axes of steps, each the place of an input and an axis: inputs of so many steps, where
     /// `open` only those of which the model leaves the number of steps open. `choice`: which of the
     /// axes of an input that may count steps, the likeliest first.
-    fn axes_of_steps(
+    pub(super) fn axes_of_steps(
         &self,
         model: &CoreModel,
         initial_elements: &HashMap<Source, Vec<usize>>,

@@ -191,6 +191,19 @@ fn layers_without_names_are_told_apart() {
     assert!(refusal.contains("layer: \"\" (GRUSequence,"), "{refusal}");
 }
 
+/// Two threads are refused for open steps as for a sequence.
+#[test]
+fn two_threads_and_open_steps_have_their_own_reason() {
+    let graph = started(GRU, FORWARD, -1, zeros);
+    let open = vec![("in0".to_owned(), vec![Some(1), None, Some(H)])];
+    let options = Options::default().with_shapes(open);
+    let options = options.with_threads(crate::request::Threads::Two);
+    let refusal = core_model(&graph.0, &options).expect_err("a sequence").to_string();
+    let reason = "a sequence: they would have to synchronise at every step";
+    assert!(refusal.contains(reason), "{refusal}");
+    assert!(!refusal.contains("does not take every number"), "{refusal}");
+}
+
 /// Integers that f32 does not hold are said to be limited; narrow ones and indices are not.
 #[test]
 fn limits_of_integers_are_said() {

@@ -777,6 +777,39 @@ fn parts_without_elements_are_left_out() {
 
 /// Sums over no elements are 0, and products of matrices, too; a mean of no elements and an empty
 /// output are refused.
+/// Running sums of constants are added in order, as at run time: a sum that is infinite once stays
+/// infinite.
+#[test]
+fn running_sums_are_added_in_order() {
+    let large = f64::from(3e38_f32);
+    let infinite = f64::INFINITY;
+    let cases = [
+        ([false, false], [large, infinite, infinite, infinite]),
+        ([true, false], [0.0, large, infinite, infinite]),
+        ([false, true], [large, 0.0, -large, 1.0]),
+        ([true, true], [0.0, -large, 1.0, 0.0]),
+    ];
+    for ([exclusive, reverse], wanted) in cases {
+        let mut graph = Graph::default();
+        let x = graph.floats(&[1, 4], &[3e38, 3e38, -3e38, 1.0]);
+        let axis = graph.int(1);
+        let sums = graph.op(Op::RunningSum { exclusive, reverse }, &[x, axis]);
+        graph.result("y", sums);
+        assert_eq!(computed(&graph, &[]), [(vec![1, 4], wanted.to_vec())]);
+    }
+    // integers whose sums have room, unlike sums of neighbours
+    let mut graph = Graph::default();
+    let (x, axis) = (graph.ints(&[-10, i64::MAX, 5]), graph.int(0));
+    let sum = graph.op(Op::RunningSum { exclusive: false, reverse: false }, &[x, axis]);
+    let last = graph.int(2);
+    let last = graph.op(Op::Gather { batch_dims: 0 }, &[sum, last, axis]);
+    let most = graph.int(i64::MAX - 7);
+    let rest = graph.elementwise(Elementwise::Subtract, &[last, most]);
+    let rest = graph.convert(rest, ElementType::F32);
+    graph.result("y", rest);
+    assert_eq!(computed(&graph, &[]), [(vec![], vec![2.0])]);
+}
+
 #[test]
 fn parts_without_elements_are_folded() {
     let part = |g: &mut Graph, x: ValueId| {

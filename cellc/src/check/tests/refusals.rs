@@ -335,19 +335,12 @@ fn small_files_do_not_take_much_memory() {
         let places = g.op(Op::Concat { axis: 0 }, &[same, zero, same]);
         g.op(Op::Gather { batch_dims: 0 }, &[x, places, axis])
     });
-    // refused before the first of its passes
-    let summed = of_x(|g, _| {
-        let (one, to, axis) = (g.floats(&[1], &[1.0]), g.ints(&[1 << 21]), g.int(0));
-        let all = g.op(Op::Broadcast(BroadcastMode::Numpy), &[one, to]);
-        g.op(Op::RunningSum { exclusive: false, reverse: false }, &[all, axis])
-    });
     let cases = [
         ("3145728 elements between others", resized(Sampling::Linear, (1 << 20) as f32)),
         ("more than 256 runs of indices", resized(Sampling::Nearest(Nearest::Floor), 300_000.7)),
         ("more than 256 runs of indices", gathered),
         ("operations on constants give 536870896 bytes", doubled),
         ("operations on constants compute 1001000000 elements and products", squared),
-        ("operations on constants compute 90177536 elements and products", summed),
     ];
     for (words, graph) in cases {
         let said = said(vec![("small", graph, Options::default())]);
