@@ -117,7 +117,7 @@ fn sample_rate(model: &CoreModel) -> Option<String> {
     let cells = model.cells().into_iter().flat_map(|cell| &cell.ledger);
     let said = cells.chain(model.nodes.iter().flat_map(|node| &node.ledger));
     let mut said = said.filter(|entry| SAMPLE_RATE.contains(&entry.attribute.as_str()));
-    let rate: f64 = said.find_map(|entry| entry.given.as_ref()?.trim_matches('"').parse().ok())?;
+    let rate: f64 = said.find_map(|entry| entry.text.as_ref()?.trim_matches('"').parse().ok())?;
     (rate.is_finite() && rate > 0.0).then(|| format!("{rate:?}"))
 }
 

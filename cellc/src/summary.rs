@@ -33,7 +33,7 @@ fn rate_and_levels(model: &CoreModel) -> Option<String> {
     });
     let mut all: Vec<String> = Vec::new();
     for entry in ledger.filter(of_host) {
-        let Some(given) = &entry.given else { continue };
+        let Some(given) = &entry.text else { continue };
         let text = escape(&format!("{} {given}", entry.attribute));
         if !all.contains(&text) {
             all.push(text);

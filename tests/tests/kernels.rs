@@ -78,7 +78,7 @@ fn unrolled_loops_give_the_same_bits() {
         let plan = &subject.compilation.plan.products[0];
         let of_integers =
             subject.compilation.options.numerics.precision.unwrap_or_default() != Precision::F32;
-        assert_eq!(plan.snake, of_integers, "{}", subject.name);
+        assert_eq!(plan.alternate, of_integers, "{}", subject.name);
         let columns = plan.panels[0].columns;
         let in_chains = |(isa, _): &(&'static Isa, bool)| {
             plan.choice(Phase::Hidden, columns, 1, isa).chains.of(4) > 1

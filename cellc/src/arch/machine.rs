@@ -22,7 +22,7 @@ pub struct Arch {
     /// Instruction counts of each kind of work, if measured.
     pub instructions: Option<Instructions>,
     /// Largest number of instructions per cycle on the target's machines. 0: varies too much.
-    pub begin: u64,
+    pub instructions_per_cycle: u64,
     /// Rules for generated C.
     pub c: CRules,
     /// Rules for generated Rust.
@@ -53,15 +53,15 @@ pub struct Memory {
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
     /// Multiply-adds per cycle; also loads per cycle.
-    pub begun: f64,
+    pub multiply_adds_per_cycle: f64,
     /// Lanes of multiply-adds in the cost of two threads.
     pub lanes: f64,
     /// Latency of a multiply-add in cycles.
     pub latency: f64,
     /// Cycles of independent multiply-adds that hide the latency of one.
-    pub hidden_from: f64,
+    pub latency_hiding: f64,
     /// Extra cycles of a convolution for each vector that straddles two cache lines.
-    pub crossing: f64,
+    pub line_split: f64,
     /// Cycles per panel in addition to its rows: loop start and first weights.
     pub panel: f64,
     /// Extra cycles for a panel of a further size, with separate code.

@@ -316,7 +316,7 @@ macro_rules! scalar_form {
             name: $arch.name,
             triples: $arch.triples,
             instructions: $arch.instructions,
-            begin: $arch.begin,
+            instructions_per_cycle: $arch.instructions_per_cycle,
             c: CRules { compiler: $arch.c.compiler, ..PORTABLE.c },
             memory: Memory { most_elements: $arch.memory.most_elements, ..PORTABLE.memory },
             ..PORTABLE

@@ -85,8 +85,8 @@ impl Arithmetic for AtOneInput {
     /// Row for the exact values, and row for the ranges.
     type Row<'r> = (reference::Encoded<'r>, super::Encoded<'r>);
 
-    fn given(&self, number: f64) -> AtPoint {
-        AtPoint::new(number, self.0.given(number))
+    fn input(&self, number: f64) -> AtPoint {
+        AtPoint::new(number, self.0.input(number))
     }
 
     fn flush_below(&self) -> Option<f32> {

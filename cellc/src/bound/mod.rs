@@ -230,7 +230,7 @@ impl Arithmetic for ErrorAnalysis {
     type Value = Value;
     type Row<'r> = Encoded<'r>;
 
-    fn given(&self, number: f64) -> Value {
+    fn input(&self, number: f64) -> Value {
         Value::within(number.abs())
     }
 

@@ -187,7 +187,7 @@ pub(crate) struct Findings<'a> {
     /// The run-time length that the current operation passes on.
     pub(crate) hands_on: Option<Ending>,
     /// By value: the range of the integers.
-    pub(crate) ranges: HashMap<usize, Range>,
+    pub(crate) ranges: HashMap<usize, Interval>,
     /// By value: the integer input with these elements; true if the value has all elements in
     /// order.
     pub(crate) parameter_of: HashMap<usize, (usize, bool)>,
@@ -260,7 +260,7 @@ pub(crate) struct Variables<'a> {
 }
 
 /// The least and the largest value of a tensor of integers.
-pub(crate) type Range = [f64; 2];
+pub(crate) type Interval = [f64; 2];
 
 /// The kind of operation that divides a tensor into a number of parts known only at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

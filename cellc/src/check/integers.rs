@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use super::checker::Checker;
-use super::findings::{Known, Range};
+use super::findings::{Interval, Known};
 use crate::core::{Combiner, CoreOp, Integers, Parameter, Source};
 use crate::diagnostic::Diagnostic;
 use crate::model::{ElementType, Elementwise, Groups, Node, Op, Tensor, ValueId};
@@ -14,17 +14,17 @@ use crate::model::{ElementType, Elementwise, Groups, Node, Op, Tensor, ValueId};
 pub(crate) const EXACT: f64 = 16_777_216.0;
 
 /// Nothing is known.
-const ANY: Range = [f64::NEG_INFINITY, f64::INFINITY];
+const ANY: Interval = [f64::NEG_INFINITY, f64::INFINITY];
 
 /// The range of booleans.
-pub(crate) const TRUTH: Range = [0.0, 1.0];
+pub(crate) const TRUTH: Interval = [0.0, 1.0];
 
-fn union(a: Range, b: Range) -> Range {
+fn union(a: Interval, b: Interval) -> Interval {
     [a[0].min(b[0]), a[1].max(b[1])]
 }
 
 /// Of all combinations of the ends of two ranges.
-pub(crate) fn ends(a: Range, b: Range, of: impl Fn(f64, f64) -> f64) -> Range {
+pub(crate) fn ends(a: Interval, b: Interval, of: impl Fn(f64, f64) -> f64) -> Interval {
     let all = [of(a[0], b[0]), of(a[0], b[1]), of(a[1], b[0]), of(a[1], b[1])];
     // zero times infinity is nothing that is known
     if all.iter().any(|v| v.is_nan()) {
@@ -96,7 +96,7 @@ impl Checker<'_> {
     }
 
     /// What is known of a tensor of integers.
-    pub(crate) fn range_of(&self, known: &Known) -> Range {
+    pub(crate) fn range_of(&self, known: &Known) -> Interval {
         match known {
             Known::Source(_, ElementType::Bool) => TRUTH,
             Known::Source(Source::Value(value), _) => {
@@ -112,12 +112,12 @@ impl Checker<'_> {
     }
 
     /// What is known of several tensors together.
-    pub(crate) fn range_of_all(&self, all: &[Known]) -> Range {
+    pub(crate) fn range_of_all(&self, all: &[Known]) -> Interval {
         all.iter().map(|known| self.range_of(known)).fold([f64::INFINITY, f64::NEG_INFINITY], union)
     }
 
     /// Remembers it.
-    pub(crate) fn set_range(&mut self, known: &Known, range: Range) {
+    pub(crate) fn set_range(&mut self, known: &Known, range: Interval) {
         if let Known::Source(Source::Value(value), element) = known
             && !element.is_float()
         {
@@ -202,9 +202,9 @@ impl Checker<'_> {
         self.bound_float(node, [-most, most]);
     }
 
-    /// Range of a value of the graph; `None` if it is not known, or if a constant holds a number
+    /// Interval of a value of the graph; `None` if it is not known, or if a constant holds a number
     /// that is no integer.
-    fn bounded(&self, value: ValueId) -> Option<Range> {
+    fn bounded(&self, value: ValueId) -> Option<Interval> {
         let known = self.known[value.0].as_ref()?;
         // weights of floating point end this search at one of their first elements
         let is_integral =
@@ -216,7 +216,7 @@ impl Checker<'_> {
         range.iter().all(|end| end.is_finite()).then_some(range)
     }
 
-    fn bound_float(&mut self, node: &Node, range: Range) {
+    fn bound_float(&mut self, node: &Node, range: Interval) {
         if let Some(Known::Source(Source::Value(value), element)) = &self.known[node.outputs[0].0]
             && element.is_float()
         {
@@ -231,7 +231,7 @@ impl Checker<'_> {
         combiner: Combiner,
         input: &Known,
         size: usize,
-    ) -> Option<Range> {
+    ) -> Option<Interval> {
         let range = self.range_of(input);
         if input.element().is_float() {
             return Some(range);

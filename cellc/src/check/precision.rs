@@ -135,7 +135,7 @@ impl Checker<'_> {
             for CoreNode { op, name, .. } in nodes {
                 match op {
                     CoreOp::Convolve(of) if of.is_depthwise() => {
-                        of.beside_given = true;
+                        of.has_run_time_weights = true;
                         found.push((
                             name.clone(),
                             "a model with weights that are given at run time",

@@ -4,8 +4,8 @@ use std::fmt::{self, Display, Formatter};
 
 use super::print::visible;
 use super::{
-    CoreModel, Facts, Name, Numbers, Operation, OverTime, Source, WeightSource, Work, Zeros, keep,
-    product,
+    CoreModel, Facts, Numbers, Operation, OverTime, Reference, Source, WeightSource, Work, Zeros,
+    drop_unneeded, product,
 };
 use crate::model::{Activation, CellKind, Coupled, LedgerEntry, ResetGate, WeightLayout, counted};
 
@@ -187,22 +187,22 @@ impl Operation for CoreCell {
         }
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
         let sources = [Some(&mut self.x), Some(&mut self.h), self.c.as_mut(), self.a.as_mut()];
-        sources.into_iter().flatten().for_each(|source| visit(Name::Source(source)));
+        sources.into_iter().flatten().for_each(|source| visit(Reference::Source(source)));
         let WeightSources { w, r, b, p, .. } = &mut self.weights;
         let weights = [w, r].into_iter().chain(b).chain(p);
-        weights.for_each(|weight| visit(Name::Weight(weight)));
+        weights.for_each(|weight| visit(Reference::Weight(weight)));
         if let Some(Sequence { lengths: Lengths::Computed(source), .. }) = &mut self.sequence {
-            visit(Name::Source(source));
+            visit(Reference::Source(source));
         }
         let values = [&mut self.out.y, &mut self.out.h, &mut self.out.c];
-        values.into_iter().flatten().for_each(|value| visit(Name::Value(value)));
+        values.into_iter().flatten().for_each(|value| visit(Reference::Value(value)));
     }
 
     fn drop_outputs(&mut self, needed: &[bool]) {
         let outputs = [&mut self.out.y, &mut self.out.h, &mut self.out.c];
-        outputs.into_iter().for_each(|value| keep(value, needed));
+        outputs.into_iter().for_each(|value| drop_unneeded(value, needed));
     }
 
     fn activations(&self) -> Vec<Activation> {
@@ -281,9 +281,11 @@ impl Display for CoreCell {
         }
         for entry in &self.ledger {
             let attribute = visible(&entry.attribute);
-            match &entry.given {
-                Some(given) => write!(f, "\n  {attribute} = {}: {}", visible(given), entry.taken)?,
-                None => write!(f, "\n  {attribute} absent: {}", entry.taken)?,
+            match &entry.text {
+                Some(given) => {
+                    write!(f, "\n  {attribute} = {}: {}", visible(given), entry.meaning)?
+                }
+                None => write!(f, "\n  {attribute} absent: {}", entry.meaning)?,
             }
         }
         Ok(())

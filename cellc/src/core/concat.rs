@@ -1,7 +1,7 @@
 //! Concatenations.
 
 use super::{
-    CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros, listed,
+    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros, listed,
 };
 
 /// The concatenation of the inputs along one axis.
@@ -29,9 +29,9 @@ impl Operation for Concat {
         }
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
-        self.inputs.iter_mut().for_each(|input| visit(Name::Source(input)));
-        visit(Name::Value(&mut self.out));
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
+        self.inputs.iter_mut().for_each(|input| visit(Reference::Source(input)));
+        visit(Reference::Value(&mut self.out));
     }
 
     fn text(&self, _: &CoreModel) -> String {

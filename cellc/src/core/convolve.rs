@@ -1,7 +1,7 @@
 //! Convolutions.
 
 use super::{
-    ConstantId, CoreModel, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros,
+    ConstantId, CoreModel, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
 };
 use crate::model::counted;
 
@@ -39,7 +39,7 @@ pub struct Convolve {
     pub w: ConstantId,
     /// True if the model also has run-time weights: `pack` then packs these weights, too, but not
     /// as words of integers.
-    pub beside_given: bool,
+    pub has_run_time_weights: bool,
     /// The output as a value, `[batch, groups * outputs, positions]`.
     pub out: usize,
 }
@@ -83,7 +83,7 @@ impl Convolve {
     /// elements. Integer arithmetic pays, as each rounded element is multiplied several times.
     pub fn is_depthwise(&self) -> bool {
         let is_apart = self.inputs == 1 && self.groups > MOST_PRODUCTS;
-        is_apart && self.taps.iter().any(|(count, _)| *count > 1) && !self.beside_given
+        is_apart && self.taps.iter().any(|(count, _)| *count > 1) && !self.has_run_time_weights
     }
 
     /// The distance of each tap from the first tap, in order.
@@ -91,8 +91,8 @@ impl Convolve {
         offsets(&self.taps)
     }
 
-    /// Elements of a channel of x.
-    pub fn given(&self) -> usize {
+    /// Elements of a channel of x, without padding.
+    pub fn unpadded_length(&self) -> usize {
         self.lines.0 * (self.line() - self.lines.1)
     }
 
@@ -133,10 +133,10 @@ impl Operation for Convolve {
         }
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
-        visit(Name::Source(&mut self.x));
-        visit(Name::Constant(&mut self.w));
-        visit(Name::Value(&mut self.out));
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
+        visit(Reference::Source(&mut self.x));
+        visit(Reference::Constant(&mut self.w));
+        visit(Reference::Value(&mut self.out));
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -30,11 +30,11 @@ pub enum Small {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Denormals {
     /// `None` if the option to keep denormals is set.
-    known: Option<Known>,
+    known: Option<FlushedTensors>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Known {
+struct FlushedTensors {
     parameters: Vec<Small>,
     /// Parameters flushed before any kernel runs.
     before: BTreeSet<usize>,
@@ -72,11 +72,11 @@ impl Denormals {
                 false => Small::Flushed,
             }
         };
-        let mut known = Known {
+        let mut known = FlushedTensors {
             parameters: (0..model.parameters.len()).map(parameter).collect(),
             before,
             constants: model.constants.iter().map(constant).collect(),
-            ..Known::default()
+            ..FlushedTensors::default()
         };
         let results = model.results.iter().map(|result| result.source);
         let mut wanted: BTreeSet<usize> = results
@@ -109,7 +109,7 @@ impl Denormals {
     }
 }
 
-impl Known {
+impl FlushedTensors {
     /// Finds the operations that must flush the `wanted` values. Views and Concats pass the
     /// obligation to the operations of their inputs.
     fn places(&mut self, nodes: &[CoreNode], wanted: &mut BTreeSet<usize>) {

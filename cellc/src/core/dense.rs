@@ -1,7 +1,7 @@
 //! A product with a fixed matrix.
 
 use super::{
-    CoreModel, Facts, Name, Numbers, Operation, OverTime, Source, WeightSource, Work, Zeros,
+    CoreModel, Facts, Numbers, Operation, OverTime, Reference, Source, WeightSource, Work, Zeros,
     product,
 };
 use crate::model::counted;
@@ -54,10 +54,10 @@ impl Operation for Dense {
         }
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
-        visit(Name::Source(&mut self.x));
-        visit(Name::Weight(&mut self.w));
-        visit(Name::Value(&mut self.out));
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
+        visit(Reference::Source(&mut self.x));
+        visit(Reference::Weight(&mut self.w));
+        visit(Reference::Value(&mut self.out));
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -1,6 +1,8 @@
 //! Integer inputs.
 
-use super::{CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros};
+use super::{
+    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+};
 use crate::model::ElementType;
 
 /// Integers are clamped to -2^22..=2^22 - 1: f32 holds integers of this range, and sums of a few,
@@ -52,8 +54,8 @@ impl Operation for Integers {
         }
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
-        visit(Name::Value(&mut self.out));
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
+        visit(Reference::Value(&mut self.out));
     }
 
     fn text(&self, _: &CoreModel) -> String {

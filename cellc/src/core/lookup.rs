@@ -1,6 +1,8 @@
 //! Row lookup in a table by computed indices (Gather along axis 0; embeddings).
 
-use super::{CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros};
+use super::{
+    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+};
 
 /// `out[k, :] = table[indices[k], :]`. Negative indices count from the end; indices beyond an end
 /// are clamped.
@@ -32,10 +34,10 @@ impl Operation for Lookup {
         }
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
-        visit(Name::Source(&mut self.table));
-        visit(Name::Source(&mut self.indices));
-        visit(Name::Value(&mut self.out));
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
+        visit(Reference::Source(&mut self.table));
+        visit(Reference::Source(&mut self.indices));
+        visit(Reference::Value(&mut self.out));
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -1,8 +1,8 @@
 //! Loops.
 
 use super::{
-    CoreModel, CoreNode, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros, keep,
-    visit_references,
+    CoreModel, CoreNode, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+    drop_unneeded, visit_references,
 };
 
 /// A body that runs `trips` times, at least once. The body's values are values of the model; the
@@ -80,21 +80,21 @@ impl Operation for CoreLoop {
         }
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
         for slice in &mut self.slices {
-            visit(Name::Source(&mut slice.of));
-            visit(Name::Value(&mut slice.piece));
+            visit(Reference::Source(&mut slice.of));
+            visit(Reference::Value(&mut slice.piece));
         }
         for carried in &mut self.carried {
-            visit(Name::Source(&mut carried.initial));
-            visit(Name::Value(&mut carried.value));
-            visit(Name::Source(&mut carried.next));
+            visit(Reference::Source(&mut carried.initial));
+            visit(Reference::Value(&mut carried.value));
+            visit(Reference::Source(&mut carried.next));
         }
-        self.running.iter_mut().for_each(|value| visit(Name::Value(value)));
+        self.running.iter_mut().for_each(|value| visit(Reference::Value(value)));
         visit_references(&mut self.body, visit);
         for result in &mut self.results {
-            visit(Name::Source(&mut result.of));
-            visit(Name::Value(&mut result.out));
+            visit(Reference::Source(&mut result.of));
+            visit(Reference::Value(&mut result.out));
         }
     }
 
@@ -102,7 +102,7 @@ impl Operation for CoreLoop {
         self.slices.retain(|slice| needed[slice.piece]);
         self.carried.retain(|carried| needed[carried.value]);
         self.results.retain(|result| needed[result.out]);
-        keep(&mut self.running, needed);
+        drop_unneeded(&mut self.running, needed);
     }
 
     fn text(&self, model: &CoreModel) -> String {

@@ -1,6 +1,8 @@
 //! Products of two computed matrices.
 
-use super::{CoreModel, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros, product};
+use super::{
+    CoreModel, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros, product,
+};
 
 /// Products of two computed matrices, in C order.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,10 +40,10 @@ impl Operation for MatMul {
         }
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
-        visit(Name::Source(&mut self.a));
-        visit(Name::Source(&mut self.b));
-        visit(Name::Value(&mut self.out));
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
+        visit(Reference::Source(&mut self.a));
+        visit(Reference::Source(&mut self.b));
+        visit(Reference::Value(&mut self.out));
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -45,12 +45,12 @@ pub use model::{
 pub(crate) use needed::needed;
 pub(crate) use op::visit_references;
 pub use op::{CoreNode, CoreOp, LayerPlace};
-use op::{Operation, keep};
+use op::{Operation, drop_unneeded};
 pub use pointwise::{Pointwise, PointwiseFunction};
 pub use reduce::{Combiner, Reduce};
 pub use running_sum::RunningSum;
 pub use softmax::Softmax;
-pub(crate) use source::Name;
+pub(crate) use source::Reference;
 use source::listed;
 pub use source::{ConstantId, Source, WeightSource};
 pub use top_k::TopK;

@@ -1,8 +1,8 @@
 //! The core operations.
 
 use super::{
-    Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, Integers, Lookup, MatMul, Name,
-    Pointwise, Reduce, RunningSum, Softmax, Source, TopK, View,
+    Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, Integers, Lookup, MatMul,
+    Pointwise, Reduce, Reference, RunningSum, Softmax, Source, TopK, View,
 };
 use crate::model::{Activation, LedgerEntry};
 
@@ -36,7 +36,7 @@ pub(super) trait Operation {
     fn facts(&self) -> Facts;
 
     /// Visits the references to tensors, in bodies of loops too.
-    fn visit(&mut self, visit: &mut dyn FnMut(Name));
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference));
 
     /// [`CoreOp::drop_outputs`].
     fn drop_outputs(&mut self, _needed: &[bool]) {}
@@ -51,7 +51,7 @@ pub(super) trait Operation {
 }
 
 /// Forgets a value that nothing needs.
-pub(super) fn keep(value: &mut Option<usize>, needed: &[bool]) {
+pub(super) fn drop_unneeded(value: &mut Option<usize>, needed: &[bool]) {
     *value = value.filter(|&value| needed[value]);
 }
 
@@ -173,7 +173,7 @@ impl CoreOp {
 }
 
 /// Visits the references of operations to tensors, in bodies of loops too.
-pub(crate) fn visit_references(nodes: &mut [CoreNode], visit: &mut dyn FnMut(Name)) {
+pub(crate) fn visit_references(nodes: &mut [CoreNode], visit: &mut dyn FnMut(Reference)) {
     for node in nodes {
         node.op.operation_mut().visit(visit);
     }

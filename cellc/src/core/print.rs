@@ -117,8 +117,8 @@ mod tests {
             out: CellOutputs { h: Some(0), ..CellOutputs::default() },
             ledger: vec![LedgerEntry {
                 attribute: "clip".to_owned(),
-                given: Some("0.5".to_owned()),
-                taken: "0.5".to_owned(),
+                text: Some("0.5".to_owned()),
+                meaning: "0.5".to_owned(),
                 origin: Default::default(),
             }],
             ..cell

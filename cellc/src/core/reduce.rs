@@ -1,8 +1,8 @@
 //! Reductions.
 
 use super::{
-    CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, PointwiseFunction, Source, Work,
-    Zeros,
+    CoreModel, Effort, Facts, Numbers, Operation, OverTime, PointwiseFunction, Reference, Source,
+    Work, Zeros,
 };
 use crate::model::counted;
 
@@ -94,9 +94,9 @@ impl Operation for Reduce {
         }
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
-        visit(Name::Source(&mut self.input));
-        visit(Name::Value(&mut self.out));
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
+        visit(Reference::Source(&mut self.input));
+        visit(Reference::Value(&mut self.out));
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -1,6 +1,8 @@
 //! Running sums.
 
-use super::{CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros};
+use super::{
+    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+};
 
 /// `out[k] = out[k - 1] + input[k]` along one axis, from `out[-1] = 0`, in the order of `k`.
 ///
@@ -37,9 +39,9 @@ impl Operation for RunningSum {
         }
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
-        visit(Name::Source(&mut self.input));
-        visit(Name::Value(&mut self.out));
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
+        visit(Reference::Source(&mut self.input));
+        visit(Reference::Value(&mut self.out));
     }
 
     fn text(&self, _: &CoreModel) -> String {

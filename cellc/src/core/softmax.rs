@@ -1,6 +1,8 @@
 //! Softmax and its logarithm.
 
-use super::{CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros};
+use super::{
+    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+};
 use crate::model::Activation;
 
 /// `exp(v) / sum exp(v)` or its logarithm.
@@ -30,9 +32,9 @@ impl Operation for Softmax {
         }
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
-        visit(Name::Source(&mut self.input));
-        visit(Name::Value(&mut self.out));
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
+        visit(Reference::Source(&mut self.input));
+        visit(Reference::Value(&mut self.out));
     }
 
     fn activations(&self) -> Vec<Activation> {

@@ -55,7 +55,7 @@ pub enum WeightSource {
 }
 
 /// A reference of an operation to a tensor, for renumbering.
-pub(crate) enum Name<'n> {
+pub(crate) enum Reference<'n> {
     /// An operand.
     Source(&'n mut Source),
     /// An operand that is a constant.

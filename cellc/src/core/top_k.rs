@@ -1,7 +1,8 @@
 //! The largest or smallest elements of rows.
 
 use super::{
-    CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros, keep,
+    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+    drop_unneeded,
 };
 
 /// The `count` largest or smallest elements of each row, best first. Of equal elements the first
@@ -40,14 +41,16 @@ impl Operation for TopK {
         }
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
-        visit(Name::Source(&mut self.input));
-        self.values.iter_mut().for_each(|value| visit(Name::Value(value)));
-        self.places.iter_mut().for_each(|value| visit(Name::Value(value)));
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
+        visit(Reference::Source(&mut self.input));
+        self.values.iter_mut().for_each(|value| visit(Reference::Value(value)));
+        self.places.iter_mut().for_each(|value| visit(Reference::Value(value)));
     }
 
     fn drop_outputs(&mut self, needed: &[bool]) {
-        [&mut self.values, &mut self.places].into_iter().for_each(|value| keep(value, needed));
+        [&mut self.values, &mut self.places]
+            .into_iter()
+            .for_each(|value| drop_unneeded(value, needed));
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -1,6 +1,8 @@
 //! Views: elements in another order.
 
-use super::{CoreModel, Effort, Facts, Name, Numbers, Operation, OverTime, Source, Work, Zeros};
+use super::{
+    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+};
 
 /// `out[i0, i1, ..] = input[offset + sum i_d * strides_d]`, in elements of the input in C order;
 /// always in range.
@@ -50,9 +52,9 @@ impl Operation for View {
         }
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(Name)) {
-        visit(Name::Source(&mut self.input));
-        visit(Name::Value(&mut self.out));
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
+        visit(Reference::Source(&mut self.input));
+        visit(Reference::Value(&mut self.out));
     }
 
     fn text(&self, _: &CoreModel) -> String {

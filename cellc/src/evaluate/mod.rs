@@ -23,8 +23,8 @@ pub(crate) trait Arithmetic {
     /// The representation of a row of a matrix.
     type Row<'r>;
 
-    /// A given number: an element of a Parameter or variable.
-    fn given(&self, number: f64) -> Self::Value;
+    /// An element of a parameter or variable.
+    fn input(&self, number: f64) -> Self::Value;
 
     /// The magnitude below which inputs, states and outputs are flushed to zero.
     fn flush_below(&self) -> Option<f32> {
@@ -400,7 +400,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
 
     fn number(&self, numbers: WeightNumbers<'_>, i: usize) -> A::Value {
         match numbers {
-            WeightNumbers::Given(_) => self.arithmetic.given(numbers.at(i)),
+            WeightNumbers::Given(_) => self.arithmetic.input(numbers.at(i)),
             WeightNumbers::Constant(_) | WeightNumbers::Zero => {
                 self.arithmetic.constant(numbers.at(i))
             }
@@ -538,7 +538,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
 
     fn convolve(&self, convolve: &Convolve) -> Vec<A::Value> {
         let (x, w) = (self.get(convolve.x), self.get(convolve.w.into()));
-        let (offsets, given) = (convolve.offsets(), convolve.given());
+        let (offsets, given) = (convolve.offsets(), convolve.unpadded_length());
         let Convolve { groups, inputs, outputs, positions, .. } = convolve;
         let (terms, line, gap) = (inputs * offsets.len(), convolve.line(), convolve.lines.1);
         let zero = self.arithmetic.constant(0.0);
@@ -667,7 +667,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         let taken = |v: &f64| v.clamp(integers.least.into(), integers.most.into());
         self.parameters[integers.parameter]
             .iter()
-            .map(|v| self.arithmetic.given(taken(v)))
+            .map(|v| self.arithmetic.input(taken(v)))
             .collect()
     }
 

@@ -23,8 +23,8 @@ pub(super) fn cut(model: &mut Model) -> Option<Diagnostic> {
         }
         for entry in &mut node.ledger {
             texts.cut(&mut entry.attribute);
-            texts.cut(&mut entry.taken);
-            entry.given.iter_mut().for_each(|given| texts.cut(given));
+            texts.cut(&mut entry.meaning);
+            entry.text.iter_mut().for_each(|given| texts.cut(given));
         }
     }
     texts.notice()

@@ -82,7 +82,7 @@ fn operands(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Option
 
 /// True if an attribute has its default value, or if the title of the cell states the attribute.
 fn is_default(entry: &LedgerEntry, cell: &CoreCell) -> bool {
-    let Some(given) = &entry.given else { return true };
+    let Some(given) = &entry.text else { return true };
     let functions: Vec<_> =
         cell.kind.default_activations().iter().map(|function| function.label()).collect();
     let listed = |text: &str| {
@@ -104,8 +104,8 @@ fn is_default(entry: &LedgerEntry, cell: &CoreCell) -> bool {
 
 /// The interpretation of an attribute of the input.
 fn ledger_line(entry: &LedgerEntry) -> String {
-    let (name, taken) = (escape(&entry.attribute), escape(&entry.taken));
-    match &entry.given {
+    let (name, taken) = (escape(&entry.attribute), escape(&entry.meaning));
+    match &entry.text {
         None => format!("  {name} absent: {taken}"),
         // the interpretation repeats the text of the file
         Some(given) if taken.starts_with(&escape(given)) => format!("  {name}: {taken}"),

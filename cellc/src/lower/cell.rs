@@ -100,7 +100,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         begin.extend(padded.iter().flat_map(Padded::begin));
         let panels = half.map_or(0..product.0.panels.len(), |half| half.panels.clone());
         let several = product.0.panels[panels].iter().any(|panels| panels.count > 1);
-        let backwards = (product.0.snake && several).then(|| self.backwards(&mut begin));
+        let backwards = (product.0.alternate && several).then(|| self.backwards(&mut begin));
         let mut rows = vec![("x_row", x, inputs, false), ("h_row", h, units, false)];
         let mut add = |name, place: Option<Place>, len, written| {
             place.map(|place| {
@@ -283,9 +283,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         });
         walks.iter_mut().for_each(|walk| walk.reverse = sequence.reverse);
         let out = y.or(row.own_out).expect("lower: h' has a place");
-        let number = (length.is_some() || product.0.snake).then(|| self.turn("t"));
+        let number = (length.is_some() || product.0.alternate).then(|| self.turn("t"));
         let mut turn = Vec::new();
-        let backwards = number.filter(|_| product.0.snake).map(|t| {
+        let backwards = number.filter(|_| product.0.alternate).map(|t| {
             let var = self.local("backwards", Type { scalar: Scalar::U32, lanes: 1 });
             let value = op(LaneOp::And, vec![Expr::Var(t), Expr::u32(1, 1)]);
             turn.push(Stmt::Let { var, mutable: false, value });

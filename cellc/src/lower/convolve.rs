@@ -143,7 +143,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let x = self.lowering.source(of.x);
         let whole = self.lowering.plan.windows.get(&of.out);
         let pairs = whole.map(|_| Pairs::new(of));
-        let is_padded = of.length > of.given() && pairs.is_none();
+        let is_padded = of.length > of.unpadded_length() && pairs.is_none();
         // the copy of x into a buffer flushes x
         let x = if is_padded || pairs.is_some() { x } else { self.given(&mut body, "x", of.x, x) };
         let epilogue = self.epilogue(of.out, positions);
@@ -197,7 +197,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             parts.scales = Some(Scales { w, x });
             Integers { scale, second: pairs.second, rounded, words, scales: x }
         });
-        let given = of.given();
+        let given = of.unpadded_length();
         let channels = [groups * inputs * given, 0, groups * outputs, 0];
         body.extend(self.repeated(&work, batch, channels, &parts, |builder, parts| {
             let weights = outputs * inputs * work.count;
@@ -269,7 +269,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         mut line: impl FnMut(&mut Self, Place, Place, usize) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
         let (lines, gap) = of.lines;
-        let len = of.given() / lines;
+        let len = of.unpadded_length() / lines;
         let rows = [("line", from, len, false), ("padded_line", to.at(of.pads.0), of.line(), true)];
         for_rows(self, lines, &rows, |builder, places| {
             line(builder, places[0], places[1].at(gap), len)
@@ -286,7 +286,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     ) -> Vec<Stmt> {
         let Integers { scale, second, rounded, .. } = *integers;
         let mut body = Vec::new();
-        let factor = self.scale_of(&mut body, (of.given(), scale), from, to_scale);
+        let factor = self.scale_of(&mut body, (of.unpadded_length(), scale), from, to_scale);
         body.extend(self.lines(of, from, rounded, |builder, from, to, len| {
             builder.rounded(of.x, factor, from, to, len)
         }));

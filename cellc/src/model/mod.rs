@@ -69,9 +69,9 @@ pub struct LedgerEntry {
     /// The name of the attribute.
     pub attribute: String,
     /// The attribute's text in the input. `None` if the attribute is absent.
-    pub given: Option<String>,
+    pub text: Option<String>,
     /// The meaning of the text, or the default.
-    pub taken: String,
+    pub meaning: String,
     /// Place of the attribute in the input, for diagnostics. [`Origin::Unknown`] if the attribute
     /// is absent.
     pub origin: Origin,

@@ -18,7 +18,7 @@ pub(crate) const SCALES: std::ops::RangeInclusive<f32> = 1e-15..=1e15;
 
 /// The knowledge about the numbers of a tensor. A tensor may also hold NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Known {
+struct NumberFacts {
     /// The smallest and the largest number.
     ends: [f64; 2],
     /// A scale and the largest distance of any number from a multiple of the scale. `None`: no
@@ -26,9 +26,9 @@ struct Known {
     scale: Option<(f32, f64)>,
 }
 
-const NOTHING: Known = Known { ends: [f64::NEG_INFINITY, f64::INFINITY], scale: None };
+const NOTHING: NumberFacts = NumberFacts { ends: [f64::NEG_INFINITY, f64::INFINITY], scale: None };
 
-impl Known {
+impl NumberFacts {
     /// Numbers between `ends`, rounded to f32. If an end is NaN, no limits are known.
     fn between(ends: [f64; 2]) -> Self {
         // rounding keeps order
@@ -98,7 +98,7 @@ impl Known {
 /// The knowledge about every value of a model.
 pub(crate) struct WholeNumbers<'m> {
     model: &'m CoreModel,
-    values: Vec<Known>,
+    values: Vec<NumberFacts>,
 }
 
 impl<'m> WholeNumbers<'m> {
@@ -111,7 +111,7 @@ impl<'m> WholeNumbers<'m> {
     /// The scale of a tensor, the range of its multiples, and the largest distance from a multiple.
     /// `None` if no scale is known, or if the multiples exceed 16 bits with sign.
     pub(crate) fn multiples(&self, of: Source) -> Option<(f32, [i16; 2], f64)> {
-        let Known { ends, scale } = self.known(of);
+        let NumberFacts { ends, scale } = self.known(of);
         let (scale, off) = scale?;
         let [least, most] = ends.map(|end| (end / f64::from(scale)).round());
         let fits =
@@ -120,17 +120,17 @@ impl<'m> WholeNumbers<'m> {
         fits.then_some((scale, [least as i16, most as i16], off))
     }
 
-    fn known(&self, of: Source) -> Known {
+    fn known(&self, of: Source) -> NumberFacts {
         match of {
             Source::Value(value) => self.values[value],
             Source::Constant(i) => {
                 let tensor = &self.model.constants[i];
                 let all = (0..tensor.len()).map(|i| tensor.get_f64(i));
                 let each = all.map(|v| {
-                    let known = Known::between([v, v]);
+                    let known = NumberFacts::between([v, v]);
                     if v.fract() == 0.0 { known.whole() } else { known }
                 });
-                each.reduce(Known::union).unwrap_or(NOTHING)
+                each.reduce(NumberFacts::union).unwrap_or(NOTHING)
             }
             Source::Parameter(_) | Source::Variable(_) => NOTHING,
         }
@@ -149,7 +149,7 @@ impl<'m> WholeNumbers<'m> {
                         // pieces of skipped trips are zeros
                         let known = self.known(result.of);
                         self.values[result.out] = match result.pieces {
-                            Some(_) => known.union(Known::between([0.0, 0.0]).whole()),
+                            Some(_) => known.union(NumberFacts::between([0.0, 0.0]).whole()),
                             None => known,
                         };
                     }
@@ -163,9 +163,9 @@ impl<'m> WholeNumbers<'m> {
     fn read_facts(&mut self, facts: Facts) {
         let known = match facts.numbers {
             Numbers::Moved(from) => {
-                from.into_iter().map(|source| self.known(source)).reduce(Known::union)
+                from.into_iter().map(|source| self.known(source)).reduce(NumberFacts::union)
             }
-            Numbers::Integers(ends) => Some(Known::between(ends.map(f64::from)).whole()),
+            Numbers::Integers(ends) => Some(NumberFacts::between(ends.map(f64::from)).whole()),
             Numbers::Any => None,
             Numbers::Special => unreachable!("numerics: {} has no rule", facts.name),
         };
@@ -206,15 +206,15 @@ impl<'m> WholeNumbers<'m> {
 
     /// The result of a pointwise operation. Sums of whole numbers stay whole after rounding, as
     /// every f32 from 2^23 on is whole.
-    fn pointwise(&self, of: &Pointwise) -> Known {
+    fn pointwise(&self, of: &Pointwise) -> NumberFacts {
         use PointwiseFunction as P;
         let input = |i: usize| self.known(of.inputs[i]);
         let both = |ends: fn([f64; 2], [f64; 2]) -> [f64; 2]| {
-            Known::between(ends(input(0).ends, input(1).ends))
+            NumberFacts::between(ends(input(0).ends, input(1).ends))
         };
         let rounded = |round: fn(f64) -> f64| match input(0) {
             known if known.is_whole() => known,
-            known => Known::between(known.ends.map(round)).whole(),
+            known => NumberFacts::between(known.ends.map(round)).whole(),
         };
         match of.function {
             P::Activation(Activation::Floor) => rounded(f64::floor),
@@ -222,53 +222,55 @@ impl<'m> WholeNumbers<'m> {
             P::Activation(Activation::Truncate) => rounded(f64::trunc),
             P::Activation(Activation::Relu) => {
                 let known = input(0);
-                Known { ends: known.ends.map(|end| end.max(0.0)), ..known }
+                NumberFacts { ends: known.ends.map(|end| end.max(0.0)), ..known }
             }
             P::Add => added(both(|a, b| [a[0] + b[0], a[1] + b[1]]), input(0), input(1)),
             P::Subtract => added(both(|a, b| [a[0] - b[1], a[1] - b[0]]), input(0), input(1)),
             P::Maximum => {
                 let ends = both(|a, b| [a[0].max(b[0]), a[1].max(b[1])]).ends;
-                Known { ends, ..input(0).union(input(1)) }
+                NumberFacts { ends, ..input(0).union(input(1)) }
             }
             P::Minimum => {
                 let ends = both(|a, b| [a[0].min(b[0]), a[1].min(b[1])]).ends;
-                Known { ends, ..input(0).union(input(1)) }
+                NumberFacts { ends, ..input(0).union(input(1)) }
             }
             P::Multiply => multiplied(input(0), input(1)),
             P::Divide => match input(1).number().filter(|number| *number > 0.0) {
-                Some(number) => Known::between(input(0).ends.map(|end| end / number)),
+                Some(number) => NumberFacts::between(input(0).ends.map(|end| end / number)),
                 None => NOTHING,
             },
             P::Select => input(1).union(input(2)),
-            P::Less | P::LessEqual | P::Equal => Known::between([0.0, 1.0]).whole(),
+            P::Less | P::LessEqual | P::Equal => NumberFacts::between([0.0, 1.0]).whole(),
             P::Activation(_) | P::PRelu => NOTHING,
         }
     }
 }
 
 /// The knowledge about sums or differences with the ends of `sum`.
-fn added(sum: Known, a: Known, b: Known) -> Known {
+fn added(sum: NumberFacts, a: NumberFacts, b: NumberFacts) -> NumberFacts {
     let Some((scale, off)) = a.shared(&b) else { return sum };
     // a rounded sum of whole numbers is whole
     let rounding = if scale == 1.0 && off == [0.0; 2] { 0.0 } else { sum.most() * U };
-    Known { scale: Some((scale, off[0] + off[1] + rounding)), ..sum }
+    NumberFacts { scale: Some((scale, off[0] + off[1] + rounding)), ..sum }
 }
 
 /// The knowledge about products. Whole numbers times one positive number are multiples of this
 /// number.
-fn multiplied(a: Known, b: Known) -> Known {
+fn multiplied(a: NumberFacts, b: NumberFacts) -> NumberFacts {
     let (all, number) = match (a.number(), b.number()) {
         (_, Some(number)) => (a, number),
         (Some(number), None) => (b, number),
         (None, None) => return NOTHING,
     };
     let product = match number > 0.0 && number.is_finite() {
-        true => Known::between(all.ends.map(|end| end * number)),
+        true => NumberFacts::between(all.ends.map(|end| end * number)),
         false => return NOTHING,
     };
     match all.scale {
         Some((1.0, 0.0)) if number == 1.0 => all,
-        Some((1.0, 0.0)) => Known { scale: Some((number as f32, product.most() * U)), ..product },
+        Some((1.0, 0.0)) => {
+            NumberFacts { scale: Some((number as f32, product.most() * U)), ..product }
+        }
         _ => product,
     }
 }

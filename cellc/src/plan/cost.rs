@@ -32,7 +32,7 @@ const TILES: TileCosts = TileCosts { shapes: 204, load: 45, latency: 52, each: 1
 /// The larger of two times in cycles: vector operations, and loads of `bytes` at `rate` bytes per
 /// cycle.
 pub fn cycles(operations: f64, bytes: f64, rate: f64, costs: &Costs) -> f64 {
-    (operations / costs.begun).max(bytes / rate)
+    (operations / costs.multiply_adds_per_cycle).max(bytes / rate)
 }
 
 /// The number of sum vectors, out of `vectors`, that a pass over the rows of a panel holds for each
@@ -85,10 +85,11 @@ pub fn window_tile(
     let costs = &arch.costs;
     let registers = if of_integers { isa.integer_registers } else { isa.registers };
     let packed = window_channels(channels, arch);
-    let crossing = (isa.lanes - 1) as f64 * 4.0 / arch.memory.line as f64 * costs.crossing;
+    let line_split = (isa.lanes - 1) as f64 * 4.0 / arch.memory.line as f64 * costs.line_split;
     let cycles = |channels: usize, vectors: usize| {
         let (multiply_adds, loads) = ((channels * vectors) as f64, (channels + vectors) as f64);
-        (multiply_adds.max(loads) / costs.begun).max(costs.hidden_from) + vectors as f64 * crossing
+        (multiply_adds.max(loads) / costs.multiply_adds_per_cycle).max(costs.latency_hiding)
+            + vectors as f64 * line_split
     };
     let columns = |held: usize, vectors: usize| -> f64 {
         let tiles = |count: usize| {
@@ -130,9 +131,9 @@ fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa, arch: &Arch) 
     }
     for at in (0..vectors).step_by(most) {
         let held = most.min(vectors - at);
-        let multiply_adds = (rows * held) as f64 / costs.begun;
-        let loads = (held + rows) as f64 / costs.begun;
-        all.0 += multiply_adds.max(loads).max(costs.hidden_from / chains as f64);
+        let multiply_adds = (rows * held) as f64 / costs.multiply_adds_per_cycle;
+        let loads = (held + rows) as f64 / costs.multiply_adds_per_cycle;
+        all.0 += multiply_adds.max(loads).max(costs.latency_hiding / chains as f64);
         all.1 += loads;
     }
     all
@@ -235,7 +236,8 @@ pub(super) fn input_first(
         / costs.caches.second_level_rate;
     let panel = (product.active(Phase::Input) * panels[0].columns).div_ceil(isa.lanes) as f64;
     let (rows, tile) = rows_at_once(product, panels, isa, arch);
-    let first = product.input_size as f64 * tile * vectors / panel + 3.0 * vectors / costs.begun;
+    let first = product.input_size as f64 * tile * vectors / panel
+        + 3.0 * vectors / costs.multiply_adds_per_cycle;
     Some(InputFirst::Cycles { rows, first, each })
 }
 

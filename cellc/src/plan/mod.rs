@@ -81,7 +81,7 @@ pub struct ProductPlan {
     pub loads_apart: bool,
     /// True if every other step reads the panels from the last to the first, to begin with weights
     /// still in the cache.
-    pub snake: bool,
+    pub alternate: bool,
     /// True if the x terms of all steps of a sequence are computed first, several steps together.
     pub input_first: bool,
     /// The user's choice of tiles. `None`: tiles if they save time.
@@ -175,7 +175,7 @@ impl Plan {
         let ops = model.all_nodes().into_iter().map(|node| &node.op);
         let products = ops.filter(|op| op.is_product());
         let cell = |op: &CoreOp| matches!(op, CoreOp::Cell(cell) if cell.is_one_step());
-        products.zip(&self.products).any(|(op, product)| product.snake && cell(op))
+        products.zip(&self.products).any(|(op, product)| product.alternate && cell(op))
     }
 
     /// The instruction set that the target's C compiler selects by default.

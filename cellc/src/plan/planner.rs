@@ -266,7 +266,7 @@ fn plan_product(
         reasons.push(Reason::Together(Together::Asked(rows_at_once[0])));
     }
     let alternation = alternation(&product, &panels, bytes, arch, tuning.alternate);
-    let snake = alternation.is_some();
+    let alternate = alternation.is_some();
     reasons.extend(alternation.map(Reason::Alternation));
     reasons.extend(worth.map(Reason::InputFirst));
     let own_values = values.of_product(&product);
@@ -280,7 +280,7 @@ fn plan_product(
         biases,
         unrolled,
         loads_apart,
-        snake,
+        alternate,
         input_first,
         tiles: tuning.tiles,
         halves,

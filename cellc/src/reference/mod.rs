@@ -83,7 +83,7 @@ impl Arithmetic for Float64<'_> {
     type Value = f64;
     type Row<'r> = Encoded<'r>;
 
-    fn given(&self, number: f64) -> f64 {
+    fn input(&self, number: f64) -> f64 {
         number
     }
 

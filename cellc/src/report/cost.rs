@@ -25,7 +25,7 @@ const ELEMENT: u64 = 2;
 
 /// The formula for cycles, as text for reports.
 pub(super) fn formula(costs: &Costs) -> String {
-    let begun = costs.begun;
+    let begun = costs.multiply_adds_per_cycle;
     format!(
         "cycles = max(operations / {begun}, weight bytes read / (4 x lanes)): {begun} vector \
          operations, or one vector of weights, a cycle; a division counts as {DIVISION} \

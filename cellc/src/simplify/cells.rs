@@ -29,8 +29,8 @@ impl<'a> Checker<'a> {
         if weights.b.contains(&WeightSource::Zero) {
             ledger.push(LedgerEntry {
                 attribute: "B".to_owned(),
-                given: None,
-                taken: "zero".to_owned(),
+                text: None,
+                meaning: "zero".to_owned(),
                 origin: Origin::Unknown,
             });
         }

@@ -931,7 +931,7 @@ impl<'a> Checker<'a> {
                 taps: lines.taps.clone(),
                 x: source,
                 w,
-                beside_given: false,
+                has_run_time_weights: false,
                 out,
             }),
         );

@@ -2,7 +2,7 @@
 //! numbers that hold integers.
 
 use crate::check::checker::{Checker, floats};
-use crate::check::findings::{Known, Range};
+use crate::check::findings::{Interval, Known};
 use crate::check::integers::{EXACT, TRUTH, ends};
 use crate::core::{Integers, PointwiseFunction, Source};
 use crate::model::{Activation, ElementType, Elementwise, Node};
@@ -14,7 +14,7 @@ impl Checker<'_> {
         node: &Node,
         source: Source,
         element: ElementType,
-        range: Range,
+        range: Interval,
     ) -> Option<Known> {
         if range.iter().any(|end| end.is_nan() || end.abs() > EXACT) {
             let text = |v: f64| if v.is_finite() { v.to_string() } else { "any number".to_owned() };
@@ -33,7 +33,7 @@ impl Checker<'_> {
         node: &Node,
         source: Source,
         element: ElementType,
-        range: Range,
+        range: Interval,
     ) -> Option<Known> {
         use PointwiseFunction as P;
         let [least, most] = Integers::limits(element).map(f64::from);

@@ -2,7 +2,7 @@
 //! the rest.
 
 use crate::core::{
-    CoreModel, CoreNode, CoreOp, Name, Source, WeightSource, needed, visit_references,
+    CoreModel, CoreNode, CoreOp, Reference, Source, WeightSource, needed, visit_references,
 };
 
 /// Removes every operation, value and constant without effect on Results and variables.
@@ -52,11 +52,11 @@ impl Renumbering {
 
 fn renumber(model: &mut CoreModel, needed: &[bool]) {
     let mut read = vec![false; model.constants.len()];
-    visit_references(&mut model.nodes, &mut |name| match name {
-        Name::Source(Source::Constant(i)) | Name::Weight(WeightSource::Constant(i)) => {
+    visit_references(&mut model.nodes, &mut |reference| match reference {
+        Reference::Source(Source::Constant(i)) | Reference::Weight(WeightSource::Constant(i)) => {
             read[*i] = true
         }
-        Name::Constant(constant) => read[constant.0] = true,
+        Reference::Constant(constant) => read[constant.0] = true,
         _ => {}
     });
     let sources = model
@@ -71,11 +71,11 @@ fn renumber(model: &mut CoreModel, needed: &[bool]) {
     }
     model.variables.iter().filter_map(|variable| variable.initial).for_each(|i| read[i] = true);
     let numbers = Renumbering { values: numbers(needed), constants: numbers(&read) };
-    visit_references(&mut model.nodes, &mut |name| match name {
-        Name::Source(source) => numbers.source(source),
-        Name::Weight(weight) => numbers.weight(weight),
-        Name::Constant(constant) => constant.0 = numbers.constants[constant.0],
-        Name::Value(value) => *value = numbers.values[*value],
+    visit_references(&mut model.nodes, &mut |reference| match reference {
+        Reference::Source(source) => numbers.source(source),
+        Reference::Weight(weight) => numbers.weight(weight),
+        Reference::Constant(constant) => constant.0 = numbers.constants[constant.0],
+        Reference::Value(value) => *value = numbers.values[*value],
     });
     for result in &mut model.results {
         numbers.source(&mut result.source);

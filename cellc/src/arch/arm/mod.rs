@@ -353,7 +353,7 @@ pub static AARCH64: Arch = Arch {
     costs: FOUR_LANES,
     instructions: Some(work::AARCH64),
     // the widest cores
-    begin: 10,
+    instructions_per_cycle: 10,
     c: CRules {
         tuning: &[],
         copies: Copies::Inlined,
@@ -406,7 +406,7 @@ pub static CORTEX_M4F: Arch = Arch {
     // target feature", and no stable option enables `vfp2`
     baseline: &SCALAR_FMA,
     instructions: Some(work::ONE_LANE),
-    begin: 1,
+    instructions_per_cycle: 1,
     c: CRules {
         tuning: &[FPU_C_TUNING],
         refused: (
@@ -431,7 +431,7 @@ pub static CORTEX_M4F: Arch = Arch {
 pub static CORTEX_M7: Arch = Arch {
     name: "cortex-m7",
     triples: &[],
-    begin: 2,
+    instructions_per_cycle: 2,
     c: CRules {
         refused: (
             NO_FMA,
@@ -455,7 +455,7 @@ pub static CORTEX_M7: Arch = Arch {
 pub static CORTEX_M33: Arch = Arch {
     name: "cortex-m33",
     triples: &["thumbv8m.main-none-eabihf"],
-    begin: 2,
+    instructions_per_cycle: 2,
     c: CRules {
         refused: (
             NO_FMA,
@@ -596,7 +596,7 @@ pub static CORTEX_M55: Arch = Arch {
     name: "cortex-m55",
     triples: &[],
     isas: &[&HELIUM],
-    begin: 2,
+    instructions_per_cycle: 2,
     c: CRules {
         tuning: &[HELIUM_C_TUNING],
         refused: (
@@ -618,7 +618,7 @@ pub static CORTEX_M0: Arch = Arch {
     triples: &["thumbv6m-"],
     baseline: &SOFT,
     instructions: Some(work::CORTEX_M0),
-    begin: 1,
+    instructions_per_cycle: 1,
     c: CRules { compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"], ..ONE_LANE.c },
     ..ONE_LANE
 };
@@ -629,7 +629,7 @@ pub static CORTEX_M3: Arch = Arch {
     triples: &["thumbv7m-"],
     baseline: &SOFT,
     instructions: Some(work::CORTEX_M3),
-    begin: 1,
+    instructions_per_cycle: 1,
     c: CRules {
         tuning: &[SOFT_C_TUNING],
         compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"],
@@ -743,7 +743,7 @@ pub static ARMV7: Arch = Arch {
     isas: &[&SCALAR_FMA_OF_ARMV7, &NEON_OF_ARMV7, &NEON_FMA],
     instructions: Some(work::VFP),
     // Cortex-A15
-    begin: 3,
+    instructions_per_cycle: 3,
     c: CRules {
         tuning: &[ARMV7_C_TUNING],
         float_unit: FloatUnit::Optional,

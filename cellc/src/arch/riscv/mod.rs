@@ -105,7 +105,7 @@ pub static RISCV64: Arch = Arch {
     isas: &[&RVV],
     instructions: Some(work::RISCV64),
     // the widest cores
-    begin: 8,
+    instructions_per_cycle: 8,
     costs: FOUR_LANES,
     c: CRules {
         compiler: &["riscv64-linux-gnu-gcc"],
@@ -132,6 +132,6 @@ pub static RISCV32: Arch = Arch {
     triples: &["riscv32i-", "riscv32im-", "riscv32imc-", "riscv32imac-"],
     baseline: &SOFT,
     instructions: Some(work::RISCV32),
-    begin: 2,
+    instructions_per_cycle: 2,
     ..ONE_LANE
 };

@@ -94,13 +94,13 @@ pub static X86_64: Arch = Arch {
     baseline: &GENERIC,
     isas: &[&AVX2, &AVX_VNNI, &AVX512, &AVX512_VNNI, &AMX],
     costs: Costs {
-        begun: 2.0,
+        multiply_adds_per_cycle: 2.0,
         lanes: 16.0,
         latency: 4.0,
         // half a cycle more than the latency: eight in turn took 1.04 times as long as ten or
         // twelve
-        hidden_from: 4.5,
-        crossing: 0.45,
+        latency_hiding: 4.5,
+        line_split: 0.45,
         panel: 120.0,
         other_panel: 40.0,
         activation: 30.0,
@@ -136,7 +136,7 @@ pub static X86_64: Arch = Arch {
         },
     },
     instructions: None,
-    begin: 0,
+    instructions_per_cycle: 0,
     c: CRules {
         extensions: true,
         tuning: &[C_TUNING],

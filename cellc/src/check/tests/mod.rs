@@ -371,7 +371,7 @@ fn weights_at_run_time() {
     assert_eq!(valid.parameters[4].shape, [5], "what nothing reads is an input all the same");
     assert_eq!(valid.cells()[0].weights.r, WeightSource::Parameter(2));
     assert_eq!(valid.cells()[1].weights.b, [WeightSource::Zero]);
-    assert_eq!(valid.cells()[1].ledger.last().unwrap().taken, "zero");
+    assert_eq!(valid.cells()[1].ledger.last().unwrap().meaning, "zero");
     assert_eq!(valid.cells()[1].x, Source::Value(valid.cells()[0].out.h.unwrap()));
     assert_eq!(valid.constants.len(), 0);
     let _ = spare;
@@ -647,8 +647,8 @@ fn what_the_front_end_said_is_passed_on() {
     graph.0.files.push(InputFile { name: "f".to_owned(), sha256: "s".to_owned() });
     let entry = LedgerEntry {
         attribute: "clip".to_owned(),
-        given: None,
-        taken: "none".to_owned(),
+        text: None,
+        meaning: "none".to_owned(),
         origin: Origin::Unknown,
     };
     graph.0.nodes[5].ledger.push(entry.clone());

@@ -97,7 +97,7 @@ fn refuse_other_pictures(path: &Path) -> Result<(), Failure> {
 fn clock(hertz: f64, compilation: &Compilation, isa: usize) -> Result<(f64, u64), Failure> {
     let arch = compilation.options.machine.target;
     if arch.instructions_of(compilation.plan.isas[isa].0).is_some() {
-        return Ok((hertz, arch.begin));
+        return Ok((hertz, arch.instructions_per_cycle));
     }
     let known: Vec<_> = arch::TARGETS
         .iter()

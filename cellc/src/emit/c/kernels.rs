@@ -167,7 +167,7 @@ fn refer_to_header(doc: &mut Vec<String>, header: &[String]) {
 
 /// The names of a body.
 fn shared(file: &CFile<'_>, isa: &'static Isa, body: BodyRef<'_>) -> Shared {
-    let taken = taken(file.prefix(), isa, body);
+    let taken = reserved_names(file.prefix(), isa, body);
     let taken = Taken {
         around: taken.iter().map(String::as_str).collect(),
         counters: Vec::new(),
@@ -230,7 +230,7 @@ fn dialect<'f>(
 }
 
 /// Names that the program's names must not hide.
-fn taken(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<String> {
+fn reserved_names(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<String> {
     let mut all: Vec<_> = TAKEN.iter().map(|name| name.to_string()).collect();
     all.extend(body.buffers().map(|buffer| spelling(buffer.element).c.to_owned()));
     all.extend((0..DEEPEST).flat_map(|depth| [counter(depth), format!("{}_k", counter(depth))]));

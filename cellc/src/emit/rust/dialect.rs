@@ -119,7 +119,7 @@ impl Rust {
     }
 
     /// A function of the type of `lanes` numbers.
-    fn made(&mut self, name: &'static str, ty: &str, arg: &str) -> Text {
+    fn constructed(&mut self, name: &'static str, ty: &str, arg: &str) -> Text {
         self.vectors.operation(name);
         let name = if name == "all_bits" { "all" } else { name };
         Text::atom(format!("{ty}::{name}({arg})"))
@@ -376,7 +376,7 @@ impl Dialect for Rust {
         let value = f32::from_bits(bits);
         let text = match ty.scalar {
             Scalar::U32 if context == Context::Function && !self.has_numbers() => {
-                return self.made("all", "V", &format!("f32::from_bits({bits:#x})"));
+                return self.constructed("all", "V", &format!("f32::from_bits({bits:#x})"));
             }
             // a count rather than a mask
             Scalar::U32 if context == Context::Kernel && bits < 1 << 16 => format!("{bits}"),
@@ -392,7 +392,7 @@ impl Dialect for Rust {
         }
         let name = if ty.scalar == Scalar::F32 { "all" } else { "all_bits" };
         let ty = self.ty(ty, context);
-        self.made(name, &ty, &text)
+        self.constructed(name, &ty, &text)
     }
 
     fn operation(
@@ -430,7 +430,7 @@ impl Dialect for Rust {
         match operation {
             O::FromBits | O::FromSigned => {
                 let ty = self.ty(ty, context);
-                self.made(name, &ty, &join(args))
+                self.constructed(name, &ty, &join(args))
             }
             O::ShiftLeft(by) | O::ShiftRight(by) => {
                 let args = args.into_iter().chain([Text::number(by.to_string())]).collect();

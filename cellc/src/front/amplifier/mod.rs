@@ -111,7 +111,7 @@ fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostic
         .flat_map(|node| &mut node.ledger)
         .filter(|entry| entry.attribute == "weights")
     {
-        entry.given = Some(file.clone());
+        entry.text = Some(file.clone());
     }
     // the header lists the facts with the first cell, or else with the first matrix product
     let first = |is: fn(&Op) -> bool| model.nodes.iter().position(|node| is(&node.op));
@@ -132,8 +132,8 @@ fn about(key: &str, value: &Json) -> LedgerEntry {
     let (given, origin) = (Some(value.to_string()), Origin::Unknown);
     LedgerEntry {
         attribute: key.to_owned(),
-        given,
-        taken: "about the model, not computed with".to_owned(),
+        text: given,
+        meaning: "about the model, not computed with".to_owned(),
         origin,
     }
 }
@@ -175,7 +175,7 @@ fn remaining(
     let (mut room, mut left_out) = (LONGEST, 0);
     for (key, value) in object.rest() {
         let entry = about(&key, &value);
-        let len = entry.attribute.len() + entry.given.as_ref().map_or(0, String::len);
+        let len = entry.attribute.len() + entry.text.as_ref().map_or(0, String::len);
         if len > room {
             left_out += 1 + nested_keys(&value);
             continue;

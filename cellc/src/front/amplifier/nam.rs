@@ -149,9 +149,10 @@ fn container(file: &mut Object, config: Json, name: Spanned<String>) -> Result<F
     })?;
     let taken =
         format!("the last of {}, which is the largest, is compiled", counted(count, "submodel"));
-    found
-        .ledger
-        .insert(0, LedgerEntry { taken, ..about("submodels", &Json::Number(count as f64)) });
+    found.ledger.insert(
+        0,
+        LedgerEntry { meaning: taken, ..about("submodels", &Json::Number(count as f64)) },
+    );
     Ok(found)
 }
 

@@ -47,7 +47,7 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Dia
         return Err(refusal("\"layers\"", "there is no layer").valid(VALID_LAYERS).into());
     }
     let mut ledger =
-        vec![LedgerEntry { taken: counted(input_size, "input"), ..about("in_shape", &shape) }];
+        vec![LedgerEntry { meaning: counted(input_size, "input"), ..about("in_shape", &shape) }];
     let mut warnings = Diagnostics::default();
     let mut stack =
         Stack::new(DECLARED_BY, name.clone(), Spanned::unplaced(input_size), None, None);
@@ -78,7 +78,7 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Dia
         }
         stack.skip = on.then(|| Spanned::unplaced(true));
         ledger.push(LedgerEntry {
-            taken: if on { "the input is added to the output" } else { "the input is not added" }
+            meaning: if on { "the input is added to the output" } else { "the input is not added" }
                 .to_owned(),
             ..about("in_skip", &skip)
         });
@@ -100,7 +100,7 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Dia
         *gains = (gain != 1.0).then_some(gain);
         let what = if of_input { "the input" } else { "the output, the skip included," };
         ledger.push(LedgerEntry {
-            taken: format!("{what} is multiplied by {gain}"),
+            meaning: format!("{what} is multiplied by {gain}"),
             ..about(key, &value)
         });
     }

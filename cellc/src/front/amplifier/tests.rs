@@ -111,8 +111,8 @@ fn what_is_not_computed_with_is_listed_or_warned_about() {
             format!(
                 "{} {:?}: {}\n",
                 entry.attribute,
-                entry.given.as_deref().unwrap_or_default(),
-                entry.taken
+                entry.text.as_deref().unwrap_or_default(),
+                entry.meaning
             )
         };
         cell.ledger.iter().map(line).collect::<String>() + &warnings.to_string()
@@ -197,7 +197,7 @@ fn the_largest_model_of_a_container_is_compiled() {
     assert_eq!(warnings.to_string(), "");
     let cell = model.nodes.iter().find(|node| matches!(node.op, Op::Cell(_))).unwrap();
     assert!(
-        cell.ledger.iter().any(|entry| entry.taken.contains("the last of 2 submodels")),
+        cell.ledger.iter().any(|entry| entry.meaning.contains("the last of 2 submodels")),
         "{:?}",
         cell.ledger
     );

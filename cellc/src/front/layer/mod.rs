@@ -401,5 +401,5 @@ fn entry(keys: &Keys, key: Key, taken: String) -> LedgerEntry {
 fn given(attribute: &str, said: Option<Spanned<String>>, taken: String) -> LedgerEntry {
     let (given, origin) =
         said.map_or((None, Origin::Unknown), |said| (Some(said.value), said.origin));
-    LedgerEntry { attribute: attribute.to_owned(), given, taken, origin }
+    LedgerEntry { attribute: attribute.to_owned(), text: given, meaning: taken, origin }
 }

@@ -36,8 +36,8 @@ pub(super) fn lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
 fn entry(attribute: &str, given: Option<String>, taken: impl Into<String>) -> LedgerEntry {
     LedgerEntry {
         attribute: attribute.to_owned(),
-        given,
-        taken: taken.into(),
+        text: given,
+        meaning: taken.into(),
         origin: Origin::Unknown,
     }
 }

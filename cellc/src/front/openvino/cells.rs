@@ -384,8 +384,8 @@ impl Ledger {
     fn add(&mut self, attribute: &str, given: Option<&GivenAttribute<'_>>, taken: String) {
         self.0.push(LedgerEntry {
             attribute: attribute.to_owned(),
-            given: given.map(|g| cut(g.text)),
-            taken,
+            text: given.map(|g| cut(g.text)),
+            meaning: taken,
             origin: given.map_or(Origin::Unknown, |g| g.origin.clone()),
         });
     }

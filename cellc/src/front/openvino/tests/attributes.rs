@@ -119,7 +119,7 @@ fn alpha_and_beta_belong_to_activations_by_position() {
     assert!(warnings.contains("activations_alpha has no effect on sigmoid:"), "{warnings}");
     let taken = |attribute: &str| {
         let entry = model.cells()[0].ledger.iter().find(|entry| entry.attribute == attribute);
-        entry.map(|entry| entry.taken.clone()).expect("an entry")
+        entry.map(|entry| entry.meaning.clone()).expect("an entry")
     };
     assert_eq!(taken("activations"), "sigmoid, leakyrelu(0.5)");
     assert_eq!(taken("activations_alpha"), "0.5 for leakyrelu");

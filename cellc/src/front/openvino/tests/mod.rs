@@ -318,7 +318,7 @@ fn everything_that_a_model_says_is_kept() {
     let ledger: Vec<(&str, Option<&str>, &str)> = cell
         .ledger
         .iter()
-        .map(|e| (e.attribute.as_str(), e.given.as_deref(), e.taken.as_str()))
+        .map(|e| (e.attribute.as_str(), e.text.as_deref(), e.meaning.as_str()))
         .collect();
     assert_eq!(
         ledger,
