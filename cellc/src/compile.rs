@@ -32,11 +32,11 @@ pub struct Compilation {
     pub plan: Plan,
     /// The kernels, for each of the plan's instruction sets.
     pub program: Program,
-    /// The constants, in the order in which the kernels read them.
+    /// The constants, in the order of the kernels.
     pub packed: Packed,
     /// The names in generated code.
     pub interface: Interface,
-    /// The header, the bounds and the costs, which only files state.
+    /// The header, the bounds and the costs, stated by files only.
     #[cfg(feature = "builder")]
     pub description: Description,
     /// The lines about the model in the documentation of the generated type.
@@ -100,8 +100,8 @@ fn passes(checker: &mut Checker) -> Option<()> {
     Some(())
 }
 
-/// Compiles a model that has been judged under the same options; the warnings of that are the
-/// caller's.
+/// Compiles a judged model under the options of the judgement. The caller reports the warnings of
+/// the judgement.
 pub(crate) fn compile_core(model: CoreModel, options: &Options) -> Compilation {
     let arch = if fills_no_vector(&model, options) {
         options.machine.target.in_scalars()
@@ -140,7 +140,7 @@ pub(crate) fn compile_core(model: CoreModel, options: &Options) -> Compilation {
     }
 }
 
-/// Elements of the longest tensor of a network that is computed in scalars.
+/// Elements of the longest tensor of a network computed in scalars.
 const MOST_SCALAR_ELEMENTS: usize = 8;
 
 /// Whether a network is too small for vectors of any target, and nobody asked for an instruction
@@ -183,7 +183,7 @@ pub(crate) fn program(model: &CoreModel, plan: &Plan) -> Program {
     program
 }
 
-/// A program that is wrong is a fault of cellc, never of the input.
+/// Stops on a wrong program: a fault of cellc, never of the input.
 fn check(program: &Program, pass: &str) {
     if let Err(problem) = verify(program) {
         panic!("{pass} left a program that is wrong: {problem}");
@@ -196,7 +196,7 @@ impl Compilation {
         emit::rust_tokens(&self.contents())
     }
 
-    /// The parts of the output that Rust tokens need.
+    /// The parts of the output for Rust tokens.
     pub(crate) fn contents(&self) -> emit::Contents<'_> {
         let values = Values::of(self.options.output.language, &self.plan.isas);
         assert_eq!(self.plan.values, values, "emit: the plan is for another language");
@@ -225,7 +225,7 @@ impl Compilation {
     }
 }
 
-/// What macros leave out: files, their header and its bounds.
+/// Parts without use in macros: files, their header and its bounds.
 #[cfg(feature = "builder")]
 impl Compilation {
     /// The arithmetic of an instruction set with or without fused multiply-add, for error bounds.
@@ -249,8 +249,8 @@ impl Compilation {
         emit::files(&emit::Contents { header, estimate, ..self.contents() }, stem)
     }
 
-    /// Measures how far the model's own rounding carries it in many steps, by which the header
-    /// tells which bounds are of use: half a second at most.
+    /// Measures the growth of the model's own rounding over many steps, to tell useful error bounds
+    /// from useless ones: half a second at most.
     pub fn measure(&mut self) {
         let best = self.program.body(self.program.bodies.len() - 1);
         let found = crate::free_run::measure(

@@ -1,6 +1,5 @@
-//! What generated files and the command say about a compiled model: header, bounds and costs.
-//! Macros
-//! print none of it.
+//! The description of a compiled model in generated files and in the command: header, bounds and
+//! costs. Macros print none of it.
 
 use crate::core::CoreModel;
 use crate::emit::names::Interface;

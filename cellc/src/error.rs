@@ -8,9 +8,9 @@ use crate::diagnostic::{Cause, Diagnostic, Diagnostics};
 
 /// The error of a compilation: the input was refused, or the output could not be written.
 ///
-/// Its `Display` is every problem of the input, each with its place, what was found, what would be
-/// valid and what to do. Its `Debug` is the same text, so that a build script that returns it from
-/// `main` shows it.
+/// Its `Display` is every problem of the input, each with its place, the fault, the valid input and
+/// the remedy. Its `Debug` is equal, so build scripts that return the error from `main` show all
+/// problems.
 pub struct Error(Reason);
 
 enum Reason {
@@ -32,7 +32,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What kind of problem this is.
+    /// The kind of the problem.
     ///
     /// ```
     /// use cellc::{Builder, ErrorKind};

@@ -1,4 +1,4 @@
-//! What the macros are: the tokens of a call in, the generated module out.
+//! The macros: the tokens of a call in, the generated module out.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ fn key(setting: &Setting) -> String {
 }
 
 /// Expands a macro call: the module with the generated code and the type, or one `compile_error!`
-/// for each thing that is wrong, at the key that it is about.
+/// for each error, at its key.
 pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     let Parsed { declaration, tokens, mut problems } = declaration::parse(called, input);
     let Some(declaration) = declaration else {
@@ -74,8 +74,8 @@ pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     quote!(#item #warnings)
 }
 
-/// The name of the type in snake_case, as the function in the module has it; generated code is
-/// ASCII, what is around it need not be.
+/// The name of the type in snake_case, as used by the module's function. Generated code is ASCII;
+/// the surrounding code may have other letters.
 fn module_name(name: &Ident, interface: &Interface) -> String {
     let name = name.unraw().to_string();
     if name.is_ascii() {
@@ -93,8 +93,7 @@ fn module_name(name: &Ident, interface: &Interface) -> String {
     module
 }
 
-/// The model, judged, and the options with which to compile it; everything that is wrong with them
-/// is reported.
+/// The core model with the options for compiling. `None` after an error.
 fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(CoreModel, Options)> {
     let (model, options) = match declaration.model_file() {
         None if !declaration.readable => return None,
@@ -166,7 +165,7 @@ fn read(
     model
 }
 
-/// What is declared, with the weights that a file of tensors has for it.
+/// The declared layers, with weights from a file of tensors.
 fn with_tensors(
     declaration: &Declaration,
     file: &Spanned<String>,
@@ -244,15 +243,15 @@ fn of_apple(
     if problems.has_errors() { Err(problems) } else { Ok(declared) }
 }
 
-/// A file of the package, by a path that opens it and is as short as the paths that the compiler
-/// shows.
+/// A file of the package, by the shortest path for `include_bytes!` and for the compiler's
+/// messages.
 fn shown(file: &str) -> PathBuf {
     let path = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join(file);
     let folder = env::current_dir().unwrap_or_default();
     path.strip_prefix(folder).map(Path::to_path_buf).unwrap_or(path)
 }
 
-/// Puts the attributes that stood in front of the declaration on the type.
+/// Moves the attributes in front of the declaration to the type.
 fn with_attributes(module: TokenStream, type_name: &str, attributes: &TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = module.into_iter().collect();
     let is = |i: usize, text: &str| match tokens.get(i) {
@@ -276,8 +275,8 @@ fn with_attributes(module: TokenStream, type_name: &str, attributes: &TokenStrea
     module
 }
 
-/// The module, the type's own name outside it, and what makes the compiler look at the files again.
-/// `read`: the model's file and those that it names.
+/// The module, the type's name outside the module, and the dependency of the compiler on the files.
+/// `read`: the model's file and the files named by the model.
 fn item(
     declaration: &Declaration,
     read: &[&str],
@@ -309,7 +308,7 @@ fn item(
     }
 }
 
-/// The files that the model was read from, relative to the folder of Cargo.toml.
+/// The files of the model, relative to the folder of Cargo.toml.
 fn tracked(declaration: &Declaration, read: &[&str]) -> Vec<String> {
     let Some(model) = declaration.model_file() else {
         return declaration.tensor_file().map(|file| file.value).into_iter().collect();
@@ -338,7 +337,7 @@ fn of_severity(problems: &Diagnostics, severity: Severity) -> impl Iterator<Item
 /// A file may hold any number of errors.
 const MOST_ERRORS: usize = 50;
 
-/// One `compile_error!` for each error; `place` is where those are shown that are about no token.
+/// One `compile_error!` for each error. `place`: the place for errors without a token.
 fn errors(problems: &Diagnostics, tokens: &TokenTable, place: &Origin) -> TokenStream {
     let error = |problem: &Diagnostic| {
         let at =

@@ -1,5 +1,5 @@
-//! The error that a model gathers when it goes on from its own states: measured, for the comment at
-//! the top of a file and for `cellc check`.
+//! The error of a model on its own states over many steps, measured for the comment at the top of a
+//! file and for `cellc check`.
 
 use std::cell::RefCell;
 
@@ -29,7 +29,7 @@ const MOST_PRODUCTS: usize = 1 << 28;
 pub(crate) const STEPS: usize = 256;
 /// The maximum number of measured steps with integer products.
 pub(crate) const INTEGER_STEPS: usize = 1000;
-/// The minimum number of steps: where work allows fewer, no step is measured.
+/// The minimum number of steps. If the work allows fewer, no step is measured.
 const FEWEST: usize = 8;
 
 /// What was measured.
@@ -48,13 +48,13 @@ pub(crate) struct FreeRun {
 /// What was found of one result.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Gathered {
-    /// The largest distance from the reference, which runs on its own states.
+    /// The largest distance from the reference on its own states.
     pub(crate) error: f64,
     /// The least of 0 and the values of the reference.
     low: f64,
     /// The largest of 0 and the values of the reference.
     high: f64,
-    /// The sum of the squares of all distances, and how many there are.
+    /// The sum of the squares of all distances, and their number.
     squares: f64,
     count: usize,
     /// The sum of the squares of the reference.
@@ -62,7 +62,7 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// Adds a value that is so far from the reference's.
+    /// Adds the distance of a value from the reference.
     pub(crate) fn add(&mut self, exact: f64, error: f64) {
         if exact.is_finite() {
             (self.low, self.high) = (self.low.min(exact), self.high.max(exact));
@@ -78,13 +78,13 @@ impl Gathered {
         self.high.max(-self.low)
     }
 
-    /// The power of the reference over that of the distances, in decibels; infinite where they are
-    /// equal.
+    /// The power of the reference over the power of the distances, in decibels; infinite for equal
+    /// results.
     pub(crate) fn snr(&self) -> f64 {
         10.0 * (self.power / self.squares).log10()
     }
 
-    /// What the steps showed of the result; none of them means that the reference alone was run.
+    /// The distances seen in the steps. Without steps, only the reference was run.
     pub(crate) fn seen(&self, steps: usize) -> Seen {
         Seen { low: self.low, high: self.high, error: (steps > 0).then_some(self.error) }
     }
@@ -95,7 +95,7 @@ impl Gathered {
     }
 }
 
-/// The names of the layers that are not multiplied in f32, each once.
+/// The names of the layers with other products than f32, each once.
 pub(crate) fn layers_in_integers(model: &CoreModel, products: &Precisions) -> Vec<String> {
     let mut layers = Vec::new();
     for node in model.all_nodes().into_iter().filter(|node| node.op.has_precision()) {
@@ -108,18 +108,18 @@ pub(crate) fn layers_in_integers(model: &CoreModel, products: &Precisions) -> Ve
     layers
 }
 
-/// Runs of the reference, each on its own states: one with all the products that are asked for, and
-/// one for each layer whose products alone are integers.
+/// Runs of the reference, each on its own states: one with all products of the options, and one for
+/// each layer with integer products alone.
 pub(crate) struct IntegerRuns {
     memory: RefCell<Memory>,
     runs: Vec<Run>,
 }
 
 struct Run {
-    /// The only layer whose products are integers; `None`: all layers that the options name.
+    /// The only layer with integer products; `None`: all layers named by the options.
     layer: Option<String>,
     products: Precisions,
-    /// As the previous step left them; empty before the first one.
+    /// After the previous step; empty before the first step.
     states: Vec<Vec<f64>>,
     variables: Vec<Vec<f64>>,
     /// By result, and by variable after them.
@@ -134,7 +134,7 @@ impl Run {
 }
 
 impl IntegerRuns {
-    /// Before the first step of a model whose weights are constants.
+    /// Before the first step of a model with constant weights.
     pub(crate) fn new(model: &CoreModel, products: &Precisions) -> Self {
         let layers = layers_in_integers(model, products);
         let mut runs = vec![Run::new(model, None, products.clone())];
@@ -148,8 +148,8 @@ impl IntegerRuns {
         Self { memory: RefCell::default(), runs }
     }
 
-    /// A step of each, with all Parameters of the exact one and what that leaves. A fresh step has
-    /// no state of the one before.
+    /// A step of each run, with the Parameters and results of the exact step. `fresh`: true for a
+    /// step without earlier states.
     pub(crate) fn step(
         &mut self,
         model: &CoreModel,
@@ -187,14 +187,13 @@ impl IntegerRuns {
         &self.runs[0].gathered
     }
 
-    /// The distances for each layer whose products alone are integers, where there are several
-    /// layers.
+    /// The distances for each layer with integer products alone, if several layers have them.
     pub(crate) fn layers(&self) -> impl Iterator<Item = (&str, &[Gathered])> {
         self.runs.iter().filter_map(|run| Some((run.layer.as_deref()?, &run.gathered[..])))
     }
 }
 
-/// The reference on its own states, with inputs that are drawn.
+/// The reference on its own states, with drawn inputs.
 struct Drawn<'a> {
     model: &'a CoreModel,
     range: Range,
@@ -203,7 +202,7 @@ struct Drawn<'a> {
     /// The Parameters of the step.
     parameters: Vec<Vec<f64>>,
     variables: Vec<Vec<f64>>,
-    /// The states that the step leaves, by pair.
+    /// The states after the step, by pair.
     next: Vec<Vec<f64>>,
 }
 
@@ -223,7 +222,7 @@ impl<'a> Drawn<'a> {
         }
     }
 
-    /// The next step: what it leaves. Rows of matrices stay in memory for the steps after it.
+    /// Computes the next step. Rows of matrices stay in memory for later steps.
     fn step(&mut self) -> Outcome<f64> {
         self.draw();
         let arithmetic = Float64 { products: Precisions::F32, memory: Some(&self.memory) };
@@ -234,7 +233,7 @@ impl<'a> Drawn<'a> {
         left
     }
 
-    /// What one step leaves, with no memory of rows: those of ten million weights are 80 MB.
+    /// Computes one step without a memory of rows: the rows of ten million weights are 80 MB.
     fn only_step(mut self) -> Outcome<f64> {
         self.draw();
         FLOAT64.outcome(self.model, &self.parameters, &self.variables)
@@ -265,10 +264,10 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// Runs steps and those of the float64 reference, each on its own states, from the initial ones: of
-/// the interpreter, or, where matrices are multiplied as integers, of the reference of these. Where
-/// that is too much work, the reference alone takes one step. `None` where that is too much work,
-/// or weights are given at run time.
+/// Runs steps of the code and of the float64 reference, each on its own states, from the initial
+/// states. The code is the interpreter or, for integer products, their reference. If the work is
+/// too much, the reference alone takes one step. `None` if even one step is too much work, or for
+/// run-time weights.
 pub(crate) fn measure(
     model: &CoreModel,
     body: BodyRef<'_>,
@@ -302,7 +301,7 @@ pub(crate) fn measure(
     })
 }
 
-/// At most `wanted` steps that each take so much of what may be done.
+/// At most `wanted` steps of work `each`, within the limit `most`. `None` below the fewest steps.
 fn steps(wanted: usize, most: usize, each: usize) -> Option<usize> {
     Some(wanted.min(most / each.max(1))).filter(|steps| *steps >= FEWEST)
 }

@@ -1,4 +1,4 @@
-//! What generated code calls the tensors of a model.
+//! The names of a model's tensors in generated code.
 
 use crate::core::{CoreCell, CoreModel, Parameter, ResultValue, Steps, Variable};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
@@ -10,8 +10,8 @@ use crate::lower::element_of;
 use crate::model::{ElementType, lasting};
 
 impl Interface {
-    /// The names for `model` under the name that the user or the file system chose; `program` is
-    /// what it is compiled to; `pool`: see [`Interface::pool`].
+    /// The names for `model` under the name chosen by the user or by the file. `program`: the
+    /// compiled model. `pool`: see [`Interface::pool`].
     pub fn new(model: &CoreModel, program: &Program, name: &str, pool: bool) -> Self {
         let function = prefix(name, pool);
         let parameters =
@@ -121,7 +121,7 @@ fn sample_rate(model: &CoreModel) -> Option<String> {
     (rate.is_finite() && rate > 0.0).then(|| format!("{rate:?}"))
 }
 
-/// The one input and the one output beside states, where they are of one type; a cell's own output
+/// The only input and the only output beside states, if their types are equal; a cell's own output
 /// may be its state.
 fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Option<InPlace> {
     let input =
@@ -143,8 +143,7 @@ fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Optio
     same.then_some(InPlace { input: *input, output: *output, copies: false })
 }
 
-/// The fields of a model's parameters, of each what it is called and holds, and the scope in which
-/// they are.
+/// The fields of a model's parameters, each with its name and element type, and their scope.
 fn of_parameters<'a>(
     function: &str,
     pool: bool,
@@ -161,8 +160,8 @@ fn of_parameters<'a>(
 }
 
 impl Interface {
-    /// The fields of parameters before the model is compiled under a name: of each what it is
-    /// called and holds. `steps`: whether their number is open.
+    /// The fields of parameters before the compilation under a name, each with its name and element
+    /// type. `steps`: true for an open number of steps.
     pub fn input_fields<'a>(
         name: &str,
         pool: bool,
@@ -172,9 +171,8 @@ impl Interface {
         of_parameters(&prefix(name, pool), pool, steps, parameters).1
     }
 
-    /// That the code cannot be called what was asked for by `--name`, or by the name of its file,
-    /// unless it is called so. Upper case, and in a file's name what stands between words, are
-    /// never kept.
+    /// The warning for generated code with another name than the given one (`--name`, or the file's
+    /// name). Upper case is never kept, nor are separators in a file's name.
     pub fn renamed(&self, asked: &str, by_option: bool) -> Option<Diagnostic> {
         let plain = |text: &str| -> String {
             let kept = |c: &char| c.is_alphanumeric() || by_option && *c != '_';

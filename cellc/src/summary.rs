@@ -1,4 +1,4 @@
-//! What a model is, in a line for each cell.
+//! The summary of a model, a line for each cell.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use crate::core::{CoreCell, CoreModel, CoreOp, Lengths};
 use crate::model::{LedgerEntry, counted};
 use crate::request::Options;
 
-/// What the type is, a line for each cell, and what becomes of denormals.
+/// The purpose of the type, a line for each cell, and the treatment of denormals.
 pub(crate) fn lines(model: &CoreModel, options: &Options) -> Vec<String> {
     let mut lines = Vec::new();
     for cell in model.cells() {
@@ -20,7 +20,7 @@ pub(crate) fn lines(model: &CoreModel, options: &Options) -> Vec<String> {
     lines
 }
 
-/// Sample rate and levels that the file of an amplifier states, as its keys.
+/// Sample rate and levels in the file of an amplifier, as its keys.
 fn rate_and_levels(model: &CoreModel) -> Option<String> {
     let of_host = |entry: &&LedgerEntry| {
         let key = &entry.attribute[..];
@@ -42,7 +42,7 @@ fn rate_and_levels(model: &CoreModel) -> Option<String> {
     (!all.is_empty()).then(|| format!("The model's file says: {}.", all.join(", ")))
 }
 
-/// What becomes of values too small to matter.
+/// The treatment of values too small to matter.
 pub(crate) fn denormals(options: &Options) -> &'static str {
     match options.numerics.keep_denormals {
         true => "Denormals are kept.",

@@ -2,7 +2,7 @@
 //! columns of lines, lines that depend on features, and pointer words in doc comments. An exception
 //! that no longer exceeds its limit fails the test, so the lists only shrink.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ const WIDE_LINES: Limit = Limit {
 };
 /// Lines with `cfg(feature = ..)` in all files.
 const FEATURE_LINES: usize = 40;
-/// Pointer words of a thousand words in doc comments.
+/// Pointer words of a thousand words in the doc comments of a folder.
 const POINTERS_PER_THOUSAND: usize = 30;
 
 /// Words that stand for something named elsewhere.
@@ -304,12 +304,18 @@ fn few_lines_depend_on_features() {
 
 #[test]
 fn doc_comments_name_things() {
-    let (words, found) = sources()
-        .iter()
-        .map(|source| pointers(&source.text))
-        .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-    let most = words * POINTERS_PER_THOUSAND / 1000;
-    assert!(found <= most, "{found} pointer words of {words}, at most {most}");
+    let mut folders: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    // generated files contain the text of `encoding/rows.rs`
+    for source in sources().iter().filter(|source| source.path != "encoding/rows.rs") {
+        let folder = source.path.split_once('/').map_or("", |(folder, _)| folder);
+        let (words, found) = pointers(&source.text);
+        let sum = folders.entry(folder.to_owned()).or_default();
+        *sum = (sum.0 + words, sum.1 + found);
+    }
+    for (folder, (words, found)) in folders {
+        let most = words * POINTERS_PER_THOUSAND / 1000;
+        assert!(found <= most, "{folder}: {found} pointer words of {words}, at most {most}");
+    }
 }
 
 #[test]

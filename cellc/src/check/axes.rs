@@ -1,4 +1,4 @@
-//! Which axes of inputs count rows and steps, as the recurrent operators that read them say.
+//! The batch axes and step axes of inputs, derived from the recurrent operators.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use super::cell::{CellPort, roles};
 use super::findings::SequenceAxes;
 use crate::model::{Model, Op, Tensor};
 
-/// A value whose axes are axes of an input: the input, and by axis of the value that of the input.
+/// A value with axes of an input: the input, and the input's axis for each axis of the value.
 type Followed = (usize, Vec<Option<usize>>);
 
-/// By parameter of the model; `None` where no sequence reads it, or several in different ways.
+/// By parameter of the model; `None` without a sequence, or with contradictory sequences.
 pub(crate) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
     let mut constants: HashMap<usize, &Tensor> = HashMap::new();
     let mut followed: Vec<Option<Followed>> = vec![None; model.values.len()];
@@ -46,7 +46,7 @@ pub(crate) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
         .collect()
 }
 
-/// The axes of what a node of so many inputs makes of a value at a port.
+/// The axes of the output of a node with several inputs, for a value at a port.
 fn passed<'a>(
     op: &Op,
     port: usize,

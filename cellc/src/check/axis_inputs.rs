@@ -65,7 +65,7 @@ impl Checker<'_> {
         None
     }
 
-    /// Shapes that have to agree and do not.
+    /// Refuses inputs with different shapes.
     pub(crate) fn shapes_differ(
         &mut self,
         node: &Node,

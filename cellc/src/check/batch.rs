@@ -1,12 +1,11 @@
-//! Which open axes of the inputs count the rows of a batch.
+//! The open axes of inputs with the rows of a batch.
 
 use super::cell::{CellPort, roles};
 use super::checker::Checker;
 use super::findings::BatchAxes;
 use crate::model::{AxisName, Dim, Model, Op};
 
-/// Whether the name of a size says that it counts the rows of a batch. A single letter is the name
-/// of other sizes, too.
+/// True if the name of a size means the rows of a batch. Single letters also name other sizes.
 fn names_batch(name: &str, shape: &[Dim], axis: usize) -> bool {
     let name = name.to_ascii_lowercase();
     match &name[..] {
@@ -20,7 +19,7 @@ fn names_batch(name: &str, shape: &[Dim], axis: usize) -> bool {
 /// The first axis of an input is the batch in their frameworks.
 const NAMED_BY_CONVERTERS: [&str; 3] = ["unk__", "None", "DynamicDimension."];
 
-/// Whether the name of a size says that it counts steps.
+/// True if the name of a size means steps.
 pub(crate) fn names_steps(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let word = |word: &&str| name.contains(*word);
@@ -78,17 +77,17 @@ impl Checker<'_> {
     }
 }
 
-/// What reads a parameter, changes of the shape and arithmetic looked through.
+/// The readers of a parameter, behind changes of the shape and arithmetic.
 #[derive(Clone, Copy, Default)]
 struct Reads {
-    /// As the state from which a recurrent operator starts.
+    /// As the initial state of a recurrent operator.
     as_state: bool,
     /// As anything else.
     otherwise: bool,
 }
 
-/// Finds what reads each parameter. `root`: by value, the parameter whose elements it holds or is
-/// computed from. Returns the same by result.
+/// Finds the readers of each parameter. `root`: by value, the parameter behind its elements.
+/// Returns the parameter behind each result.
 fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> Vec<Option<usize>> {
     for node in &model.nodes {
         let roots: Vec<Option<usize>> = node.inputs.iter().map(|value| root[value.0]).collect();

@@ -47,8 +47,8 @@ impl CellPort {
     }
 }
 
-/// What the inputs of a recurrent operation are, in port order; `None` if it has not so many. Only
-/// B may be missing, and only for one step.
+/// The roles of the inputs of a recurrent operation, in port order; `None` for a wrong number of
+/// inputs. Only B may be missing, and only for one step.
 pub(crate) fn roles(op: &Op, inputs: usize) -> Option<Vec<CellPort>> {
     let (cell, sequence) = match op {
         Op::Cell(cell) => (cell, false),
@@ -239,8 +239,8 @@ impl Checker<'_> {
         self.diagnostics.0.len() == before
     }
 
-    /// Warns of a clip that is finite and below 0, or NaN. It has no effect, as 0 and infinities,
-    /// which mean no clipping.
+    /// Warns of a clip that is finite and below 0, or NaN: like 0 and infinity, the clip has no
+    /// effect.
     fn clip_without_effect(&mut self, node: &Node, cell: &Cell) {
         let Some(clip) = cell.clip.filter(|clip| *clip < 0.0 && clip.is_finite() || clip.is_nan())
         else {
@@ -455,8 +455,8 @@ fn names_of(activations: &[Activation]) -> String {
     labels.join(", ")
 }
 
-/// The sizes that an input has, each with its letter; what is not known may be any size at all.
-/// `of_x`: N, T and I.
+/// The required sizes of an input, each with its letter; `None` allows any size. `of_x`: N, T and
+/// I.
 fn wanted(
     recurrent: &Recurrent,
     role: CellPort,
@@ -521,7 +521,7 @@ fn meaning(recurrent: &Recurrent, role: CellPort) -> String {
     }
 }
 
-/// The size of c, if it is larger than that of h: h is a projection of the cell's output.
+/// The size of c, if larger than the size of h: h is a projection of the cell's output.
 fn projected(recurrent: &Recurrent) -> Option<usize> {
     let size_of = |port: CellPort| {
         let (_, shape) = recurrent.shapes().find(|(role, _)| *role == port)?;
@@ -531,7 +531,7 @@ fn projected(recurrent: &Recurrent) -> Option<usize> {
     (h == recurrent.cell.hidden_size && c > h).then_some(c)
 }
 
-/// The one hidden size for which all but X are made, if it is not the one that is said.
+/// The hidden size by all tensors but X, if the stated hidden size differs.
 fn other_hidden_size(recurrent: &Recurrent) -> Option<usize> {
     let r = recurrent.shapes().find(|(role, _)| *role == CellPort::R)?.1?;
     let other = *r.last()?;

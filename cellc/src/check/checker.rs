@@ -13,7 +13,7 @@ use super::findings::{
 };
 use super::limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
 
-/// The remedy for a model that no reader should have made.
+/// The remedy for a malformed model, made by no reader.
 pub(crate) const MALFORMED: &str =
     "no input file can express this model: correct the code that built it";
 
@@ -208,7 +208,7 @@ impl<'a> Checker<'a> {
         self.folds(node, count, element)
     }
 
-    /// Reports an error that later nodes share, only once.
+    /// Reports an error shared by later nodes only once.
     pub(crate) fn error_of_many(
         &mut self,
         node: &Node,
@@ -236,7 +236,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What messages call an input of the model, and options take.
+    /// The name of an input in messages and options.
     pub(crate) fn input_name(&self, index: usize) -> String {
         interface::name(&self.parameter_names(self.model.parameters[index]), "in", index)
     }
@@ -278,7 +278,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The run-time length of a tensor, if it has one.
+    /// The run-time length of a tensor, if any.
     pub(crate) fn ending_of(&self, known: &Known) -> Option<Ending> {
         match known {
             Known::Source(Source::Value(value), _) => self.findings.endings.get(value).copied(),

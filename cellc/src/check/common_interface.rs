@@ -1,4 +1,4 @@
-//! Which models can have the table of functions that all models have in common.
+//! Checks for the table of functions shared by all models.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::request::{Language, Threads};
 
 impl Checker<'_> {
-    /// Refuses what the table has no function for, and names that an `#include` cannot hold.
+    /// Refuses models without a function in the table, and names unfit for an `#include`.
     pub(crate) fn common_interface(&mut self) {
         let Some(path) = &self.options.output.interface else { return };
         let mut problems = Vec::new();

@@ -1,5 +1,5 @@
-//! The lines that leave the number of steps of a model open: PyTorch exports it again, or Python
-//! changes the file.
+//! The lines for an open number of steps: a new export from PyTorch, or a Python program for the
+//! file.
 
 use super::checker::Checker;
 use crate::model::Dim;
@@ -12,9 +12,9 @@ const NEW_PROCESS: &str = "# in a new process: PyTorch 2.15 ignores dynamic_shap
     has exported this module without them";
 
 impl Checker<'_> {
-    /// The lines that export a model of PyTorch with these axes of its inputs open, each the place
-    /// of an input and an axis. Empty where another program wrote the model, or an input has no
-    /// known shape. `counted`: what the axes count, as the name of their size.
+    /// The lines that export a PyTorch model with open axes of inputs, each an input and an axis.
+    /// Empty for models of other programs, and for an input with an unknown shape. `counted`: the
+    /// name of the open size.
     pub(crate) fn export_again(&self, open: &[(usize, usize)], counted: &str) -> Vec<String> {
         let from_pytorch =
             self.model.producer.as_deref() == Some("pytorch") && !self.model.sizes_of_call;
@@ -73,8 +73,8 @@ impl Checker<'_> {
 }
 
 impl Checker<'_> {
-    /// The lines that open these axes of inputs in the file itself. Empty where it is no ONNX file
-    /// and no model of OpenVINO, or an input has no name.
+    /// The lines that open axes of inputs in the file. Empty for other formats than ONNX and
+    /// OpenVINO, and for inputs without a name.
     pub(crate) fn open_in_file(&self, axes: &[(usize, usize)]) -> Vec<String> {
         let plain = |name: &str| {
             !name.is_empty() && name.chars().all(|c| !c.is_control() && !"\"\\'".contains(c))
@@ -139,7 +139,7 @@ impl Checker<'_> {
         lines
     }
 
-    /// The name of an axis whose size the user gives by that name.
+    /// The name of an axis with a size given by name.
     pub(crate) fn fixed_by_name(&self, input: usize, axis: usize) -> Option<&str> {
         let names = self.parameter_names(self.model.parameters[input]);
         let given = |name: &str| {
@@ -152,7 +152,7 @@ impl Checker<'_> {
     }
 }
 
-/// True for a name that Python takes for a variable.
+/// True for a valid Python variable name.
 fn is_word(name: &str) -> bool {
     let mut characters = name.chars();
     characters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')

@@ -48,7 +48,7 @@ pub(crate) struct Uses {
     pub(crate) weight: Option<String>,
     /// True if a cell reads the input and its first size is the batch.
     pub(crate) batch: bool,
-    /// The last size that a matrix product requires.
+    /// The last size required by a matrix product.
     pub(crate) features: Option<usize>,
     /// The role as lengths of a sequence, in words for messages.
     pub(crate) lengths: Option<String>,
@@ -74,7 +74,7 @@ pub(crate) struct BatchAxes {
     pub(crate) is_state: bool,
 }
 
-/// The axes of an input that a sequence reads as `[N, T, I]`.
+/// The axes of an input read by a sequence as `[N, T, I]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SequenceAxes {
     pub(crate) rows: usize,
@@ -118,7 +118,7 @@ pub(crate) struct Translation {
     pub(crate) interned: Interned,
 }
 
-/// What later checks of steps and states need of the model's layers.
+/// Facts about the model's layers for later checks of steps and states.
 #[derive(Default)]
 pub(crate) struct TimeFindings<'a> {
     /// Recurrent layers by their last states, loops by their carried values, products by their
@@ -129,7 +129,7 @@ pub(crate) struct TimeFindings<'a> {
     pub(crate) most_lengths: Option<(usize, &'a Node)>,
     /// The operations whose windows reach in front of the first element of an axis.
     pub(crate) lookbacks: Vec<Lookback<'a>>,
-    /// The first window that is longer than its axis.
+    /// The first window longer than its axis.
     pub(crate) short_of: Option<ShortOf>,
     /// Warnings about layers that start anew at every call, dropped if their states are kept.
     pub(crate) restart_warnings: Diagnostics,
@@ -155,7 +155,7 @@ pub(crate) struct Current {
 pub(crate) struct Spent {
     /// The number of visited nodes; nodes of bodies count once per iteration.
     pub(crate) looked_at: usize,
-    /// The number of operations, including those of bodies.
+    /// The number of operations, bodies included.
     pub(crate) operations: usize,
     /// The work of operations on constants.
     pub(crate) folded: Folded,
@@ -179,7 +179,7 @@ pub(crate) struct Cuttable<'a> {
     pub(crate) inputs: Vec<Option<Known>>,
 }
 
-/// Facts about values, found by the operations that compute them and read by later operations.
+/// Facts about values, found by their operations and read by later operations.
 #[derive(Default)]
 pub(crate) struct Findings<'a> {
     /// By value: run-time lengths of outputs of loops that end by a condition.
@@ -191,7 +191,7 @@ pub(crate) struct Findings<'a> {
     /// By value: the integer input with these elements; true if the value has all elements in
     /// order.
     pub(crate) parameter_of: HashMap<usize, (usize, bool)>,
-    /// Values from which a slice may remove the end.
+    /// Values with an end that a slice may remove.
     pub(crate) cuttable: HashMap<ValueId, Cuttable<'a>>,
     /// By value without the elements across line ends of a convolution: the value with these
     /// elements, and the selection.
@@ -199,14 +199,14 @@ pub(crate) struct Findings<'a> {
 }
 
 /// An operation that computes the first elements along an axis from elements in front of the axis,
-/// which no input gives.
+/// given by no input.
 pub(crate) struct Lookback<'a> {
     pub(crate) node: &'a Node,
     pub(crate) before: Before,
     pub(crate) fronts: Vec<Front>,
 }
 
-/// What an operation finds in front of an axis.
+/// The elements before an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Before {
     /// Pads, given by the operation or as a constant.
@@ -227,20 +227,20 @@ pub(crate) struct Front {
 }
 
 impl Lookback<'_> {
-    /// What stands in front of the only axis that has one of these sizes. Windows over maps of one
-    /// pixel have two.
+    /// The elements before the only axis of one of the sizes. Windows over maps of one pixel have
+    /// two such axes.
     pub(crate) fn along(&self, sizes: &[usize]) -> Option<Front> {
         let mut fitting = self.fronts.iter().filter(|front| sizes.contains(&front.size));
         fitting.next().copied().filter(|_| fitting.next().is_none())
     }
 }
 
-/// A window that is longer than its axis, pads included.
+/// A window longer than its axis, pads included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShortOf {
     /// The place of the operation in the model.
     pub(crate) node: usize,
-    /// The axis, counted among the axes over which windows move.
+    /// The axis, counted among the axes of the windows.
     pub(crate) axis: usize,
     /// The number of those axes.
     pub(crate) rank: usize,
@@ -250,7 +250,7 @@ pub(crate) struct ShortOf {
     pub(crate) missing: usize,
 }
 
-/// The variables of a model, in the order in which they are first read.
+/// The variables of a model, in the order of the first reads.
 #[derive(Default)]
 pub(crate) struct Variables<'a> {
     /// By name, the index into the list of the valid model.
@@ -265,7 +265,7 @@ pub(crate) type Interval = [f64; 2];
 /// The kind of operation that divides a tensor into a number of parts known only at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opened {
-    /// The iterations of a loop that ends by its condition.
+    /// The iterations of a loop with a run-time end.
     Loop,
     /// A Range whose limit is computed.
     Range,
@@ -278,12 +278,12 @@ pub(crate) enum Opened {
 pub(crate) struct Ending {
     /// The number of iterations or elements.
     pub(crate) count: Source,
-    /// The kind of the operation that made the parts.
+    /// The kind of the operation with the parts.
     pub(crate) by: Opened,
     /// True if the elements behind the last part are zero.
     pub(crate) is_zero: bool,
-    /// Whether there would have been more; `None` where the model itself says how many there are at
-    /// most.
+    /// A truth value: true if the output was cut off at the limit. `None` if the model states the
+    /// limit.
     pub(crate) truncated: Option<Source>,
     /// The axis along which the output has a part for each iteration.
     pub(crate) parts_along: Option<usize>,

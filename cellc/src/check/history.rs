@@ -1,4 +1,4 @@
-//! Operations that look at earlier elements along an axis: what stands in front of the first one.
+//! Operations that look at earlier elements along an axis: the elements before the first.
 
 use super::checker::Checker;
 use super::findings::{Before, Front, Known, Lookback};
@@ -26,7 +26,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Notes a Concat that puts one number in front of a tensor, which may lack its last elements.
+    /// Notes a Concat of one number in front of a tensor. The tensor may lack its last elements.
     pub(crate) fn note_front(&mut self, node: &'a Node, inputs: &[Known], axis: i64) {
         let [Known::Constant(front, _), behind @ ..] = inputs else { return };
         let rank = front.shape().len();

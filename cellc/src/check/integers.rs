@@ -1,6 +1,5 @@
-//! Integers and booleans at run time. Kernels hold them as f32, which are whole numbers up to 2^24
-//! exactly: what may go beyond is refused, unless it is a sum that only becomes floating point,
-//! which is rounded anyway.
+//! Integers and booleans at run time. Kernels hold them as f32, exact up to 2^24. Larger integers
+//! are refused, except sums converted to floating point, as a rounded sum is enough there.
 
 use std::collections::HashSet;
 
@@ -37,7 +36,7 @@ pub(crate) fn ends(a: Interval, b: Interval, of: impl Fn(f64, f64) -> f64) -> In
 }
 
 impl Checker<'_> {
-    /// An input of integers as kernels compute with it.
+    /// The form of an integer input in kernels.
     pub(crate) fn integers_of(
         &mut self,
         node: &Node,
@@ -52,8 +51,7 @@ impl Checker<'_> {
         Known::Source(Source::Value(out), element)
     }
 
-    /// Notices of inputs of integers whose numbers count as others where f32 does not hold them
-    /// with room for arithmetic.
+    /// Notices of integer inputs with numbers rounded in f32.
     pub(crate) fn limits_of_integers(&mut self) {
         let mut notices = Vec::new();
         for node in self.core.model.all_nodes() {
@@ -81,7 +79,7 @@ impl Checker<'_> {
         notices.into_iter().for_each(|notice| self.diagnostics.push(notice));
     }
 
-    /// The input that a tensor of integers is, all of it in its order.
+    /// The input with exactly the elements of an integer tensor, in order.
     pub(crate) fn given_integers(&self, source: Source) -> Option<usize> {
         match source {
             Source::Parameter(parameter) => Some(parameter),
@@ -95,7 +93,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What is known of a tensor of integers.
+    /// The known range of an integer tensor.
     pub(crate) fn range_of(&self, known: &Known) -> Interval {
         match known {
             Known::Source(_, ElementType::Bool) => TRUTH,
@@ -172,7 +170,7 @@ impl Checker<'_> {
         true
     }
 
-    /// Notes between which numbers a difference of floating point lies whose terms were integers.
+    /// Notes the range of a difference of integers in floating point.
     pub(crate) fn range_of_difference(&mut self, node: &Node, function: Elementwise) {
         if let (Elementwise::Subtract, [a, b]) = (function, &node.inputs[..])
             && let (Some(a), Some(b)) = (self.bounded(*a), self.bounded(*b))
@@ -181,8 +179,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Notes between which numbers sums of products of floating point lie whose factors were
-    /// integers: those of quantised operators.
+    /// Notes the range of sums of products of integers in floating point, as quantised operators
+    /// compute.
     pub(crate) fn range_of_products(&mut self, node: &Node, op: &Op) {
         let &[a, b] = &node.inputs[..] else { return };
         let (Some(of_a), Some(of_b)) = (self.bounded(a), self.bounded(b)) else { return };
@@ -202,8 +200,8 @@ impl Checker<'_> {
         self.bound_float(node, [-most, most]);
     }
 
-    /// Interval of a value of the graph; `None` if it is not known, or if a constant holds a number
-    /// that is no integer.
+    /// Interval of a value of the graph; `None` if unknown, or if a constant holds a number with a
+    /// fraction.
     fn bounded(&self, value: ValueId) -> Option<Interval> {
         let known = self.known[value.0].as_ref()?;
         // weights of floating point end this search at one of their first elements

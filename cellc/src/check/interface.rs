@@ -3,8 +3,8 @@
 use crate::diagnostic::quoted;
 use crate::model::{Model, is_made_up};
 
-/// The longest name that is kept, in characters, and the most names of one input or output: many
-/// outputs may share them.
+/// The longest kept name, in characters, and the most names of one input or output: many outputs
+/// may share them.
 const LONGEST_NAME: usize = 200;
 const MOST_NAMES: usize = 4;
 
@@ -35,8 +35,7 @@ fn cut(name: &str) -> &str {
     name.char_indices().nth(LONGEST_NAME).map_or(name, |(end, _)| &name[..end])
 }
 
-/// The input or output that is called `name`; `in0`, `out1` ... name those that nothing else is
-/// called so.
+/// The input or output called `name`. Names like `in0` and `out1` stand for unnamed ones.
 pub(crate) fn find_name(all: &[Vec<String>], name: &str, fallback: &str) -> Result<usize, String> {
     let mut found = all
         .iter()
@@ -58,8 +57,7 @@ pub(crate) fn find_name(all: &[Vec<String>], name: &str, fallback: &str) -> Resu
     }
 }
 
-/// The name of an input or output that messages print and options take: no name that another export
-/// of the model changes.
+/// The name of an input or output in messages and options, if the name is stable across exports.
 pub(crate) fn name(names: &[String], fallback: &str, index: usize) -> String {
     names
         .iter()

@@ -72,7 +72,7 @@ impl Checker<'_> {
         self.tries_hints().then(|| judge(model, options, Purpose::Trial, self.passes))
     }
 
-    /// True if a hint that gives these options can be followed.
+    /// True if a model is right under the options of a hint.
     pub(crate) fn is_right(&self, model: &Model, options: &Options) -> bool {
         self.tried(model, options).is_some_and(|judged| judged.is_ok())
     }

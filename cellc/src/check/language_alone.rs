@@ -1,11 +1,11 @@
-//! What C has no words for without the extensions of compilers.
+//! Features without a spelling in C for compilers without extensions.
 
 use super::checker::Checker;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::request::{Threads, WeightsAs};
 
 impl Checker<'_> {
-    /// Refuses, for a target that is C alone, what the language has no words for.
+    /// Refuses, for targets with C alone, features without a spelling in C.
     pub(crate) fn language_alone(&mut self) {
         if !self.options.c_only() {
             return;

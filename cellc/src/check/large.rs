@@ -33,7 +33,7 @@ impl Checker<'_> {
         self.folding(node, count)
     }
 
-    /// Refuses operations on constants that take too long, all together.
+    /// Refuses operations on constants with too much work in total.
     pub(crate) fn folding(&mut self, node: &Node, elements: usize) -> Option<()> {
         self.affords(node, elements)?;
         self.current.spent.folded.elements =
@@ -41,8 +41,8 @@ impl Checker<'_> {
         Some(())
     }
 
-    /// Refuses an operation that gives so many elements in several passes over constants, before
-    /// the first pass: each pass counts again, by [`Self::folding`].
+    /// Refuses an operation with several passes over constants before the first pass. Each pass
+    /// counts again, by [`Self::folding`].
     pub(crate) fn affords(&mut self, node: &Node, elements: usize) -> Option<()> {
         let all = self.current.spent.folded.elements.saturating_add(elements);
         let most = MOST_FOLDED
@@ -65,8 +65,8 @@ impl Checker<'_> {
         Some(())
     }
 
-    /// Refuses inputs, or inputs and outputs, that are too large together; whether they are not.
-    /// `outputs` are the shapes of the latter.
+    /// Refuses inputs, or inputs and `outputs`, with too many bytes together. True if none are
+    /// refused.
     pub(crate) fn interface_size(&mut self, outputs: &[&[usize]]) -> bool {
         let inputs = self.core.model.parameters.iter().filter(|p| !p.weight);
         let inputs =
@@ -139,12 +139,12 @@ impl Checker<'_> {
         }
     }
 
-    /// The layer of a name. `None` if it has none: a name that is empty says nothing.
+    /// The layer of a name. `None` if the name is empty.
     pub(crate) fn layer_named(&self, name: &str) -> Option<&Node> {
         self.model.nodes.iter().find(|node| !name.is_empty() && node.name == name)
     }
 
-    /// A place for what concerns the whole model, so that the file is named: its first Result.
+    /// A place for problems of the whole model, to name the file: the first Result.
     pub(crate) fn somewhere(&self) -> Origin {
         let result = self.model.results.first().map(|&node| &self.model.nodes[node]);
         result.map_or(Origin::Unknown, |node| node.origin.clone())

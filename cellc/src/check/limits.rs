@@ -1,4 +1,4 @@
-//! How large a model may be: what is larger is refused, not tried.
+//! Limits for the size of a model. Larger models are refused.
 
 use std::collections::HashSet;
 
@@ -15,20 +15,20 @@ pub(crate) const MOST_ELEMENTS_IN_ALL: usize = 1 << 30;
 /// Most elements and products that all operations on constants compute, beside [`FOLDS_PER_BYTE`]:
 /// a second in a build without optimisation.
 pub(crate) const MOST_FOLDED: usize = 1 << 26;
-/// Most of them for each byte of the model's own constants.
+/// Largest number of folded elements for each byte of the model's constants.
 pub(crate) const FOLDS_PER_BYTE: usize = 64;
-/// Most of them, however large the constants are: some seconds.
+/// Upper limit for folded elements, for constants of any size: some seconds.
 pub(crate) const MOST_FOLDED_EVER: usize = 1 << 29;
 /// Most bytes of the results of all operations on constants, beside [`FOLDED_PER_BYTE`].
 pub(crate) const MOST_FOLDED_BYTES: usize = 256 << 20;
 /// Most bytes of these results for each byte of the model's own constants. A weight of one byte is
 /// converted, shifted, scaled, transposed: each of the results has four bytes.
 pub(crate) const FOLDED_PER_BYTE: usize = 32;
-/// The most cells, Parameters and Results, each: what is generated is source, and must stay source
-/// that a compiler takes.
+/// Largest number of cells, of Parameters and of Results: compilers must accept the generated
+/// source.
 pub(crate) const MOST_NODES: usize = 1000;
-/// The most operations, those that nothing reads included, and those of a body as often as it is
-/// looked at.
+/// Largest number of operations: unused operations count, and operations of a body count once per
+/// check of the body.
 pub(crate) const MOST_OPERATIONS: usize = 1 << 14;
 /// The most nodes that are looked at for the bodies of loops.
 pub(crate) const MOST_LOOKED_AT: usize = 1 << 17;
@@ -40,7 +40,7 @@ pub(crate) const MOST_LOOPS: usize = 8;
 /// rustc more than linear time, and 3,456 of them take some 20 seconds.
 pub(crate) const MOST_UNROLLED: usize = 1 << 13;
 
-/// What the operations on constants of a model have taken.
+/// The work and memory spent on constants.
 #[derive(Default)]
 pub(crate) struct Folded {
     /// Elements that were computed or added up.
@@ -49,7 +49,7 @@ pub(crate) struct Folded {
     pub(crate) bytes: usize,
     /// Bytes of the model's own constants.
     pub(crate) given: usize,
-    /// Addresses of these constants: several nodes may share one.
+    /// Addresses of constants counted in `given`: several nodes may share one.
     known: HashSet<(usize, usize)>,
 }
 

@@ -6,7 +6,7 @@ use super::findings::SequenceAxes;
 use crate::diagnostic::{Diagnostic, Message, message, quoted};
 use crate::model::Dim;
 
-/// An input whose axis of a batch was taken for steps.
+/// An input with a batch axis taken for steps.
 pub(crate) struct Mistaken {
     /// The place of the input.
     input: usize,
@@ -14,8 +14,7 @@ pub(crate) struct Mistaken {
 }
 
 impl Checker<'_> {
-    /// The first input of which `axis_of` gives the axis that a sequence reads as the rows of a
-    /// batch.
+    /// The first input for which `axis_of` gives an axis read as batch rows by a sequence.
     pub(crate) fn rows_as_steps(
         &self,
         axis_of: impl Fn(usize) -> Option<usize>,
@@ -51,7 +50,7 @@ impl Checker<'_> {
         )
     }
 
-    /// What works, and the lines of an export that leaves the steps open.
+    /// The working setting, and the lines of an export with open steps.
     pub(crate) fn batch_first(&self, found: &Mistaken) -> Option<(Message, Vec<String>)> {
         let &Mistaken { input, axes } = found;
         let node = &self.model.nodes[self.model.parameters[input]];

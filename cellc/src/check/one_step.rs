@@ -1,5 +1,5 @@
-//! Inputs with several steps of which the network reads one: what Keras writes of a recurrent layer
-//! that it traces, step by step, while the number of steps is open.
+//! Inputs with several steps, one of them read by the network. Keras writes such models for
+//! recurrent layers with an open number of steps.
 
 use super::checker::Checker;
 use crate::diagnostic::{Diagnostic, quoted};
@@ -32,7 +32,7 @@ enum Read {
 }
 
 impl Checker<'_> {
-    /// A warning for each input that has more steps than the one that is read.
+    /// A warning for each input with more steps than the network reads.
     pub(crate) fn single_steps(&self) -> Vec<Diagnostic> {
         let mut warnings = Vec::new();
         for (index, &node) in self.model.parameters.iter().enumerate() {
@@ -109,8 +109,8 @@ impl Checker<'_> {
     }
 }
 
-/// The node that takes one step of a value, and which one, where no other node reads any; where the
-/// number of steps is not open, only if a matrix multiplies the step next, as a cell's does.
+/// The only reader of a value, if the reader takes one step, and its name for the step. Without an
+/// open number of steps, a matrix product must follow, as in a cell.
 fn one_step_of(model: &Model, value: ValueId, steps: Steps) -> Option<(&Node, &'static str)> {
     let mut constants: Vec<Option<&Tensor>> = vec![None; model.values.len()];
     let mut along: Vec<Option<Steps>> = vec![None; model.values.len()];

@@ -1,4 +1,4 @@
-//! The shapes of the inputs: what the model says, and what the options fix.
+//! The shapes of the inputs, from the model and the options.
 
 use super::checker::{Checker, admits, element_count, floats, refusal};
 use super::interface::{find_name, list_names};
@@ -120,7 +120,7 @@ impl Checker<'_> {
         Some(())
     }
 
-    /// Refuses an input with an open size that nothing fixes.
+    /// Refuses an input with an open size.
     fn unknown_sizes(&mut self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) {
         let node = &self.model.nodes[self.model.parameters[index]];
         let value = &self.model.values[node.outputs[0].0];
@@ -277,8 +277,8 @@ impl Checker<'_> {
 }
 
 impl Checker<'_> {
-    /// Says that an axis which options leave open has a size in the model, and how to leave open
-    /// what may be.
+    /// Reports an axis left open by options with a fixed size in the model, and the axes that may
+    /// be open.
     fn not_open(
         &mut self,
         index: usize,
@@ -347,14 +347,13 @@ impl Checker<'_> {
         }
     }
 
-    /// What gives the shape of an input, with a size left open where that is so.
+    /// The setting for the shape of an input, with an open size if one is allowed.
     fn shape_option(&self, given: Option<&[Option<usize>]>) -> Setting {
         let is_open = given.is_some_and(|given| given.contains(&None));
         if is_open { Setting::OpenShape } else { Setting::Shape }
     }
 
-    /// What the weights take as the last size of an input, where the shape that is given has
-    /// another one.
+    /// The last size of an input by the weights, if the given shape has another last size.
     fn other_features(&self, index: usize, given: Option<&[Option<usize>]>) -> Option<usize> {
         let last = given?.last().copied()??;
         self.sizes.uses[index].features.filter(|&features| features != last)

@@ -1,4 +1,4 @@
-//! Checks that the matrices of a model can have the precisions that the options ask for.
+//! Checks the matrices of a model for the given precisions.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,7 @@ use crate::numerics::{Precisions, matrices};
 use crate::request::Precision;
 
 impl Checker<'_> {
-    /// Refuses halves in a model with weights that are given at run time, and weights that a format
-    /// cannot hold.
+    /// Refuses halves in a model with run-time weights, and weights outside the range of a format.
     pub(crate) fn precision(&mut self) {
         self.named_layers();
         let mut problems = Vec::new();
@@ -71,7 +70,7 @@ impl Checker<'_> {
         self.exact_in_8_bits();
     }
 
-    /// Says that weights of a quantised model are stored in 8 bits.
+    /// Reports weights of a quantised model stored in 8 bits.
     fn exact_in_8_bits(&mut self) {
         let products = Precisions::new(&self.core.model, &self.options.numerics);
         let [count, scaled] = products.quantised_weights();
@@ -129,7 +128,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Where weights are given at run time, depthwise convolutions stay f32.
+    /// With run-time weights, depthwise convolutions stay f32.
     pub(crate) fn keep_convolutions_in_f32(&mut self) {
         fn each(nodes: &mut [CoreNode], found: &mut Vec<(String, &'static str)>) {
             for CoreNode { op, name, .. } in nodes {
@@ -151,7 +150,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Leaves each layer that stays f32 once, and none that is swept away.
+    /// Keeps one entry per f32 layer, without unused layers.
     pub(crate) fn layers_in_f32(&mut self) {
         let mut left: BTreeSet<String> = BTreeSet::new();
         for node in self.core.model.all_nodes() {

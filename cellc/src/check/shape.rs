@@ -1,4 +1,4 @@
-//! Arithmetic on shapes, and what the inputs that say shapes and axes say.
+//! Arithmetic on shapes, and inputs with shapes and axes as values.
 
 /// The most numbers of a list of sizes, axes or the like.
 pub(crate) const LONGEST_LIST: usize = 1 << 16;
@@ -12,7 +12,7 @@ pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// Which elements of a tensor another one is: `out[i0, ..] = input[offset + sum i_d * strides_d]`.
+/// The elements of a tensor read by a view: `out[i0, ..] = input[offset + sum i_d * strides_d]`.
 #[derive(Clone, Debug)]
 pub(crate) struct Geometry {
     pub(crate) offset: usize,
@@ -41,7 +41,7 @@ pub(crate) fn signed(strides: Vec<usize>) -> Vec<isize> {
     strides.into_iter().map(|stride| stride as isize).collect()
 }
 
-/// The shape to which all of them broadcast by NumPy's rules.
+/// The common broadcast shape by NumPy's rules.
 pub(crate) fn broadcast<'s>(shapes: impl IntoIterator<Item = &'s [usize]>) -> Option<Vec<usize>> {
     let mut all: Vec<usize> = Vec::new();
     for shape in shapes {
@@ -61,7 +61,7 @@ pub(crate) fn broadcast<'s>(shapes: impl IntoIterator<Item = &'s [usize]>) -> Op
     Some(all)
 }
 
-/// The shape without these axes, or with a size of 1 for each where they are kept.
+/// The shape without some axes, or with size 1 for each kept axis.
 pub(crate) fn without_axes(shape: &[usize], axes: &[usize], keep: bool) -> Vec<usize> {
     let size = |(axis, &size): (usize, &usize)| match axes.contains(&axis) {
         true => keep.then_some(1),
@@ -70,7 +70,7 @@ pub(crate) fn without_axes(shape: &[usize], axes: &[usize], keep: bool) -> Vec<u
     shape.iter().enumerate().filter_map(size).collect()
 }
 
-/// The strides with which a tensor of `shape` is read as one of shape `to`, to which it broadcasts.
+/// The strides for reading a tensor of `shape` as a tensor of the broadcast shape `to`.
 pub(crate) fn broadcast_strides(shape: &[usize], to: &[usize]) -> Vec<usize> {
     let own = strides(shape);
     let added = to.len() - shape.len();

@@ -98,7 +98,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses a body that too many others are around.
+    /// Refuses a body inside too many others. True if refused.
     fn too_deep(&mut self, node: &Node, depth: usize) -> bool {
         if depth < MOST_LOOPS {
             return false;

@@ -17,7 +17,7 @@ const STEPS: [usize; 8] = [100, 16, 64, 256, 1024, 16_000, 10, 1];
 /// Sizes to try for open axes that count neither rows nor steps, after the sizes of the weights.
 const SIZES: [usize; 5] = [100, 64, 16, 256, 1];
 
-/// A size that nothing in a model asks for: a prime.
+/// A size required by no model: a prime.
 const ANOTHER_SIZE: usize = 113;
 
 /// The most sizes of weights to try.
@@ -32,11 +32,11 @@ const MOST_NODES: usize = 200_000;
 /// Shapes of inputs, each with the place of its input. `None` leaves a size open.
 pub(crate) type Shapes = Vec<(usize, Vec<Option<usize>>)>;
 
-/// What the open axes of an input count.
+/// The meaning of the open axes of an input.
 struct OpenInput {
     /// Its place among the inputs of the model.
     index: usize,
-    /// The sizes, those that options or weights know in place of open ones.
+    /// The sizes; open sizes are replaced by sizes from options or weights.
     sizes: Vec<Dim>,
     /// Axes of the rows of a batch.
     batch: Vec<usize>,
@@ -90,14 +90,14 @@ impl OpenInput {
     }
 }
 
-/// The shapes that work, for all inputs together.
+/// The working shapes, for all inputs together.
 struct Found {
     open: Option<Shapes>,
     whole: Option<Shapes>,
     first: Option<Shapes>,
     /// True if a batch size alone is enough.
     by_batch: bool,
-    /// True if the model takes other sizes than these, too.
+    /// True if the model takes other sizes, too.
     any_size: bool,
 }
 
@@ -107,8 +107,8 @@ impl Checker<'_> {
         self.is_right(self.model, &self.with_shapes(shapes))
     }
 
-    /// True if the model is right with these shapes of inputs, and nothing in it begins anew at
-    /// every call.
+    /// True if the model is right with the shapes of inputs, and no layer begins anew at every
+    /// call.
     pub(crate) fn goes_on_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
         let tried = self.tried(self.model, &self.with_shapes(shapes));
         tried.and_then(Result::ok).is_some_and(|(_, warnings)| {
@@ -121,8 +121,7 @@ impl Checker<'_> {
         self.opened(axes).is_some()
     }
 
-    /// The core model if the file left these axes of its inputs open. `None` if that model is not
-    /// right.
+    /// The core model with axes of inputs left open by the file. `None` if the model is then wrong.
     pub(crate) fn opened(&self, axes: &[(usize, usize)]) -> Option<CoreModel> {
         if !self.tries_hints() || axes.is_empty() {
             return None;
@@ -209,8 +208,8 @@ impl Checker<'_> {
         is_open && self.options.bindings.shapes.iter().all(|(name, _)| !names.contains(name))
     }
 
-    /// Shapes for inputs whose first axis was taken for steps and counts rows. `time`: by input,
-    /// the axis that was taken.
+    /// Shapes for inputs whose first axis counts rows, not steps. `time`: by input, the mistaken
+    /// axis.
     pub(crate) fn rows_first(&self, time: &[Option<usize>]) -> Option<Shapes> {
         let shapes =
             time.iter().enumerate().filter(|(_, axis)| **axis == Some(0)).map(|(index, _)| {
@@ -253,7 +252,7 @@ impl Checker<'_> {
         self.model.nodes[self.model.parameters[index]].outputs[0]
     }
 
-    /// Says of each input with open sizes which shapes work.
+    /// Adds to each input with open sizes the working shapes.
     pub(crate) fn advise_sizes(&self, diagnostics: &mut Diagnostics) {
         let labels: Vec<String> =
             self.model.parameters.iter().map(|&node| self.model.nodes[node].label()).collect();
@@ -292,7 +291,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A shape of an input of which the model says none.
+    /// The shape of an input without a shape in the model.
     fn any_shape(&self, index: usize) -> Option<Vec<Option<usize>>> {
         let features = self.sizes.uses[index]
             .features

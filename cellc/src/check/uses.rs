@@ -1,4 +1,4 @@
-//! What the inputs of the model are read as, before anything else is known of them.
+//! The uses of the inputs, found before all other checks.
 
 use super::cell::{CellPort, roles};
 use super::checker::Checker;
@@ -29,7 +29,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Takes inputs that a cell with computed weights reads as other inputs: nothing packs them.
+    /// Marks inputs of cells with computed weights as data: `pack` leaves them alone.
     pub(crate) fn unpack_weights_read_as_data(&mut self) {
         let needed = needed(&self.core.model);
         let mut read = vec![false; self.core.model.parameters.len()];
@@ -153,8 +153,8 @@ fn packs(op: &CoreOp, parameter: usize) -> bool {
     op.facts().weights.contains(&WeightSource::Parameter(parameter))
 }
 
-/// By value that cells read as weights, directly or through other operations, and nothing else
-/// reads: how to say it.
+/// By value: the name of the weights, if cells read the value as weights, perhaps through other
+/// operations, and no other operation reads the value.
 fn handed_on(model: &Model) -> Vec<Option<String>> {
     #[derive(Clone)]
     enum Read {
@@ -195,8 +195,8 @@ fn handed_on(model: &Model) -> Vec<Option<String>> {
     read.into_iter().map(text).collect()
 }
 
-/// True if the operation may move the gates of weights, or add two of them, and does nothing else:
-/// cells read weights through it as they are packed.
+/// True if the operation only moves the gates of weights, or adds two tensors of them: packing then
+/// reads the weights before the operation.
 fn keeps_gates(op: &Op) -> bool {
     match op {
         Op::Convert | Op::Concat { .. } | Op::Split { .. } | Op::VariadicSplit | Op::Slice => true,
@@ -208,7 +208,7 @@ fn keeps_gates(op: &Op) -> bool {
     }
 }
 
-/// The last size of the first input, as the matrix says that it is multiplied with.
+/// The last size of the first input, from the matrix of the product.
 fn features(model: &Model, node: &Node, roles: &[CellPort]) -> Option<usize> {
     let (port, from_the_end) = match node.op {
         Op::MatMul { transpose_a: false, transpose_b } => (1, usize::from(!transpose_b)),

@@ -1,4 +1,4 @@
-//! What is kept between steps: ReadValue and Assign.
+//! Variables kept between steps: ReadValue and Assign.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, ElementType, Node, Tensor, shape_text};
 
 impl<'a> Checker<'a> {
-    /// `stated` and `stated_element` are what the variable is declared with.
+    /// `stated` and `stated_element` are the declared shape and type of the variable.
     pub(crate) fn read_value(
         &mut self,
         node: &'a Node,
@@ -130,7 +130,7 @@ impl<'a> Checker<'a> {
         self.set(node, 0, Known::Source(Source::Variable(index), element));
     }
 
-    /// The shape that a variable without an initial value is said to have.
+    /// The declared shape of a variable without an initial value.
     fn stated_shape(&mut self, node: &Node) -> Option<Vec<usize>> {
         let value = &self.model.values[node.outputs[0].0];
         let batch = self.options.bindings.batch;
@@ -173,8 +173,8 @@ impl<'a> Checker<'a> {
         self.current.depth > 0
     }
 
-    /// What becomes of the variables, once all of them have been seen: an Assign may come before
-    /// its ReadValue.
+    /// The next values of the variables, after the last node: an Assign may come before its
+    /// ReadValue.
     pub(crate) fn assignments(&mut self) {
         let mut seen: HashMap<&str, &Node> = HashMap::new();
         let assigned = std::mem::take(&mut self.over_time.variables.assigned);
@@ -251,7 +251,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Whether two constants hold the same, bit for bit.
+/// True if two constants have equal bits.
 fn equal(a: &Tensor, b: &Tensor) -> bool {
     let bits = |tensor: &Tensor, i: usize| match tensor.element() {
         ElementType::F64 => tensor.get_f64(i).to_bits(),

@@ -96,8 +96,8 @@ pub(crate) fn not_finite_exceptions(model: &CoreModel) -> Vec<&'static str> {
     chooses.into_iter().chain(powers).collect()
 }
 
-/// The instruction sets with and without fused multiply-adds. All of them sum in one order, which
-/// the model fixes.
+/// The instruction sets with and without fused multiply-adds. All of them sum in the order of the
+/// model.
 fn multiply_adds(plan: &Plan) -> String {
     let names = |fused: bool| -> Vec<_> {
         plan.isas.iter().filter(|(_, other)| *other == fused).map(|(isa, _)| isa.name).collect()

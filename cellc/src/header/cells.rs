@@ -29,8 +29,7 @@ pub(super) fn lines(model: &CoreModel, interface: &Interface) -> Vec<String> {
     lines
 }
 
-/// The inputs and outputs that are operands of a cell's equations, where they have names of their
-/// own.
+/// The inputs and outputs in a cell's equations, if named.
 fn operands(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Option<String> {
     let before = |value: usize| {
         let view = |node: &&CoreNode| matches!(&node.op, CoreOp::View(view) if view.out == value);
@@ -113,7 +112,7 @@ fn ledger_line(entry: &LedgerEntry) -> String {
     }
 }
 
-/// The values from which a cell starts in each step of the model, for states that are constants.
+/// The initial values of a cell in each step of the model, for constant states.
 fn initial_states(cell: &CoreCell, model: &CoreModel) -> Vec<String> {
     let is_zero = |source: Source| match source {
         Source::Constant(at) => {

@@ -38,8 +38,8 @@ pub(crate) fn single(bodies: &mut [Body]) {
 /// A loop of a kernel.
 struct Counted {
     count: usize,
-    /// True if the body needs the loop around it: it leaves the loop, reads the iteration, or reads
-    /// windows that compilers must keep apart.
+    /// True if the body needs the loop around itself: the body leaves the loop, reads the
+    /// iteration, or reads windows kept apart from compilers.
     is_needed: bool,
 }
 
@@ -86,7 +86,7 @@ fn count(kernel: &Kernel, body: &[Stmt], all: &mut Vec<Counted>) {
 struct Scope<'a, I> {
     is_single: I,
     kernel: &'a mut Kernel,
-    /// The places of the windows of loops that are gone.
+    /// The places of the windows of removed loops.
     places: BTreeMap<WindowId, Place>,
 }
 

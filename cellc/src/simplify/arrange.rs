@@ -11,7 +11,7 @@ use crate::model::{
     shape_text,
 };
 
-/// The most elements of an axis that are between others.
+/// Largest number of elements of an axis between others.
 const MOST_BETWEEN: usize = 1 << 20;
 
 impl<'a> Checker<'a> {
@@ -105,7 +105,7 @@ impl<'a> Checker<'a> {
         Some(sum)
     }
 
-    /// Running sums of floats that are computed at run time.
+    /// Running sums of floats at run time.
     fn running_sum_of(
         &mut self,
         node: &Node,
@@ -126,7 +126,7 @@ impl<'a> Checker<'a> {
         if reverse { self.view(node, &sum, turned) } else { Some(sum) }
     }
 
-    /// A row for each index, which holds `on` there and `off` elsewhere. Inputs: indices, depth,
+    /// A row for each index, with `on` at the index and `off` elsewhere. Inputs: indices, depth,
     /// on, off.
     pub(super) fn one_hot(&mut self, node: &Node, axis: i64, from_end: bool) {
         let Some(indices) = self.input(node, 0) else { return };
@@ -186,8 +186,8 @@ impl<'a> Checker<'a> {
         self.computed(node, Elementwise::Select, vec![is_here, on, off])
     }
 
-    /// A matrix, or many, with zeros on one side of a diagonal. Inputs: data and, where it is not
-    /// the main one, which diagonal.
+    /// One or many matrices with zeros on one side of a diagonal. Inputs: data and, optionally, the
+    /// diagonal.
     pub(super) fn triangle(&mut self, node: &Node, upper: bool) {
         let Some(x) = self.input(node, 0) else { return };
         let Some(diagonal) = self.diagonal(node, 1) else { return };
@@ -278,7 +278,7 @@ impl<'a> Checker<'a> {
         self.set(node, 0, data);
     }
 
-    /// Which diagonal an input says; the main one where there is none.
+    /// The diagonal given by an input; the main diagonal without the input.
     fn diagonal(&mut self, node: &Node, port: usize) -> Option<i64> {
         // no matrix is larger than that
         let bounded = |diagonal: i64| diagonal.clamp(-(1 << 32), 1 << 32);
@@ -438,7 +438,7 @@ impl<'a> Checker<'a> {
         self.set(node, 0, x);
     }
 
-    /// The new size along each axis, and the factor by which it counts as larger.
+    /// The new size along each axis, and the scale factor.
     fn scaled(
         &mut self,
         node: &Node,
@@ -549,7 +549,7 @@ impl<'a> Checker<'a> {
         sum
     }
 
-    /// The elements at places along an axis, which ascend.
+    /// The elements at ascending places along an axis.
     fn repeated(&mut self, node: &Node, x: &Known, axis: usize, places: &[usize]) -> Option<Known> {
         let shape = self.shape_of(x);
         let times = places.len() / shape[axis].max(1);
@@ -572,8 +572,8 @@ impl<'a> Checker<'a> {
 }
 
 impl Sampling {
-    /// The first element that counts at a place, which may be beyond an end, and the weights from
-    /// there on.
+    /// The first element for an output position, which may lie outside, and the weights from the
+    /// element on.
     fn around(self, at: f32, last: i64) -> (i64, Vec<f32>) {
         let whole = at.floor();
         let (first, rest) = (whole as i64, at - whole);
@@ -621,7 +621,7 @@ impl Scaling {
 }
 
 impl Nearest {
-    /// The whole place that stands for one in between.
+    /// The index for a fractional place.
     fn place(self, at: f32, scale: f32, size: usize) -> usize {
         let whole = match self {
             Self::RoundPreferFloor => (at - 0.5).ceil(),

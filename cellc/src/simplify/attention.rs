@@ -65,7 +65,7 @@ impl<'a> Checker<'a> {
         self.computed(node, Elementwise::Select, vec![mask, scores, none])
     }
 
-    /// True where a key is not behind its query.
+    /// True if a key is not behind its query.
     fn causal_mask(&mut self, node: &Node, queries: usize, keys: usize) -> Option<Known> {
         let shape = vec![queries, keys];
         self.foldable(node, &shape, ElementType::Bool)?;

@@ -1,4 +1,4 @@
-//! If: the branch that is chosen takes the node's place.
+//! If: the chosen branch takes the node's place.
 
 use crate::check::checker::Checker;
 use crate::check::findings::Known;
@@ -6,12 +6,12 @@ use crate::check::shape::Geometry;
 use crate::diagnostic::{Message, Setting, Severity, message, quoted};
 use crate::model::{Branch, ElementType, Elementwise, If, Node, Op, Unread, ValueId, shape_text};
 
-/// A comparison by which an input decides between branches.
+/// A comparison of an input that decides between branches.
 struct Decision {
     /// The name of the input.
     input: String,
     number: f64,
-    /// True if the condition holds where the input is the number; else where it is another one.
+    /// True if the condition holds for this number, false if for all other numbers.
     equal: bool,
 }
 
@@ -71,13 +71,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Refuses what the reader did not know: something takes it, or may.
+    /// Refuses an unread operation with a possible use.
     pub(super) fn unread(&mut self, node: &Node, why: &Unread) {
         self.error(node, &node.origin, &why.found, &why.valid, &why.help);
     }
 
-    /// One of two branches between which a call decides. What is wrong with the branch says where
-    /// it is, and how to leave it out.
+    /// One of two branches of a run-time condition. Errors in the branch name the branch, and the
+    /// option to drop the branch.
     fn side(&mut self, node: &'a Node, branch: &'a Branch, holds: bool) -> Option<Vec<Known>> {
         let before = self.diagnostics.0.len();
         let results = self.branch(node, branch);
@@ -134,8 +134,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What to do where the branches give tensors of two shapes, the first one where the condition
-    /// holds: the option that leaves one of them out, if there is one.
+    /// The advice for branches with outputs of two shapes (the first if the condition holds): the
+    /// option that drops a branch, if one exists.
     fn one_branch(&self, node: &Node, shapes: &[Vec<usize>; 2]) -> Message {
         let Some(Decision { input, number, equal }) =
             node.inputs.first().and_then(|&input| self.decides(input))
@@ -156,8 +156,8 @@ impl<'a> Checker<'a> {
         )
     }
 
-    /// The input that a condition compares with a number, or that is the condition: 1 where it
-    /// holds. `None` where the condition is anything else.
+    /// The input compared with a number by a condition, or used as the condition (compared with 1).
+    /// `None` for other conditions.
     fn decides(&self, condition: ValueId) -> Option<Decision> {
         if self.current.depth > 0 {
             return None;

@@ -37,7 +37,7 @@ impl<'a> Checker<'a> {
         self.recur(&recurrent, sizes, weights, ledger);
     }
 
-    /// Where the weights of a cell come from; `Some(None)` if they are computed. `None` after an
+    /// The origin of the weights of a cell; `Some(None)` for computed weights. `None` after an
     /// error.
     #[allow(clippy::option_option)] // an error, computed weights, sources
     fn cell_weights(

@@ -13,13 +13,13 @@ use crate::model::{
     Activation, BiasPart, CellKind, Coupled, Direction, Elementwise, ResetGate, Tensor,
 };
 
-/// The operands of one direction that no step changes.
+/// The operands of one direction that are constant over the steps.
 struct Operands {
     /// By gate: `W x + b` of every step, `[T, N, H]`; of a cell of one step `[N, H]`.
     inputs: Vec<Known>,
     /// By gate: R transposed, `[H, H]`.
     r: Vec<Known>,
-    /// Rbh, `[1, H]`, of a GRU that resets after the product.
+    /// Rbh, `[1, H]`, of a GRU with the reset gate after the product.
     late_bias: Option<Known>,
     /// The peepholes of f, i and o, `[1, H]`.
     peepholes: Option<[Known; 3]>,
@@ -37,7 +37,7 @@ struct State {
 type Outputs = (Known, State);
 
 impl<'a> Checker<'a> {
-    /// Computes a recurrent operation whose weights are computed; `None` after an error.
+    /// Computes a recurrent operation with computed weights; `None` after an error.
     pub(super) fn with_computed_weights(
         &mut self,
         recurrent: &Recurrent<'a>,
@@ -203,8 +203,8 @@ impl<'a> Checker<'a> {
         self.computed(node, Elementwise::Select, vec![condition, then.clone(), otherwise])
     }
 
-    /// 1 for the steps that a row has and 0 for others, `[T, N, 1]`; of rows that all have every
-    /// step `Some(None)`. `None` after an error.
+    /// 1 for the steps of a row and 0 after its end, `[T, N, 1]`; `Some(None)` if every row has
+    /// every step. `None` after an error.
     #[allow(clippy::option_option)] // an error, no mask, a mask
     fn steps_of_rows(
         &mut self,
@@ -258,7 +258,7 @@ impl<'a> Checker<'a> {
         Some(State { h, c })
     }
 
-    /// The operands that no step changes, of a direction's set of weights.
+    /// The operands of a direction's set of weights that are constant over the steps.
     fn operands(
         &mut self,
         recurrent: &Recurrent<'a>,
@@ -398,7 +398,7 @@ impl Step<'_, '_> {
         self.of(Elementwise::Add, [&self.inputs[gate], &of_h])
     }
 
-    /// An activation of a sum, which is clipped first where the cell clips.
+    /// An activation of a sum, clipped first if the cell has a clip.
     fn active(&mut self, function: usize, sum: Known) -> Option<Known> {
         let node = self.recurrent.node;
         let sum = match self.recurrent.cell.bound() {

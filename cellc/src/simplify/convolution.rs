@@ -19,13 +19,13 @@ use crate::model::{
     PoolKind, Rounding, Tensor, Window, counted, shape_text,
 };
 
-/// Positions of windows from which on lanes are along these.
+/// Number of window positions from which lanes run along the positions.
 const LEAST_POSITIONS: usize = 8;
 
-/// How many positions are computed at most for four that are wanted, where lines are taken for one.
+/// Largest number of computed positions for four valid ones, for lines computed as one line.
 const MOST_OF_FOUR: usize = 6;
 
-/// What one axis of a convolution does: all sizes are known.
+/// One axis of a convolution; all sizes are known.
 #[derive(Clone, Copy)]
 struct Axis {
     size: usize,
@@ -65,16 +65,16 @@ impl Axis {
     }
 }
 
-/// Windows that move element by element along several axes, as if they moved along one.
+/// Windows that move element by element along several axes, as one axis.
 struct Lines {
-    /// The axes with the pads that are put: none behind a line, as those in front of the next
-    /// serve.
+    /// The axes with padding: none behind a line, as the padding in front of the next line serves
+    /// both.
     padded: Vec<Axis>,
     /// The first element that is read.
     start: usize,
-    /// How many positions there are, those across the end of a line included.
+    /// The number of positions, positions across line ends included.
     positions: usize,
-    /// By axis: the taps, and how far apart they are.
+    /// By axis: the number of taps, and their distance.
     taps: Vec<(usize, usize)>,
     /// By axis: positions between neighbours.
     strides: Vec<usize>,
@@ -125,7 +125,7 @@ struct Pooled {
     to: Vec<usize>,
 }
 
-/// The windows of a tensor `[N, C, ..]`: sizes, and the strides with which they are read.
+/// The windows of a tensor `[N, C, ..]`: sizes, and strides in the tensor.
 struct Patches {
     x: Known,
     batch: (usize, isize),
@@ -252,7 +252,7 @@ impl<'a> Checker<'a> {
         Some(axes)
     }
 
-    /// How many windows there are along each axis; `None` after an error.
+    /// The number of windows along each axis; `None` after an error.
     fn windows(&mut self, node: &Node, axes: &[Axis], rounding: Rounding) -> Option<Vec<usize>> {
         let counts: Option<Vec<usize>> = axes.iter().map(|axis| axis.windows(rounding)).collect();
         if counts.is_none() {
@@ -378,7 +378,7 @@ impl<'a> Checker<'a> {
         self.put_together(node, &pieces, axis as i64)
     }
 
-    /// Pad: by axis of the data, or by those that the fifth input names.
+    /// Pad: by axis of the data, or by the axes of the fifth input.
     pub(super) fn pad(&mut self, node: &'a Node, mode: PadMode) {
         let Some(x) = self.input(node, 0) else { return };
         let (Some(begin), Some(end)) =
@@ -477,7 +477,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Notes the axes on which the first windows hold pads.
+    /// Notes the axes with padding in the first windows.
     fn note_windows(&mut self, node: &'a Node, x: &Known, axes: &[Axis]) {
         let padded = axes.iter().filter(|axis| axis.begin > 0 && axis.kernel > 1);
         let fronts = padded.map(|axis| Front {
@@ -514,8 +514,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What a convolution gives; without the last elements along one of the axes over which windows
-    /// move, where `cut` says how many, and only pads make them: `None` also where more do.
+    /// The output of a convolution. `cut`: an axis of the windows, and a number of last elements to
+    /// leave out. `None` also if the elements depend on more than padding.
     pub(super) fn convolved(
         &mut self,
         node: &'a Node,
@@ -596,9 +596,8 @@ impl<'a> Checker<'a> {
         self.sums(node, &x, &w, groups, &axes, &kernel)
     }
 
-    /// A convolution along an axis of which only a call says how many elements there are: zeros
-    /// take the place of the others. `None` where windows do not move element by element along the
-    /// axis, and after an error.
+    /// A convolution along an axis with a run-time number of elements: zeros follow the last
+    /// element. `None` unless windows move element by element along the axis, and after an error.
     pub(super) fn convolution_of_parts(
         &mut self,
         node: &'a Node,
@@ -947,7 +946,7 @@ impl<'a> Checker<'a> {
         self.of_lines(node, &y, geometry)
     }
 
-    /// What is wanted of lines that are computed as one.
+    /// The valid elements of lines computed as one line.
     fn of_lines(&mut self, node: &Node, lines: &Known, geometry: Geometry) -> Option<Known> {
         let view = self.view(node, lines, geometry.clone())?;
         if let (Known::Source(Source::Value(view), _), Known::Source(Source::Value(of), _)) =
@@ -958,9 +957,9 @@ impl<'a> Checker<'a> {
         Some(view)
     }
 
-    /// An operation on what is wanted of lines, where all else that it takes is a constant for each
-    /// channel: on the lines, as the convolution can do that before it stores its sums. `None`: it
-    /// is another one.
+    /// A pointwise operation on the valid elements of lines, if all other operands are constants
+    /// per channel: computed on whole lines, so that the convolution applies the operation before
+    /// its sums are stored. `None` for other operands.
     pub(super) fn pointwise_of_lines(
         &mut self,
         node: &Node,
@@ -1057,7 +1056,7 @@ impl<'a> Checker<'a> {
         self.view(node, &y, Geometry::reshaped([&[batch, groups * each], counts].concat()))
     }
 
-    /// Adds the third input where there is one: a number for each channel, which `axis` counts.
+    /// Adds the optional third input: a number for each channel along `axis`.
     fn with_bias(&mut self, node: &'a Node, y: Known, axis: usize) -> Option<Known> {
         let shaped =
             matches!(&node.op, Op::Convolution(of) if of.output_sizes == OutputSizes::Input);

@@ -1,6 +1,6 @@
-//! Windows that a slice leaves out: a convolution padded at both sides of an axis whose last
-//! outputs are cut off, as PyTorch's causal ones are, is one with fewer pads behind. What is left
-//! has the same bits, and needs nothing of what comes later.
+//! Windows dropped by a slice: a convolution with padding on both sides of an axis and its last
+//! outputs cut off, as PyTorch's causal convolutions are, becomes a convolution with less padding
+//! behind. The remaining outputs have equal bits and do not read later elements.
 
 use std::collections::HashMap;
 
@@ -20,11 +20,11 @@ fn pads_behind(op: &Op) -> bool {
         }
 }
 
-/// The most values between a slice and the convolutions whose ends it cuts off.
+/// Largest number of values between a slice and the convolutions with the sliced ends.
 const MOST_BETWEEN: usize = 64;
 
-/// By value: whether it lies between padded convolutions and the one slice that reads what is made
-/// of them, with nothing but operations element by element on the way.
+/// By value: true between padded convolutions and the single slice of their results, with only
+/// element operations on the way.
 pub(super) fn between(model: &Model) -> Vec<bool> {
     let mut producers: Vec<Option<usize>> = vec![None; model.values.len()];
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); model.values.len()];
@@ -66,14 +66,13 @@ pub(super) fn between(model: &Model) -> Vec<bool> {
 }
 
 impl<'a> Checker<'a> {
-    /// Keeps what a node reads, as its output may be cut.
+    /// Keeps the operands of a node whose output may be cut.
     pub(super) fn keep_for_cut(&mut self, node: &'a Node) {
         let inputs = node.inputs.iter().map(|input| self.known[input.0].clone()).collect();
         self.findings.cuttable.insert(node.outputs[0], Cuttable { node, inputs });
     }
 
-    /// A tensor without the last `cut` elements of an axis, computed without them. `None`: it
-    /// cannot be.
+    /// A tensor computed without the last `cut` elements of an axis. `None` if impossible.
     pub(super) fn computed_without(
         &mut self,
         value: ValueId,
@@ -83,7 +82,7 @@ impl<'a> Checker<'a> {
         self.shortened(value, axis, cut, &mut HashMap::new())
     }
 
-    /// The same, where `done` has what is computed already.
+    /// A value without its last elements along an axis. `done`: the values shortened so far.
     fn shortened(
         &mut self,
         value: ValueId,

@@ -1,18 +1,18 @@
-//! Sums of products that an equation says: as products of matrices.
+//! Einsum: sums of products, as products of matrices.
 
 use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::{Geometry, signed, strides};
 use crate::model::{Elementwise, Node, Reduction};
 
-/// A dimension's letter; those that `...` stands for are numbers from the last dimension on.
+/// A dimension's letter; dimensions of `...` are numbered from the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Label {
     Rest(usize),
     Letter(char),
 }
 
-/// A tensor whose dimensions have labels, each once.
+/// A tensor with one label per dimension, each once.
 struct Labelled {
     known: Known,
     labels: Vec<Label>,
@@ -21,7 +21,7 @@ struct Labelled {
 /// The most operands.
 const MOST_OPERANDS: usize = 32;
 
-/// An equation's terms: the operands' and the result's, which may be left out.
+/// An equation's terms: the operands', and the optional result's.
 fn terms(equation: &str) -> (Vec<String>, Option<String>) {
     let text: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
     let (operands, result) = match text.split_once("->") {
@@ -31,8 +31,7 @@ fn terms(equation: &str) -> (Vec<String>, Option<String>) {
     (operands.split(',').map(str::to_owned).collect(), result)
 }
 
-/// The labels of a term for a tensor of so many dimensions (`None`: as many as there are letters
-/// and `rest` dimensions).
+/// The labels of a term for a tensor of some dimensions (`None`: one per letter and `rest` more).
 fn labels(term: &str, rest: impl Fn(usize) -> Option<usize>) -> Option<Vec<Label>> {
     let letters: Vec<char> = term.replace("...", "\u{2026}").chars().collect();
     if !letters.iter().all(|&c| c.is_ascii_alphabetic() || c == '\u{2026}') {
@@ -97,7 +96,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A tensor with each label once: of one that stands twice, the diagonal.
+    /// A tensor with each label once: the diagonal of repeated labels.
     fn each_once(&mut self, node: &Node, known: &Known, labels: &[Label]) -> Option<Labelled> {
         let shape = self.shape_of(known);
         let own = strides(&shape);
@@ -149,7 +148,7 @@ impl<'a> Checker<'a> {
         self.ordered(node, &product, output)
     }
 
-    /// A tensor summed along the labels that are not kept.
+    /// A tensor summed along the dropped labels.
     fn without(
         &mut self,
         node: &Node,
@@ -167,7 +166,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// A tensor with its dimensions in the order of labels; of size 1 where it does not have one.
+    /// A tensor with its dimensions in the order of labels; missing dimensions have size 1.
     fn ordered(&mut self, node: &Node, x: &Labelled, order: &[Label]) -> Option<Known> {
         let shape = self.shape_of(&x.known);
         let own = strides(&shape);
@@ -178,7 +177,7 @@ impl<'a> Checker<'a> {
         self.view(node, &x.known, Geometry { offset: 0, strides: signed(steps), shape: sizes })
     }
 
-    /// The product of two, summed along what neither is needed for.
+    /// The product of two tensors, summed along labels that no other term needs.
     fn product_of_two(
         &mut self,
         node: &'a Node,
@@ -246,7 +245,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The labels of the result: those of the term, or else `...` and, by alphabet, what stands once.
+/// The labels of the result: the labels of the given term, or else `...` and the labels used once,
+/// by alphabet.
 fn output(operands: &[Vec<Label>], term: Option<&str>) -> Option<Vec<Label>> {
     let all: Vec<Label> = operands.concat();
     let rest = all

@@ -7,14 +7,13 @@ use crate::check::shape::{Geometry, broadcast};
 use crate::core::{CoreOp, Pointwise, PointwiseFunction, Softmax, Source};
 use crate::model::{Activation, ElementType, Elementwise, Node, Tensor, shape_text};
 
-/// Whether an activation gives the f32 that is nearest to its exact value, so that folding it
-/// changes nothing.
+/// True if an activation is correctly rounded, so that folding changes no bit.
 fn is_rounded(activation: Activation) -> bool {
     use Activation as A;
     matches!(activation, A::Sqrt | A::Square | A::Floor | A::Round | A::Truncate)
 }
 
-/// Which operand a Select gives whose condition is known and the same everywhere.
+/// The operand chosen by a Select with a known uniform condition.
 fn decided(function: Elementwise, inputs: &[Known]) -> Option<usize> {
     let condition = inputs[0]
         .tensor()
@@ -32,7 +31,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What an operation gives; `None` after an error.
+    /// The output of an operation; `None` after an error.
     pub(super) fn computed(
         &mut self,
         node: &Node,
@@ -221,7 +220,7 @@ impl Checker<'_> {
         self.computed(node, E::Multiply, vec![x.clone(), by])
     }
 
-    /// Inputs of which some are integers and some are not.
+    /// Inputs with both integers and floating point.
     pub(super) fn differ_in_type(&mut self, node: &Node, inputs: &[Known]) {
         let names: Vec<&str> = inputs.iter().take(8).map(|input| input.element().name()).collect();
         let found = format!("inputs of the types {}", names.join(", "));

@@ -100,8 +100,8 @@ impl Checker<'_> {
     }
 }
 
-/// The shape of a product of two tensors of matrices, whose inner size is 0; `None` for vectors and
-/// where they do not fit.
+/// The shape of a product of two tensors of matrices with an inner size of 0; `None` for vectors
+/// and for shapes that do not fit.
 fn product(shapes: &[Vec<usize>], transpose_a: bool, transpose_b: bool) -> Option<Vec<usize>> {
     let [a, b] = shapes else { return None };
     let (a_batch, [a_rows, a_columns]) = a.split_last_chunk()?;
@@ -113,7 +113,7 @@ fn product(shapes: &[Vec<usize>], transpose_a: bool, transpose_b: bool) -> Optio
     Some(shape)
 }
 
-/// The reduction of no elements; `None` where it is not defined.
+/// The reduction of no elements; `None` if undefined.
 fn of_none(reduction: Reduction) -> Option<f32> {
     match reduction {
         Reduction::Sum | Reduction::L1 | Reduction::L2 | Reduction::SumSquare => Some(0.0),

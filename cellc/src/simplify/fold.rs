@@ -9,7 +9,7 @@ use crate::model::{Activation, ElementType, Elementwise, Tensor};
 
 const OUT_OF_RANGE: &str = "the result does not fit its integer type";
 
-/// The elements of a tensor that a geometry names.
+/// The elements of a tensor named by a geometry.
 pub(super) fn strided(tensor: &Tensor, geometry: &Geometry) -> Tensor {
     let tensor = &in_bytes(tensor);
     let size = tensor.element().size();
@@ -23,7 +23,7 @@ pub(super) fn strided(tensor: &Tensor, geometry: &Geometry) -> Tensor {
     tensor_of(geometry.shape.clone(), tensor.element(), out)
 }
 
-/// The parts of a tensor along an axis that `places` names.
+/// The parts of a tensor along an axis, by `places`.
 pub(super) fn gather(tensor: &Tensor, axis: usize, places: &[usize], to: Vec<usize>) -> Tensor {
     let tensor = &in_bytes(tensor);
     let block = strides(tensor.shape())[axis] * tensor.element().size();
@@ -85,7 +85,7 @@ fn is_i64(tensor: &Tensor) -> bool {
     tensor.element() != ElementType::U64 || each_integer(tensor).all(|v| v < i64::MAX)
 }
 
-/// The type in which elements of any type that is called `element` can be put together.
+/// The common type of elements of the model's type `element`.
 fn common(element: ElementType) -> ElementType {
     match element {
         ElementType::F64 => ElementType::F64,
@@ -136,10 +136,10 @@ pub(super) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tenso
     Ok(integers(tensor.shape().to_vec(), values.into_iter()))
 }
 
-/// Integers from `start` on, `step` apart, of which the last is an i64.
+/// Integers from `start` on, `step` apart, up to an i64.
 ///
 /// # Errors
-/// One that its type does not hold.
+/// An integer outside of its type.
 pub(super) fn range(
     start: i64,
     step: i64,
@@ -152,10 +152,10 @@ pub(super) fn range(
     Ok(integers(vec![count], values.into_iter()))
 }
 
-/// `size` elements, `inner` of which lie next to each other, combined by one operation.
+/// `size` elements, `inner` places apart, combined by one operation.
 ///
 /// # Errors
-/// What the operation has no result for.
+/// Elements without a result.
 pub(super) fn reduce(
     combiner: Combiner,
     tensor: &Tensor,
@@ -303,11 +303,11 @@ pub(super) fn product(factors: [&Tensor; 2], of: &Product, shape: Vec<usize>) ->
     )
 }
 
-/// An operation on constants that broadcast to `shape`; what their elements are called says in what
-/// it is computed.
+/// An operation on constants that broadcast to `shape`. The element type of the operands decides
+/// the arithmetic.
 ///
 /// # Errors
-/// What the operation has no result for.
+/// Operands without a result, such as a divisor of zero.
 pub(super) fn elementwise(
     function: Elementwise,
     inputs: &[(&Tensor, ElementType)],

@@ -1,9 +1,9 @@
-//! Functions of circles and hyperbolas, made of the activations.
+//! Trigonometric and hyperbolic functions, computed by the activations.
 //!
-//! Each keeps its digits where it is small: no step subtracts numbers that are nearly the same and
-//! rounded. With activations of full accuracy the largest errors are 3 ulp (tan, asin, acos), 5 ulp
-//! (asinh, acosh, atanh) and 8 ulp (sinh, cosh); those of tan hold where sine and cosine do, up to
-//! arguments of 1,000.
+//! Small results keep their digits: no step subtracts nearly equal rounded numbers. With
+//! activations of full accuracy the largest errors are 3 ulp (tan, asin, acos), 5 ulp (asinh,
+//! acosh, atanh) and 8 ulp (sinh, cosh); the errors of tan hold in the range of sine and cosine, up
+//! to arguments of 1,000.
 
 use std::f32::consts::LN_2;
 
@@ -14,7 +14,7 @@ use crate::model::{Activation, Elementwise, Node};
 /// From here on asinh and acosh are log(2 v) to the last bit, and v * v may overflow.
 const LARGE: f32 = 1_073_741_824.0;
 
-/// Below it asinh is v to the last bit.
+/// Below this limit asinh is v to the last bit.
 const SMALL: f32 = 1.0 / 8192.0;
 
 /// The operations of one formula; each returns `None` after an error.
@@ -24,7 +24,7 @@ struct Formula<'v, 'm, 'n> {
 }
 
 impl Checker<'_> {
-    /// One of these functions of `x`, which is floating point.
+    /// A hyperbolic function of the floating-point tensor `x`.
     pub(super) fn hyperbolic(
         &mut self,
         node: &Node,

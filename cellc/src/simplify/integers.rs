@@ -8,7 +8,7 @@ use crate::core::{Integers, PointwiseFunction, Source};
 use crate::model::{Activation, ElementType, Elementwise, Node};
 
 impl Checker<'_> {
-    /// A tensor of integers in that range; `None` after an error.
+    /// A tensor of integers in a range; `None` after an error.
     fn exact_integers(
         &mut self,
         node: &Node,
@@ -27,7 +27,7 @@ impl Checker<'_> {
         self.wrapped(node, source, element, range)
     }
 
-    /// Numbers as a type has them: narrow integers wrap around.
+    /// Numbers converted to a type: narrow integers wrap around.
     pub(super) fn wrapped(
         &mut self,
         node: &Node,
@@ -168,7 +168,7 @@ impl Checker<'_> {
         self.pointwise(node, P::Select, &[number, sign, input], shape)
     }
 
-    /// Comparisons, what is made of them, and choices by them; `None` after an error.
+    /// Comparisons, logical operations and selections; `None` after an error.
     pub(super) fn decision(
         &mut self,
         node: &Node,

@@ -70,7 +70,7 @@ fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
 }
 
 impl<'a> Checker<'a> {
-    /// A tensor that is made of elements of another, which all are inside.
+    /// A tensor of elements of another tensor, all within bounds.
     pub(super) fn view(&mut self, node: &Node, input: &Known, geometry: Geometry) -> Option<Known> {
         let same = self.shape_of(input) == geometry.shape
             && geometry.offset == 0
@@ -395,8 +395,8 @@ impl<'a> Checker<'a> {
         self.set_view(node, 0, &input, geometry(&shape, &along));
     }
 
-    /// What a slice takes from: where it leaves out windows at the end of an axis that nothing else
-    /// reads, what is computed without these.
+    /// The operand of a slice. If the slice drops windows at the end of an axis and no other
+    /// operation reads them, the operand is computed without the windows.
     fn without_the_end(
         &mut self,
         node: &Node,
@@ -577,8 +577,8 @@ impl<'a> Checker<'a> {
         self.set_view(node, 0, &input, Geometry { offset: 0, strides, shape: to });
     }
 
-    /// A tensor that broadcasts to a shape, repeated: of a Select one of its operands, where its
-    /// condition says the same everywhere.
+    /// A tensor repeated to a broadcast shape: for a Select with a uniform constant condition, the
+    /// chosen operand.
     pub(super) fn selected(
         &mut self,
         node: &Node,
@@ -663,7 +663,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The elements at places along an axis, whose dimension becomes those that are given.
+    /// The elements at indices along an axis; the dimensions of the indices replace the axis.
     pub(super) fn gathered(
         &mut self,
         node: &Node,
@@ -936,7 +936,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The shape that a Reshape gives; `None` if the elements do not fit into it.
+/// The output shape of a Reshape; `None` if the elements do not fit.
 fn reshaped(shape: &[usize], wanted: &[i64], zero_keeps: bool) -> Option<Vec<usize>> {
     let mut open = None;
     let mut to = Vec::with_capacity(wanted.len());
@@ -962,8 +962,7 @@ fn reshaped(shape: &[usize], wanted: &[i64], zero_keeps: bool) -> Option<Vec<usi
     }
 }
 
-/// The shape of an input under which it broadcasts to `to` where its axes are the ones that are
-/// said.
+/// The shape of an input for broadcasting to `to`, with the input's axes at the given places.
 fn spread(own: &[usize], axes: &[i64], to: &[usize]) -> Option<Vec<usize>> {
     let mut spread = vec![1; to.len()];
     let mut next = 0;

@@ -1,4 +1,4 @@
-//! Rows of a table whose numbers are known at run time only.
+//! Rows of a table, by run-time indices.
 
 use crate::check::checker::Checker;
 use crate::check::findings::Known;
@@ -7,7 +7,7 @@ use crate::core::{CoreOp, LARGEST_INTEGER, Lookup, Source};
 use crate::model::Node;
 
 impl Checker<'_> {
-    /// Parts of data along an axis, by numbers that are computed.
+    /// Parts of data along an axis, by computed indices.
     pub(super) fn look_up(
         &mut self,
         node: &Node,

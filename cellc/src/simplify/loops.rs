@@ -1,4 +1,4 @@
-//! TensorIterator, and Loop with a trip count that is known.
+//! TensorIterator, and Loop with a known trip count.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use crate::model::{
     ElementType, Loop, LoopInput, Model, Node, Slicing, Tensor, ValueId, shape_text,
 };
 
-/// The most iterations of a loop that are written out one by one, where they differ in more than
-/// what they are given.
+/// Largest number of unrolled iterations, for loops whose iterations differ in more than their
+/// inputs.
 const MOST_WRITTEN_OUT: usize = 64;
 
 /// The most iterations of a loop: generated code counts them in 32 bits.
@@ -99,7 +99,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A loop without iterations: what would be carried on is what it began with.
+    /// A loop without iterations: carried values keep their initial values.
     fn never(&mut self, node: &Node, body: &Loop, inputs: &[Known]) {
         for (port, output) in body.outputs.iter().enumerate() {
             let first = |input: &&LoopInput| input.back_edge == Some(output.result);
@@ -371,7 +371,7 @@ impl<'a> Checker<'a> {
         Some((all, trips))
     }
 
-    /// Where pieces of a tensor of this shape lie.
+    /// The places of the pieces of a tensor.
     fn pieces(&mut self, node: &Node, slicing: Slicing, shape: &[usize]) -> Option<Pieces> {
         let axis = self.axis(node, slicing.axis, shape.len())?;
         let size = shape[axis];
@@ -437,14 +437,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Refuses integers, which a loop whose iterations all do the same does not hand on; other
-    /// loops do.
+    /// Refuses integers in a loop of equal iterations; unrolled loops may carry them.
     fn floats_in_a_loop(&mut self, node: &Node, known: &Known) -> Option<()> {
         self.current.loops.wants_unrolling |= !known.element().is_float();
         self.all_floats(node, std::slice::from_ref(known))
     }
 
-    /// A tensor that holds the pieces and nothing else along their axis.
+    /// A tensor of the pieces alone along their axis.
     pub(super) fn only_pieces(
         &mut self,
         node: &Node,
@@ -471,7 +470,7 @@ impl<'a> Checker<'a> {
         self.view(node, &apart, Geometry::reshaped(shape))
     }
 
-    /// Says what the body promises about what it is given and what it does not get.
+    /// Reports differences between the stated and the given shapes of a body's parameters.
     fn check_body_parameter(&mut self, body: &Model, parameter: usize, known: &Known) {
         let node = &body.nodes[body.parameters[parameter]];
         let value = &body.values[node.outputs[0].0];
@@ -619,7 +618,7 @@ impl<'a> Checker<'a> {
         Some(self.loop_result(known, Some((axis, slicing.stride < 0)), shape, results))
     }
 
-    /// The axis along which pieces are put together, and their size together.
+    /// The axis of the pieces, and their total size.
     pub(super) fn concatenated(
         &mut self,
         node: &Node,
@@ -668,8 +667,8 @@ pub(super) fn iteration_number(body: &Loop, value: ValueId) -> (Vec<usize>, Elem
     (vec![1; stated.shape.as_ref().map_or(0, Vec::len)], stated.element)
 }
 
-/// Where pieces lie along an axis of this size; `None` if they do not fit into it. By OpenVINO's
-/// rules -1 is the end, and what lies between start and end is a multiple of the stride.
+/// The places of pieces along an axis of a size; `None` if they do not fit. By OpenVINO's rules -1
+/// is the end, and the distance from start to end is a multiple of the stride.
 fn pieces(slicing: Slicing, axis: usize, size: usize) -> Option<Pieces> {
     let Slicing { start, end, stride, part_size, .. } = slicing;
     let whole = i64::try_from(size).ok()?;

@@ -11,8 +11,8 @@ use crate::model::{Node, Tensor};
 /// How many matrices of a constant are layers of their own at most, as each has code of its own.
 const MOST_MATRICES: usize = 32;
 
-/// Most products of two constants that are computed at every step. They show that a recurrent layer
-/// starts anew, which the model's user should know; larger ones would take too long.
+/// Largest product of two constants computed at every step. Such a product shows the user a
+/// recurrent layer that starts anew; larger products would take too long.
 const MOST_REPEATED: usize = 1 << 24;
 
 /// A factor as a matrix, or many: a vector is a row on the left, a column on the right.
@@ -59,7 +59,7 @@ impl Factor {
         signed(of_batch.chain(matrix).collect())
     }
 
-    /// Whether it is a constant of a few matrices.
+    /// True for a constant of a few matrices.
     fn is_a_few_constants(&self) -> bool {
         self.known.tensor().is_some() && self.matrices() <= MOST_MATRICES
     }
@@ -68,7 +68,7 @@ impl Factor {
         self.batch().iter().product()
     }
 
-    /// The constant as one matrix, as it stands.
+    /// The constant as one matrix, unchanged.
     fn matrix(&self) -> Option<Tensor> {
         let tensor = self.known.tensor()?;
         let one = self.batch().iter().all(|&size| size == 1);
@@ -311,7 +311,7 @@ impl<'a> Checker<'a> {
         Some(Source::Value(out))
     }
 
-    /// A factor in C order, transposed where that is meant, broadcast to a batch.
+    /// A factor in C order, transposed if asked, broadcast to a batch.
     fn matrices(&mut self, node: &Node, factor: &Factor, batch: &[usize]) -> Option<Known> {
         let (rows, columns) = factor.rows_and_columns();
         if !factor.transposed && factor.batch() == batch {

@@ -1,5 +1,5 @@
-//! The translation of models to core operations: each kind of node becomes core operations or the
-//! constant that it equals. Every file has one kind, and refuses nodes that have no translation.
+//! The translation of models to core operations: each kind of node becomes core operations or an
+//! equal constant. Every file has one kind, and refuses nodes without a translation.
 //! [`crate::compile`] lists the passes.
 
 mod arrange;

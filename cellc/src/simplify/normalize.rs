@@ -60,7 +60,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses integers, and an `eps` that is no number.
+    /// Refuses integers, and a NaN or infinite `eps`.
     fn floats(
         &mut self,
         node: &Node,
@@ -87,7 +87,7 @@ impl Checker<'_> {
         self.all_floats(node, numbers)
     }
 
-    /// The axes that the second input says, else those from `first` on.
+    /// The axes given by the second input, else all from `first` on.
     fn axes_of(&mut self, node: &Node, inputs: &[Known], first: usize) -> Option<Vec<usize>> {
         let rank = self.shape_of(&inputs[0]).len();
         if inputs.len() > 1 {
@@ -274,8 +274,8 @@ impl Checker<'_> {
         self.computed(node, E::Add, vec![scaled, numbers[1].clone()])
     }
 
-    /// What is left of a tensor without its mean along axes, divided by its deviation where an
-    /// `eps` is given, and whether that is part of the variance.
+    /// A tensor minus its mean along axes, divided by the deviation if an `eps` is given. The truth
+    /// value: `eps` is added to the variance.
     fn centred(
         &mut self,
         node: &Node,
@@ -293,7 +293,7 @@ impl Checker<'_> {
         self.computed(node, E::Divide, vec![centred, deviation])
     }
 
-    /// The root of a sum, with `eps` added to it, or to the root.
+    /// The root of a sum; `eps` is added to the sum or to the root.
     fn root(&mut self, node: &Node, sum: &Known, eps: f32, inside: bool) -> Option<Known> {
         let eps = self.number_like(sum, eps)?;
         let under = match inside {

@@ -1,4 +1,4 @@
-//! Slices whose stop is computed: the first elements along an axis, as many as a call says, and
+//! Slices with a computed stop: the first elements along an axis, a run-time number of them, and
 //! products of matrices over them.
 
 use crate::check::checker::Checker;
@@ -42,7 +42,7 @@ impl<'a> Checker<'a> {
         (is_one && axis < rank && known(1)? == 0 && known(3)? == 1).then_some(axis)
     }
 
-    /// All elements, with the number of those before the stop.
+    /// All elements, with the number of elements before the stop.
     fn prefix(&mut self, node: &Node, axis: usize) -> Option<(Known, Ending)> {
         let (input, stop) = (self.input(node, 0)?, self.input(node, 2)?);
         let shape = self.shape_of(&input);
@@ -72,8 +72,8 @@ impl<'a> Checker<'a> {
         Some((known, ending))
     }
 
-    /// The axis of the parts in a product of which one factor has parts that only a call counts,
-    /// along rows, columns or matrices; `None` where all parts meet others.
+    /// The axis of the parts in a product of a factor with a run-time length along rows, columns or
+    /// matrices; `None` if the parts are summed.
     pub(super) fn parts_of_product(
         &self,
         node: &Node,
@@ -97,8 +97,8 @@ impl<'a> Checker<'a> {
         (!meets).then_some(rank - behind)
     }
 
-    /// The product of factors that have the same number of parts along the axis over which products
-    /// are added up; `None` for other factors and after an error.
+    /// The product of factors with equal run-time lengths along the summed axis; `None` for other
+    /// factors and after an error.
     pub(super) fn product_of_parts(
         &mut self,
         node: &'a Node,

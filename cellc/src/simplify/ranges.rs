@@ -59,9 +59,8 @@ impl Checker<'_> {
         }
     }
 
-    /// A Range of which a call says how many elements it has, at most as many as the largest limit
-    /// allows. A mask that is made of it would be broadcast where the largest length is 1, and fit
-    /// no tensor where it is below the steps.
+    /// A Range with a run-time length, at most the largest limit. A mask from the Range would be
+    /// broadcast for the length 1 and fit no tensor for other lengths below the steps.
     fn range_of_run_time(&mut self, node: &Node, what: &str) {
         if let Some((start, step, most)) = self.most_of_range(node, what) {
             if self.foldable(node, &[most], ElementType::I64).is_some()
@@ -82,8 +81,8 @@ impl Checker<'_> {
         self.error(node, &node.origin, found, valid, COUNT_ALL);
     }
 
-    /// Start, step and the most elements of a Range of integers whose stop is computed; `None`
-    /// where nothing limits the stop.
+    /// Start, step and largest length of a Range of integers with a computed stop; `None` without a
+    /// limit for the stop.
     fn most_of_range(&mut self, node: &Node, what: &str) -> Option<(i64, i64, usize)> {
         let known = |port: usize| match self.input(node, port) {
             Some(Known::Constant(tensor, element)) if !element.is_float() && tensor.len() == 1 => {
@@ -106,7 +105,7 @@ impl Checker<'_> {
         (1.0..=MOST_ELEMENTS as f64).contains(&most).then_some((start, step, most as usize))
     }
 
-    /// As many elements as there are at most, zeros behind those that there are.
+    /// A tensor of the largest number of elements, with zeros behind the existing elements.
     fn open_range(
         &mut self,
         node: &Node,

@@ -7,7 +7,7 @@ use crate::check::shape::Geometry;
 use crate::core::{Combiner, CoreOp, Reduce, Source};
 use crate::model::{Activation, ElementType, Elementwise, NoAxes, Node, Reduction, Tensor};
 
-/// The largest whole exponent that is computed by multiplications alone.
+/// Largest whole exponent computed by multiplications alone.
 const MOST_MULTIPLIED: f32 = 128.0;
 
 impl Checker<'_> {
@@ -47,7 +47,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A reduction of a tensor of which only a call knows how many parts it has.
+    /// A reduction of a tensor with a run-time number of parts.
     fn reduced_parts(
         &mut self,
         node: &Node,
@@ -113,7 +113,7 @@ impl Checker<'_> {
         self.computed(node, Elementwise::Divide, vec![sum, count])
     }
 
-    /// Axes in order, all of them where none are given.
+    /// The given axes in order; all axes if none are given.
     pub(super) fn listed_axes(
         &mut self,
         node: &Node,
@@ -136,7 +136,7 @@ impl Checker<'_> {
         Some(axes)
     }
 
-    /// A reduction along axes, which are in order.
+    /// A reduction along axes in order.
     pub(super) fn reduced(
         &mut self,
         node: &Node,
@@ -220,7 +220,8 @@ impl Checker<'_> {
         self.view(node, &value, Geometry::reshaped(kept))
     }
 
-    /// The largest finite numbers in place of infinities, less which what is infinite stays so.
+    /// The tensor with the largest finite numbers in place of infinities. Subtracting the result
+    /// keeps infinities infinite.
     fn finite(&mut self, node: &Node, input: &Known) -> Option<Known> {
         let is_finite = |of: &Tensor| (0..of.len()).all(|i| of.get_f64(i).is_finite());
         if !input.element().is_float() || input.tensor().is_some_and(is_finite) {
@@ -322,7 +323,7 @@ impl Checker<'_> {
         self.wrapped(node, Source::Value(out), input.element(), range)
     }
 
-    /// A power of a tensor that is computed at run time.
+    /// A power of a run-time tensor.
     pub(super) fn power(
         &mut self,
         node: &Node,
@@ -341,8 +342,8 @@ impl Checker<'_> {
         self.raised(node, &base, exponent)
     }
 
-    /// `base^exponent` as `exp(exponent log(|base|))`, with the sign of the base where the exponent
-    /// is odd, and NaN of a base below 0 where it is not whole.
+    /// `base^exponent` as `exp(exponent log(|base|))`, with the sign of the base for odd exponents,
+    /// and NaN for a negative base with a fractional exponent.
     fn raised_to_any(&mut self, node: &Node, base: &Known, exponent: &Known) -> Option<Known> {
         use Elementwise as E;
         self.all_floats(node, std::slice::from_ref(exponent))?;
@@ -371,8 +372,8 @@ impl Checker<'_> {
         self.computed(node, E::Select, vec![is_negative, minus, power])
     }
 
-    /// `base^exponent`: by multiplications where the exponent is a small whole number, by a root
-    /// where it is that and a half, else `exp(exponent log(base))`.
+    /// `base^exponent`: by multiplications for a small whole exponent, by a root for a whole number
+    /// and a half, else `exp(exponent log(base))`.
     fn raised(&mut self, node: &Node, base: &Known, exponent: f32) -> Option<Known> {
         use Elementwise as E;
         let one = self.number_like(base, 1.0)?;

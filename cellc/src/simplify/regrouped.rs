@@ -1,6 +1,5 @@
-//! Weights whose gates the graph puts in another order before a cell reads them, as a converter
-//! does for W, R and B that are inputs of the model: the tensor itself is packed, by a layout that
-//! says where each gate stands in it.
+//! Weights whose gates the graph reorders before a cell reads them, as converters do for run-time
+//! W, R and B. `pack` then reads the original tensor, by a layout with the place of each gate.
 
 use std::collections::HashMap;
 
@@ -20,12 +19,12 @@ const VALID: &str = "a constant, an input of the model, or all gates of one in a
 /// One element of an input or a constant, by its place in C order.
 type Element = (Source, usize);
 
-/// What an element of weights is: one element, or the sum of two.
+/// An element of weights: one element, or the sum of two.
 #[derive(Clone, Copy, PartialEq)]
 struct Sum(Element, Option<Element>);
 
 impl Sum {
-    /// The same sum, `by` elements on in each tensor.
+    /// The sum moved by `by` elements in each tensor.
     fn moved(self, by: usize) -> Self {
         let moved = |(source, place): Element| (source, place + by);
         Self(moved(self.0), self.1.map(moved))
@@ -36,10 +35,10 @@ impl Sum {
     }
 }
 
-/// By part of a tensor, the parts of other tensors whose sum it is.
+/// By part of a tensor, the summed parts of other tensors.
 type Parts = Vec<Vec<(Source, usize)>>;
 
-/// The operations of a graph by the values that they compute.
+/// The operations of a graph, by computed value.
 struct Views<'v> {
     core: &'v CoreModel,
     by_value: HashMap<usize, &'v CoreNode>,
@@ -52,10 +51,10 @@ impl<'v> Views<'v> {
         Self { core, by_value: by_value.collect() }
     }
 
-    /// What an element of a tensor is made of.
+    /// The one or two elements behind an element of a tensor.
     ///
     /// # Errors
-    /// The name of the operation that does more than move elements and add two of them.
+    /// The name of an operation other than moves of elements and additions of two of them.
     fn element(&self, source: Source, place: usize) -> Result<Sum, String> {
         let value = match source {
             Source::Parameter(_) | Source::Constant(_) => return Ok(Sum((source, place), None)),
@@ -118,11 +117,11 @@ impl<'v> Views<'v> {
         }
     }
 
-    /// Of a tensor `[sets, .., count]`: what each run of `count` elements of a set is; in every set
-    /// it is the same part of the same tensors, whose sets follow each other.
+    /// The parts of a tensor `[sets, .., count]`: the source of each run of `count` elements of a
+    /// set. Every set has the same sources, one set after the other.
     ///
     /// # Errors
-    /// What the tensor is computed by.
+    /// The operation that computes the tensor.
     fn parts(&self, source: Source, [sets, count]: [usize; 2]) -> Result<Parts, String> {
         let parts = self.core.len(source) / (sets * count);
         let mut found = Vec::new();
@@ -176,7 +175,7 @@ impl<'v> Views<'v> {
 /// Why a tensor is refused that consists of elements of inputs in another order than by gates.
 const NOT_WHOLE: &str = "operations that leave no gate whole, or take gates of several tensors";
 
-/// Where an element stands along each axis, the last one first.
+/// The index of an element along each axis, the last axis first.
 fn coordinates(shape: &[usize], place: usize) -> impl Iterator<Item = usize> {
     let mut left = place;
     shape.iter().rev().map(move |&size| {
@@ -187,9 +186,9 @@ fn coordinates(shape: &[usize], place: usize) -> impl Iterator<Item = usize> {
 }
 
 impl Checker<'_> {
-    /// Where the weights of a cell come from, and how these tensors hold them; `Ok(None)` if they
-    /// are computed in another way than by moving gates. `Err` after an error: a GRU with attention
-    /// takes no computed weights.
+    /// The origin of the weights of a cell, and their layout. `Ok(None)` for weights computed by
+    /// other operations than moves of gates. `Err` after an error: a GRU with attention takes no
+    /// computed weights.
     pub(super) fn regrouped(
         &mut self,
         recurrent: &Recurrent,
@@ -284,8 +283,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A constant of which a cell would read the parts in the order `from`, rearranged so that it
-    /// reads the same ones in the order `to`.
+    /// A constant reordered for a cell: parts at the places `from` move to the places `to`.
     fn in_order(&mut self, constant: Source, from: &[usize], to: &[usize], sets: usize) -> Source {
         let Source::Constant(index) = constant else { return constant };
         let tensor = self.core.model.constants[index].clone();
@@ -304,11 +302,10 @@ impl Checker<'_> {
     }
 }
 
-/// What each part of the biases is the sum of, and the tensors that hold the terms.
+/// The summed terms of each part of the biases, and the tensors of the terms.
 type Biases = (Vec<Vec<BiasPart>>, Vec<Option<Source>>);
 
-/// The biases of a cell whose tensors of biases have the parts `of_b`, `None` where one is left
-/// out.
+/// The biases of a cell from tensors with the parts `of_b`; `None` for a missing tensor.
 fn biases(layout: &WeightLayout, of_b: &[Option<Parts>]) -> Result<Biases, String> {
     let mut tensors: Vec<Option<Source>> = Vec::new();
     let mut all = Vec::new();

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::model::half::{Bf16, F16};
 use crate::model::{ElementType, Tensor};
 
-/// The tensor after a conversion to `element`; `None` where every element stays what it is.
+/// The tensor after a conversion to `element`; `None` if no element changes.
 pub(super) fn rounded(tensor: &Tensor, element: ElementType) -> Option<Tensor> {
     let stored = tensor.element();
     let exact = match (stored, element) {

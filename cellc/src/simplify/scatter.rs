@@ -8,13 +8,13 @@ use crate::model::{Elementwise, Node, Tensor, shape_text};
 /// The most updates at places that are computed: every one is compared with every place.
 pub(super) const MOST_SCATTERED: usize = 64;
 
-/// The most pieces that a tensor is put together from.
+/// Largest number of pieces of a tensor.
 const MOST_PIECES: usize = 4096;
 
-/// A run of elements: of which tensor, from which on, how many.
+/// A run of elements: its tensor, first element and length.
 type Run = (usize, usize, usize);
 
-/// Adds an element to a list of runs, which ends where there are too many.
+/// Adds an element to a list of runs. Adds nothing above the largest number of runs.
 fn add(runs: &mut Vec<Run>, of: usize, at: usize) {
     let many = runs.len() > MOST_PIECES;
     match runs.last_mut() {
@@ -125,7 +125,7 @@ impl Checker<'_> {
         Some(whole)
     }
 
-    /// Data with elements replaced by those of the updates, or kept.
+    /// Data with elements replaced by updates, or kept.
     fn replaced(
         &mut self,
         node: &Node,
@@ -187,8 +187,8 @@ impl Checker<'_> {
         Some((places, of_indices, axis))
     }
 
-    /// Data with elements replaced, or combined with what is there: each index says the place along
-    /// an axis.
+    /// Data with elements replaced by, or combined with, updates: each index names a place along an
+    /// axis.
     pub(super) fn scatter_elements(&mut self, node: &Node, combine: Option<Elementwise>) {
         let (Some(data), Some(updates)) = (self.input(node, 0), self.input(node, 2)) else {
             return;
@@ -221,7 +221,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Places along an axis that are computed, counted from the start.
+    /// Computed places along an axis, counted from the start.
     pub(super) fn counted(&mut self, node: &Node, indices: &Known, size: usize) -> Option<Known> {
         let [least, most] = self.range_of(indices);
         if least >= 0.0 && most < size as f64 {
@@ -252,7 +252,8 @@ impl Checker<'_> {
         Some(Known::Constant(Tensor::from_i64(shape, &numbers)?, like.element()))
     }
 
-    /// One update after the other: each element of the data becomes it where the index says so.
+    /// One update after the other: each element of the data is replaced if the index names its
+    /// place.
     fn scattered_at_run_time(
         &mut self,
         node: &Node,
@@ -412,7 +413,7 @@ impl Checker<'_> {
         self.look_up(node, &all, &places, 0)
     }
 
-    /// The element that each index says along an axis.
+    /// The element at each index along an axis.
     pub(super) fn gather_elements(&mut self, node: &Node, axis: i64) {
         let Some(data) = self.input(node, 0) else { return };
         let shape = self.shape_of(&data);

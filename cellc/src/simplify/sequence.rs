@@ -1,5 +1,5 @@
-//! What a recurrent operation becomes: a cell for each direction, and what puts their outputs
-//! together.
+//! Translation of recurrent operations: a cell for each direction, and the concatenation of their
+//! outputs.
 
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::check::checker::Checker;

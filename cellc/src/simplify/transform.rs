@@ -1,5 +1,5 @@
-//! Fourier transforms of constant length, as products with a constant matrix, and what is computed
-//! for them.
+//! Fourier transforms of constant length, as products with a constant matrix, and the arithmetic
+//! around them.
 
 use std::f64::consts::TAU;
 
@@ -29,11 +29,11 @@ struct Matrix {
     /// The length of the transform.
     length: usize,
     inverse: bool,
-    /// Whether the signal is real and its spectrum is the half of it.
+    /// True for a real signal with half of its spectrum.
     half: bool,
-    /// Elements of the input that count; what is missing to the length counts as 0.
+    /// Elements read from the input; missing elements are zero.
     taken: usize,
-    /// Parts of an element of the input: 1 where it is real.
+    /// Numbers per element of the input: 1 for real, 2 for complex.
     parts: usize,
 }
 
@@ -444,7 +444,7 @@ impl<'a> Checker<'a> {
         });
     }
 
-    /// The one number of an input that is known when compiling.
+    /// The single number of a constant input.
     fn number(&self, node: &Node, port: usize) -> Option<f64> {
         let known = self.input(node, port)?;
         known

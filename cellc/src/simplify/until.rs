@@ -1,8 +1,7 @@
-//! Loops that end when a condition says so, which only a call knows, and loops that carry integers
-//! or read the number of the iteration.
+//! Loops with a run-time end condition, and loops that carry integers or read the iteration number.
 //!
-//! Iterations are defined up to the largest count; from the one on that the condition ends, values
-//! stay what they are. So the loop can be left there.
+//! Iterations are defined up to the largest count. After the iteration that ends the condition,
+//! values stay unchanged, so the loop may end at this iteration.
 
 use super::loops::{Cut, iteration_number};
 use crate::check::checker::Checker;
@@ -14,20 +13,20 @@ use crate::core::{
 use crate::diagnostic::{Diagnostic, Origin, Setting, message};
 use crate::model::{ElementType, Elementwise as E, Loop, LoopInput, Node, Op, Tensor, shape_text};
 
-/// What to do where a Range of run time makes a mask of lengths.
+/// The advice for a run-time Range used as a mask of lengths.
 pub(super) const COUNT_ALL: &str = "where it makes a mask of lengths, count all steps of x: \
     torch.arange(x.shape[1]) for torch.arange(lengths.max()), \
     tf.sequence_mask(lengths, x.shape[1]) for tf.sequence_mask(lengths)";
 
-/// What to do where steps behind a length are cut off.
+/// The advice for steps cut off behind a length.
 const MASK_STEPS: &str = "keep all steps of x, and mask those behind the lengths: \
     x.masked_fill(torch.arange(x.shape[1]) >= lengths[:, None], 0) for x[:, :lengths.max()]";
 
 /// Upper limit for passes over a body that search for ranges of carried integers.
 const MOST_ATTEMPTS: usize = 4;
 
-/// The most iterations of a loop that counts them while it runs: f32 holds their number, and that
-/// of the next.
+/// Largest number of iterations of a loop with a run-time count: f32 holds this number and the
+/// next.
 const MOST_COUNTED: usize = (1 << 24) - 1;
 
 /// The number of iterations of a loop.
@@ -37,11 +36,11 @@ struct Count {
     most: usize,
     /// True if the model states no limit.
     may_cut: bool,
-    /// The limit that the model states, if it exceeds [`MOST_COUNTED`].
+    /// The model's limit, if above [`MOST_COUNTED`].
     huge: Option<usize>,
 }
 
-/// A loop whose iterations are counted while it runs.
+/// A loop with a run-time count of iterations.
 #[derive(Clone, Copy)]
 struct CountedLoop<'a, 'b> {
     node: &'a Node,
@@ -51,7 +50,7 @@ struct CountedLoop<'a, 'b> {
     count: Count,
 }
 
-/// A value that one iteration computes for the next one.
+/// A value carried to the next iteration.
 struct BackEdge {
     /// The value of the first iteration.
     initial: Known,
@@ -134,7 +133,7 @@ impl<'a> Checker<'a> {
         None
     }
 
-    /// The loop with integers in these ranges, or the ranges in which they are.
+    /// The loop with integers in known ranges, or the ranges to try next.
     fn attempt(
         &mut self,
         of: &CountedLoop<'a, '_>,
@@ -365,8 +364,8 @@ impl<'a> Checker<'a> {
         Some(endings)
     }
 
-    /// The values of the body that the outputs of the loop are made of, by output. Adds outputs
-    /// that keep the value of the last iteration to `handed`.
+    /// The values of the body for the outputs of the loop, by output. Adds outputs with the value
+    /// of the last iteration to `handed`.
     fn values_of_outputs(
         &mut self,
         of: &CountedLoop<'a, '_>,
@@ -410,7 +409,7 @@ impl<'a> Checker<'a> {
         Some(values)
     }
 
-    /// The results of the loop, and its outputs. Records where outputs end that only a call knows.
+    /// The results of the loop, and its outputs. Records run-time lengths of outputs.
     fn leave(
         &mut self,
         of: &CountedLoop<'a, '_>,
@@ -455,7 +454,7 @@ impl<'a> Checker<'a> {
         Some((out, outputs))
     }
 
-    /// Refuses a loop of which only a call knows when it ends.
+    /// Refuses a loop with a run-time end.
     fn without_a_count<T>(&mut self, node: &Node) -> Option<T> {
         let found = "a loop that ends when its condition says so, without a largest count";
         let help = message!("give one: {}", Setting::MaxSteps);
@@ -469,7 +468,7 @@ impl<'a> Checker<'a> {
         None
     }
 
-    /// Warns of a largest count that no loop takes.
+    /// Warns of a largest count without a loop.
     pub(crate) fn warn_of_unused_max_steps(&mut self) {
         if self.options.bindings.max_steps.is_some() && !self.current.loops.needs_max_steps {
             let setting = Setting::MaxSteps;
@@ -479,7 +478,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A value that an iteration sees as the one before left it.
+    /// A value carried from the previous iteration.
     fn handed_on(
         &mut self,
         node: &Node,
@@ -493,7 +492,7 @@ impl<'a> Checker<'a> {
         Some(value)
     }
 
-    /// What a loop leaves of a value of its body.
+    /// The output of a loop for a value of its body.
     fn left(
         &mut self,
         node: &Node,
@@ -515,8 +514,8 @@ impl<'a> Checker<'a> {
         Some(left)
     }
 
-    /// Refuses what takes all parts of a value for parts that there are; what does not hands the
-    /// ending on. True where the node is done.
+    /// Refuses operations that would take the largest number of parts for the real number; other
+    /// operations pass the ending on. True if the node is done.
     pub(super) fn reads_open_end(&mut self, node: &'a Node) -> bool {
         let mut open = Vec::new();
         for (port, input) in node.inputs.iter().enumerate() {
@@ -611,7 +610,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A product of matrices with parts that only a call counts. True where the node is done.
+    /// A product of matrices with a run-time number of parts. True if the node is done.
     fn product_with_parts(
         &mut self,
         node: &'a Node,
@@ -634,7 +633,7 @@ impl<'a> Checker<'a> {
         true
     }
 
-    /// Refuses what reads as many parts as there may be.
+    /// Refuses an operation that would read parts up to the limit as existing parts.
     fn read_as_all(&mut self, node: &Node, ending: Ending) {
         let (found, help) = match ending.by {
             Opened::Loop => (
@@ -659,7 +658,7 @@ impl<'a> Checker<'a> {
         self.error(node, &node.origin, found, valid, help);
     }
 
-    /// Refuses results of a body of which only a call knows how many parts they have.
+    /// Refuses results of a body with a run-time number of parts.
     pub(super) fn all_counted(&mut self, node: &Node, results: &[Known]) -> Option<()> {
         let open = results
             .iter()
@@ -673,8 +672,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The axis of the parts in what an operation makes that moves elements; `None` where it does
-    /// not keep them.
+    /// The axis of the parts in the output of an operation that moves elements. `None` if the
+    /// operation scatters the axis.
     fn moved_parts(&mut self, node: &Node, port: usize, along: usize) -> Option<usize> {
         let rank = |this: &Self, port: usize| Some(this.shape_of(&this.input(node, port)?).len());
         let counted = |axis: i64, rank: usize| {
@@ -713,7 +712,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A value with a number in place of what stands behind its last part.
+    /// A value with a number in place of the elements behind its last part.
     pub(super) fn only_parts(
         &mut self,
         node: &Node,
@@ -732,7 +731,7 @@ impl<'a> Checker<'a> {
         self.computed(node, E::Select, vec![is_part, known.clone(), other.clone()])
     }
 
-    /// The sizes of a value of which only a call knows how many parts it has along an axis.
+    /// The sizes of a value with a run-time number of parts along an axis.
     fn sizes_at_run_time(&mut self, node: &Node, ending: Ending, axis: usize) -> Option<Known> {
         let mut sizes: Vec<i64> =
             self.shape_of(&self.input(node, 0)?).iter().map(|&size| size as i64).collect();
@@ -806,8 +805,8 @@ impl<'a> Checker<'a> {
         Ok(along)
     }
 
-    /// Adds the outputs that say how many parts another has, and whether there would have been
-    /// more.
+    /// Adds the outputs with the number of parts of another output, and with the truth value of
+    /// truncation.
     pub(crate) fn add_length_outputs(&mut self) {
         for at in 0..self.core.model.results.len() {
             let result = &self.core.model.results[at];

@@ -1,4 +1,4 @@
-//! States that begin anew at each call of several steps, because nothing keeps them between calls.
+//! States of several steps per call, kept by no call.
 
 use std::collections::HashSet;
 
@@ -11,8 +11,8 @@ use crate::stream::dependence::Dependence;
 use crate::stream::states::{Recurrences, begins_anew};
 
 impl Checker<'_> {
-    /// Adds a notice of the layers that compute several steps of each call and begin each call from
-    /// the same constant state.
+    /// Adds a notice of layers with several steps per call and the same constant initial state in
+    /// each call.
     pub(crate) fn begins_anew(
         &mut self,
         model: &CoreModel,
@@ -36,7 +36,7 @@ impl Checker<'_> {
         self.over_time.restart_warnings.push(notice);
     }
 
-    /// The notice of so many layers, `node` the first of them.
+    /// The notice of some layers; `node` is the first.
     fn anew(
         &self,
         model: &CoreModel,

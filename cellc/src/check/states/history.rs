@@ -11,10 +11,10 @@ use crate::model::Node;
 use crate::request::State;
 use crate::stream::states::Recurrences;
 
-/// The most states, or operations, that a warning names.
+/// Largest number of states, or operations, named by a warning.
 const MOST_NAMED: usize = 4;
 
-/// The names of the states that a model keeps between calls.
+/// The names of the states kept between calls.
 pub(crate) fn kept_states(model: &CoreModel, states: &[StatePair]) -> Vec<String> {
     let inputs = states
         .iter()
@@ -106,7 +106,7 @@ impl Checker<'_> {
     }
 }
 
-/// What is found of operations that do not see earlier calls, by their nodes.
+/// The text of the warning about operations that do not see earlier calls, by their nodes.
 fn lost_history_found(found: &[(&Node, Before, Front)], kept: &[String]) -> String {
     let names: Vec<String> = found.iter().map(|(node, ..)| node.name.clone()).collect();
     let (_, before, front) = found[0];

@@ -1,5 +1,4 @@
-//! Masks that are kept between calls and added in front of a softmax: they begin at zero, which
-//! hides nothing.
+//! Masks kept between calls and added before a softmax. They begin at zero and hide nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -46,7 +45,7 @@ impl<'m> Readers<'m> {
         found
     }
 
-    /// True if a tensor is added to what a softmax reads.
+    /// True if a tensor is added to the input of a softmax.
     fn masks(&self, start: Source) -> bool {
         let added = |op: &&CoreOp| match op {
             CoreOp::Pointwise(of) if of.function == PointwiseFunction::Add => {
@@ -78,7 +77,7 @@ fn is_softmax(op: &&CoreOp) -> bool {
 }
 
 impl Checker<'_> {
-    /// Warns of kept masks that hide nothing before the first call.
+    /// Warns of kept masks without effect before the first call.
     pub(crate) fn masks_that_begin_open(
         &mut self,
         model: &CoreModel,

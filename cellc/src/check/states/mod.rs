@@ -61,7 +61,7 @@ fn way(direction: Direction) -> &'static str {
     }
 }
 
-/// A name as it may stand in a command.
+/// A name in the form for a command.
 fn bare(name: &str) -> String {
     let name = quoted(name);
     name[1..name.len() - 1].to_owned()
@@ -76,10 +76,10 @@ fn kind_of(node: &Node) -> String {
     }
 }
 
-/// What separates h and c of an LSTM that one input gives.
+/// The advice for an LSTM with h and c in one input.
 const OWN_INPUTS: &str = "export the model with a tensor of its own for h and for c";
 
-/// What keeps a pair that is not taken for a state.
+/// The change by which a refused pair becomes a state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Remedy {
     /// The option `--state`.
@@ -90,14 +90,14 @@ enum Remedy {
     Inputs,
 }
 
-/// An input and an output that are no state, though they look like one.
+/// An input and an output that look like a state without being one.
 struct Refused<'a> {
     pair: StatePair,
     why: String,
-    /// The layer that is the reason, and how it goes through time.
+    /// The layer behind the reason, and its direction.
     layer: Option<(&'a Node, Order)>,
     remedy: Remedy,
-    /// Other outputs that hold the new state as well.
+    /// Other outputs with the new state.
     others: Vec<usize>,
 }
 
@@ -129,8 +129,8 @@ fn unless_named_otherwise<'a>(model: &CoreModel, pair: StatePair) -> Result<usiz
     Err(Refused { pair, why, layer: None, remedy: Remedy::Option, others: Vec::new() })
 }
 
-/// Every pair that is a state already or may become one, each tensor in one pair: what `--state`
-/// has to name, as it replaces the states that are found.
+/// Every pair that is a state or may become one, each tensor in one pair. `--state` has to name all
+/// of them, as the option replaces found states.
 fn whole_line(taken: &[StatePair], refused: &[Refused]) -> Vec<StatePair> {
     let mut pairs = taken.to_vec();
     for refused in refused
@@ -172,8 +172,8 @@ impl<'a> Checker<'a> {
         self.core.model.restarts = restarts;
     }
 
-    /// Inputs that serve only as the initial state of forward recurrent operators whose last state
-    /// goes to one output.
+    /// Inputs used only as the initial state of forward recurrent operators with the last state in
+    /// one output.
     fn automatic_states(
         &mut self,
         model: &CoreModel,
@@ -269,7 +269,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The output that an input becomes, or why it is no state.
+    /// The output with the next value of an input, or the reason against a state.
     fn judged(
         &self,
         model: &CoreModel,
@@ -343,8 +343,8 @@ impl<'a> Checker<'a> {
         Ok(*result)
     }
 
-    /// Says which inputs and outputs look like states, and why they are none: all for the reason of
-    /// the first. `whole`: every pair of the option that keeps them.
+    /// Reports likely states and the first reason against them. `whole`: every pair of the option
+    /// for keeping them.
     fn not_taken(&mut self, model: &CoreModel, refused: &[Refused], whole: &[StatePair]) {
         let input =
             |pair: &StatePair| name(&model.parameters[pair.parameter].names, "in", pair.parameter);

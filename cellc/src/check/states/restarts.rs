@@ -1,4 +1,4 @@
-//! What nothing keeps from call to call: the layers of one step that every call starts anew.
+//! Layers of one step that start every call from the same state.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,10 +16,10 @@ use crate::stream::states::{
 /// The most axes of an input that are tried as the axis of steps.
 pub(super) const MOST_CHOICES: usize = 3;
 
-/// The states of a layer that no call keeps.
+/// The states of a layer, kept by no call.
 struct Lost {
     start: Start,
-    /// h, c, both, or what a loop hands on.
+    /// h, c, both, or a value carried by a loop.
     states: String,
 }
 
@@ -200,8 +200,7 @@ impl Checker<'_> {
         }
     }
 
-    /// How to leave the number of steps open, and the lines that do so where the file has a fixed
-    /// number.
+    /// The advice to leave the number of steps open, and the lines for a file with a fixed number.
     fn open_steps(
         &self,
         model: &CoreModel,
@@ -211,9 +210,9 @@ impl Checker<'_> {
         self.ways_to_open(model, initial_elements, 1, true).unwrap_or((way, Vec::new()))
     }
 
-    /// How to leave the number of steps open of a model that takes so many, and the lines that do
-    /// so where the file has a fixed number. `None` where nothing is known to work. `untried`: true
-    /// if the model may be exported again though the file as it is cannot be opened.
+    /// The advice to leave the number of steps open, and the lines for a file with a fixed number.
+    /// `None` if no advice is known to work. `untried`: true if a new export may be advised
+    /// although the file cannot be opened.
     pub(crate) fn ways_to_open(
         &self,
         model: &CoreModel,
@@ -243,8 +242,8 @@ impl Checker<'_> {
         (!lines.is_empty()).then_some((way, lines))
     }
 
-    /// How to leave these axes of inputs open, if the model is right then. `open`: those of them
-    /// that the model leaves open.
+    /// The advice to leave axes of inputs open, if the model is right then. `open`: the axes left
+    /// open by the model.
     fn way_to_open(
         &self,
         model: &CoreModel,
@@ -293,9 +292,9 @@ impl Checker<'_> {
             .then(|| ("open the number of steps in the file, as the lines below do".into(), lines))
     }
 
-    /// The axes of steps, each the place of an input and an axis: inputs of so many steps, where
-    /// `open` only those of which the model leaves the number of steps open. `choice`: which of the
-    /// axes of an input that may count steps, the likeliest first.
+    /// The axes of steps, each an input and an axis of size `steps`. `open`: true for axes left
+    /// open by the model only. `choice`: the rank of the axis among the likely axes of an input,
+    /// likeliest first.
     pub(super) fn axes_of_steps(
         &self,
         model: &CoreModel,

@@ -6,7 +6,7 @@ use crate::check::checker::Checker;
 use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, Model, Node, Op, ValueId};
 
-/// An input to which every call appends elements, and the output that is longer by them.
+/// An input to which every call appends elements, and the longer output.
 struct GrowingCache {
     /// The place of the input.
     input: usize,
@@ -16,7 +16,7 @@ struct GrowingCache {
     axis: usize,
 }
 
-/// Follows the values of a model back to what computes them.
+/// Follows values of a model back to their operations.
 struct Producers<'m> {
     model: &'m Model,
     /// By value: its node.
@@ -36,8 +36,8 @@ impl<'m> Producers<'m> {
         self.nodes[value.0].map(|at| &self.model.nodes[at])
     }
 
-    /// The node that computes a value, behind operations that convert or permute, and the axis of
-    /// the node's output that is `axis` of the value.
+    /// The node that computes a value, before conversions and permutations, and the axis of the
+    /// node's output for `axis` of the value.
     fn behind_permutations(&self, value: ValueId, axis: usize) -> Option<(&'m Node, usize)> {
         let node = self.of(value)?;
         match &node.op {
@@ -87,7 +87,7 @@ fn growing(model: &Model) -> Vec<GrowingCache> {
     model.results.iter().enumerate().filter_map(of).collect()
 }
 
-/// The shape that the model states for an input.
+/// The shape of an input in the model.
 fn stated(model: &Model, node: usize) -> Option<&[Dim]> {
     model.values[model.nodes[node].outputs[0].0].shape.as_deref()
 }

@@ -1,4 +1,4 @@
-//! What works for models whose number of steps cannot stay open.
+//! Advice for models with steps that cannot stay open.
 
 use super::super::states::{kept_states, states_go_on};
 use crate::check::checker::{Checker, Purpose};
@@ -7,7 +7,7 @@ use crate::diagnostic::{Message, Setting, message, quoted};
 use crate::model::{Model, Op, Padding};
 use crate::request::State;
 
-/// The most operations that are padded in a trial.
+/// Largest number of operations padded in a trial.
 const MOST_PADDED: usize = 32;
 
 /// How to give the number of steps of every call. `time`: by input, the axis of the steps.
@@ -89,7 +89,7 @@ pub(crate) fn pads_in_front(long: &Checker) -> Option<String> {
     ))
 }
 
-/// The first window that is too long for one step.
+/// The first window too long for one step.
 fn short_of(long: &Checker, model: &Model) -> Option<ShortOf> {
     let mut one = Checker::new(model, long.options, Purpose::Trial, long.passes);
     one.sizes.open = Some(1);

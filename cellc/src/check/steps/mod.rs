@@ -1,4 +1,4 @@
-//! Models whose number of steps only a call says: what is compiled is one step, which calls repeat.
+//! Models with an open number of steps: one step is compiled, and calls repeat the step.
 
 mod caches;
 mod hints;
@@ -10,8 +10,8 @@ use crate::model::{Dim, Model, Op};
 use crate::request::State;
 use crate::stream::steps::{one_step, why_not_stepwise};
 
-/// One step of a model of which nothing but the number of steps is open. `None` where that is not
-/// what is wrong with it; `only_sizes`: whether all that is said of it is that sizes are open.
+/// The model of one step, for a model with an open number of steps. `None` if the model has other
+/// problems. `only_sizes`: true if every error is an open size.
 pub(crate) fn one_step_of<'a>(
     model: &'a Model,
     only_sizes: bool,
@@ -61,8 +61,7 @@ pub(crate) fn one_step_of<'a>(
     })
 }
 
-/// A warning: without a state that goes on, steps of an open number would not be those of one
-/// sequence.
+/// A warning: without kept states, an open number of steps would not continue one sequence.
 fn state_goes_on() -> Diagnostic {
     let no_state = Setting::NoState;
     let found = message!(
@@ -179,8 +178,7 @@ fn with_size(found: &str, steps: usize, other: &str) -> String {
     pieces.collect::<Vec<_>>().join("[")
 }
 
-/// A number of steps that nothing else in the model can be mistaken for: a prime that divides none
-/// of its sizes.
+/// A number of steps unlike all sizes of the model: a prime that divides none of them.
 fn marker(model: &Model) -> usize {
     let mut sizes: Vec<usize> = Vec::new();
     for node in &model.nodes {
