@@ -17,29 +17,18 @@ impl GraphReader<'_, '_> {
         let mut ledger = Ledger::default();
 
         const HIDDEN_SIZE: &str = "an integer of 1 or more";
-        let hidden_size =
-            self.required(data, "hidden_size", HIDDEN_SIZE).and_then(|given| match parse_integer(
-                given.text,
-            )
-            .and_then(|n| usize::try_from(n).ok())
-            .filter(|&n| n > 0)
-            {
-                Some(size) => {
-                    ledger.add("hidden_size", Some(&given), size.to_string());
-                    Some(size)
-                }
+        let hidden_size = self.required(data, "hidden_size", HIDDEN_SIZE).and_then(|given| {
+            let size = parse_integer(given.text).and_then(|n| usize::try_from(n).ok());
+            match size {
+                Some(size) => ledger.add("hidden_size", Some(&given), size.to_string()),
                 None => {
                     let found = format!("hidden_size={}", quoted(given.text));
-                    self.error(
-                        data.index,
-                        given.origin,
-                        found,
-                        HIDDEN_SIZE,
-                        "write the length of the state h",
-                    );
-                    None
+                    let help = "write the length of the state h";
+                    self.error(data.index, given.origin, found, HIDDEN_SIZE, help);
                 }
-            });
+            }
+            size
+        });
 
         let (family, is_sequence) = match self.layers[data.index].kind {
             LayerType::Sequence(family) => (family, true),
