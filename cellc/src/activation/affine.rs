@@ -1,4 +1,6 @@
-use super::{Definition, Error, FunctionBuilder, Image, U, UNDERFLOW, constant, mul_add};
+use super::{
+    Constants, Definition, Error, FunctionBuilder, Graph, Image, U, UNDERFLOW, constant, mul_add,
+};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -8,6 +10,9 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |[alpha, _], _, ends| {
         Image::between(f64::from(alpha).abs(), ends, [f64::NEG_INFINITY, f64::INFINITY])
     },
+    image_between: |_, at| at.monotone(at.all.slope),
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
 fn exact(alpha: f64, beta: f64, v: f64) -> f64 {

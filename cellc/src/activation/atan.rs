@@ -3,8 +3,8 @@
 use std::f32::consts::FRAC_PI_2;
 
 use super::{
-    Definition, FunctionBuilder, Image, Measured, add, and, at_least, at_most, constant, div,
-    from_bits, magnitude, mul, mul_add, or, polynomial, select_less, sub, to_bits,
+    Constants, Definition, FunctionBuilder, Graph, Image, Measured, add, and, at_least, at_most,
+    constant, div, from_bits, magnitude, mul, mul_add, or, polynomial, select_less, sub, to_bits,
 };
 use crate::kernel::Function;
 use crate::request::Accuracy;
@@ -14,6 +14,9 @@ pub(super) const DEFINITION: Definition = Definition {
     expand: |_, accuracy| expand(accuracy),
     error: |_, accuracy, fused| ERRORS.error(accuracy, fused),
     image: |_, _, ends| Image::between(1.0, ends, [-LIMIT, LIMIT]),
+    image_between: |_, at| Some(at.all),
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
 /// The largest result: pi/2 rounded up to f32.

@@ -1,6 +1,6 @@
 use super::{
-    Definition, Error, FunctionBuilder, Image, Measured, U, UNDERFLOW, at_least, constant, exp,
-    mul, mul_add, select_less, sub,
+    Constants, Definition, Error, FunctionBuilder, Graph, Image, Measured, U, UNDERFLOW, at_least,
+    constant, exp, mul, mul_add, select_less, sub,
 };
 use crate::kernel::Function;
 use crate::request::Accuracy;
@@ -10,6 +10,12 @@ pub(super) const DEFINITION: Definition = Definition {
     expand: |[alpha, _], accuracy| expand(alpha, accuracy),
     error: |[alpha, _], accuracy, fused| error(alpha, accuracy, fused),
     image: |[alpha, _], magnitude, _| image(alpha.into(), magnitude),
+    image_between: |[alpha, _], at| match alpha >= 0.0 {
+        true => at.monotone(at.slope_below_zero(f64::from(alpha) * at.high.min(0.0).exp())),
+        false => Some(at.all),
+    },
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
 fn exact(alpha: f64, v: f64) -> f64 {

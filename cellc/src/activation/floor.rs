@@ -1,5 +1,5 @@
 use super::round::nearest;
-use super::{Definition, Error, FunctionBuilder, Image, constant, sub};
+use super::{Constants, Definition, Error, FunctionBuilder, Graph, Image, constant, sub};
 use crate::kernel::{Expr, Function, LaneOp};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -10,6 +10,9 @@ pub(super) const DEFINITION: Definition = Definition {
         jump: 1.0,
         ..Image::between(1.0, ends, [f64::NEG_INFINITY, f64::INFINITY])
     },
+    image_between: |_, at| at.monotone(at.all.slope),
+    graph: Graph::Stairs,
+    constants: Constants::Rounded,
 };
 
 fn expand() -> Function {

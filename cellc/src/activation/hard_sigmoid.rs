@@ -1,5 +1,6 @@
 use super::{
-    Definition, Error, FunctionBuilder, Image, U, UNDERFLOW, at_least, at_most, constant, mul_add,
+    Constants, Definition, Error, FunctionBuilder, Graph, Image, U, UNDERFLOW, at_least, at_most,
+    constant, mul_add,
 };
 use crate::kernel::Function;
 
@@ -8,6 +9,12 @@ pub(super) const DEFINITION: Definition = Definition {
     expand: |[alpha, beta], _| expand(alpha, beta),
     error: |[_, beta], _, fused| error(beta.into(), fused),
     image: |[alpha, _], _, ends| Image::between(f64::from(alpha).abs(), ends, [0.0, 1.0]),
+    image_between: |_, at| match at.ends[0] == at.ends[1] {
+        true => at.monotone(0.0),
+        false => at.monotone(at.all.slope),
+    },
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
 fn exact(alpha: f64, beta: f64, v: f64) -> f64 {

@@ -1,4 +1,6 @@
-use super::{Definition, Error, FunctionBuilder, Image, constant, mul, select_less};
+use super::{
+    Constants, Definition, Error, FunctionBuilder, Graph, Image, constant, mul, select_less,
+};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -7,6 +9,12 @@ pub(super) const DEFINITION: Definition = Definition {
     // one rounding
     error: |_, _, _| Error::ulp(0.5),
     image: |[alpha, _], magnitude, _| image(alpha.into(), magnitude),
+    image_between: |[alpha, _], at| match alpha >= 0.0 {
+        true => at.monotone(at.slope_below_zero(alpha.into())),
+        false => Some(at.all),
+    },
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
 fn exact(alpha: f64, v: f64) -> f64 {

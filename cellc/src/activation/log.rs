@@ -1,9 +1,9 @@
 //! log, and the logarithm near 1 that softplus shares.
 
 use super::{
-    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, add, and, constant, exp, from_bits,
-    minus_bits, mul, mul_add, or, plus_bits, polynomial, select_less, shift_left, shift_right, sub,
-    to_bits,
+    Constants, Definition, FunctionBuilder, Graph, Image, Measured, UNDERFLOW, add, and, constant,
+    exp, from_bits, minus_bits, mul, mul_add, or, plus_bits, polynomial, select_less, shift_left,
+    shift_right, sub, to_bits,
 };
 use crate::kernel::{Expr, Function, LaneOp};
 use crate::request::Accuracy;
@@ -20,6 +20,12 @@ pub(super) const DEFINITION: Definition = Definition {
             [f64::NEG_INFINITY, f64::INFINITY],
         )
     },
+    image_between: |_, at| match at.low > 0.0 {
+        true => at.monotone(at.low.recip()),
+        false => Some(at.all),
+    },
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
 pub(super) const ERRORS: Measured = Measured {

@@ -49,6 +49,31 @@ struct Definition {
     error: fn([f32; 2], Accuracy, bool) -> Error,
     /// The image of the arguments up to a magnitude, given the values at both ends.
     image: fn([f32; 2], f64, [f64; 2]) -> Image,
+    /// The image of a range of arguments. `None` if an argument may have no value.
+    image_between: fn([f32; 2], &Arguments) -> Option<Image>,
+    /// The shape of the graph.
+    graph: Graph,
+    /// The evaluation of constant arguments.
+    constants: Constants,
+}
+
+/// The shape of the graph of an activation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Graph {
+    /// A curve, perhaps with a jump.
+    Curve,
+    /// Rising steps between whole numbers. The expansion is exact, so the values at both ends of a
+    /// range of arguments are the limits of all values between.
+    Stairs,
+}
+
+/// The evaluation of an activation of constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Constants {
+    /// The compiler evaluates it: the expansion gives the f32 nearest to the exact value.
+    Rounded,
+    /// The expansion, at run time: its value differs from the exact value.
+    AtRunTime,
 }
 
 /// The definition of an activation, and its parameters.
@@ -263,38 +288,66 @@ pub(crate) fn image(activation: Activation, magnitude: f64) -> Image {
     (definition.image)(parameters, magnitude, ends)
 }
 
-/// The image of the arguments `low..=high`. Tighter than [`image`] for asymmetric ranges.
-pub(crate) fn image_between(activation: Activation, low: f64, high: f64) -> Image {
-    use Activation as A;
-    let all = image(activation, low.abs().max(high.abs()));
-    // the argument nearest to 0
-    let near = low.max(-high).max(0.0);
-    // 1 / cosh(v)^2
-    let squared_sech = |v: f64| 4.0 * (-2.0 * v).exp() / (1.0 + (-2.0 * v).exp()).powi(2);
-    let below_zero = |slope: f64| match (low < 0.0, high > 0.0) {
-        (true, true) => slope.max(1.0),
-        (true, false) => slope,
-        (false, _) => 1.0,
-    };
-    let ends = [low, high].map(|v| exact(activation, v));
-    let slope = match activation {
-        A::Relu => below_zero(0.0),
-        A::LeakyRelu { alpha } if alpha >= 0.0 => below_zero(alpha.into()),
-        A::Elu { alpha } if alpha >= 0.0 => below_zero(f64::from(alpha) * high.min(0.0).exp()),
-        A::Sigmoid => 0.25 * squared_sech(near / 2.0),
-        A::Tanh => squared_sech(near),
-        A::ScaledTanh { alpha, beta } => {
-            let [alpha, beta] = [alpha, beta].map(|v| f64::from(v.abs()));
-            alpha * beta * squared_sech(beta * near)
+/// A range of arguments of an activation.
+struct Arguments {
+    low: f64,
+    high: f64,
+    /// The largest distance of a computed argument from the exact argument.
+    error: f64,
+    /// The values at both ends.
+    ends: [f64; 2],
+    /// The image of the arguments up to the largest magnitude of the range.
+    all: Image,
+}
+
+impl Arguments {
+    /// The magnitude of the argument nearest to 0.
+    fn nearest(&self) -> f64 {
+        self.low.max(-self.high).max(0.0)
+    }
+
+    /// The largest slope of a function with slope 1 above 0 and at most `slope` below.
+    fn slope_below_zero(&self, slope: f64) -> f64 {
+        match (self.low < 0.0, self.high > 0.0) {
+            (true, true) => slope.max(1.0),
+            (true, false) => slope,
+            (false, _) => 1.0,
         }
-        A::HardSigmoid { .. } if ends[0] == ends[1] => 0.0,
-        A::Softsign => (1.0 + near).powi(-2),
-        A::Softplus => exact(A::Sigmoid, high),
-        A::Erf => all.slope * (-near * near).exp(),
-        A::HardSigmoid { .. } | A::Affine { .. } | A::Floor | A::Round | A::Truncate => all.slope,
-        _ => return all,
-    };
-    Image { slope, low: ends[0].min(ends[1]), high: ends[0].max(ends[1]), ..all }
+    }
+
+    /// The image of a function with its extreme values at the ends.
+    fn monotone(&self, slope: f64) -> Option<Image> {
+        let [a, b] = self.ends;
+        Some(Image { slope, low: a.min(b), high: a.max(b), ..self.all })
+    }
+}
+
+/// `1 / cosh(v)^2`
+fn squared_sech(v: f64) -> f64 {
+    4.0 * (-2.0 * v).exp() / (1.0 + (-2.0 * v).exp()).powi(2)
+}
+
+/// The image of the arguments `low..=high`, computed ones at most `error` away from exact ones.
+/// Tighter than [`image`] for asymmetric ranges. `None` if an argument may have no value.
+pub(crate) fn image_between(
+    activation: Activation,
+    [low, high]: [f64; 2],
+    error: f64,
+) -> Option<Image> {
+    let (definition, parameters) = definition(activation);
+    let ends = [low, high].map(|v| exact(activation, v));
+    let all = image(activation, low.abs().max(high.abs()));
+    (definition.image_between)(parameters, &Arguments { low, high, error, ends, all })
+}
+
+/// The shape of the activation's graph.
+pub(crate) fn graph(activation: Activation) -> Graph {
+    definition(activation).0.graph
+}
+
+/// The evaluation of the activation of constants.
+pub(crate) fn constants(activation: Activation) -> Constants {
+    definition(activation).0.constants
 }
 
 /// Half the spacing of f32 at 1: the largest relative error of a rounding.

@@ -1,4 +1,4 @@
-use super::{Definition, Error, FunctionBuilder, Image, at_least};
+use super::{Constants, Definition, Error, FunctionBuilder, Graph, Image, at_least};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -6,6 +6,9 @@ pub(super) const DEFINITION: Definition = Definition {
     expand: |_, _| expand(),
     error: |_, _, _| Error::default(),
     image: |_, _, ends| Image::between(1.0, ends, [0.0, f64::INFINITY]),
+    image_between: |_, at| at.monotone(at.slope_below_zero(0.0)),
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
 fn exact(v: f64) -> f64 {

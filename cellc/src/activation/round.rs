@@ -1,5 +1,6 @@
 use super::{
-    Definition, Error, FunctionBuilder, Image, add, constant, magnitude, select_less, sub,
+    Constants, Definition, Error, FunctionBuilder, Graph, Image, add, constant, magnitude,
+    select_less, sub,
 };
 use crate::kernel::{Expr, Function};
 
@@ -11,6 +12,9 @@ pub(super) const DEFINITION: Definition = Definition {
         jump: 1.0,
         ..Image::between(1.0, ends, [f64::NEG_INFINITY, f64::INFINITY])
     },
+    image_between: |_, at| at.monotone(at.all.slope),
+    graph: Graph::Stairs,
+    constants: Constants::Rounded,
 };
 
 /// 2^23: from here on, every f32 is a whole number.

@@ -1,6 +1,7 @@
 use super::{
-    Definition, Error, FunctionBuilder, Image, U, UNDERFLOW, add, and, constant, div, from_bits,
-    magnitude, mul, mul_add, polynomial, select_less, sub, tanh, to_bits, xor,
+    Constants, Definition, Error, FunctionBuilder, Graph, Image, U, UNDERFLOW, add, and, constant,
+    div, from_bits, magnitude, mul, mul_add, polynomial, select_less, squared_sech, sub, tanh,
+    to_bits, xor,
 };
 use crate::kernel::{Expr, Function};
 use crate::request::Accuracy;
@@ -10,6 +11,12 @@ pub(super) const DEFINITION: Definition = Definition {
     expand: |[alpha, beta], accuracy| expand(alpha, beta, accuracy),
     error: |[alpha, _], accuracy, fused| error(alpha.into(), accuracy, fused),
     image: |[alpha, beta], _, ends| image(alpha.into(), beta.into(), ends),
+    image_between: |parameters, at| {
+        let [alpha, beta] = parameters.map(|v| f64::from(v.abs()));
+        at.monotone(alpha * beta * squared_sech(beta * at.nearest()))
+    },
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
 fn exact(alpha: f64, beta: f64, v: f64) -> f64 {

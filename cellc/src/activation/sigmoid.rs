@@ -1,8 +1,8 @@
 use std::f32::consts::{LN_2, LOG2_E};
 
 use super::{
-    Definition, FunctionBuilder, Image, Measured, add, at_least, at_most, constant, div, exp, mul,
-    mul_add, polynomial, sub,
+    Constants, Definition, FunctionBuilder, Graph, Image, Measured, add, at_least, at_most,
+    constant, div, exp, mul, mul_add, polynomial, squared_sech, sub,
 };
 use crate::kernel::Function;
 use crate::request::Accuracy;
@@ -12,9 +12,12 @@ pub(super) const DEFINITION: Definition = Definition {
     expand: |_, accuracy| expand(accuracy),
     error: |_, accuracy, fused| ERRORS.error(accuracy, fused),
     image: |_, _, ends| Image::between(0.25, ends, [0.0, 1.0]),
+    image_between: |_, at| at.monotone(0.25 * squared_sech(at.nearest() / 2.0)),
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
-fn exact(v: f64) -> f64 {
+pub(super) fn exact(v: f64) -> f64 {
     // for large -v, exp(-v) overflows, and 1 / (1 + exp(-v)) would be 0 instead of exp(v)
     if v < 0.0 { v.exp() / (1.0 + v.exp()) } else { 1.0 / (1.0 + (-v).exp()) }
 }

@@ -9,8 +9,9 @@ use std::f32::consts::FRAC_2_PI;
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::{
-    Definition, Error, FunctionBuilder, Image, and, at_least, at_most, constant, from_bits,
-    magnitude, mul, mul_add, plus_bits, polynomial, select_less, shift_left, sub, to_bits, xor,
+    Constants, Definition, Error, FunctionBuilder, Graph, Image, and, at_least, at_most, constant,
+    from_bits, magnitude, mul, mul_add, plus_bits, polynomial, select_less, shift_left, sub,
+    to_bits, xor,
 };
 use crate::kernel::Function;
 
@@ -22,6 +23,9 @@ pub(super) const SIN: Definition = Definition {
         let ends = if most < FRAC_PI_2 { ends } else { [-1.0, 1.0] };
         Image::between(1.0, ends, [-1.0, 1.0])
     },
+    image_between: |_, at| Some(at.all),
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
 pub(super) const COS: Definition = Definition {
@@ -32,6 +36,9 @@ pub(super) const COS: Definition = Definition {
         let least = if most < PI { ends[1] } else { -1.0 };
         Image::between(most.min(1.0), [least, 1.0], [-1.0, 1.0])
     },
+    image_between: |_, at| Some(at.all),
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
 /// Reaches 2, the largest possible error, at the first argument beyond the range.

@@ -1,8 +1,9 @@
 use std::f32::consts::{LN_2, LOG2_E};
 
 use super::{
-    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, add, at_least, at_most, constant, exp,
-    from_bits, log, magnitude, mul, mul_add, or, select_less, sub, to_bits,
+    Constants, Definition, FunctionBuilder, Graph, Image, Measured, UNDERFLOW, add, at_least,
+    at_most, constant, exp, from_bits, log, magnitude, mul, mul_add, or, select_less, sigmoid, sub,
+    to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::request::Accuracy;
@@ -12,6 +13,9 @@ pub(super) const DEFINITION: Definition = Definition {
     expand: |_, accuracy| expand(accuracy),
     error: |_, accuracy, fused| ERRORS.error(accuracy, fused),
     image: |_, _, ends| Image::between(1.0, ends, [0.0, f64::INFINITY]),
+    image_between: |_, at| at.monotone(sigmoid::exact(at.high)),
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
 fn exact(v: f64) -> f64 {

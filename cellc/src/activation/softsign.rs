@@ -1,4 +1,6 @@
-use super::{Definition, Error, FunctionBuilder, Image, add, constant, div, magnitude};
+use super::{
+    Constants, Definition, Error, FunctionBuilder, Graph, Image, add, constant, div, magnitude,
+};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -7,6 +9,9 @@ pub(super) const DEFINITION: Definition = Definition {
     // two roundings; measured over every f32
     error: |_, _, _| Error::ulp(1.5),
     image: |_, _, ends| Image::between(1.0, ends, [-1.0, 1.0]),
+    image_between: |_, at| at.monotone((1.0 + at.nearest()).powi(-2)),
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
 fn exact(v: f64) -> f64 {

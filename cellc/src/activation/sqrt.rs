@@ -6,8 +6,8 @@
 //! of 12 bits, then decides between `y` and its neighbours.
 
 use super::{
-    Definition, Error, FunctionBuilder, Image, add, and, constant, div, from_bits, minus_bits, mul,
-    plus_bits, select_less, shift_right, sub, to_bits,
+    Constants, Definition, Error, FunctionBuilder, Graph, Image, add, and, constant, div,
+    from_bits, minus_bits, mul, plus_bits, select_less, shift_right, sub, to_bits,
 };
 use crate::kernel::{Expr, Function, LaneOp};
 
@@ -15,7 +15,7 @@ pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.sqrt(),
     expand: |_, _| expand(),
     error: |_, _, _| Error::ulp(0.5),
-    // infinite slope at 0, undefined below; see bound::value
+    // infinite slope at 0, undefined below
     image: |_, _, ends| Image {
         slope: f64::INFINITY,
         jump: 0.0,
@@ -24,6 +24,14 @@ pub(super) const DEFINITION: Definition = Definition {
         least: 0.0,
         most: f64::INFINITY,
     },
+    image_between: |_, at| match at.low >= 0.0 {
+        // of roots, |a - b| is at most the root of the difference
+        true => at.monotone((0.5 / at.ends[0]).min(at.error.sqrt() / at.error)),
+        // NaN, perhaps
+        false => None,
+    },
+    graph: Graph::Curve,
+    constants: Constants::Rounded,
 };
 
 /// The distance of neighbouring f32 from 1 to 2.

@@ -1,6 +1,6 @@
 //! The square. A product of two tensors has a wider range.
 
-use super::{Definition, Error, FunctionBuilder, Image, UNDERFLOW, mul};
+use super::{Constants, Definition, Error, FunctionBuilder, Graph, Image, UNDERFLOW, mul};
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v * v,
@@ -18,4 +18,10 @@ pub(super) const DEFINITION: Definition = Definition {
         least: 0.0,
         most: f64::INFINITY,
     },
+    image_between: |_, at| {
+        let low = if at.low > 0.0 { at.low * at.low } else { (-at.high).max(0.0).powi(2) };
+        Some(Image { low, ..at.all })
+    },
+    graph: Graph::Curve,
+    constants: Constants::Rounded,
 };

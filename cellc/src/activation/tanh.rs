@@ -1,8 +1,9 @@
 use std::f32::consts::LOG2_E;
 
 use super::{
-    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, and, at_least, at_most, constant, div,
-    exp, from_bits, magnitude, mul, mul_add, or, polynomial, select_less, sub, to_bits,
+    Constants, Definition, FunctionBuilder, Graph, Image, Measured, UNDERFLOW, and, at_least,
+    at_most, constant, div, exp, from_bits, magnitude, mul, mul_add, or, polynomial, select_less,
+    squared_sech, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::request::Accuracy;
@@ -12,6 +13,9 @@ pub(super) const DEFINITION: Definition = Definition {
     expand: |_, accuracy| expand(accuracy),
     error: |_, accuracy, fused| ERRORS.error(accuracy, fused),
     image: |_, _, ends| Image::between(1.0, ends, [-1.0, 1.0]),
+    image_between: |_, at| at.monotone(squared_sech(at.nearest())),
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
 pub(super) const ERRORS: Measured = Measured {

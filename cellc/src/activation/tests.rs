@@ -537,7 +537,8 @@ fn images_between_hold() {
         let points: Vec<f32> =
             (0..=40).map(|i| (low + (high - low) * (i as f32 / 40.0)).min(high)).collect();
         for activation in all().filter(|a| ![Activation::Log, Activation::Sqrt].contains(a)) {
-            let image = image_between(activation, low.into(), high.into());
+            let image = image_between(activation, [low.into(), high.into()], f64::from(high - low))
+                .expect("every argument has a value");
             let wide = f64::from(low.abs().max(high.abs()));
             let values: Vec<f64> =
                 points.iter().map(|&x| exact(activation, f64::from(x))).collect();
@@ -568,7 +569,8 @@ fn images_between_hold() {
     for (activation, slope) in
         [(Activation::Tanh, 2e-3), (Activation::Sigmoid, 1e-1), (Activation::Relu, 0.0)]
     {
-        assert!(image_between(activation, -7.0, -4.0).slope <= slope, "{activation}");
+        let image = image_between(activation, [-7.0, -4.0], 0.1).expect("every argument has one");
+        assert!(image.slope <= slope, "{activation}");
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{Definition, Error, FunctionBuilder, Image, constant, select_less};
+use super::{Constants, Definition, Error, FunctionBuilder, Graph, Image, constant, select_less};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -6,6 +6,9 @@ pub(super) const DEFINITION: Definition = Definition {
     expand: |[alpha, _], _| expand(alpha),
     error: |_, _, _| Error::default(),
     image: |[alpha, _], magnitude, _| image(alpha.into(), magnitude),
+    image_between: |_, at| Some(at.all),
+    graph: Graph::Curve,
+    constants: Constants::AtRunTime,
 };
 
 fn exact(alpha: f64, v: f64) -> f64 {

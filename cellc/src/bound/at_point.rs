@@ -7,6 +7,7 @@
 
 use super::ErrorAnalysis;
 use super::value::Value;
+use crate::activation::{self, Graph};
 use crate::core::{CoreCell, PointwiseFunction, TopK};
 use crate::evaluate::{
     Arithmetic, CellWeights, Column, MatrixRow, Row, State, StepInputs, steps_of,
@@ -198,7 +199,9 @@ impl Arithmetic for AtOneInput {
                     }
                 }
             }
-            (P::Activation(_), &[v]) if function.decides() && is_bounded => {
+            (P::Activation(activation), &[v])
+                if activation::graph(activation) == Graph::Stairs && is_bounded =>
+            {
                 let error = v.value.error() * (1.0 + MARGIN);
                 let [low, high] =
                     [v.exact - error, v.exact + error].map(|v| FLOAT64.pointwise(function, &[v]));

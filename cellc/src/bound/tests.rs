@@ -617,6 +617,22 @@ fn quotients_and_logarithms() {
     }
 }
 
+/// Where errors may cross a jump, the bound covers both sides.
+#[test]
+fn covers_both_sides_of_a_jump() {
+    let mut worst: f64 = 0.0;
+    for x in [-2.3_f32, -1.7, -0.9, -0.4, 0.2, 0.6, 0.8, 1.2, 1.9] {
+        let mut model = Written::default();
+        let input = model.parameter(&[1]);
+        let tanh = model.pointwise(P::Activation(Activation::Tanh), &[input], &[1]);
+        let jump = Activation::ThresholdedRelu { alpha: x.tanh() };
+        let cut = model.pointwise(P::Activation(jump), &[tanh], &[1]);
+        model.result(cut);
+        worst = worst.max(compare(&model.0, &[(vec![vec![x]], Vec::new())], false));
+    }
+    assert!(worst > 0.9, "no error has crossed a jump: {worst}");
+}
+
 /// Over many steps the bound never exceeds the output's range.
 #[test]
 fn grows_no_further_than_the_range() {

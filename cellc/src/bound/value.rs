@@ -1,7 +1,7 @@
 //! Ranges and errors of numbers, and f32 arithmetic on them.
 
 use super::{Profile, U, UNDERFLOW};
-use crate::activation::{self, Image, exact};
+use crate::activation;
 use crate::model::Activation;
 
 /// A range of the exact and the computed value, and a bound of their difference.
@@ -260,46 +260,11 @@ impl Value {
         }
         let magnitude = self.magnitude();
         let Profile { accuracy, fused, .. } = *profile;
-        let error =
-            |value: f64| activation::error(activation, accuracy, fused).within(magnitude, value);
-        let (image, own) = match activation {
-            // steep at one end: both ends give a narrower range than the magnitude
-            Activation::Exp => {
-                let [low, high] = [self.low, self.high].map(|v| exact(activation, v));
-                let all = activation::image(activation, magnitude);
-                (Image { slope: high, low, high, ..all }, error(high))
-            }
-            Activation::Log if self.low > 0.0 => {
-                let [low, high] = [self.low, self.high].map(|v| exact(activation, v));
-                let all = activation::image(activation, magnitude);
-                (
-                    Image { slope: self.low.recip(), low, high, ..all },
-                    error(low.abs().max(high.abs())),
-                )
-            }
-            Activation::Sqrt if self.low >= 0.0 => {
-                let [low, high] = [self.low, self.high].map(|v| exact(activation, v));
-                let all = activation::image(activation, magnitude);
-                // of roots, |a - b| is at most the root of the difference
-                let slope = (0.5 / low).min(self.error.sqrt() / self.error);
-                (Image { slope, low, high, ..all }, error(high))
-            }
-            // NaN, perhaps
-            Activation::Sqrt => return ANYTHING,
-            Activation::Square => {
-                let all = activation::image(activation, magnitude);
-                let low = if self.low > 0.0 {
-                    self.low * self.low
-                } else {
-                    (-self.high).max(0.0).powi(2)
-                };
-                (Image { low, ..all }, error(all.high))
-            }
-            _ => {
-                let image = activation::image_between(activation, self.low, self.high);
-                (image, activation::own_error(activation, accuracy, fused, magnitude, &image))
-            }
+        let arguments = [self.low, self.high];
+        let Some(image) = activation::image_between(activation, arguments, self.error) else {
+            return ANYTHING;
         };
+        let own = activation::own_error(activation, accuracy, fused, magnitude, &image);
         let step = if self.error > 0.0 { image.jump } else { 0.0 };
         let passed = if self.error > 0.0 { image.slope * self.error } else { 0.0 };
         let error = (passed + step).min(image.high - image.low) + own;
@@ -368,9 +333,12 @@ impl Gate {
     pub(super) fn activated(argument: Value, activation: Activation, profile: &Profile) -> Self {
         let value = argument.activated(activation, profile);
         let Profile { accuracy, fused, .. } = *profile;
-        let sigmoid = (activation == Activation::Sigmoid && argument.is_bounded()).then(|| {
+        let image = (activation == Activation::Sigmoid && argument.is_bounded()).then(|| {
+            let arguments = [argument.low, argument.high];
+            activation::image_between(activation, arguments, argument.error)
+        });
+        let sigmoid = image.flatten().map(|image| {
             let magnitude = argument.magnitude();
-            let image = activation::image_between(activation, argument.low, argument.high);
             [argument.error, activation::own_error(activation, accuracy, fused, magnitude, &image)]
         });
         Self { value, sigmoid }

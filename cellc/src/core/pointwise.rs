@@ -42,13 +42,6 @@ pub enum PointwiseFunction {
 }
 
 impl PointwiseFunction {
-    /// True if the smallest difference of operands may change the result: comparisons.
-    pub fn decides(self) -> bool {
-        use Activation as A;
-        matches!(self, Self::Less | Self::LessEqual | Self::Equal | Self::Select)
-            || matches!(self, Self::Activation(A::Floor | A::Round | A::Truncate))
-    }
-
     /// The name in text.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,17 +1,12 @@
 //! Operations element by element, and along one axis.
 
 use super::fold;
+use crate::activation::{self, Constants};
 use crate::check::checker::{Checker, UNDEFINED};
 use crate::check::findings::Known;
 use crate::check::shape::{Geometry, broadcast};
 use crate::core::{CoreOp, Pointwise, PointwiseFunction, Softmax, Source};
 use crate::model::{Activation, ElementType, Elementwise, Node, Tensor, shape_text};
-
-/// True if an activation is correctly rounded, so that folding changes no bit.
-fn is_rounded(activation: Activation) -> bool {
-    use Activation as A;
-    matches!(activation, A::Sqrt | A::Square | A::Floor | A::Round | A::Truncate)
-}
 
 /// The operand chosen by a Select with a known uniform condition.
 fn decided(function: Elementwise, inputs: &[Known]) -> Option<usize> {
@@ -109,7 +104,7 @@ impl Checker<'_> {
             inputs.iter().map(|input| Some((input.tensor()?, input.element()))).collect();
         // the arithmetic of activations stands in one place, for run time
         let is_computed_in_kernels = match function {
-            Elementwise::Activation(activation) => !is_rounded(activation),
+            Elementwise::Activation(of) => activation::constants(of) == Constants::AtRunTime,
             _ => false,
         };
         match constants {
