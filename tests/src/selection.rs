@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cellc::Language;
 use cellc::internals::kernel::Body;
 
 use crate::subject::Subject;
@@ -13,12 +14,17 @@ const TIMES: usize = 2;
 /// What the bodies of a subject are made of: by instruction set the kinds of kernels, and the
 /// operations and statements in them.
 fn forms(subject: &Subject) -> BTreeSet<String> {
+    forms_of_bodies(subject).flat_map(|(_, forms)| forms).collect()
+}
+
+/// The instruction sets of a subject with the forms of their bodies.
+fn forms_of_bodies(
+    subject: &Subject,
+) -> impl Iterator<Item = (&'static str, BTreeSet<String>)> + use<'_> {
     let bodies = subject.isas().zip(&subject.compilation.program.bodies);
-    bodies
-        .flat_map(|((isa, _), body)| {
-            words(body).into_iter().map(move |word| format!("{isa} {word}"))
-        })
-        .collect()
+    bodies.map(|((isa, _), body)| {
+        (isa, words(body).into_iter().map(|word| format!("{isa} {word}")).collect())
+    })
 }
 
 /// The names of kernels without their numbers, and those of the variants of enums.
@@ -41,6 +47,28 @@ fn words(body: &Body) -> BTreeSet<String> {
 pub fn covering(subjects: &[Subject]) -> Vec<usize> {
     let forms: Vec<_> = subjects.iter().map(forms).collect();
     chosen(&forms).into_iter().collect()
+}
+
+/// The subjects, each with some of its bodies: together they have every form, as those of
+/// [`covering`] do, and each subject has one body with vectors or more. In one language these are
+/// other bodies than in the other, where the forms leave a choice.
+pub fn with_fewer_bodies(subjects: &[Subject], language: Language) -> Vec<Subject> {
+    let all: Vec<Vec<_>> = subjects.iter().map(|s| forms_of_bodies(s).skip(1).collect()).collect();
+    let places: Vec<_> =
+        (0..all.len()).flat_map(|at| (0..all[at].len()).map(move |body| (at, body))).collect();
+    let forms: Vec<_> = places.iter().map(|&(at, body)| all[at][body].1.clone()).collect();
+    let mut taken: BTreeSet<(usize, usize)> =
+        chosen(&forms).into_iter().map(|place| places[place]).collect();
+    for (at, bodies) in all.iter().enumerate().filter(|(_, bodies)| !bodies.is_empty()) {
+        if (0..bodies.len()).all(|body| !taken.contains(&(at, body))) {
+            taken.insert((at, (at + usize::from(language == Language::C)) % bodies.len()));
+        }
+    }
+    let with_some = |(at, subject): (usize, &Subject)| {
+        let kept: Vec<_> = (0..all[at].len()).filter(|body| taken.contains(&(at, *body))).collect();
+        subject.with_bodies(language, |isa| kept.iter().any(|body| all[at][*body].0 == isa))
+    };
+    subjects.iter().enumerate().map(with_some).collect()
 }
 
 fn chosen(forms: &[BTreeSet<String>]) -> BTreeSet<usize> {

@@ -1,14 +1,16 @@
 //! A compiled model with inputs to call it with, and what its kernel programs make of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cellc::Language;
 use cellc::internals::arch::PLAIN;
 use cellc::internals::compile::Compilation;
 use cellc::internals::core::CoreModel;
 use cellc::internals::emit::OutputFile;
+use cellc::internals::emit::names::Interface;
 use cellc::internals::kernel::{Role, interpret};
 use cellc::internals::pack;
+use cellc::internals::plan::Values as Spelled;
 use cellc::internals::reference::{initial_variables, reference};
 
 /// A compiled model and calls of it.
@@ -79,18 +81,46 @@ impl Subject {
 
     /// The generated files.
     pub fn files(&self, language: Language) -> Vec<OutputFile> {
+        self.in_language(language).emit(&self.name)
+    }
+
+    /// The compilation in a language.
+    fn in_language(&self, language: Language) -> Compilation {
         let planned = self.compilation.clone().in_language(language);
         let names = |compilation: &Compilation| -> Vec<String> {
             compilation.program.bodies[0].kernels.iter().map(|kernel| kernel.name.clone()).collect()
         };
         if names(&planned) == names(&self.compilation) {
-            return planned.emit(&self.name);
+            return planned;
         }
         // a program that was made by hand has no plan
         let mut by_hand = self.compilation.clone();
         by_hand.options.output.language = language;
         by_hand.plan.values = planned.plan.values;
-        by_hand.emit(&self.name)
+        by_hand
+    }
+
+    /// The subject in a language with the bodies of some of its instruction sets, the first of
+    /// which every file has. All other bodies and the memory are as before.
+    pub fn with_bodies(&self, language: Language, is_kept: impl Fn(&str) -> bool) -> Self {
+        let mut compilation = self.in_language(language);
+        let values = compilation.plan.values;
+        let first = compilation.plan.isas[0].0.name;
+        let is_kept = |isa: &str| isa == first || is_kept(isa);
+        let (isas, bodies) = (&compilation.plan.isas, compilation.program.bodies);
+        let bodies = bodies.into_iter().zip(isas).filter(|(_, (isa, _))| is_kept(isa.name));
+        compilation.program.bodies = bodies.map(|(body, _)| body).collect();
+        compilation.plan.isas.retain(|(isa, _)| is_kept(isa.name));
+        // kernels of C are spelled as for all bodies
+        if values != Spelled::of(language, &compilation.plan.isas) {
+            let compilation = self.in_language(language);
+            return Self { compilation, ..self.clone() };
+        }
+        let (model, pool) = (&compilation.model, compilation.interface.pool);
+        let name = compilation.options.output.name.as_deref().or(model.name.as_deref());
+        compilation.interface =
+            Interface::new(model, &compilation.program, name.unwrap_or("model"), pool);
+        Self { compilation, ..self.clone() }
     }
 
     /// The model's variables before the first step.
@@ -199,12 +229,15 @@ impl Subject {
     }
 }
 
-/// The values of these subjects.
+/// The values of these subjects, on the instruction sets of which they have bodies.
 pub fn of_subjects(values: &Values, subjects: &[Subject]) -> Values {
-    let is_one = |name: &str| subjects.iter().any(|subject| subject.name == name);
+    let bodies: BTreeSet<(&str, &str)> = subjects
+        .iter()
+        .flat_map(|subject| subject.isas().map(|(isa, _)| (subject.name.as_str(), isa)))
+        .collect();
     values
         .iter()
-        .filter(|((name, ..), _)| is_one(name))
+        .filter(|((name, isa, ..), _)| bodies.contains(&(name.as_str(), isa.as_str())))
         .map(|(key, bits)| (key.clone(), bits.clone()))
         .collect()
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cellc::internals::bound::bound;
 use cellc::internals::numerics::Loss;
-use cellc::{Accuracy, Fma, Options, Precision, WeightsAs};
+use cellc::{Accuracy, Fma, Language, Options, Precision, WeightsAs};
 use cellc_tests::agreement::{self, exact};
 use cellc_tests::chain;
 use cellc_tests::corpus::{self, Case, Run};
@@ -13,7 +13,7 @@ use cellc_tests::driver;
 use cellc_tests::given_weights::{self, Weights};
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random;
-use cellc_tests::selection::covering;
+use cellc_tests::selection::{covering, with_fewer_bodies};
 use cellc_tests::subject::{Subject, Values, assert_same, bits, of_subjects};
 use half::f16;
 
@@ -421,23 +421,32 @@ fn whole_numbers_multiply_as_integers() {
     }
 }
 
-fn generated_rust(half: usize, flags: &[&str]) {
+/// Runs the Rust of subjects with some of their bodies, those of all forms with `flags_of_forms`.
+fn generated_rust(half: usize, flags: &[&str], flags_of_forms: &[&str]) {
     let subjects = subjects(half);
     let expected = subjects.iter().flat_map(|s| s.expected(&driver::isas())).collect();
-    let found = driver::rust(&folder(&format!("conformance-rust-{half}")), &subjects, flags);
-    assert_same("rust", &expected, &found);
+    let subjects = with_fewer_bodies(&subjects, Language::Rust);
+    let forms = covering(&subjects);
+    let (forms, rest): (Vec<_>, Vec<_>) =
+        subjects.into_iter().enumerate().partition(|(at, _)| forms.contains(at));
+    for (part, subjects, flags) in [("forms", forms, flags_of_forms), ("rest", rest, flags)] {
+        let subjects: Vec<_> = subjects.into_iter().map(|(_, subject)| subject).collect();
+        let folder = folder(&format!("conformance-rust-{half}-{part}"));
+        let found = driver::rust(&folder, &subjects, flags);
+        assert_same("rust", &of_subjects(&expected, &subjects), &found);
+    }
 }
 
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn generated_rust_is_the_interpreter_bit_for_bit() {
-    generated_rust(0, &["-Copt-level=3"]);
+    generated_rust(0, &["-Copt-level=1"], &["-Copt-level=3"]);
 }
 
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn generated_rust_of_the_other_half_is_too() {
-    generated_rust(1, &["-Copt-level=1", driver::ASSERTED]);
+    generated_rust(1, &["-Copt-level=1"], &["-Copt-level=1", driver::ASSERTED]);
 }
 
 /// It needs nothing but what compilers call for arrays, too: no panic, no allocation, no input or
@@ -445,6 +454,7 @@ fn generated_rust_of_the_other_half_is_too() {
 fn generated_c(half: usize, level: &str) {
     let (subjects, isas) = (subjects(half), driver::isas());
     let expected: Values = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
+    let subjects = with_fewer_bodies(&subjects, Language::C);
     // permission to contract, and an instruction to contract into; `c` tries other flags
     let mut flags = vec!["-std=gnu11", level];
     if isas.contains(&"avx2") {
@@ -485,17 +495,19 @@ fn weights_in_every_format_are_the_interpreter_s_bit_for_bit() {
     }
     let isas = driver::isas();
     let expected: Values = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
-    for (compiler, subjects) in driver::c_compilers_with(&subjects) {
-        let found = driver::c(&folder("formats-c"), &subjects, compiler, &["-std=gnu11", "-O2"]);
+    let in_c = with_fewer_bodies(&subjects, Language::C);
+    for (compiler, subjects) in driver::c_compilers_with(&in_c) {
+        let found = driver::c(&folder("formats-c"), &subjects, compiler, &["-std=gnu11", "-O1"]);
         assert_same(compiler, &of_subjects(&expected, &subjects), &found);
     }
     // rustc takes long: every number of 16 and of 8 bits, and some that have every form of kernels
+    let subjects = with_fewer_bodies(&subjects, Language::Rust);
     let forms = covering(&subjects);
     let is_taken =
         |(k, subject): &(usize, Subject)| forms.contains(k) || subject.name.starts_with("every_");
     let subjects: Vec<_> =
         subjects.into_iter().enumerate().filter(is_taken).map(|(_, subject)| subject).collect();
-    let found = driver::rust(&folder("formats-rust"), &subjects, &["-Copt-level=3"]);
+    let found = driver::rust(&folder("formats-rust"), &subjects, &["-Copt-level=1"]);
     assert_same("rust", &of_subjects(&expected, &subjects), &found);
 }
 

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use cellc::internals::kernel::Body;
 use cellc::{Language, Options, Precision, WeightsAs};
+use cellc_tests::selection::with_fewer_bodies;
 use cellc_tests::subject::Subject;
 use cellc_tests::tiled::Layer;
 use cellc_tests::{corpus, driver, kernels, random, recipe};
@@ -62,7 +63,7 @@ fn include(name: &str) -> String {
 
 #[test]
 fn editions_and_ways_to_hold_a_file() {
-    let subjects = subjects();
+    let subjects = with_fewer_bodies(&subjects(), Language::Rust);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("editions");
     driver::write_files(&folder, &subjects, Language::Rust);
     let mut commands = Vec::new();

@@ -9,6 +9,7 @@ use std::process::Command;
 use cellc::internals::compile::compile;
 use cellc::{Language, Options, Precision};
 use cellc_tests::given_weights::{self, Weights};
+use cellc_tests::selection::with_fewer_bodies;
 use cellc_tests::skipped::has;
 use cellc_tests::subject::Subject;
 use cellc_tests::{corpus, driver, kernels};
@@ -31,9 +32,7 @@ fn modules() -> Vec<Module> {
         let options = Options::default().with_name(Some("cell_under_test".into()));
         let model = case.fixed(&case.runs.last().expect("a case has runs").shapes);
         let compilation = compile(&model, &options).expect("the corpus compiles");
-        let file = compilation.emit("source").pop().expect("the source comes last");
-        let text = String::from_utf8(file.bytes.to_vec()).expect("source is UTF-8");
-        Module { name: case.name, function: compilation.interface.function, text }
+        Subject { name: case.name, compilation, calls: Vec::new() }
     };
     let of_subject = |subject: Subject| {
         let text = subject.files(Language::Rust).pop().expect("the source comes last").bytes;
@@ -54,8 +53,10 @@ fn modules() -> Vec<Module> {
             1,
         )
     });
-    let subjects = [kernels::subject("made_by_hand")].into_iter().chain(packing).map(of_subject);
-    corpus::cases().into_iter().map(compiled).chain(subjects).collect()
+    let subjects = [kernels::subject("made_by_hand")].into_iter().chain(packing);
+    let subjects: Vec<_> = corpus::cases().into_iter().map(compiled).chain(subjects).collect();
+    // every form on every instruction set, which others have in other places
+    with_fewer_bodies(&subjects, Language::Rust).into_iter().map(of_subject).collect()
 }
 
 /// The symbols of an object: defined ones, undefined ones.

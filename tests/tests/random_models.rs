@@ -13,13 +13,13 @@ use std::path::Path;
 use cellc::internals::arch::AVX512_VNNI;
 use cellc::internals::core::CoreOp;
 use cellc::internals::model::Activation;
-use cellc::{Options, Precision, Tuning};
+use cellc::{Language, Options, Precision, Tuning};
 use cellc_tests::agreement::Compared;
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random::{DENORMAL, ORDINARY, SATURATING, SPECIAL, compiled, subject};
 use cellc_tests::recipe::{self, Recipe, asked, recipes, seed};
-use cellc_tests::selection::covering;
+use cellc_tests::selection::{covering, with_fewer_bodies};
 use cellc_tests::subject::{Subject, Values, assert_same, of_subjects};
 use proptest::test_runner::{TestCaseError, TestError};
 
@@ -409,11 +409,13 @@ fn generated_code_is_the_interpreter_bit_for_bit() {
     let expected: Values = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
     let folder = |name: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let compiler = driver::c_compilers()[0];
-    let c = driver::c(&folder("random-c"), &subjects, compiler, &["-std=gnu11", "-O2"]);
-    assert_same("c", &expected, &c);
+    let in_c = with_fewer_bodies(&subjects, Language::C);
+    let c = driver::c(&folder("random-c"), &in_c, compiler, &["-std=gnu11", "-O1"]);
+    assert_same("c", &of_subjects(&expected, &in_c), &c);
     // rustc takes long: some that have every form
+    let subjects = with_fewer_bodies(&subjects, Language::Rust);
     let subjects: Vec<_> = covering(&subjects).into_iter().map(|at| subjects[at].clone()).collect();
     let rust =
-        driver::rust(&folder("random-rust"), &subjects, &["-Copt-level=2", driver::ASSERTED]);
+        driver::rust(&folder("random-rust"), &subjects, &["-Copt-level=1", driver::ASSERTED]);
     assert_same("rust", &of_subjects(&expected, &subjects), &rust);
 }

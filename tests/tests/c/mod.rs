@@ -58,6 +58,11 @@ fn flag_sets() -> Vec<&'static [&'static str]> {
     ]
 }
 
+/// For the body that every machine has, alone: for what is the same whatever the bodies.
+fn generic() -> Options {
+    Options::default().with_isas(Some(Vec::new()))
+}
+
 /// An object has the functions that its header declares, and no others, whatever the model has;
 /// `conformance` sees of every case that it needs no others.
 #[test]
@@ -337,7 +342,7 @@ fn the_line_for_cmake_helps() {
     if !has("cmake") {
         return;
     }
-    let compilation = cases::compiled("gru_cell_clip", &Options::default());
+    let compilation = cases::compiled("gru_cell_clip", &generic());
     cases::write(&folder, &compilation, "net");
     fs::write(
         folder.join("main.cpp"),
@@ -370,7 +375,7 @@ int main() { net cell; net_init(&cell); return 0; }\n",
 /// assembler or `#embed`.
 #[test]
 fn weights_in_a_file() {
-    let options = Options::default().with_weights_as(WeightsAs::File);
+    let options = generic().with_weights_as(WeightsAs::File);
     let compilation = cases::compiled("gru_cell_clip_lbr1", &options);
     let folder = folder("weights-file");
     let beside = folder.join("src");
@@ -645,6 +650,7 @@ fn apples_weights_at_run_time() {
         let builder = Builder::apple_gru(5, 3, 4)
             .batch(2)
             .reset_gate(gate)
+            .isa([])
             .language(Language::C)
             .out_dir(&folder);
         builder.clone().name("run_time").compile().expect("weights at run time");
@@ -726,8 +732,7 @@ fn weights_go_to_the_section_that_is_named() {
     const ARM: Compiler = Compiler { c: "arm-none-eabi-gcc", cpp: "arm-none-eabi-g++" };
     let named = "-DNET_WEIGHTS_SECTION=\".qspi\"";
     for weights_as in [WeightsAs::Inline, WeightsAs::File] {
-        let compilation =
-            cases::compiled("gru_cell_lbr1", &Options::default().with_weights_as(weights_as));
+        let compilation = cases::compiled("gru_cell_lbr1", &generic().with_weights_as(weights_as));
         let bytes = compilation.packed.bytes.len();
         let folder = folder(&format!("sections-{weights_as:?}"));
         cases::write(&folder, &compilation, "net");
