@@ -28,10 +28,9 @@ const C_ASKED_AMX: &str = "\
 defined(__x86_64__) && defined(__linux__) && defined(__LP64__) \\
     && (defined(__clang__) ? __clang_major__ >= 13 : __GNUC__ >= 11)";
 
-/// Detection by the features of [`CPUID`], by bits of leaf 7 in ebx, and of XCR0, the registers
-/// saved
-/// by the operating system. C conditions on other registers of leaf 7 are spelled out. Rust has one
-/// function per instruction set.
+/// Detection by the features of [`CPUID`], by bits of leaf 7 in ebx, and by bits of XCR0, the
+/// registers saved by the operating system. C conditions on other registers of leaf 7 are spelled
+/// out. Rust has one function per instruction set.
 macro_rules! cpuid {
     ($asked:expr, $leaf7_ebx:literal, $xcr0:literal, $c:literal, $rust:literal, $rust_functions:expr) => {
         cpuid!($asked, RUST_ASKED, $leaf7_ebx, $xcr0, $c, $rust, $rust_functions)

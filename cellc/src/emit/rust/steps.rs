@@ -100,9 +100,8 @@ fn swapped(file: &RustFile<'_>) -> (String, String, String) {
     (before, step + "core::mem::swap(&mut steps_before, &mut outputs);", after)
 }
 
-/// Names of what several iterators give at once, and the iterator: two halves side by side, as
-/// types
-/// nested in each other by the hundred are too deep for rustc.
+/// The names of the items of several iterators, and the joint iterator: a tree of pairs, because
+/// types nested by the hundred are too deep for rustc.
 fn zipped(all: &[(String, String)]) -> (String, String) {
     if let [one] = all {
         return one.clone();

@@ -1477,9 +1477,8 @@ impl Types<'_> {
         all
     }
 
-    /// The registers of so many lanes, but those that nothing needs, with the conditions under
-    /// which
-    /// they are there: empty where they always are.
+    /// The registers with this number of lanes, each with its condition, except the conditions
+    /// `elsewhere`. An empty condition always holds.
     fn registers(
         &self,
         lanes: usize,
