@@ -35,7 +35,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "check",
         &["check", "core", "diagnostic", "encoding", "model", "numerics", "request", "stream"],
     ),
-    ("simplify", &["check", "core", "diagnostic", "encoding", "model", "request", "simplify"]),
+    (
+        "simplify",
+        &["activation", "check", "core", "diagnostic", "encoding", "model", "request", "simplify"],
+    ),
     ("stream", &["core", "diagnostic", "model", "stream"]),
     ("plan", &["arch", "core", "encoding", "kernel", "model", "numerics", "plan", "request"]),
     ("activation", &["activation", "kernel", "model", "request"]),
