@@ -1,4 +1,11 @@
-//! The pipeline, on one screen.
+//! The pipeline, on one screen:
+//!
+//! 1. `front` reads a file, a macro or Builder calls into a [`Model`].
+//! 2. `check` judges the model, `simplify` translates it to a [`CoreModel`], `stream` finds its
+//!    states: the list in `passes`. `judge` calls the list again for one step of a stream.
+//! 3. `numerics` chooses the precision of each product, `plan` sizes and layouts.
+//! 4. `lower` makes kernels, `pass` rewrites them, `pack` orders the weights.
+//! 5. `emit` spells the kernels in Rust or C.
 
 use crate::arch::{Calls, MOST_SCALAR_WEIGHTS};
 use crate::check::checker::{Checker, Purpose};
@@ -76,18 +83,21 @@ pub(crate) fn problems(model: &Model) -> Diagnostics {
 /// The checks and passes of a model whose sizes are given, in order. `None`: a pass has reported
 /// why the next ones have nothing to work on.
 fn passes(checker: &mut Checker) -> Option<()> {
+    // check
     checker.structure_of_model()?;
     checker.instruction_sets();
     checker.inputs_of_model()?;
-    // from here on the model is a core model
+    // simplify: from here on the model is a core model
     checker.translate_operations()?;
     checker.notice_batch_named_steps();
     checker.add_length_outputs();
     checker.warn_of_unused_max_steps();
     checker.outputs_of_model()?;
     checker.unpack_weights_read_as_data();
+    // stream
     checker.states();
     sweep(&mut checker.core.model);
+    // check
     checker.limits_of_integers();
     checker.keep_convolutions_in_f32();
     checker.layers_in_f32();
@@ -159,18 +169,18 @@ fn fills_no_vector(model: &CoreModel, options: &Options) -> bool {
 /// The kernels, after all passes.
 pub(crate) fn program(model: &CoreModel, plan: &Plan) -> Program {
     let mut program = lower(model, plan);
-    check(&program, "lower");
+    verified(&program, "lower");
     let profiles: Vec<_> = plan.isas.iter().map(|(_, fused)| *fused).collect();
     program.bodies.iter_mut().for_each(|body| pass::expand(body, plan.accuracy, &profiles));
-    check(&program, "expand");
+    verified(&program, "expand");
     for (body, _) in program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (_, fused))| !fused) {
         pass::split(body);
     }
-    check(&program, "split");
+    verified(&program, "split");
     program.bodies.iter_mut().for_each(pass::unroll);
-    check(&program, "unroll");
+    verified(&program, "unroll");
     pass::single(&mut program.bodies);
-    check(&program, "single");
+    verified(&program, "single");
     for (body, _) in program
         .bodies
         .iter_mut()
@@ -179,12 +189,12 @@ pub(crate) fn program(model: &CoreModel, plan: &Plan) -> Program {
     {
         pass::gather(body);
     }
-    check(&program, "gather");
+    verified(&program, "gather");
     program
 }
 
-/// Stops on a wrong program: a fault of cellc, never of the input.
-fn check(program: &Program, pass: &str) {
+/// Panics if a pass has left a wrong program: a fault of cellc, never of the input.
+fn verified(program: &Program, pass: &str) {
     if let Err(problem) = verify(program) {
         panic!("{pass} left a program that is wrong: {problem}");
     }

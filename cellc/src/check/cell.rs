@@ -110,13 +110,13 @@ impl Recurrent<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct CellSizes {
     pub(crate) batch: usize,
-    /// 1 of a single step.
+    /// The number of time steps; 1 for a cell.
     pub(crate) steps: usize,
     pub(crate) input: usize,
 }
 
 impl Checker<'_> {
-    /// A recurrent operation and its sizes, if its types, attributes and shapes are legal.
+    /// Checks types, attributes and shapes of a recurrent operation, and returns its sizes.
     pub(crate) fn recurrent<'n>(
         &mut self,
         node: &'n Node,
@@ -239,18 +239,13 @@ impl Checker<'_> {
         self.diagnostics.0.len() == before
     }
 
-    /// Warns of a clip that is finite and below 0, or NaN: like 0 and infinity, the clip has no
-    /// effect.
+    /// Warns of a clip without effect.
     fn clip_without_effect(&mut self, node: &Node, cell: &Cell) {
-        let Some(clip) = cell.clip.filter(|clip| *clip < 0.0 && clip.is_finite() || clip.is_nan())
-        else {
-            return;
-        };
         let name = node.spelling.clip;
+        let warning = cell.clip.and_then(|clip| Cell::clip_without_effect(clip, name));
+        let Some([found, help]) = warning else { return };
         let origin = node.attribute_origin(name);
         let origin = if *origin == Origin::Unknown { &node.origin } else { origin };
-        let found = format!("the {name} {clip} has no effect: it is not above 0");
-        let help = format!("leave {name} out for no clipping, or give a number above 0");
         let warning = Diagnostic::warning(origin.clone(), found).layer(node.label()).help(help);
         self.diagnostics.push(warning);
     }

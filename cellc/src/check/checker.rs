@@ -13,11 +13,11 @@ use super::findings::{
 };
 use super::limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
 
-/// The remedy for a malformed model, made by no reader.
+/// The help for a malformed model, which no reader makes.
 pub(crate) const MALFORMED: &str =
     "no input file can express this model: correct the code that built it";
 
-/// The remedy for an operation on constants without a result.
+/// The help for an operation on constants whose result is undefined, such as a division by 0.
 pub(crate) const UNDEFINED: &str = "correct the constants it is given";
 /// Every check and pass of a model whose sizes are given, in order.
 pub(crate) type Passes = for<'a> fn(&mut Checker<'a>) -> Option<()>;

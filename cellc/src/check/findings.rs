@@ -94,7 +94,8 @@ pub(crate) struct InputSizes {
     pub(crate) sequence_axes: Vec<Option<SequenceAxes>>,
     /// By parameter of the model; `None` after an error.
     pub(crate) shapes: Vec<Option<Vec<usize>>>,
-    /// The assumed size of unknown axes except the first. `None`: an unknown size is an error.
+    /// The size that a check assumes for unknown axes behind the first. `None`: an unknown size is
+    /// an error.
     pub(crate) open: Option<usize>,
     /// The number of errors about open sizes of inputs.
     pub(crate) unknown_sizes: usize,

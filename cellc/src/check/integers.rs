@@ -109,12 +109,12 @@ impl Checker<'_> {
         }
     }
 
-    /// What is known of several tensors together.
+    /// The interval that contains the elements of all these tensors.
     pub(crate) fn range_of_all(&self, all: &[Known]) -> Interval {
         all.iter().map(|known| self.range_of(known)).fold([f64::INFINITY, f64::NEG_INFINITY], union)
     }
 
-    /// Remembers it.
+    /// Stores the interval of a tensor of integers.
     pub(crate) fn set_range(&mut self, known: &Known, range: Interval) {
         if let Known::Source(Source::Value(value), element) = known
             && !element.is_float()

@@ -145,7 +145,7 @@ impl Checker<'_> {
         self.sizes.unknown_sizes += 1;
     }
 
-    /// Refuses an input whose stated shape does not admit a size: 0, or a batch size.
+    /// Refuses an input whose shape in the model contradicts a size: 0, or the batch size.
     fn wrong_size(&mut self, index: usize, stated: &[Dim], size: usize) {
         let node = &self.model.nodes[self.model.parameters[index]];
         let value = &self.model.values[node.outputs[0].0];

@@ -1,6 +1,6 @@
-//! Arithmetic on shapes, and inputs with shapes and axes as values.
+//! Arithmetic on shapes, and operands whose elements are sizes or axes.
 
-/// The most numbers of a list of sizes, axes or the like.
+/// The maximum length of a list of sizes or axes.
 pub(crate) const LONGEST_LIST: usize = 1 << 16;
 
 /// By dimension, how many elements lie from one index to the next in C order.

@@ -60,8 +60,8 @@ enum Way {
 }
 
 impl OpenInput {
-    /// Axes that count neither rows nor steps.
-    fn others(&self) -> bool {
+    /// True if an open axis counts neither rows nor steps.
+    fn has_other_axes(&self) -> bool {
         (0..self.sizes.len()).any(|axis| self.is_other(axis))
     }
 
@@ -362,8 +362,10 @@ impl Checker<'_> {
         let steps = if has_time { self.numbers_of_steps() } else { vec![1] };
         let whole = steps.iter().find_map(|&steps| first_of(Way::Whole(steps)));
         // sizes that the model takes by chance, it takes as well as others
-        let another =
-            whole.as_ref().filter(|_| inputs.iter().any(OpenInput::others)).and_then(|found| {
+        let another = whole
+            .as_ref()
+            .filter(|_| inputs.iter().any(OpenInput::has_other_axes))
+            .and_then(|found| {
                 let (of, sizes) = (inputs.iter(), vec![ANOTHER_SIZE; inputs.len()]);
                 let steps =
                     of.zip(found).find_map(|(input, (_, sizes))| sizes[input.time?]).unwrap_or(1);
@@ -387,7 +389,7 @@ impl Checker<'_> {
             }
             None => Message::default(),
         };
-        let like = match input.others() && found.any_size {
+        let like = match input.has_other_axes() && found.any_size {
             true => {
                 "; the model leaves other sizes of it open, too: give those that it was made for"
             }
@@ -478,7 +480,7 @@ impl Checker<'_> {
 fn combinations(inputs: &[OpenInput], sizes: &[usize]) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = vec![Vec::new()];
     for input in inputs {
-        let own = if input.others() { sizes.len() } else { 1 };
+        let own = if input.has_other_axes() { sizes.len() } else { 1 };
         all = all
             .iter()
             .flat_map(|before| (0..own).map(|at| [&before[..], &[at]].concat()))

@@ -320,6 +320,17 @@ impl Cell {
         (clip > 0.0 && clip.is_finite()).then_some(clip)
     }
 
+    /// The finding and the help about a `clip` attribute that is finite and below 0, or NaN: like 0
+    /// and infinity, the clip has no effect. `name` is the attribute's name in the input.
+    pub fn clip_without_effect(clip: f32, name: &str) -> Option<[String; 2]> {
+        (clip < 0.0 && clip.is_finite() || clip.is_nan()).then(|| {
+            [
+                format!("the {name} {clip} has no effect: it is not above 0"),
+                format!("leave {name} out for no clipping, or give a number above 0"),
+            ]
+        })
+    }
+
     /// The bound on every gate's pre-activation sum. `None`: no bound.
     pub fn bound(&self) -> Option<f32> {
         self.clip.and_then(Self::clip_bound)

@@ -116,7 +116,8 @@ pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<M
 pub struct Loss {
     /// The storage.
     pub format: WeightFormat,
-    /// True for weights of depthwise convolutions: these have 16 bits, also when rounded to 8.
+    /// True for weights of depthwise convolutions. Their integers are stored in 16 bits, even if
+    /// they are rounded to 8 bits.
     pub is_windows: bool,
     /// The largest distance of a weight from the model's weight, over the largest weight of its
     /// row; 0 if every weight is exact.

@@ -158,8 +158,8 @@ impl Precisions {
         self.of.values().any(|of| stored(of).iter().any(|count| words.contains(count)))
     }
 
-    /// The numbers of weights that are stored in 8 bits because the model is quantised: weights of
-    /// products without scales of the model, and of products with them.
+    /// Counts the weights that a quantised model stores in 8 bits: first the weights of products in
+    /// f32, then the weights of products that multiply integers by the model's scales.
     pub(crate) fn quantised_weights(&self) -> [usize; 2] {
         let mut counts = [0; 2];
         for of in self.quantised().filter(|of| of.is_stored()) {

@@ -102,7 +102,8 @@ impl Checker<'_> {
         }
         let constants: Option<Vec<(&Tensor, ElementType)>> =
             inputs.iter().map(|input| Some((input.tensor()?, input.element()))).collect();
-        // the arithmetic of activations stands in one place, for run time
+        // kernels compute these activations, also for constants: folding would need a second
+        // implementation with the same bits
         let is_computed_in_kernels = match function {
             Elementwise::Activation(of) => activation::constants(of) == Constants::AtRunTime,
             _ => false,

@@ -126,7 +126,7 @@ pub(super) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tenso
             _ => v,
         }),
         None if element == ElementType::Bool => Ok(i64::from(tensor.get_f64(i) != 0.0)),
-        // what is outside of i64 is outside of all, and NaN of anything
+        // a number outside of i64 is outside of every integer type, and so is NaN
         None => match tensor.get_f64(i).trunc() {
             v if v.abs() < 9.2e18 => in_range(v as i64, element),
             _ => Err(OUT_OF_RANGE),

@@ -43,7 +43,7 @@ impl Checker<'_> {
             self.set_range(&known, range);
             return Some(known);
         }
-        // less the multiple of the size that is nearest below, all of it exact
+        // subtracts the largest multiple of `size` not above the number; every step is exact
         let shape = self.shape_of(&known);
         let size = (most - least + 1.0) as f32;
         let [first, size, part] =

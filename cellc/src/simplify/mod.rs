@@ -4,7 +4,6 @@
 
 mod arrange;
 mod attention;
-mod best;
 mod branches;
 mod cells;
 mod computed_weights;
@@ -31,6 +30,7 @@ mod rounding;
 mod scatter;
 mod sequence;
 mod sweep;
+mod top_k;
 mod transform;
 mod until;
 

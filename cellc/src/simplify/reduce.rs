@@ -421,8 +421,8 @@ impl Checker<'_> {
         let size =
             if whole { self.computed(node, E::Abs, vec![base.clone()])? } else { base.clone() };
         let logarithm = self.computed(node, E::Log, vec![size])?;
-        // an odd power is the even one nearer to 0, times the base or divided by it: its sign, and
-        // no 0 times infinity
+        // an odd power is an even power times or over the base: the product keeps the sign, and
+        // avoids 0 times infinity
         let even = if odd { exponent - exponent.signum() } else { exponent };
         let by = self.number_like(base, even)?;
         let scaled = self.computed(node, E::Multiply, vec![logarithm, by])?;

@@ -171,7 +171,7 @@ impl<'a> Checker<'a> {
         }
         let count = self.handed_on(node, Vec::new(), ElementType::I64, up_to)?;
         let running = self.handed_on(node, Vec::new(), ElementType::Bool, [0.0, 1.0])?;
-        // what follows stands at the end of the body
+        // the nodes below go to the end of the loop body
         let outer = std::mem::replace(&mut self.current.nodes, nodes);
         let running = ends.then_some(running);
         let mut handed = self.handed_edges(node, edges, counter, &results, running.as_ref())?;
@@ -283,8 +283,8 @@ impl<'a> Checker<'a> {
         Some(())
     }
 
-    /// The ranges of the assumed and the computed integers together, by back edge. `None` if the
-    /// integers of all back edges stay in the assumed ranges.
+    /// By back edge, the interval of the assumed and the computed integers. `None` if all computed
+    /// integers are within the assumed intervals.
     fn wider_ranges(
         &self,
         edges: &[BackEdge],

@@ -93,6 +93,16 @@ impl<'f> GraphReader<'f> {
         self.diagnostics.push(problem.layer(self.label.clone()));
     }
 
+    /// Reports a warning about the current node.
+    pub(super) fn warning_with_help(
+        &mut self,
+        found: impl Into<Message>,
+        help: impl Into<Message>,
+    ) {
+        let problem = Diagnostic::warning(Origin::Unknown, found).help(help);
+        self.diagnostics.push(problem.layer(self.label.clone()));
+    }
+
     pub(super) fn warning(&mut self, found: impl Into<Message>) {
         let problem = Diagnostic::warning(Origin::Unknown, found);
         self.diagnostics.push(problem.layer(self.label.clone()));

@@ -421,7 +421,11 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     let direction = direction_of(reader, call).0?;
     let mut ledger = Vec::new();
     let all = activations(reader, call, CellKind::Lstm, direction, &mut ledger)?;
-    let clip = call.attributes.float("clip").and_then(Cell::clip_bound);
+    let clip = call.attributes.float("clip");
+    if let Some([found, help]) = clip.and_then(|clip| Cell::clip_without_effect(clip, "clip")) {
+        reader.warning_with_help(found, help);
+    }
+    let clip = clip.and_then(Cell::clip_bound);
     let input_forget = call.attributes.flag("input_forget", false);
     let Some(hidden_size) = call.attributes.int("hidden_size").filter(|&size| size > 0) else {
         reader.error(

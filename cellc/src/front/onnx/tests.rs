@@ -1030,6 +1030,44 @@ fn a_clip_above_zero_is_a_bound() {
     }
 }
 
+/// A quantised LSTM with this attribute clip.
+fn quantised_and_clipped(clip: f32) -> Vec<u8> {
+    let bytes = |name: &str, dims: &[i64]| {
+        let len = dims.iter().product::<i64>() as usize;
+        called(name, 3, dims, &long(9, &vec![0; len]))
+    };
+    let scale = |name: &str| called(name, 1, &[1], &long(4, &floats(&[0.5])));
+    let size = long(5, &[long(1, b"hidden_size"), int(3, 3), int(20, 2)].concat());
+    let clip = long(5, &[long(1, b"clip"), field(2, 5, &clip.to_le_bytes()), int(20, 1)].concat());
+    let inputs = ["x", "w", "r", "", "", "", "", "", "ws", "wz", "rs", "rz"];
+    let rest = [long(7, b"com.microsoft"), size, clip].concat();
+    let graph = [
+        long(1, &node("DynamicQuantizeLSTM", &inputs, "y", &rest)),
+        bytes("w", &[1, 4, 12]),
+        bytes("r", &[1, 3, 12]),
+        scale("ws"),
+        bytes("wz", &[1]),
+        scale("rs"),
+        bytes("rz", &[1]),
+        long(11, &sized("x", 1, &[2, 1, 4])),
+        long(12, &sized("y", 1, &[2, 1, 1, 3])),
+    ];
+    let set = long(8, &[long(1, b"com.microsoft"), int(2, 1)].concat());
+    [file(&graph.concat(), 17), set].concat()
+}
+
+#[test]
+fn a_clip_of_a_quantised_lstm_is_judged_as_any_other() {
+    for (clip, _, is_warned_about) in crate::check::CLIPS {
+        let (model, warnings) = read(&quantised_and_clipped(clip), None)
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        let said = warnings.to_string();
+        let warning = format!("the clip {clip} has no effect: it is not above 0");
+        assert_eq!(said.contains(&warning), is_warned_about, "{clip}: {said}");
+        core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    }
+}
+
 /// An RNN with an activation of this alpha.
 fn leaky(alpha: f32) -> Vec<u8> {
     let zeros = |name: &str, dims: &[i64]| {

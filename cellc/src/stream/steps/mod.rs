@@ -61,9 +61,8 @@ enum Time {
     Fixed,
     /// One element for each step, along this axis.
     Along(usize),
-    /// Along the axis of the first number: elements in front of the first step, counted by the
-    /// second number, then one element for each step. One step computes its own element and the
-    /// counted number of elements in front.
+    /// `Behind(axis, count)`: along `axis`, `count` elements before the first step, then one
+    /// element for each step. A step computes its own element and the `count` elements before it.
     Behind(usize, usize),
     /// A result of the last step.
     Last,

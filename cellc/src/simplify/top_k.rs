@@ -6,10 +6,11 @@ use crate::check::shape::{Geometry, strides};
 use crate::core::{CoreOp, Source, TopK};
 use crate::model::{ElementType, Node};
 
-/// The most that are wanted of a row: the row is looked at once for each.
+/// The largest number of elements that TopK selects from a row. Generated code reads the row once
+/// for each selected element.
 const MOST_WANTED: usize = 64;
 
-/// Most elements of a row: their places are held in f32.
+/// The largest number of elements in a row: their indices are stored in f32.
 const MOST_PLACES: usize = 1 << 24;
 
 impl Checker<'_> {
