@@ -169,10 +169,12 @@ fn files_are_written_whole_or_not_at_all() {
         .map(|file| file.expect("a file").file_name())
         .collect();
     assert_eq!(left, ["gru.rs"]);
-    let missing = folder.join("missing");
-    let error =
-        Builder::gru(2, 1).out_dir(&missing).compile().expect_err("there is no such folder");
+    let in_a_file = folder.join("gru.rs/missing");
+    let error = Builder::gru(2, 1).out_dir(&in_a_file).compile().expect_err("a file is no folder");
     assert!(error.to_string().contains("missing"), "{error}");
+    let made = folder.join("new/folder");
+    let written = Builder::gru(2, 1).language(Language::Rust).out_dir(&made).compile();
+    assert_eq!(written.expect("folders are made"), [made.join("gru.rs")]);
     fs::remove_dir_all(&folder).expect("the folder");
 }
 
@@ -190,7 +192,9 @@ fn errors_have_kinds_and_sources() {
     };
     let not_found = Some(io::ErrorKind::NotFound);
     assert_eq!(kinds(Builder::gru(0, 1), &missing), (ErrorKind::Refused, None));
-    assert_eq!(kinds(Builder::gru(2, 1), &missing), (ErrorKind::Write, not_found));
+    let in_a_file = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml/folder");
+    let no_folder = Some(io::ErrorKind::NotADirectory);
+    assert_eq!(kinds(Builder::gru(2, 1), &in_a_file), (ErrorKind::Write, no_folder));
     assert_eq!(kinds(Builder::new(missing.join("m.xml")), &missing), (ErrorKind::Read, not_found));
     {
         let xml =

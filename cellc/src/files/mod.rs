@@ -257,7 +257,7 @@ mod tests {
         fs::write(at("a"), "old").unwrap();
         fs::create_dir(at("d")).unwrap();
         let too_long = "n".repeat(256);
-        for (place, why) in [("d", "it is a folder"), ("a/such", "a is no folder"), (&too_long, "")]
+        for (place, why) in [("d", "it is a folder"), ("a/such", "ot a directory"), (&too_long, "")]
         {
             let failed =
                 write_all(&[file(at("b"), "new"), file(at(place), "new"), file(at("a"), "new")]);
@@ -299,10 +299,13 @@ mod tests {
 
     #[test]
     fn messages_name_the_file_that_was_asked_for() {
-        let files = [file("no/such/a.h".into(), ""), file("no/such/a.c".into(), "")];
-        let text = write_all(&files).unwrap_err().to_string();
-        assert!(text.starts_with("no/such/a.c cannot be written"), "{text}");
         let folder = tempfile::tempdir().unwrap();
+        let in_a_file = folder.path().join("file");
+        fs::write(&in_a_file, "").unwrap();
+        let files = ["a.h", "a.c"].map(|name| file(in_a_file.join(name), ""));
+        let text = write_all(&files).unwrap_err().to_string();
+        let named = format!("{} cannot be written", in_a_file.join("a.c").display());
+        assert!(text.starts_with(&named), "{text}");
         let twice = [file(folder.path().join("a"), "1"), file(folder.path().join("./a"), "2")];
         assert!(write_all(&twice).unwrap_err().to_string().contains("the same place"));
     }
