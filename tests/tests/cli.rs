@@ -2586,7 +2586,8 @@ fn a_depfile_names_what_was_read() {
 fn stale_outputs_are_told() {
     let place = Place::new();
     let written = arguments![model("gru_cell_min"), "-o", "net.c"];
-    let checked = [&written[..], &arguments!["--check-stale"]].concat();
+    let mut checked = written.clone();
+    checked.push("--check-stale".into());
     place.cellc(&checked).failed(1, &["\"net.c\" does not exist", "\"net.h\" does not exist"]);
     assert_eq!(place.files(), [""; 0]);
     place.cellc(&written).succeeded();
