@@ -361,12 +361,20 @@ fn alternation(
     alternates.then_some(why)
 }
 
+/// The most units in the only panel of a cell whose weights are not f32. Larger cells of integers
+/// read several panels in alternating order; larger cells in 16-bit floats were not measured.
+const MOST_NARROW_AT_ONCE: usize = 96;
+
 /// Columns of a full panel for single rows and `units` units, with the reason.
 fn panel_columns(op: &CoreOp, product: &Product, units: usize, arch: &Arch) -> (usize, PanelWidth) {
+    let most_at_once = match product.layout.format {
+        WeightFormat::F32 => arch.costs.limits.most_at_once,
+        _ => arch.costs.limits.most_at_once.min(MOST_NARROW_AT_ONCE),
+    };
     let activations = match op {
         CoreOp::Cell(cell)
             if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
-                && product.units <= arch.costs.limits.most_at_once =>
+                && product.units <= most_at_once =>
         {
             return (product.units, PanelWidth::ResetGate);
         }
