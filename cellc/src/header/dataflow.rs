@@ -13,6 +13,10 @@ use crate::summary::escape;
 /// instead.
 const MOST_EQUATIONS: usize = 16;
 
+/// The largest number of operations of a network with equations. An expression is as deep as its
+/// chain of operations.
+const MOST_OPERATIONS: usize = 100;
+
 /// The most characters of an equation.
 const LONGEST: usize = 400;
 
@@ -95,9 +99,10 @@ struct Dataflow<'a> {
 }
 
 impl<'a> Dataflow<'a> {
-    /// `None` for networks with loops.
+    /// `None` for networks with loops or with many operations.
     fn new(model: &'a CoreModel, fusion: &Fusion, interface: &'a Interface) -> Option<Self> {
-        if model.nodes.iter().any(|node| matches!(node.op, CoreOp::Loop(_))) {
+        let has_loops = model.nodes.iter().any(|node| matches!(node.op, CoreOp::Loop(_)));
+        if has_loops || model.nodes.len() > MOST_OPERATIONS {
             return None;
         }
         let labels = Labels::new(model, fusion);
