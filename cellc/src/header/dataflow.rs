@@ -20,6 +20,11 @@ const MOST_OPERATIONS: usize = 100;
 /// The most characters of an equation.
 const LONGEST: usize = 400;
 
+/// True if a word of an equation fits a line of the comment with its indentation.
+fn fits_a_line(word: &str) -> bool {
+    word.len() <= 80
+}
+
 /// The lines for all operations but recurrent cells.
 pub(super) fn lines(model: &CoreModel, fusion: &Fusion, interface: &Interface) -> Vec<String> {
     let counted = counted(model);
@@ -181,7 +186,8 @@ impl<'a> Dataflow<'a> {
             }
         }
         let fits = equations.len() <= MOST_EQUATIONS
-            && equations.iter().all(|equation| equation.len() <= LONGEST);
+            && equations.iter().all(|equation| equation.len() <= LONGEST)
+            && equations.iter().all(|equation| equation.split(' ').all(fits_a_line));
         fits.then(|| {
             let mut lines = vec![match self.model.cells().is_empty() {
                 true => "Equations:".to_owned(),
