@@ -90,6 +90,17 @@ impl Term {
     }
 }
 
+/// The tensor behind views that change the shape alone. `producers`: by value, the operation.
+fn viewed(model: &CoreModel, producers: &BTreeMap<usize, &CoreNode>, mut source: Source) -> Source {
+    while let Source::Value(value) = source
+        && let CoreOp::View(view) = &producers[&value].op
+        && view.is_whole(model)
+    {
+        source = view.input;
+    }
+    source
+}
+
 /// The equations of a network without loops.
 struct Dataflow<'a> {
     model: &'a CoreModel,
@@ -116,11 +127,15 @@ impl<'a> Dataflow<'a> {
             .iter()
             .flat_map(|node| node.op.outputs().into_iter().map(move |value| (value, node)))
             .collect();
+        // a reader of a view that changes the shape alone is a reader of the viewed value
+        let is_view =
+            |node: &CoreNode| matches!(&node.op, CoreOp::View(view) if view.is_whole(model));
         let mut readers: BTreeMap<usize, usize> = BTreeMap::new();
-        let read = model.nodes.iter().flat_map(|node| node.op.reads());
+        let read = model.nodes.iter().filter(|node| !is_view(node));
+        let read = read.flat_map(|node| node.op.reads());
         let read = read.chain(model.results.iter().map(|result| result.source));
         for source in read.chain(model.variables.iter().filter_map(|variable| variable.next)) {
-            if let Source::Value(value) = source {
+            if let Source::Value(value) = viewed(model, &producers, source) {
                 *readers.entry(value).or_default() += 1;
             }
         }
@@ -138,8 +153,7 @@ impl<'a> Dataflow<'a> {
                 continue;
             }
             let value = node.op.first_value();
-            let is_view = matches!(&node.op, CoreOp::View(view) if view.is_whole(model));
-            if readers.get(&value).is_some_and(|count| *count > 1) && !is_view {
+            if readers.get(&value).is_some_and(|count| *count > 1) && !is_view(node) {
                 let label = format!("{}_out", labels.operation(value));
                 let mut name = label.clone();
                 let mut nth = 1;
@@ -163,7 +177,7 @@ impl<'a> Dataflow<'a> {
         let several = self.model.cells().len() > 1;
         for (i, cell) in self.model.cells().into_iter().enumerate() {
             let of = if several { format!(" of cell {i}") } else { String::new() };
-            let operands = [("x", Some(cell.x)), ("h", Some(cell.h)), ("c", cell.c)];
+            let operands = [("x", Some(cell.x)), ("h", Some(cell.h)), ("c", cell.c), ("a", cell.a)];
             let computed =
                 operands.into_iter().filter_map(|(name, operand)| Some((name, operand?)));
             for (name, operand) in computed {
@@ -218,14 +232,8 @@ impl<'a> Dataflow<'a> {
     }
 
     /// The tensor behind views that change the shape alone.
-    fn viewed(&self, mut source: Source) -> Source {
-        while let Source::Value(value) = source
-            && let CoreOp::View(view) = &self.producers[&value].op
-            && view.is_whole(self.model)
-        {
-            source = view.input;
-        }
-        source
+    fn viewed(&self, source: Source) -> Source {
+        viewed(self.model, &self.producers, source)
     }
 
     /// A tensor as an operand.
@@ -275,7 +283,12 @@ impl<'a> Dataflow<'a> {
                 },
                 &operands,
             ),
-            _ => Term::call(op.facts().name, &operands),
+            _ => match op.outputs().iter().position(|output| *output == value) {
+                Some(nth) if nth > 0 => {
+                    Term::call(&format!("{}_output{nth}", op.facts().name), &operands)
+                }
+                _ => Term::call(op.facts().name, &operands),
+            },
         }
     }
 }
@@ -296,5 +309,72 @@ fn pointwise_term(function: PointwiseFunction, operands: &[Term]) -> Term {
             Term::Atom(format!("{}({})", activation.label(), v.text()))
         }
         _ => Term::call(&function.name().replace(' ', "_"), operands),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::compile::compile_core;
+    use crate::core::{
+        CoreModel, CoreNode, CoreOp, CoreValue, LayerPlace, Parameter, Pointwise,
+        PointwiseFunction, ResultValue, Source, View,
+    };
+    use crate::model::ElementType;
+    use crate::request::Options;
+
+    /// Every layer adds a tensor to itself, in another shape.
+    fn doublings(layers: usize) -> CoreModel {
+        let node = |op| CoreNode {
+            name: "n".to_owned(),
+            kind: "Add".to_owned(),
+            ledger: Vec::new(),
+            layer: LayerPlace::default(),
+            op,
+        };
+        let mut model = CoreModel {
+            parameters: vec![Parameter {
+                names: vec!["x".to_owned()],
+                shape: vec![2, 3],
+                element: ElementType::F32,
+                weight: false,
+                length: None,
+                rows: None,
+            }],
+            ..CoreModel::default()
+        };
+        let mut last = Source::Parameter(0);
+        for layer in 0..layers {
+            let (shape, strides) = if layer % 2 == 0 { ([3, 2], [2, 1]) } else { ([2, 3], [3, 1]) };
+            let out = model.values.len();
+            let strides = strides.to_vec();
+            model.nodes.push(node(CoreOp::View(View { input: last, offset: 0, strides, out })));
+            let inputs = vec![Source::Value(out); 2];
+            let function = PointwiseFunction::Add;
+            let sum = Pointwise { function, inputs, out: out + 1 };
+            model.nodes.push(node(CoreOp::Pointwise(sum)));
+            model.values.extend([0; 2].map(|_| CoreValue { shape: shape.to_vec() }));
+            last = Source::Value(out + 1);
+        }
+        model.results.push(ResultValue {
+            names: vec!["y".to_owned()],
+            shape: model.shape(last).to_vec(),
+            element: ElementType::F32,
+            source: last,
+            parts: None,
+        });
+        model
+    }
+
+    /// Values behind views have names if several operations read them: an equation does not double
+    /// with each layer.
+    #[test]
+    fn equations_do_not_double_with_each_layer() {
+        for (layers, are_equations) in [(6, true), (40, false)] {
+            let compilation = compile_core(doublings(layers), &Options::default());
+            let header = compilation.description.header.join("\n");
+            assert_eq!(header.contains("Equations:"), are_equations, "{header}");
+            let longest = header.lines().map(str::len).max();
+            assert!(longest.is_some_and(|longest| longest <= 100), "{header}");
+        }
     }
 }
