@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::{CoreModel, CoreNode, CoreOp, PointwiseFunction, Source};
+use crate::core::{CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, View};
 use crate::emit::names::Interface;
 use crate::plan::{Fusion, Labels};
 use crate::summary::escape;
@@ -152,8 +152,10 @@ impl<'a> Dataflow<'a> {
                 cells += 1;
                 continue;
             }
-            let value = node.op.first_value();
-            if readers.get(&value).is_some_and(|count| *count > 1) && !is_view(node) {
+            for value in node.op.outputs() {
+                if readers.get(&value).is_none_or(|count| *count == 1) || is_view(node) {
+                    continue;
+                }
                 let label = format!("{}_out", labels.operation(value));
                 let mut name = label.clone();
                 let mut nth = 1;
@@ -176,13 +178,13 @@ impl<'a> Dataflow<'a> {
         }
         let several = self.model.cells().len() > 1;
         for (i, cell) in self.model.cells().into_iter().enumerate() {
-            let of = if several { format!(" of cell {i}") } else { String::new() };
+            let of = if several { format!("cell {i}") } else { "the cell".to_owned() };
             let operands = [("x", Some(cell.x)), ("h", Some(cell.h)), ("c", cell.c), ("a", cell.a)];
             let computed =
                 operands.into_iter().filter_map(|(name, operand)| Some((name, operand?)));
             for (name, operand) in computed {
                 if matches!(self.viewed(operand), Source::Value(_)) {
-                    equations.push(format!("{name}{of} = {}", self.term(operand).text()));
+                    equations.push(format!("{name} of {of} = {}", self.term(operand).text()));
                 }
             }
         }
@@ -251,7 +253,7 @@ impl<'a> Dataflow<'a> {
             Source::Constant(at) => {
                 let tensor = &self.model.constants[at];
                 Some(match tensor.len() {
-                    1 => tensor.get_f32(0).to_string(),
+                    1 => number(tensor.get_f32(0)),
                     _ => self.labels.constant(at),
                 })
             }
@@ -261,6 +263,23 @@ impl<'a> Dataflow<'a> {
             },
         };
         Term::Atom(name.unwrap_or_else(|| "an input".to_owned()))
+    }
+
+    /// A view, by the number and the order of its elements. Neighbouring elements have their
+    /// range in the flat tensor.
+    fn view_term(&self, view: &View, operand: &Term) -> Term {
+        let shape = &self.model.values[view.out].shape;
+        let (len, of) = (shape.iter().product::<usize>(), self.model.len(view.input));
+        if len < of && view.is_contiguous(shape) {
+            let range = view.offset..view.offset + len;
+            return Term::Atom(format!("{}[{range:?}]", operand.factor()));
+        }
+        let name = match len.cmp(&of) {
+            Ordering::Less => format!("slice_from_{}", view.offset),
+            Ordering::Equal => "transpose".to_owned(),
+            Ordering::Greater => "repeat".to_owned(),
+        };
+        Term::call(&name, std::slice::from_ref(operand))
     }
 
     /// A value as its operation on operands.
@@ -275,22 +294,21 @@ impl<'a> Dataflow<'a> {
             CoreOp::Concat(_) => Term::call("concat", &operands),
             CoreOp::Integers(integers) => self.term(Source::Parameter(integers.parameter)),
             CoreOp::Softmax(softmax) if softmax.log => Term::call("log_softmax", &operands),
-            CoreOp::View(view) => Term::call(
-                match self.model.len(Source::Value(value)).cmp(&self.model.len(view.input)) {
-                    Ordering::Less => "slice",
-                    Ordering::Equal => "transpose",
-                    Ordering::Greater => "repeat",
-                },
-                &operands,
-            ),
-            _ => match op.outputs().iter().position(|output| *output == value) {
-                Some(nth) if nth > 0 => {
-                    Term::call(&format!("{}_output{nth}", op.facts().name), &operands)
-                }
-                _ => Term::call(op.facts().name, &operands),
-            },
+            CoreOp::View(view) => self.view_term(view, &operands[0]),
+            CoreOp::TopK(top) => {
+                let which = if top.largest { "largest" } else { "smallest" };
+                let places = if top.places == Some(value) { "places_of_" } else { "" };
+                Term::call(&format!("{places}{which}_{}", top.count), &operands)
+            }
+            _ => Term::call(op.facts().name, &operands),
         }
     }
+}
+
+/// A number, without a fraction that is zero.
+fn number(value: f32) -> String {
+    let text = format!("{value:?}");
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
 /// An operation element by element.
@@ -301,6 +319,9 @@ fn pointwise_term(function: PointwiseFunction, operands: &[Term]) -> Term {
             Term::Sum(format!("{} - {}", a.text(), &b.text()[1..]))
         }
         (P::Add, [a, b]) => Term::Sum(format!("{} + {}", a.text(), b.text())),
+        (P::Subtract, [a, Term::Atom(b)]) if b.starts_with('-') => {
+            Term::Sum(format!("{} + {}", a.text(), &b[1..]))
+        }
         (P::Subtract, [a, b @ Term::Sum(_)]) => Term::Sum(format!("{} - {}", a.text(), b.factor())),
         (P::Subtract, [a, b]) => Term::Sum(format!("{} - {}", a.text(), b.text())),
         (P::Multiply, [a, b]) => Term::Product(format!("{} . {}", a.factor(), b.factor())),

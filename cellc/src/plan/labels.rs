@@ -33,11 +33,17 @@ impl Labels {
             operations.extend(chain.links.iter().map(|link| (*link, root.clone())));
         }
         let mut constants = BTreeMap::new();
+        let mut same: BTreeMap<String, usize> = BTreeMap::new();
         for node in &nodes {
             let (label, role) = (&operations[&node.op.first_value()], role_of_constants(node));
             for source in node.op.reads() {
                 if let Source::Constant(index) = source {
-                    constants.entry(index).or_insert_with(|| format!("{label}_{role}"));
+                    constants.entry(index).or_insert_with(|| {
+                        let name = format!("{label}_{role}");
+                        let count = same.entry(name.clone()).or_default();
+                        *count += 1;
+                        if *count == 1 { name } else { format!("{name}_{count}") }
+                    });
                 }
             }
         }
