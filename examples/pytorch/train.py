@@ -1,6 +1,6 @@
 """Trains the network of this example and saves it as model/net.safetensors.
 
-    pip install torch safetensors numpy
+    pip install torch, and the package in python/
     python train.py
 
 A GRU of 16 units with a dense layer and a sigmoid learns to say whether at least 3 of the last 4 frames were loud, from the energies of
@@ -9,7 +9,7 @@ A GRU of 16 units with a dense layer and a sigmoid learns to say whether at leas
 
 import torch
 
-from save_for_cellc import save_for_cellc
+from cellc.torch import export_weights
 
 torch.manual_seed(1)
 
@@ -43,7 +43,7 @@ for step in range(300):
     loss.backward()
     optimiser.step()
 print(f"loss {loss.item():.4f}")
-save_for_cellc("model/net.safetensors", net, "gru", head="fc", head_activation="sigmoid")
+export_weights(net, "model/net.safetensors", "gru", head="fc", head_activation="sigmoid")
 
 example = torch.tensor([float(k in (2, 3, 4, 5, 6, 7, 12, 18, 19, 20)) for k in range(24)])
 example = example[:, None] * torch.tensor([1.0, 0.75, 0.5, 0.25]) + 0.125

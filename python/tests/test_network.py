@@ -13,13 +13,6 @@ CELL = TESTS / "corpus" / "gru_cell_128_fp16" / "model.xml"
 CASES = TESTS / "onnx" / "cases"
 
 
-@pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CELLC_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 def compiled(model, **options):
     """A network whose notices are none of the test's."""
     with warnings.catch_warnings():

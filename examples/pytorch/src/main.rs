@@ -8,7 +8,7 @@ gru_cell!(
     /// A GRU of 16 units over the energies of 4 bands, a dense layer and a sigmoid: the probability
     /// of speech.
     ///
-    /// The file says so itself: `train.py` writes it by `save_for_cellc`.
+    /// The file says so itself: `train.py` writes it by `cellc.torch`.
     VoiceActivity<weights = "model/net.safetensors">
 );
 

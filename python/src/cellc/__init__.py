@@ -2,7 +2,8 @@
 
 ``compile`` gives a network that runs in this process; ``generate`` gives the source files;
 ``check`` compares the generated code with a float64 reference; ``inspect`` describes the layers,
-their memory and their expected time.
+their memory and their expected time. ``cellc.torch`` exports, compares and trains networks of
+PyTorch; ``cellc.quantised`` is the integer arithmetic of generated code in NumPy.
 """
 
 from ._command import Error, Notice, check, command, generate, inspect
