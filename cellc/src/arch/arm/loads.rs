@@ -10,15 +10,15 @@ pub(in crate::arch) const ONE_LANE_LOADS: CLoads = CLoads {
     count: None,
     text: "\
 #if defined(__arm__) && defined(__ARM_FP) && !defined(__clang__)
-EACH     register float value# __asm__(\"s#\");
+EACH     register float s# __asm__(\"s#\");
     __asm__(\"vldmia %COUNT, {s0-sLAST}\"
         : LIST
         : \"r\"(from), \"m\"(*(const float(*)[COUNT])from));
-EACH     *to# = value#;
+EACH     *to# = s#;
 #else
 PLAIN#endif
 ",
-    list: "\"=t\"(value#)",
+    list: "\"=t\"(s#)",
 };
 
 /// A load of several binary16 lanes, two per word: Arm with an FPU that converts binary16.

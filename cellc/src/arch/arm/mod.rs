@@ -669,15 +669,15 @@ const LOADS_OF_ARMV7: CLoads = CLoads {
     count: None,
     text: "\
 #if !defined(__clang__)
-EACH     register float32x4_t value# __asm__(\"q#\");
+EACH     register float32x4_t q# __asm__(\"q#\");
     __asm__(\"vldmia %COUNT, {d0-dHALF}\"
         : LIST
         : \"r\"(from), \"m\"(*(const float(*)[4 * COUNT])from));
-EACH     *to# = value#;
+EACH     *to# = q#;
 #else
 PLAIN#endif
 ",
-    list: "\"=w\"(value#)",
+    list: "\"=w\"(q#)",
 };
 
 /// ARMv7's NEON. Its arithmetic flushes subnormal numbers. Little-endian only: on big-endian

@@ -18,6 +18,9 @@ use crate::kernel::{Element, LaneOp, Scalar, Type};
 /// The fewest sums for which a macro adds a row of weights.
 const LEAST_SUMS_OF_MACRO: usize = 4;
 
+/// The most columns of neighbouring statements of a macro in one line.
+const ABREAST: usize = 86;
+
 impl C<'_> {
     /// The lanes of each register of a value.
     fn registers_that_hold(&self, lanes: usize) -> Vec<usize> {
@@ -256,6 +259,7 @@ impl C<'_> {
                 _ => c.value(Text { text: "x".to_owned(), kind: TextKind::Number }, ty).text,
             };
             c.line(&format!("const {spelled} x_k = {x};"));
+            let mut line = String::new();
             for (weight, sum) in weight.iter().zip(&sum) {
                 let [weight, x, added] =
                     [weight, "x_k", sum].map(|text| Text::atom(text.to_owned()));
@@ -265,9 +269,16 @@ impl C<'_> {
                     let product = c.operation(LaneOp::Mul, ty, vec![weight, x], Context::Kernel);
                     c.operation(LaneOp::Add, ty, vec![product, added], Context::Kernel)
                 };
-                let value = c.value(value, ty).text;
-                c.line(&format!("{sum} = {value};"));
+                let statement = format!("{sum} = {};", c.value(value, ty).text);
+                if line.is_empty() {
+                    line = statement;
+                } else if line.len() + statement.len() <= ABREAST {
+                    line += &format!(" {statement}");
+                } else {
+                    c.line(&std::mem::replace(&mut line, statement));
+                }
             }
+            c.line(&line);
         });
         let head = format!("#define {name}");
         let parameters: Vec<_> =

@@ -248,7 +248,7 @@ impl VectorFunction {
             _ => Default::default(),
         };
         let words = [
-            ("WHY_TOGETHER", if body.contains("vldmia") { VLDM } else { "" }),
+            ("BY_ONE_LOAD", if body.contains("vldmia") { VLDM } else { "" }),
             ("COUNT", &*self.count.to_string()),
             ("IS_SHARING", sharing.as_ref().map_or("", |(condition, _)| condition)),
             ("DOT_PAIRS", &sharing_value(|own| own.dot_pairs, &["a", "b", "sum"])),
@@ -324,31 +324,33 @@ impl VectorFunction {
     }
 }
 
-/// Joins short neighbouring statements of one kind to lines of limited length.
+/// Joins short neighbouring stores to lines of limited length, and declarations of registers to
+/// one declaration for each line.
 fn abreast(text: &str) -> String {
-    let kind = |line: &str| match line.split_once(|c: char| c.is_ascii_digit()) {
-        Some((start, _))
-            if ["    *to", "    register float value"].contains(&start) && line.ends_with(';') =>
-        {
-            Some(start.len())
-        }
-        _ => None,
-    };
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {
         match lines.last_mut() {
-            Some(last)
-                if kind(line).is_some()
-                    && kind(last) == kind(line)
-                    && last.len() + line.len() < wrap::COLUMNS =>
-            {
-                last.push(' ');
-                last.push_str(line.trim_start());
-            }
-            _ => lines.push(line.to_owned()),
+            Some(last) => match joined(last, line) {
+                Some(joined) if joined.len() < wrap::COLUMNS => *last = joined,
+                _ => lines.push(line.to_owned()),
+            },
+            None => lines.push(line.to_owned()),
         }
     }
     lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// Two neighbouring lines of a load as one line, if both store a value or both declare registers
+/// of one type.
+fn joined(first: &str, second: &str) -> Option<String> {
+    const REGISTER: &str = "    register ";
+    let is_store = |line: &str| line.starts_with("    *to") && line.ends_with(';');
+    if is_store(first) && is_store(second) {
+        return Some(format!("{first} {}", second.trim_start()));
+    }
+    let (ty, declarator) = second.strip_prefix(REGISTER)?.split_once(' ')?;
+    let begun = first.strip_prefix(REGISTER)?.strip_prefix(ty)?;
+    Some(format!("{REGISTER}{ty}{}, {declarator}", begun.strip_suffix(';')?))
 }
 
 /// Defines the vector types and functions in `used`, and the functions of instruction sets called
@@ -446,7 +448,7 @@ pub(super) fn loaded(element: Element, scalar: Scalar) -> Element {
 }
 
 /// The reason for a load of several values by assembly.
-const VLDM: &str = "One VLDM instead of several VLDR: it needs consecutive registers.";
+const VLDM: &str = " by one VLDM, which needs consecutive registers";
 
 /// The limit below which magnitudes become 0: a power of 2 as a hexadecimal number.
 pub(super) fn flush_limit() -> String {

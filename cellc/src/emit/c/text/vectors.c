@@ -638,7 +638,7 @@ static float NAME(struct PREFIX_row row, const float *from, size_t stride, size_
     return PREFIX_from_bits(sum * 128u);
 }
 //: loads
-/* Loads COUNT neighbouring values. WHY_TOGETHER */
+/* Loads COUNT neighbouring valuesBY_ONE_LOAD. */
 HEAD
 BODY}
 //: add_large
