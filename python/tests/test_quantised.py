@@ -44,7 +44,8 @@ class Twin:
             metadata["cellc.activations"] = "relu"
         limit = units**-0.5
         self.tensors = {
-            key: random.uniform(-limit, limit, shape).astype(np.float32) for key, shape in shapes.items()
+            key: random.uniform(-limit, limit, shape).astype(np.float32)
+            for key, shape in shapes.items()
         }
         # rows of integers times a scale keep the scale
         first = self.tensors["rec.weight_hh_l0"]
@@ -61,7 +62,12 @@ class Twin:
         options = {"nonlinearity": self.nonlinearity} if self.cell == "rnn" else {}
         kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         self.cells = [
-            make(*(self.tensors[f"rec.{kind}_l{layer}"] for kind in kinds), precision=precision, fused=fused, **options)
+            make(
+                *(self.tensors[f"rec.{kind}_l{layer}"] for kind in kinds),
+                precision=precision,
+                fused=fused,
+                **options,
+            )
             for layer in range(self.layers)
         ]
         has_head = "fc.weight" in self.tensors
@@ -78,7 +84,10 @@ class Twin:
         def multiplied(vector, *matrices):
             integers = quantised.vectors(vector, self.precision).values
             rounded.append(integers.ravel())
-            sums.extend((integers.astype(np.int64) @ of.values.astype(np.int64).T).ravel() for of in matrices)
+            sums.extend(
+                (integers.astype(np.int64) @ of.values.astype(np.int64).T).ravel()
+                for of in matrices
+            )
 
         for cell, state in zip(self.cells, self.states):
             multiplied(x, cell.weight_ih)
@@ -100,14 +109,18 @@ def samples(twin, steps=STEPS):
 
 
 class Watched:
-    """Generated code that reports its integers: those of vectors, and the sums of their products."""
+    """Generated code that reports the integers of vectors and the sums of their products."""
 
     def __init__(self, model, folder, precision):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cellc.Notice)
-            files = cellc.generate(model, target="portable", precision=precision, interface="cellc.h")
+            files = cellc.generate(
+                model, target="portable", precision=precision, interface="cellc.h"
+            )
         source = files["net.c"].decode()
-        source, vectors = re.subn(r"((?:word|rounded\w*)\[\d+\]) = net_from_bits\(", r"\1 = net_vector(", source)
+        source, vectors = re.subn(
+            r"((?:word|rounded\w*)\[\d+\]) = net_from_bits\(", r"\1 = net_vector(", source
+        )
         source, sums = re.subn(r"net_from_signed1\((?!uint32_t)", "net_sum(", source)
         assert vectors and sums
         functions = """
@@ -125,16 +138,26 @@ static float net_sum(uint32_t a) {
         at = source.index("/* a, or 0 if its magnitude is below")
         files["net.c"] = (source[:at] + functions + source[at:]).encode()
         library = folder / f"{precision}.so"
-        _network._build(files, _network._compiler(None), ["-shared", "-fPIC", "-std=gnu11", "-O1"], library)
+        _network._build(
+            files, _network._compiler(None), ["-shared", "-fPIC", "-std=gnu11", "-O1"], library
+        )
         loaded = ctypes.CDLL(str(library))
         found = _network._Model.in_dll(loaded, "net_model")
         shapes = cellc.inspect(model, quiet=True)
-        tensors = [_network._tensors(of, count, shapes[kind]) for of, count, kind in (
-            (found.inputs, found.input_count, "inputs"), (found.outputs, found.output_count, "outputs"))]
+        tensors = [
+            _network._tensors(of, count, shapes[kind])
+            for of, count, kind in (
+                (found.inputs, found.input_count, "inputs"),
+                (found.outputs, found.output_count, "outputs"),
+            )
+        ]
         self.network, self.precision = cellc.Network(loaded, precision, *tensors), precision
         self.arrays = [
             ((ctypes.c_uint32 * 4096).in_dll(loaded, name), ctypes.c_size_t.in_dll(loaded, count))
-            for name, count in (("watched_words", "watched_word_count"), ("watched_sums", "watched_sum_count"))
+            for name, count in (
+                ("watched_words", "watched_word_count"),
+                ("watched_sums", "watched_sum_count"),
+            )
         ]
 
     def step(self, x, lengths):
@@ -201,18 +224,25 @@ def test_results_have_the_bits_of_generated_code(name, precision, tmp_path):
 
 
 def test_activations_have_their_accuracy():
-    x = np.concatenate([np.linspace(-12, 12, 100_001), [-200, 200, 0, 1e-30, np.inf, -np.inf]]).astype(np.float32)
+    x = np.concatenate(
+        [np.linspace(-12, 12, 100_001), [-200, 200, 0, 1e-30, np.inf, -np.inf]]
+    ).astype(np.float32)
     exact = np.tanh(x.astype(np.float64))
     with np.errstate(over="ignore"):
         other = 1 / (1 + np.exp(-x.astype(np.float64)))
     for fused in (False, True):
         for got, of in ((quantised.tanh(x, fused), exact), (quantised.sigmoid(x, fused), other)):
-            assert np.all(np.abs(got - of) <= 2.5 * np.spacing(np.abs(of).astype(np.float32)).astype(np.float64))
+            assert np.all(
+                np.abs(got - of)
+                <= 2.5 * np.spacing(np.abs(of).astype(np.float32)).astype(np.float64)
+            )
     assert np.isnan(quantised.tanh([np.nan])).all() and np.isnan(quantised.relu([np.nan])).all()
 
 
 def test_integers_of_rows_and_vectors():
-    rows = quantised.rows([[3, -90, 0, 17], [0.5, -0.25, 0, 0.125], [0, 0, 0, 0], [np.nan, 1, 2, 3]], "int8")
+    rows = quantised.rows(
+        [[3, -90, 0, 17], [0.5, -0.25, 0, 0.125], [0, 0, 0, 0], [np.nan, 1, 2, 3]], "int8"
+    )
     assert rows.scales[:3].tolist() == [1, 0.125, 0] and np.isnan(rows.scales[3])
     assert rows.values.tolist() == [[3, -90, 0, 17], [4, -2, 0, 1], [0] * 4, [0] * 4]
     vector = quantised.vectors([[127, -63.5, 62.5, 0.4, -0.0], [1, np.inf, 0, 0, 0]], "int8")

@@ -15,7 +15,7 @@ from torch import nn  # noqa: E402
 
 
 class Net(nn.Module):
-    """Recurrent layers between dense ones; ``forward(x, h)`` or, for an LSTM, ``forward(x, h, c)``."""
+    """Recurrent layers between dense ones; ``forward(x, h)``, of an LSTM ``forward(x, h, c)``."""
 
     def __init__(self, kind="GRU", inputs=6, units=12, layers=1, front=0, **options):
         super().__init__()
@@ -49,7 +49,10 @@ def test_open_steps_and_states_are_found(tmp_path):
     net = Net("GRU", front=5).train()
     described = exported(net, tmp_path / "net.onnx")
     assert net.training and net.rec.training
-    assert [(of["name"], of["role"]) for of in described["inputs"]] == [("x", "data"), ("h", "state")]
+    assert [(of["name"], of["role"]) for of in described["inputs"]] == [
+        ("x", "data"),
+        ("h", "state"),
+    ]
     assert [(of["name"], of["state"]) for of in described["outputs"]] == [("y", None), ("hn", 1)]
     report = cellc.torch.check(net, tmp_path / "net.onnx", (torch.randn(1, 50, 6), *net.start()))
     assert list(report) == ["y", "hn"] and net.training
@@ -68,7 +71,9 @@ def test_whole_sequences_and_tuples_of_states(tmp_path):
 
     net, hc = Pair(), (torch.zeros(1, 1, 7), torch.zeros(1, 1, 7))
     state = {"hc0": "h_out", "hc1": "c_out"}
-    cellc.torch.export(net, (torch.zeros(5, 1, 4), hc), tmp_path / "open.onnx", steps={"x": 0}, state=state)
+    cellc.torch.export(
+        net, (torch.zeros(5, 1, 4), hc), tmp_path / "open.onnx", steps={"x": 0}, state=state
+    )
     cellc.torch.export(net, (torch.zeros(5, 1, 4), hc), tmp_path / "fixed.onnx", state=state)
     x = torch.randn(5, 1, 4)
     for name in ("open.onnx", "fixed.onnx"):
@@ -77,11 +82,38 @@ def test_whole_sequences_and_tuples_of_states(tmp_path):
         assert max(of["largest"] for of in report.values()) < 1e-6
 
 
+def test_states_that_need_the_option(tmp_path):
+    class Frame(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.cell, self.head = nn.Conv1d(4, 6, 3), nn.GRUCell(6, 8), nn.Linear(8, 2)
+
+        def forward(self, x, past, h):
+            samples = torch.cat([past, x], 2)
+            h = self.cell(torch.relu(self.conv(samples)[:, :, 0]), h)
+            return self.head(h), samples[:, :, 1:], h
+
+    net, state = Frame(), {"past": "later", "h": "hn"}
+    example = (torch.randn(1, 4, 1), torch.zeros(1, 4, 2), torch.zeros(1, 8))
+    with pytest.warns(cellc.Notice, match="with --state past=later --state h=hn$"):
+        described = cellc.torch.export(net, example, tmp_path / "net.onnx", state=state)
+    assert [of["state"] for of in described["outputs"]] == [None, 1, 2]
+    x = (torch.randn(1, 4, 1), *example[1:])
+    report = cellc.torch.check(net, tmp_path / "net.onnx", x, quiet=True, state=state)
+    assert (
+        list(report) == ["y", "later", "hn"] and max(of["largest"] for of in report.values()) < 1e-6
+    )
+
+
 def test_the_report_is_printed(tmp_path, capsys):
     net = Net()
     exported(net, tmp_path / "net.onnx")
-    cellc.torch.check(net, tmp_path / "net.onnx", (torch.randn(1, 9, 6), *net.start()), precision="int16")
-    assert re.match(r"y: largest error \S+e-\d\d, rms \S+e-\d\d, SNR \d+\.\d dB\nhn: ", capsys.readouterr().out)
+    cellc.torch.check(
+        net, tmp_path / "net.onnx", (torch.randn(1, 9, 6), *net.start()), precision="int16"
+    )
+    assert re.match(
+        r"y: largest error \S+e-\d\d, rms \S+e-\d\d, SNR \d+\.\d dB\nhn: ", capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,8 +121,14 @@ def test_the_report_is_printed(tmp_path, capsys):
     [
         ({"steps": {"z": 1}}, "^z: no such input; the network has x, h"),
         ({"steps": {"x": 3}}, r"^x: no axis 3 in the shape \[1, 4, 6\]"),
-        ({"state": {"h": "y"}, "outputs": ["y", "hn"]}, r"^h: the shape is \[1, 1, 12\], but y has \[1, 4, 3\]"),
-        ({"state": {"h": "q"}, "outputs": ["y", "hn"]}, "^q: no such output; the network has y, hn"),
+        (
+            {"state": {"h": "y"}, "outputs": ["y", "hn"]},
+            r"^h: the shape is \[1, 1, 12\], but y has \[1, 4, 3\]",
+        ),
+        (
+            {"state": {"h": "q"}, "outputs": ["y", "hn"]},
+            "^q: no such output; the network has y, hn",
+        ),
         ({"outputs": ["y"]}, "^outputs: 1 names of 2 tensors"),
         ({"inputs": ["x"]}, "^inputs: 1 names of 2 tensors"),
     ],
@@ -99,7 +137,9 @@ def test_wrong_names_and_axes_are_named(tmp_path, change, said):
     net = Net()
     options = {"inputs": ["x", "h"], **change}
     with pytest.raises(ValueError, match=said):
-        cellc.torch.export(net, (torch.zeros(1, 4, 6), *net.start()), tmp_path / "net.onnx", **options)
+        cellc.torch.export(
+            net, (torch.zeros(1, 4, 6), *net.start()), tmp_path / "net.onnx", **options
+        )
 
 
 def test_check_refuses_a_state_that_is_not_zero(tmp_path):
@@ -123,7 +163,10 @@ def test_weights_alone(tmp_path):
     contents = path.read_bytes()
     header = json.loads(contents[8 : 8 + int.from_bytes(contents[:8], "little")])
     assert header["__metadata__"] == {
-        "cellc.cell": "lstm", "cellc.prefix": "rec", "cellc.head": "lin", "cellc.skip": "true"
+        "cellc.cell": "lstm",
+        "cellc.prefix": "rec",
+        "cellc.head": "lin",
+        "cellc.skip": "true",
     }
     x = torch.randn(1, 30, 1)
     y = cellc.compile(path).steps(x[0].numpy().reshape(30, 1, 1))
@@ -148,11 +191,17 @@ def test_evaluation_is_generated_code(tmp_path, precision, options):
     exported(integers, tmp_path / "net.onnx", inputs)
     arguments = (torch.randn(1, 300, inputs), *net.start())
     isa = "avx2" if platform.machine() in ("x86_64", "AMD64") else None
-    report = cellc.torch.check(integers.eval(), tmp_path / "net.onnx", arguments, quiet=True, isa=isa)
+    report = cellc.torch.check(
+        integers.eval(), tmp_path / "net.onnx", arguments, quiet=True, isa=isa
+    )
     assert all(of["largest"] == 0 for of in report.values())
     # training has the same rounding, but other activation functions
     with torch.no_grad():
-        trained, evaluated, exact = integers.train()(*arguments)[0], integers.eval()(*arguments)[0], net(*arguments)[0]
+        trained, evaluated, exact = (
+            integers.train()(*arguments)[0],
+            integers.eval()(*arguments)[0],
+            net(*arguments)[0],
+        )
     off, between = ((of - evaluated).abs().mean() for of in (exact, trained))
     assert 0 < between < 0.1 * off < 1e-3
 
@@ -160,7 +209,12 @@ def test_evaluation_is_generated_code(tmp_path, precision, options):
 def test_layers_have_the_forms_of_pytorch():
     x = torch.randn(5, 2, 4)
     for make in (nn.GRU, nn.LSTM, nn.RNN):
-        for options in ({}, {"bidirectional": True, "num_layers": 2}, {"bias": False}, {"batch_first": True}):
+        for options in (
+            {},
+            {"bidirectional": True, "num_layers": 2},
+            {"bias": False},
+            {"batch_first": True},
+        ):
             net = make(4, 6, **options)
             for training in (False, True):
                 integers = cellc.torch.quantised(net, "int16").train(training)
@@ -173,7 +227,10 @@ def test_layers_have_the_forms_of_pytorch():
                         assert a.shape == b.shape and (a - b).abs().max() < 1e-3
     for make in (nn.GRUCell, nn.LSTMCell, nn.RNNCell):
         net = make(4, 6)
-        for integers in (cellc.torch.quantised(net, "int16").eval(), cellc.torch.quantised(net, "int16")):
+        for integers in (
+            cellc.torch.quantised(net, "int16").eval(),
+            cellc.torch.quantised(net, "int16"),
+        ):
             with torch.no_grad():
                 pairs = zip(cellc.torch._flat(integers(x[0])), cellc.torch._flat(net(x[0])))
             assert all((a - b).abs().max() < 1e-3 for a, b in pairs)
@@ -181,7 +238,9 @@ def test_layers_have_the_forms_of_pytorch():
 
 def test_modules_keep_their_parameters_and_precisions():
     net = Net(front=5)
-    integers = cellc.torch.quantised(net, "int8", precision_of={"head.0": "f32", "front.0": "int16"})
+    integers = cellc.torch.quantised(
+        net, "int8", precision_of={"head.0": "f32", "front.0": "int16"}
+    )
     assert type(net.rec) is nn.GRU and isinstance(integers.rec, nn.GRU)
     assert list(integers.state_dict()) == list(net.state_dict())
     assert type(integers.head[0]) is nn.Linear and integers.front[0].precision == "int16"
@@ -204,7 +263,11 @@ def test_training_for_integers_beats_rounding_afterwards():
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
-            self.front, self.gru, self.head = nn.Linear(5, 8), nn.GRU(8, 12, batch_first=True), nn.Linear(12, 1)
+            self.front, self.gru, self.head = (
+                nn.Linear(5, 8),
+                nn.GRU(8, 12, batch_first=True),
+                nn.Linear(12, 1),
+            )
 
         def forward(self, x):
             return self.head(self.gru(torch.relu(self.front(x)))[0])

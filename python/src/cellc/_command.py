@@ -83,12 +83,12 @@ def run(arguments: List[str], model: Model, *, accept: "tuple[int, ...]" = (0,))
 
     Raises ``Error`` with the command's text if its exit code is not in ``accept``.
     """
-    by_pipe = isinstance(model, bytes)
-    path = "-" if by_pipe else os.fspath(model)
+    given = model if isinstance(model, bytes) else None
+    path = "-" if isinstance(model, bytes) else os.fspath(model)
     done = subprocess.run(
         [command(), *arguments, path],
-        input=model if by_pipe else None,
-        stdin=None if by_pipe else subprocess.DEVNULL,
+        input=given,
+        stdin=subprocess.DEVNULL if given is None else None,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         check=False,

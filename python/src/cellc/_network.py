@@ -20,7 +20,12 @@ from ._command import Error, Model, arguments, generate, inspect
 
 # the number in the header file of the common interface
 _INTERFACE = 1
-_ELEMENTS = {1: np.dtype(np.float32), 2: np.dtype(np.int32), 3: np.dtype(np.int64), 4: np.dtype(np.bool_)}
+_ELEMENTS: "Dict[int, np.dtype[Any]]" = {
+    1: np.dtype(np.float32),
+    2: np.dtype(np.int32),
+    3: np.dtype(np.int64),
+    4: np.dtype(np.bool_),
+}
 
 
 class _Tensor(ctypes.Structure):

@@ -13,10 +13,14 @@ import numpy as np
 _TYPES = {"float16": "F16", "float32": "F32", "float64": "F64"}
 
 
-def write(path: Union[str, "os.PathLike[str]"], tensors: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
+def write(
+    path: Union[str, "os.PathLike[str]"], tensors: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> None:
     """Writes tensors and metadata as ``.safetensors``."""
     arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
-    header: Dict[str, Any] = {"__metadata__": {key: _text(value) for key, value in metadata.items()}}
+    header: Dict[str, Any] = {
+        "__metadata__": {key: _text(value) for key, value in metadata.items()}
+    }
     at = 0
     for name, array in arrays.items():
         if array.dtype.name not in _TYPES:

@@ -172,10 +172,10 @@ class _Functions:
         self.fused = fused
 
     def mul_add(self, a: Any, b: Any, c: Any) -> np.ndarray:
-        if not self.fused:
-            return np.float32(a) * np.float32(b) + np.float32(c)
-        # the product is exact in float64; the sum is rounded to 53 bits first
-        return (np.float64(a) * np.float64(b) + np.float64(c)).astype(np.float32)
+        # products are exact in float64; sums are rounded to 53 bits first
+        element = np.float64 if self.fused else np.float32
+        a, b, c = (np.asarray(of, element) for of in (a, b, c))
+        return np.asarray(a * b + c, np.float32)
 
     def _polynomial(self, x: np.ndarray, coefficients: "list[float]") -> np.ndarray:
         value: Any = np.float32(coefficients[-1])
@@ -193,7 +193,9 @@ class _Functions:
         s = (k.view(np.uint32) << np.uint32(23)).view(np.float32)
         r = self.mul_add(n, np.float32(-0.3465736), a)
         r2 = r * r
-        high = self.mul_add(r2, np.float32(0.044225313), self._polynomial(r, [0.33334616, 0.13389884]))
+        high = self.mul_add(
+            r2, np.float32(0.044225313), self._polynomial(r, [0.33334616, 0.13389884])
+        )
         q = self.mul_add(r2, high, self._polynomial(r, [0.9999999, 0.66666085]))
         p = self.mul_add(r2, q, r)
         d = self.mul_add(s, p, self.mul_add(s, half, half))
@@ -268,8 +270,10 @@ class _Cell:
         self.weight_ih, self.weight_hh = rows(weight_ih, precision), rows(weight_hh, precision)
         self.hidden_size = self.weight_hh.values.shape[1]
         if len(self.weight_hh.scales) != self.gates * self.hidden_size:
-            raise ValueError(f"weight_hh: the shape is {list(self.weight_hh.values.shape)}, but a cell"
-                             f" has {self.gates} gates")
+            raise ValueError(
+                f"weight_hh: the shape is {list(self.weight_hh.values.shape)}, but a cell"
+                f" has {self.gates} gates"
+            )
         count = self.gates * self.hidden_size
         self.bias_ih, self.bias_hh = _bias(bias_ih, count), _bias(bias_hh, count)
         self._functions = _Functions(fused)
@@ -299,7 +303,8 @@ class RNN(_Cell):
 
 
 class GRU(_Cell):
-    """One step of a GRU, gates r, z, n: ``h = GRU(weight_ih, weight_hh, bias_ih, bias_hh)(x, h)``."""
+    """One step of a GRU, gates r, z, n:
+    ``h = GRU(weight_ih, weight_hh, bias_ih, bias_hh)(x, h)``."""
 
     gates = 3
 

@@ -40,16 +40,16 @@ def export(
 ) -> Dict[str, Any]:
     """Writes a network as ONNX, and returns its description by ``cellc.inspect``.
 
-    ``example`` is a tensor or a tuple of tensors, the arguments of ``net``. ``steps={"x": 1}`` names
-    the axis of time steps of each input that has one; the file then takes any number of steps.
-    ``state={"h": "hn"}`` names each input that is a state, and the output with its next value.
+    ``example`` is a tensor or a tuple of tensors, the arguments of ``net``. ``steps={"x": 1}``
+    names the axis of time steps of each input that has one; the file then takes any number of
+    steps. ``state={"h": "hn"}`` names each state input and the output with its next value.
 
     ``inputs`` and ``outputs`` are the names of all tensors. By default inputs have the names of the
     arguments, and outputs are y, or y0, y1 and so on, then the states in the order of ``state``. A
     network of ``quantised`` is written with its f32 weights.
 
-    Raises ValueError for a wrong name, axis or shape, and ``Error`` if cellc refuses the file or
-    does not find a state.
+    Warns if cellc needs ``state`` as an option to find the states. Raises ValueError for a wrong
+    name, axis or shape, and ``Error`` if cellc refuses the file or finds no open steps.
     """
     steps, state = dict(steps or {}), dict(state or {})
     arguments = example if isinstance(example, tuple) else (example,)
@@ -76,9 +76,7 @@ def export(
             if axes:
                 open_axes[name] = {axis: "steps" for axis in axes}
         _write(net, arguments, path, names, wanted, open_axes)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Notice)
-        return _found(path, steps, state)
+    return _found(path, steps, state)
 
 
 def _write(
@@ -112,18 +110,23 @@ def _write(
 
 def _found(path: Path, steps: Dict[str, int], state: Dict[str, str]) -> Dict[str, Any]:
     """The description of a file whose open steps and states are found."""
-    described = inspect(os.fspath(path))
+    described = inspect(os.fspath(path), quiet=True)
+    if not _has(described, state):
+        described = inspect(os.fspath(path), state=state, quiet=True)
+        pairs = " ".join(f"--state {given}={following}" for given, following in state.items())
+        warnings.warn(f"cellc finds the states of {path} with {pairs}", Notice, stacklevel=3)
     for name, axis in steps.items():
         of = [each for each in described["inputs"] if each["name"] == name]
         if of and of[0]["shape"][axis] != 1:
             raise Error(f"{name}: cellc found no open steps, but the shape {of[0]['shape']}")
+    return described
+
+
+def _has(described: Dict[str, Any], state: Dict[str, str]) -> bool:
+    """Whether outputs are the next values of states."""
     places = {each["name"]: k for k, each in enumerate(described["inputs"])}
     nexts = {each["name"]: each["state"] for each in described["outputs"]}
-    for given, following in state.items():
-        if given in places and nexts.get(following) != places[given]:
-            pairs = " ".join(f"--state {a}={b}" for a, b in state.items())
-            raise Error(f"{given}: cellc does not take {following} for its next value without {pairs}")
-    return described
+    return all(nexts.get(b) == places[a] for a, b in state.items() if a in places)
 
 
 def _flat(value: Any) -> List[Tensor]:
@@ -161,7 +164,9 @@ def _output_names(count: int, state: Dict[str, str]) -> List[str]:
     return (["y"] if others == 1 else [f"y{k}" for k in range(others)]) + list(state.values())
 
 
-def _are_states(given: Dict[str, Tensor], results: Dict[str, Tensor], state: Dict[str, str]) -> None:
+def _are_states(
+    given: Dict[str, Tensor], results: Dict[str, Tensor], state: Dict[str, str]
+) -> None:
     for name, following in state.items():
         if following not in results:
             raise ValueError(f"{following}: no such output; the network has {', '.join(results)}")
@@ -200,7 +205,11 @@ def export_weights(
     ``skip=True``, ``sequence=100``.
     """
     layers = net.get_submodule(recurrent)
-    kinds = {"rnn": (nn.RNN, nn.RNNCell), "gru": (nn.GRU, nn.GRUCell), "lstm": (nn.LSTM, nn.LSTMCell)}
+    kinds = {
+        "rnn": (nn.RNN, nn.RNNCell),
+        "gru": (nn.GRU, nn.GRUCell),
+        "lstm": (nn.LSTM, nn.LSTMCell),
+    }
     cell = [name for name, of in kinds.items() if isinstance(layers, of)]
     if not cell:
         raise ValueError(f"{recurrent}: a {type(layers).__name__}, but an RNN, GRU or LSTM is read")
@@ -264,14 +273,18 @@ def check(
     return report
 
 
-def _run(network: Network, given: List[np.ndarray], expected: List[np.ndarray]) -> Dict[str, np.ndarray]:
+def _run(
+    network: Network, given: List[np.ndarray], expected: List[np.ndarray]
+) -> Dict[str, np.ndarray]:
     """Runs all steps; outputs have the shapes of PyTorch's."""
     if len(network.outputs) != len(expected):
-        raise ValueError(f"{len(expected)} outputs of the network, but the code has {len(network.outputs)}")
+        raise ValueError(
+            f"{len(expected)} outputs of the network, but the code has {len(network.outputs)}"
+        )
     # states of the code are arguments of PyTorch's network
     if len(given) < len(network.inputs):
         raise ValueError(f"{len(given)} inputs, but the code reads {len(network.inputs)}")
-    for state in given[len(network.inputs):]:
+    for state in given[len(network.inputs) :]:
         if np.any(state):
             raise ValueError("inputs: a state is not 0, but generated code begins at 0")
     arrays, count = [], 1
@@ -284,8 +297,10 @@ def _run(network: Network, given: List[np.ndarray], expected: List[np.ndarray]) 
     in_steps = any(axis is not None for axis, _ in arrays)
     network.reset()
     if in_steps:
-        values = [array if axis is not None or not of.each_step else np.stack([array] * count)
-                  for of, (axis, array) in zip(network.inputs, arrays)]
+        values = [
+            array if axis is not None or not of.each_step else np.stack([array] * count)
+            for of, (axis, array) in zip(network.inputs, arrays)
+        ]
         results: Any = network.steps(*values)
     else:
         results = network.step(*(array for _, array in arrays))
@@ -298,7 +313,9 @@ def _run(network: Network, given: List[np.ndarray], expected: List[np.ndarray]) 
             axis = _axis(of.name, wanted.shape, of.shape)
             value = value[-1] if axis is None else np.concatenate(list(value), axis)
         if value.shape != wanted.shape:
-            raise ValueError(f"{of.name}: the shape is {list(value.shape)}, but PyTorch's {list(wanted.shape)}")
+            raise ValueError(
+                f"{of.name}: the shape is {list(value.shape)}, but PyTorch's {list(wanted.shape)}"
+            )
         got[of.name] = value
     return got
 
@@ -378,10 +395,12 @@ def _equal(a: Optional[np.ndarray], b: Optional[np.ndarray]) -> bool:
 @contextlib.contextmanager
 def _plain(net: nn.Module) -> Iterator[None]:
     """The network in evaluation, without integers."""
-    classes = {module: module.__class__ for module in net.modules() if isinstance(module, _Quantised)}
+    classes: Dict[nn.Module, type] = {
+        module: type(module) for module in net.modules() if isinstance(module, _Quantised)
+    }
     modes = {module: module.training for module in net.modules()}
     for module, of in classes.items():
-        module.__class__ = next(plain for plain, quantised in _OF.items() if quantised is of)
+        module.__class__ = next(plain for plain, integers in _OF.items() if integers is of)
     net.eval()
     try:
         yield
@@ -396,11 +415,11 @@ class _Straight(torch.autograd.Function):
     """Rounded numbers, with the gradient of the numbers."""
 
     @staticmethod
-    def forward(_: Any, values: Tensor, rounded: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(_: Any, values: Tensor, rounded: Tensor) -> Tensor:
         return rounded.view_as(rounded)
 
     @staticmethod
-    def backward(_: Any, gradient: Tensor) -> Tuple[Tensor, None]:  # type: ignore[override]
+    def backward(_: Any, gradient: Tensor) -> Tuple[Tensor, None]:
         return gradient, None
 
 
@@ -424,13 +443,15 @@ def _in_numpy(function: Callable[..., Any], *tensors: Tensor) -> Tuple[Tensor, .
     results = function(*(_array(tensor.float()) for tensor in tensors))
     results = results if isinstance(results, tuple) else (results,)
     like = tensors[0]
-    return tuple(torch.from_numpy(np.ascontiguousarray(of)).to(like.device, like.dtype) for of in results)
+    return tuple(
+        torch.from_numpy(np.ascontiguousarray(of)).to(like.device, like.dtype) for of in results
+    )
 
 
 class QuantisedLinear(_Quantised, nn.Linear):
     """A dense layer whose weights and inputs are rounded to integers."""
 
-    def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor) -> Tensor:
         if not self.training:
             twin = self._twin("", Linear, self.weight, self.bias)
             return _in_numpy(twin, x)[0]
@@ -441,14 +462,14 @@ class QuantisedLinear(_Quantised, nn.Linear):
 class QuantisedTanh(_Quantised, nn.Tanh):
     """tanh with the bits of generated code."""
 
-    def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor) -> Tensor:
         return torch.tanh(x) if self.training else _in_numpy(tanh, x)[0]
 
 
 class QuantisedSigmoid(_Quantised, nn.Sigmoid):
     """sigmoid with the bits of generated code."""
 
-    def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor) -> Tensor:
         return torch.sigmoid(x) if self.training else _in_numpy(sigmoid, x)[0]
 
 
@@ -457,6 +478,9 @@ _Step = Callable[..., Tuple[Tensor, ...]]
 
 class _Recurrent(_Quantised):
     """The step of a cell."""
+
+    hidden_size: int
+    training: bool
 
     def _make(self) -> Callable[..., Any]:
         raise NotImplementedError
@@ -469,10 +493,10 @@ class _Recurrent(_Quantised):
         """One step with the weights whose names have the suffix: of x and the state."""
         names = [f"{name}{suffix}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
         weights = [getattr(self, name, None) for name in names]
-        if not self.training:  # type: ignore[attr-defined]
+        if not self.training:
             twin = self._twin(suffix, self._make(), *weights)
             return lambda x, *state: _in_numpy(twin, x, *state)
-        of_x, of_h = (_rows(weight, self.precision) for weight in weights[:2])
+        of_x, of_h = (_rows(getattr(self, name), self.precision) for name in names[:2])
         bias_x, bias_h = weights[2:]
 
         def step(x: Tensor, *state: Tensor) -> Tuple[Tensor, ...]:
@@ -485,6 +509,11 @@ class _Recurrent(_Quantised):
 
 class _Layers(_Recurrent):
     """Recurrent layers over a sequence."""
+
+    batch_first: bool
+    bidirectional: bool
+    dropout: float
+    num_layers: int
 
     def forward(self, x: Any, hx: Any = None) -> Any:
         if not isinstance(x, Tensor):
@@ -566,6 +595,8 @@ class _Lstm(_Recurrent):
 
 
 class _Rnn(_Recurrent):
+    nonlinearity: str
+
     def _make(self) -> Callable[..., Any]:
         return lambda *weights, **options: RNN(*weights, nonlinearity=self.nonlinearity, **options)
 
