@@ -263,48 +263,45 @@ def test_training_for_integers_beats_rounding_afterwards():
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
-            self.front, self.gru, self.head = (
-                nn.Linear(5, 8),
-                nn.GRU(8, 12, batch_first=True),
-                nn.Linear(12, 1),
-            )
+            self.gru, self.head = nn.GRU(5, 24, batch_first=True), nn.Linear(24, 1)
 
         def forward(self, x):
-            return self.head(self.gru(torch.relu(self.front(x)))[0])
+            return self.head(self.gru(x)[0])
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    net = Net()
-    with torch.no_grad():
-        for parameter in net.parameters():
-            parameter.mul_(2)
-        # one feature is larger than all others, as outliers of trained networks are
-        net.front.weight[0] *= 30
-        net.front.bias[0] *= 30
-        net.gru.weight_ih_l0[:, 0] /= 30
-
-    def batch():
-        x = torch.rand(64, 8, 5) * 2 - 1
+    def batch(net, count):
+        x = torch.rand(count, 8, 5) * 2 - 1
+        x[..., 0] = (torch.rand(count, 8) < 0.1).float()
         with torch.no_grad():
             return x, net(x)
 
-    def error(of):
+    def error(net, x, y):
         with torch.no_grad():
-            return float(((of.eval()(x) - y) ** 2).mean().sqrt())
+            return float(((net.eval()(x) - y) ** 2).mean().sqrt())
 
-    integers = cellc.torch.quantised(net, "int8")
-    x, y = batch()
-    afterwards = error(integers)
-    steps = 600
-    optimiser = torch.optim.Adam(integers.parameters(), 3e-3)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 - 0.95 * step / steps)
-    integers.train()
-    for _ in range(steps):
-        given, wanted = batch()
-        loss = ((integers(given) - wanted) ** 2).mean()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        schedule.step()
+    def errors(seed):
+        """The error at int8 before and after training, to the results of the network in f32."""
+        torch.manual_seed(seed)
+        net, steps = Net(), 300
+        with torch.no_grad():
+            # a rare switch with large weights leaves few integers to the weights beside it
+            net.gru.weight_ih_l0[:, 0] *= 50
+        integers = cellc.torch.quantised(net, "int8")
+        held_out = batch(net, 128)
+        afterwards = error(integers, *held_out)
+        optimiser = torch.optim.Adam(integers.parameters(), 1e-3)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 - step / steps)
+        integers.train()
+        for _ in range(steps):
+            x, y = batch(net, 64)
+            loss = ((integers(x) - y) ** 2).mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            schedule.step()
+        return afterwards, error(integers, *held_out)
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    afterwards, trained = np.mean([errors(seed) for seed in range(3)], axis=0)
     torch.set_num_threads(threads)
-    assert error(integers) < 0.95 * afterwards
+    assert trained < 0.8 * afterwards, (afterwards, trained)

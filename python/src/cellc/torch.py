@@ -341,7 +341,7 @@ def quantised(
 
     ``precision_of={"fc": "f32"}`` gives single modules another precision. Train the copy to fit its
     weights to the arithmetic, then ``export`` it; ``cellc.compile(..., precision="int8")`` has the
-    same integers.
+    same integers. Other layers stay f32: with convolutions, compile with ``precision_of`` for them.
 
     In training weights, x and h are rounded, and gradients pass through the rounding. In
     evaluation the layers compute with the bits of generated code for a processor with fused
@@ -474,6 +474,9 @@ class QuantisedSigmoid(_Quantised, nn.Sigmoid):
 
 
 _Step = Callable[..., Tuple[Tensor, ...]]
+"""The next state, from prepared x and the state."""
+_Prepare = Callable[[Tensor], Tensor]
+"""The work on x that does not depend on the state, for any number of steps."""
 
 
 class _Recurrent(_Quantised):
@@ -489,22 +492,25 @@ class _Recurrent(_Quantised):
         """The next state, from the products with their biases."""
         raise NotImplementedError
 
-    def _step(self, suffix: str) -> _Step:
-        """One step with the weights whose names have the suffix: of x and the state."""
+    def _step(self, suffix: str) -> Tuple[_Prepare, _Step]:
+        """One step with the weights whose names have the suffix."""
         names = [f"{name}{suffix}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
         weights = [getattr(self, name, None) for name in names]
         if not self.training:
             twin = self._twin(suffix, self._make(), *weights)
-            return lambda x, *state: _in_numpy(twin, x, *state)
+            return (lambda x: x), (lambda x, *state: _in_numpy(twin, x, *state))
         of_x, of_h = (_rows(getattr(self, name), self.precision) for name in names[:2])
         bias_x, bias_h = weights[2:]
+        linear = nn.functional.linear
+
+        def prepare(x: Tensor) -> Tensor:
+            return linear(_vectors(x, self.precision), of_x, bias_x)
 
         def step(x: Tensor, *state: Tensor) -> Tuple[Tensor, ...]:
-            x, h = _vectors(x, self.precision), _vectors(state[0], self.precision)
-            linear = nn.functional.linear
-            return self._pointwise(linear(x, of_x, bias_x), linear(h, of_h, bias_h), *state)
+            h = linear(_vectors(state[0], self.precision), of_h, bias_h)
+            return self._pointwise(x, h, *state)
 
-        return step
+        return prepare, step
 
 
 class _Layers(_Recurrent):
@@ -536,9 +542,9 @@ class _Layers(_Recurrent):
                 x = nn.functional.dropout(x, self.dropout)
             results = []
             for direction in range(directions):
-                step = self._step(f"_l{layer}" + ("_reverse" if direction else ""))
+                prepare, step = self._step(f"_l{layer}" + ("_reverse" if direction else ""))
                 now = tuple(of[layer * directions + direction] for of in state)
-                result, now = _over_time(step, x, now, direction == 1)
+                result, now = _over_time(step, prepare(x), now, direction == 1)
                 results.append(result)
                 last.append(now)
             x = torch.cat(results, -1)
@@ -570,7 +576,8 @@ class _OneStep(_Recurrent):
             state: Tuple[Tensor, ...] = (zeros,) * (2 if has_two else 1)
         else:
             state = tuple(hx) if has_two else (hx,)
-        state = self._step("")(x, *state)
+        prepare, step = self._step("")
+        state = step(prepare(x), *state)
         return state if has_two else state[0]
 
 
