@@ -129,7 +129,7 @@ pub(crate) fn compile_core(model: CoreModel, options: &Options) -> Compilation {
     let packed = pack(&model, &program);
     let name = options.output.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
     let pool = options.machine.threads == Threads::Two;
-    let interface = Interface::new(&model, &program, name, pool);
+    let interface = Interface::new(&model, &program, name, pool, options.output.language);
     Compilation {
         options: options.clone(),
         #[cfg(feature = "builder")]

@@ -5,14 +5,21 @@ use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::names::{
     Field, InPlace, Interface, Scope, StackArrays, StateField, StepFlags, pascal_case, prefix,
 };
-use crate::kernel::{BodyRef, Element, Program, Role};
+use crate::kernel::{AlignedArrays, BodyRef, Element, Program, Role};
 use crate::lower::element_of;
 use crate::model::{ElementType, lasting};
+use crate::request::Language;
 
 impl Interface {
     /// The names for `model` under the name chosen by the user or by the file. `program`: the
-    /// compiled model. `pool`: see [`Interface::pool`].
-    pub fn new(model: &CoreModel, program: &Program, name: &str, pool: bool) -> Self {
+    /// compiled model. `pool`: see [`Interface::pool`]. `language`: the language of the file.
+    pub fn new(
+        model: &CoreModel,
+        program: &Program,
+        name: &str,
+        pool: bool,
+        language: Language,
+    ) -> Self {
         let function = prefix(name, pool);
         let parameters =
             model.parameters.iter().map(|parameter| (&parameter.names[..], parameter.element));
@@ -67,7 +74,11 @@ impl Interface {
         }
         let type_name = pascal_case(&function);
         let block_len = program.bodies.iter().map(|body| body.block_len).max().unwrap_or(0);
-        let kernels = program.bodies().map(BodyRef::array_bytes).max().unwrap_or(0);
+        let aligned = match language {
+            Language::C => AlignedArrays::All,
+            Language::Rust => AlignedArrays::OfVectors,
+        };
+        let kernels = program.bodies().map(|body| body.array_bytes(aligned)).max().unwrap_or(0);
         let copied = in_place.filter(|pair| pair.copies).map(|pair| inputs[pair.input].len() * 4);
         let flushed = program.flushed_before.iter().map(|id| program.buffer(*id).len * 4);
         let own = if takes_memory(model) { 0 } else { block_len * 4 };

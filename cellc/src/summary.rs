@@ -53,10 +53,14 @@ pub(crate) fn denormals(options: &Options) -> &'static str {
 /// `open`: as many steps as a call gives, of which a cell of one step is made.
 pub(crate) fn title(cell: &CoreCell, open: bool) -> String {
     let CoreCell { batch, input_size, hidden_size, .. } = cell;
-    let name = escape(&cell.name);
-    let (op, steps) = match &cell.sequence {
-        None if open => (cell.kind.sequence_name(), ", one step at a time".to_string()),
-        None => (cell.kind.op_name(), String::new()),
+    let family = cell.kind.family().name().to_uppercase();
+    let name = match cell.name.is_empty() {
+        true => String::new(),
+        false => format!(" \"{}\"", escape(&cell.name)),
+    };
+    let (form, steps) = match &cell.sequence {
+        None if open => ("sequence", ", one step at a time".to_string()),
+        None => ("cell", String::new()),
         Some(sequence) => {
             let direction = if sequence.reverse { ", in reverse" } else { "" };
             let lengths = match &sequence.lengths {
@@ -66,7 +70,7 @@ pub(crate) fn title(cell: &CoreCell, open: bool) -> String {
                 Lengths::Computed(_) => ", lengths computed at every call",
             };
             (
-                cell.kind.sequence_name(),
+                "sequence",
                 format!(
                     ", {} in each step{direction}{lengths}",
                     counted(sequence.steps, "time step")
@@ -74,10 +78,8 @@ pub(crate) fn title(cell: &CoreCell, open: bool) -> String {
             )
         }
     };
-    // escaped already
-    format!(
-        "{op} \"{name}\"{steps}, batch {batch}, input_size {input_size}, hidden_size {hidden_size}"
-    )
+    let sizes = format!("batch {batch}, input_size {input_size}, hidden_size {hidden_size}");
+    format!("{family} {form}{name}{steps}, {sizes}")
 }
 
 /// Text of the input as it may stand in a comment: printable ASCII, not long, without comment

@@ -450,7 +450,7 @@ pub fn subject(name: &str) -> Subject {
     let plan = plan(&model, &options, &precisions);
     let program = program(plan.isas.iter().map(|(isa, _)| *isa));
     let packed = pack(&model, &program);
-    let interface = Interface::new(&model, &program, name, false);
+    let interface = Interface::new(&model, &program, name, false, options.output.language);
     let lengths = [[-5.0, 3.0, 7.0], [0.0, 1.0, -1.0], [2.0, 4e9, 1.0]];
     let calls = lengths
         .iter()

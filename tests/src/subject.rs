@@ -119,7 +119,7 @@ impl Subject {
         let (model, pool) = (&compilation.model, compilation.interface.pool);
         let name = compilation.options.output.name.as_deref().or(model.name.as_deref());
         compilation.interface =
-            Interface::new(model, &compilation.program, name.unwrap_or("model"), pool);
+            Interface::new(model, &compilation.program, name.unwrap_or("model"), pool, language);
         Self { compilation, ..self.clone() }
     }
 

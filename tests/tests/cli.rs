@@ -1662,7 +1662,7 @@ fn a_sequence_of_which_one_step_is_made_keeps_its_type() {
     let titles: Vec<&str> = printed.lines().filter(|line| line.contains("\"__module")).collect();
     assert_eq!(titles.len(), 4, "{titles:?}");
     let kept =
-        |title: &&str| title.contains("GRUSequence \"") && title.contains("one step at a time");
+        |title: &&str| title.contains("GRU sequence \"") && title.contains("one step at a time");
     assert!(titles.iter().all(kept), "{titles:?}");
 }
 

@@ -333,8 +333,9 @@ fn renamed(base: &Compilation, name: &str, named: &[(Place, String)]) -> Compila
             Place::Variable(i) => model.variables[*i].name = name.clone(),
         }
     }
-    compilation.interface =
-        Interface::new(&compilation.model, &compilation.program, name, base.interface.pool);
+    let language = compilation.options.output.language;
+    let (model, program, pool) = (&compilation.model, &compilation.program, base.interface.pool);
+    compilation.interface = Interface::new(model, program, name, pool, language);
     compilation
 }
 

@@ -137,7 +137,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "temporary",
         ],
     ),
-    ("interface", &["core", "diagnostic", "emit", "interface", "kernel", "lower", "model"]),
+    (
+        "interface",
+        &["core", "diagnostic", "emit", "interface", "kernel", "lower", "model", "request"],
+    ),
     ("timing", &["arch", "core", "timing"]),
     (
         "harness",

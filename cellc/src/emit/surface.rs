@@ -164,11 +164,12 @@ impl Contents<'_> {
     }
 
     /// The lists that tell states from scratch memory.
-    fn memory(&self) -> [List; 14] {
+    fn memory(&self) -> [List; 15] {
         let Interface { takes_memory, alternates, variables, .. } = self.interface;
         let has_variables = !variables.is_empty();
         let is_own = !takes_memory && self.interface.has_memory();
         let keeps = self.interface.sets_memory();
+        let is_empty = !keeps && self.interface.block_len == 0;
         [
             when("memory", self.interface.has_memory()),
             when("own memory", is_own),
@@ -178,7 +179,8 @@ impl Contents<'_> {
             when("variables of the caller", *takes_memory && has_variables),
             when("order of the caller", *takes_memory && keeps && !has_variables),
             when("state of the caller between steps", *takes_memory && has_variables),
-            when("scratch of the caller", *takes_memory && !has_variables),
+            when("scratch of the caller", *takes_memory && !has_variables && !is_empty),
+            when("no scratch of the caller", *takes_memory && !has_variables && is_empty),
             when("own state in order", is_own && *alternates),
             when("own scratch", is_own && !alternates),
             when("some variables", has_variables),

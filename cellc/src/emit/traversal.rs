@@ -273,6 +273,26 @@ impl Display for Subscript {
     }
 }
 
+/// The contents of private memory of a kernel after its declaration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PrivateMemory {
+    /// Whatever the stack holds.
+    Undefined,
+    /// Zeros.
+    Zero,
+}
+
+/// The statements after those at the beginning that store 0 in private memory.
+fn without_zeros<'b>(mut body: &'b [Stmt], kernel: &Kernel) -> &'b [Stmt] {
+    while let [Stmt::Store { to: Place { base: Base::Buffer(id), .. }, value }, rest @ ..] = body
+        && kernel.scratch.contains(id)
+        && *value == Expr::f32(0.0, 1)
+    {
+        body = rest;
+    }
+    body
+}
+
 /// How many neighbouring values one statement loads.
 #[derive(Clone, Copy)]
 pub(super) struct Together {
@@ -323,6 +343,8 @@ pub(super) enum UnrollHints {
 pub(super) trait Dialect {
     /// Begins a kernel with these parameters; `true` marks a written block.
     fn begin_kernel(&mut self, kernel: &Kernel, name: &str, params: &[(&Block, bool)]);
+    /// The contents of private memory after its declaration.
+    fn private_memory(&self) -> PrivateMemory;
     /// Declares private memory of a kernel. `vectors` is true if vectors are loaded from the
     /// memory, false for single elements.
     fn scratch(&mut self, block: &Block, vectors: bool);
@@ -767,6 +789,9 @@ impl Shared {
         let loaded = kernel.loaded_lanes();
         for id in &kernel.scratch {
             dialect.scratch(self.buffer(*id), loaded.contains(&Base::Buffer(*id)));
+        }
+        if dialect.private_memory() == PrivateMemory::Zero {
+            body = without_zeros(body, kernel);
         }
         walk.hide_counts(body, dialect);
         walk.block(body, dialect);

@@ -115,7 +115,7 @@ impl Bounds {
     fn measured<'a>(&self, outputs: impl Iterator<Item = &'a str>, found: &FreeRun) -> [String; 2] {
         let steps = found.steps;
         let continuing = match self.continues {
-            true => ", each from the state of the step before",
+            true => ", errors of earlier steps included",
             false => "",
         };
         let profile = match &self.profiles[..] {

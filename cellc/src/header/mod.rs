@@ -42,8 +42,8 @@ pub(crate) fn lines(
     lines.push(given(options));
     if options.output.language == Language::Rust {
         lines.push(
-            "Rust 1.89 or later, with optimisation: at opt-level = 0 a step takes some 200 times \
-             as long."
+            "Rust 1.89 or later, with optimisation: at opt-level = 0 a step takes 100 to 200 \
+             times as long."
                 .to_owned(),
         );
     }

@@ -258,6 +258,15 @@ pub struct Place {
     pub offset: usize,
 }
 
+/// The arrays of a kernel that a language aligns as the file's weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AlignedArrays {
+    /// All arrays: C.
+    All,
+    /// Arrays from which kernels load vectors: Rust.
+    OfVectors,
+}
+
 /// A buffer or a window: memory with a fixed number of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Base {
@@ -884,14 +893,21 @@ impl<'p> BodyRef<'p> {
         self.program.buffers.iter().chain(&self.body.scratch)
     }
 
-    /// The bytes of the largest private memory of a kernel. Generated code keeps this memory on the
-    /// stack, beside spilled registers.
-    pub fn array_bytes(self) -> usize {
-        let bytes = |id: &BufferId| {
-            let buffer = self.buffer(*id);
-            buffer.len * buffer.element.size()
+    /// The bytes of the largest private memory of a kernel, its alignment included. Generated code
+    /// keeps this memory on the stack, beside spilled registers.
+    pub fn array_bytes(self, aligned: AlignedArrays) -> usize {
+        let of_kernel = |kernel: &Kernel| {
+            let loaded = kernel.loaded_lanes();
+            let bytes = |id: &BufferId| {
+                let buffer = self.buffer(*id);
+                let bytes = buffer.len * buffer.element.size();
+                match aligned == AlignedArrays::All || loaded.contains(&Base::Buffer(*id)) {
+                    true => bytes.next_multiple_of(self.program.alignment),
+                    false => bytes,
+                }
+            };
+            kernel.scratch.iter().map(bytes).sum()
         };
-        let of_kernel = |kernel: &Kernel| kernel.scratch.iter().map(bytes).sum();
         self.body.kernels.iter().map(of_kernel).max().unwrap_or(0)
     }
 

@@ -13,7 +13,8 @@ const M: usize = 3;
 
 pub(super) fn doc(cell: &CoreCell) -> Vec<String> {
     let after = cell.kind.reset_gate() == Some(ResetGate::AfterMatMul);
-    let title = format!("{}, linear_before_reset = {}:", cell.kind.op_name(), u8::from(after));
+    let name = cell.kind.family().name().to_uppercase();
+    let title = format!("{name} cell, linear_before_reset = {}:", u8::from(after));
     [vec![title], cell.equations()].concat()
 }
 

@@ -8,7 +8,7 @@ use crate::core::CoreCell;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 
 pub(super) fn doc(cell: &CoreCell) -> Vec<String> {
-    [vec!["LSTMCell:".to_owned()], cell.equations()].concat()
+    [vec!["LSTM cell:".to_owned()], cell.equations()].concat()
 }
 
 pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {

@@ -6,7 +6,7 @@ use crate::core::CoreCell;
 use crate::kernel::Stmt;
 
 pub(super) fn doc(cell: &CoreCell) -> Vec<String> {
-    vec![format!("RNNCell: {}", cell.equations().concat())]
+    vec![format!("RNN cell: {}", cell.equations().concat())]
 }
 
 pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::traversal::{
-    Block, Context, Copying, Dialect, Line, LinePart, LineRow, RowText, Subscript, Support, Text,
-    TextKind, Together, UnrollHints, Walking, decimal, function_name,
+    Block, Context, Copying, Dialect, Line, LinePart, LineRow, PrivateMemory, RowText, Subscript,
+    Support, Text, TextKind, Together, UnrollHints, Walking, decimal, function_name,
 };
 use super::across::Across;
 use super::block_comment;
@@ -498,6 +498,10 @@ impl Dialect for C<'_> {
         self.function.of_one = Default::default();
         self.function.copied_to.clear();
         self.within.numbers = Default::default();
+    }
+
+    fn private_memory(&self) -> PrivateMemory {
+        PrivateMemory::Undefined
     }
 
     fn scratch(&mut self, block: &Block, _vectors: bool) {

@@ -8,8 +8,8 @@ use super::types::block_type;
 use super::vectors::{self, Used};
 use crate::arch::{ByLane, Dot};
 use crate::emit::traversal::{
-    Block, Context, Copying, Dialect, Line, LinePart, LineRow, Pass, PassForm, RowSums, Support,
-    Text, Walking, decimal, function_name,
+    Block, Context, Copying, Dialect, Line, LinePart, LineRow, Pass, PassForm, PrivateMemory,
+    RowSums, Support, Text, Walking, decimal, function_name,
 };
 use crate::kernel::{Element, Kernel, LaneOp, Scalar, Tiles, Type};
 
@@ -293,6 +293,10 @@ impl Dialect for Rust {
             is_bound: false,
             has_open_loop: false,
         });
+    }
+
+    fn private_memory(&self) -> PrivateMemory {
+        PrivateMemory::Zero
     }
 
     fn scratch(&mut self, block: &Block, vectors: bool) {
