@@ -8,8 +8,7 @@
 //! 5. `emit` spells the kernels in Rust or C.
 
 use crate::arch::{Calls, MOST_SCALAR_WEIGHTS};
-use crate::check::checker::{Checker, Purpose};
-use crate::check::{self, judge};
+use crate::check::{self, Hints, Judgement, Purpose, judge};
 use crate::core::CoreModel;
 #[cfg(feature = "builder")]
 use crate::description::Description;
@@ -23,7 +22,7 @@ use crate::pack::{Packed, pack};
 use crate::pass;
 use crate::plan::{Plan, Values, plan};
 use crate::request::{Options, Threads};
-use crate::simplify::sweep;
+use crate::simplify::{sweep, translate};
 use crate::summary;
 
 /// A compiled model, every stage of it.
@@ -82,31 +81,32 @@ pub(crate) fn problems(model: &Model) -> Diagnostics {
 
 /// The checks and passes of a model whose sizes are given, in order. `None`: a pass has reported
 /// why the next ones have nothing to work on.
-fn passes(checker: &mut Checker) -> Option<()> {
+fn passes(judgement: &mut Judgement) -> Option<()> {
+    let Judgement { subject, inputs, steps, core, restart_warnings, diagnostics } = judgement;
+    let (subject, model, options) = (*subject, subject.model, subject.options);
     // check
-    checker.structure_of_model()?;
-    checker.instruction_sets();
-    checker.inputs_of_model()?;
+    check::structure(subject, diagnostics)?;
+    check::instruction_sets(options, diagnostics);
+    check::inputs(subject, inputs, diagnostics);
     // simplify: from here on the model is a core model
-    checker.translate_operations()?;
-    checker.notice_batch_named_steps();
-    checker.add_length_outputs();
-    checker.warn_of_unused_max_steps();
-    checker.outputs_of_model()?;
-    checker.unpack_weights_read_as_data();
+    translate(subject, inputs, steps, core, diagnostics)?;
+    let hints = Hints { subject, inputs, steps };
+    check::notice_batch_named_steps(hints, diagnostics);
+    check::interface_size(model, core, diagnostics)?;
+    check::unpack_weights_read_as_data(model, core, diagnostics);
     // stream
-    checker.states();
-    sweep(&mut checker.core.model);
+    check::states(hints, core, restart_warnings, diagnostics);
+    sweep(core);
     // check
-    checker.limits_of_integers();
-    checker.keep_convolutions_in_f32();
-    checker.layers_in_f32();
-    checker.total_size();
-    checker.source_size();
-    checker.precision();
-    checker.threads();
-    checker.common_interface();
-    checker.language_alone();
+    check::limits_of_integers(model, core, diagnostics);
+    check::keep_convolutions_in_f32(core);
+    check::layers_in_f32(core);
+    check::total_size(model, core, diagnostics);
+    check::source_size(subject, core, diagnostics);
+    check::precision(subject, core, diagnostics);
+    check::threads(subject, core, diagnostics);
+    check::common_interface(options, core, diagnostics);
+    check::c_only(options, diagnostics);
     Some(())
 }
 

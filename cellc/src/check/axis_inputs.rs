@@ -1,12 +1,12 @@
 //! Inputs of operations that are axes, sizes and lists of integers.
 
-use super::checker::Checker;
 use super::findings::Known;
 use super::shape::{LONGEST_LIST, counted, verb};
+use super::translator::Translator;
 use crate::diagnostic::Message;
 use crate::model::{Node, shape_text};
 
-impl Checker<'_> {
+impl Translator<'_, '_> {
     /// An axis of a tensor, from the end where negative.
     pub(crate) fn axis(&mut self, node: &Node, axis: i64, rank: usize) -> Option<usize> {
         let found = counted(axis, rank);

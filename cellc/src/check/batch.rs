@@ -1,8 +1,8 @@
 //! The open axes of inputs with the rows of a batch.
 
 use super::cell::{CellPort, roles};
-use super::checker::Checker;
-use super::findings::BatchAxes;
+use super::findings::{BatchAxes, SequenceAxes};
+use super::interface::parameter_names;
 use crate::model::{AxisName, Dim, Model, Op};
 
 /// True if the name of a size means the rows of a batch. Single letters also name other sizes.
@@ -27,54 +27,48 @@ pub(crate) fn names_steps(name: &str) -> bool {
     !is_batch && (name == "t" || ["step", "time", "seq", "frame", "sample", "len"].iter().any(word))
 }
 
-impl Checker<'_> {
-    /// By parameter of the model.
-    pub(crate) fn batch_axes(&self) -> Vec<BatchAxes> {
-        let model = self.model;
-        let mut reads = vec![Reads::default(); model.parameters.len()];
-        let mut root: Vec<Option<usize>> = vec![None; model.values.len()];
-        for (index, &node) in model.parameters.iter().enumerate() {
-            root[model.nodes[node].outputs[0].0] = Some(index);
-        }
-        follow(model, root, &mut reads);
-        let of = |(index, reads): (usize, Reads)| {
-            let is_state = reads.as_state && !reads.otherwise;
-            let value = &model.values[model.nodes[model.parameters[index]].outputs[0].0];
-            let shape = value.shape.as_deref().unwrap_or_default();
-            let names = self.parameter_names(model.parameters[index]);
-            let open: Vec<usize> = (0..shape.len())
-                .filter(|&axis| matches!(shape[axis], Dim::Dynamic { .. }))
-                .collect();
-            let is_named = |axis: usize, says: &dyn Fn(&str) -> bool| {
-                let of_axis = |of: &&AxisName| of.axis == axis && names.contains(&of.input);
-                model.axis_names.iter().any(|of| of_axis(&of) && says(&of.name))
-            };
-            let is_batch =
-                |axis: &&usize| is_named(**axis, &|name| names_batch(name, shape, **axis));
-            let named: Vec<usize> = open.iter().filter(is_batch).copied().collect();
-            match &open[..] {
-                _ if !named.is_empty() => BatchAxes { axes: named, is_known: true, is_state },
-                // [D, N, H] or [N, H]
-                [axis] if is_state && axis + 1 < shape.len() => {
-                    BatchAxes { axes: vec![*axis], is_known: true, is_state }
-                }
-                _ => match self.sizes.sequence_axes[index] {
-                    Some(axes) => BatchAxes { axes: vec![axes.rows], is_known: true, is_state },
-                    None if open.contains(&0) && is_named(0, &names_steps) => {
-                        BatchAxes { axes: Vec::new(), is_known: true, is_state }
-                    }
-                    None => {
-                        let converted = |name: &str| {
-                            NAMED_BY_CONVERTERS.iter().any(|made| name.starts_with(made))
-                        };
-                        let is_known = open.contains(&0) && is_named(0, &converted);
-                        BatchAxes { axes: vec![0], is_known, is_state }
-                    }
-                },
-            }
-        };
-        reads.into_iter().enumerate().map(of).collect()
+/// By parameter of the model. `sequences`: by parameter, the axes that a sequence reads.
+pub(super) fn batch_axes(model: &Model, sequences: &[Option<SequenceAxes>]) -> Vec<BatchAxes> {
+    let mut reads = vec![Reads::default(); model.parameters.len()];
+    let mut root: Vec<Option<usize>> = vec![None; model.values.len()];
+    for (index, &node) in model.parameters.iter().enumerate() {
+        root[model.nodes[node].outputs[0].0] = Some(index);
     }
+    follow(model, root, &mut reads);
+    let of = |(index, reads): (usize, Reads)| {
+        let is_state = reads.as_state && !reads.otherwise;
+        let value = &model.values[model.nodes[model.parameters[index]].outputs[0].0];
+        let shape = value.shape.as_deref().unwrap_or_default();
+        let names = parameter_names(model, model.parameters[index]);
+        let open: Vec<usize> =
+            (0..shape.len()).filter(|&axis| matches!(shape[axis], Dim::Dynamic { .. })).collect();
+        let is_named = |axis: usize, says: &dyn Fn(&str) -> bool| {
+            let of_axis = |of: &&AxisName| of.axis == axis && names.contains(&of.input);
+            model.axis_names.iter().any(|of| of_axis(&of) && says(&of.name))
+        };
+        let is_batch = |axis: &&usize| is_named(**axis, &|name| names_batch(name, shape, **axis));
+        let named: Vec<usize> = open.iter().filter(is_batch).copied().collect();
+        match &open[..] {
+            _ if !named.is_empty() => BatchAxes { axes: named, is_known: true, is_state },
+            // [D, N, H] or [N, H]
+            [axis] if is_state && axis + 1 < shape.len() => {
+                BatchAxes { axes: vec![*axis], is_known: true, is_state }
+            }
+            _ => match sequences[index] {
+                Some(axes) => BatchAxes { axes: vec![axes.rows], is_known: true, is_state },
+                None if open.contains(&0) && is_named(0, &names_steps) => {
+                    BatchAxes { axes: Vec::new(), is_known: true, is_state }
+                }
+                None => {
+                    let converted =
+                        |name: &str| NAMED_BY_CONVERTERS.iter().any(|made| name.starts_with(made));
+                    let is_known = open.contains(&0) && is_named(0, &converted);
+                    BatchAxes { axes: vec![0], is_known, is_state }
+                }
+            },
+        }
+    };
+    reads.into_iter().enumerate().map(of).collect()
 }
 
 /// The readers of a parameter, behind changes of the shape and arithmetic.

@@ -1,7 +1,8 @@
 //! Legality of recurrent cells and sequences, and hints for wrong shapes.
 
-use super::checker::{Checker, MALFORMED, floats};
 use super::findings::Known;
+use super::report::{MALFORMED, floats};
+use super::translator::Translator;
 use crate::diagnostic::{Diagnostic, Origin, WITHOUT_PROJECTIONS};
 use crate::model::{
     Activation, Cell, CellKind, Direction, Node, Op, PARAMETERS, ResetGate, Spelling, shape_text,
@@ -115,7 +116,7 @@ pub(crate) struct CellSizes {
     pub(crate) input: usize,
 }
 
-impl Checker<'_> {
+impl Translator<'_, '_> {
     /// Checks types, attributes and shapes of a recurrent operation, and returns its sizes.
     pub(crate) fn recurrent<'n>(
         &mut self,

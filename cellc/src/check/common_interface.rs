@@ -2,59 +2,52 @@
 
 use std::path::Path;
 
-use super::checker::Checker;
-use crate::diagnostic::{Diagnostic, Origin, quoted};
-use crate::request::{Language, Threads};
+use crate::core::CoreModel;
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::request::{Language, Options, Threads};
 
-impl Checker<'_> {
-    /// Refuses models without a function in the table, and names unfit for an `#include`.
-    pub(crate) fn common_interface(&mut self) {
-        let Some(path) = &self.options.output.interface else { return };
-        let mut problems = Vec::new();
-        let mut refuse = |found: String, valid: &str, help: &str| {
-            problems.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(help));
-        };
-        if !is_header(path) {
-            let name = quoted(&path.file_name().unwrap_or_default().to_string_lossy());
-            let valid = "a name of letters of ASCII, digits, _, - and . that ends in .h";
-            refuse(
-                format!("the file of the common interface cannot be called {name}"),
-                valid,
-                "choose another name: cellc_model.h",
-            );
-        }
-        if self.options.output.language != Language::C {
-            let help = "generate C, or use the trait `Cell` of cellc-runtime, which is common to \
-                all models in Rust";
-            refuse(
-                "the common interface is asked for, and the output is not C".to_owned(),
-                "C",
-                help,
-            );
-        }
-        let weights: Vec<_> =
-            self.core.model.parameters.iter().filter(|parameter| parameter.weight).collect();
-        if let Some(first) = weights.first() {
-            let name = quoted(first.names.first().map_or("", String::as_str));
-            let found =
-                format!("the common interface cannot give weights at run time, as {name} is given");
-            refuse(
-                found,
-                "constant weights",
-                "make the weights constants of the model, or call the functions of its own header",
-            );
-        }
-        if self.options.machine.threads == Threads::Two {
-            let found =
-                "the common interface cannot give a step the pool of a second thread".to_owned();
-            refuse(
-                found,
-                "one thread",
-                "leave out the number of threads, or call the functions of the model's own header",
-            );
-        }
-        problems.into_iter().for_each(|problem| self.diagnostics.push(problem));
+/// Refuses models without a function in the table, and names unfit for an `#include`.
+pub(crate) fn common_interface(options: &Options, core: &CoreModel, diagnostics: &mut Diagnostics) {
+    let Some(path) = &options.output.interface else { return };
+    let mut problems = Vec::new();
+    let mut refuse = |found: String, valid: &str, help: &str| {
+        problems.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(help));
+    };
+    if !is_header(path) {
+        let name = quoted(&path.file_name().unwrap_or_default().to_string_lossy());
+        let valid = "a name of letters of ASCII, digits, _, - and . that ends in .h";
+        refuse(
+            format!("the file of the common interface cannot be called {name}"),
+            valid,
+            "choose another name: cellc_model.h",
+        );
     }
+    if options.output.language != Language::C {
+        let help = "generate C, or use the trait `Cell` of cellc-runtime, which is common to \
+            all models in Rust";
+        refuse("the common interface is asked for, and the output is not C".to_owned(), "C", help);
+    }
+    let weights: Vec<_> = core.parameters.iter().filter(|parameter| parameter.weight).collect();
+    if let Some(first) = weights.first() {
+        let name = quoted(first.names.first().map_or("", String::as_str));
+        let found =
+            format!("the common interface cannot give weights at run time, as {name} is given");
+        refuse(
+            found,
+            "constant weights",
+            "make the weights constants of the model, or call the functions of its own header",
+        );
+    }
+    if options.machine.threads == Threads::Two {
+        let found =
+            "the common interface cannot give a step the pool of a second thread".to_owned();
+        refuse(
+            found,
+            "one thread",
+            "leave out the number of threads, or call the functions of the model's own header",
+        );
+    }
+    problems.into_iter().for_each(|problem| diagnostics.push(problem));
 }
 
 /// Whether C can include a file of this name everywhere.

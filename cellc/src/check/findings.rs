@@ -1,12 +1,11 @@
-//! The data of a checker: tensors, and what the checks have found out about inputs, time, loops and
+//! The data of the checks: tensors, and what the checks have found out about inputs, time, loops and
 //! values.
 
 use std::collections::HashMap;
 
 use super::limits::Folded;
 use super::shape::Geometry;
-use crate::core::{CoreModel, CoreNode, LayerPlace, Source};
-use crate::diagnostic::Diagnostics;
+use crate::core::{CoreNode, LayerPlace, Source};
 use crate::model::{ElementType, Node, Tensor, ValueId};
 
 /// A tensor during the check of a model.
@@ -103,6 +102,19 @@ pub(crate) struct InputSizes {
     pub(crate) open_axes: Vec<Vec<usize>>,
 }
 
+impl InputSizes {
+    /// The sizes before any is known; `open`: the assumed size.
+    pub(crate) fn new(inputs: usize, open: Option<usize>) -> Self {
+        Self {
+            uses: vec![Uses::default(); inputs],
+            shapes: vec![None; inputs],
+            open,
+            open_axes: vec![Vec::new(); inputs],
+            ..Self::default()
+        }
+    }
+}
+
 /// The places of constants in the list.
 #[derive(Default)]
 pub(crate) struct Interned {
@@ -112,16 +124,9 @@ pub(crate) struct Interned {
     pub(crate) scalars: HashMap<u32, Tensor>,
 }
 
-/// The core model so far, and the places of its constants.
+/// Facts about the operations over steps, for later checks of steps and states.
 #[derive(Default)]
-pub(crate) struct Translation {
-    pub(crate) model: CoreModel,
-    pub(crate) interned: Interned,
-}
-
-/// Facts about the model's layers for later checks of steps and states.
-#[derive(Default)]
-pub(crate) struct TimeFindings<'a> {
+pub(crate) struct StepFacts<'a> {
     /// Recurrent layers by their last states, loops by their carried values, products by their
     /// results.
     pub(crate) layers: HashMap<usize, &'a Node>,
@@ -132,10 +137,6 @@ pub(crate) struct TimeFindings<'a> {
     pub(crate) lookbacks: Vec<Lookback<'a>>,
     /// The first window longer than its axis.
     pub(crate) short_of: Option<ShortOf>,
-    /// Warnings about layers that start anew at every call, dropped if their states are kept.
-    pub(crate) restart_warnings: Diagnostics,
-    /// The variables that ReadValue and Assign name.
-    pub(crate) variables: Variables<'a>,
 }
 
 /// The place in the current graph: the model, or the body of a loop.
@@ -155,7 +156,7 @@ pub(crate) struct Current {
 #[derive(Default)]
 pub(crate) struct Spent {
     /// The number of visited nodes; nodes of bodies count once per iteration.
-    pub(crate) looked_at: usize,
+    pub(crate) visited: usize,
     /// The number of operations, bodies included.
     pub(crate) operations: usize,
     /// The work of operations on constants.
@@ -163,7 +164,7 @@ pub(crate) struct Spent {
 }
 
 /// Loops that cannot stay loops.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct LoopForms {
     /// True if a loop failed because of its form, not because of its body.
     pub(crate) wants_unrolling: bool,
@@ -185,8 +186,8 @@ pub(crate) struct Cuttable<'a> {
 pub(crate) struct Findings<'a> {
     /// By value: run-time lengths of outputs of loops that end by a condition.
     pub(crate) endings: HashMap<usize, Ending>,
-    /// The run-time length that the current operation passes on.
-    pub(crate) hands_on: Option<Ending>,
+    /// The run-time length of the outputs of the current operation.
+    pub(crate) current_length: Option<Ending>,
     /// By value: the range of the integers.
     pub(crate) ranges: HashMap<usize, Interval>,
     /// By value: the integer input with these elements; true if the value has all elements in

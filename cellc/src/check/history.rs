@@ -1,10 +1,10 @@
 //! Operations that look at earlier elements along an axis: the elements before the first.
 
-use super::checker::Checker;
 use super::findings::{Before, Front, Known, Lookback};
+use super::translator::Translator;
 use crate::model::Node;
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     /// Notes what stands in front of the axes of an operation on a tensor.
     pub(crate) fn note_lookback(
         &mut self,
@@ -20,9 +20,9 @@ impl<'a> Checker<'a> {
 
     fn add_lookback(&mut self, lookback: Lookback<'a>) {
         let is_known =
-            self.over_time.lookbacks.iter().any(|other| std::ptr::eq(other.node, lookback.node));
+            self.steps.lookbacks.iter().any(|other| std::ptr::eq(other.node, lookback.node));
         if self.current.depth == 0 && !lookback.fronts.is_empty() && !is_known {
-            self.over_time.lookbacks.push(lookback);
+            self.steps.lookbacks.push(lookback);
         }
     }
 

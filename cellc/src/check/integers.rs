@@ -3,11 +3,11 @@
 
 use std::collections::HashSet;
 
-use super::checker::Checker;
 use super::findings::{Interval, Known};
-use crate::core::{Combiner, CoreOp, Integers, Parameter, Source};
-use crate::diagnostic::Diagnostic;
-use crate::model::{ElementType, Elementwise, Groups, Node, Op, Tensor, ValueId};
+use super::translator::Translator;
+use crate::core::{Combiner, CoreModel, CoreOp, Integers, Parameter, Source};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::model::{ElementType, Elementwise, Groups, Model, Node, Op, Tensor, ValueId};
 
 /// Up to this magnitude every whole number is a f32.
 pub(crate) const EXACT: f64 = 16_777_216.0;
@@ -35,7 +35,31 @@ pub(crate) fn ends(a: Interval, b: Interval, of: impl Fn(f64, f64) -> f64) -> In
     ]
 }
 
-impl Checker<'_> {
+/// Notices of integer inputs with numbers rounded in f32.
+pub(crate) fn limits_of_integers(model: &Model, core: &CoreModel, diagnostics: &mut Diagnostics) {
+    for node in core.all_nodes() {
+        let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else {
+            continue;
+        };
+        // what is looked up has the rows of its table as limits, lengths have the steps, and
+        // narrow integers have theirs
+        let Parameter { rows, length, element, .. } = &core.parameters[parameter];
+        let of_steps = length.is_some_and(|steps| least == 0 && i32::try_from(steps) == Ok(most));
+        if rows.is_some() || of_steps || element.bits() < 32 {
+            continue;
+        }
+        let input = &model.nodes[model.parameters[parameter]];
+        let found = format!(
+            "the integers of the input become f32: one below {least} is read as {least}, one \
+             above {most} as {most}"
+        );
+        let help = "give numbers within these limits; cellc run says where a file has others";
+        diagnostics
+            .push(Diagnostic::notice(input.origin.clone(), found).layer(input.label()).help(help));
+    }
+}
+
+impl Translator<'_, '_> {
     /// The form of an integer input in kernels.
     pub(crate) fn integers_of(
         &mut self,
@@ -43,40 +67,12 @@ impl Checker<'_> {
         parameter: usize,
         element: ElementType,
     ) -> Known {
-        let out = self.value(self.core.model.parameters[parameter].shape.clone());
+        let out = self.value(self.core.parameters[parameter].shape.clone());
         let [least, most] = Integers::limits(element);
         self.emit(node, CoreOp::Integers(Integers { parameter, least, most, out }));
         self.findings.ranges.insert(out, [least.into(), most.into()]);
         self.findings.parameter_of.insert(out, (parameter, true));
         Known::Source(Source::Value(out), element)
-    }
-
-    /// Notices of integer inputs with numbers rounded in f32.
-    pub(crate) fn limits_of_integers(&mut self) {
-        let mut notices = Vec::new();
-        for node in self.core.model.all_nodes() {
-            let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else {
-                continue;
-            };
-            // what is looked up has the rows of its table as limits, lengths have the steps, and
-            // narrow integers have theirs
-            let Parameter { rows, length, element, .. } = &self.core.model.parameters[parameter];
-            let of_steps =
-                length.is_some_and(|steps| least == 0 && i32::try_from(steps) == Ok(most));
-            if rows.is_some() || of_steps || element.bits() < 32 {
-                continue;
-            }
-            let input = &self.model.nodes[self.model.parameters[parameter]];
-            let found = format!(
-                "the integers of the input become f32: one below {least} is read as {least}, one \
-                 above {most} as {most}"
-            );
-            let help = "give numbers within these limits; cellc run says where a file has others";
-            notices.push(
-                Diagnostic::notice(input.origin.clone(), found).layer(input.label()).help(help),
-            );
-        }
-        notices.into_iter().for_each(|notice| self.diagnostics.push(notice));
     }
 
     /// The input with exactly the elements of an integer tensor, in order.

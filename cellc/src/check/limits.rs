@@ -31,7 +31,7 @@ pub(crate) const MOST_NODES: usize = 1000;
 /// check of the body.
 pub(crate) const MOST_OPERATIONS: usize = 1 << 14;
 /// The most nodes that are looked at for the bodies of loops.
-pub(crate) const MOST_LOOKED_AT: usize = 1 << 17;
+pub(crate) const MOST_VISITED: usize = 1 << 17;
 /// The most dimensions of a tensor.
 pub(crate) const MOST_DIMS: usize = 16;
 /// The most loops around an operation.

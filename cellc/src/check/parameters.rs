@@ -1,26 +1,60 @@
 //! The shapes of the inputs, from the model and the options.
 
-use super::checker::{Checker, admits, element_count, floats, refusal};
+use super::findings::InputSizes;
+use super::hints::export_again;
 use super::interface::{find_name, list_names};
+use super::judge::Subject;
 use super::limits::MOST_ELEMENTS;
-use crate::diagnostic::{Cause, Diagnostic, Origin, Setting, message, quoted};
+use super::report::{floats, refusal};
+use super::shape::{admits, element_count};
+use super::size_limits::too_large;
+use crate::diagnostic::{
+    Cause, Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted,
+};
 use crate::model::{Dim, ElementType, Node, Op, Value, shape_text};
 
 const ANY: Dim = Dim::Dynamic { min: 0, max: None };
 
-impl Checker<'_> {
-    /// The shape of every Parameter, once the options have their say. `None` after an error.
-    pub(crate) fn parameter_shapes(&mut self) -> Vec<Option<Vec<usize>>> {
-        let all_names: Vec<Vec<String>> =
-            self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
+/// Determines the shape of every input from the model and the options; their uses and their axes
+/// are known.
+pub(super) fn input_shapes(
+    subject: Subject,
+    inputs: &mut InputSizes,
+    diagnostics: &mut Diagnostics,
+) {
+    let shapes = InputShapes { subject, inputs, diagnostics }.shapes();
+    inputs.shapes = shapes;
+}
+
+struct InputShapes<'c, 'a> {
+    subject: Subject<'a>,
+    inputs: &'c mut InputSizes,
+    diagnostics: &'c mut Diagnostics,
+}
+
+impl InputShapes<'_, '_> {
+    fn error(
+        &mut self,
+        node: &Node,
+        origin: &Origin,
+        found: impl Into<Message>,
+        valid: impl Into<Message>,
+        help: impl Into<Message>,
+    ) {
+        self.diagnostics.push(refusal(node, origin, found, valid, help));
+    }
+
+    /// By input; `None` after an error.
+    fn shapes(&mut self) -> Vec<Option<Vec<usize>>> {
+        let all_names = self.subject.names_of_inputs();
         let mut given: Vec<Option<&[Option<usize>]>> = vec![None; all_names.len()];
-        for (name, shape) in &self.options.bindings.shapes {
+        for (name, shape) in &self.subject.options.bindings.shapes {
             match find_name(&all_names, name, "in") {
                 Ok(index) if given[index].is_some() => {
                     let found = format!("two shapes are given for the input {}", quoted(name));
                     let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("one");
                     let diagnostic =
-                        diagnostic.help(message!("remove one {}", self.shape_option(Some(shape))));
+                        diagnostic.help(message!("remove one {}", shape_option(Some(shape))));
                     self.diagnostics.push(diagnostic);
                 }
                 Ok(index) => given[index] = Some(shape),
@@ -30,26 +64,26 @@ impl Checker<'_> {
                         format!("a shape is given for {}, but {problem}", quoted(name)),
                     )
                     .valid(format!("the inputs of the model: {}", list_names(&all_names, "in")))
-                    .help(message!("correct the name in {}", self.shape_option(Some(shape)))),
+                    .help(message!("correct the name in {}", shape_option(Some(shape)))),
                 ),
             }
         }
-        if self.options.bindings.batch == Some(0) {
+        if self.subject.options.bindings.batch == Some(0) {
             let found = "a batch size of 0";
             let help = message!("correct {}", Setting::Batch(None));
             self.diagnostics
                 .push(Diagnostic::error(Origin::Unknown, found).valid("1 or more").help(help));
         }
         // variables may have a batch, too
-        let mut batch_used = self.model.nodes.iter().any(|node| {
-            let shape = || self.model.values[node.outputs[0].0].shape.as_ref()?.first();
+        let mut batch_used = self.subject.model.nodes.iter().any(|node| {
+            let shape = || self.subject.model.values[node.outputs[0].0].shape.as_ref()?.first();
             matches!(node.op, Op::ReadValue { .. }) && matches!(shape(), Some(Dim::Dynamic { .. }))
         });
         let shapes = (0..given.len())
             .map(|index| self.parameter_shape(index, given[index], &mut batch_used))
             .collect();
         // every model whose batch is fixed takes one row or says so by its shapes
-        let asked = self.options.bindings.batch.is_some_and(|batch| batch > 1);
+        let asked = self.subject.options.bindings.batch.is_some_and(|batch| batch > 1);
         if asked && !batch_used && !self.diagnostics.has_errors() {
             let found = "the batch size that was given has no effect: the model leaves the batch \
                 of no input open";
@@ -63,7 +97,7 @@ impl Checker<'_> {
         let is_wide = matches!(value.element, ElementType::I32 | ElementType::I64);
         let is_read = value.element.is_float()
             || is_wide
-            || value.element.bits() > 4 && !self.sizes.uses[index].is_length();
+            || value.element.bits() > 4 && !self.inputs.uses[index].is_length();
         if !is_read {
             let found = format!("an input of type {}", value.element.name());
             let valid = format!(
@@ -113,7 +147,7 @@ impl Checker<'_> {
             };
             let found = format!("the shape {} is given for the input{against}", given_text(given));
             let valid = "sizes of 1 or more that agree with the model where it knows them";
-            let help = message!("correct {}", self.shape_option(Some(given)));
+            let help = message!("correct {}", shape_option(Some(given)));
             self.error(node, &value.origin, found, valid, help);
             return None;
         }
@@ -122,8 +156,8 @@ impl Checker<'_> {
 
     /// Refuses an input with an open size.
     fn unknown_sizes(&mut self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) {
-        let node = &self.model.nodes[self.model.parameters[index]];
-        let value = &self.model.values[node.outputs[0].0];
+        let node = &self.subject.model.nodes[self.subject.model.parameters[index]];
+        let value = &self.subject.model.values[node.outputs[0].0];
         if let (Some(given), Some(features)) = (given, self.other_features(index, given)) {
             let found = format!(
                 "the shape {} is given for the input, but the weights take {features} \
@@ -131,7 +165,7 @@ impl Checker<'_> {
                 given_text(given)
             );
             let right = format!("{features} as the last size");
-            let help = message!("correct {}", self.shape_option(Some(given)));
+            let help = message!("correct {}", shape_option(Some(given)));
             self.error(node, &value.origin, found, right, help);
             return;
         }
@@ -142,13 +176,13 @@ impl Checker<'_> {
         let valid = "sizes that are fixed when compiling";
         let refusal = refusal(node, &value.origin, found, valid, help).cause(Cause::OpenSizes);
         self.diagnostics.push(refusal);
-        self.sizes.unknown_sizes += 1;
+        self.inputs.unknown_sizes += 1;
     }
 
     /// Refuses an input whose shape in the model contradicts a size: 0, or the batch size.
     fn wrong_size(&mut self, index: usize, stated: &[Dim], size: usize) {
-        let node = &self.model.nodes[self.model.parameters[index]];
-        let value = &self.model.values[node.outputs[0].0];
+        let node = &self.subject.model.nodes[self.subject.model.parameters[index]];
+        let value = &self.subject.model.values[node.outputs[0].0];
         let shape = shape_text(stated);
         let (found, help) = match size {
             0 => (
@@ -181,9 +215,9 @@ impl Checker<'_> {
         given: Option<&[Option<usize>]>,
         batch_used: &mut bool,
     ) -> Option<Vec<usize>> {
-        let node = &self.model.nodes[self.model.parameters[index]];
-        let value = &self.model.values[node.outputs[0].0];
-        let is_weight = self.sizes.uses[index].weight.is_some();
+        let node = &self.subject.model.nodes[self.subject.model.parameters[index]];
+        let value = &self.subject.model.values[node.outputs[0].0];
+        let is_weight = self.inputs.uses[index].weight.is_some();
         self.parameter_type(index, node, value)?;
         let stated = match (&value.shape, given) {
             // sizes of 0 that stand for open ones
@@ -192,7 +226,7 @@ impl Checker<'_> {
             }
             (Some(shape), None) => shape.clone(),
             (None, Some(given)) => vec![ANY; given.len()],
-            (None, None) if self.is_partial() => return None,
+            (None, None) if self.subject.is_partial() => return None,
             (None, None) => {
                 // which shape works is tried once the whole model is known
                 let help = message!("give its shape, by {}", Setting::Shape);
@@ -205,7 +239,7 @@ impl Checker<'_> {
         if let Some(given) = given {
             self.fits_stated(node, value, &stated, given)?;
         }
-        let by_name = |axis: usize| self.model.open_axes.contains(&(node.outputs[0], axis));
+        let by_name = |axis: usize| self.subject.model.open_axes.contains(&(node.outputs[0], axis));
         let asked_for =
             |axis: usize| by_name(axis) || given.is_some_and(|given| given[axis].is_none());
         if let Some((axis, size)) = stated.iter().enumerate().find_map(|(axis, dim)| match dim {
@@ -215,7 +249,7 @@ impl Checker<'_> {
             self.not_open(index, (axis, *size), &stated, given);
             return None;
         }
-        let batch_axes = self.sizes.batch_axes[index].clone();
+        let batch_axes = self.inputs.batch_axes[index].clone();
         let is_batch = |axis: usize| !is_weight && batch_axes.axes.contains(&axis);
         let is_time = |axis: usize| {
             !is_weight && (!is_batch(axis) && !batch_axes.is_state || asked_for(axis))
@@ -223,7 +257,7 @@ impl Checker<'_> {
         let mut shape = Vec::new();
         for (axis, &dim) in stated.iter().enumerate() {
             let said = given.and_then(|given| given[axis]);
-            let size = match (said, dim, self.options.bindings.batch) {
+            let size = match (said, dim, self.subject.options.bindings.batch) {
                 (Some(size), _, _) => size,
                 (None, Dim::Fixed(size), _) => size,
                 // reported for all inputs at once
@@ -232,12 +266,12 @@ impl Checker<'_> {
                     batch
                 }
                 // the number of steps; an axis that counts the batch is one where that is asked for
-                (None, Dim::Dynamic { .. }, _) if is_time(axis) && self.sizes.open.is_some() => {
-                    self.sizes.open_axes[index].push(axis);
-                    self.sizes.open?
+                (None, Dim::Dynamic { .. }, _) if is_time(axis) && self.inputs.open.is_some() => {
+                    self.inputs.open_axes[index].push(axis);
+                    self.inputs.open?
                 }
                 // the options may yet fix it
-                (None, Dim::Dynamic { .. }, _) if self.is_partial() => return None,
+                (None, Dim::Dynamic { .. }, _) if self.subject.is_partial() => return None,
                 (None, Dim::Dynamic { .. }, _) => {
                     self.unknown_sizes(index, &stated, given);
                     return None;
@@ -250,11 +284,11 @@ impl Checker<'_> {
             shape.push(size);
         }
         if element_count(&shape).is_none_or(|n| n > MOST_ELEMENTS) {
-            self.too_large(node, &value.origin, &shape, MOST_ELEMENTS);
+            self.diagnostics.push(too_large(node, &value.origin, &shape, MOST_ELEMENTS));
             return None;
         }
         if let (Some(batch), Some(&size), true) =
-            (self.options.bindings.batch, shape.first(), self.sizes.uses[index].batch)
+            (self.subject.options.bindings.batch, shape.first(), self.inputs.uses[index].batch)
         {
             *batch_used = true;
             if size != batch {
@@ -267,16 +301,14 @@ impl Checker<'_> {
                 self.error(node, &value.origin, found, format!("a batch size of {size}"), help);
                 return None;
             }
-        } else if self.options.bindings.batch.is_some() {
+        } else if self.subject.options.bindings.batch.is_some() {
             let is_open =
                 |(axis, dim): (usize, &Dim)| is_batch(axis) && matches!(dim, Dim::Dynamic { .. });
             *batch_used |= stated.iter().enumerate().any(is_open);
         }
         Some(shape)
     }
-}
 
-impl Checker<'_> {
     /// Reports an axis left open by options with a fixed size in the model, and the axes that may
     /// be open.
     fn not_open(
@@ -286,18 +318,18 @@ impl Checker<'_> {
         stated: &[Dim],
         given: Option<&[Option<usize>]>,
     ) {
-        let node = &self.model.nodes[self.model.parameters[index]];
-        let origin = &self.model.values[node.outputs[0].0].origin;
+        let node = &self.subject.model.nodes[self.subject.model.parameters[index]];
+        let origin = &self.subject.model.values[node.outputs[0].0].origin;
         let found = message!(
             "{} leaves axis {} of the input open, but the model says {}",
-            self.shape_option(given),
+            shape_option(given),
             axis,
             shape_text(stated)
         );
-        let axes = self.sizes.sequence_axes[index];
+        let axes = self.inputs.sequence_axes[index];
         let is_features = stated.len() > 1
             && axis + 1 == stated.len()
-            && self.sizes.uses[index].features.is_some();
+            && self.inputs.uses[index].features.is_some();
         let counts = match axes {
             _ if is_features => Some("features"),
             Some(axes) if axes.rows == axis => Some("the rows of a batch"),
@@ -311,10 +343,17 @@ impl Checker<'_> {
                 // the rows of an ordinary network may be steps of a call, but the model does not
                 // say so
                 let is_steps = axes.is_some() || axis > 0;
-                (self.export_again(&[(index, axis)], if is_steps { "steps" } else { "rows" }), None)
+                (
+                    export_again(
+                        self.subject.model,
+                        &[(index, axis)],
+                        if is_steps { "steps" } else { "rows" },
+                    ),
+                    None,
+                )
             }
             (Some(_), _, Some(steps)) => {
-                (self.export_again(&[(index, steps)], "steps"), Some(steps))
+                (export_again(self.subject.model, &[(index, steps)], "steps"), Some(steps))
             }
             (Some(_), ..) => (Vec::new(), None),
         };
@@ -347,37 +386,17 @@ impl Checker<'_> {
         }
     }
 
-    /// The setting for the shape of an input, with an open size if one is allowed.
-    fn shape_option(&self, given: Option<&[Option<usize>]>) -> Setting {
-        let is_open = given.is_some_and(|given| given.contains(&None));
-        if is_open { Setting::OpenShape } else { Setting::Shape }
-    }
-
     /// The last size of an input by the weights, if the given shape has another last size.
     fn other_features(&self, index: usize, given: Option<&[Option<usize>]>) -> Option<usize> {
         let last = given?.last().copied()??;
-        self.sizes.uses[index].features.filter(|&features| features != last)
+        self.inputs.uses[index].features.filter(|&features| features != last)
     }
+}
 
-    /// The sizes of an input. Options or weights give open sizes, if known.
-    pub(crate) fn likely(
-        &self,
-        index: usize,
-        stated: &[Dim],
-        given: Option<&[Option<usize>]>,
-    ) -> Vec<Dim> {
-        let size = |(axis, dim): (usize, &Dim)| {
-            let batch = self
-                .options
-                .bindings
-                .batch
-                .filter(|_| self.sizes.batch_axes[index].axes.contains(&axis));
-            let features = self.sizes.uses[index].features.filter(|_| axis + 1 == stated.len());
-            let said = given.and_then(|given| given[axis]).or(batch).or(features);
-            said.filter(|&size| admits(*dim, size)).map_or(*dim, Dim::Fixed)
-        };
-        stated.iter().enumerate().map(size).collect()
-    }
+/// The setting for the shape of an input, with an open size if one is allowed.
+fn shape_option(given: Option<&[Option<usize>]>) -> Setting {
+    let is_open = given.is_some_and(|given| given.contains(&None));
+    if is_open { Setting::OpenShape } else { Setting::Shape }
 }
 
 /// Sizes as they were given.

@@ -2,251 +2,234 @@
 
 use std::collections::BTreeSet;
 
-use super::checker::Checker;
-use crate::core::{CoreNode, CoreOp};
-use crate::diagnostic::{Diagnostic, Origin, Setting, message, quoted};
+use super::judge::Subject;
+use super::report::{at_layer, layer_named, whole_model};
+use crate::core::{CoreModel, CoreNode, CoreOp};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
 use crate::encoding::{Arithmetic, WeightFormat};
 use crate::numerics::{Precisions, matrices};
-use crate::request::Precision;
+use crate::request::{Options, Precision};
 
-impl Checker<'_> {
-    /// Refuses halves in a model with run-time weights, and weights outside the range of a format.
-    pub(crate) fn precision(&mut self) {
-        self.named_layers();
-        let mut problems = Vec::new();
-        if let Some(parameter) =
-            self.core.model.parameters.iter().find(|parameter| parameter.weight)
-        {
-            let name = parameter.names.first().map_or("an input".to_owned(), |name| quoted(name));
-            let mut layers: Vec<_> =
-                self.core.model.all_nodes().into_iter().filter(|n| n.op.has_precision()).collect();
-            layers.dedup_by(|a, b| a.name == b.name);
-            for node in layers {
-                let format = self.options.numerics.precision_in(&node.name).stored();
-                if format == WeightFormat::F32 || format.is_of_integers() {
-                    continue;
-                }
-                let found = format!(
-                    "{} for {} in a model with weights that are given at run time, as {name} is",
-                    format.name(),
-                    quoted(&node.name)
-                );
-                let problem = self
-                    .at_layer(self.layer_named(&node.name), found)
-                    .valid("f32, int16, int8x16 or int8");
-                problems.push(
-                    problem.help("choose one of these, or make the weights constants of the model"),
-                );
-            }
-        }
-        let mut refused = BTreeSet::new();
-        let products = Precisions::asked(&self.core.model, &self.options.numerics);
-        for matrix in matrices(&self.core.model) {
-            let (format, layer) = (matrix.format(&products), &matrix.node.name);
-            if format == WeightFormat::F32 {
+/// Refuses halves in a model with run-time weights, and weights outside the range of a format.
+pub(crate) fn precision(subject: Subject, core: &CoreModel, diagnostics: &mut Diagnostics) {
+    let Subject { model, options, .. } = subject;
+    named_layers(options, core, diagnostics);
+    let mut problems = Vec::new();
+    if let Some(parameter) = core.parameters.iter().find(|parameter| parameter.weight) {
+        let name = parameter.names.first().map_or("an input".to_owned(), |name| quoted(name));
+        let mut layers: Vec<_> =
+            core.all_nodes().into_iter().filter(|n| n.op.has_precision()).collect();
+        layers.dedup_by(|a, b| a.name == b.name);
+        for node in layers {
+            let format = options.numerics.precision_in(&node.name).stored();
+            if format == WeightFormat::F32 || format.is_of_integers() {
                 continue;
             }
-            let too_large = matrix.elements().find(|k| !format.holds(matrix.tensor.get_f32(*k)));
-            // of all gates the first
-            if let Some(k) = too_large.filter(|_| refused.insert((layer, matrix.name))) {
-                let value = matrix.tensor.get_f32(k);
-                let name = self.stored_as(layer).unwrap_or_default();
-                let found = format!(
-                    "element {k} of {} of {:?} is {value:e}: {name} cannot hold it",
-                    matrix.name, layer
-                );
-                let problem = self.at_layer(self.layer_named(layer), found);
-                problems.push(match format {
-                    WeightFormat::F16 => problem
-                        .valid("-65504 to 65504")
-                        .help("the other precisions have the range of f32"),
-                    _ => problem
-                        .valid("finite numbers")
-                        .help("leave the option out, or correct the model"),
-                });
-            }
-        }
-        problems.into_iter().for_each(|problem| self.diagnostics.push(problem));
-        self.exact_in_8_bits();
-    }
-
-    /// Reports weights of a quantised model stored in 8 bits.
-    fn exact_in_8_bits(&mut self) {
-        let products = Precisions::new(&self.core.model, &self.options.numerics);
-        let [count, scaled] = products.quantised_weights();
-        let option = Setting::Key { name: "precision", in_files: "precision" };
-        if scaled > 0 {
             let found = format!(
-                "{scaled} weights and what they multiply are whole numbers of 8 bits with scales \
-                 of the model: they are multiplied as integers, with these scales and exact sums"
+                "{} for {} in a model with weights that are given at run time, as {name} is",
+                format.name(),
+                quoted(&node.name)
             );
-            let help = message!(
-                "f32 for {} multiplies them as f32, and takes four bytes for each weight",
+            let problem = at_layer(model, layer_named(model, &node.name), found)
+                .valid("f32, int16, int8x16 or int8");
+            problems.push(
+                problem.help("choose one of these, or make the weights constants of the model"),
+            );
+        }
+    }
+    let mut refused = BTreeSet::new();
+    let products = Precisions::asked(&core, &options.numerics);
+    for matrix in matrices(&core) {
+        let (format, layer) = (matrix.format(&products), &matrix.node.name);
+        if format == WeightFormat::F32 {
+            continue;
+        }
+        let too_large = matrix.elements().find(|k| !format.holds(matrix.tensor.get_f32(*k)));
+        // of all gates the first
+        if let Some(k) = too_large.filter(|_| refused.insert((layer, matrix.name))) {
+            let value = matrix.tensor.get_f32(k);
+            let name = stored_as(options, layer).unwrap_or_default();
+            let found = format!(
+                "element {k} of {} of {:?} is {value:e}: {name} cannot hold it",
+                matrix.name, layer
+            );
+            let problem = at_layer(model, layer_named(model, layer), found);
+            problems.push(match format {
+                WeightFormat::F16 => problem
+                    .valid("-65504 to 65504")
+                    .help("the other precisions have the range of f32"),
+                _ => problem
+                    .valid("finite numbers")
+                    .help("leave the option out, or correct the model"),
+            });
+        }
+    }
+    problems.into_iter().for_each(|problem| diagnostics.push(problem));
+    exact_in_8_bits(subject, core, diagnostics);
+}
+
+/// Reports weights of a quantised model stored in 8 bits.
+fn exact_in_8_bits(subject: Subject, core: &CoreModel, diagnostics: &mut Diagnostics) {
+    let Subject { model, options, .. } = subject;
+    let products = Precisions::new(&core, &options.numerics);
+    let [count, scaled] = products.quantised_weights();
+    let option = Setting::Key { name: "precision", in_files: "precision" };
+    if scaled > 0 {
+        let found = format!(
+            "{scaled} weights and what they multiply are whole numbers of 8 bits with scales \
+             of the model: they are multiplied as integers, with these scales and exact sums"
+        );
+        let help = message!(
+            "f32 for {} multiplies them as f32, and takes four bytes for each weight",
+            option
+        );
+        diagnostics.push(Diagnostic::notice(whole_model(model), found).help(help));
+    }
+    if count > 0 {
+        let stored = || products.quantised().filter(|of| of.is_stored_alone());
+        let as_integers = stored().all(|of| of.has_x());
+        let scaled = stored().any(|of| !of.has_integer_weights());
+        let what = if scaled {
+            "are what 8 bits and a scale for each row hold"
+        } else {
+            "are whole numbers of 8 bits"
+        };
+        let multiplied = if as_integers { ", and multiplied as an integer" } else { "" };
+        let results = if scaled {
+            "; results differ from those of f32 by rounding"
+        } else {
+            ", with the same results"
+        };
+        let found =
+            format!("{count} weights {what}: each is stored in one byte{multiplied}{results}");
+        let help = match as_integers {
+            true => {
+                message!("f32 for {} takes four bytes for each, and multiplies them as f32", option)
+            }
+            false => message!(
+                "f32 for {} takes four bytes for each, and less time where they fit the \
+                 caches",
                 option
-            );
-            self.diagnostics.push(Diagnostic::notice(self.somewhere(), found).help(help));
-        }
-        if count > 0 {
-            let stored = || products.quantised().filter(|of| of.is_stored_alone());
-            let as_integers = stored().all(|of| of.has_x());
-            let scaled = stored().any(|of| !of.has_integer_weights());
-            let what = if scaled {
-                "are what 8 bits and a scale for each row hold"
-            } else {
-                "are whole numbers of 8 bits"
-            };
-            let multiplied = if as_integers { ", and multiplied as an integer" } else { "" };
-            let results = if scaled {
-                "; results differ from those of f32 by rounding"
-            } else {
-                ", with the same results"
-            };
-            let found =
-                format!("{count} weights {what}: each is stored in one byte{multiplied}{results}");
-            let help = match as_integers {
-                true => message!(
-                    "f32 for {} takes four bytes for each, and multiplies them as f32",
-                    option
-                ),
-                false => message!(
-                    "f32 for {} takes four bytes for each, and less time where they fit the \
-                     caches",
-                    option
-                ),
-            };
-            self.diagnostics.push(Diagnostic::notice(self.somewhere(), found).help(help));
-        }
+            ),
+        };
+        diagnostics.push(Diagnostic::notice(whole_model(model), found).help(help));
     }
+}
 
-    /// The name that messages give to the format of a layer's matrices; `None`: f32.
-    fn stored_as(&self, layer: &str) -> Option<String> {
-        let precision = self.options.numerics.precision_in(layer);
-        match (precision.arithmetic(), precision.stored()) {
-            (_, WeightFormat::F32) => None,
-            (Arithmetic::F32, format) => Some(format.name().to_owned()),
-            (arithmetic, _) => Some(arithmetic.name().to_owned()),
-        }
+/// The name that messages give to the format of a layer's matrices; `None`: f32.
+fn stored_as(options: &Options, layer: &str) -> Option<String> {
+    let precision = options.numerics.precision_in(layer);
+    match (precision.arithmetic(), precision.stored()) {
+        (_, WeightFormat::F32) => None,
+        (Arithmetic::F32, format) => Some(format.name().to_owned()),
+        (arithmetic, _) => Some(arithmetic.name().to_owned()),
     }
+}
 
-    /// With run-time weights, depthwise convolutions stay f32.
-    pub(crate) fn keep_convolutions_in_f32(&mut self) {
-        fn each(nodes: &mut [CoreNode], found: &mut Vec<(String, &'static str)>) {
-            for CoreNode { op, name, .. } in nodes {
-                match op {
-                    CoreOp::Convolve(of) if of.is_depthwise() => {
-                        of.has_run_time_weights = true;
-                        found.push((
-                            name.clone(),
-                            "a model with weights that are given at run time",
-                        ));
-                    }
-                    CoreOp::Loop(of) => each(&mut of.body, found),
-                    _ => {}
+/// With run-time weights, depthwise convolutions stay f32.
+pub(crate) fn keep_convolutions_in_f32(core: &mut CoreModel) {
+    fn each(nodes: &mut [CoreNode], found: &mut Vec<(String, &'static str)>) {
+        for CoreNode { op, name, .. } in nodes {
+            match op {
+                CoreOp::Convolve(of) if of.is_depthwise() => {
+                    of.has_run_time_weights = true;
+                    found.push((name.clone(), "a model with weights that are given at run time"));
                 }
+                CoreOp::Loop(of) => each(&mut of.body, found),
+                _ => {}
             }
         }
-        if self.core.model.parameters.iter().any(|parameter| parameter.weight) {
-            each(&mut self.core.model.nodes, &mut self.core.model.in_f32);
-        }
     }
-
-    /// Keeps one entry per f32 layer, without unused layers.
-    pub(crate) fn layers_in_f32(&mut self) {
-        let mut left: BTreeSet<String> = BTreeSet::new();
-        for node in self.core.model.all_nodes() {
-            match &node.op {
-                CoreOp::MatMul(_) | CoreOp::Convolve(_) if !node.op.has_precision() => {
-                    left.insert(node.name.clone())
-                }
-                _ => false,
-            };
-        }
-        self.core.model.in_f32.retain(|(layer, _)| left.remove(layer));
+    if core.parameters.iter().any(|parameter| parameter.weight) {
+        each(&mut core.nodes, &mut core.in_f32);
     }
+}
 
-    /// Refuses a precision for what multiplies no matrix, and two precisions for one layer.
-    fn named_layers(&mut self) {
-        let nodes = self.core.model.all_nodes();
-        let mut seen = BTreeSet::new();
-        // several layers may have one name
-        let known = nodes.iter().filter(|node| node.op.has_precision() && seen.insert(&node.name));
-        let known: Vec<_> = known.map(|node| node.name.clone()).collect();
-        let product =
-            |node: &&CoreNode| matches!(node.op, CoreOp::MatMul(_)).then(|| node.name.clone());
-        let products: BTreeSet<_> = nodes.iter().filter_map(product).collect();
-        let option = Setting::Key { name: "precision_of", in_files: "precision_of" };
-        let mut problems = Vec::new();
-        let stores = |precision: Precision, node: &CoreNode| {
-            node.op.has_precision()
-                && (precision.arithmetic() != Arithmetic::F32 || node.op.is_product())
+/// Keeps one entry per f32 layer, without unused layers.
+pub(crate) fn layers_in_f32(core: &mut CoreModel) {
+    let mut left: BTreeSet<String> = BTreeSet::new();
+    for node in core.all_nodes() {
+        match &node.op {
+            CoreOp::MatMul(_) | CoreOp::Convolve(_) if !node.op.has_precision() => {
+                left.insert(node.name.clone())
+            }
+            _ => false,
         };
-        let asked =
-            self.options.numerics.precision.filter(|precision| *precision != Precision::F32);
-        if let Some(precision) =
-            asked.filter(|precision| !nodes.iter().any(|node| stores(*precision, node)))
-        {
-            let all = Setting::Key { name: "precision", in_files: "precision" };
-            let found = message!(
-                "{} has no effect: no layer of the model has a matrix for {}",
-                all,
-                precision.name()
-            );
-            problems.push(Diagnostic::warning(Origin::Unknown, found));
-        }
-        for (i, (layer, precision)) in self.options.numerics.precision_of.iter().enumerate() {
-            let name = quoted(layer);
-            let stays_f32 =
-                self.core.model.in_f32.iter().find(|(own, _)| own == layer).map(|(_, why)| why);
-            let found = match stays_f32 {
-                _ if self.options.numerics.precision_of[..i]
-                    .iter()
-                    .any(|(before, _)| before == layer) =>
-                {
-                    message!("{} names {} twice", option, name)
-                }
-                _ if known.contains(layer) => {
-                    let halves =
-                        *precision != Precision::F32 && precision.arithmetic() == Arithmetic::F32;
-                    if !halves
-                        || nodes.iter().any(|node| node.name == *layer && node.op.is_product())
-                    {
-                        continue;
-                    }
-                    message!(
-                        "{} gives {} to {}, a depthwise convolution",
-                        option,
-                        precision.name(),
-                        name
-                    )
-                }
-                // a layer that would be a dense layer in integers
-                _ if *precision == Precision::F32
-                    && (stays_f32.is_some() || products.contains(layer)) =>
-                {
+    }
+    core.in_f32.retain(|(layer, _)| left.remove(layer));
+}
+
+/// Refuses a precision for what multiplies no matrix, and two precisions for one layer.
+fn named_layers(options: &Options, core: &CoreModel, diagnostics: &mut Diagnostics) {
+    let nodes = core.all_nodes();
+    let mut seen = BTreeSet::new();
+    // several layers may have one name
+    let known = nodes.iter().filter(|node| node.op.has_precision() && seen.insert(&node.name));
+    let known: Vec<_> = known.map(|node| node.name.clone()).collect();
+    let product =
+        |node: &&CoreNode| matches!(node.op, CoreOp::MatMul(_)).then(|| node.name.clone());
+    let products: BTreeSet<_> = nodes.iter().filter_map(product).collect();
+    let option = Setting::Key { name: "precision_of", in_files: "precision_of" };
+    let mut problems = Vec::new();
+    let stores = |precision: Precision, node: &CoreNode| {
+        node.op.has_precision()
+            && (precision.arithmetic() != Arithmetic::F32 || node.op.is_product())
+    };
+    let asked = options.numerics.precision.filter(|precision| *precision != Precision::F32);
+    if let Some(precision) =
+        asked.filter(|precision| !nodes.iter().any(|node| stores(*precision, node)))
+    {
+        let all = Setting::Key { name: "precision", in_files: "precision" };
+        let found = message!(
+            "{} has no effect: no layer of the model has a matrix for {}",
+            all,
+            precision.name()
+        );
+        problems.push(Diagnostic::warning(Origin::Unknown, found));
+    }
+    for (i, (layer, precision)) in options.numerics.precision_of.iter().enumerate() {
+        let name = quoted(layer);
+        let stays_f32 = core.in_f32.iter().find(|(own, _)| own == layer).map(|(_, why)| why);
+        let found = match stays_f32 {
+            _ if options.numerics.precision_of[..i].iter().any(|(before, _)| before == layer) => {
+                message!("{} names {} twice", option, name)
+            }
+            _ if known.contains(layer) => {
+                let halves =
+                    *precision != Precision::F32 && precision.arithmetic() == Arithmetic::F32;
+                if !halves || nodes.iter().any(|node| node.name == *layer && node.op.is_product()) {
                     continue;
                 }
-                Some(why) => message!("{} names {}, which stays f32 ({})", option, name, why),
-                None => {
-                    message!(
-                        "{} names {}, which is no cell, dense layer or convolution",
-                        option,
-                        name
-                    )
-                }
-            };
-            let named: Vec<_> =
-                known.iter().filter(|name| !name.is_empty()).map(|name| quoted(name)).collect();
-            let valid = match (known.len(), named.len()) {
-                (0, _) => "the model has no cell, dense layer or convolution".to_owned(),
-                (_, 0) => "the layers of the model have no names".to_owned(),
-                _ => named.join(", "),
-            };
-            problems.push(
-                Diagnostic::error(Origin::Unknown, found)
-                    .valid(valid)
-                    .help(message!("correct {}", option)),
-            );
-        }
-        problems.into_iter().for_each(|problem| self.diagnostics.push(problem));
+                message!(
+                    "{} gives {} to {}, a depthwise convolution",
+                    option,
+                    precision.name(),
+                    name
+                )
+            }
+            // a layer that would be a dense layer in integers
+            _ if *precision == Precision::F32
+                && (stays_f32.is_some() || products.contains(layer)) =>
+            {
+                continue;
+            }
+            Some(why) => message!("{} names {}, which stays f32 ({})", option, name, why),
+            None => {
+                message!("{} names {}, which is no cell, dense layer or convolution", option, name)
+            }
+        };
+        let named: Vec<_> =
+            known.iter().filter(|name| !name.is_empty()).map(|name| quoted(name)).collect();
+        let valid = match (known.len(), named.len()) {
+            (0, _) => "the model has no cell, dense layer or convolution".to_owned(),
+            (_, 0) => "the layers of the model have no names".to_owned(),
+            _ => named.join(", "),
+        };
+        problems.push(
+            Diagnostic::error(Origin::Unknown, found)
+                .valid(valid)
+                .help(message!("correct {}", option)),
+        );
     }
+    problems.into_iter().for_each(|problem| diagnostics.push(problem));
 }

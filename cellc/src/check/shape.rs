@@ -1,5 +1,7 @@
 //! Arithmetic on shapes, and operands whose elements are sizes or axes.
 
+use crate::model::Dim;
+
 /// The maximum length of a list of sizes or axes.
 pub(crate) const LONGEST_LIST: usize = 1 << 16;
 
@@ -10,6 +12,25 @@ pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
         strides[d - 1] = strides[d].saturating_mul(shape[d]);
     }
     strides
+}
+
+/// True if a stated size admits a size.
+pub(crate) fn admits(dim: Dim, size: usize) -> bool {
+    size > 0
+        && match dim {
+            Dim::Fixed(n) => n == size,
+            Dim::Dynamic { min, max } => min <= size && max.is_none_or(|max| size <= max),
+        }
+}
+
+/// True if a stated shape admits a shape.
+pub(crate) fn admits_shape(stated: &[Dim], shape: &[usize]) -> bool {
+    stated.len() == shape.len() && stated.iter().zip(shape).all(|(dim, &size)| admits(*dim, size))
+}
+
+/// The number of elements; `None` if `usize` cannot hold the number.
+pub(crate) fn element_count(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
 }
 
 /// The elements of a tensor read by a view: `out[i0, ..] = input[offset + sum i_d * strides_d]`.

@@ -4,29 +4,46 @@ use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 use super::cell::{CellPort, roles};
-use super::checker::{Checker, MALFORMED};
+use super::judge::Subject;
 use super::limits::MOST_LOOPS;
-use crate::diagnostic::{Diagnostic, Origin};
+use super::report::{MALFORMED, refusal};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
 use crate::model::{Branch, If, Loop, Model, Node, Op, ValueId};
 
-impl Checker<'_> {
-    /// `None` if the graph of the model does not hold together.
-    pub(crate) fn structure_of_model(&mut self) -> Option<()> {
-        self.structure(self.model, 0).then_some(())
+/// Refuses a graph that does not hold together, and bodies of loops and branches that do not.
+/// `None` after an error.
+pub(crate) fn structure(subject: Subject, diagnostics: &mut Diagnostics) -> Option<()> {
+    Structure { subject, diagnostics }.structure(subject.model, 0).then_some(())
+}
+
+struct Structure<'c, 'a> {
+    subject: Subject<'a>,
+    diagnostics: &'c mut Diagnostics,
+}
+
+impl Structure<'_, '_> {
+    fn error(
+        &mut self,
+        node: &Node,
+        found: impl Into<Message>,
+        valid: impl Into<Message>,
+        help: &str,
+    ) {
+        self.diagnostics.push(refusal(node, &node.origin, found, valid, help));
     }
 
     /// Whether the graph, and the bodies of its loops, hold together.
-    pub(crate) fn structure(&mut self, model: &Model, depth: usize) -> bool {
+    fn structure(&mut self, model: &Model, depth: usize) -> bool {
         let mut produced = vec![false; model.values.len()];
         for node in &model.nodes {
             self.arity(node);
-            let exists =
-                |input: &ValueId| produced.get(input.0).is_some_and(|&p| p || self.is_partial());
+            let exists = |input: &ValueId| {
+                produced.get(input.0).is_some_and(|&p| p || self.subject.is_partial())
+            };
             if !node.inputs.iter().all(exists) {
                 let found = "no earlier operation produces this input";
                 self.error(
                     node,
-                    &node.origin,
                     found,
                     "operations in the order in which they are computed",
                     MALFORMED,
@@ -36,7 +53,7 @@ impl Checker<'_> {
                 if produced.get_mut(output.0).is_none_or(|p| std::mem::replace(p, true)) {
                     let found =
                         "an output that something else produces too, or that does not exist";
-                    self.error(node, &node.origin, found, "outputs of its own", MALFORMED);
+                    self.error(node, found, "outputs of its own", MALFORMED);
                 }
             }
             match &node.op {
@@ -61,7 +78,7 @@ impl Checker<'_> {
                     .push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(MALFORMED));
             }
         }
-        if model.results.is_empty() && depth == 0 && !self.is_partial() {
+        if model.results.is_empty() && depth == 0 && !self.subject.is_partial() {
             let diagnostic = Diagnostic::error(Origin::Unknown, "the model has no Result");
             self.diagnostics
                 .push(diagnostic.valid("at least one Result").help("give the model an output"));
@@ -86,7 +103,6 @@ impl Checker<'_> {
             let found = format!("{name} with {} inputs", node.inputs.len());
             self.error(
                 node,
-                &node.origin,
                 found,
                 valid,
                 "connect the missing inputs, and remove the surplus ones",
@@ -94,7 +110,7 @@ impl Checker<'_> {
         }
         if !outputs.contains(&node.outputs.len()) {
             let found = format!("{} outputs", node.outputs.len());
-            self.error(node, &node.origin, found, outputs.end().to_string(), MALFORMED);
+            self.error(node, found, outputs.end().to_string(), MALFORMED);
         }
     }
 
@@ -104,13 +120,7 @@ impl Checker<'_> {
             return false;
         }
         let found = format!("more than {MOST_LOOPS} loops or branches inside each other");
-        self.error(
-            node,
-            &node.origin,
-            found,
-            format!("{MOST_LOOPS} or fewer"),
-            "unroll some of them",
-        );
+        self.error(node, found, format!("{MOST_LOOPS} or fewer"), "unroll some of them");
         true
     }
 
@@ -123,13 +133,7 @@ impl Checker<'_> {
                 && inputs.iter().all(|&input| input < node.inputs.len());
             if !given || body.results.len() != node.outputs.len() {
                 let found = "a branch whose inputs or outputs are not those of the layer";
-                self.error(
-                    node,
-                    &node.origin,
-                    found,
-                    "as many outputs, and inputs of the layer",
-                    MALFORMED,
-                );
+                self.error(node, found, "as many outputs, and inputs of the layer", MALFORMED);
             }
             self.structure(body, depth + 1);
         }
@@ -153,7 +157,6 @@ impl Checker<'_> {
             let found = "the port map names an input or an output that does not exist";
             self.error(
                 node,
-                &node.origin,
                 found,
                 "inputs of the layer, Parameters and Results of its body",
                 MALFORMED,
@@ -164,10 +167,10 @@ impl Checker<'_> {
         all.filter(|&p| p < parameters).for_each(|p| given[p] += 1);
         if given.iter().any(|&n| n > 1) {
             let found = "a Parameter of the body is given more than once";
-            self.error(node, &node.origin, found, "each of them once", "correct the port map");
-        } else if given.contains(&0) && !self.is_partial() {
+            self.error(node, found, "each of them once", "correct the port map");
+        } else if given.contains(&0) && !self.subject.is_partial() {
             let found = "a Parameter of the body that the port map does not name";
-            self.error(node, &node.origin, found, "each of them once", "connect it");
+            self.error(node, found, "each of them once", "connect it");
         }
         if body.outputs.len() != node.outputs.len() {
             let found = format!(
@@ -175,7 +178,7 @@ impl Checker<'_> {
                 node.outputs.len(),
                 body.outputs.len()
             );
-            self.error(node, &node.origin, found, "as many", MALFORMED);
+            self.error(node, found, "as many", MALFORMED);
         }
         self.structure(&body.body, depth + 1);
     }

@@ -1,139 +1,145 @@
 //! The uses of the inputs, found before all other checks.
 
 use super::cell::{CellPort, roles};
-use super::checker::Checker;
-use crate::core::{CoreNode, CoreOp, Source, WeightSource, needed};
+use super::findings::Uses;
+use super::report::refusal;
+use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource, needed};
+use crate::diagnostic::Diagnostics;
 use crate::model::{Dim, Elementwise, Model, Node, Op, Reduction, ValueId};
 
-impl Checker<'_> {
-    pub(crate) fn read_uses(&mut self) {
-        let mut root: Vec<Option<usize>> = vec![None; self.model.values.len()];
-        for (index, &node) in self.model.parameters.iter().enumerate() {
-            root[self.model.nodes[node].outputs[0].0] = Some(index);
-        }
-        self.read_graph(self.model, root, true);
-        for (index, uses) in self.sizes.uses.clone().into_iter().enumerate() {
-            let node = &self.model.nodes[self.model.parameters[index]];
-            if let (Some(weight), Some(data)) =
-                (&uses.weight, uses.data.as_ref().or(uses.lengths.as_ref()))
-            {
-                let found = format!("the input is both {weight} and {data}");
-                self.error(
-                    node,
-                    &node.origin,
-                    found,
-                    "an input that is W, R or B of cells and nothing else, or none of them",
-                    "declare two inputs and give both the same contents",
-                );
-            }
-        }
+/// By input: its readers. Refuses inputs that are weights of cells and read as data, too.
+pub(super) fn uses(model: &Model, diagnostics: &mut Diagnostics) -> Vec<Uses> {
+    let mut all = vec![Uses::default(); model.parameters.len()];
+    let mut root: Vec<Option<usize>> = vec![None; model.values.len()];
+    for (index, &node) in model.parameters.iter().enumerate() {
+        root[model.nodes[node].outputs[0].0] = Some(index);
     }
-
-    /// Marks inputs of cells with computed weights as data: `pack` leaves them alone.
-    pub(crate) fn unpack_weights_read_as_data(&mut self) {
-        let needed = needed(&self.core.model);
-        let mut read = vec![false; self.core.model.parameters.len()];
-        read_as_data(&self.core.model.nodes, &needed, &mut read);
-        let otherwise = (0..read.len())
-            .filter(|&index| self.core.model.parameters[index].weight && read[index]);
-        for index in otherwise.collect::<Vec<_>>() {
-            let packed =
-                self.core.model.all_nodes().into_iter().find(|node| packs(&node.op, index));
-            let Some(packed) = packed.map(|node| node.name.clone()) else {
-                self.core.model.parameters[index].weight = false;
-                continue;
-            };
-            let node = &self.model.nodes[self.model.parameters[index]];
-            let found = format!(
-                "the input gives weights of {packed:?}, and a cell with computed weights reads it \
-                 too"
-            );
+    read_graph(&mut all, model, root, true);
+    for (uses, &node) in all.iter().zip(&model.parameters) {
+        let node = &model.nodes[node];
+        if let (Some(weight), Some(data)) =
+            (&uses.weight, uses.data.as_ref().or(uses.lengths.as_ref()))
+        {
+            let found = format!("the input is both {weight} and {data}");
+            let valid = "an input that is W, R or B of cells and nothing else, or none of them";
             let help = "declare two inputs and give both the same contents";
-            self.error(node, &node.origin, found, "an input for the weights of one of them", help);
+            diagnostics.push(refusal(node, &node.origin, found, valid, help));
         }
     }
+    all
+}
 
-    fn read_graph(&mut self, model: &Model, mut root: Vec<Option<usize>>, outermost: bool) {
-        let handed_on = handed_on(model);
-        for node in &model.nodes {
-            let weights = node
-                .inputs
-                .iter()
-                .filter_map(|input| Some((root[input.0]?, handed_on[input.0].clone()?)));
-            for (parameter, text) in weights {
-                self.sizes.uses[parameter].weight.get_or_insert(text);
+/// Adds the readers of one graph. `root`: by value, the input with its elements. `outermost`: false
+/// for the body of a loop.
+fn read_graph(all: &mut [Uses], model: &Model, mut root: Vec<Option<usize>>, outermost: bool) {
+    let handed_on = handed_on(model);
+    for node in &model.nodes {
+        let weights = node
+            .inputs
+            .iter()
+            .filter_map(|input| Some((root[input.0]?, handed_on[input.0].clone()?)));
+        for (parameter, text) in weights {
+            all[parameter].weight.get_or_insert(text);
+        }
+        let of = |value: &ValueId| root[value.0];
+        match &node.op {
+            Op::Convert => {
+                root[node.outputs[0].0] = of(&node.inputs[0]);
+                continue;
             }
-            let of = |value: &ValueId| root[value.0];
-            match &node.op {
-                Op::Convert => {
-                    root[node.outputs[0].0] = of(&node.inputs[0]);
-                    continue;
-                }
-                // a shape is known whatever holds it
-                Op::ShapeOf => continue,
-                Op::Loop(body) => {
-                    let mut inner = vec![None; body.body.values.len()];
-                    let mut handed_on = vec![false; node.inputs.len()];
-                    for input in
-                        body.inputs.iter().filter(|i| i.slice.is_none() && i.back_edge.is_none())
-                    {
-                        if let Some(value) = body.parameter(input.parameter) {
-                            inner[value.0] = of(&node.inputs[input.input]);
-                            handed_on[input.input] = true;
-                        }
+            // a shape is known whatever holds it
+            Op::ShapeOf => continue,
+            Op::Loop(body) => {
+                let mut inner = vec![None; body.body.values.len()];
+                let mut handed_on = vec![false; node.inputs.len()];
+                for input in
+                    body.inputs.iter().filter(|i| i.slice.is_none() && i.back_edge.is_none())
+                {
+                    if let Some(value) = body.parameter(input.parameter) {
+                        inner[value.0] = of(&node.inputs[input.input]);
+                        handed_on[input.input] = true;
                     }
-                    for input in
-                        body.inputs.iter().filter(|i| i.slice.is_some() || i.back_edge.is_some())
-                    {
-                        handed_on[input.input] = false;
-                    }
-                    let read: Vec<usize> = node
-                        .inputs
-                        .iter()
-                        .zip(handed_on)
-                        .filter(|(_, on)| !on)
-                        .filter_map(|(v, _)| of(v))
-                        .collect();
-                    read.into_iter().for_each(|parameter| self.read(parameter, node, None, false));
-                    self.read_graph(&body.body, inner, false);
-                    continue;
                 }
-                _ => {}
+                for input in
+                    body.inputs.iter().filter(|i| i.slice.is_some() || i.back_edge.is_some())
+                {
+                    handed_on[input.input] = false;
+                }
+                let others: Vec<usize> = node
+                    .inputs
+                    .iter()
+                    .zip(handed_on)
+                    .filter(|(_, on)| !on)
+                    .filter_map(|(v, _)| of(v))
+                    .collect();
+                for parameter in others {
+                    read(&mut all[parameter], node, None, false);
+                }
+                read_graph(all, &body.body, inner, false);
+                continue;
             }
-            let roles = roles(&node.op, node.inputs.len()).unwrap_or_default();
-            for (port, input) in node.inputs.iter().enumerate() {
-                if let Some(parameter) = root[input.0].filter(|_| handed_on[input.0].is_none()) {
-                    if port == 0 {
-                        let uses = &mut self.sizes.uses[parameter];
-                        uses.features = uses.features.or_else(|| features(model, node, &roles));
-                    }
-                    self.read(parameter, node, roles.get(port).copied(), outermost);
+            _ => {}
+        }
+        let roles = roles(&node.op, node.inputs.len()).unwrap_or_default();
+        for (port, input) in node.inputs.iter().enumerate() {
+            if let Some(parameter) = root[input.0].filter(|_| handed_on[input.0].is_none()) {
+                if port == 0 {
+                    let uses = &mut all[parameter];
+                    uses.features = uses.features.or_else(|| features(model, node, &roles));
                 }
+                read(&mut all[parameter], node, roles.get(port).copied(), outermost);
             }
         }
     }
+}
 
-    fn read(&mut self, parameter: usize, node: &Node, role: Option<CellPort>, outermost: bool) {
-        let uses = &mut self.sizes.uses[parameter];
-        let sequence = matches!(node.op, Op::Sequence(..));
-        let text = match role {
-            Some(role) => format!("{} of {}", role.name(sequence), node.label()),
-            None => format!("read by {}", node.label()),
+/// Adds a reader of an input.
+fn read(uses: &mut Uses, node: &Node, role: Option<CellPort>, outermost: bool) {
+    let sequence = matches!(node.op, Op::Sequence(..));
+    let text = match role {
+        Some(role) => format!("{} of {}", role.name(sequence), node.label()),
+        None => format!("read by {}", node.label()),
+    };
+    match role {
+        Some(CellPort::W | CellPort::R | CellPort::B(_) | CellPort::P) => {
+            uses.weight.get_or_insert(text);
+            return;
+        }
+        Some(CellPort::Lengths) => {
+            uses.batch |= outermost;
+            uses.lengths.get_or_insert(text);
+            return;
+        }
+        Some(CellPort::X | CellPort::A | CellPort::H | CellPort::C) => uses.batch |= outermost,
+        None => {}
+    }
+    uses.data.get_or_insert(text);
+}
+
+/// Marks inputs of cells with computed weights as data: `pack` leaves them alone.
+pub(crate) fn unpack_weights_read_as_data(
+    model: &Model,
+    core: &mut CoreModel,
+    diagnostics: &mut Diagnostics,
+) {
+    let needed = needed(core);
+    let mut read = vec![false; core.parameters.len()];
+    read_as_data(&core.nodes, &needed, &mut read);
+    let otherwise = (0..read.len()).filter(|&index| core.parameters[index].weight && read[index]);
+    for index in otherwise.collect::<Vec<_>>() {
+        let packed = core.all_nodes().into_iter().find(|node| packs(&node.op, index));
+        let Some(packed) = packed.map(|node| node.name.clone()) else {
+            core.parameters[index].weight = false;
+            continue;
         };
-        match role {
-            Some(CellPort::W | CellPort::R | CellPort::B(_) | CellPort::P) => {
-                uses.weight.get_or_insert(text);
-                return;
-            }
-            Some(CellPort::Lengths) => {
-                uses.batch |= outermost;
-                uses.lengths.get_or_insert(text);
-                return;
-            }
-            Some(CellPort::X | CellPort::A | CellPort::H | CellPort::C) => uses.batch |= outermost,
-            None => {}
-        }
-        uses.data.get_or_insert(text);
+        let node = &model.nodes[model.parameters[index]];
+        let found = format!(
+            "the input gives weights of {packed:?}, and a cell with computed weights reads it \
+             too"
+        );
+        let help = "declare two inputs and give both the same contents";
+        let valid = "an input for the weights of one of them";
+        diagnostics.push(refusal(node, &node.origin, found, valid, help));
     }
 }
 

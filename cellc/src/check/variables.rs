@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::checker::{Checker, admits_shape};
 use super::findings::Known;
+use super::shape::admits_shape;
+use super::translator::Translator;
 use crate::core::{Source, Variable};
 use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, ElementType, Node, Tensor, shape_text};
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     /// `stated` and `stated_element` are the declared shape and type of the variable.
     pub(crate) fn read_value(
         &mut self,
@@ -50,7 +51,7 @@ impl<'a> Checker<'a> {
                 node,
                 &node.origin,
                 found,
-                crate::check::checker::floats(),
+                crate::check::report::floats(),
                 "keep f32 between steps",
             );
             return;
@@ -94,10 +95,10 @@ impl<'a> Checker<'a> {
         // zeros are what a variable is when nothing else is said
         let initial =
             initial.filter(|tensor| (0..tensor.len()).any(|i| tensor.get_f32(i).to_bits() != 0));
-        let index = match self.over_time.variables.read.get(name) {
+        let index = match self.variables.read.get(name) {
             Some(&index) => {
-                let before = &self.core.model.variables[index];
-                let same = match (before.initial.map(|i| &self.core.model.constants[i]), &initial) {
+                let before = &self.core.variables[index];
+                let same = match (before.initial.map(|i| &self.core.constants[i]), &initial) {
                     (None, None) => true,
                     (Some(a), Some(b)) => equal(a, b),
                     _ => false,
@@ -117,14 +118,14 @@ impl<'a> Checker<'a> {
             }
             None => {
                 let initial = initial.map(|tensor| self.intern(&tensor));
-                self.core.model.variables.push(Variable {
+                self.core.variables.push(Variable {
                     name: name.to_owned(),
                     shape,
                     initial,
                     next: None,
                 });
-                self.over_time.variables.read.insert(name, self.core.model.variables.len() - 1);
-                self.core.model.variables.len() - 1
+                self.variables.read.insert(name, self.core.variables.len() - 1);
+                self.core.variables.len() - 1
             }
         };
         self.set(node, 0, Known::Source(Source::Variable(index), element));
@@ -133,16 +134,16 @@ impl<'a> Checker<'a> {
     /// The declared shape of a variable without an initial value.
     fn stated_shape(&mut self, node: &Node) -> Option<Vec<usize>> {
         let value = &self.model.values[node.outputs[0].0];
-        let batch = self.options.bindings.batch;
+        let batch = self.subject.options.bindings.batch;
         let size = |(axis, dim): (usize, &Dim)| match *dim {
             Dim::Fixed(size) => Some(size),
             Dim::Dynamic { .. } => {
-                batch.filter(|&batch| axis == 0 && crate::check::checker::admits(*dim, batch))
+                batch.filter(|&batch| axis == 0 && crate::check::shape::admits(*dim, batch))
             }
         };
         let stated = value.shape.as_ref();
         let shape = stated.and_then(|shape| shape.iter().enumerate().map(size).collect());
-        if shape.is_none() && !self.is_partial() {
+        if shape.is_none() && !self.subject.is_partial() {
             let text = stated
                 .map_or("no shape".to_owned(), |shape| format!("the shape {}", shape_text(shape)));
             let found = format!("a variable without an initial value, of {text}");
@@ -158,7 +159,7 @@ impl<'a> Checker<'a> {
             return;
         }
         let known = self.input(node, 0);
-        self.over_time.variables.assigned.push((name, node, known.clone()));
+        self.variables.assigned.push((name, node, known.clone()));
         if let Some(known) = known {
             self.set(node, 0, known);
         }
@@ -177,9 +178,9 @@ impl<'a> Checker<'a> {
     /// ReadValue.
     pub(crate) fn assignments(&mut self) {
         let mut seen: HashMap<&str, &Node> = HashMap::new();
-        let assigned = std::mem::take(&mut self.over_time.variables.assigned);
+        let assigned = std::mem::take(&mut self.variables.assigned);
         let is_assigned = |name: &str| assigned.iter().any(|(other, ..)| *other == name);
-        let never = self.over_time.variables.read.iter().filter(|(name, _)| !is_assigned(name));
+        let never = self.variables.read.iter().filter(|(name, _)| !is_assigned(name));
         let never = never.min_by_key(|(_, index)| **index).map(|(name, _)| quoted(name));
         for (name, node, known) in assigned {
             if let Some(other) = seen.insert(name, node) {
@@ -194,9 +195,9 @@ impl<'a> Checker<'a> {
                 );
                 continue;
             }
-            let Some(&index) = self.over_time.variables.read.get(name) else {
+            let Some(&index) = self.variables.read.get(name) else {
                 // what is wrong with its ReadValue has been reported
-                if !self.diagnostics.has_errors() && !self.is_partial() {
+                if !self.diagnostics.has_errors() && !self.subject.is_partial() {
                     let found = format!(
                         "the variable {} is assigned, and no output needs what it holds",
                         quoted(name)
@@ -223,8 +224,7 @@ impl<'a> Checker<'a> {
                 continue;
             };
             let Some(known) = known else { continue };
-            let (shape, wanted) =
-                (self.shape_of(&known), self.core.model.variables[index].shape.clone());
+            let (shape, wanted) = (self.shape_of(&known), self.core.variables[index].shape.clone());
             if !known.element().is_float() || shape != wanted {
                 let found = format!(
                     "a tensor of type {} and shape {}",
@@ -245,8 +245,7 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let next = self.source(&known);
-            self.core.model.variables[index].next =
-                next.filter(|&next| next != Source::Variable(index));
+            self.core.variables[index].next = next.filter(|&next| next != Source::Variable(index));
         }
     }
 }

@@ -2,9 +2,10 @@
 //! elements.
 
 use super::fold;
-use crate::check::checker::{Checker, UNDEFINED};
 use crate::check::findings::{Before, Front, Known};
+use crate::check::report::UNDEFINED;
 use crate::check::shape::{Geometry, broadcast_strides, signed, strides};
+use crate::check::translator::Translator;
 use crate::core::{CoreOp, LARGEST_INTEGER, RunningSum, Source};
 use crate::model::{
     Blocks, ElementType, Elementwise, Nearest, Node, Resize, ResizeBy, Sampling, Scaling, Tensor,
@@ -14,7 +15,7 @@ use crate::model::{
 /// Largest number of elements of an axis between others.
 const MOST_BETWEEN: usize = 1 << 20;
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     /// A constant tensor of one number, of the type of another tensor.
     fn filled(
         &mut self,

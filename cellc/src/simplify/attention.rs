@@ -1,11 +1,11 @@
 //! Scaled dot-product attention, made of products, a mask and a softmax.
 
-use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::{Geometry, broadcast};
+use crate::check::translator::Translator;
 use crate::model::{ElementType, Elementwise, Node, Tensor};
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     /// Inputs: query `[.., L, E]`, key `[.., S, E]`, value `[.., S, V]`, mask (booleans, or what is
     /// added), scale.
     pub(super) fn attention(&mut self, node: &'a Node, causal: bool) {

@@ -1,8 +1,9 @@
 //! If: the chosen branch takes the node's place.
 
-use crate::check::checker::Checker;
 use crate::check::findings::Known;
+use crate::check::parameter_names;
 use crate::check::shape::Geometry;
+use crate::check::translator::Translator;
 use crate::diagnostic::{Message, Setting, Severity, message, quoted};
 use crate::model::{Branch, ElementType, Elementwise, If, Node, Op, Unread, ValueId, shape_text};
 
@@ -15,7 +16,7 @@ struct Decision {
     equal: bool,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     pub(super) fn choose(&mut self, node: &'a Node, choice: &'a If) {
         let Some(condition) = self.input(node, 0) else { return };
         let Some(condition) = condition.tensor().filter(|tensor| tensor.len() == 1) else {
@@ -166,7 +167,7 @@ impl<'a> Checker<'a> {
         while made.op == Op::Elementwise(Elementwise::LogicalNot) {
             (made, equal) = (self.moved(made.inputs[0])?, !equal);
         }
-        let named = |at: usize| self.parameter_names(at).into_iter().next();
+        let named = |at: usize| parameter_names(self.model, at).into_iter().next();
         let is = |node: &Node| {
             self.model.parameters.iter().find(|&&at| std::ptr::eq(node, &self.model.nodes[at]))
         };

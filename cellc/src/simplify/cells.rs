@@ -2,7 +2,7 @@
 //! that the sources need.
 
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
-use crate::check::checker::Checker;
+use crate::check::translator::Translator;
 use crate::core::{Source, WeightSource, WeightSources};
 use crate::diagnostic::Origin;
 use crate::model::{Cell, Direction, LedgerEntry, Node};
@@ -16,7 +16,7 @@ pub(super) struct Given {
     pub(super) p: Option<Source>,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     /// Translates a recurrent operation; `direction`: of a sequence.
     pub(super) fn cell(&mut self, node: &'a Node, cell: &'a Cell, direction: Option<Direction>) {
         let Some((recurrent, sizes)) = self.recurrent(node, cell, direction) else { return };

@@ -3,9 +3,9 @@
 //! not depend on h, the products with x included, is computed before the loop.
 
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
-use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::{Geometry, signed, strides};
+use crate::check::translator::Translator;
 use crate::core::{
     CoreLoop, CoreOp, Integers, Lengths, LoopCarried, LoopResult, LoopSlice, Source,
 };
@@ -36,7 +36,7 @@ struct State {
 /// The values of a sequence in one direction: Y `[N, 1, T, H]`, then Ho and Co `[N, 1, H]`.
 type Outputs = (Known, State);
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     /// Computes a recurrent operation with computed weights; `None` after an error.
     pub(super) fn with_computed_weights(
         &mut self,
@@ -111,18 +111,18 @@ impl<'a> Checker<'a> {
         }
         let carry = |this: &mut Self, known: &Known| {
             let (initial, value) = (this.source(known)?, this.value(vec![batch, hidden]));
-            this.over_time.layers.insert(value, node);
+            this.steps.layers.insert(value, node);
             Some((initial, value))
         };
         let h = carry(self, &first.h)?;
         let c = if let Some(c) = &first.c { Some(carry(self, c)?) } else { None };
         let inside = |(_, value): (Source, usize)| Known::Source(Source::Value(value), element);
         let before = State { h: inside(h), c: c.map(inside) };
-        let outside = std::mem::take(&mut self.current.nodes);
         self.current.depth += 1;
-        let after = self.loop_body(recurrent, &operands, &pieces, mask.is_some(), &before);
+        let (after, body) = self.appended(Vec::new(), |this| {
+            this.loop_body(recurrent, &operands, &pieces, mask.is_some(), &before)
+        });
         self.current.depth -= 1;
-        let body = std::mem::replace(&mut self.current.nodes, outside);
         let (y, after) = after?;
         self.countable(node, steps, u32::MAX as usize)?;
         let mut carried =
@@ -350,7 +350,7 @@ impl<'a> Checker<'a> {
         use Elementwise::{Add, Multiply};
         let (node, cell) = (recurrent.node, recurrent.cell);
         let State { h, c } = before;
-        let mut step = Step { checker: self, recurrent, operands, inputs };
+        let mut step = Step { translator: self, recurrent, operands, inputs };
         match (cell.kind, c) {
             (CellKind::Rnn, _) => {
                 let sum = step.sum(0, h)?;
@@ -360,7 +360,7 @@ impl<'a> Checker<'a> {
                 let (z, r) = (step.sum(0, h)?, step.sum(1, h)?);
                 let (z, r) = (step.active(0, z)?, step.active(0, r)?);
                 let n = step.candidate(h, r)?;
-                let this = step.checker;
+                let this = step.translator;
                 let one = this.number_like(h, 1.0)?;
                 let rest = this.computed(node, Elementwise::Subtract, vec![one, z.clone()])?;
                 let new = this.computed(node, Multiply, vec![rest, n])?;
@@ -374,22 +374,22 @@ impl<'a> Checker<'a> {
 }
 
 /// One step under construction.
-struct Step<'s, 'a> {
-    checker: &'s mut Checker<'a>,
+struct Step<'s, 'c, 'a> {
+    translator: &'s mut Translator<'c, 'a>,
     recurrent: &'s Recurrent<'a>,
     operands: &'s Operands,
     inputs: &'s [Known],
 }
 
-impl Step<'_, '_> {
+impl Step<'_, '_, '_> {
     fn of(&mut self, function: Elementwise, operands: [&Known; 2]) -> Option<Known> {
-        self.checker.computed(self.recurrent.node, function, operands.map(Known::clone).to_vec())
+        self.translator.computed(self.recurrent.node, function, operands.map(Known::clone).to_vec())
     }
 
     /// `R v` of a gate.
     fn of_h(&mut self, gate: usize, v: &Known) -> Option<Known> {
         let factors = [v.clone(), self.operands.r[gate].clone()];
-        self.checker.product(self.recurrent.node, &factors, false, false)
+        self.translator.product(self.recurrent.node, &factors, false, false)
     }
 
     /// `W x + b + R v` of a gate.
@@ -403,14 +403,14 @@ impl Step<'_, '_> {
         let node = self.recurrent.node;
         let sum = match self.recurrent.cell.bound() {
             None => sum,
-            Some(clip) => self.checker.computed(
+            Some(clip) => self.translator.computed(
                 node,
                 Elementwise::Clamp { min: -clip, max: clip },
                 vec![sum],
             )?,
         };
         let activation = Elementwise::Activation(self.operands.activations[function]);
-        self.checker.computed(node, activation, vec![sum])
+        self.translator.computed(node, activation, vec![sum])
     }
 
     /// n of a GRU.
@@ -445,7 +445,7 @@ impl Step<'_, '_> {
 
     fn lstm(&mut self, h: &Known, c: &Known) -> Option<State> {
         let rest = |this: &mut Self, gate: &Known| {
-            let one = this.checker.number_like(gate, 1.0)?;
+            let one = this.translator.number_like(gate, 1.0)?;
             this.of(Elementwise::Subtract, [&one, gate])
         };
         let (f, i) = match self.recurrent.cell.coupled {
@@ -466,7 +466,7 @@ impl Step<'_, '_> {
         let c = self.of(Elementwise::Add, [&old, &new])?;
         let o = self.gate([3, 2], h, &c)?;
         let activation = Elementwise::Activation(self.operands.activations[2]);
-        let shown = self.checker.computed(self.recurrent.node, activation, vec![c.clone()])?;
+        let shown = self.translator.computed(self.recurrent.node, activation, vec![c.clone()])?;
         Some(State { h: self.of(Elementwise::Multiply, [&o, &shown])?, c: Some(c) })
     }
 }

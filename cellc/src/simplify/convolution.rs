@@ -5,9 +5,9 @@
 //! The order of summation is that of the weights: input channel, then the taps of the kernel; of
 //! one channel for each output, the taps.
 
-use crate::check::checker::Checker;
 use crate::check::findings::{Before, Ending, Front, Known, ShortOf};
 use crate::check::shape::{Geometry, signed, strides};
+use crate::check::translator::Translator;
 use crate::core::{
     ConstantId, Convolve, CoreOp, Dense, MOST_PRODUCTS, MatMul, Pointwise, PointwiseFunction,
     Source, WeightSource,
@@ -160,7 +160,7 @@ enum PadValue {
     Computed(Known),
 }
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     /// The axes of an operation whose windows move over the last dimensions of a tensor; `None`
     /// after an error.
     fn axes(
@@ -446,7 +446,7 @@ impl<'a> Checker<'a> {
     /// The remedy for an axis that is shorter than the windows of the operation.
     fn longer_input(&self, node: &Node) -> String {
         const LONGER: &str = "give a longer input";
-        match &self.over_time.short_of {
+        match &self.steps.short_of {
             Some(short)
                 if std::ptr::eq(&raw const self.model.nodes[short.node], node)
                     && short.size == 1 =>
@@ -469,10 +469,10 @@ impl<'a> Checker<'a> {
         let missing = |axis: &Axis| axis.reach() as i64 - axis.size as i64 - axis.begin - axis.end;
         let mut short = axes.iter().enumerate().filter(|(_, axis)| missing(axis) > 0);
         if let (Some((at, axis)), None, 0, None) =
-            (short.next(), short.next(), self.current.depth, &self.over_time.short_of)
+            (short.next(), short.next(), self.current.depth, &self.steps.short_of)
         {
             let (node, missing) = (self.current.layer.outer, missing(axis) as usize);
-            self.over_time.short_of =
+            self.steps.short_of =
                 Some(ShortOf { node, axis: at, rank: axes.len(), size: axis.size, missing });
         }
     }
@@ -765,15 +765,16 @@ impl<'a> Checker<'a> {
         self.computable(node, &to)?;
         let depthwise = known.filter(|_| inner == 1 && groups > MOST_PRODUCTS);
         // weights of fewer bits, and integer arithmetic, are those of products
-        let floats = self.options.numerics.precision_in(&node.name).stored() == WeightFormat::F32;
+        let floats =
+            self.subject.options.numerics.precision_in(&node.name).stored() == WeightFormat::F32;
         if let Some(weights) =
-            known.filter(|_| self.sizes.open.is_none() && (depthwise.is_some() || floats))
+            known.filter(|_| self.inputs.open.is_none() && (depthwise.is_some() || floats))
         {
             let line = Lines::new(axes, &counts)
                 .filter(|line| line.positions * 4 <= positions * MOST_OF_FOUR);
             if let Some(lines) = line.filter(|_| positions >= LEAST_POSITIONS) {
                 if depthwise.is_some() && count == 1 {
-                    self.core.model.in_f32.push((node.name.clone(), "windows of one element"));
+                    self.core.in_f32.push((node.name.clone(), "windows of one element"));
                 }
                 return self.along_lines(
                     node,
@@ -787,13 +788,13 @@ impl<'a> Checker<'a> {
         }
         if depthwise.is_some() {
             let why = match axes {
-                _ if self.sizes.open.is_some() => "a model that is computed step by step",
+                _ if self.inputs.open.is_some() => "a model that is computed step by step",
                 _ if axes.iter().any(|axis| axis.stride != 1) => "windows with strides",
                 _ if axes.iter().any(|axis| axis.begin < 0 || axis.end < 0) => "x cut off",
                 _ if positions < LEAST_POSITIONS => "fewer than 8 positions",
                 _ => "a small plane",
             };
-            self.core.model.in_f32.push((node.name.clone(), why));
+            self.core.in_f32.push((node.name.clone(), why));
         }
         let x = self.padded(node, x, axes, 0.0)?;
         let patches = self.patches(x, axes, &counts);
@@ -876,7 +877,7 @@ impl<'a> Checker<'a> {
             self.emit(node, CoreOp::MatMul(of));
             out
         };
-        self.over_time.layers.insert(out, node);
+        self.steps.layers.insert(out, node);
         Some(Known::Source(Source::Value(out), patches.x.element()))
     }
 
@@ -913,7 +914,7 @@ impl<'a> Checker<'a> {
         let flat = vec![batch, channels, lines.positions];
         self.computable(node, &flat)?;
         let out = self.value(flat);
-        self.over_time.layers.insert(out, node);
+        self.steps.layers.insert(out, node);
         self.emit(
             node,
             CoreOp::Convolve(Convolve {
@@ -973,7 +974,7 @@ impl<'a> Checker<'a> {
             }
             _ => None,
         })?;
-        let to = self.core.model.values[of].shape.clone();
+        let to = self.core.values[of].shape.clone();
         let channels = geometry.shape[1];
         // as the operation sees it, and as it is for lines
         let mut flat = Vec::new();
@@ -981,7 +982,7 @@ impl<'a> Checker<'a> {
             match input {
                 _ if i == at => flat.push((Source::Value(of), None)),
                 Source::Constant(constant) => {
-                    let tensor = &self.core.model.constants[*constant];
+                    let tensor = &self.core.constants[*constant];
                     let own = tensor.shape();
                     let axis = (own.len() + 1).checked_sub(geometry.shape.len());
                     match tensor.len() {
@@ -1042,7 +1043,7 @@ impl<'a> Checker<'a> {
         let b = self.source(&Known::Constant(Tensor::from_f32(shape, &matrix)?, element))?;
         let a = self.source(&rows_of_taps)?;
         let out = self.value([&[batch, groups], counts, &[each]].concat());
-        self.over_time.layers.insert(out, node);
+        self.steps.layers.insert(out, node);
         let of = MatMul { batch: batch * groups, rows, inner: taps, columns: each, a, b, out };
         self.emit(node, CoreOp::MatMul(of));
         // outputs of a group in front of the positions
@@ -1208,7 +1209,7 @@ impl<'a> Checker<'a> {
         }
         // an element that each window at the side holds anyway stands for the pad; where no
         // window need hold it, or step by step it is not there yet, what is below all
-        let (mode, least) = match self.sizes.open {
+        let (mode, least) = match self.inputs.open {
             None if !gapped => (PadMode::Edge, 0.0),
             _ => (PadMode::Constant, range.map_or(f32::NEG_INFINITY, |[least, _]| least as f32)),
         };

@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use crate::check::checker::Checker;
 use crate::check::findings::{Cuttable, Known};
+use crate::check::translator::Translator;
 use crate::model::{Model, Node, Op, Padding, ValueId};
 
 /// Whether a convolution puts pads behind the data.
@@ -65,7 +65,7 @@ pub(super) fn between(model: &Model) -> Vec<bool> {
     between
 }
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     /// Keeps the operands of a node whose output may be cut.
     pub(super) fn keep_for_cut(&mut self, node: &'a Node) {
         let inputs = node.inputs.iter().map(|input| self.known[input.0].clone()).collect();

@@ -1,8 +1,8 @@
 //! Einsum: sums of products, as products of matrices.
 
-use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::{Geometry, signed, strides};
+use crate::check::translator::Translator;
 use crate::model::{Elementwise, Node, Reduction};
 
 /// A dimension's letter; dimensions of `...` are numbered from the last one.
@@ -49,7 +49,7 @@ fn labels(term: &str, rest: impl Fn(usize) -> Option<usize>) -> Option<Vec<Label
     Some(letters.iter().flat_map(of).collect())
 }
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     pub(super) fn einsum(&mut self, node: &'a Node, equation: &str) {
         let Some(inputs) = self.inputs(node) else { return };
         if self.all_floats(node, &inputs).is_none() {

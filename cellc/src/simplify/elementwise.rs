@@ -2,9 +2,10 @@
 
 use super::fold;
 use crate::activation::{self, Constants};
-use crate::check::checker::{Checker, UNDEFINED};
 use crate::check::findings::Known;
+use crate::check::report::UNDEFINED;
 use crate::check::shape::{Geometry, broadcast};
+use crate::check::translator::Translator;
 use crate::core::{CoreOp, Pointwise, PointwiseFunction, Softmax, Source};
 use crate::model::{Activation, ElementType, Elementwise, Node, Tensor, shape_text};
 
@@ -18,7 +19,7 @@ fn decided(function: Elementwise, inputs: &[Known]) -> Option<usize> {
     same.then(|| if is_true(0) { 1 } else { 2 })
 }
 
-impl Checker<'_> {
+impl Translator<'_, '_> {
     pub(super) fn elementwise(&mut self, node: &Node, function: Elementwise) {
         let Some(inputs) = self.inputs(node) else { return };
         if let Some(known) = self.computed(node, function, inputs) {
@@ -366,7 +367,7 @@ impl Checker<'_> {
     /// A constant of one element.
     pub(super) fn scalar(&mut self, value: f32) -> Source {
         let bits = value.to_bits();
-        let tensor = self.core.interned.scalars.entry(bits).or_insert_with(|| {
+        let tensor = self.interned.scalars.entry(bits).or_insert_with(|| {
             Tensor::from_f32(Vec::new(), &[value]).expect("simplify: a scalar has one element")
         });
         let tensor = tensor.clone();

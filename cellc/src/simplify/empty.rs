@@ -1,13 +1,13 @@
 //! Tensors without elements, as a split into parts of 0 gives: constants that no operation reads
 //! when the model runs.
 
-use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::limits::MOST_ELEMENTS;
 use crate::check::shape::{broadcast, without_axes};
+use crate::check::translator::Translator;
 use crate::model::{ElementType, Node, Op, Reduction, Tensor, shape_text};
 
-impl Checker<'_> {
+impl Translator<'_, '_> {
     /// A tensor without elements.
     pub(super) fn empty(
         &mut self,

@@ -7,8 +7,8 @@
 
 use std::f32::consts::LN_2;
 
-use crate::check::checker::Checker;
 use crate::check::findings::Known;
+use crate::check::translator::Translator;
 use crate::model::{Activation, Elementwise, Node};
 
 /// From here on asinh and acosh are log(2 v) to the last bit, and v * v may overflow.
@@ -18,12 +18,12 @@ const LARGE: f32 = 1_073_741_824.0;
 const SMALL: f32 = 1.0 / 8192.0;
 
 /// The operations of one formula; each returns `None` after an error.
-struct Formula<'v, 'm, 'n> {
-    checker: &'v mut Checker<'m>,
+struct Formula<'v, 'c, 'm, 'n> {
+    translator: &'v mut Translator<'c, 'm>,
     node: &'n Node,
 }
 
-impl Checker<'_> {
+impl Translator<'_, '_> {
     /// A hyperbolic function of the floating-point tensor `x`.
     pub(super) fn hyperbolic(
         &mut self,
@@ -32,7 +32,7 @@ impl Checker<'_> {
         x: &Known,
     ) -> Option<Known> {
         use Elementwise as E;
-        let mut formula = Formula { checker: self, node };
+        let mut formula = Formula { translator: self, node };
         match function {
             E::Tan => formula.tan(x),
             E::Sinh => formula.sinh(x),
@@ -46,9 +46,9 @@ impl Checker<'_> {
     }
 }
 
-impl Formula<'_, '_, '_> {
+impl Formula<'_, '_, '_, '_> {
     fn of(&mut self, function: Elementwise, inputs: &[&Known]) -> Option<Known> {
-        self.checker.computed(
+        self.translator.computed(
             self.node,
             function,
             inputs.iter().map(|&known| known.clone()).collect(),
@@ -61,13 +61,13 @@ impl Formula<'_, '_, '_> {
 
     /// A function of a value and a number.
     fn with(&mut self, function: Elementwise, x: &Known, number: f32) -> Option<Known> {
-        let number = self.checker.number_like(x, number)?;
+        let number = self.translator.number_like(x, number)?;
         self.of(function, &[x, &number])
     }
 
     /// `number - v`
     fn minus_from(&mut self, number: f32, x: &Known) -> Option<Known> {
-        let number = self.checker.number_like(x, number)?;
+        let number = self.translator.number_like(x, number)?;
         self.of(Elementwise::Subtract, &[&number, x])
     }
 
@@ -97,7 +97,7 @@ impl Formula<'_, '_, '_> {
         let e = self.of(Elementwise::Exp, &[&half])?;
         let large = self.with(Elementwise::Multiply, &e, 0.5)?;
         let large = self.product(&large, &e)?;
-        let half = self.checker.number_like(x, 0.5)?;
+        let half = self.translator.number_like(x, 0.5)?;
         let small = self.quotient(&half, &e)?;
         let small = self.quotient(&small, &e)?;
         self.sum(&large, &small)

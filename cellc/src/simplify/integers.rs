@@ -1,13 +1,14 @@
 //! Arithmetic, decisions and conversions of integers at run time, as operations on floating-point
 //! numbers that hold integers.
 
-use crate::check::checker::{Checker, floats};
 use crate::check::findings::{Interval, Known};
 use crate::check::integers::{EXACT, TRUTH, ends};
+use crate::check::report::floats;
+use crate::check::translator::Translator;
 use crate::core::{Integers, PointwiseFunction, Source};
 use crate::model::{Activation, ElementType, Elementwise, Node};
 
-impl Checker<'_> {
+impl Translator<'_, '_> {
     /// A tensor of integers in a range; `None` after an error.
     fn exact_integers(
         &mut self,

@@ -2,9 +2,10 @@
 //! concatenations.
 
 use super::fold;
-use crate::check::checker::{Checker, element_count};
 use crate::check::findings::Known;
+use crate::check::shape::element_count;
 use crate::check::shape::{Geometry, broadcast, broadcast_strides, counted, signed, strides};
+use crate::check::translator::Translator;
 use crate::core::{Concat, CoreOp, Source, View};
 use crate::diagnostic::Severity;
 use crate::model::{BroadcastMode, ElementType, Node, Op, Tensor, shape_text};
@@ -69,7 +70,7 @@ fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
     }
 }
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     /// A tensor of elements of another tensor, all within bounds.
     pub(super) fn view(&mut self, node: &Node, input: &Known, geometry: Geometry) -> Option<Known> {
         let same = self.shape_of(input) == geometry.shape
@@ -94,8 +95,7 @@ impl<'a> Checker<'a> {
                 if let Source::Value(value) = source
                     && let Some(&(parameter, is_whole)) = self.findings.parameter_of.get(value)
                 {
-                    let all =
-                        self.core.model.len(*source) == self.core.model.len(Source::Value(out));
+                    let all = self.core.len(*source) == self.core.len(Source::Value(out));
                     self.findings
                         .parameter_of
                         .insert(out, (parameter, is_whole && in_order && all));

@@ -1,12 +1,12 @@
 //! Rows of a table, by run-time indices.
 
-use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::{Geometry, strides};
+use crate::check::translator::Translator;
 use crate::core::{CoreOp, LARGEST_INTEGER, Lookup, Source};
 use crate::model::Node;
 
-impl Checker<'_> {
+impl Translator<'_, '_> {
     /// Parts of data along an axis, by computed indices.
     pub(super) fn look_up(
         &mut self,
@@ -43,7 +43,7 @@ impl Checker<'_> {
         if let Known::Source(Source::Value(value), _) = indices
             && let Some(&(parameter, _)) = self.findings.parameter_of.get(value)
         {
-            let rows = &mut self.core.model.parameters[parameter].rows;
+            let rows = &mut self.core.parameters[parameter].rows;
             *rows = Some(rows.map_or(size, |fewest| fewest.min(size)));
         }
         let shape = [&inner[..axis], &of_indices[..], &inner[axis..]].concat();

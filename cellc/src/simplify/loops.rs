@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::check::checker::Checker;
-use crate::check::findings::Known;
+use crate::check::findings::{Known, LoopForms};
 use crate::check::shape::{Geometry, strides};
+use crate::check::translator::Translator;
 use crate::core::{CoreLoop, CoreNode, CoreOp, LoopCarried, LoopResult, LoopSlice, Source};
 use crate::diagnostic::{Diagnostic, Setting, Severity, message};
 use crate::model::{
@@ -47,10 +47,13 @@ struct Carried {
     result: usize,
 }
 
+/// A loop that another form may fit.
+struct Unfit;
+
 /// The pieces of each input of a loop.
 pub(super) type Cut = Vec<Option<Pieces>>;
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     pub(super) fn iterate(&mut self, node: &'a Node, body: &'a Loop) {
         let Some(inputs) = self.inputs(node) else { return };
         let Some((cut, trips)) = self.trips(node, body, &inputs) else { return };
@@ -58,45 +61,50 @@ impl<'a> Checker<'a> {
             self.never(node, body, &inputs);
             return;
         }
-        let before = (self.diagnostics.0.len(), self.current.nodes.len());
         let around = std::mem::take(&mut self.current.loops.wants_unrolling);
-        let done = match trips {
-            _ if self.current.loops.wants_condition => None,
-            Some(trips) => self.rolled(node, body, &inputs, &cut, trips),
+        let rolled = self.form(|this| match trips {
+            _ if this.current.loops.wants_condition => None,
+            Some(trips) => this.rolled(node, body, &inputs, &cut, trips),
             // only the condition says when to stop
             None => {
-                self.current.loops.wants_unrolling = true;
+                this.current.loops.wants_unrolling = true;
                 None
             }
-        };
-        let done = match done {
-            None if !self.current.loops.wants_condition
-                && self.current.loops.wants_unrolling
-                && trips.is_none_or(|trips| trips <= MOST_WRITTEN_OUT) =>
-            {
-                self.diagnostics.0.truncate(before.0);
-                self.current.nodes.truncate(before.1);
-                self.current.loops.wants_unrolling = false;
-                self.written_out(node, body, &inputs, &cut, trips)
+        });
+        let written_out = |this: &mut Self| {
+            let is_short = trips.is_none_or(|trips| trips <= MOST_WRITTEN_OUT);
+            if this.current.loops.wants_condition || !is_short {
+                return Err(Unfit);
             }
-            done => done,
+            this.current.loops.wants_unrolling = false;
+            this.form(|this| this.written_out(node, body, &inputs, &cut, trips))
         };
-        let done = match done {
-            None if self.current.loops.wants_unrolling || self.current.loops.wants_condition => {
-                self.diagnostics.0.truncate(before.0);
-                self.current.nodes.truncate(before.1);
-                (self.current.loops.wants_unrolling, self.current.loops.wants_condition) =
-                    (false, false);
-                self.until(node, body, &inputs, &cut, trips)
-            }
-            done => done,
-        };
+        let done = rolled.or_else(|Unfit| written_out(self)).unwrap_or_else(|Unfit| {
+            self.current.loops.wants_unrolling = false;
+            self.current.loops.wants_condition = false;
+            self.until(node, body, &inputs, &cut, trips)
+        });
         // what is left to an outer loop is what the number of its own iteration decides
         self.current.loops.wants_unrolling =
             around || (done.is_none() && self.current.loops.wants_unrolling);
         for (port, known) in done.into_iter().flatten().enumerate() {
             self.set(node, port, known);
         }
+    }
+
+    /// Tries one form of a loop. `None` after an error of its body.
+    fn form(
+        &mut self,
+        attempt: impl FnOnce(&mut Self) -> Option<Vec<Known>>,
+    ) -> Result<Option<Vec<Known>>, Unfit> {
+        self.speculate(|this| {
+            let outputs = attempt(this);
+            let LoopForms { wants_unrolling, wants_condition, .. } = this.current.loops;
+            match outputs {
+                None if wants_unrolling || wants_condition => Err(Unfit),
+                outputs => Ok(outputs),
+            }
+        })
     }
 
     /// A loop without iterations: carried values keep their initial values.
@@ -161,7 +169,7 @@ impl<'a> Checker<'a> {
                     "carry f32, or unroll the loop; up to {MOST_WRITTEN_OUT} iterations are \
                      written out"
                 );
-                self.error(node, &node.origin, found, crate::check::checker::floats(), help);
+                self.error(node, &node.origin, found, crate::check::report::floats(), help);
                 return None;
             }
         }
@@ -430,7 +438,7 @@ impl<'a> Checker<'a> {
                 self.computable(node, &shape)?;
                 let initial = self.source(known)?;
                 let value = self.value(shape);
-                self.over_time.layers.insert(value, node);
+                self.steps.layers.insert(value, node);
                 iteration.carried.push(Carried { initial, value, result });
                 Some(Known::Source(Source::Value(value), known.element()))
             }
@@ -480,7 +488,7 @@ impl<'a> Checker<'a> {
             && stated
                 .iter()
                 .zip(&shape)
-                .all(|(dim, &size)| crate::check::checker::admits(*dim, size));
+                .all(|(dim, &size)| crate::check::shape::admits(*dim, size));
         if !fits {
             let found = format!(
                 "the body's input has the shape {} in the model, but it receives {shape:?}, which \
@@ -501,19 +509,19 @@ impl<'a> Checker<'a> {
         let before = self.diagnostics.0.len();
         let outside =
             (std::mem::replace(&mut self.model, body), std::mem::replace(&mut self.known, known));
-        let nodes = std::mem::take(&mut self.current.nodes);
         self.current.depth += 1;
         let places: HashMap<usize, usize> =
             body.results.iter().enumerate().map(|(i, &node)| (node, i)).collect();
         let mut results: Vec<Option<Known>> = vec![None; body.results.len()];
-        self.graph(|this, index, node| {
-            if let Some(&result) = places.get(&index) {
-                results[result] = this.input(node, 0);
-            }
+        let ((), nodes) = self.appended(Vec::new(), |this| {
+            this.graph(|this, index, node| {
+                if let Some(&result) = places.get(&index) {
+                    results[result] = this.input(node, 0);
+                }
+            });
         });
         self.current.depth -= 1;
         (self.model, self.known) = outside;
-        let nodes = std::mem::replace(&mut self.current.nodes, nodes);
         let wrong = self
             .diagnostics
             .0
@@ -569,8 +577,7 @@ impl<'a> Checker<'a> {
         let mut all = Vec::new();
         for &Carried { initial, value, result } in &iteration.carried {
             let known = &results[result];
-            let (shape, wanted) =
-                (self.shape_of(known), self.core.model.values[value].shape.clone());
+            let (shape, wanted) = (self.shape_of(known), self.core.values[value].shape.clone());
             if shape != wanted || !known.element().is_float() {
                 self.current.loops.wants_unrolling = true;
                 let found = format!(

@@ -1,9 +1,9 @@
 //! Products of matrices.
 
 use super::fold;
-use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::{Geometry, broadcast, broadcast_strides, signed, strides};
+use crate::check::translator::Translator;
 use crate::core::{CoreOp, Dense, MatMul, Source, WeightSource};
 use crate::encoding::WeightFormat;
 use crate::model::{Node, Tensor};
@@ -76,7 +76,7 @@ impl Factor {
     }
 }
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     pub(super) fn matmul(&mut self, node: &'a Node, transpose_a: bool, transpose_b: bool) {
         let Some(inputs) = self.inputs(node) else { return };
         if let Some(product) = self.product(node, &inputs, transpose_a, transpose_b) {
@@ -130,7 +130,7 @@ impl<'a> Checker<'a> {
         self.computable(node, &shape)?;
         // weights of fewer bits, and integer arithmetic, are those of dense layers
         let as_layers =
-            self.options.numerics.precision_in(&node.name).stored() != WeightFormat::F32;
+            self.subject.options.numerics.precision_in(&node.name).stored() != WeightFormat::F32;
         if let Some(w) = b.matrix() {
             // b is one matrix: the batch is a's, and its rows are all rows
             let rows = batch.iter().product::<usize>() * rows;
@@ -145,7 +145,7 @@ impl<'a> Checker<'a> {
             );
         }
         // where the columns are steps, one is computed as several are
-        let is_vector = columns == 1 && (b.vector || self.sizes.open.is_none());
+        let is_vector = columns == 1 && (b.vector || self.inputs.open.is_none());
         if let Some(w) = a.matrix().filter(|_| is_vector) {
             // (W x)' = x' W'
             let count = batch.iter().product();
@@ -163,7 +163,7 @@ impl<'a> Checker<'a> {
                 self.matrix_by_matrix(node, &a, &b, &batch, ([rows, inner, columns], as_layers))?;
             return self.view(node, &product, Geometry::reshaped(shape));
         }
-        if (as_layers || self.sizes.open.is_some()) && a.is_a_few_constants() {
+        if (as_layers || self.inputs.open.is_some()) && a.is_a_few_constants() {
             // (W X)' = X' W'
             let sizes = [columns, inner, rows];
             let turned =
@@ -179,7 +179,7 @@ impl<'a> Checker<'a> {
         }
         let constants = [&a, &b].into_iter().find(|factor| factor.known.tensor().is_some());
         if constants.is_some_and(|factor| factor.matrices() > MOST_MATRICES) {
-            self.core.model.in_f32.push((node.name.clone(), "more than 32 constant matrices"));
+            self.core.in_f32.push((node.name.clone(), "more than 32 constant matrices"));
         }
         let product = self.both_computed(node, &a, &b, &batch, [rows, inner, columns], shape);
         Some(Known::Source(product?, element))
@@ -226,7 +226,7 @@ impl<'a> Checker<'a> {
         let x = self.source(x)?;
         let w = WeightSource::Constant(self.intern(w));
         let out = self.value(shape);
-        self.over_time.layers.insert(out, node);
+        self.steps.layers.insert(out, node);
         self.emit(
             node,
             CoreOp::Dense(Dense { rows, inputs, outputs, x, w, transposed, chains, out }),

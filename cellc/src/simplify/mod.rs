@@ -34,4 +34,5 @@ mod top_k;
 mod transform;
 mod until;
 
+pub(crate) use operations::translate;
 pub(crate) use sweep::sweep;

@@ -1,14 +1,14 @@
 //! Normalizations: means, variances and the arithmetic with them, as reductions and work element by
 //! element.
 
-use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::{Geometry, counted};
+use crate::check::translator::Translator;
 use crate::model::{Activation, Elementwise, Node, Normalization, Reduction, Tensor, shape_text};
 
 const ROOT: Elementwise = Elementwise::Activation(Activation::Sqrt);
 
-impl Checker<'_> {
+impl Translator<'_, '_> {
     pub(super) fn normalize(&mut self, node: &Node, normalization: Normalization) {
         let Some(inputs) = self.inputs(node) else { return };
         if self.floats(node, normalization, &inputs).is_none() {

@@ -6,26 +6,72 @@ use std::collections::HashMap;
 use super::cut::between;
 use super::fold::to_integers;
 use super::rounding::rounded;
-use crate::check::checker::{Checker, UNDEFINED};
-use crate::check::findings::{Ending, Known};
+use crate::check::findings::{Ending, InputSizes, Known, StepFacts};
 use crate::check::interface::names;
-use crate::check::limits::{MOST_ELEMENTS, MOST_LOOKED_AT};
-use crate::core::{LayerPlace, ResultValue, Source};
-use crate::diagnostic::Diagnostic;
+use crate::check::limits::{MOST_ELEMENTS, MOST_VISITED};
+use crate::check::report::UNDEFINED;
+use crate::check::translator::Translator;
+use crate::check::{Subject, interface_size};
+use crate::core::{CoreModel, LayerPlace, Parameter, ResultValue, Source};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::model::{ElementType, Node, Op, Tensor, shape_text};
 
-impl<'a> Checker<'a> {
+/// Translates a model, whose inputs are known, to core operations. `None` after an error.
+pub(crate) fn translate<'a>(
+    subject: Subject<'a>,
+    inputs: &InputSizes,
+    steps: &mut StepFacts<'a>,
+    core: &mut CoreModel,
+    diagnostics: &mut Diagnostics,
+) -> Option<()> {
+    let mut translator = Translator::new(subject, inputs, steps, core, diagnostics);
+    translator.parameters();
+    interface_size(subject.model, translator.core, translator.diagnostics)?;
+    translator.operations()?;
+    translator.add_length_outputs();
+    translator.warn_of_unused_max_steps();
+    Some(())
+}
+
+impl<'a> Translator<'_, 'a> {
+    /// Adds the inputs of the model.
+    fn parameters(&mut self) {
+        let model = self.model;
+        for (index, &node) in model.parameters.iter().enumerate() {
+            let node = &model.nodes[node];
+            let value = &model.values[node.outputs[0].0];
+            let (shape, uses) = (&self.inputs.shapes[index], &self.inputs.uses[index]);
+            self.core.parameters.push(Parameter {
+                names: names(&[&value.names[..]], &node.name),
+                shape: shape.clone().unwrap_or_default(),
+                element: value.element,
+                weight: uses.weight.is_some(),
+                length: None,
+                rows: None,
+            });
+            // shapes that are not known have been reported
+            if shape.is_some() {
+                let is_number = value.element.is_float() || uses.is_length();
+                let known = match is_number {
+                    true => Known::Source(Source::Parameter(index), value.element),
+                    false => self.integers_of(node, index, value.element),
+                };
+                self.known[node.outputs[0].0] = Some(known);
+            }
+        }
+    }
+
     /// Translates every operation of the model and collects its outputs. `None` after an error.
-    pub(crate) fn translate_operations(&mut self) -> Option<()> {
+    fn operations(&mut self) -> Option<()> {
         let mut results: HashMap<usize, ResultValue> = HashMap::new();
         self.graph(|this, index, node| {
             if let Some(result) = this.result(node) {
                 results.insert(index, result);
             }
         });
-        self.core.model.nodes = std::mem::take(&mut self.current.nodes);
+        self.core.nodes = std::mem::take(&mut self.current.nodes);
         self.assignments();
-        if self.is_partial() || self.diagnostics.has_errors() {
+        if self.subject.is_partial() || self.diagnostics.has_errors() {
             return None;
         }
         assert_eq!(
@@ -33,7 +79,7 @@ impl<'a> Checker<'a> {
             self.model.results.len(),
             "simplify: an output is missing and nothing was said"
         );
-        self.core.model.results =
+        self.core.results =
             self.model.results.iter().filter_map(|node| results.remove(node)).collect();
         Some(())
     }
@@ -45,10 +91,10 @@ impl<'a> Checker<'a> {
         model.nodes.iter().flat_map(|node| &node.inputs).for_each(|input| readers[input.0] += 1);
         let between = if self.current.depth == 0 { between(model) } else { Vec::new() };
         for (index, node) in model.nodes.iter().enumerate() {
-            self.current.spent.looked_at += 1;
+            self.current.spent.visited += 1;
             let outer = if self.current.depth == 0 { index } else { self.current.layer.outer };
             self.current.layer = LayerPlace { outer, inner: index };
-            if self.current.spent.looked_at > MOST_LOOKED_AT && self.current.depth > 0 {
+            if self.current.spent.visited > MOST_VISITED && self.current.depth > 0 {
                 self.bodies_too_large(node);
                 return;
             }
@@ -63,7 +109,7 @@ impl<'a> Checker<'a> {
                     || self.reads_empty(node) => {}
                 op => self.operation(node, op),
             }
-            self.findings.hands_on = None;
+            self.findings.current_length = None;
             if node.outputs.first().is_some_and(|output| between.get(output.0) == Some(&true)) {
                 self.keep_for_cut(node);
             }
@@ -155,7 +201,7 @@ impl<'a> Checker<'a> {
     fn bodies_too_large(&mut self, node: &Node) {
         let found = "loops of too many layers and iterations";
         let valid = format!(
-            "{MOST_LOOKED_AT} layers or fewer, those of loops that are written out counted again \
+            "{MOST_VISITED} layers or fewer, those of loops that are written out counted again \
              and again"
         );
         self.error_of_many(node, found, valid, "let every iteration compute the same");
@@ -189,8 +235,7 @@ impl<'a> Checker<'a> {
             self.too_large(node, &self.model.values[value.0].origin, tensor.shape(), MOST_ELEMENTS);
         } else {
             self.current.spent.folded.given(tensor);
-            self.core.model.has_bytes |=
-                matches!(tensor.element(), ElementType::I8 | ElementType::U8);
+            self.core.has_bytes |= matches!(tensor.element(), ElementType::I8 | ElementType::U8);
             self.known[value.0] = Some(Known::Constant(tensor.clone(), tensor.element()));
         }
     }
@@ -230,7 +275,7 @@ impl<'a> Checker<'a> {
                 }
             }
             Known::Source(source @ Source::Parameter(i), _)
-                if self.sizes.uses[i].is_length() && !element.is_float() =>
+                if self.inputs.uses[i].is_length() && !element.is_float() =>
             {
                 Known::Source(source, element)
             }

@@ -1,12 +1,12 @@
 //! Parts of a tensor at places that rows of indices name: GatherND, Gather by rows, and ScatterND.
 
 use super::scatter::MOST_SCATTERED;
-use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::{Geometry, signed, strides};
+use crate::check::translator::Translator;
 use crate::model::{ElementType, Elementwise, GatherNd, Node, Tensor};
 
-impl Checker<'_> {
+impl Translator<'_, '_> {
     /// Parts of data, one for each row of the indices. Rows of constants are counted when
     /// compiling; a computed index beyond an end is taken as the end.
     pub(super) fn gather_nd(&mut self, node: &Node, of: GatherNd) {

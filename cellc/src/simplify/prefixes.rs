@@ -1,9 +1,9 @@
 //! Slices with a computed stop: the first elements along an axis, a run-time number of them, and
 //! products of matrices over them.
 
-use crate::check::checker::Checker;
 use crate::check::findings::{Ending, Known, Opened};
 use crate::check::shape::{Geometry, strides};
+use crate::check::translator::Translator;
 use crate::core::{CoreOp, Source, View};
 use crate::model::{ElementType, Elementwise as E, Node, Tensor};
 
@@ -11,13 +11,13 @@ fn number(value: i64) -> Option<Known> {
     Some(Known::Constant(Tensor::from_i64(Vec::new(), &[value])?, ElementType::I64))
 }
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     /// True if the node is a slice of the first elements along an axis, of which only a call says
     /// how many there are. The slice is then done.
     pub(super) fn slices_by_run_time(&mut self, node: &Node) -> bool {
         let Some(axis) = self.axis_of_prefix(node) else { return false };
         if let Some((known, ending)) = self.prefix(node, axis) {
-            self.findings.hands_on = Some(ending);
+            self.findings.current_length = Some(ending);
             self.set(node, 0, known);
         }
         true

@@ -2,15 +2,16 @@
 
 use super::fold;
 use super::until::COUNT_ALL;
-use crate::check::checker::{Checker, UNDEFINED};
 use crate::check::findings::{Ending, Known, Opened};
 use crate::check::limits::MOST_ELEMENTS;
+use crate::check::report::UNDEFINED;
 use crate::check::shape::Geometry;
+use crate::check::translator::Translator;
 use crate::core::LARGEST_INTEGER;
 use crate::diagnostic::quoted;
 use crate::model::{ElementType, Elementwise as E, Node, Tensor};
 
-impl Checker<'_> {
+impl Translator<'_, '_> {
     pub(super) fn range(&mut self, node: &Node) {
         let number = |known: Known| {
             let one = |tensor: &&Tensor| known.element().is_float() && tensor.len() == 1;
@@ -66,7 +67,7 @@ impl Checker<'_> {
             if self.foldable(node, &[most], ElementType::I64).is_some()
                 && let Some((known, ending)) = self.open_range(node, start, step, most)
             {
-                self.findings.hands_on = Some(ending);
+                self.findings.current_length = Some(ending);
                 self.set(node, 0, known);
             }
             return;

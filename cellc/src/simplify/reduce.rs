@@ -1,16 +1,17 @@
 //! Reductions along axes, and powers.
 
 use super::fold;
-use crate::check::checker::{Checker, UNDEFINED};
 use crate::check::findings::{Ending, Known};
+use crate::check::report::UNDEFINED;
 use crate::check::shape::Geometry;
+use crate::check::translator::Translator;
 use crate::core::{Combiner, CoreOp, Reduce, Source};
 use crate::model::{Activation, ElementType, Elementwise, NoAxes, Node, Reduction, Tensor};
 
 /// Largest whole exponent computed by multiplications alone.
 const MOST_MULTIPLIED: f32 = 128.0;
 
-impl Checker<'_> {
+impl Translator<'_, '_> {
     pub(super) fn reduce(
         &mut self,
         node: &Node,
@@ -60,7 +61,7 @@ impl Checker<'_> {
         if !axes.contains(&along) {
             let before = axes.iter().filter(|&&axis| axis < along).count();
             let along = if keep { along } else { along - before };
-            self.findings.hands_on =
+            self.findings.current_length =
                 Some(Ending { parts_along: Some(along), is_zero: false, ..ending });
             return self.reduced(node, reduction, input, axes, keep);
         }

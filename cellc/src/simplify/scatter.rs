@@ -1,8 +1,8 @@
 //! Elements that are taken, or replaced, one by one at places along an axis.
 
-use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::{Geometry, strides};
+use crate::check::translator::Translator;
 use crate::model::{Elementwise, Node, Tensor, shape_text};
 
 /// The most updates at places that are computed: every one is compared with every place.
@@ -24,7 +24,7 @@ fn add(runs: &mut Vec<Run>, of: usize, at: usize) {
     }
 }
 
-impl Checker<'_> {
+impl Translator<'_, '_> {
     /// A tensor whose elements are runs of elements of others, one after the other.
     fn of_runs(
         &mut self,

@@ -2,15 +2,15 @@
 //! outputs.
 
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
-use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::Geometry;
+use crate::check::translator::Translator;
 use crate::core::{
     CellOutputs, Concat, CoreCell, CoreOp, Lengths, Sequence, Source, WeightSources,
 };
 use crate::model::{Direction, ElementType, LedgerEntry};
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     /// Adds the cells of a recurrent operation in which nothing is wrong but, perhaps, its lengths.
     pub(super) fn recur(
         &mut self,
@@ -92,7 +92,7 @@ impl<'a> Checker<'a> {
             hs.push(h_out);
             cs.extend(c_out);
         }
-        hs.iter().for_each(|&h_out| _ = self.over_time.layers.insert(h_out, node));
+        hs.iter().for_each(|&h_out| _ = self.steps.layers.insert(h_out, node));
         // the outputs in order: Y of a sequence, then the states
         let element = recurrent.known(CellPort::X).map_or(ElementType::F32, Known::element);
         let outputs = [ys, hs, cs].into_iter().filter(|values| !values.is_empty());
@@ -107,7 +107,7 @@ impl<'a> Checker<'a> {
 
     /// Values of both directions along axis 1.
     fn side_by_side(&mut self, node: &crate::model::Node, values: &[usize]) -> usize {
-        let mut shape = self.core.model.values[values[0]].shape.clone();
+        let mut shape = self.core.values[values[0]].shape.clone();
         shape[1] *= values.len();
         let out = self.value(shape);
         let inputs = values.iter().map(|&value| Source::Value(value)).collect();
@@ -127,11 +127,11 @@ impl<'a> Checker<'a> {
                 let most = (0..tensor.len())
                     .filter_map(|row| usize::try_from(tensor.get_i64(row)?).ok())
                     .max();
-                if let Some(most) =
-                    most.filter(|&most| self.sizes.open == Some(sizes.steps) && most != sizes.steps)
-                    && self.over_time.most_lengths.is_none_or(|(before, _)| before < most)
+                if let Some(most) = most
+                    .filter(|&most| self.inputs.open == Some(sizes.steps) && most != sizes.steps)
+                    && self.steps.most_lengths.is_none_or(|(before, _)| before < most)
                 {
-                    self.over_time.most_lengths = Some((most, node));
+                    self.steps.most_lengths = Some((most, node));
                 }
                 let mut lengths = Vec::with_capacity(tensor.len());
                 for row in 0..tensor.len() {
@@ -156,7 +156,7 @@ impl<'a> Checker<'a> {
             }
             Known::Source(source, _) if self.given_integers(*source).is_some() => {
                 let i = &self.given_integers(*source)?;
-                let length = &mut self.core.model.parameters[*i].length;
+                let length = &mut self.core.parameters[*i].length;
                 *length = Some(length.map_or(sizes.steps, |most| most.max(sizes.steps)));
                 Some(Lengths::Parameter(*i))
             }

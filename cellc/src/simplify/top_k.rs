@@ -1,8 +1,8 @@
 //! The best elements along an axis.
 
-use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::{Geometry, strides};
+use crate::check::translator::Translator;
 use crate::core::{CoreOp, Source, TopK};
 use crate::model::{ElementType, Node};
 
@@ -13,7 +13,7 @@ const MOST_WANTED: usize = 64;
 /// The largest number of elements in a row: their indices are stored in f32.
 const MOST_PLACES: usize = 1 << 24;
 
-impl Checker<'_> {
+impl Translator<'_, '_> {
     pub(super) fn top_k(
         &mut self,
         node: &Node,

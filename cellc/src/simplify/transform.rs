@@ -4,9 +4,9 @@
 use std::f64::consts::TAU;
 
 use super::rounding::rounded;
-use crate::check::checker::Checker;
 use crate::check::findings::Known;
 use crate::check::shape::{Geometry, counted, signed, strides};
+use crate::check::translator::Translator;
 use crate::model::{Dft, ElementType, Elementwise, Node, SpectralWindow, Tensor, shape_text};
 
 /// Cosine and sine of a part of a turn, exact at quarters.
@@ -80,7 +80,7 @@ impl Matrix {
     }
 }
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     /// A matrix as a constant; `None` after an error.
     fn transform_matrix(
         &mut self,
@@ -354,7 +354,7 @@ impl<'a> Checker<'a> {
                 node,
                 &node.origin,
                 found,
-                crate::check::checker::floats(),
+                crate::check::report::floats(),
                 "compute them in floating point, and convert them",
             );
             return;

@@ -4,9 +4,9 @@
 //! values stay unchanged, so the loop may end at this iteration.
 
 use super::loops::{Cut, iteration_number};
-use crate::check::checker::Checker;
 use crate::check::findings::{Ending, Known, Opened};
 use crate::check::shape::Geometry;
+use crate::check::translator::Translator;
 use crate::core::{
     CoreLoop, CoreOp, LARGEST_INTEGER, LoopCarried, LoopResult, LoopSlice, ResultValue, Source,
 };
@@ -75,7 +75,7 @@ fn number(value: i64, element: ElementType) -> Known {
     Known::Constant(Tensor::from_i64(Vec::new(), &[value]).expect("one number"), element)
 }
 
-impl<'a> Checker<'a> {
+impl<'a> Translator<'_, 'a> {
     /// The loop; `None` after an error.
     pub(super) fn until(
         &mut self,
@@ -90,7 +90,7 @@ impl<'a> Checker<'a> {
         let is_cut = cut.iter().any(Option::is_some);
         let huge = trips.filter(|&trips| trips > MOST_COUNTED && !is_cut);
         let stated = trips.filter(|_| huge.is_none());
-        let given = stated.or(self.options.bindings.max_steps);
+        let given = stated.or(self.subject.options.bindings.max_steps);
         match (given, huge) {
             (Some(most), _) => self.countable(node, most, MOST_COUNTED)?,
             // whether the condition ends it is known after a look at the body
@@ -105,16 +105,13 @@ impl<'a> Checker<'a> {
             back_edges.map(|input| self.range_of(&inputs[input.input])).collect();
         let counted = CountedLoop { node, body, inputs, cut, count };
         for attempt in 1..=MOST_ATTEMPTS {
-            let before = (self.diagnostics.0.len(), self.current.nodes.len());
-            match self.attempt(&counted, &ranges)? {
+            match self.speculate(|this| this.attempt(&counted, &ranges).transpose()) {
                 Ok(outputs) => {
-                    self.current.loops.needs_max_steps |= count.may_cut;
-                    return Some(outputs);
+                    self.current.loops.needs_max_steps |= outputs.is_some() && count.may_cut;
+                    return outputs;
                 }
                 // integers left the range that was assumed
                 Err(wider) => {
-                    self.diagnostics.0.truncate(before.0);
-                    self.current.nodes.truncate(before.1);
                     let largest = f64::from(LARGEST_INTEGER);
                     let any = attempt + 1 == MOST_ATTEMPTS;
                     ranges = if any { vec![[-largest, largest]; ranges.len()] } else { wider };
@@ -160,7 +157,7 @@ impl<'a> Checker<'a> {
         );
         match huge {
             Some(trips) if !ends => self.countable(node, trips, MOST_COUNTED)?,
-            Some(_) if self.options.bindings.max_steps.is_none() => {
+            Some(_) if self.subject.options.bindings.max_steps.is_none() => {
                 return self.without_a_count(node);
             }
             _ => {}
@@ -171,13 +168,14 @@ impl<'a> Checker<'a> {
         }
         let count = self.handed_on(node, Vec::new(), ElementType::I64, up_to)?;
         let running = self.handed_on(node, Vec::new(), ElementType::Bool, [0.0, 1.0])?;
-        // the nodes below go to the end of the loop body
-        let outer = std::mem::replace(&mut self.current.nodes, nodes);
         let running = ends.then_some(running);
-        let mut handed = self.handed_edges(node, edges, counter, &results, running.as_ref())?;
-        let endings = self.endings(of, &results, count, running.as_ref(), &mut handed)?;
-        let pieces = self.values_of_outputs(of, &results, running.as_ref(), &mut handed)?;
-        let nodes = std::mem::replace(&mut self.current.nodes, outer);
+        let (behind, nodes) = self.appended(nodes, |this| {
+            let mut handed = this.handed_edges(node, edges, counter, &results, running.as_ref())?;
+            let endings = this.endings(of, &results, count, running.as_ref(), &mut handed)?;
+            let pieces = this.values_of_outputs(of, &results, running.as_ref(), &mut handed)?;
+            Some((handed, endings, pieces))
+        });
+        let (handed, endings, pieces) = behind?;
         let mut carried = Vec::new();
         for (_, Handed { initial, value, next }) in &handed {
             let Known::Source(Source::Value(value), _) = value else { return None };
@@ -439,7 +437,7 @@ impl<'a> Checker<'a> {
             for (known, output) in outputs.iter().zip(&body.outputs) {
                 let Known::Source(Source::Value(value), _) = known else { continue };
                 let axis = output.concatenation.and_then(|slicing| {
-                    let rank = self.core.model.values[*value].shape.len() as i64;
+                    let rank = self.core.values[*value].shape.len() as i64;
                     let axis = if slicing.axis < 0 { slicing.axis + rank } else { slicing.axis };
                     usize::try_from(axis).ok()
                 });
@@ -469,8 +467,9 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns of a largest count without a loop.
-    pub(crate) fn warn_of_unused_max_steps(&mut self) {
-        if self.options.bindings.max_steps.is_some() && !self.current.loops.needs_max_steps {
+    pub(super) fn warn_of_unused_max_steps(&mut self) {
+        if self.subject.options.bindings.max_steps.is_some() && !self.current.loops.needs_max_steps
+        {
             let setting = Setting::MaxSteps;
             let found =
                 message!("{} has no effect: no loop of the model needs a largest count", setting);
@@ -525,7 +524,7 @@ impl<'a> Checker<'a> {
         let Some(&(_, ending, axis)) = open.first() else { return false };
         match node.op {
             Op::Result | Op::Convert => {
-                self.findings.hands_on = Some(ending);
+                self.findings.current_length = Some(ending);
                 false
             }
             Op::ShapeOf => {
@@ -536,7 +535,7 @@ impl<'a> Checker<'a> {
             }
             Op::Elementwise(function) => match self.parts_of_elements(node, function, &open) {
                 Ok(axis) => {
-                    self.findings.hands_on =
+                    self.findings.current_length =
                         Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
                     false
                 }
@@ -566,14 +565,14 @@ impl<'a> Checker<'a> {
             Op::Reduce { .. } if open[0].0 == 0 => false,
             // parts behind the last one get no share of it
             Op::Softmax { .. } => {
-                self.findings.hands_on = Some(Ending { is_zero: false, ..ending });
+                self.findings.current_length = Some(Ending { is_zero: false, ..ending });
                 false
             }
             Op::Convolution(ref of) if open.len() == 1 && open[0].0 == 0 => {
                 let errors = self.diagnostics.0.len();
                 match self.convolution_of_parts(node, of, ending, axis) {
                     Some((y, ending)) => {
-                        self.findings.hands_on = Some(ending);
+                        self.findings.current_length = Some(ending);
                         self.set(node, 0, y);
                     }
                     None if self.diagnostics.0.len() == errors => self.read_as_all(node, ending),
@@ -584,7 +583,7 @@ impl<'a> Checker<'a> {
             Op::Normalize(normalization)
                 if open.len() == 1 && self.normalizes_inside(node, normalization, axis) =>
             {
-                self.findings.hands_on = Some(Ending { is_zero: false, ..ending });
+                self.findings.current_length = Some(Ending { is_zero: false, ..ending });
                 false
             }
             Op::MatMul { transpose_a, transpose_b } => {
@@ -596,7 +595,7 @@ impl<'a> Checker<'a> {
             {
                 let moved = self.moved_parts(node, open[0].0, axis);
                 if let Some(axis) = moved {
-                    self.findings.hands_on =
+                    self.findings.current_length =
                         Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
                 } else {
                     self.read_as_all(node, ending);
@@ -620,7 +619,7 @@ impl<'a> Checker<'a> {
         if let &[(port, ending, along)] = open
             && let Some(axis) = self.parts_of_product(node, port, along, transposed[port])
         {
-            self.findings.hands_on =
+            self.findings.current_length =
                 Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
             return false;
         }
@@ -807,9 +806,9 @@ impl<'a> Checker<'a> {
 
     /// Adds the outputs with the number of parts of another output, and with the truth value of
     /// truncation.
-    pub(crate) fn add_length_outputs(&mut self) {
-        for at in 0..self.core.model.results.len() {
-            let result = &self.core.model.results[at];
+    pub(super) fn add_length_outputs(&mut self) {
+        for at in 0..self.core.results.len() {
+            let result = &self.core.results[at];
             let Source::Value(value) = result.source else { continue };
             let Some(ending) = self.findings.endings.get(&value) else { continue };
             let called = |ending: &str| -> Vec<String> {
@@ -827,9 +826,9 @@ impl<'a> Checker<'a> {
             let truncated =
                 ending.truncated.map(|source| said(called("truncated"), ElementType::Bool, source));
             if ending.parts_along == Some(0) {
-                self.core.model.results[at].parts = Some(self.core.model.results.len());
+                self.core.results[at].parts = Some(self.core.results.len());
             }
-            self.core.model.results.extend(len.into_iter().chain(truncated));
+            self.core.results.extend(len.into_iter().chain(truncated));
         }
     }
 }

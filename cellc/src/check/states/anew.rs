@@ -2,49 +2,37 @@
 
 use std::collections::HashSet;
 
-use crate::check::checker::Checker;
-use crate::core::CoreModel;
+use super::States;
 use crate::diagnostic::{Diagnostic, Message, Setting, message, quoted};
 use crate::model::{Node, counted};
 use crate::request::State;
 use crate::stream::dependence::Dependence;
-use crate::stream::states::{Recurrences, begins_anew};
+use crate::stream::states::begins_anew;
 
-impl Checker<'_> {
+impl States<'_, '_> {
     /// Adds a notice of layers with several steps per call and the same constant initial state in
     /// each call.
-    pub(crate) fn begins_anew(
-        &mut self,
-        model: &CoreModel,
-        recurrences: &Recurrences,
-        dependence: &Dependence,
-        needed: &[bool],
-        continued: &HashSet<usize>,
-    ) {
-        if self.options.bindings.state == State::None || self.model.sizes_of_call {
+    pub(super) fn begins_anew(&mut self, dependence: &Dependence, continued: &HashSet<usize>) {
+        if self.hints.subject.options.bindings.state == State::None
+            || self.hints.subject.model.sizes_of_call
+        {
             return;
         }
-        let found = begins_anew(model, recurrences, dependence, needed, continued);
+        let found = begins_anew(self.model, self.recurrences, dependence, self.needed, continued);
         let layers: Vec<(&Node, usize)> = found
             .iter()
-            .filter_map(|(place, &steps)| Some((*self.over_time.layers.get(place)?, steps)))
+            .filter_map(|(place, &steps)| Some((*self.hints.steps.layers.get(place)?, steps)))
             .collect();
         let Some(&(first, steps)) = layers.first() else { return };
         let names: HashSet<*const Node> =
             layers.iter().map(|(node, _)| std::ptr::from_ref(*node)).collect();
-        let notice = self.anew(model, recurrences, first, names.len(), steps);
-        self.over_time.restart_warnings.push(notice);
+        let notice = self.anew(first, names.len(), steps);
+        self.restart_warnings.push(notice);
     }
 
     /// The notice of some layers; `node` is the first.
-    fn anew(
-        &self,
-        model: &CoreModel,
-        recurrences: &Recurrences,
-        node: &Node,
-        count: usize,
-        steps: usize,
-    ) -> Diagnostic {
+    fn anew(&self, node: &Node, count: usize, steps: usize) -> Diagnostic {
+        let recurrences = self.recurrences;
         let found = match count {
             1 => format!(
                 "the state of {} begins anew at each call of {steps} steps: nothing keeps it \
@@ -60,10 +48,12 @@ impl Checker<'_> {
         // open steps have one row
         let one_row =
             recurrences.all.iter().all(|of| of.cell.is_none_or(|(cell, _)| cell.batch == 1));
-        let (way, lines) =
-            self.ways_to_open(model, &recurrences.initial_elements, steps, one_row).unzip();
+        let (way, lines) = self
+            .hints
+            .ways_to_open(self.model, &recurrences.initial_elements, steps, one_row)
+            .unzip();
         let mut ways: Vec<Message> = way.into_iter().collect();
-        let producer = self.model.producer.as_deref();
+        let producer = self.hints.subject.model.producer.as_deref();
         if producer == Some("keras") {
             // its ONNX has every step written out
             ways.push(
@@ -88,8 +78,8 @@ impl Checker<'_> {
     }
 
     /// How Keras makes a state an input and an output; empty if PyTorch wrote the model.
-    pub(crate) fn in_keras(&self) -> &'static str {
-        match self.model.producer.as_deref() {
+    pub(super) fn in_keras(&self) -> &'static str {
+        match self.hints.subject.model.producer.as_deref() {
             Some("pytorch") => "",
             _ => {
                 " (in Keras, where stateful=True has no effect on an exported model: \

@@ -1,15 +1,14 @@
 //! Operations over the steps of a model that keeps states: where the number of steps is fixed, the
 //! first steps of every call are computed as if nothing had come before.
 
-use super::restarts::MOST_CHOICES;
-use crate::check::checker::Checker;
+use super::States;
 use crate::check::findings::{Before, Front};
+use crate::check::hints::MOST_CHOICES;
 use crate::check::interface::name;
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, StatePair};
 use crate::diagnostic::{Cause, Diagnostic, Message, listed, message, quoted};
 use crate::model::Node;
 use crate::request::State;
-use crate::stream::states::Recurrences;
 
 /// Largest number of states, or operations, named by a warning.
 const MOST_NAMED: usize = 4;
@@ -36,17 +35,13 @@ pub(crate) fn states_go_on(kept: &[String]) -> String {
     }
 }
 
-impl Checker<'_> {
+impl States<'_, '_> {
     /// Warns of operations over the steps that do not see the steps of earlier calls, though states
     /// go on.
-    pub(crate) fn lost_history(
-        &mut self,
-        model: &CoreModel,
-        recurrences: &Recurrences,
-        states: &[StatePair],
-    ) {
+    pub(super) fn lost_history(&mut self, states: &[StatePair]) {
+        let Self { model, recurrences, .. } = *self;
         let kept = kept_states(model, states);
-        if self.options.bindings.state == State::None || kept.is_empty() {
+        if self.hints.subject.options.bindings.state == State::None || kept.is_empty() {
             return;
         }
         let mut steps: Vec<usize> =
@@ -54,19 +49,21 @@ impl Checker<'_> {
         if steps.is_empty() {
             steps.push(1);
         }
-        let found = self.over_time.lookbacks.iter();
+        let found = self.hints.steps.lookbacks.iter();
         let found = found.filter_map(|of| Some((of.node, of.before, of.along(&steps)?)));
         let found: Vec<(&Node, Before, Front)> = found
             .filter(|(node, before, front)| {
                 let is_unclear = matches!(before, Before::Zero) && front.size == 1;
-                !is_unclear || self.sums_steps(model, recurrences, node)
+                !is_unclear || self.sums_steps(node)
             })
             .collect();
         let Some(&(node, before, front)) = found.first() else { return };
         let mut ways: Vec<Message> = Vec::new();
         let is_causal = found.iter().all(|(.., front)| front.is_causal);
-        let (way, lines) =
-            self.ways_to_open(model, &recurrences.initial_elements, front.size, is_causal).unzip();
+        let (way, lines) = self
+            .hints
+            .ways_to_open(model, &recurrences.initial_elements, front.size, is_causal)
+            .unzip();
         ways.extend(way.map(|way| message!("{}: then all of it goes on", way)));
         let last = match (before, front.reach) {
             (Before::Zero, _) => "the last sum".to_owned(),
@@ -85,22 +82,26 @@ impl Checker<'_> {
         let warning = Diagnostic::warning(node.origin.clone(), found)
             .layer(node.label())
             .cause(Cause::SeesOneCall);
-        self.over_time
-            .restart_warnings
+        self.restart_warnings
             .push(warning.help(Message::joined(ways, "; or ")).lines(lines.unwrap_or_default()));
     }
 }
 
-impl Checker<'_> {
+impl States<'_, '_> {
     /// True if the axis of size 1 of a running sum may be the axis of the steps: with open steps
     /// no running sum within a step is left of the node.
-    fn sums_steps(&self, model: &CoreModel, recurrences: &Recurrences, node: &Node) -> bool {
+    fn sums_steps(&self, node: &Node) -> bool {
         let is_within = |other: &&CoreNode| {
             other.name == node.name && matches!(other.op, CoreOp::RunningSum(_))
         };
         let mut opened = (0..MOST_CHOICES).filter_map(|choice| {
             let steps = (1, false);
-            self.opened(&self.axes_of_steps(model, &recurrences.initial_elements, steps, choice))
+            self.hints.opened(&self.hints.axes_of_steps(
+                self.model,
+                &self.recurrences.initial_elements,
+                steps,
+                choice,
+            ))
         });
         opened.next().is_none_or(|core| !core.all_nodes().iter().any(is_within))
     }

@@ -2,11 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::check::checker::Checker;
+use super::States;
 use crate::check::interface::name;
 use crate::core::{CoreModel, CoreOp, PointwiseFunction, Source, StatePair};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
-use crate::stream::states::Recurrences;
 
 /// The tensors that read one.
 struct Readers<'m> {
@@ -76,14 +75,10 @@ fn is_softmax(op: &&CoreOp) -> bool {
     matches!(op, CoreOp::Softmax(_))
 }
 
-impl Checker<'_> {
+impl States<'_, '_> {
     /// Warns of kept masks without effect before the first call.
-    pub(crate) fn masks_that_begin_open(
-        &mut self,
-        model: &CoreModel,
-        recurrences: &Recurrences,
-        states: &[StatePair],
-    ) {
+    pub(super) fn masks_that_begin_open(&mut self, states: &[StatePair]) {
+        let Self { model, recurrences, .. } = *self;
         if states.is_empty() || !model.nodes.iter().any(|node| is_softmax(&&node.op)) {
             return;
         }

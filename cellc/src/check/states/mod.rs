@@ -9,10 +9,12 @@ pub(crate) use history::{kept_states, states_go_on};
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::hints::Hints;
 use super::interface::{find_name, list_names, name};
-use crate::check::checker::Checker;
 use crate::core::{CoreModel, ResultValue, Source, StatePair, needed};
-use crate::diagnostic::{Diagnostic, Message, Origin, Setting, listed, message, quoted};
+use crate::diagnostic::{
+    Diagnostic, Diagnostics, Message, Origin, Setting, listed, message, quoted,
+};
 use crate::model::{Direction, Node, Op};
 use crate::request::State;
 use crate::stream::states::{Order, Reach, Recurrence, Recurrences, Words, offered, reached};
@@ -148,38 +150,58 @@ fn whole_line(taken: &[StatePair], refused: &[Refused]) -> Vec<StatePair> {
     pairs
 }
 
-impl<'a> Checker<'a> {
-    pub(crate) fn states(&mut self) {
-        let needed = needed(&self.core.model);
-        let model = std::mem::take(&mut self.core.model);
-        let recurrences = Recurrences::new(&model, &needed);
-        let states = match &self.options.bindings.state {
-            State::None => Vec::new(),
-            State::Auto => self.automatic_states(&model, &recurrences, &needed),
-            State::Pairs(pairs) => self.given_states(&model, &recurrences, pairs),
-        };
-        let restarts = self.restarts(&model, &recurrences, &needed);
-        self.lost_history(&model, &recurrences, &states);
-        self.masks_that_begin_open(&model, &recurrences, &states);
-        if recurrences.flow.gave_up() && self.options.bindings.state != State::None {
-            let found = "the model moves so many elements that its states were not searched for";
-            let warning = Diagnostic::warning(Origin::Unknown, found);
-            let help = message!("name the inputs and outputs that are states, {}", any_state());
-            self.diagnostics.push(warning.help(help));
-        }
-        self.core.model = model;
-        self.core.model.states = states;
-        self.core.model.restarts = restarts;
-    }
+/// Finds the states of a model, and reports pairs that are none and layers that no call continues.
+struct States<'c, 'a> {
+    hints: Hints<'c, 'a>,
+    model: &'c CoreModel,
+    recurrences: &'c Recurrences<'c>,
+    /// By value: true if an output depends on the value.
+    needed: &'c [bool],
+    restart_warnings: &'c mut Diagnostics,
+    diagnostics: &'c mut Diagnostics,
+}
 
+/// Adds the states of a model, and the layers that every call starts anew.
+pub(crate) fn states(
+    hints: Hints,
+    core: &mut CoreModel,
+    restart_warnings: &mut Diagnostics,
+    diagnostics: &mut Diagnostics,
+) {
+    let needed = needed(core);
+    let recurrences = Recurrences::new(core, &needed);
+    let state = &hints.subject.options.bindings.state;
+    let mut search = States {
+        hints,
+        model: core,
+        recurrences: &recurrences,
+        needed: &needed,
+        restart_warnings,
+        diagnostics,
+    };
+    let states = match state {
+        State::None => Vec::new(),
+        State::Auto => search.automatic_states(),
+        State::Pairs(pairs) => search.given_states(pairs),
+    };
+    let restarts = search.restarts();
+    search.lost_history(&states);
+    search.masks_that_begin_open(&states);
+    if recurrences.flow.gave_up() && *state != State::None {
+        let found = "the model moves so many elements that its states were not searched for";
+        let warning = Diagnostic::warning(Origin::Unknown, found);
+        let help = message!("name the inputs and outputs that are states, {}", any_state());
+        diagnostics.push(warning.help(help));
+    }
+    core.states = states;
+    core.restarts = restarts;
+}
+
+impl<'a> States<'_, 'a> {
     /// Inputs used only as the initial state of forward recurrent operators with the last state in
     /// one output.
-    fn automatic_states(
-        &mut self,
-        model: &CoreModel,
-        recurrences: &Recurrences,
-        needed: &[bool],
-    ) -> Vec<StatePair> {
+    fn automatic_states(&mut self) -> Vec<StatePair> {
+        let Self { model, recurrences, needed, .. } = *self;
         let mut updates: BTreeMap<usize, Vec<(usize, Update)>> = BTreeMap::new();
         let mut by_y: Vec<(usize, Update)> = Vec::new();
         let sizes: HashSet<usize> =
@@ -207,7 +229,7 @@ impl<'a> Checker<'a> {
         let mut taken = Vec::new();
         let mut refused = Vec::new();
         for (parameter, updates) in updates {
-            let judged = self.judged(model, recurrences, parameter, &updates);
+            let judged = self.judged(parameter, &updates);
             match judged
                 .and_then(|result| unless_named_otherwise(model, StatePair { parameter, result }))
             {
@@ -232,13 +254,14 @@ impl<'a> Checker<'a> {
             let one = a.others.is_empty() && b.others.is_empty();
             a.why == b.why && a.remedy == b.remedy && layer(a) == layer(b) && one
         };
-        refused.chunk_by(alike).for_each(|refused| self.not_taken(model, refused, &whole));
-        self.integers_like_states(model);
+        refused.chunk_by(alike).for_each(|refused| self.not_taken(refused, &whole));
+        self.integers_like_states();
         taken
     }
 
     /// Notices for integer inputs with the names of a state: cellc keeps no integer states.
-    fn integers_like_states(&mut self, model: &CoreModel) {
+    fn integers_like_states(&mut self) {
+        let model = self.model;
         for (parameter, input) in model.parameters.iter().enumerate() {
             if input.weight || input.length.is_some() || input.element.is_float() {
                 continue;
@@ -270,13 +293,8 @@ impl<'a> Checker<'a> {
     }
 
     /// The output with the next value of an input, or the reason against a state.
-    fn judged(
-        &self,
-        model: &CoreModel,
-        recurrences: &Recurrences,
-        parameter: usize,
-        updates: &[(usize, Update)],
-    ) -> Result<usize, Refused<'a>> {
+    fn judged(&self, parameter: usize, updates: &[(usize, Update)]) -> Result<usize, Refused<'a>> {
+        let Self { model, recurrences, .. } = *self;
         let shape = &model.parameters[parameter].shape;
         let same_shape = |(result, _): &&(usize, Update)| model.results[*result].shape == *shape;
         let fits: Vec<_> = updates.iter().filter(same_shape).collect();
@@ -292,7 +310,7 @@ impl<'a> Checker<'a> {
             })
         };
         if let Some(wrong) = recurrences.not_forward(&update.through) {
-            let layer = self.over_time.layers.get(&wrong.place).copied();
+            let layer = self.hints.steps.layers.get(&wrong.place).copied();
             return refused(
                 why_never(wrong, layer),
                 layer.map(|layer| (layer, wrong.order)),
@@ -345,7 +363,8 @@ impl<'a> Checker<'a> {
 
     /// Reports likely states and the first reason against them. `whole`: every pair of the option
     /// for keeping them.
-    fn not_taken(&mut self, model: &CoreModel, refused: &[Refused], whole: &[StatePair]) {
+    fn not_taken(&mut self, refused: &[Refused], whole: &[StatePair]) {
+        let model = self.model;
         let input =
             |pair: &StatePair| name(&model.parameters[pair.parameter].names, "in", pair.parameter);
         let output = |result: usize| name(&model.results[result].names, "out", result);
@@ -416,12 +435,8 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(notice.help(help));
     }
 
-    fn given_states(
-        &mut self,
-        model: &CoreModel,
-        recurrences: &Recurrences,
-        pairs: &[(String, String)],
-    ) -> Vec<StatePair> {
+    fn given_states(&mut self, pairs: &[(String, String)]) -> Vec<StatePair> {
+        let Self { model, recurrences, .. } = *self;
         let inputs: Vec<Vec<String>> = model.parameters.iter().map(|p| p.names.clone()).collect();
         let outputs: Vec<Vec<String>> = model.results.iter().map(|r| r.names.clone()).collect();
         let mut states: Vec<StatePair> = Vec::new();
@@ -465,7 +480,7 @@ impl<'a> Checker<'a> {
                     "each in one pair".to_owned(),
                 );
             } else if let Some(wrong) = recurrences.never(model, parameter, r.source) {
-                let why = why_never(wrong, self.over_time.layers.get(&wrong.place).copied());
+                let why = why_never(wrong, self.hints.steps.layers.get(&wrong.place).copied());
                 refuse(why, "states of forward operators that take every step".to_owned());
             } else if let Some(place) = recurrences.of_h_and_c(Source::Parameter(parameter))
                 && recurrences
@@ -473,7 +488,8 @@ impl<'a> Checker<'a> {
                     .is_some_and(|(of, ..)| of == Source::Parameter(parameter))
             {
                 let layer = self
-                    .over_time
+                    .hints
+                    .steps
                     .layers
                     .get(&place)
                     .map_or(String::new(), |node| format!(" of {}", quoted(&node.name)));

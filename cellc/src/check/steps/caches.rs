@@ -1,8 +1,8 @@
 //! Caches that grow: a call appends its elements to an input, and the whole is an output.
 
-use super::super::interface::{name, names};
-use super::super::trials::Shapes;
-use crate::check::checker::Checker;
+use crate::check::hints::Shapes;
+use crate::check::interface::{name, names};
+use crate::check::judge::Judgement;
 use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, Model, Node, Op, ValueId};
 
@@ -97,13 +97,13 @@ const MOST_PAIRS: usize = 4;
 
 /// The refusal of a model with caches that grow; `long`: the model with an assumed size of open
 /// axes.
-pub(crate) fn refused(long: &Checker) -> Option<Diagnostic> {
-    let model = long.model;
+pub(crate) fn refused(long: &Judgement) -> Option<Diagnostic> {
+    let model = long.subject.model;
     let mut caches = growing(model);
     // an unknown shape is one that the options leave open
     caches.retain(|cache| {
-        long.sizes.shapes[cache.input].is_none()
-            || long.sizes.open_axes[cache.input].contains(&cache.axis)
+        long.inputs.shapes[cache.input].is_none()
+            || long.inputs.open_axes[cache.input].contains(&cache.axis)
     });
     let pairs: Vec<(String, String)> = caches.iter().map(|cache| cache.names(long)).collect();
     let (axis, (input, output)) = (caches.first()?.axis, pairs.first()?);
@@ -120,7 +120,7 @@ pub(crate) fn refused(long: &Checker) -> Option<Diagnostic> {
     );
     let sizes = one_size(long, &caches).map_or_else(
         || message!("every size, by {}", Setting::Shape),
-        |shapes| long.shape_settings(&shapes),
+        |shapes| long.hints().shape_settings(&shapes),
     );
     let shown = &pairs[..pairs.len().min(MOST_PAIRS)];
     let help = message!(
@@ -139,18 +139,19 @@ pub(crate) fn refused(long: &Checker) -> Option<Diagnostic> {
 
 /// Shapes for caches of one size, if nothing else is open: with one new element per call, if the
 /// model takes that.
-fn one_size(long: &Checker, caches: &[GrowingCache]) -> Option<Shapes> {
-    if long.sizes.open_axes.iter().any(|axes| axes.len() > 1) {
+fn one_size(long: &Judgement, caches: &[GrowingCache]) -> Option<Shapes> {
+    if long.inputs.open_axes.iter().any(|axes| axes.len() > 1) {
         return None;
     }
     let time: Vec<Option<usize>> =
-        long.sizes.open_axes.iter().map(|axes| axes.first().copied()).collect();
+        long.inputs.open_axes.iter().map(|axes| axes.first().copied()).collect();
     let is_cache = |input: usize| caches.iter().any(|cache| cache.input == input);
-    let one = long.numbers_of_steps().into_iter().find_map(|size| {
+    let one = long.hints().numbers_of_steps().into_iter().find_map(|size| {
         let with = |sizes: &dyn Fn(usize) -> usize| {
             let shapes = long
+                .hints()
                 .shapes_of_steps(&time, &|input| if is_cache(input) { size } else { sizes(input) });
-            long.is_right_with(&shapes).then_some(shapes)
+            long.hints().is_right_with(&shapes).then_some(shapes)
         };
         let single = with(&|_| 1)?;
         // a mask over the cache and the new element: of other sizes, it is broadcast or refused
@@ -162,14 +163,14 @@ fn one_size(long: &Checker, caches: &[GrowingCache]) -> Option<Shapes> {
         let masks: Vec<usize> = (0..time.len()).filter(is_mask).collect();
         with(&|input| if masks.contains(&input) { size + 1 } else { 1 }).or(Some(single))
     });
-    one.or_else(|| long.whole_shapes(&time, &long.numbers_of_steps()))
+    one.or_else(|| long.hints().whole_shapes(&time, &long.hints().numbers_of_steps()))
 }
 
 impl GrowingCache {
     /// The names of the input and of the output.
-    fn names(&self, long: &Checker) -> (String, String) {
-        let model = long.model;
-        let input = long.parameter_names(model.parameters[self.input]);
+    fn names(&self, long: &Judgement) -> (String, String) {
+        let model = long.subject.model;
+        let input = long.subject.names_of_input(self.input);
         let result = &model.nodes[model.results[self.output]];
         let own = result.outputs.first().map_or(&[][..], |output| &model.values[output.0].names);
         let output = names(&[own, &model.values[result.inputs[0].0].names], &result.name);

@@ -1,8 +1,8 @@
 //! Advice for models with steps that cannot stay open.
 
 use super::super::states::{kept_states, states_go_on};
-use crate::check::checker::{Checker, Purpose};
 use crate::check::findings::{ShortOf, Uses};
+use crate::check::judge::{Judgement, Purpose, Subject};
 use crate::diagnostic::{Message, Setting, message, quoted};
 use crate::model::{Model, Op, Padding};
 use crate::request::State;
@@ -11,31 +11,31 @@ use crate::request::State;
 const MOST_PADDED: usize = 32;
 
 /// How to give the number of steps of every call. `time`: by input, the axis of the steps.
-pub(crate) fn fixed_steps(long: &Checker, time: &[Option<usize>]) -> Message {
-    let shorter = match long.sizes.uses.iter().any(Uses::is_length) {
+pub(crate) fn fixed_steps(long: &Judgement, time: &[Option<usize>]) -> Message {
+    let shorter = match long.inputs.uses.iter().any(Uses::is_length) {
         true => "; a call may have fewer: it gives their number as the lengths of the sequences",
         false => "",
     };
-    let Some(shapes) = long.whole_shapes(time, &long.numbers_of_steps()) else {
+    let Some(shapes) = long.hints().whole_shapes(time, &long.hints().numbers_of_steps()) else {
         return message!("give the number of steps of every call, by {}", Setting::Shape);
     };
-    let whole = long.shape_settings(&shapes);
-    let kept = kept_states(&long.core.model, &long.core.model.states);
-    if kept.is_empty() || long.options.bindings.state == State::None {
+    let whole = long.hints().shape_settings(&shapes);
+    let kept = kept_states(&long.core, &long.core.states);
+    if kept.is_empty() || long.subject.options.bindings.state == State::None {
         return message!("give the number of steps of every call, {}{}", whole, shorter);
     }
     let go_on = states_go_on(&kept);
-    let one = long.whole_shapes(time, &[1]).filter(|one| long.goes_on_with(one));
+    let one = long.hints().whole_shapes(time, &[1]).filter(|one| long.hints().goes_on_with(one));
     match one {
         Some(one) => message!(
             "take one step per call, {}: {} from call to call; or give the number of steps \
             of every call, {}{}",
-            long.shape_settings(&one),
+            long.hints().shape_settings(&one),
             go_on,
             whole,
             shorter
         ),
-        None if long.goes_on_with(&shapes) => {
+        None if long.hints().goes_on_with(&shapes) => {
             message!(
                 "give the number of steps of every call, {}: {} from call to \
                  call{}",
@@ -56,11 +56,11 @@ pub(crate) fn fixed_steps(long: &Checker, time: &[Option<usize>]) -> Message {
 
 /// How to make windows without pads take any number of steps: by pads in front of the first step.
 /// `None` where that does not work.
-pub(crate) fn pads_in_front(long: &Checker) -> Option<String> {
-    if !long.tries_hints() {
+pub(crate) fn pads_in_front(long: &Judgement) -> Option<String> {
+    if !long.subject.tries_hints() {
         return None;
     }
-    let mut model: Model = long.model.clone();
+    let mut model: Model = long.subject.model.clone();
     let mut padded: Vec<ShortOf> = Vec::new();
     while let Some(short) = short_of(long, &model) {
         if padded.len() == MOST_PADDED {
@@ -70,7 +70,7 @@ pub(crate) fn pads_in_front(long: &Checker) -> Option<String> {
         padded.push(short);
     }
     let first = padded.first()?;
-    if !long.is_right(&model, long.options) {
+    if !long.subject.is_right(&model, long.subject.options) {
         return None;
     }
     let ShortOf { axis, rank, missing, .. } = *first;
@@ -79,7 +79,7 @@ pub(crate) fn pads_in_front(long: &Checker) -> Option<String> {
         1 => String::new(),
         _ => ", and likewise in front of the others without padding".to_owned(),
     };
-    let name = quoted(&long.model.nodes[first.node].name);
+    let name = quoted(&long.subject.model.nodes[first.node].name);
     let plural = if missing == 1 { "" } else { "s" };
     Some(format!(
         "to leave the number of steps open, put {missing} element{plural} of padding in front of \
@@ -90,11 +90,8 @@ pub(crate) fn pads_in_front(long: &Checker) -> Option<String> {
 }
 
 /// The first window too long for one step.
-fn short_of(long: &Checker, model: &Model) -> Option<ShortOf> {
-    let mut one = Checker::new(model, long.options, Purpose::Trial, long.passes);
-    one.sizes.open = Some(1);
-    (long.passes)(&mut one);
-    one.over_time.short_of
+fn short_of(long: &Judgement, model: &Model) -> Option<ShortOf> {
+    Subject { model, purpose: Purpose::Trial, ..long.subject }.judged(Some(1)).steps.short_of
 }
 
 /// Adds pads in front of an axis of an operation. `None` if its padding is no number of elements.

@@ -3,7 +3,7 @@
 mod caches;
 mod hints;
 
-use crate::check::checker::Checker;
+use crate::check::judge::{Judgement, Subject};
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Setting, Severity, message};
 use crate::model::{Dim, Model, Op};
@@ -12,34 +12,35 @@ use crate::stream::steps::{one_step, why_not_stepwise};
 
 /// The model of one step, for a model with an open number of steps. `None` if the model has other
 /// problems. `only_sizes`: true if every error is an open size.
-pub(crate) fn one_step_of<'a>(
-    model: &'a Model,
+pub(crate) fn one_step_of(
+    subject: Subject,
     only_sizes: bool,
-    with: impl Fn(Option<usize>) -> Checker<'a>,
 ) -> Option<Result<(CoreModel, Diagnostics), Diagnostics>> {
+    let model = subject.model;
     let steps = marker(model);
-    let long = with(Some(steps));
+    let long = subject.judged(Some(steps));
     if only_sizes && let Some(refused) = caches::refused(&long) {
         return Some(Err(Diagnostics(vec![refused])));
     }
-    let open = long.sizes.open_axes.iter().all(|axes| axes.len() <= 1)
-        && long.sizes.open_axes.iter().any(|axes| !axes.is_empty());
+    let open = long.inputs.open_axes.iter().all(|axes| axes.len() <= 1)
+        && long.inputs.open_axes.iter().any(|axes| !axes.is_empty());
     if !open {
         return None;
     }
-    let one = with(Some(1));
+    let one = subject.judged(Some(1));
     let time: Vec<Option<usize>> =
-        long.sizes.open_axes.iter().map(|axes| axes.first().copied()).collect();
+        long.inputs.open_axes.iter().map(|axes| axes.first().copied()).collect();
     if long.diagnostics.has_errors() || one.diagnostics.has_errors() {
-        let by_shape = one.options.bindings.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
+        let by_shape =
+            one.subject.options.bindings.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
         let asked = by_shape || !model.open_axes.is_empty();
         let recurrent = model.nodes.iter().any(|node| matches!(node.op, Op::Sequence(..)));
         // what one step is too short for may be what looks ahead
         if only_sizes
             && asked
             && !long.diagnostics.has_errors()
-            && long.over_time.most_lengths.is_none()
-            && let Some(why) = why_not_stepwise(&long.core.model, steps, &time)
+            && long.steps.most_lengths.is_none()
+            && let Some(why) = why_not_stepwise(&long.core, steps, &time)
         {
             return Some(Err(Diagnostics(vec![not_stepwise(&long, &time, &why)])));
         }
@@ -47,9 +48,9 @@ pub(crate) fn one_step_of<'a>(
             .then(|| Err(only_some(&long, &one, &time, steps)));
     }
     let mut diagnostics = one.diagnostics;
-    Some(match one_step(&long.core.model, one.core.model, steps, &time) {
+    Some(match one_step(&long.core, one.core, steps, &time) {
         Ok(one) => {
-            if matches!(long.options.bindings.state, State::None) {
+            if matches!(long.subject.options.bindings.state, State::None) {
                 diagnostics.push(state_goes_on());
             }
             Ok((one, diagnostics))
@@ -74,26 +75,28 @@ fn state_goes_on() -> Diagnostic {
 }
 
 /// A model whose steps cannot be taken one by one; `time`: by input, the axis of the steps.
-fn not_stepwise(long: &Checker, time: &[Option<usize>], why: &str) -> Diagnostic {
-    let model = long.model;
+fn not_stepwise(long: &Judgement, time: &[Option<usize>], why: &str) -> Diagnostic {
+    let model = long.subject.model;
     let origin =
         model.parameters.first().map_or(Origin::Unknown, |&node| model.nodes[node].origin.clone());
-    let mistaken = long.rows_as_steps(|input| time[input]);
+    let mistaken = long.hints().rows_as_steps(|input| time[input]);
     if let Some(found) = &mistaken
-        && let Some((help, lines)) = long.batch_first(found)
+        && let Some((help, lines)) = long.hints().batch_first(found)
     {
-        let found = format!("the number of steps is open, but {}", long.counts_rows(found));
+        let found = format!("the number of steps is open, but {}", long.hints().counts_rows(found));
         return Diagnostic::error(origin, found).valid(ONE_BY_ONE).help(help).lines(lines);
     }
     // with a number of steps that is given, the model would compute one of them
-    if !long.single_steps().is_empty() {
+    if !long.hints().single_steps().is_empty() {
         let error = Diagnostic::error(origin, message!("the number of steps is open, but {}", why));
         return error
             .valid(ONE_BY_ONE)
             .help("export the model with its number of steps, as the warning says");
     }
-    let help = match long.rows_first(time) {
-        Some(shapes) => message!("the first axis counts rows: {}", long.shape_settings(&shapes)),
+    let help = match long.hints().rows_first(time) {
+        Some(shapes) => {
+            message!("the first axis counts rows: {}", long.hints().shape_settings(&shapes))
+        }
         None => Message::joined(
             hints::pads_in_front(long)
                 .into_iter()
@@ -113,8 +116,13 @@ const ONE_BY_ONE: &str = "steps that are computed one after the other: forward s
 
 /// Why a model does not take every number of steps: of `long` and `one`, models of many steps and
 /// of one, either has errors.
-fn only_some(long: &Checker, one: &Checker, time: &[Option<usize>], steps: usize) -> Diagnostics {
-    let errors = |of: &Checker| -> Vec<Diagnostic> {
+fn only_some(
+    long: &Judgement,
+    one: &Judgement,
+    time: &[Option<usize>],
+    steps: usize,
+) -> Diagnostics {
+    let errors = |of: &Judgement| -> Vec<Diagnostic> {
         of.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).cloned().collect()
     };
     let refused = |origin: &Origin, layer: Option<String>, why: Message, help: Message| {
@@ -124,20 +132,24 @@ fn only_some(long: &Checker, one: &Checker, time: &[Option<usize>], steps: usize
         Diagnostics(vec![error.valid(ONE_BY_ONE).help(help)])
     };
     // as many steps as a constant says are right for one number of them
-    if let Some((most, node)) = long.over_time.most_lengths {
+    if let Some((most, node)) = long.steps.most_lengths {
         let why = format!("sequence_lengths is a constant, {most} at most").into();
         const EXPORT: &str =
             "export the model with sequence_lengths that follow the number of steps";
-        let help = match long.whole_shapes(time, &[most.max(1)]) {
+        let help = match long.hints().whole_shapes(time, &[most.max(1)]) {
             Some(shapes) => {
-                message!("give as many steps, {}; or {}", long.shape_settings(&shapes), &EXPORT)
+                message!(
+                    "give as many steps, {}; or {}",
+                    long.hints().shape_settings(&shapes),
+                    &EXPORT
+                )
             }
             None => EXPORT.into(),
         };
         return refused(&node.origin, Some(node.label()), why, help);
     }
     let (of_long, of_one) = (errors(long), errors(one));
-    let whole = long.whole_shapes(time, &long.numbers_of_steps());
+    let whole = long.hints().whole_shapes(time, &long.hints().numbers_of_steps());
     // wrong with any number of steps
     let both = of_long.iter().filter(|error| of_one.iter().any(|other| other.is_alike(error)));
     let both = both.map(|error| Diagnostic {
@@ -160,7 +172,7 @@ fn only_some(long: &Checker, one: &Checker, time: &[Option<usize>], steps: usize
         help = message!("{}; or {}", pads, help);
     }
     if let Some(shapes) = whole {
-        help.push(message!("; this one works: {}", long.shape_settings(&shapes)));
+        help.push(message!("; this one works: {}", long.hints().shape_settings(&shapes)));
     }
     refused(&wrong.origin, wrong.layer.clone(), why, help)
 }

@@ -1,7 +1,7 @@
 //! Inputs with several steps, one of them read by the network. Keras writes such models for
 //! recurrent layers with an open number of steps.
 
-use super::checker::Checker;
+use super::Hints;
 use crate::diagnostic::{Diagnostic, quoted};
 use crate::model::{Dim, Elementwise, Model, Node, Op, Tensor, ValueId};
 
@@ -31,19 +31,19 @@ enum Read {
     Several,
 }
 
-impl Checker<'_> {
+impl Hints<'_, '_> {
     /// A warning for each input with more steps than the network reads.
     pub(crate) fn single_steps(&self) -> Vec<Diagnostic> {
         let mut warnings = Vec::new();
-        for (index, &node) in self.model.parameters.iter().enumerate() {
-            let node = &self.model.nodes[node];
-            let value = &self.model.values[node.outputs[0].0];
+        for (index, &node) in self.subject.model.parameters.iter().enumerate() {
+            let node = &self.subject.model.nodes[node];
+            let value = &self.subject.model.values[node.outputs[0].0];
             let Some(stated) = value.shape.as_deref().filter(|_| value.element.is_float()) else {
                 continue;
             };
             // the first axis counts rows, the last one features
             for axis in 1..stated.len().saturating_sub(1) {
-                let size = self.sizes.shapes[index].as_ref().map(|shape| shape[axis]);
+                let size = self.inputs.shapes[index].as_ref().map(|shape| shape[axis]);
                 let open = matches!(stated[axis], Dim::Dynamic { .. });
                 let steps = Steps { axis, rank: stated.len(), reordered: false, open };
                 let has_several =
@@ -51,10 +51,11 @@ impl Checker<'_> {
                 if !has_several {
                     continue;
                 }
-                let Some((reader, which)) = one_step_of(self.model, node.outputs[0], steps) else {
+                let Some((reader, which)) = one_step_of(self.subject.model, node.outputs[0], steps)
+                else {
                     continue;
                 };
-                let name = self.input_name(index);
+                let name = self.subject.input_name(index);
                 let found = format!(
                     "only {which} of the steps of the input {} is read: {} takes it along axis \
                     {axis}, and nothing reads the others",
@@ -75,11 +76,11 @@ impl Checker<'_> {
     /// The lines by which Keras exports a model with a number of steps along an axis of an input.
     fn export_of_keras(&self, input: usize, axis: usize) -> Vec<String> {
         let shape = |(index, &node): (usize, &usize)| {
-            let stated = self.model.values[self.model.nodes[node].outputs[0].0]
+            let stated = self.subject.model.values[self.subject.model.nodes[node].outputs[0].0]
                 .shape
                 .as_deref()
                 .unwrap_or_default();
-            let known = self.sizes.shapes[index].as_deref();
+            let known = self.inputs.shapes[index].as_deref();
             let size = |at: usize| match (known.map(|known| known[at]), stated[at]) {
                 (Some(size), _) | (None, Dim::Fixed(size)) => size,
                 (None, Dim::Dynamic { .. }) if (index, at) == (input, axis) => EXAMPLE_STEPS,
@@ -89,7 +90,8 @@ impl Checker<'_> {
             format!("({},)", sizes.join(", "))
                 .replace(",)", if sizes.len() == 1 { ",)" } else { ")" })
         };
-        let shapes: Vec<String> = self.model.parameters.iter().enumerate().map(shape).collect();
+        let shapes: Vec<String> =
+            self.subject.model.parameters.iter().enumerate().map(shape).collect();
         let list =
             |of: &dyn Fn(&String) -> String| shapes.iter().map(of).collect::<Vec<_>>().join(", ");
         let zeros = list(&|shape| format!("keras.ops.zeros({shape})"));
@@ -97,6 +99,7 @@ impl Checker<'_> {
         let signature =
             list(&|shape| format!("keras.layers.InputSpec(shape={shape}, dtype=\"float32\")"));
         let is_onnx = self
+            .subject
             .model
             .files
             .first()

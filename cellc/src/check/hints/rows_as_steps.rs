@@ -1,9 +1,10 @@
 //! Axes of a batch that a user takes for the steps of a recurrent layer.
 
-use super::batch::names_steps;
-use super::checker::Checker;
-use super::findings::SequenceAxes;
-use crate::diagnostic::{Diagnostic, Message, message, quoted};
+use super::Hints;
+use super::export::export_again;
+use crate::check::batch::names_steps;
+use crate::check::findings::SequenceAxes;
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, message, quoted};
 use crate::model::Dim;
 
 /// An input with a batch axis taken for steps.
@@ -13,13 +14,13 @@ pub(crate) struct Mistaken {
     axes: SequenceAxes,
 }
 
-impl Checker<'_> {
+impl Hints<'_, '_> {
     /// The first input for which `axis_of` gives an axis read as batch rows by a sequence.
     pub(crate) fn rows_as_steps(
         &self,
         axis_of: impl Fn(usize) -> Option<usize>,
     ) -> Option<Mistaken> {
-        let inputs = self.sizes.sequence_axes.iter().enumerate();
+        let inputs = self.inputs.sequence_axes.iter().enumerate();
         inputs.filter_map(|(input, axes)| Some(Mistaken { input, axes: (*axes)? })).find(|found| {
             // several axes of samples may be read as one
             found.axes.rows != found.axes.steps && axis_of(found.input) == Some(found.axes.rows)
@@ -28,23 +29,23 @@ impl Checker<'_> {
 
     /// The batch axis of an input whose name in the model counts steps.
     pub(crate) fn rows_named_steps(&self, input: usize) -> Option<Mistaken> {
-        let names = self.parameter_names(self.model.parameters[input]);
-        let rows = self.sizes.sequence_axes[input]?.rows;
+        let names = self.subject.names_of_input(input);
+        let rows = self.inputs.sequence_axes[input]?.rows;
         let says = |of: &&crate::model::AxisName| {
             of.axis == rows && names.contains(&of.input) && names_steps(&of.name)
         };
-        self.model.axis_names.iter().find(says)?;
+        self.subject.model.axis_names.iter().find(says)?;
         self.rows_as_steps(|other| Some(rows).filter(|_| other == input))
     }
 
     /// The meaning of the axis, with the name of the layer.
     pub(crate) fn counts_rows(&self, found: &Mistaken) -> String {
-        let layer = &self.model.nodes[found.axes.node];
+        let layer = &self.subject.model.nodes[found.axes.node];
         format!(
             "axis {} of the input {} counts the rows of the batch of {}, not its steps, which axis \
              {} counts",
             found.axes.rows,
-            quoted(&self.input_name(found.input)),
+            quoted(&self.subject.input_name(found.input)),
             layer.label(),
             found.axes.steps
         )
@@ -53,8 +54,8 @@ impl Checker<'_> {
     /// The working setting, and the lines of an export with open steps.
     pub(crate) fn batch_first(&self, found: &Mistaken) -> Option<(Message, Vec<String>)> {
         let &Mistaken { input, axes } = found;
-        let node = &self.model.nodes[self.model.parameters[input]];
-        let stated = self.model.values[node.outputs[0].0].shape.as_ref()?;
+        let node = &self.subject.model.nodes[self.subject.model.parameters[input]];
+        let stated = self.subject.model.values[node.outputs[0].0].shape.as_ref()?;
         let size = |(axis, dim): (usize, &Dim)| match *dim {
             _ if axis == axes.rows => Some(Some(1)),
             Dim::Fixed(size) => Some(Some(size)),
@@ -83,7 +84,7 @@ impl Checker<'_> {
             calls,
             axes.steps
         );
-        let lines = self.export_again(&[(input, axes.steps)], "steps");
+        let lines = export_again(self.subject.model, &[(input, axes.steps)], "steps");
         if !lines.is_empty() {
             let way = if axes.rows == 1 { "True" } else { "False" };
             help.push(format!(
@@ -94,33 +95,34 @@ impl Checker<'_> {
         }
         Some((help, lines))
     }
+}
 
-    /// Notices for each batch of several rows that the model names steps.
-    pub(crate) fn notice_batch_named_steps(&mut self) {
-        for input in 0..self.sizes.shapes.len() {
-            let Some(found) = self.rows_named_steps(input) else { continue };
-            let rows = self.sizes.shapes[input].as_ref().map_or(0, |shape| shape[found.axes.rows]);
-            if rows < 2 {
-                continue;
-            }
-            let said = format!(
-                "{}: a call computes {rows} sequences beside each other",
-                self.counts_rows(&found)
-            );
-            let origin = self.model.nodes[self.model.parameters[input]].origin.clone();
-            let (help, lines) = self.batch_first(&found).unwrap_or_else(|| {
-                let SequenceAxes { rows, steps, .. } = found.axes;
-                (
-                    message!(
-                        "for one sequence give 1 as the size of axis {}, and the steps \
-                        along axis {}",
-                        rows,
-                        steps
-                    ),
-                    self.export_again(&[(input, steps)], "steps"),
-                )
-            });
-            self.diagnostics.push(Diagnostic::notice(origin, said).help(help).lines(lines));
+/// Notices for each batch of several rows that the model names steps.
+pub(crate) fn notice_batch_named_steps(hints: Hints, diagnostics: &mut Diagnostics) {
+    let model = hints.subject.model;
+    for input in 0..hints.inputs.shapes.len() {
+        let Some(found) = hints.rows_named_steps(input) else { continue };
+        let rows = hints.inputs.shapes[input].as_ref().map_or(0, |shape| shape[found.axes.rows]);
+        if rows < 2 {
+            continue;
         }
+        let said = format!(
+            "{}: a call computes {rows} sequences beside each other",
+            hints.counts_rows(&found)
+        );
+        let origin = model.nodes[model.parameters[input]].origin.clone();
+        let (help, lines) = hints.batch_first(&found).unwrap_or_else(|| {
+            let SequenceAxes { rows, steps, .. } = found.axes;
+            (
+                message!(
+                    "for one sequence give 1 as the size of axis {}, and the steps \
+                    along axis {}",
+                    rows,
+                    steps
+                ),
+                export_again(model, &[(input, steps)], "steps"),
+            )
+        });
+        diagnostics.push(Diagnostic::notice(origin, said).help(help).lines(lines));
     }
 }

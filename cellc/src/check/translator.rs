@@ -1,99 +1,86 @@
-//! The checker of a model: tensors and findings of the walk over its nodes, and the core model so
-//! far.
-
-use super::findings::Interned;
-use super::interface::{self, parameter_names};
-use crate::core::{CoreModel, CoreNode, CoreOp, CoreValue, Source};
-use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
-use crate::model::{Dim, ElementType, Model, Node, Op, Tensor, ValueId, shape_text};
-use crate::request::Options;
+//! The translation of a model to core operations: the tensors of the walk over its nodes, and the
+//! core model so far. The rules for operations stand in [`crate::simplify`].
 
 use super::findings::{
-    Current, Ending, Findings, InputSizes, Known, TimeFindings, Translation, Uses,
+    Current, Ending, Findings, InputSizes, Interned, Known, StepFacts, Variables,
 };
+use super::judge::Subject;
 use super::limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
+use super::report::{floats, refusal};
+use super::shape::{admits_shape, element_count};
+use super::size_limits::too_large;
+use crate::core::{CoreModel, CoreNode, CoreOp, CoreValue, Source};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
+use crate::model::{ElementType, Model, Node, Op, Tensor, ValueId, shape_text};
 
-/// The help for a malformed model, which no reader makes.
-pub(crate) const MALFORMED: &str =
-    "no input file can express this model: correct the code that built it";
-
-/// The help for an operation on constants whose result is undefined, such as a division by 0.
-pub(crate) const UNDEFINED: &str = "correct the constants it is given";
-/// Every check and pass of a model whose sizes are given, in order.
-pub(crate) type Passes = for<'a> fn(&mut Checker<'a>) -> Option<()>;
-
-/// The reason for checking a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// Compilation: hints may check the model with other options.
-    Compile,
-    /// A trial of a hint.
-    Trial,
-    /// More problems of a model of which only a part was read; the reader has reported the rest.
-    Partial,
-}
-
-/// The check of a model and its translation to core operations.
-pub(crate) struct Checker<'a> {
+/// The translation of a model to core operations.
+pub(crate) struct Translator<'c, 'a> {
+    pub(crate) subject: Subject<'a>,
     /// The current graph: the model, or the body of a loop.
     pub(crate) model: &'a Model,
-    pub(crate) options: &'a Options,
-    pub(crate) purpose: Purpose,
-    /// The passes, for hints.
-    pub(crate) passes: Passes,
-    pub(crate) diagnostics: Diagnostics,
-    /// By value; `None` before its node, after its last reader, or after an error.
+    pub(crate) inputs: &'c InputSizes,
+    /// By value of the current graph; `None` before its node, after its last reader, or after an
+    /// error.
     pub(crate) known: Vec<Option<Known>>,
-    pub(crate) sizes: InputSizes,
-    pub(crate) over_time: TimeFindings<'a>,
     pub(crate) current: Current,
     pub(crate) findings: Findings<'a>,
-    pub(crate) core: Translation,
+    /// The variables that ReadValue and Assign name.
+    pub(crate) variables: Variables<'a>,
+    pub(crate) interned: Interned,
+    /// The core model so far.
+    pub(crate) core: &'c mut CoreModel,
+    pub(crate) steps: &'c mut StepFacts<'a>,
+    pub(crate) diagnostics: &'c mut Diagnostics,
 }
 
-impl<'a> Checker<'a> {
+impl<'c, 'a> Translator<'c, 'a> {
+    /// A translation before its first node.
     pub(crate) fn new(
-        model: &'a Model,
-        options: &'a Options,
-        purpose: Purpose,
-        passes: Passes,
+        subject: Subject<'a>,
+        inputs: &'c InputSizes,
+        steps: &'c mut StepFacts<'a>,
+        core: &'c mut CoreModel,
+        diagnostics: &'c mut Diagnostics,
     ) -> Self {
-        let count = model.parameters.len();
         Self {
-            model,
-            options,
-            purpose,
-            passes,
-            diagnostics: Diagnostics::default(),
-            known: vec![None; model.values.len()],
-            sizes: InputSizes {
-                uses: vec![Uses::default(); count],
-                shapes: vec![None; count],
-                open_axes: vec![Vec::new(); count],
-                ..InputSizes::default()
-            },
-            over_time: TimeFindings::default(),
+            subject,
+            model: subject.model,
+            inputs,
+            known: vec![None; subject.model.values.len()],
             current: Current::default(),
             findings: Findings::default(),
-            core: Translation {
-                model: CoreModel {
-                    name: model.name.clone(),
-                    files: model.files.clone(),
-                    ..CoreModel::default()
-                },
-                interned: Interned::default(),
-            },
+            variables: Variables::default(),
+            interned: Interned::default(),
+            core,
+            steps,
+            diagnostics,
         }
     }
 
-    /// True if only a part of the model was read.
-    pub(crate) fn is_partial(&self) -> bool {
-        self.purpose == Purpose::Partial
+    /// Runs one attempt of several. An attempt that ends in `Err` leaves neither diagnostics nor
+    /// operations behind.
+    pub(crate) fn speculate<T, E>(
+        &mut self,
+        attempt: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let (diagnostics, nodes) = (self.diagnostics.0.len(), self.current.nodes.len());
+        let result = attempt(self);
+        if result.is_err() {
+            self.diagnostics.0.truncate(diagnostics);
+            self.current.nodes.truncate(nodes);
+        }
+        result
     }
 
-    /// True if hints may check the model with other options.
-    pub(crate) fn tries_hints(&self) -> bool {
-        self.purpose == Purpose::Compile
+    /// Appends the operations of `add` to a body, and returns the body.
+    pub(crate) fn appended<T>(
+        &mut self,
+        body: Vec<CoreNode>,
+        add: impl FnOnce(&mut Self) -> T,
+    ) -> (T, Vec<CoreNode>) {
+        let outside = std::mem::replace(&mut self.current.nodes, body);
+        let result = add(self);
+        (result, std::mem::replace(&mut self.current.nodes, outside))
     }
 
     /// The tensor of a node's input. `None` after an error.
@@ -111,7 +98,7 @@ impl<'a> Checker<'a> {
         let Some(output) = node.outputs.get(port) else { return };
         self.check_stated(node, *output, &self.shape_of(&known));
         if let (Some(ending), Known::Source(Source::Value(value), _)) =
-            (self.findings.hands_on, &known)
+            (self.findings.current_length, &known)
             && !matches!(node.op, Op::ShapeOf)
         {
             self.findings.endings.insert(*value, ending);
@@ -121,8 +108,8 @@ impl<'a> Checker<'a> {
 
     /// Adds a value computed by a node.
     pub(crate) fn value(&mut self, shape: Vec<usize>) -> usize {
-        self.core.model.values.push(CoreValue { shape });
-        self.core.model.values.len() - 1
+        self.core.values.push(CoreValue { shape });
+        self.core.values.len() - 1
     }
 
     /// Adds an operation.
@@ -139,7 +126,7 @@ impl<'a> Checker<'a> {
 
     /// Refuses a shape above the limit for computed values.
     pub(crate) fn computable(&mut self, node: &Node, shape: &[usize]) -> Option<()> {
-        self.computable_up_to(node, shape, self.options.machine.target.memory.most_elements)
+        self.computable_up_to(node, shape, self.subject.options.machine.target.memory.most_elements)
     }
 
     /// The upper limit for elements of an operation on constants: at least the elements of the
@@ -236,15 +223,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The name of an input in messages and options.
-    pub(crate) fn input_name(&self, index: usize) -> String {
-        interface::name(&self.parameter_names(self.model.parameters[index]), "in", index)
-    }
-
-    pub(crate) fn parameter_names(&self, node: usize) -> Vec<String> {
-        parameter_names(self.model, node)
-    }
-
     /// The source of a tensor; adds constants to the list. `None` for the number of an iteration,
     /// after a report.
     pub(crate) fn source(&mut self, known: &Known) -> Option<Source> {
@@ -257,10 +235,9 @@ impl<'a> Checker<'a> {
 
     /// The place of a constant in the list.
     pub(crate) fn intern(&mut self, tensor: &Tensor) -> usize {
-        let constants = &mut self.core.model.constants;
+        let constants = &mut self.core.constants;
         let (bytes, start) = tensor.place();
         *self
-            .core
             .interned
             .places
             .entry((bytes, start, tensor.element(), tensor.shape().to_vec()))
@@ -273,7 +250,7 @@ impl<'a> Checker<'a> {
     pub(crate) fn shape_of(&self, known: &Known) -> Vec<usize> {
         match known {
             Known::Constant(tensor, _) => tensor.shape().to_vec(),
-            Known::Source(source, _) => self.core.model.shape(*source).to_vec(),
+            Known::Source(source, _) => self.core.shape(*source).to_vec(),
             Known::Iteration(shape, _) => shape.clone(),
         }
     }
@@ -300,11 +277,7 @@ impl<'a> Checker<'a> {
     }
 
     pub(crate) fn too_large(&mut self, node: &Node, origin: &Origin, shape: &[usize], most: usize) {
-        let bytes = element_count(shape).and_then(|count| count.checked_mul(4));
-        let bytes = bytes.map_or_else(String::new, |bytes| format!(": {bytes} bytes"));
-        let found = format!("a tensor of shape {}{bytes}", shape_text(shape));
-        let valid = format!("{most} elements, {} bytes, or fewer", 4 * most);
-        self.error(node, origin, found, valid, "split the model");
+        self.diagnostics.push(too_large(node, origin, shape, most));
     }
 
     pub(crate) fn error(
@@ -317,38 +290,4 @@ impl<'a> Checker<'a> {
     ) {
         self.diagnostics.push(refusal(node, origin, found, valid, help));
     }
-}
-
-/// The error of a node, at `origin` or, if unknown, at the place of the node.
-pub(crate) fn refusal(
-    node: &Node,
-    origin: &Origin,
-    found: impl Into<Message>,
-    valid: impl Into<Message>,
-    help: impl Into<Message>,
-) -> Diagnostic {
-    let origin = if *origin == Origin::Unknown { &node.origin } else { origin };
-    Diagnostic::error(origin.clone(), found).layer(node.label()).valid(valid).help(help)
-}
-
-pub(crate) fn floats() -> String {
-    let floats: Vec<&str> =
-        ElementType::ALL.into_iter().filter(|e| e.is_float()).map(ElementType::name).collect();
-    floats.join(", ")
-}
-
-pub(crate) fn admits(dim: Dim, size: usize) -> bool {
-    size > 0
-        && match dim {
-            Dim::Fixed(n) => n == size,
-            Dim::Dynamic { min, max } => min <= size && max.is_none_or(|max| size <= max),
-        }
-}
-
-pub(crate) fn admits_shape(stated: &[Dim], shape: &[usize]) -> bool {
-    stated.len() == shape.len() && stated.iter().zip(shape).all(|(dim, &size)| admits(*dim, size))
-}
-
-pub(crate) fn element_count(shape: &[usize]) -> Option<usize> {
-    shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
 }

@@ -2,10 +2,11 @@
 
 use std::cell::Cell;
 
-use super::checker::Checker;
-use super::findings::{Before, Lookback};
-use super::interface::find_name;
-use super::parameters::example;
+use super::Hints;
+use crate::check::findings::{Before, Lookback};
+use crate::check::interface::find_name;
+use crate::check::parameters::example;
+use crate::check::shape::admits;
 use crate::core::CoreModel;
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Message, Setting, message};
 use crate::model::{Dim, Model, Op, ValueId};
@@ -101,16 +102,16 @@ struct Found {
     any_size: bool,
 }
 
-impl Checker<'_> {
+impl Hints<'_, '_> {
     /// True if the model is right with these shapes of inputs.
     pub(crate) fn is_right_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
-        self.is_right(self.model, &self.with_shapes(shapes))
+        self.subject.is_right(self.subject.model, &self.with_shapes(shapes))
     }
 
     /// True if the model is right with the shapes of inputs, and no layer begins anew at every
     /// call.
     pub(crate) fn goes_on_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
-        let tried = self.tried(self.model, &self.with_shapes(shapes));
+        let tried = self.subject.tried(self.subject.model, &self.with_shapes(shapes));
         tried.and_then(Result::ok).is_some_and(|(_, warnings)| {
             !warnings.0.iter().any(|warning| warning.cause.begins_anew())
         })
@@ -123,28 +124,27 @@ impl Checker<'_> {
 
     /// The core model with axes of inputs left open by the file. `None` if the model is then wrong.
     pub(crate) fn opened(&self, axes: &[(usize, usize)]) -> Option<CoreModel> {
-        if !self.tries_hints() || axes.is_empty() {
+        if !self.subject.tries_hints() || axes.is_empty() {
             return None;
         }
-        let mut model: Model = self.model.clone();
+        let mut model: Model = self.subject.model.clone();
         let mut shapes = Shapes::new();
         for &(index, axis) in axes {
             let value = model.nodes[model.parameters[index]].outputs[0];
-            let known = self.sizes.shapes[index].as_deref().unwrap_or_default();
+            let known = self.inputs.shapes[index].as_deref().unwrap_or_default();
             let stated = model.values[value.0].shape.as_mut()?;
             stated[axis] = Dim::Dynamic { min: 0, max: None };
             let sizes =
                 known.iter().enumerate().map(|(at, &size)| Some(size).filter(|_| at != axis));
             shapes.push((index, sizes.collect()));
         }
-        let tried = self.tried(&model, &self.with_shapes(&shapes));
+        let tried = self.subject.tried(&model, &self.with_shapes(&shapes));
         tried.and_then(Result::ok).map(|(core, _)| core)
     }
 
     fn with_shapes(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> Options {
-        let mut options = self.options.clone();
-        let names: Vec<Vec<String>> =
-            self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
+        let mut options = self.subject.options.clone();
+        let names: Vec<Vec<String>> = self.subject.names_of_inputs();
         options.bindings.shapes.retain(|(name, _)| {
             find_name(&names, name, "in")
                 .is_ok_and(|index| shapes.iter().all(|(input, _)| *input != index))
@@ -162,7 +162,7 @@ impl Checker<'_> {
             .iter()
             .map(|size| size.map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed))
             .collect();
-        let name = self.input_name(index);
+        let name = self.subject.input_name(index);
         let time = sizes.iter().position(Option::is_none).map(|axis| (axis, None));
         example(&name, &dims, time)
     }
@@ -188,7 +188,7 @@ impl Checker<'_> {
         steps: &dyn Fn(usize) -> usize,
     ) -> Shapes {
         let shapes =
-            self.sizes.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
+            self.inputs.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
                 let mut sizes: Vec<Option<usize>> =
                     shape.as_ref()?.iter().map(|&size| Some(size)).collect();
                 match *axis {
@@ -202,10 +202,12 @@ impl Checker<'_> {
 
     /// True if options give an input its batch size, but no shape.
     fn is_by_batch(&self, index: usize) -> bool {
-        let names = self.parameter_names(self.model.parameters[index]);
-        let stated = self.model.values[self.value_of(index).0].shape.as_deref().unwrap_or_default();
+        let names = self.subject.names_of_input(index);
+        let stated =
+            self.subject.model.values[self.value_of(index).0].shape.as_deref().unwrap_or_default();
         let is_open = stated.iter().any(|dim| matches!(dim, Dim::Dynamic { .. }));
-        is_open && self.options.bindings.shapes.iter().all(|(name, _)| !names.contains(name))
+        is_open
+            && self.subject.options.bindings.shapes.iter().all(|(name, _)| !names.contains(name))
     }
 
     /// Shapes for inputs whose first axis counts rows, not steps. `time`: by input, the mistaken
@@ -214,8 +216,8 @@ impl Checker<'_> {
         let shapes =
             time.iter().enumerate().filter(|(_, axis)| **axis == Some(0)).map(|(index, _)| {
                 let value = self.value_of(index);
-                let stated = self.model.values[value.0].shape.as_ref()?;
-                let known = self.sizes.shapes[index].as_ref().filter(|known| known.len() > 2)?;
+                let stated = self.subject.model.values[value.0].shape.as_ref()?;
+                let known = self.inputs.shapes[index].as_ref().filter(|known| known.len() > 2)?;
                 let mut sizes: Vec<Option<usize>> = known.iter().map(|&size| Some(size)).collect();
                 sizes[0] = Some(1);
                 let open =
@@ -223,7 +225,7 @@ impl Checker<'_> {
                 match open {
                     Some(axis) => sizes[axis] = None,
                     // nothing but the recurrent operator says that the steps are elsewhere
-                    None if self.sizes.sequence_axes[index].is_none_or(|axes| axes.rows != 0) => {
+                    None if self.inputs.sequence_axes[index].is_none_or(|axes| axes.rows != 0) => {
                         return None;
                     }
                     None => {}
@@ -237,32 +239,37 @@ impl Checker<'_> {
     /// Numbers of steps to try.
     pub(crate) fn numbers_of_steps(&self) -> Vec<usize> {
         let mut all = STEPS.to_vec();
-        all.extend(sizes_of_weights(self.model));
+        all.extend(sizes_of_weights(self.subject.model));
         // a running sum of one step would be its input
-        let steps = self.sizes.open.unwrap_or(1);
+        let steps = self.inputs.open.unwrap_or(1);
         let is_sum =
             |of: &Lookback| matches!(of.before, Before::Zero) && of.along(&[steps]).is_some();
-        if self.over_time.lookbacks.iter().any(is_sum) {
+        if self.steps.lookbacks.iter().any(is_sum) {
             all.retain(|&steps| steps > 1);
         }
         all
     }
 
     fn value_of(&self, index: usize) -> ValueId {
-        self.model.nodes[self.model.parameters[index]].outputs[0]
+        self.subject.model.nodes[self.subject.model.parameters[index]].outputs[0]
     }
 
     /// Adds to each input with open sizes the working shapes.
     pub(crate) fn advise_sizes(&self, diagnostics: &mut Diagnostics) {
-        let labels: Vec<String> =
-            self.model.parameters.iter().map(|&node| self.model.nodes[node].label()).collect();
+        let labels: Vec<String> = self
+            .subject
+            .model
+            .parameters
+            .iter()
+            .map(|&node| self.subject.model.nodes[node].label())
+            .collect();
         let input_of =
             |layer: &Option<String>| labels.iter().position(|label| Some(label) == layer.as_ref());
         let unknown: Vec<(usize, usize)> = (diagnostics.0.iter().enumerate())
             .filter(|(_, diagnostic)| diagnostic.cause == Cause::OpenSizes)
             .filter_map(|(at, diagnostic)| Some((at, input_of(&diagnostic.layer)?)))
             .collect();
-        if !self.tries_hints() {
+        if !self.subject.tries_hints() {
             return;
         }
         let without_shape = |diagnostic: &&mut Diagnostic| diagnostic.cause == Cause::NoShape;
@@ -293,9 +300,9 @@ impl Checker<'_> {
 
     /// The shape of an input without a shape in the model.
     fn any_shape(&self, index: usize) -> Option<Vec<Option<usize>>> {
-        let features = self.sizes.uses[index]
+        let features = self.inputs.uses[index]
             .features
-            .map_or_else(|| sizes_of_weights(self.model), |size| vec![size]);
+            .map_or_else(|| sizes_of_weights(self.subject.model), |size| vec![size]);
         let shapes = features.iter().flat_map(|&size| {
             [
                 vec![Some(1), Some(size)],
@@ -307,18 +314,17 @@ impl Checker<'_> {
     }
 
     fn open_input(&self, index: usize) -> Option<OpenInput> {
-        let stated = self.model.values[self.value_of(index).0].shape.as_ref()?;
-        let names: Vec<Vec<String>> =
-            self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
-        let mut given = self.options.bindings.shapes.iter();
+        let stated = self.subject.model.values[self.value_of(index).0].shape.as_ref()?;
+        let names: Vec<Vec<String>> = self.subject.names_of_inputs();
+        let mut given = self.subject.options.bindings.shapes.iter();
         let given = given.find(|(name, _)| find_name(&names, name, "in").ok() == Some(index));
         let sizes = self.likely(index, stated, given.map(|(_, sizes)| &sizes[..]));
         let is_open = |axis: usize| matches!(sizes[axis], Dim::Dynamic { .. });
-        let is_weight = self.sizes.uses[index].weight.is_some();
-        let of_batch = &self.sizes.batch_axes[index];
+        let is_weight = self.inputs.uses[index].weight.is_some();
+        let of_batch = &self.inputs.batch_axes[index];
         let batch: Vec<usize> = of_batch.axes.iter().copied().filter(|_| !is_weight).collect();
         // a row of a cell is the last axis, and what has rows and no other axes has no steps
-        let last = sizes.len() - usize::from(sizes.len() > 2 || self.sizes.uses[index].batch);
+        let last = sizes.len() - usize::from(sizes.len() > 2 || self.inputs.uses[index].batch);
         let has_steps = !is_weight && !of_batch.is_state;
         let counts_steps = |axis: &usize| has_steps && !batch.contains(axis) && is_open(*axis);
         // of convolutions over time, the steps are the last axis
@@ -328,7 +334,7 @@ impl Checker<'_> {
         let first = has_steps
             && !behind_channels
             && !of_batch.is_known
-            && !self.sizes.uses[index].batch
+            && !self.inputs.uses[index].batch
             && sizes.len() > 1
             && is_open(0);
         let mut stated = stated.iter().enumerate();
@@ -337,8 +343,25 @@ impl Checker<'_> {
         Some(OpenInput { index, batch, time, first, only_rows, sizes })
     }
 
+    /// The sizes of an input. Options or weights give open sizes, if known.
+    fn likely(&self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) -> Vec<Dim> {
+        let size = |(axis, dim): (usize, &Dim)| {
+            let batch = self
+                .subject
+                .options
+                .bindings
+                .batch
+                .filter(|_| self.inputs.batch_axes[index].axes.contains(&axis));
+            let features = self.inputs.uses[index].features.filter(|_| axis + 1 == stated.len());
+            let said = given.and_then(|given| given[axis]).or(batch).or(features);
+            said.filter(|&size| admits(*dim, size)).map_or(*dim, Dim::Fixed)
+        };
+        stated.iter().enumerate().map(size).collect()
+    }
+
     fn try_shapes(&self, inputs: &[OpenInput]) -> Found {
-        let left = Cell::new(MOST_TRIALS.min(MOST_NODES / self.model.nodes.len().max(1)).max(2));
+        let left =
+            Cell::new(MOST_TRIALS.min(MOST_NODES / self.subject.model.nodes.len().max(1)).max(2));
         let works = |shapes: &Shapes| {
             let may = left.get() > 0;
             left.set(left.get().saturating_sub(1));
@@ -351,7 +374,8 @@ impl Checker<'_> {
                 .map(|(input, &other)| (input.index, input.shape(way, other)))
                 .collect()
         };
-        let sizes: Vec<usize> = sizes_of_weights(self.model).into_iter().chain(SIZES).collect();
+        let sizes: Vec<usize> =
+            sizes_of_weights(self.subject.model).into_iter().chain(SIZES).collect();
         let others = combinations(inputs, &sizes);
         let has_time = inputs.iter().any(|input| input.time.is_some());
         let first_of =
@@ -372,7 +396,9 @@ impl Checker<'_> {
                 Some(shapes(Way::Whole(steps), &sizes)).filter(&works)
             });
         let by_batch = inputs.iter().any(|input| input.only_rows)
-            && self.is_right(self.model, &self.options.clone().with_batch(Some(1)));
+            && self
+                .subject
+                .is_right(self.subject.model, &self.subject.options.clone().with_batch(Some(1)));
         Found { open, whole, first, by_batch, any_size: another.is_some() }
     }
 
@@ -397,7 +423,7 @@ impl Checker<'_> {
         };
         const GOES_ON: &str = "and the state goes on from call to call";
         // a row of samples has no other axis; what counts in it is no token
-        let value = &self.model.values[self.value_of(input.index).0];
+        let value = &self.subject.model.values[self.value_of(input.index).0];
         let mut others =
             input.sizes.iter().enumerate().filter(|(axis, _)| input.time != Some(*axis));
         let is_row = others.all(|(axis, dim)| input.batch.contains(&axis) || *dim == Dim::Fixed(1));

@@ -1,0 +1,152 @@
+//! Ways to leave the number of steps open: an option, a shape, a new export, or a change of the file.
+
+use std::collections::HashMap;
+
+use super::Hints;
+use super::export::export_again;
+use crate::core::{CoreModel, Parameter, Source};
+use crate::diagnostic::{Message, Setting, message};
+use crate::model::Dim;
+
+/// The most axes of an input that are tried as the axis of steps.
+pub(crate) const MOST_CHOICES: usize = 3;
+
+impl Hints<'_, '_> {
+    /// The advice to leave the number of steps open, and the lines for a file with a fixed number.
+    pub(crate) fn open_steps(
+        &self,
+        model: &CoreModel,
+        initial_elements: &HashMap<Source, Vec<usize>>,
+    ) -> (Message, Vec<String>) {
+        let way = "export the model with an open number of steps, and leave it open".into();
+        self.ways_to_open(model, initial_elements, 1, true).unwrap_or((way, Vec::new()))
+    }
+
+    /// The advice to leave the number of steps open, and the lines for a file with a fixed number.
+    /// `None` if no advice is known to work. `untried`: true if a new export may be advised
+    /// although the file cannot be opened.
+    pub(crate) fn ways_to_open(
+        &self,
+        model: &CoreModel,
+        initial_elements: &HashMap<Source, Vec<usize>>,
+        steps: usize,
+        untried: bool,
+    ) -> Option<(Message, Vec<String>)> {
+        let mut tried: Vec<Vec<(usize, usize)>> = Vec::new();
+        for choice in 0..MOST_CHOICES {
+            let axes = self.axes_of_steps(model, initial_elements, (steps, false), choice);
+            if !tried.contains(&axes)
+                && let Some(way) = self.way_to_open(
+                    model,
+                    &axes,
+                    &self.axes_of_steps(model, initial_elements, (steps, true), choice),
+                )
+            {
+                return Some(way);
+            }
+            tried.push(axes);
+        }
+        if self.subject.model.sizes_of_call || !untried {
+            return None;
+        }
+        let lines = export_again(self.subject.model, &tried[0], "steps");
+        let way = "export the model with an open number of steps, as the lines below do".into();
+        (!lines.is_empty()).then_some((way, lines))
+    }
+
+    /// The advice to leave axes of inputs open, if the model is right then. `open`: the axes left
+    /// open by the model.
+    fn way_to_open(
+        &self,
+        model: &CoreModel,
+        axes: &[(usize, usize)],
+        open: &[(usize, usize)],
+    ) -> Option<(Message, Vec<String>)> {
+        let mut names: Vec<&str> =
+            axes.iter().filter_map(|&(input, axis)| self.fixed_by_name(input, axis)).collect();
+        names.dedup();
+        if !names.is_empty() && self.is_right_if_open(axes) {
+            let dims = names.into_iter().map(|name| Setting::OpenDim(name.to_owned()).into());
+            return Some((
+                message!("leave the number of steps open, {}", Message::joined(dims, " ")),
+                Vec::new(),
+            ));
+        }
+        let shapes: Vec<(usize, Vec<Option<usize>>)> =
+            open.iter().map(|&axis| with_open(model, axis)).collect();
+        if !shapes.is_empty() && self.is_right_with(&shapes) {
+            return Some((
+                message!("leave the number of steps open, {}", self.shape_settings(&shapes)),
+                Vec::new(),
+            ));
+        }
+        if !self.is_right_if_open(axes) {
+            return None;
+        }
+        if self.subject.model.sizes_of_call {
+            let shapes: Vec<(usize, Vec<Option<usize>>)> =
+                axes.iter().map(|&axis| with_open(model, axis)).collect();
+            let shapes = self.shape_settings(&shapes);
+            return Some((
+                message!("leave the number of steps open, {}, in the export as well", shapes),
+                Vec::new(),
+            ));
+        }
+        let lines = export_again(self.subject.model, axes, "steps");
+        if !lines.is_empty() {
+            return Some((
+                "export the model with an open number of steps, as the lines below do".into(),
+                lines,
+            ));
+        }
+        let lines = self.open_in_file(axes);
+        (!lines.is_empty())
+            .then(|| ("open the number of steps in the file, as the lines below do".into(), lines))
+    }
+
+    /// The axes of steps, each an input and an axis of size `steps`. `open`: true for axes left
+    /// open by the model only. `choice`: the rank of the axis among the likely axes of an input,
+    /// likeliest first.
+    pub(crate) fn axes_of_steps(
+        &self,
+        model: &CoreModel,
+        initial_elements: &HashMap<Source, Vec<usize>>,
+        (steps, open): (usize, bool),
+        choice: usize,
+    ) -> Vec<(usize, usize)> {
+        let mut axes = Vec::new();
+        for (index, &parameter) in self.subject.model.parameters.iter().enumerate() {
+            let node = &self.subject.model.nodes[parameter];
+            let stated = self.subject.model.values[node.outputs[0].0].shape.as_ref();
+            let Parameter { shape, weight, .. } = &model.parameters[index];
+            if *weight || initial_elements.contains_key(&Source::Parameter(index)) {
+                continue;
+            }
+            let fits = |axis: &usize| {
+                let is_open = stated
+                    .is_none_or(|stated| matches!(stated.get(*axis), Some(Dim::Dynamic { .. })));
+                let is_batch = self.inputs.batch_axes[index].is_known
+                    && self.inputs.batch_axes[index].axes.contains(axis);
+                shape[*axis] == steps && (is_open || !open) && !is_batch
+            };
+            // a row of features comes last, with the steps in front of it; of channels, the steps
+            // come last
+            let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };
+            // of several steps, the axis may be the first
+            let first = (open || steps > 1) && last > 1 && !self.inputs.uses[index].batch;
+            let mut likely: Vec<usize> =
+                (1..last).rev().take(1).chain(1..last.saturating_sub(1)).collect();
+            likely.extend(Some(0).filter(|_| first));
+            likely.extend(last..shape.len());
+            likely.retain(fits);
+            axes.extend(likely.get(choice).or(likely.last()).map(|&time| (index, time)));
+        }
+        axes
+    }
+}
+
+/// The shape of an input with one of its axes left open.
+fn with_open(model: &CoreModel, (index, axis): (usize, usize)) -> (usize, Vec<Option<usize>>) {
+    let sizes = model.parameters[index].shape.iter().enumerate();
+    (index, sizes.map(|(at, &size)| Some(size).filter(|_| at != axis)).collect())
+}

@@ -1,0 +1,49 @@
+//! Diagnostics about nodes of a model, about layers by their names, and about the whole model.
+
+use crate::diagnostic::{Diagnostic, Message, Origin};
+use crate::model::{ElementType, Model, Node};
+
+/// The help for a malformed model, which no reader makes.
+pub(crate) const MALFORMED: &str =
+    "no input file can express this model: correct the code that built it";
+
+/// The help for an operation on constants whose result is undefined, such as a division by 0.
+pub(crate) const UNDEFINED: &str = "correct the constants it is given";
+
+/// The error of a node, at `origin` or, if unknown, at the place of the node.
+pub(crate) fn refusal(
+    node: &Node,
+    origin: &Origin,
+    found: impl Into<Message>,
+    valid: impl Into<Message>,
+    help: impl Into<Message>,
+) -> Diagnostic {
+    let origin = if *origin == Origin::Unknown { &node.origin } else { origin };
+    Diagnostic::error(origin.clone(), found).layer(node.label()).valid(valid).help(help)
+}
+
+/// An error about a layer of the model; about the whole model without one.
+pub(super) fn at_layer(model: &Model, node: Option<&Node>, found: String) -> Diagnostic {
+    match node {
+        Some(node) => Diagnostic::error(node.origin.clone(), found).layer(node.label()),
+        None => Diagnostic::error(whole_model(model), found),
+    }
+}
+
+/// The layer of a name. `None` if the name is empty.
+pub(super) fn layer_named<'a>(model: &'a Model, name: &str) -> Option<&'a Node> {
+    model.nodes.iter().find(|node| !name.is_empty() && node.name == name)
+}
+
+/// The place of problems of the whole model, which names the file: the first Result.
+pub(super) fn whole_model(model: &Model) -> Origin {
+    let result = model.results.first().map(|&node| &model.nodes[node]);
+    result.map_or(Origin::Unknown, |node| node.origin.clone())
+}
+
+/// The names of the floating point types.
+pub(crate) fn floats() -> String {
+    let floats: Vec<&str> =
+        ElementType::ALL.into_iter().filter(|e| e.is_float()).map(ElementType::name).collect();
+    floats.join(", ")
+}

@@ -1,0 +1,99 @@
+//! Refusals of models beyond the limits: inputs and outputs, the whole and its source.
+
+use super::judge::Subject;
+use super::limits::{MOST_ELEMENTS_IN_ALL, MOST_INTERFACE_BYTES, MOST_NODES, MOST_UNROLLED};
+use super::report::{refusal, whole_model};
+use super::shape::element_count;
+use crate::core::{CoreModel, CoreNode, CoreOp, Work};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message};
+use crate::model::{ElementType, Model, Node, shape_text};
+use crate::request::Unroll;
+
+/// Refuses inputs and outputs with too many bytes together. `None` after an error.
+pub(crate) fn interface_size(
+    model: &Model,
+    core: &CoreModel,
+    diagnostics: &mut Diagnostics,
+) -> Option<()> {
+    let inputs = core.parameters.iter().filter(|p| !p.weight);
+    let inputs = inputs.map(|p| bytes(&p.shape, if p.element == ElementType::I64 { 8 } else { 4 }));
+    let outputs = core.results.iter().map(|result| bytes(&result.shape, 4));
+    let total = inputs.chain(outputs).fold(0, usize::saturating_add);
+    if total > MOST_INTERFACE_BYTES {
+        let found = format!("inputs and outputs of {total} bytes, all together");
+        let valid = format!("{MOST_INTERFACE_BYTES} bytes (64 MiB) or fewer");
+        let help = message!(
+            "give a smaller {} or {}, or split the model",
+            Setting::Batch(None),
+            Setting::Shape
+        );
+        diagnostics.push(Diagnostic::error(whole_model(model), found).valid(valid).help(help));
+    }
+    (total <= MOST_INTERFACE_BYTES).then_some(())
+}
+
+/// Refuses tensors with too many elements together.
+pub(crate) fn total_size(model: &Model, core: &CoreModel, diagnostics: &mut Diagnostics) {
+    let sizes = core.parameters.iter().map(|p| element_count(&p.shape));
+    let sizes = sizes.chain(core.constants.iter().map(|t| Some(t.len())));
+    let mut sizes = sizes.chain(core.values.iter().map(|v| element_count(&v.shape)));
+    let total = sizes.try_fold(0usize, |total, size| total.checked_add(size?));
+    if total.is_none_or(|total| total > MOST_ELEMENTS_IN_ALL) {
+        let found = "all tensors together have too many elements";
+        let valid = format!("{MOST_ELEMENTS_IN_ALL} or fewer");
+        diagnostics.push(
+            Diagnostic::error(whole_model(model), found).valid(valid).help("split the model"),
+        );
+    }
+}
+
+/// Refuses models with more source than compilers take.
+pub(crate) fn source_size(subject: Subject, core: &CoreModel, diagnostics: &mut Diagnostics) {
+    let Subject { model, options, .. } = subject;
+    let origin = whole_model(model);
+    let counts = [
+        ("cells", core.cells().len(), MOST_NODES),
+        ("inputs", core.parameters.len(), MOST_NODES),
+        ("outputs", core.results.len(), MOST_NODES),
+        ("variables", core.variables.len(), MOST_NODES),
+    ];
+    for (what, count, most) in counts {
+        if count > most {
+            let found = format!("the model has {count} {what}");
+            let diagnostic =
+                Diagnostic::error(origin.clone(), found).valid(format!("{most} or fewer"));
+            diagnostics.push(diagnostic.help("split the model, and compile its parts one by one"));
+        }
+    }
+    let work = multiply_adds(&core.nodes);
+    if options.tuning.unroll == Unroll::Full && work > MOST_UNROLLED as u128 {
+        let found = format!("full unrolling of {work} multiply-adds");
+        let diagnostic =
+            Diagnostic::error(origin, found).valid(format!("{MOST_UNROLLED} or fewer"));
+        diagnostics
+            .push(diagnostic.help("leave unrolling to the plan: it unrolls where that pays"));
+    }
+}
+
+/// The refusal of a tensor with more elements than a limit.
+pub(crate) fn too_large(node: &Node, origin: &Origin, shape: &[usize], most: usize) -> Diagnostic {
+    let bytes = element_count(shape).and_then(|count| count.checked_mul(4));
+    let bytes = bytes.map_or_else(String::new, |bytes| format!(": {bytes} bytes"));
+    let found = format!("a tensor of shape {}{bytes}", shape_text(shape));
+    let valid = format!("{most} elements, {} bytes, or fewer", 4 * most);
+    refusal(node, origin, found, valid, "split the model")
+}
+
+fn bytes(shape: &[usize], element: usize) -> usize {
+    shape.iter().fold(element, |bytes, &size| bytes.saturating_mul(size))
+}
+
+/// What full unrolling writes out: loops over time and loops of the model stay loops.
+fn multiply_adds(nodes: &[CoreNode]) -> u128 {
+    let work = |node: &CoreNode| match (&node.op, node.op.facts().work) {
+        (CoreOp::Loop(body), _) => multiply_adds(&body.body),
+        (_, Work::Products { each, .. }) => each as u128,
+        (_, Work::Elements { .. } | Work::Body) => 0,
+    };
+    nodes.iter().map(work).sum()
+}
