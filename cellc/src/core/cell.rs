@@ -181,7 +181,7 @@ impl Operation for CoreCell {
                 steps: self.steps(),
                 each: product(&[self.batch, self.kind.gates(), self.hidden_size, width]),
             },
-            over_time: OverTime::Special,
+            over_time: OverTime::AnyStep,
             zeros: Zeros::Unknown,
             numbers: Numbers::Any,
         }

@@ -23,7 +23,7 @@ impl Operation for Concat {
             weights: Vec::new(),
             outputs: vec![self.out],
             work: Work::elements(Source::Value(self.out), Effort::Move),
-            over_time: OverTime::Special,
+            over_time: OverTime::AnyStep,
             zeros: Zeros::IfAll,
             numbers: Numbers::Moved(self.inputs.clone()),
         }

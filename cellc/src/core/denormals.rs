@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{CoreModel, CoreNode, CoreOp, Source, View};
+use super::{Concat, CoreLoop, CoreModel, CoreNode, CoreOp, RunningSum, Source, View};
 
 /// The knowledge about small magnitudes in a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,24 +109,64 @@ impl Denormals {
     }
 }
 
+/// How an operation treats small magnitudes.
+enum Treatment<'m> {
+    /// Flushes its outputs in every step.
+    EveryStep,
+    /// Moves elements. The operation that computes an element flushes it.
+    Moves(&'m View),
+    /// Moves elements, and flushes elements of inputs and states.
+    Copies(&'m Concat),
+    /// Flushes each sum before it adds the next element.
+    EachSum(&'m RunningSum),
+    /// As the operations of its body.
+    Body(&'m CoreLoop),
+    /// Flushes outputs that a Result, a variable or a carried value needs.
+    Computes,
+    /// As `Computes`; reads each element of an operand of the output's size once.
+    Streams,
+}
+
+impl<'m> Treatment<'m> {
+    fn of(op: &'m CoreOp) -> Self {
+        match op {
+            CoreOp::Cell(_) => Self::EveryStep,
+            CoreOp::View(view) => Self::Moves(view),
+            CoreOp::Concat(concat) => Self::Copies(concat),
+            CoreOp::RunningSum(sum) => Self::EachSum(sum),
+            CoreOp::Loop(body) => Self::Body(body),
+            CoreOp::Pointwise(_) => Self::Streams,
+            CoreOp::Dense(_)
+            | CoreOp::MatMul(_)
+            | CoreOp::Convolve(_)
+            | CoreOp::Softmax(_)
+            | CoreOp::Reduce(_)
+            | CoreOp::Integers(_)
+            | CoreOp::Lookup(_)
+            | CoreOp::TopK(_) => Self::Computes,
+        }
+    }
+}
+
 impl FlushedTensors {
-    /// Finds the operations that must flush the `wanted` values. Views and Concats pass the
-    /// obligation to the operations of their inputs.
+    /// Finds the operations that must flush the `wanted` values. Operations that move elements pass
+    /// the obligation to the operations of their operands.
     fn places(&mut self, nodes: &[CoreNode], wanted: &mut BTreeSet<usize>) {
         for node in nodes.iter().rev() {
-            match &node.op {
-                CoreOp::Cell(_) => {}
-                CoreOp::View(View { input, out, .. }) => {
+            match Treatment::of(&node.op) {
+                Treatment::EveryStep => {}
+                Treatment::Moves(View { input, out, .. }) => {
                     if wanted.contains(out) {
                         wanted.extend(value(*input));
                     }
                 }
-                CoreOp::Concat(concat) => {
+                Treatment::Copies(concat) => {
                     if wanted.contains(&concat.out) {
                         wanted.extend(concat.inputs.iter().copied().filter_map(value));
                     }
                 }
-                CoreOp::Loop(body) => {
+                Treatment::EachSum(sum) => _ = self.at.insert(sum.out),
+                Treatment::Body(body) => {
                     let results =
                         body.results.iter().filter(|r| wanted.contains(&r.out)).map(|r| r.of);
                     let taken: Vec<_> = results
@@ -143,34 +183,32 @@ impl FlushedTensors {
                     let taken: Vec<_> = slices.filter_map(value).collect();
                     wanted.extend(taken);
                 }
-                // a sum is flushed before the next element is added
-                CoreOp::RunningSum(sum) => _ = self.at.insert(sum.out),
-                computed => self
-                    .at
-                    .extend(computed.outputs().into_iter().filter(|out| wanted.contains(out))),
+                Treatment::Computes | Treatment::Streams => {
+                    self.at.extend(node.op.outputs().into_iter().filter(|out| wanted.contains(out)))
+                }
             }
         }
     }
 
+    /// Finds which computed values may hold small magnitudes.
     fn level(&mut self, nodes: &[CoreNode]) {
         for node in nodes {
-            match &node.op {
-                CoreOp::View(View { input, out, .. }) => {
+            match Treatment::of(&node.op) {
+                Treatment::Moves(View { input, out, .. }) => {
                     self.values.insert(*out, self.of(*input));
                 }
-                CoreOp::Concat(concat) => {
-                    // the Concat flushes inputs and states
+                Treatment::Copies(concat) => {
                     let kept = concat.inputs.iter().any(|input| self.of(*input) == Small::Kept);
                     self.values.insert(concat.out, if kept { Small::Kept } else { Small::Flushed });
                 }
-                CoreOp::Loop(body) => {
+                Treatment::Body(body) => {
                     for slice in &body.slices {
                         self.values.insert(slice.piece, self.of(slice.of));
                     }
                     self.values.extend(body.carried.iter().map(|c| (c.value, Small::Flushed)));
                     self.level(&body.body);
                     for result in &body.results {
-                        // like a Concat
+                        // results are copies, as of a Concat
                         let of = self.of(result.of);
                         self.values.insert(
                             result.out,
@@ -178,11 +216,11 @@ impl FlushedTensors {
                         );
                     }
                 }
-                CoreOp::Cell(_) => self
+                Treatment::EveryStep => self
                     .values
                     .extend(node.op.outputs().into_iter().map(|out| (out, Small::Flushed))),
-                computed => {
-                    for out in computed.outputs() {
+                Treatment::EachSum(_) | Treatment::Computes | Treatment::Streams => {
+                    for out in node.op.outputs() {
                         let small =
                             if self.at.contains(&out) { Small::Flushed } else { Small::Kept };
                         self.values.insert(out, small);
@@ -216,21 +254,24 @@ fn copied(model: &CoreModel) -> BTreeSet<usize> {
             _ => None,
         };
         let read = node.op.reads().into_iter();
-        match &node.op {
-            CoreOp::View(View { input, out, .. }) => {
+        match Treatment::of(&node.op) {
+            Treatment::Moves(View { input, out, .. }) => {
                 let seen = parameter(*input);
                 match model.len(Source::Value(*out)) <= model.len(*input) {
                     true => shown.extend(seen.map(|i| (*out, i))),
                     false => copied.extend(seen),
                 }
             }
-            CoreOp::Concat(_) => {}
-            CoreOp::Pointwise(pointwise) => {
-                let len = model.len(Source::Value(pointwise.out));
+            Treatment::Copies(_) => {}
+            Treatment::Streams => {
+                let len = model.len(Source::Value(node.op.first_value()));
                 copied
                     .extend(read.filter(|source| model.len(*source) != len).filter_map(parameter));
             }
-            _ => copied.extend(read.filter_map(parameter)),
+            Treatment::EveryStep
+            | Treatment::EachSum(_)
+            | Treatment::Body(_)
+            | Treatment::Computes => copied.extend(read.filter_map(parameter)),
         }
     }
     copied

@@ -83,9 +83,8 @@ pub enum OverTime {
     Selects,
     /// Neighbouring steps.
     Windows,
-    /// A rule of its own in `stream/steps`: cells, loops, products of computed matrices, moved
-    /// elements and running sums.
-    Special,
+    /// Any steps: refused, except for the operations with a rule of their own in `stream/steps`.
+    AnyStep,
 }
 
 /// The operands that make the outputs zero.
@@ -108,9 +107,7 @@ pub enum Numbers {
     Moved(Vec<Source>),
     /// Integers between two limits.
     Integers([i32; 2]),
-    /// A rule of its own: pointwise operations and loops.
-    Special,
-    /// Any numbers.
+    /// Any numbers. `numerics/whole` knows more about pointwise operations and loops.
     Any,
 }
 

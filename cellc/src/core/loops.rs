@@ -74,9 +74,9 @@ impl Operation for CoreLoop {
             weights: Vec::new(),
             outputs: self.results.iter().map(|result| result.out).collect(),
             work: Work::Body,
-            over_time: OverTime::Special,
+            over_time: OverTime::AnyStep,
             zeros: Zeros::Unknown,
-            numbers: Numbers::Special,
+            numbers: Numbers::Any,
         }
     }
 

@@ -34,7 +34,7 @@ impl Operation for MatMul {
                 steps: 1,
                 each: product(&[self.batch, self.rows, self.inner, self.columns]),
             },
-            over_time: OverTime::Special,
+            over_time: OverTime::AnyStep,
             zeros: Zeros::IfOne,
             numbers: Numbers::Any,
         }

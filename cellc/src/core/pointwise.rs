@@ -83,7 +83,7 @@ impl Operation for Pointwise {
             work: Work::elements(Source::Value(self.out), effort),
             over_time: OverTime::Elementwise,
             zeros,
-            numbers: Numbers::Special,
+            numbers: Numbers::Any,
         }
     }
 

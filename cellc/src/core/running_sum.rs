@@ -33,7 +33,7 @@ impl Operation for RunningSum {
             weights: Vec::new(),
             outputs: vec![self.out],
             work: Work::elements(self.input, Effort::Arithmetic),
-            over_time: OverTime::Special,
+            over_time: OverTime::AnyStep,
             zeros: Zeros::IfAll,
             numbers: Numbers::Any,
         }

@@ -46,7 +46,7 @@ impl Operation for View {
             weights: Vec::new(),
             outputs: vec![self.out],
             work: Work::elements(Source::Value(self.out), Effort::Move),
-            over_time: OverTime::Special,
+            over_time: OverTime::AnyStep,
             zeros: Zeros::IfAll,
             numbers: Numbers::Moved(vec![self.input]),
         }

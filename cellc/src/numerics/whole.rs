@@ -167,7 +167,6 @@ impl<'m> WholeNumbers<'m> {
             }
             Numbers::Integers(ends) => Some(NumberFacts::between(ends.map(f64::from)).whole()),
             Numbers::Any => None,
-            Numbers::Special => unreachable!("numerics: {} has no rule", facts.name),
         };
         for out in facts.outputs {
             self.values[out] = known.unwrap_or(NOTHING);

@@ -302,7 +302,10 @@ impl<'a> StepAnalysis<'a> {
             },
             // check: of a model of one step, windows are rows of a product
             OverTime::Windows => Err(ACROSS.to_owned()),
-            OverTime::Special => unreachable!("steps: {} has no rule", facts.name),
+            OverTime::AnyStep => match self.joined(&facts.operands)? {
+                Time::Fixed => Ok(Time::Fixed),
+                _ => Err(ACROSS.to_owned()),
+            },
         }
     }
 
