@@ -124,15 +124,10 @@ impl Translator<'_, '_> {
         cell: &'n Cell,
         direction: Option<Direction>,
     ) -> Option<(Recurrent<'n>, CellSizes)> {
-        if cell.hidden_size == 0 {
-            let found = format!("{} is 0", node.spelling.hidden_size);
-            self.error(
-                node,
-                node.attribute_origin(node.spelling.hidden_size),
-                found,
-                "an integer of 1 or more",
-                "write the length of the state h",
-            );
+        if let Some([valid, help]) = Cell::wrong_hidden_size(cell.hidden_size) {
+            let name = node.spelling.hidden_size;
+            let found = format!("{name} is {}", cell.hidden_size);
+            self.error(node, node.attribute_origin(name), found, valid, help);
             return None;
         }
         let roles = roles(&node.op, node.inputs.len())?;
@@ -356,17 +351,6 @@ impl Translator<'_, '_> {
     fn cell_shapes(&mut self, recurrent: &Recurrent) -> Option<CellSizes> {
         let (node, cell, sequence) = (recurrent.node, recurrent.cell, recurrent.sequence());
         let hidden_size = cell.hidden_size;
-        if hidden_size.checked_mul(cell.kind.gates().max(cell.kind.bias_parts())).is_none() {
-            let found = format!("{} is {hidden_size}", node.spelling.hidden_size);
-            self.error(
-                node,
-                node.attribute_origin(node.spelling.hidden_size),
-                found,
-                "a size that the tensors have",
-                "write the length of the state h",
-            );
-            return None;
-        }
         if let Some(other) = other_hidden_size(recurrent) {
             self.other_hidden_size(recurrent, other);
             return None;

@@ -5,7 +5,7 @@
 //! become a [`Stack`].
 
 use super::graph::Graph;
-use super::keys::{Key, Spanned};
+use super::keys::{Key, Macro, Spanned};
 use super::layer::{Declared, LayerOutputs, LayerPlace, apple};
 use super::not_finite;
 use super::stack::Stack;
@@ -104,7 +104,8 @@ impl Declared {
         }
         for key in [Key::InputForget, Key::Peepholes, Key::WeightsFormat] {
             let Some(origin) = self.keys.origin(key) else { continue };
-            if self.family != Family::Lstm || self.steps().is_some() {
+            let declared_by = Macro::of(self.family, self.steps().is_some());
+            if !declared_by.is_some_and(|row| row.takes(key)) {
                 let found =
                     message!("{} is given, and {} has none", key.setting(), self.operation());
                 problems.push(

@@ -313,7 +313,21 @@ pub struct Cell {
     pub peepholes: bool,
 }
 
+/// Largest number of units; the square of a larger number exceeds any file.
+const MOST_UNITS: usize = 1 << 20;
+
 impl Cell {
+    /// The valid numbers and the help about a `hidden_size` that no cell has. `None` for legal
+    /// numbers. The same for every input format.
+    pub fn wrong_hidden_size(size: usize) -> Option<[String; 2]> {
+        (!(1..=MOST_UNITS).contains(&size)).then(|| {
+            [
+                format!("an integer from 1 to {MOST_UNITS}"),
+                "write the length of the state h".to_owned(),
+            ]
+        })
+    }
+
     /// The bound of a `clip` attribute, the same for every input format. As in OpenVINO, `None`
     /// unless the number is positive and finite.
     pub fn clip_bound(clip: f32) -> Option<f32> {

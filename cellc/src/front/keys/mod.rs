@@ -91,7 +91,8 @@ impl Macro {
         Key::all().filter(move |key| key.row().of.is_some_and(|of| of(self)))
     }
 
-    pub(super) fn takes(self, key: Key) -> bool {
+    /// True if the macro has the key.
+    pub(crate) fn takes(self, key: Key) -> bool {
         self.keys().any(|own| own == key)
     }
 }

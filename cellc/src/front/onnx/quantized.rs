@@ -8,7 +8,7 @@
 use super::bodies::whole;
 use super::graph::{Call, GraphReader};
 use super::operators::{countable_axis, rank_of, within_rank};
-use super::recurrent::{activations, direction_of};
+use super::recurrent::{activations, direction_of, hidden_size};
 use super::tensors::element_type;
 use super::windows::convolution;
 use crate::model::{
@@ -427,20 +427,13 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     }
     let clip = clip.and_then(Cell::clip_bound);
     let input_forget = call.attributes.flag("input_forget", false);
-    let Some(hidden_size) = call.attributes.int("hidden_size").filter(|&size| size > 0) else {
-        reader.error(
-            "no hidden_size above 0",
-            "the length of the state h",
-            "export the model again",
-        );
-        return None;
-    };
     if call.input(4).is_some() {
         let help = "leave sequence_lens out where every row has all steps";
         reader.error("sequence_lens of a quantised LSTM", "sequences of full length", help);
         return None;
     }
     let (x, w, r, b, p) = (call.x(), call.input(1)?, call.input(2)?, call.input(3), call.input(7));
+    let hidden_size = hidden_size(reader, call, (r, 1), &mut ledger)? as i64;
     let [Some(w_scale), Some(w_zero), Some(r_scale), Some(r_zero)] =
         [8, 9, 10, 11].map(|port| call.input(port))
     else {

@@ -11,9 +11,6 @@ use crate::model::{
 
 type Values = Option<Vec<ValueId>>;
 
-/// Maximum number of units of a cell; the square of a larger number exceeds any file.
-const MOST_UNITS: usize = 1 << 20;
-
 pub(super) fn rnn(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     recurrent(reader, call, CellKind::Rnn, Vec::new())
 }
@@ -70,7 +67,7 @@ fn recurrent(
     let batch_first = batch_first(reader, call);
     ledger.push(entry("layout", None, if batch_first { "batch first" } else { "steps first" }));
     let r = call.input(2)?;
-    let hidden_size = hidden_size(reader, call, r, &mut ledger)?;
+    let hidden_size = hidden_size(reader, call, (r, 0), &mut ledger)?;
     let activations = activations(reader, call, kind, direction, &mut ledger);
     let clip = clip(call, &mut ledger);
     let coupled = kind == CellKind::Lstm && call.attributes.flag("input_forget", false);
@@ -170,35 +167,29 @@ fn batch_first(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> bool {
     }
 }
 
-/// The number of units: the attribute, or the last size of R. `None` after an error.
-fn hidden_size(
+/// The number of units: the attribute, or the size of R along an axis, counted from the last axis.
+/// `None` after an error.
+pub(super) fn hidden_size(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
-    r: ValueId,
+    (r, axis): (ValueId, usize),
     ledger: &mut Vec<LedgerEntry>,
 ) -> Option<usize> {
-    let of_r = reader.level().graph.model.values[r.0].shape.as_ref().and_then(|shape| match shape
-        .last()
-    {
-        Some(crate::model::Dim::Fixed(size)) => Some(*size),
+    let shape = reader.level().graph.model.values[r.0].shape.as_ref();
+    let of_r = shape.and_then(|shape| match shape.iter().rev().nth(axis) {
+        Some(Dim::Fixed(size)) => Some(*size),
         _ => None,
     });
     let given = call.attributes.int("hidden_size");
-    let size = match given {
-        Some(size) => usize::try_from(size).ok(),
-        None => of_r,
-    };
-    let Some(size) = size.filter(|size| (1..=MOST_UNITS).contains(size)) else {
+    // the shapes below need a legal size
+    let size = given.map_or(of_r, |size| usize::try_from(size).ok()).unwrap_or(0);
+    if let Some([valid, help]) = Cell::wrong_hidden_size(size) {
         let found = given.map_or("no hidden_size, and an R of unknown shape".to_owned(), |v| {
             format!("hidden_size={v}")
         });
-        reader.error(
-            found,
-            format!("an integer from 1 to {MOST_UNITS}"),
-            "write the length of the state h",
-        );
+        reader.error(found, valid, help);
         return None;
-    };
+    }
     ledger.push(entry("hidden_size", given.map(|v| v.to_string()), size.to_string()));
     Some(size)
 }

@@ -1030,14 +1030,14 @@ fn a_clip_above_zero_is_a_bound() {
     }
 }
 
-/// A quantised LSTM with this attribute clip.
-fn quantised_and_clipped(clip: f32) -> Vec<u8> {
+/// A quantised LSTM with these attributes hidden_size and clip. Its tensors have 3 units.
+fn quantised_lstm(hidden_size: i64, clip: f32) -> Vec<u8> {
     let bytes = |name: &str, dims: &[i64]| {
         let len = dims.iter().product::<i64>() as usize;
         called(name, 3, dims, &long(9, &vec![0; len]))
     };
     let scale = |name: &str| called(name, 1, &[1], &long(4, &floats(&[0.5])));
-    let size = long(5, &[long(1, b"hidden_size"), int(3, 3), int(20, 2)].concat());
+    let size = long(5, &[long(1, b"hidden_size"), int(3, hidden_size), int(20, 2)].concat());
     let clip = long(5, &[long(1, b"clip"), field(2, 5, &clip.to_le_bytes()), int(20, 1)].concat());
     let inputs = ["x", "w", "r", "", "", "", "", "", "ws", "wz", "rs", "rz"];
     let rest = [long(7, b"com.microsoft"), size, clip].concat();
@@ -1059,12 +1059,22 @@ fn quantised_and_clipped(clip: f32) -> Vec<u8> {
 #[test]
 fn a_clip_of_a_quantised_lstm_is_judged_as_any_other() {
     for (clip, _, is_warned_about) in crate::check::CLIPS {
-        let (model, warnings) = read(&quantised_and_clipped(clip), None)
-            .unwrap_or_else(|problems| panic!("{problems}"));
+        let (model, warnings) =
+            read(&quantised_lstm(3, clip), None).unwrap_or_else(|problems| panic!("{problems}"));
         let said = warnings.to_string();
         let warning = format!("the clip {clip} has no effect: it is not above 0");
         assert_eq!(said.contains(&warning), is_warned_about, "{clip}: {said}");
         core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    }
+}
+
+#[test]
+fn a_hidden_size_of_a_quantised_lstm_has_the_limits_of_any_other() {
+    for size in [i64::MIN, -1, 0, (1 << 20) + 1, 1 << 61, i64::MAX] {
+        let problems = read(&quantised_lstm(size, 0.0), None).expect_err("hidden_size").to_string();
+        let found = format!("hidden_size={size}");
+        assert!(problems.contains(&found), "{size}: {problems}");
+        assert!(problems.contains("an integer from 1 to 1048576"), "{size}: {problems}");
     }
 }
 
