@@ -185,9 +185,9 @@ pub(crate) struct Cuttable<'a> {
 #[derive(Default)]
 pub(crate) struct Findings<'a> {
     /// By value: run-time lengths of outputs of loops that end by a condition.
-    pub(crate) endings: HashMap<usize, Ending>,
+    pub(crate) lengths: HashMap<usize, DynamicLength>,
     /// The run-time length of the outputs of the current operation.
-    pub(crate) current_length: Option<Ending>,
+    pub(crate) current_length: Option<DynamicLength>,
     /// By value: the range of the integers.
     pub(crate) ranges: HashMap<usize, Interval>,
     /// By value: the integer input with these elements; true if the value has all elements in
@@ -266,7 +266,7 @@ pub(crate) type Interval = [f64; 2];
 
 /// The kind of operation that divides a tensor into a number of parts known only at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opened {
+pub(crate) enum Divider {
     /// The iterations of a loop with a run-time end.
     Loop,
     /// A Range whose limit is computed.
@@ -277,11 +277,11 @@ pub(crate) enum Opened {
 
 /// The length, known at run time, of an output of a loop that ends by its condition, or of a Range.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ending {
+pub(crate) struct DynamicLength {
     /// The number of iterations or elements.
     pub(crate) count: Source,
     /// The kind of the operation with the parts.
-    pub(crate) by: Opened,
+    pub(crate) by: Divider,
     /// True if the elements behind the last part are zero.
     pub(crate) is_zero: bool,
     /// A truth value: true if the output was cut off at the limit. `None` if the model states the

@@ -2,7 +2,7 @@
 //! core model so far. The rules for operations stand in [`crate::simplify`].
 
 use super::findings::{
-    Current, Ending, Findings, InputSizes, Interned, Known, StepFacts, Variables,
+    Current, DynamicLength, Findings, InputSizes, Interned, Known, StepFacts, Variables,
 };
 use super::judge::Subject;
 use super::limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
@@ -97,11 +97,11 @@ impl<'c, 'a> Translator<'c, 'a> {
     pub(crate) fn set(&mut self, node: &Node, port: usize, known: Known) {
         let Some(output) = node.outputs.get(port) else { return };
         self.check_stated(node, *output, &self.shape_of(&known));
-        if let (Some(ending), Known::Source(Source::Value(value), _)) =
+        if let (Some(length), Known::Source(Source::Value(value), _)) =
             (self.findings.current_length, &known)
             && !matches!(node.op, Op::ShapeOf)
         {
-            self.findings.endings.insert(*value, ending);
+            self.findings.lengths.insert(*value, length);
         }
         self.known[output.0] = Some(known);
     }
@@ -256,9 +256,9 @@ impl<'c, 'a> Translator<'c, 'a> {
     }
 
     /// The run-time length of a tensor, if any.
-    pub(crate) fn ending_of(&self, known: &Known) -> Option<Ending> {
+    pub(crate) fn dynamic_length(&self, known: &Known) -> Option<DynamicLength> {
         match known {
-            Known::Source(Source::Value(value), _) => self.findings.endings.get(value).copied(),
+            Known::Source(Source::Value(value), _) => self.findings.lengths.get(value).copied(),
             _ => None,
         }
     }

@@ -17,9 +17,9 @@ mod run;
 #[cfg(unix)]
 mod signals;
 mod streams;
+mod suggestions;
 mod synonyms;
 mod weights_file;
-mod words;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -88,7 +88,7 @@ pub fn command() -> ExitCode {
                 report(&diagnostics);
                 return ExitCode::FAILURE;
             }
-            return refused_arguments(&words::named(error));
+            return refused_arguments(&suggestions::named(error));
         }
     };
     #[cfg(unix)]

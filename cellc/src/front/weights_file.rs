@@ -5,7 +5,7 @@ use super::keys::{Key, KeyValue, Keys, Spanned};
 use super::layer::Declared;
 use super::layout::{Framework, GateOrder};
 use super::model_file::ModelFile;
-use super::safetensors::{Found, Selection, TensorFile, pytorch};
+use super::safetensors::{FileWeights, Selection, TensorFile, pytorch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
 use crate::model::{CellKind, Direction, Family, Model, ResetGate};
 
@@ -180,7 +180,7 @@ pub(crate) fn declare(
         head_activation: keys.value(Key::HeadActivation),
         gate_order: gate_order.map(|said| said.value),
     };
-    let Found { hidden_size, input_size, baked, left } = pytorch(file, kind, &meant)?;
+    let FileWeights { hidden_size, input_size, baked, left } = pytorch(file, kind, &meant)?;
     let mut size = |key: Key, read: usize| {
         let said = keys.get::<usize>(key).unwrap_or_else(|| Spanned::unplaced(read));
         if said.value != read {

@@ -15,7 +15,7 @@ macro_rules! setters {
 }
 
 #[macro_use]
-mod words;
+mod word_enums;
 
 mod bindings;
 pub mod flag;
@@ -32,8 +32,8 @@ pub use numerics::{Accuracy, Fma, Numerics, Range};
 pub use output::{Language, Output, WeightsAs};
 pub use precision::Precision;
 pub use tuning::{TUNING_KEYS, Tuning, TuningKey, Unroll};
-pub(crate) use words::listed;
-pub use words::{Word, Words};
+pub(crate) use word_enums::listed;
+pub use word_enums::{Word, Words};
 
 use crate::arch::Isa;
 

@@ -1,7 +1,7 @@
 //! Precisions.
 
 use super::Words;
-use super::words::listed;
+use super::word_enums::listed;
 
 words! {
     /// The storage and arithmetic of the matrices of cells, dense layers and, for integers,

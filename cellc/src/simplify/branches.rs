@@ -55,7 +55,8 @@ impl<'a> Translator<'_, 'a> {
         let branches =
             (self.side(node, &choice.then, true), self.side(node, &choice.otherwise, false));
         let (Some(then), Some(otherwise)) = branches else { return };
-        let Some(()) = self.all_counted(node, &[&then[..], &otherwise[..]].concat()) else {
+        let Some(()) = self.refuse_dynamic_lengths(node, &[&then[..], &otherwise[..]].concat())
+        else {
             return;
         };
         for (port, (then, otherwise)) in then.into_iter().zip(otherwise).enumerate() {

@@ -5,7 +5,7 @@
 //! The order of summation is that of the weights: input channel, then the taps of the kernel; of
 //! one channel for each output, the taps.
 
-use crate::check::findings::{Before, Ending, Front, Known, ShortOf};
+use crate::check::findings::{Before, DynamicLength, Front, Known, ShortOf};
 use crate::check::shape::{Geometry, signed, strides};
 use crate::check::translator::Translator;
 use crate::core::{
@@ -602,9 +602,9 @@ impl<'a> Translator<'_, 'a> {
         &mut self,
         node: &'a Node,
         of: &Convolution,
-        ending: Ending,
+        length: DynamicLength,
         along: usize,
-    ) -> Option<(Known, Ending)> {
+    ) -> Option<(Known, DynamicLength)> {
         let (x, w) = (self.input(node, 0)?, self.input(node, 1)?);
         let (shape, weights) = (self.shape_of(&x), self.shape_of(&w));
         let spatial = shape.get(2..).filter(|_| !of.transposed && weights.len() >= shape.len())?;
@@ -617,15 +617,15 @@ impl<'a> Translator<'_, 'a> {
             Some(Known::Constant(Tensor::from_i64(Vec::new(), &[value])?, ElementType::I64))
         };
         let more = number(axis.begin + axis.end - (axis.reach() as i64 - 1))?;
-        let count = Known::Source(ending.count, ElementType::I64);
+        let count = Known::Source(length.count, ElementType::I64);
         let count = self.computed(node, Elementwise::Add, vec![count, more])?;
         let count = self.computed(node, Elementwise::Maximum, vec![count, number(0)?])?;
         let zero = self.number_like(&x, 0.0)?;
-        let parts = self.only_parts(node, &x, ending, &zero)?;
+        let parts = self.padded_behind(node, &x, length, &zero)?;
         let whole = self.known[node.inputs[0].0].replace(parts);
         let y = self.convolved(node, of, None);
         self.known[node.inputs[0].0] = whole;
-        Some((y?, Ending { count: self.source(&count)?, is_zero: false, ..ending }))
+        Some((y?, DynamicLength { count: self.source(&count)?, is_zero: false, ..length }))
     }
 
     /// A transposed convolution as one of stride 1: zeros between the elements, other pads.

@@ -82,7 +82,7 @@ impl<'a> Translator<'_, 'a> {
         let done = rolled.or_else(|Unfit| written_out(self)).unwrap_or_else(|Unfit| {
             self.current.loops.wants_unrolling = false;
             self.current.loops.wants_condition = false;
-            self.until(node, body, &inputs, &cut, trips)
+            self.conditional_loop(node, body, &inputs, &cut, trips)
         });
         // what is left to an outer loop is what the number of its own iteration decides
         self.current.loops.wants_unrolling =
@@ -153,7 +153,7 @@ impl<'a> Translator<'_, 'a> {
             known[value.0] = Some(Known::Iteration(shape, element));
         }
         let (results, nodes) = self.body(&body.body, known)?;
-        self.all_counted(node, &results)?;
+        self.refuse_dynamic_lengths(node, &results)?;
         for (result, initial) in &iteration.constant {
             let same = match (&results[*result], initial) {
                 (Known::Constant(a, _), Known::Constant(b, _)) => {
@@ -236,7 +236,7 @@ impl<'a> Translator<'_, 'a> {
                     Some(Known::Constant(Tensor::from_i64(shape, &[trip as i64])?, element));
             }
             let (now, nodes) = self.body(&body.body, known)?;
-            self.all_counted(node, &now)?;
+            self.refuse_dynamic_lengths(node, &now)?;
             self.current.nodes.extend(nodes);
             results = now;
             goes_on = match body.condition.map(|result| &results[result]) {

@@ -7,8 +7,10 @@ mod attention;
 mod branches;
 mod cells;
 mod computed_weights;
+mod conditional_loops;
 mod convolution;
 mod cut;
+mod dynamic_lengths;
 mod einsum;
 mod elementwise;
 mod empty;
@@ -32,7 +34,6 @@ mod sequence;
 mod sweep;
 mod top_k;
 mod transform;
-mod until;
 
 pub(crate) use operations::translate;
 pub(crate) use sweep::sweep;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::cut::between;
 use super::fold::to_integers;
 use super::rounding::rounded;
-use crate::check::findings::{Ending, InputSizes, Known, StepFacts};
+use crate::check::findings::{DynamicLength, InputSizes, Known, StepFacts};
 use crate::check::interface::names;
 use crate::check::limits::{MOST_ELEMENTS, MOST_VISITED};
 use crate::check::report::UNDEFINED;
@@ -105,7 +105,7 @@ impl<'a> Translator<'_, 'a> {
                 // an empty tensor may stand for an input that is left out
                 Op::Constant(_) if readers[node.outputs[0].0] == 0 => {}
                 _ if self.reads_iteration(node)
-                    || self.reads_open_end(node)
+                    || self.reads_dynamic_length(node)
                     || self.reads_empty(node) => {}
                 op => self.operation(node, op),
             }
@@ -343,13 +343,14 @@ impl<'a> Translator<'_, 'a> {
 
     /// An output with a run-time length, padded with zeros.
     fn with_zeros_behind(&mut self, node: &Node, known: Known) -> Option<Known> {
-        let open =
-            self.ending_of(&known).filter(|ending| ending.parts_along.is_some() && !ending.is_zero);
-        let Some(ending) = open else { return Some(known) };
+        let open = self
+            .dynamic_length(&known)
+            .filter(|length| length.parts_along.is_some() && !length.is_zero);
+        let Some(length) = open else { return Some(known) };
         let zero = self.number_like(&known, 0.0)?;
-        let out = self.only_parts(node, &known, ending, &zero)?;
+        let out = self.padded_behind(node, &known, length, &zero)?;
         if let Known::Source(Source::Value(value), _) = out {
-            self.findings.endings.insert(value, Ending { is_zero: true, ..ending });
+            self.findings.lengths.insert(value, DynamicLength { is_zero: true, ..length });
         }
         Some(out)
     }

@@ -1,7 +1,8 @@
 //! Slices with a computed stop: the first elements along an axis, a run-time number of them, and
 //! products of matrices over them.
 
-use crate::check::findings::{Ending, Known, Opened};
+use super::dynamic_lengths::OpenOperand;
+use crate::check::findings::{Divider, DynamicLength, Known};
 use crate::check::shape::{Geometry, strides};
 use crate::check::translator::Translator;
 use crate::core::{CoreOp, Source, View};
@@ -16,8 +17,8 @@ impl<'a> Translator<'_, 'a> {
     /// how many there are. The slice is then done.
     pub(super) fn slices_by_run_time(&mut self, node: &Node) -> bool {
         let Some(axis) = self.axis_of_prefix(node) else { return false };
-        if let Some((known, ending)) = self.prefix(node, axis) {
-            self.findings.current_length = Some(ending);
+        if let Some((known, length)) = self.prefix(node, axis) {
+            self.findings.current_length = Some(length);
             self.set(node, 0, known);
         }
         true
@@ -43,7 +44,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// All elements, with the number of elements before the stop.
-    fn prefix(&mut self, node: &Node, axis: usize) -> Option<(Known, Ending)> {
+    fn prefix(&mut self, node: &Node, axis: usize) -> Option<(Known, DynamicLength)> {
         let (input, stop) = (self.input(node, 0)?, self.input(node, 2)?);
         let shape = self.shape_of(&input);
         let all = number(i64::try_from(shape[axis]).ok()?)?;
@@ -62,14 +63,14 @@ impl<'a> Translator<'_, 'a> {
         self.emit(node, CoreOp::View(View { input: source, offset: 0, strides, out }));
         let known = Known::Source(Source::Value(out), input.element());
         self.set_range(&known, self.range_of(&input));
-        let ending = Ending {
+        let length = DynamicLength {
             count,
-            by: Opened::Slice,
+            by: Divider::Slice,
             is_zero: false,
             truncated: None,
             parts_along: Some(axis),
         };
-        Some((known, ending))
+        Some((known, length))
     }
 
     /// The axis of the parts in a product of a factor with a run-time length along rows, columns or
@@ -102,23 +103,25 @@ impl<'a> Translator<'_, 'a> {
     pub(super) fn product_of_parts(
         &mut self,
         node: &'a Node,
-        parts: &[(usize, Ending, usize)],
+        open: &[OpenOperand],
         transposed: [bool; 2],
     ) -> Option<Known> {
-        let &[(0, of_a, axis_a), (1, of_b, axis_b)] = parts else { return None };
+        let &[a @ OpenOperand { port: 0, .. }, b @ OpenOperand { port: 1, .. }] = open else {
+            return None;
+        };
         let inputs = self.inputs(node)?;
-        let ranks = [0, 1].map(|port| self.shape_of(&inputs[port]).len());
-        let inner = [(0, axis_a), (1, axis_b)].map(|(port, axis): (usize, usize)| {
+        let is_inner = |OpenOperand { port, axis, .. }: OpenOperand| {
+            let rank = self.shape_of(&inputs[port]).len();
             let last = (port == 0) != transposed[port];
-            ranks[port] >= 2 && axis + if last { 1 } else { 2 } == ranks[port]
-        });
-        if of_a.count != of_b.count || inner != [true, true] {
+            rank >= 2 && axis + if last { 1 } else { 2 } == rank
+        };
+        if a.length.count != b.length.count || !is_inner(a) || !is_inner(b) {
             return None;
         }
         let mut factors = Vec::new();
-        for (known, ending) in inputs.iter().zip([of_a, of_b]) {
+        for (known, length) in inputs.iter().zip([a.length, b.length]) {
             let zero = self.number_like(known, 0.0)?;
-            factors.push(self.only_parts(node, known, ending, &zero)?);
+            factors.push(self.padded_behind(node, known, length, &zero)?);
         }
         self.product(node, &factors, transposed[0], transposed[1])
     }

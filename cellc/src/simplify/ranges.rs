@@ -1,8 +1,8 @@
 //! Range: numbers whose count is known when compiling, or by a call within a bound.
 
+use super::dynamic_lengths::COUNT_ALL;
 use super::fold;
-use super::until::COUNT_ALL;
-use crate::check::findings::{Ending, Known, Opened};
+use crate::check::findings::{Divider, DynamicLength, Known};
 use crate::check::limits::MOST_ELEMENTS;
 use crate::check::report::UNDEFINED;
 use crate::check::shape::Geometry;
@@ -65,9 +65,9 @@ impl Translator<'_, '_> {
     fn range_of_run_time(&mut self, node: &Node, what: &str) {
         if let Some((start, step, most)) = self.most_of_range(node, what) {
             if self.foldable(node, &[most], ElementType::I64).is_some()
-                && let Some((known, ending)) = self.open_range(node, start, step, most)
+                && let Some((known, length)) = self.open_range(node, start, step, most)
             {
-                self.findings.current_length = Some(ending);
+                self.findings.current_length = Some(length);
                 self.set(node, 0, known);
             }
             return;
@@ -113,7 +113,7 @@ impl Translator<'_, '_> {
         start: i64,
         step: i64,
         most: usize,
-    ) -> Option<(Known, Ending)> {
+    ) -> Option<(Known, DynamicLength)> {
         let number = |value: i64| {
             Some(Known::Constant(Tensor::from_i64(Vec::new(), &[value])?, ElementType::I64))
         };
@@ -131,15 +131,15 @@ impl Translator<'_, '_> {
         let element = if stated == ElementType::I32 { stated } else { ElementType::I64 };
         let numbers = fold::range(start, step, most, element).ok()?;
         let numbers = Known::Constant(numbers, element);
-        let ending = Ending {
+        let length = DynamicLength {
             count: self.source(&count)?,
-            by: Opened::Range,
+            by: Divider::Range,
             is_zero: true,
             truncated: None,
             parts_along: Some(0),
         };
         let zero = Known::Constant(Tensor::from_i64(Vec::new(), &[0])?, element);
-        Some((self.only_parts(node, &numbers, ending, &zero)?, ending))
+        Some((self.padded_behind(node, &numbers, length, &zero)?, length))
     }
 
     /// Numbers from one on, each so far from the one before: of none, nothing can be made.

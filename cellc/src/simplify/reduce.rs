@@ -1,7 +1,7 @@
 //! Reductions along axes, and powers.
 
 use super::fold;
-use crate::check::findings::{Ending, Known};
+use crate::check::findings::{DynamicLength, Known};
 use crate::check::report::UNDEFINED;
 use crate::check::shape::Geometry;
 use crate::check::translator::Translator;
@@ -37,9 +37,9 @@ impl Translator<'_, '_> {
             _ => self.listed_axes(node, &given, rank),
         };
         let Some(axes) = axes else { return };
-        let known = match self.ending_of(&input) {
-            Some(ending) if ending.parts_along.is_some() => {
-                self.reduced_parts(node, reduction, (&input, ending), &axes, keep)
+        let known = match self.dynamic_length(&input) {
+            Some(length) if length.parts_along.is_some() => {
+                self.reduced_parts(node, reduction, (&input, length), &axes, keep)
             }
             _ => self.reduced(node, reduction, &input, &axes, keep),
         };
@@ -53,20 +53,20 @@ impl Translator<'_, '_> {
         &mut self,
         node: &Node,
         reduction: Reduction,
-        (input, ending): (&Known, Ending),
+        (input, length): (&Known, DynamicLength),
         axes: &[usize],
         keep: bool,
     ) -> Option<Known> {
-        let along = ending.parts_along?;
+        let along = length.parts_along?;
         if !axes.contains(&along) {
             let before = axes.iter().filter(|&&axis| axis < along).count();
             let along = if keep { along } else { along - before };
             self.findings.current_length =
-                Some(Ending { parts_along: Some(along), is_zero: false, ..ending });
+                Some(DynamicLength { parts_along: Some(along), is_zero: false, ..length });
             return self.reduced(node, reduction, input, axes, keep);
         }
         let is_float = input.element().is_float();
-        let count = Known::Source(ending.count, ElementType::I64);
+        let count = Known::Source(length.count, ElementType::I64);
         let may_be_none = self.range_of(&count)[0] < 1.0;
         if !is_float && may_be_none && matches!(reduction, Reduction::Max | Reduction::Min) {
             let found = "the largest or the smallest of integers of which a call may have none";
@@ -89,7 +89,7 @@ impl Translator<'_, '_> {
             _ => 0.0,
         };
         let neutral = self.number_like(input, neutral as f32)?;
-        let parts = self.only_parts(node, input, ending, &neutral)?;
+        let parts = self.padded_behind(node, input, length, &neutral)?;
         if reduction != Reduction::Mean {
             return self.reduced(node, reduction, &parts, axes, keep);
         }

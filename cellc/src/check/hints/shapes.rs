@@ -92,7 +92,7 @@ impl OpenInput {
 }
 
 /// The working shapes, for all inputs together.
-struct Found {
+struct WorkingShapes {
     open: Option<Shapes>,
     whole: Option<Shapes>,
     first: Option<Shapes>,
@@ -359,7 +359,7 @@ impl Hints<'_, '_> {
         stated.iter().enumerate().map(size).collect()
     }
 
-    fn try_shapes(&self, inputs: &[OpenInput]) -> Found {
+    fn try_shapes(&self, inputs: &[OpenInput]) -> WorkingShapes {
         let left =
             Cell::new(MOST_TRIALS.min(MOST_NODES / self.subject.model.nodes.len().max(1)).max(2));
         let works = |shapes: &Shapes| {
@@ -399,10 +399,10 @@ impl Hints<'_, '_> {
             && self
                 .subject
                 .is_right(self.subject.model, &self.subject.options.clone().with_batch(Some(1)));
-        Found { open, whole, first, by_batch, any_size: another.is_some() }
+        WorkingShapes { open, whole, first, by_batch, any_size: another.is_some() }
     }
 
-    fn size_help(&self, input: &OpenInput, found: &Found) -> Message {
+    fn size_help(&self, input: &OpenInput, found: &WorkingShapes) -> Message {
         // the shapes of all inputs with open sizes, as one alone leaves the others open
         let setting =
             |shapes: &Option<Shapes>| shapes.as_ref().map(|shapes| self.shape_settings(shapes));

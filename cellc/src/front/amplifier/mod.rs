@@ -28,7 +28,7 @@ use json::{Json, Object};
 const LIMIT: Limit = Limit { what: "the JSON of an amplifier model", bytes: 64 << 20 };
 
 /// The result of a reader.
-struct Found {
+struct AmplifierModel {
     stack: Stack,
     /// Facts about the model without influence on its results.
     ledger: Vec<LedgerEntry>,
@@ -97,7 +97,7 @@ fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostic
         }
         problems
     };
-    let Found { stack, ledger, mut warnings } = found.map_err(in_file)?;
+    let AmplifierModel { stack, ledger, mut warnings } = found.map_err(in_file)?;
     let problems = stack.problems("`in_skip`");
     if problems.has_errors() {
         return Err(in_file(problems));

@@ -1,7 +1,7 @@
 //! Neural Amp Modeler's `.nam` files: LSTM, Linear, and containers with several sizes of these.
 
 use super::json::{Json, Object};
-use super::{Found, about, of_metadata, refusal, remaining};
+use super::{AmplifierModel, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::front::keys::Spanned;
 use crate::front::layer::Declared;
@@ -33,7 +33,7 @@ struct Parts {
     weights: Vec<f32>,
 }
 
-pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Diagnostics> {
+pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<AmplifierModel, Diagnostics> {
     let version = file.need("version", "")?;
     if !matches!(&version, Json::Text(text) if is_known(text)) {
         let found =
@@ -52,7 +52,7 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Dia
         ledger.extend(found.ledger);
         remaining(file, &ABOUT, &mut ledger, &mut warnings);
         warnings.extend(found.warnings);
-        return Ok(Found { stack: found.stack, ledger, warnings });
+        return Ok(AmplifierModel { stack: found.stack, ledger, warnings });
     }
     let read: fn(Parts) -> Result<Stack, Diagnostics> = match &architecture {
         Json::Text(text) if text == "LSTM" => {
@@ -74,7 +74,7 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Dia
     };
     let weights = numbers(&file.need("weights", "")?)?;
     remaining(file, &ABOUT, &mut ledger, &mut warnings);
-    Ok(Found { stack: read(Parts { name, config, weights })?, ledger, warnings })
+    Ok(AmplifierModel { stack: read(Parts { name, config, weights })?, ledger, warnings })
 }
 
 /// The weights of a model.
@@ -88,7 +88,11 @@ fn numbers(weights: &Json) -> Result<Vec<f32>, Diagnostic> {
 
 /// Reads a container of models of several sizes, sorted by the largest value of the size control
 /// for each model. The last model, for the value 1, is NAM's default and is read.
-fn container(file: &mut Object, config: Json, name: Spanned<String>) -> Result<Found, Diagnostics> {
+fn container(
+    file: &mut Object,
+    config: Json,
+    name: Spanned<String>,
+) -> Result<AmplifierModel, Diagnostics> {
     const PLACE: &str = "\"config\", \"submodels\"";
     if file
         .take("weights")

@@ -1,7 +1,7 @@
 //! The JSON of RTNeural, with AIDA-X's extensions: a skip connection and gains.
 
 use super::json::{Json, Object};
-use super::{Found, about, of_metadata, refusal, remaining};
+use super::{AmplifierModel, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::front::keys::{Key, Spanned};
 use crate::front::layer::Declared;
@@ -37,7 +37,7 @@ const ABOUT: [&str; 16] = [
 /// RTNeural's types of layers that are supported.
 const VALID_LAYERS: &str = "lstm, gru, dense, time-distributed-dense, activation";
 
-pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Diagnostics> {
+pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<AmplifierModel, Diagnostics> {
     let shape = file.need("in_shape", "")?;
     let input_size = last(&shape, "\"in_shape\"")?;
     let Json::List(layers) = file.need("layers", "")? else {
@@ -108,7 +108,7 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Dia
         ledger.extend(of_metadata(metadata, &["samplerate"]));
     }
     remaining(file, &ABOUT, &mut ledger, &mut warnings);
-    Ok(Found { stack, ledger, warnings })
+    Ok(AmplifierModel { stack, ledger, warnings })
 }
 
 /// The factor of a gain in dB, computed as in AIDA-X: 0 at -90 dB and below.

@@ -38,7 +38,7 @@ impl<'a> ReadOptions<'a> {
 }
 
 /// The result of a reader.
-type Found = Result<(Model, Diagnostics), Diagnostics>;
+type ReadResult = Result<(Model, Diagnostics), Diagnostics>;
 
 /// A supported format.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ pub struct Format {
     pub weights_alone: bool,
     /// Reads a file. After an error in the returned diagnostics, the model contains the valid part
     /// of the file only.
-    pub(super) read: fn(ModelFile, &ReadOptions) -> Found,
+    pub(super) read: fn(ModelFile, &ReadOptions) -> ReadResult,
 }
 
 /// The `.xml` of an OpenVINO IR.

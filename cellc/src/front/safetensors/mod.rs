@@ -57,7 +57,7 @@ pub(crate) struct Selection<'a> {
 
 /// The weights found in a file.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct FileWeights {
     pub(crate) hidden_size: usize,
     pub(crate) input_size: usize,
     pub(crate) baked: Baked,
@@ -441,7 +441,7 @@ pub(crate) fn pytorch(
     file: &TensorFile,
     kind: CellKind,
     meant: &Selection<'_>,
-) -> Result<Found, Diagnostics> {
+) -> Result<FileWeights, Diagnostics> {
     let mut reading = Reading::new(file);
     let module = Module::new(file, kind, meant);
     module.refuse_what_is_not_read(file)?;
@@ -486,7 +486,7 @@ pub(crate) fn pytorch(
         file: Some(file.file.clone()),
         warnings: reading.problems,
     };
-    Ok(Found { hidden_size, input_size, baked, left })
+    Ok(FileWeights { hidden_size, input_size, baked, left })
 }
 
 /// How the gates and biases of the file become those of the cell, for the header.
@@ -747,7 +747,7 @@ pub(crate) fn apple(
     file: &TensorFile,
     gate: AppleResetGate,
     meant: &Selection<'_>,
-) -> Result<Found, Diagnostics> {
+) -> Result<FileWeights, Diagnostics> {
     let mut reading = Reading::new(file);
     let (kind, outer_bias) =
         (CellKind::Gru(gate.place()), gate == AppleResetGate::AfterMatMulOuterBias);
@@ -798,7 +798,7 @@ pub(crate) fn apple(
             let taken = reading.with_types("Apple's r, n, z to z, r, h");
             let (file, warnings) = (Some(file.file.clone()), reading.problems);
             let baked = Baked { layers: vec![weights], head: None, taken, file, warnings };
-            Ok(Found { hidden_size, input_size: input, baked, left: Vec::new() })
+            Ok(FileWeights { hidden_size, input_size: input, baked, left: Vec::new() })
         }
         (converted, _) => {
             reading.problems.extend(converted.err().unwrap_or_default());

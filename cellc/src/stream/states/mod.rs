@@ -4,16 +4,16 @@
 mod anew;
 mod offered;
 mod restarts;
+mod state_names;
 mod through;
-mod words;
 
 use std::collections::{BTreeSet, HashMap};
 
 pub(crate) use anew::begins_anew;
 pub(crate) use offered::offered;
 pub(crate) use restarts::{Start, cells_in_parts, lost, repeated_cells};
+pub(crate) use state_names::Words;
 pub(crate) use through::{Reach, reached};
-pub(crate) use words::Words;
 
 use super::flow::{Flow, Producer, TensorElement};
 use crate::core::{CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, Source};

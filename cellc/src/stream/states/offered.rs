@@ -2,8 +2,8 @@
 //! computes the output from the input. Messages offer these pairs to the user.
 
 use super::Recurrences;
+use super::state_names::Words;
 use super::through::{MOST_FOLLOWED, New, Passages, Way};
-use super::words::Words;
 use crate::core::{CoreModel, Source, StatePair};
 
 /// An input and an output offered as a state.

@@ -174,29 +174,29 @@ pub(crate) fn repeated_cells(model: &CoreModel) -> HashSet<usize> {
     repeated
 }
 
-/// What an operation does with a sum on its way to the activations of gates.
-enum Passed {
-    /// The sum goes on as this value.
-    On(usize),
+/// The path from the product of a matrix to the activation of a gate, at one operation.
+enum GatePath {
+    /// The path continues at this value.
+    Continues(usize),
     Sigmoid(usize),
     Tanh(usize),
-    Nowhere,
+    Ends,
 }
 
-/// `is_constant`: true if the operand is constant, so that activations of it are none of a gate.
-fn passed(reader: &CoreOp, is_constant: bool) -> Passed {
+/// `is_constant`: true if the operand is constant. The activation of a constant is no gate.
+fn gate_path(reader: &CoreOp, is_constant: bool) -> GatePath {
     use PointwiseFunction::{Add, Multiply, Subtract};
     let pointwise = match reader {
-        CoreOp::View(view) => return Passed::On(view.out),
+        CoreOp::View(view) => return GatePath::Continues(view.out),
         CoreOp::Pointwise(pointwise) => pointwise,
-        _ => return Passed::Nowhere,
+        _ => return GatePath::Ends,
     };
     match pointwise.function {
-        PointwiseFunction::Activation(_) if is_constant => Passed::Nowhere,
-        PointwiseFunction::Activation(Activation::Sigmoid) => Passed::Sigmoid(pointwise.out),
-        PointwiseFunction::Activation(Activation::Tanh) => Passed::Tanh(pointwise.out),
-        Add | Subtract | Multiply => Passed::On(pointwise.out),
-        _ => Passed::Nowhere,
+        PointwiseFunction::Activation(_) if is_constant => GatePath::Ends,
+        PointwiseFunction::Activation(Activation::Sigmoid) => GatePath::Sigmoid(pointwise.out),
+        PointwiseFunction::Activation(Activation::Tanh) => GatePath::Tanh(pointwise.out),
+        Add | Subtract | Multiply => GatePath::Continues(pointwise.out),
+        _ => GatePath::Ends,
     }
 }
 
@@ -211,11 +211,11 @@ fn gates_of(
     let (mut open, mut seen) = (vec![product], HashSet::from([product]));
     while let Some(value) = open.pop() {
         for reader in &readers[value] {
-            match passed(reader, is_constant(Source::Value(value))) {
-                Passed::On(next) if seen.insert(next) => open.push(next),
-                Passed::Sigmoid(out) => sigmoids.push(out),
-                Passed::Tanh(out) => tanhs.push(out),
-                Passed::On(_) | Passed::Nowhere => {}
+            match gate_path(reader, is_constant(Source::Value(value))) {
+                GatePath::Continues(next) if seen.insert(next) => open.push(next),
+                GatePath::Sigmoid(out) => sigmoids.push(out),
+                GatePath::Tanh(out) => tanhs.push(out),
+                GatePath::Continues(_) | GatePath::Ends => {}
             }
         }
     }

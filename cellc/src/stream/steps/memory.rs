@@ -6,7 +6,7 @@
 //! `n + 1 - k`.
 
 use super::pairs::{OTHERWISE, wrong};
-use super::{ACROSS, Found, StepAnalysis, Time, strides};
+use super::{ACROSS, StepAnalysis, Stepwise, Time, strides};
 use crate::core::{
     Concat, CoreModel, CoreNode, CoreOp, CoreValue, Pointwise, PointwiseFunction, RunningSum,
     Source, Variable, View,
@@ -47,9 +47,9 @@ pub(super) struct Windows {
 
 impl StepAnalysis<'_> {
     /// The time of a Concat's output.
-    pub(super) fn concat(&mut self, at: usize, concat: &Concat) -> Found<Time> {
+    pub(super) fn concat(&mut self, at: usize, concat: &Concat) -> Stepwise<Time> {
         let all: Vec<Time> =
-            concat.inputs.iter().map(|&input| self.time(input)).collect::<Found<_>>()?;
+            concat.inputs.iter().map(|&input| self.time(input)).collect::<Stepwise<_>>()?;
         if let ([Source::Constant(constant), _], [Time::Fixed, time]) =
             (&concat.inputs[..], &all[..])
             && time.axis() == Some(concat.axis)
@@ -83,7 +83,7 @@ impl StepAnalysis<'_> {
     }
 
     /// The time of a running sum.
-    pub(super) fn running_sum(&mut self, at: usize, sum: &RunningSum) -> Found<Time> {
+    pub(super) fn running_sum(&mut self, at: usize, sum: &RunningSum) -> Stepwise<Time> {
         let time = self.time(sum.input)?;
         match time {
             Time::Along(axis) if axis == sum.axis => {
@@ -144,7 +144,7 @@ pub(super) fn carry_sums(
     model: &mut CoreModel,
     sums: &[usize],
     pairs: &[Option<usize>],
-) -> Found<()> {
+) -> Stepwise<()> {
     for &sum in sums {
         let node = pairs[sum].map(|node| &mut model.nodes[node]);
         let Some(node) = node.filter(|node| matches!(node.op, CoreOp::RunningSum(_))) else {
@@ -171,7 +171,7 @@ pub(super) fn remember(
     model: &mut CoreModel,
     memories: &[Memory],
     pairs: &[Option<usize>],
-) -> Found<()> {
+) -> Stepwise<()> {
     for memory in memories.iter().rev() {
         let Memory { axis, before, .. } = *memory;
         let Some(node) = pairs[memory.node] else {
@@ -221,7 +221,7 @@ pub(super) fn same_windows(
     steps: usize,
     windows: &[Windows],
     pairs: &[Option<usize>],
-) -> Found<()> {
+) -> Stepwise<()> {
     for &Windows { node, axis, before } in windows {
         let many =
             long.nodes[node].op.outputs().first().map_or(&[][..], |&out| &long.values[out].shape);

@@ -89,7 +89,8 @@ impl Time {
     }
 }
 
-type Found<T> = Result<T, String>;
+/// A fact about single steps, or the reason why steps cannot be computed one by one.
+type Stepwise<T> = Result<T, String>;
 
 /// The error for an operation that combines several steps.
 const ACROSS: &str = "combines different steps";
@@ -126,7 +127,7 @@ impl<'a> StepAnalysis<'a> {
         Self { model, flow, steps, parameters, values: HashMap::new(), padded: Padded::default() }
     }
 
-    fn run(mut self) -> Found<(Steps, Padded, HashMap<usize, Time>)> {
+    fn run(mut self) -> Stepwise<(Steps, Padded, HashMap<usize, Time>)> {
         for (index, axis) in self.parameters.iter().enumerate() {
             let parameter = &self.model.parameters[index];
             if let Some(axis) = *axis
@@ -175,7 +176,7 @@ impl<'a> StepAnalysis<'a> {
         Ok((steps, self.padded, self.values))
     }
 
-    fn time(&self, source: Source) -> Found<Time> {
+    fn time(&self, source: Source) -> Stepwise<Time> {
         match source {
             Source::Parameter(i) if self.model.states.iter().any(|pair| pair.parameter == i) => {
                 match self.parameters[i] {
@@ -207,7 +208,7 @@ impl<'a> StepAnalysis<'a> {
 
     /// The common dependence of several tensors on time. The axis is the axis of the first tensor
     /// with an axis of time.
-    fn joined(&self, sources: &[Source]) -> Found<Time> {
+    fn joined(&self, sources: &[Source]) -> Stepwise<Time> {
         let mut joined = Time::Fixed;
         for &source in sources {
             joined = match (joined, self.time(source)?) {
@@ -234,7 +235,7 @@ impl<'a> StepAnalysis<'a> {
         !inside.is_empty() && inside.iter().product::<usize>() >= factors
     }
 
-    fn node(&mut self, at: usize, node: &CoreNode) -> Found<()> {
+    fn node(&mut self, at: usize, node: &CoreNode) -> Stepwise<()> {
         let time = match &node.op {
             CoreOp::Cell(cell) => return self.cell(cell, &node.name),
             CoreOp::Loop(_) => return Err(of_loop(&node.kind)),
@@ -278,7 +279,7 @@ impl<'a> StepAnalysis<'a> {
     }
 
     /// The time of an operation's outputs, from the operation's [`OverTime`].
-    fn of_facts(&self, facts: &Facts) -> Found<Time> {
+    fn of_facts(&self, facts: &Facts) -> Stepwise<Time> {
         let first = facts.operands[0];
         let rank = self.model.shape(first).len();
         let combines = |axes: Range<usize>, why: &str| match self.time(first)? {
@@ -310,7 +311,7 @@ impl<'a> StepAnalysis<'a> {
     }
 
     /// The time of the output of an element-wise operation.
-    fn elementwise(&self, operands: &[Source], out: usize) -> Found<Time> {
+    fn elementwise(&self, operands: &[Source], out: usize) -> Stepwise<Time> {
         let rank = self.model.values[out].shape.len();
         let mut axes = Vec::new();
         for &input in operands {
@@ -327,7 +328,7 @@ impl<'a> StepAnalysis<'a> {
         }
     }
 
-    fn cell(&mut self, cell: &CoreCell, name: &str) -> Found<()> {
+    fn cell(&mut self, cell: &CoreCell, name: &str) -> Stepwise<()> {
         if let Time::Behind(..) = self.time(cell.x)? {
             return Err(format!("takes them as steps: {ONLY_WINDOWS}"));
         }
@@ -410,7 +411,7 @@ fn of_loop(kind: &str) -> String {
 
 /// Turns sequences of one step into cells. Constant initial states become variables, kept from call
 /// to call.
-fn carry(model: &mut CoreModel) -> Found<()> {
+fn carry(model: &mut CoreModel) -> Stepwise<()> {
     let mut views = Vec::new();
     for (at, node) in model.nodes.iter_mut().enumerate() {
         let CoreOp::Cell(cell) = &mut node.op else { continue };

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{COUNTS, Found, Time};
+use super::{COUNTS, Stepwise, Time};
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource};
 use crate::diagnostic::quoted;
 use crate::model::Tensor;
@@ -37,7 +37,7 @@ pub(super) fn same_but_for_time(
     one: &CoreModel,
     steps: usize,
     times: &HashMap<usize, Time>,
-) -> Found<Vec<Option<usize>>> {
+) -> Stepwise<Vec<Option<usize>>> {
     let mut pairing =
         Pairing { long, one, steps, times, values: HashMap::new(), pairs: Vec::new(), tried: 0 };
     let mut next = 0;
@@ -70,7 +70,7 @@ struct Pairing<'m> {
 
 impl Pairing<'_> {
     /// Pairs the nodes of one layer of the input.
-    fn layer(&mut self, of_long: &[CoreNode], of_one: std::ops::Range<usize>) -> Found<()> {
+    fn layer(&mut self, of_long: &[CoreNode], of_one: std::ops::Range<usize>) -> Stepwise<()> {
         self.tried = 0;
         let start = self.pairs.len();
         let views = of_long.len().checked_sub(of_one.len());
@@ -222,7 +222,7 @@ impl Pairing<'_> {
     }
 
     /// Checks that the outputs of the two models match.
-    fn results(&self) -> Found<()> {
+    fn results(&self) -> Stepwise<()> {
         for (index, (many, single)) in self.long.results.iter().zip(&self.one.results).enumerate() {
             if !self.same_constants(many.source, single.source) {
                 return Err(format!("output {index} {COUNTS}"));
