@@ -7,7 +7,7 @@ use crate::diagnostic::Message;
 use crate::model::{Node, shape_text};
 
 impl Translator<'_, '_> {
-    /// An axis of a tensor, from the end where negative.
+    /// The index of an axis; a negative axis counts from the end. `None` after an error.
     pub(crate) fn axis(&mut self, node: &Node, axis: i64, rank: usize) -> Option<usize> {
         let found = counted(axis, rank);
         if found.is_none() {
@@ -22,7 +22,7 @@ impl Translator<'_, '_> {
         found
     }
 
-    /// The integers of an input that has to be known when compiling.
+    /// The integers of a constant input. `None` after an error, also for computed inputs.
     pub(crate) fn integers(&mut self, node: &Node, port: usize, what: &str) -> Option<Vec<i64>> {
         let known = self.input(node, port)?;
         let tensor = match &known {
@@ -54,7 +54,7 @@ impl Translator<'_, '_> {
         (0..tensor.len()).map(|i| tensor.get_i64(i)).collect()
     }
 
-    /// The one integer of an input that has to be known when compiling.
+    /// The integer of a constant input with one element. `None` after an error.
     pub(crate) fn integer(&mut self, node: &Node, port: usize, what: &str) -> Option<i64> {
         let list = self.integers(node, port, what)?;
         if let [one] = list[..] {

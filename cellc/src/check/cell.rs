@@ -246,7 +246,7 @@ impl Translator<'_, '_> {
         self.diagnostics.push(warning);
     }
 
-    /// A GRU with attention is nothing else than its specification says.
+    /// True if a GRU with attention has the attributes of its specification; others are refused.
     fn attention_attributes(&mut self, recurrent: &Recurrent) -> bool {
         let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
         let before = self.diagnostics.0.len();
@@ -297,13 +297,13 @@ impl Translator<'_, '_> {
         before == self.diagnostics.0.len()
     }
 
-    /// Whether all inputs of a cell but lengths are floating point.
+    /// True if all inputs of a cell except lengths are floating point.
     fn cell_types(&mut self, recurrent: &Recurrent) -> bool {
         let node = recurrent.node;
         let mut right = true;
         let mut elements = Vec::new();
         for (port, (role, input)) in recurrent.roles.iter().zip(&recurrent.inputs).enumerate() {
-            // what is wrong with an input of the model has been reported there
+            // an input without a tensor has an error
             let Some((known, _)) = input else { continue };
             let (name, element) = (role.name(recurrent.sequence()), known.element());
             let origin = &self.model.values[node.inputs[port].0].origin;
@@ -346,8 +346,7 @@ impl Translator<'_, '_> {
         right
     }
 
-    /// Checks every shape that is known against hidden_size and the others, and gives the sizes if
-    /// all are right.
+    /// Compares the shapes with hidden_size and with each other. Returns the sizes if all agree.
     fn cell_shapes(&mut self, recurrent: &Recurrent) -> Option<CellSizes> {
         let (node, cell, sequence) = (recurrent.node, recurrent.cell, recurrent.sequence());
         let hidden_size = cell.hidden_size;
@@ -473,7 +472,7 @@ fn wanted(
     sizes
 }
 
-/// What an input holds, for messages.
+/// The content of an input, for messages.
 fn meaning(recurrent: &Recurrent, role: CellPort) -> String {
     let kind = recurrent.cell.kind;
     let gates = if kind.gates() == 1 { String::new() } else { format!("{} * ", kind.gates()) };
@@ -511,14 +510,14 @@ fn projected(recurrent: &Recurrent) -> Option<usize> {
     (h == recurrent.cell.hidden_size && c > h).then_some(c)
 }
 
-/// The hidden size by all tensors but X, if the stated hidden size differs.
+/// The hidden size that all tensors except X have, if hidden_size differs.
 fn other_hidden_size(recurrent: &Recurrent) -> Option<usize> {
     let r = recurrent.shapes().find(|(role, _)| *role == CellPort::R)?.1?;
     let other = *r.last()?;
     let fits = recurrent.shapes().all(|(role, shape)| {
         let Some(shape) = shape else { return true };
         let wanted = wanted(recurrent, role, other, [None; 3]);
-        // what overflows fits nothing
+        // no tensor has a size that overflows
         let sizes =
             wanted.iter().filter(|(letter, size)| *letter != "rows" || size.is_some()).count();
         role == CellPort::X
@@ -532,7 +531,7 @@ fn other_hidden_size(recurrent: &Recurrent) -> Option<usize> {
     (fits && other != recurrent.cell.hidden_size && other > 0).then_some(other)
 }
 
-/// What B holds, for messages.
+/// The content of B, for messages.
 fn bias_layout(kind: CellKind, spelling: &Spelling) -> String {
     let Spelling { hidden_size: size, linear_before_reset: after, .. } = spelling;
     match kind {

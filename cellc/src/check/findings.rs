@@ -1,5 +1,4 @@
-//! The data of the checks: tensors, and what the checks have found out about inputs, time, loops and
-//! values.
+//! The data of the checks: tensors, and facts about inputs, steps, loops and values.
 
 use std::collections::HashMap;
 
@@ -14,7 +13,7 @@ pub(crate) enum Known {
     /// A compile-time tensor with the element type of the model. The bytes may have another type
     /// with equal values.
     Constant(Tensor, ElementType),
-    /// Anything else. Never a constant.
+    /// A run-time tensor: an input, a variable or a computed value.
     Source(Source, ElementType),
     /// The number of a loop's iteration, of this shape.
     Iteration(Vec<usize>, ElementType),
@@ -217,14 +216,14 @@ pub(crate) enum Before {
     Zero,
 }
 
-/// What stands in front of an axis.
+/// The elements that an operation reads before an element of an axis.
 #[derive(Clone, Copy)]
 pub(crate) struct Front {
     /// The size of the axis.
     pub(crate) size: usize,
-    /// How many elements in front of an element the operation reads.
+    /// The number of earlier elements that the operation reads.
     pub(crate) reach: usize,
-    /// True if nothing behind an element is read, as far as the operation itself says.
+    /// True if the operation's own attributes read no later elements.
     pub(crate) is_causal: bool,
 }
 
@@ -248,7 +247,7 @@ pub(crate) struct ShortOf {
     pub(crate) rank: usize,
     /// The size of the axis.
     pub(crate) size: usize,
-    /// How many elements are missing.
+    /// The number of missing elements.
     pub(crate) missing: usize,
 }
 
@@ -257,7 +256,7 @@ pub(crate) struct ShortOf {
 pub(crate) struct Variables<'a> {
     /// By name, the index into the list of the valid model.
     pub(crate) read: HashMap<&'a str, usize>,
-    /// What is assigned, by name.
+    /// The name, the node and the tensor of each Assign.
     pub(crate) assigned: Vec<(&'a str, &'a Node, Option<Known>)>,
 }
 

@@ -1,11 +1,11 @@
-//! Operations that look at earlier elements along an axis: the elements before the first.
+//! Operations that read earlier elements along an axis, and the padding before the first element.
 
 use super::findings::{Before, Front, Known, Lookback};
 use super::translator::Translator;
 use crate::model::Node;
 
 impl<'a> Translator<'_, 'a> {
-    /// Notes what stands in front of the axes of an operation on a tensor.
+    /// Notes the padding before the axes of an operation.
     pub(crate) fn note_lookback(
         &mut self,
         node: &'a Node,
@@ -39,7 +39,7 @@ impl<'a> Translator<'_, 'a> {
         {
             return;
         }
-        // one step without its last one is empty
+        // a tensor of one step is empty without its last step
         let is_given = |known: &&Known| known.tensor().is_none_or(|tensor| tensor.is_empty());
         let Some(behind) = behind.iter().find(is_given) else { return };
         let (reach, size) =

@@ -3,8 +3,8 @@
 use super::axes::sequence_axes;
 use super::batch::batch_axes;
 use super::findings::InputSizes;
-use super::judge::Subject;
 use super::parameters::input_shapes;
+use super::subject::Subject;
 use super::uses::uses;
 use crate::diagnostic::Diagnostics;
 

@@ -9,10 +9,10 @@ use crate::core::{Combiner, CoreModel, CoreOp, Integers, Parameter, Source};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::model::{ElementType, Elementwise, Groups, Model, Node, Op, Tensor, ValueId};
 
-/// Up to this magnitude every whole number is a f32.
+/// f32 holds every integer up to this magnitude.
 pub(crate) const EXACT: f64 = 16_777_216.0;
 
-/// Nothing is known.
+/// The range of unknown integers.
 const ANY: Interval = [f64::NEG_INFINITY, f64::INFINITY];
 
 /// The range of booleans.
@@ -22,10 +22,10 @@ fn union(a: Interval, b: Interval) -> Interval {
     [a[0].min(b[0]), a[1].max(b[1])]
 }
 
-/// Of all combinations of the ends of two ranges.
+/// The range of a function that is monotonic in both operands, from the ends of their ranges.
 pub(crate) fn ends(a: Interval, b: Interval, of: impl Fn(f64, f64) -> f64) -> Interval {
     let all = [of(a[0], b[0]), of(a[0], b[1]), of(a[1], b[0]), of(a[1], b[1])];
-    // zero times infinity is nothing that is known
+    // zero times infinity is NaN, and the range is unknown
     if all.iter().any(|v| v.is_nan()) {
         return ANY;
     }
@@ -41,8 +41,8 @@ pub(crate) fn limits_of_integers(model: &Model, core: &CoreModel, diagnostics: &
         let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else {
             continue;
         };
-        // what is looked up has the rows of its table as limits, lengths have the steps, and
-        // narrow integers have theirs
+        // no notice for indices of tables, lengths of sequences and narrow integers: their limits
+        // are below 2^24
         let Parameter { rows, length, element, .. } = &core.parameters[parameter];
         let of_steps = length.is_some_and(|steps| least == 0 && i32::try_from(steps) == Ok(most));
         if rows.is_some() || of_steps || element.bits() < 32 {
@@ -60,7 +60,7 @@ pub(crate) fn limits_of_integers(model: &Model, core: &CoreModel, diagnostics: &
 }
 
 impl Translator<'_, '_> {
-    /// The form of an integer input in kernels.
+    /// Adds the conversion of an integer input, and returns the converted tensor.
     pub(crate) fn integers_of(
         &mut self,
         node: &Node,
@@ -119,7 +119,7 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// Refuses what kernels cannot hold exactly.
+    /// Refuses constants that f32 does not hold exactly. `None` after an error.
     pub(crate) fn all_exact(&mut self, node: &Node, inputs: &[Known]) -> Option<()> {
         for input in inputs.iter().filter(|input| !input.element().is_float()) {
             let wrong = match input {
@@ -143,8 +143,8 @@ impl Translator<'_, '_> {
         self.error(node, &node.origin, found, valid, help);
     }
 
-    /// True if all that is made of a value of the graph is floating point, in between at most
-    /// moved, added and subtracted.
+    /// True if every use of an integer value ends in a conversion to floating point, with only
+    /// moves, additions and subtractions before the conversion.
     pub(crate) fn becomes_float(&self, value: ValueId) -> bool {
         let nodes = &self.model.nodes;
         let (mut waiting, mut seen) = (vec![value], HashSet::from([value]));
@@ -200,7 +200,7 @@ impl Translator<'_, '_> {
     /// fraction.
     fn bounded(&self, value: ValueId) -> Option<Interval> {
         let known = self.known[value.0].as_ref()?;
-        // weights of floating point end this search at one of their first elements
+        // most weights have a fraction among their first elements, so this search is short
         let is_integral =
             |tensor: &Tensor| (0..tensor.len()).all(|i| tensor.get_f64(i).fract() == 0.0);
         if known.tensor().is_some_and(|tensor| !is_integral(tensor)) {

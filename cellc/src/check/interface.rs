@@ -1,4 +1,4 @@
-//! What inputs and outputs are called.
+//! The names of inputs and outputs.
 
 use crate::diagnostic::quoted;
 use crate::model::{Model, is_made_up};
@@ -14,7 +14,7 @@ pub(crate) fn parameter_names(model: &Model, node: usize) -> Vec<String> {
     names(&[&model.values[node.outputs[0].0].names], &node.name)
 }
 
-/// Tensor names, then the layer's; each once, none empty.
+/// The names of a tensor, then the name of its layer, without repetitions and empty names.
 pub(crate) fn names(tensor_names: &[&[String]], layer: &str) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     let mut add = |name: &str, most: usize| {

@@ -6,7 +6,7 @@ use crate::model::Tensor;
 
 /// The most elements of a constant: 1 GiB of f32.
 pub(crate) const MOST_ELEMENTS: usize = 1 << 28;
-/// Most elements of the result of one operation on constants that together have no more.
+/// Most elements of the result of an operation on constants; more if the operands have more.
 pub(crate) const MOST_FOLDED_ALONE: usize = 1 << 24;
 /// The most bytes of all inputs and outputs together; weights that are inputs are not counted.
 pub(crate) const MOST_INTERFACE_BYTES: usize = 1 << 26;
@@ -30,7 +30,7 @@ pub(crate) const MOST_NODES: usize = 1000;
 /// Largest number of operations: unused operations count, and operations of a body count once per
 /// check of the body.
 pub(crate) const MOST_OPERATIONS: usize = 1 << 14;
-/// The most nodes that are looked at for the bodies of loops.
+/// The most nodes visited in bodies of loops. Unrolled iterations count again.
 pub(crate) const MOST_VISITED: usize = 1 << 17;
 /// The most dimensions of a tensor.
 pub(crate) const MOST_DIMS: usize = 16;

@@ -1,13 +1,13 @@
 //! The shapes of the inputs, from the model and the options.
 
 use super::findings::InputSizes;
-use super::hints::export_again;
 use super::interface::{find_name, list_names};
-use super::judge::Subject;
 use super::limits::MOST_ELEMENTS;
+use super::pytorch_export::export_again;
 use super::report::{floats, refusal};
 use super::shape::{admits, element_count};
 use super::size_limits::too_large;
+use super::subject::Subject;
 use crate::diagnostic::{
     Cause, Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted,
 };
@@ -74,7 +74,7 @@ impl InputShapes<'_, '_> {
             self.diagnostics
                 .push(Diagnostic::error(Origin::Unknown, found).valid("1 or more").help(help));
         }
-        // variables may have a batch, too
+        // the batch size may also complete the shape of a variable
         let mut batch_used = self.subject.model.nodes.iter().any(|node| {
             let shape = || self.subject.model.values[node.outputs[0].0].shape.as_ref()?.first();
             matches!(node.op, Op::ReadValue { .. }) && matches!(shape(), Some(Dim::Dynamic { .. }))
@@ -82,7 +82,7 @@ impl InputShapes<'_, '_> {
         let shapes = (0..given.len())
             .map(|index| self.parameter_shape(index, given[index], &mut batch_used))
             .collect();
-        // every model whose batch is fixed takes one row or says so by its shapes
+        // no warning for a batch of 1, which most models with a fixed batch have
         let asked = self.subject.options.bindings.batch.is_some_and(|batch| batch > 1);
         if asked && !batch_used && !self.diagnostics.has_errors() {
             let found = "the batch size that was given has no effect: the model leaves the batch \
@@ -169,7 +169,7 @@ impl InputShapes<'_, '_> {
             self.error(node, &value.origin, found, right, help);
             return;
         }
-        // which shapes work is said of all inputs at once
+        // `advise_sizes` replaces the help after the shapes of all inputs were tried
         let help = message!("give the sizes, by {}", Setting::Shape);
         let found =
             format!("the input has the shape {}: not every size is known", shape_text(stated));
@@ -220,7 +220,7 @@ impl InputShapes<'_, '_> {
         let is_weight = self.inputs.uses[index].weight.is_some();
         self.parameter_type(index, node, value)?;
         let stated = match (&value.shape, given) {
-            // sizes of 0 that stand for open ones
+            // some exporters write 0 for an open size
             (Some(shape), Some(_)) => {
                 shape.iter().map(|&dim| if dim == Dim::Fixed(0) { ANY } else { dim }).collect()
             }
@@ -228,7 +228,7 @@ impl InputShapes<'_, '_> {
             (None, Some(given)) => vec![ANY; given.len()],
             (None, None) if self.subject.is_partial() => return None,
             (None, None) => {
-                // which shape works is tried once the whole model is known
+                // `advise_sizes` replaces the help by a shape that works
                 let help = message!("give its shape, by {}", Setting::Shape);
                 let found = "an input without a shape";
                 let refusal = refusal(node, &value.origin, found, "a shape", help);
@@ -260,17 +260,17 @@ impl InputShapes<'_, '_> {
             let size = match (said, dim, self.subject.options.bindings.batch) {
                 (Some(size), _, _) => size,
                 (None, Dim::Fixed(size), _) => size,
-                // reported for all inputs at once
+                // `shapes` has reported the batch size 0
                 (None, Dim::Dynamic { .. }, Some(0)) if is_batch(axis) => return None,
                 (None, Dim::Dynamic { .. }, Some(batch)) if is_batch(axis) && !asked_for(axis) => {
                     batch
                 }
-                // the number of steps; an axis that counts the batch is one where that is asked for
+                // the axis counts steps: it is no batch axis, or the options leave it open
                 (None, Dim::Dynamic { .. }, _) if is_time(axis) && self.inputs.open.is_some() => {
                     self.inputs.open_axes[index].push(axis);
                     self.inputs.open?
                 }
-                // the options may yet fix it
+                // later options may fix the size
                 (None, Dim::Dynamic { .. }, _) if self.subject.is_partial() => return None,
                 (None, Dim::Dynamic { .. }, _) => {
                     self.unknown_sizes(index, &stated, given);
@@ -340,8 +340,7 @@ impl InputShapes<'_, '_> {
         let fixed_steps = steps.filter(|&steps| matches!(stated[steps], Dim::Fixed(_)));
         let (again, to_open) = match (counts, steps, fixed_steps) {
             (None, ..) => {
-                // the rows of an ordinary network may be steps of a call, but the model does not
-                // say so
+                // the first axis of a model without recurrent operators counts rows or steps
                 let is_steps = axes.is_some() || axis > 0;
                 (
                     export_again(
@@ -386,7 +385,7 @@ impl InputShapes<'_, '_> {
         }
     }
 
-    /// The last size of an input by the weights, if the given shape has another last size.
+    /// The size of the last axis that the weights require, if the given shape has another.
     fn other_features(&self, index: usize, given: Option<&[Option<usize>]>) -> Option<usize> {
         let last = given?.last().copied()??;
         self.inputs.uses[index].features.filter(|&features| features != last)
@@ -399,14 +398,14 @@ fn shape_option(given: Option<&[Option<usize>]>) -> Setting {
     if is_open { Setting::OpenShape } else { Setting::Shape }
 }
 
-/// Sizes as they were given.
+/// A given shape in words of messages: `[1, ?, 16]`.
 fn given_text(sizes: &[Option<usize>]) -> String {
     let texts: Vec<String> =
         sizes.iter().map(|size| size.map_or("?".to_owned(), |n| n.to_string())).collect();
     format!("[{}]", texts.join(", "))
 }
 
-/// How to give a shape; `time`: an axis, and the size to give for it.
+/// The setting with an example of a shape. `time`: an axis and its size in the example.
 pub(crate) fn example(name: &str, stated: &[Dim], time: Option<(usize, Option<usize>)>) -> Setting {
     let sizes: Vec<Option<usize>> = stated
         .iter()

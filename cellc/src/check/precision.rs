@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::judge::Subject;
 use super::report::{at_layer, layer_named, whole_model};
+use super::subject::Subject;
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
 use crate::encoding::{Arithmetic, WeightFormat};
@@ -45,7 +45,7 @@ pub(crate) fn precision(subject: Subject, core: &CoreModel, diagnostics: &mut Di
             continue;
         }
         let too_large = matrix.elements().find(|k| !format.holds(matrix.tensor.get_f32(*k)));
-        // of all gates the first
+        // one error for each matrix: its first gate
         if let Some(k) = too_large.filter(|_| refused.insert((layer, matrix.name))) {
             let value = matrix.tensor.get_f32(k);
             let name = stored_as(options, layer).unwrap_or_default();
@@ -126,7 +126,7 @@ fn stored_as(options: &Options, layer: &str) -> Option<String> {
     }
 }
 
-/// With run-time weights, depthwise convolutions stay f32.
+/// Keeps depthwise convolutions in f32 in a model with run-time weights.
 pub(crate) fn keep_convolutions_in_f32(core: &mut CoreModel) {
     fn each(nodes: &mut [CoreNode], found: &mut Vec<(String, &'static str)>) {
         for CoreNode { op, name, .. } in nodes {
@@ -159,7 +159,7 @@ pub(crate) fn layers_in_f32(core: &mut CoreModel) {
     core.in_f32.retain(|(layer, _)| left.remove(layer));
 }
 
-/// Refuses a precision for what multiplies no matrix, and two precisions for one layer.
+/// Refuses precisions of layers without a matrix, and two precisions for one layer.
 fn named_layers(options: &Options, core: &CoreModel, diagnostics: &mut Diagnostics) {
     let nodes = core.all_nodes();
     let mut seen = BTreeSet::new();
@@ -207,7 +207,7 @@ fn named_layers(options: &Options, core: &CoreModel, diagnostics: &mut Diagnosti
                     name
                 )
             }
-            // a layer that would be a dense layer in integers
+            // f32 for a layer that integers would make a dense layer
             _ if *precision == Precision::F32
                 && (stays_f32.is_some() || products.contains(layer)) =>
             {

@@ -1,9 +1,9 @@
-//! Refusals of models beyond the limits: inputs and outputs, the whole and its source.
+//! Limits for the sizes of inputs and outputs, of the whole model and of its source.
 
-use super::judge::Subject;
 use super::limits::{MOST_ELEMENTS_IN_ALL, MOST_INTERFACE_BYTES, MOST_NODES, MOST_UNROLLED};
 use super::report::{refusal, whole_model};
 use super::shape::element_count;
+use super::subject::Subject;
 use crate::core::{CoreModel, CoreNode, CoreOp, Work};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message};
 use crate::model::{ElementType, Model, Node, shape_text};
@@ -88,7 +88,7 @@ fn bytes(shape: &[usize], element: usize) -> usize {
     shape.iter().fold(element, |bytes, &size| bytes.saturating_mul(size))
 }
 
-/// What full unrolling writes out: loops over time and loops of the model stay loops.
+/// The multiply-adds that full unrolling writes out. Loops over time and loops of the model stay.
 fn multiply_adds(nodes: &[CoreNode]) -> u128 {
     let work = |node: &CoreNode| match (&node.op, node.op.facts().work) {
         (CoreOp::Loop(body), _) => multiply_adds(&body.body),

@@ -1,17 +1,18 @@
-//! Whether a graph holds together. A front end may have been given anything.
+//! The structure of a graph: producers of inputs, numbers of inputs and outputs, port maps of
+//! loops. Builders and readers may pass any graph.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 use super::cell::{CellPort, roles};
-use super::judge::Subject;
 use super::limits::MOST_LOOPS;
 use super::report::{MALFORMED, refusal};
+use super::subject::Subject;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
 use crate::model::{Branch, If, Loop, Model, Node, Op, ValueId};
 
-/// Refuses a graph that does not hold together, and bodies of loops and branches that do not.
-/// `None` after an error.
+/// Refuses a graph with a wrong structure, bodies of loops and branches included. `None` after an
+/// error.
 pub(crate) fn structure(subject: Subject, diagnostics: &mut Diagnostics) -> Option<()> {
     Structure { subject, diagnostics }.structure(subject.model, 0).then_some(())
 }
@@ -32,7 +33,7 @@ impl Structure<'_, '_> {
         self.diagnostics.push(refusal(node, &node.origin, found, valid, help));
     }
 
-    /// Whether the graph, and the bodies of its loops, hold together.
+    /// True if the structure of a graph and of the bodies in it is right.
     fn structure(&mut self, model: &Model, depth: usize) -> bool {
         let mut produced = vec![false; model.values.len()];
         for node in &model.nodes {
@@ -86,7 +87,7 @@ impl Structure<'_, '_> {
         !self.diagnostics.has_errors()
     }
 
-    /// Whether a node has as many inputs and outputs as its operation.
+    /// Refuses a wrong number of inputs or outputs.
     fn arity(&mut self, node: &Node) {
         let (inputs, outputs) = arity(&node.op);
         if !inputs.contains(&node.inputs.len()) || roles_missing(node) {
@@ -114,7 +115,7 @@ impl Structure<'_, '_> {
         }
     }
 
-    /// Refuses a body inside too many others. True if refused.
+    /// Refuses a body inside of too many bodies. True if refused.
     fn too_deep(&mut self, node: &Node, depth: usize) -> bool {
         if depth < MOST_LOOPS {
             return false;
@@ -184,12 +185,12 @@ impl Structure<'_, '_> {
     }
 }
 
-/// How many inputs and outputs an operation has.
+/// The numbers of inputs and of outputs that an operation may have.
 fn arity(op: &Op) -> (RangeInclusive<usize>, RangeInclusive<usize>) {
     match op {
         Op::Parameter | Op::Constant(_) => (0..=0, 1..=1),
         Op::Convert | Op::Softmax { .. } | Op::ShapeOf => (1..=1, 1..=1),
-        // how many inputs is said by the roles
+        // `roles` decides the number of inputs
         Op::Cell(cell) => (0..=9, 1..=1 + usize::from(cell.kind.has_cell_state())),
         Op::Sequence(cell, _) => (0..=9, 1..=2 + usize::from(cell.kind.has_cell_state())),
         Op::Result => (1..=1, 0..=1),

@@ -4,11 +4,11 @@
 use super::findings::{
     Current, DynamicLength, Findings, InputSizes, Interned, Known, StepFacts, Variables,
 };
-use super::judge::Subject;
 use super::limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
 use super::report::{floats, refusal};
 use super::shape::{admits_shape, element_count};
 use super::size_limits::too_large;
+use super::subject::Subject;
 use crate::core::{CoreModel, CoreNode, CoreOp, CoreValue, Source};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
 use crate::model::{ElementType, Model, Node, Op, Tensor, ValueId, shape_text};

@@ -47,7 +47,7 @@ fn read_graph(all: &mut [Uses], model: &Model, mut root: Vec<Option<usize>>, out
                 root[node.outputs[0].0] = of(&node.inputs[0]);
                 continue;
             }
-            // a shape is known whatever holds it
+            // a shape has no elements of its operand
             Op::ShapeOf => continue,
             Op::Loop(body) => {
                 let mut inner = vec![None; body.body.values.len()];

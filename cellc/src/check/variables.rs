@@ -92,7 +92,7 @@ impl<'a> Translator<'_, 'a> {
             );
             return;
         }
-        // zeros are what a variable is when nothing else is said
+        // a variable without an initial value starts as zeros
         let initial =
             initial.filter(|tensor| (0..tensor.len()).any(|i| tensor.get_f32(i).to_bits() != 0));
         let index = match self.variables.read.get(name) {
@@ -196,14 +196,14 @@ impl<'a> Translator<'_, 'a> {
                 continue;
             }
             let Some(&index) = self.variables.read.get(name) else {
-                // what is wrong with its ReadValue has been reported
+                // an error of the ReadValue explains the missing variable
                 if !self.diagnostics.has_errors() && !self.subject.is_partial() {
                     let found = format!(
                         "the variable {} is assigned, and no output needs what it holds",
                         quoted(name)
                     );
                     match &never {
-                        // a slip of the pen would leave that one as it was at the start
+                        // a misspelt name leaves the other variable without an Assign
                         Some(other) => {
                             let valid =
                                 "a ReadValue of the same variable_id that an output depends on";

@@ -1,5 +1,5 @@
-//! What other operations express: running sums, rows with a single one, triangles, repeated
-//! elements.
+//! Operations that other core operations express: running sums, one-hot rows, triangles, repeated
+//! elements, resizing.
 
 use super::fold;
 use crate::check::findings::{Before, Front, Known};
@@ -12,7 +12,7 @@ use crate::model::{
     shape_text,
 };
 
-/// Largest number of elements of an axis between others.
+/// Largest size of an axis that Resize computes.
 const MOST_BETWEEN: usize = 1 << 20;
 
 impl<'a> Translator<'_, 'a> {
@@ -33,8 +33,8 @@ impl<'a> Translator<'_, 'a> {
         Some(Known::Constant(tensor, like.element()))
     }
 
-    /// The elements of a tensor `by` places further along an axis (back where `back`), with zeros
-    /// in their place.
+    /// A tensor shifted by `by` places along an axis, toward the front if `back`. Zeros fill the
+    /// places that become free.
     fn shifted(
         &mut self,
         node: &Node,
@@ -77,7 +77,7 @@ impl<'a> Translator<'_, 'a> {
     ) -> Option<Known> {
         let shape = self.shape_of(&x);
         let size = shape[axis];
-        // integers stay within f32's exact range only if the number of steps is known
+        // floats alone: the range of integers needs a known number of steps
         if x.tensor().is_none() && x.element().is_float() {
             let sum = self.running_sum_of(node, &x, axis, reverse)?;
             return if exclusive { self.shifted(node, &sum, axis, 1, reverse) } else { Some(sum) };
@@ -96,7 +96,7 @@ impl<'a> Translator<'_, 'a> {
             };
         }
         let mut sum = if exclusive { self.shifted(node, &x, axis, 1, reverse)? } else { x };
-        // in the step after k every element holds the sum of 2^k elements, or of all before it
+        // after k steps an element is the sum of 2^k elements, or of all elements up to its own
         let mut by = 1;
         while by < size {
             let before = self.shifted(node, &sum, axis, by, reverse)?;
@@ -248,7 +248,7 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Parts behind each other, by the number of places: one for all axes, or one for each.
+    /// Roll: parts change places by the given shifts, one for all axes or one for each axis.
     pub(super) fn roll(&mut self, node: &Node) {
         let Some(mut data) = self.input(node, 0) else { return };
         let (Some(shifts), Some(axes)) =
@@ -281,7 +281,7 @@ impl<'a> Translator<'_, 'a> {
 
     /// The diagonal given by an input; the main diagonal without the input.
     fn diagonal(&mut self, node: &Node, port: usize) -> Option<i64> {
-        // no matrix is larger than that
+        // larger diagonals lie outside of every matrix
         let bounded = |diagonal: i64| diagonal.clamp(-(1 << 32), 1 << 32);
         if node.inputs.len() <= port {
             Some(0)
@@ -311,7 +311,7 @@ impl<'a> Translator<'_, 'a> {
         Some(Known::Constant(tensor?, element))
     }
 
-    /// Channels as blocks in space, or the other way round.
+    /// DepthToSpace and SpaceToDepth: channels become blocks in space, or blocks become channels.
     pub(super) fn blocks(&mut self, node: &Node, of: Blocks) {
         let Some(x) = self.input(node, 0) else { return };
         let shape = self.shape_of(&x);
@@ -327,7 +327,7 @@ impl<'a> Translator<'_, 'a> {
             self.error(node, &node.origin, found, valid, "correct the block size");
             return;
         };
-        // where the channels and the places in a block stand in the split shape
+        // the axes of channels and of places within a block, in the split shape
         let block = vec![size; axes];
         let (split, order): (Vec<usize>, Vec<usize>) = if of.to_space {
             let channels = shape[1] / power;
@@ -376,7 +376,8 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Elements at other places along axes, one of them or several by their weights.
+    /// Resize: an element of the output is the nearest element of the data, or a weighted sum of
+    /// neighbours.
     pub(super) fn resize(&mut self, node: &Node, of: Resize) {
         let Some(mut x) = self.input(node, 0) else { return };
         let shape = self.shape_of(&x);
@@ -390,7 +391,7 @@ impl<'a> Translator<'_, 'a> {
         let Some(scaled) = self.scaled(node, of, &shape, &axes) else { return };
         for (&axis, (size, scale)) in axes.iter().zip(scaled) {
             let from = shape[axis];
-            // before anything is made of the size
+            // the size is judged before tensors of the size are made
             let to: Vec<usize> = self
                 .shape_of(&x)
                 .into_iter()
@@ -425,7 +426,7 @@ impl<'a> Translator<'_, 'a> {
                         places.iter().map(|&at| nearest.place(at, scale, from)).collect();
                     self.repeated(node, &x, axis, &places)
                 }
-                // nothing in between is asked for
+                // the sizes are equal, so no element lies between others
                 _ if size == from
                     && places.iter().enumerate().all(|(at, &place)| place == at as f32) =>
                 {
@@ -486,7 +487,7 @@ impl<'a> Translator<'_, 'a> {
             };
             for (at, &axis) in (0..factors.len()).zip(axes) {
                 let factor = factors.get_f32(at);
-                // in f32, as engines do: 1.4 times 5 is 7
+                // the product is rounded to f32, as engines do: 1.4 times 5 is 7
                 let size = (factor * shape[axis] as f32).floor();
                 if !(1.0..=16_777_216.0).contains(&size) {
                     wrong(self, format!("a factor of {factor}"));
@@ -502,8 +503,7 @@ impl<'a> Translator<'_, 'a> {
         Some(all)
     }
 
-    /// What is between the elements along an axis: sums of elements by their weights, the first
-    /// element first.
+    /// Interpolation along an axis: weighted sums of neighbouring elements, added from the first.
     fn between(
         &mut self,
         node: &Node,
@@ -557,7 +557,7 @@ impl<'a> Translator<'_, 'a> {
         if times * shape[axis] == places.len()
             && places.iter().enumerate().all(|(at, &place)| place == at / times)
         {
-            // each of them so many times
+            // each element is repeated
             let mut from = shape.clone();
             from.insert(axis + 1, 1);
             let mut to = from.clone();
@@ -573,8 +573,8 @@ impl<'a> Translator<'_, 'a> {
 }
 
 impl Sampling {
-    /// The first element for an output position, which may lie outside, and the weights from the
-    /// element on.
+    /// The weights for an output position, and the place of the first weighted element, which may
+    /// lie outside of the data.
     fn around(self, at: f32, last: i64) -> (i64, Vec<f32>) {
         let whole = at.floor();
         let (first, rest) = (whole as i64, at - whole);
@@ -602,7 +602,7 @@ impl Sampling {
 }
 
 impl Scaling {
-    /// Where an element of the result stands in the data. Computed in f32, as engines do.
+    /// The place in the data for an element of the result, computed in f32 as engines do.
     fn place(self, out: usize, scale: f32, from: usize, to: usize) -> f32 {
         let out = out as f32;
         match self {

@@ -6,8 +6,8 @@ use crate::check::translator::Translator;
 use crate::model::{ElementType, Elementwise, Node, Tensor};
 
 impl<'a> Translator<'_, 'a> {
-    /// Inputs: query `[.., L, E]`, key `[.., S, E]`, value `[.., S, V]`, mask (booleans, or what is
-    /// added), scale.
+    /// Inputs: query `[.., L, E]`, key `[.., S, E]`, value `[.., S, V]`, mask (booleans, or numbers
+    /// to add), scale.
     pub(super) fn attention(&mut self, node: &'a Node, causal: bool) {
         if let Some(y) = self.attended(node, causal) {
             self.set(node, 0, y);

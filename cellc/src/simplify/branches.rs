@@ -189,7 +189,7 @@ impl<'a> Translator<'_, 'a> {
         Some(Decision { input: named(*at)?, number, equal })
     }
 
-    /// The node that computes a value, conversions and changes of the shape looked through.
+    /// The node that computes a value, before conversions and changes of the shape.
     fn moved(&self, mut value: ValueId) -> Option<&'a Node> {
         loop {
             let made = self.model.nodes.iter().find(|node| node.outputs.contains(&value))?;
@@ -206,7 +206,7 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Looks at a branch as if its operations stood in place of the node. `None` after an error.
+    /// Translates a branch in place of the node. `None` after an error.
     fn branch(&mut self, node: &Node, branch: &'a Branch) -> Option<Vec<Known>> {
         let mut known: Vec<Option<Known>> = vec![None; branch.body.values.len()];
         for (&parameter, &input) in branch.body.parameters.iter().zip(&branch.inputs) {

@@ -17,7 +17,7 @@ pub(super) struct Given {
 }
 
 impl<'a> Translator<'_, 'a> {
-    /// Translates a recurrent operation; `direction`: of a sequence.
+    /// Translates a recurrent operation. `direction`: `None` for a cell of one step.
     pub(super) fn cell(&mut self, node: &'a Node, cell: &'a Cell, direction: Option<Direction>) {
         let Some((recurrent, sizes)) = self.recurrent(node, cell, direction) else { return };
         let Some(weights) = self.cell_weights(&recurrent, sizes) else { return };

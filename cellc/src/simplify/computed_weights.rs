@@ -88,7 +88,7 @@ impl<'a> Translator<'_, 'a> {
         let operands = self.operands(recurrent, sizes, set)?;
         let mut first = self.initial(recurrent, sizes, set)?;
         if let Some(mask) = mask {
-            // a row without steps ends in zeros: its first step decides
+            // a row without steps ends in zeros, and the mask of its first step says so
             let any = self.view(
                 node,
                 mask,
@@ -187,7 +187,7 @@ impl<'a> Translator<'_, 'a> {
         Some((self.view(node, &y, Geometry::reshaped(shape))?, after))
     }
 
-    /// `then` in rows whose `running` is 1, elsewhere `otherwise` or 0.
+    /// `then` in rows whose `running` is 1, and `otherwise` or 0 in other rows.
     fn where_running(
         &mut self,
         recurrent: &Recurrent<'a>,
@@ -219,7 +219,7 @@ impl<'a> Translator<'_, 'a> {
         let lengths = recurrent.known(CellPort::Lengths)?;
         let element = lengths.element();
         let lengths = match lengths {
-            // an input of lengths alone is no value yet
+            // an input that only gives lengths has no operation so far
             &Known::Source(Source::Parameter(parameter), element) => {
                 let out = self.value(vec![batch]);
                 let most = i32::try_from(steps).ok()?;
@@ -320,7 +320,7 @@ impl<'a> Translator<'_, 'a> {
         Some(Operands { inputs, r: of_h, late_bias, peepholes, activations })
     }
 
-    /// The addends `[1, H]` of a part of B; none where B is left out.
+    /// The biases `[1, H]` of a part of B. Empty for a cell without B.
     fn biases_of(
         &mut self,
         recurrent: &Recurrent<'a>,
@@ -413,7 +413,7 @@ impl Step<'_, '_, '_> {
         self.translator.computed(node, activation, vec![sum])
     }
 
-    /// n of a GRU.
+    /// The candidate n of a GRU.
     fn candidate(&mut self, h: &Known, r: Known) -> Option<Known> {
         const GATE: usize = 2;
         let sum = match self.recurrent.cell.kind.reset_gate() {

@@ -1,9 +1,9 @@
-//! Convolutions and pools: where windows move element by element, an operation of its own; else
-//! patches of the padded input, as rows of a product with a fixed matrix. Both give the same bits:
-//! a model of one step, whose windows have one position, is computed in the second way.
+//! Convolutions and pools. Many windows of stride 1 become a Convolve; others become patches of
+//! the padded input, the rows of a dense layer. Both forms give the same bits: in a model of one
+//! step, windows have one position and are rows of a dense layer.
 //!
-//! The order of summation is that of the weights: input channel, then the taps of the kernel; of
-//! one channel for each output, the taps.
+//! Sums run in the order of the weights: over input channels, and within a channel over the taps of
+//! the kernel. Depthwise convolutions have one channel.
 
 use crate::check::findings::{Before, DynamicLength, Front, Known, ShortOf};
 use crate::check::shape::{Geometry, signed, strides};
@@ -22,7 +22,7 @@ use crate::model::{
 /// Number of window positions from which lanes run along the positions.
 const LEAST_POSITIONS: usize = 8;
 
-/// Largest number of computed positions for four valid ones, for lines computed as one line.
+/// Largest number of computed positions for four valid positions, if lines are joined into one.
 const MOST_OF_FOUR: usize = 6;
 
 /// One axis of a convolution; all sizes are known.
@@ -42,7 +42,7 @@ impl Axis {
         (self.kernel - 1) * self.dilation + 1
     }
 
-    /// Whether one of the windows holds no element of the data.
+    /// True if a window contains padding only.
     fn has_window_of_pads(self, windows: usize) -> bool {
         (0..windows).any(|window| {
             let first = (window * self.stride) as i64 - self.begin;
@@ -51,7 +51,7 @@ impl Axis {
         })
     }
 
-    /// How many windows there are; `None`: none.
+    /// The number of windows; `None` for an axis shorter than a window.
     fn windows(self, rounding: Rounding) -> Option<usize> {
         let all = self.size as i64 + self.begin + self.end;
         let rest = usize::try_from(all - self.reach() as i64).ok()?;
@@ -67,8 +67,8 @@ impl Axis {
 
 /// Windows that move element by element along several axes, as one axis.
 struct Lines {
-    /// The axes with padding: none behind a line, as the padding in front of the next line serves
-    /// both.
+    /// The axes with padding. Lines have no padding at their end, as the padding in front of the
+    /// next line serves both lines.
     padded: Vec<Axis>,
     /// The first element that is read.
     start: usize,
@@ -81,7 +81,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// `None` where windows move by more than an element, or something is cut off.
+    /// `None` for strides above 1 and for negative padding.
     fn new(axes: &[Axis], counts: &[usize]) -> Option<Self> {
         if axes.iter().any(|axis| axis.stride != 1 || axis.begin < 0 || axis.end < 0) {
             return None;
@@ -91,7 +91,7 @@ impl Lines {
         if let [.., before, last] = &mut padded[..] {
             let gap = last.begin.max(last.end);
             start = (gap - last.begin) as usize;
-            // behind the last line
+            // padding at the end of the last line
             before.end += i64::from(last.end > 0);
             (last.begin, last.end) = (gap, 0);
         }
@@ -135,13 +135,13 @@ struct Patches {
 }
 
 impl Patches {
-    /// Dimensions of it, from one element on.
+    /// A tensor of some dimensions, from one element on.
     fn view(offset: usize, dims: impl IntoIterator<Item = (usize, isize)>) -> Geometry {
         let (shape, strides) = dims.into_iter().unzip();
         Geometry { offset, strides, shape }
     }
 
-    /// How far a tap is from the first of its window.
+    /// The distance between a tap and the first tap of its window.
     fn offset(&self, tap: usize) -> usize {
         let mut rest = tap;
         let mut offset = 0;
@@ -153,7 +153,7 @@ impl Patches {
     }
 }
 
-/// What pads are filled with.
+/// The elements of padding.
 enum PadValue {
     Number(f32),
     /// One element.
@@ -312,7 +312,7 @@ impl<'a> Translator<'_, 'a> {
             shape[axis] = count;
             this.view(node, x, Geometry { offset, strides: own, shape })
         };
-        // what is cut off comes first
+        // negative padding is cut off before positive padding is added
         let mut x = x.clone();
         if begin < 0 || end < 0 {
             let size = self.shape_of(&x)[axis] as i64;
@@ -341,7 +341,7 @@ impl<'a> Translator<'_, 'a> {
             return None;
         }
         let element = x.element();
-        // where the pad at either side begins, and which way it goes
+        // the first element of the padding at either side, and the direction of the next
         let (before, after) = match mode {
             PadMode::Constant | PadMode::Edge => ((0, 0), (size - 1, 0)),
             PadMode::Reflect => ((begin, -1), (size.saturating_sub(2), -1)),
@@ -378,7 +378,7 @@ impl<'a> Translator<'_, 'a> {
         self.put_together(node, &pieces, axis as i64)
     }
 
-    /// Pad: by axis of the data, or by the axes of the fifth input.
+    /// Pad. The padding is given for each axis of the data, or for the axes of the fifth input.
     pub(super) fn pad(&mut self, node: &'a Node, mode: PadMode) {
         let Some(x) = self.input(node, 0) else { return };
         let (Some(begin), Some(end)) =
@@ -464,7 +464,8 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Notes by how many elements the only axis is too short that is shorter than its windows.
+    /// Notes the axis that is shorter than its windows and the number of missing elements, if there
+    /// is one such axis.
     fn note_short(&mut self, axes: &[Axis]) {
         let missing = |axis: &Axis| axis.reach() as i64 - axis.size as i64 - axis.begin - axis.end;
         let mut short = axes.iter().enumerate().filter(|(_, axis)| missing(axis) > 0);
@@ -515,7 +516,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// The output of a convolution. `cut`: an axis of the windows, and a number of last elements to
-    /// leave out. `None` also if the elements depend on more than padding.
+    /// leave out. `None` after an error, and if a cut would change other elements.
     pub(super) fn convolved(
         &mut self,
         node: &'a Node,
@@ -576,7 +577,7 @@ impl<'a> Translator<'_, 'a> {
         }
         let (x, mut axes) = self.transposed_axes(node, of, &x, axes)?;
         without(&mut axes)?;
-        // [C, M / g, k] becomes [M, C / g, k], every kernel backwards
+        // weights [C, M / g, k] become [M, C / g, k], with the taps of each kernel reversed
         let (inner, outer) = (channels / groups, weights[1]);
         let own = signed(strides(&weights));
         let taps: usize = kernel.iter().product();
@@ -628,7 +629,8 @@ impl<'a> Translator<'_, 'a> {
         Some((y?, DynamicLength { count: self.source(&count)?, is_zero: false, ..length }))
     }
 
-    /// A transposed convolution as one of stride 1: zeros between the elements, other pads.
+    /// A transposed convolution as a convolution of stride 1 over the elements with zeros between
+    /// them.
     fn transposed_axes(
         &mut self,
         node: &'a Node,
@@ -740,7 +742,7 @@ impl<'a> Translator<'_, 'a> {
         let mut wide = shape;
         wide[axis] *= stride;
         let whole = self.view(node, &whole, Geometry::reshaped(wide.clone()))?;
-        // none behind the last
+        // no zeros follow the last element
         let own = signed(strides(&wide));
         wide[axis] -= stride - 1;
         self.view(node, &whole, Geometry { offset: 0, strides: own, shape: wide })
@@ -764,7 +766,7 @@ impl<'a> Translator<'_, 'a> {
         let to = [&[batch, outputs], &counts[..]].concat();
         self.computable(node, &to)?;
         let depthwise = known.filter(|_| inner == 1 && groups > MOST_PRODUCTS);
-        // weights of fewer bits, and integer arithmetic, are those of products
+        // only dense layers have weights of fewer bits and integer arithmetic
         let floats =
             self.subject.options.numerics.precision_in(&node.name).stored() == WeightFormat::F32;
         if let Some(weights) =
@@ -816,7 +818,7 @@ impl<'a> Translator<'_, 'a> {
         let last = counts.len() as i64 + 1;
         let y = self.put_together(node, &parts, last)?;
         let y = self.with_bias(node, y, counts.len() + 1)?;
-        // channels in front of the positions again
+        // channels move back in front of the positions
         let shape = self.shape_of(&y);
         let own = signed(strides(&shape));
         let order: Vec<usize> = [0, counts.len() + 1].into_iter().chain(1..=counts.len()).collect();
@@ -881,8 +883,8 @@ impl<'a> Translator<'_, 'a> {
         Some(Known::Source(Source::Value(out), patches.x.element()))
     }
 
-    /// Windows that move element by element: over the last axis with gaps of zeros between its
-    /// lines, as if all lines were one.
+    /// Windows of stride 1 over the last axis. Lines are joined into one line with zeros between
+    /// them.
     fn along_lines(
         &mut self,
         node: &'a Node,
@@ -893,7 +895,7 @@ impl<'a> Translator<'_, 'a> {
         counts: &[usize],
     ) -> Option<Known> {
         let element = x.element();
-        // of one axis and of two, pads are put where the windows are read
+        // kernels of one and of two axes add the padding while they read windows
         let (x, pads, of_lines) = match &lines.padded[..] {
             [axis] => (x.clone(), (axis.begin as usize, axis.end as usize), (1, 0)),
             [before, last] => {
@@ -976,7 +978,7 @@ impl<'a> Translator<'_, 'a> {
         })?;
         let to = self.core.values[of].shape.clone();
         let channels = geometry.shape[1];
-        // as the operation sees it, and as it is for lines
+        // the operand's shape for the operation, and for joined lines
         let mut flat = Vec::new();
         for (i, input) in inputs.iter().enumerate() {
             match input {
@@ -1046,7 +1048,7 @@ impl<'a> Translator<'_, 'a> {
         self.steps.layers.insert(out, node);
         let of = MatMul { batch: batch * groups, rows, inner: taps, columns: each, a, b, out };
         self.emit(node, CoreOp::MatMul(of));
-        // outputs of a group in front of the positions
+        // the outputs of a group move in front of the positions
         let own = signed(strides(&[&[batch, groups], counts, &[each]].concat()));
         let last = counts.len() + 2;
         let order: Vec<usize> = [0, 1, last].into_iter().chain(2..last).collect();
@@ -1102,7 +1104,7 @@ impl<'a> Translator<'_, 'a> {
         inputs: &[Known],
         shape: Vec<usize>,
     ) -> Option<Known> {
-        // the larger of integers rounds nothing
+        // the larger of two integers is an integer, so nothing is rounded
         if function != PointwiseFunction::Maximum {
             self.all_floats(node, inputs)?;
         }
@@ -1135,7 +1137,7 @@ impl<'a> Translator<'_, 'a> {
             return None;
         }
         let x = self.input(node, 0)?;
-        // the largest of integers rounds nothing
+        // the largest of integers is an integer, so nothing is rounded
         let range =
             (of.kind == PoolKind::Max && !x.element().is_float()).then(|| self.range_of(&x));
         if range.is_none() {
@@ -1175,7 +1177,7 @@ impl<'a> Translator<'_, 'a> {
         }
         self.note_windows(node, &x, &axes);
         let stated = axes.clone();
-        // what the last windows reach beyond the end
+        // the elements of the last windows beyond the end
         for (axis, &count) in axes.iter_mut().zip(&counts) {
             let reached = (count - 1) * axis.stride + axis.reach();
             axis.end = axis.end.max(reached as i64 - axis.size as i64 - axis.begin);
@@ -1207,8 +1209,8 @@ impl<'a> Translator<'_, 'a> {
             self.error(node, &node.origin, found, "an element of the data in each window", help);
             return None;
         }
-        // an element that each window at the side holds anyway stands for the pad; where no
-        // window need hold it, or step by step it is not there yet, what is below all
+        // an element of the data in every window at the border may stand for the padding; without
+        // such an element, and in a model of one step, the smallest number stands for it
         let (mode, least) = match self.inputs.open {
             None if !gapped => (PadMode::Edge, 0.0),
             _ => (PadMode::Constant, range.map_or(f32::NEG_INFINITY, |[least, _]| least as f32)),
@@ -1272,7 +1274,7 @@ impl<'a> Translator<'_, 'a> {
         };
         self.emit(node, CoreOp::Dense(dense));
         let sum = Known::Source(Source::Value(out), element);
-        // how many elements each window holds
+        // the number of elements in each window
         let held: Vec<Vec<f32>> = stated
             .iter()
             .zip(&counts)
@@ -1292,7 +1294,7 @@ impl<'a> Translator<'_, 'a> {
             counted = counted.iter().flat_map(|&n| axis.iter().map(move |&m| n * m)).collect();
         }
         let mut shape = [&[1, 1], &counts[..]].concat();
-        // one number where all windows hold as many
+        // one number suffices if all windows contain equally many elements
         if counted.iter().all(|&n| n == counted[0]) {
             counted.truncate(1);
             shape.fill(1);

@@ -11,7 +11,7 @@ use crate::model::{Model, Node, Op, Padding, ValueId};
 /// Whether a convolution puts pads behind the data.
 fn pads_behind(op: &Op) -> bool {
     let Op::Convolution(of) = op else { return false };
-    // the last outputs of a transposed one are made of fewer elements, as if pads were behind these
+    // the last outputs of a transposed convolution are sums of fewer elements, as with padding
     of.transposed
         || match &of.window.padding {
             Padding::Explicit { end, .. } => end.iter().any(|&end| end > 0),
@@ -51,7 +51,7 @@ pub(super) fn between(model: &Model) -> Vec<bool> {
             } else if matches!(of.op, Op::Elementwise(_)) {
                 open.extend(&of.inputs);
             } else {
-                // the same all along the axis, or nothing is cut
+                // `shortened` accepts such an operand only if it is broadcast along the axis
                 continue;
             }
             values.push(value);

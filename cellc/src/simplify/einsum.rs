@@ -125,7 +125,7 @@ impl<'a> Translator<'_, 'a> {
         Some(Labelled { known, labels: once })
     }
 
-    /// One operand after the other.
+    /// The operands are multiplied from the first to the last.
     fn sum_of_products(
         &mut self,
         node: &'a Node,

@@ -134,7 +134,7 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// Functions that are made of others.
+    /// Functions that other functions express.
     fn composed(&mut self, node: &Node, function: Elementwise, inputs: &[Known]) -> Option<Known> {
         use Activation as A;
         use Elementwise as E;
@@ -156,8 +156,7 @@ impl Translator<'_, '_> {
                 self.computed(node, gate, vec![x.clone()])?
             }
             E::GeluTanh => {
-                // half of 1 + tanh(v) is the sigmoid of 2 v, which keeps its digits where it is
-                // small
+                // (1 + tanh(v)) / 2 is the sigmoid of 2 v, and small sigmoids keep their digits
                 let square = self.squared(node, x)?;
                 let [most, least] = [0.071_354_814, 1.595_769_2].map(|v| self.number_like(x, v));
                 let scaled = self.computed(node, E::Multiply, vec![square, most?])?;
@@ -288,7 +287,7 @@ impl Translator<'_, '_> {
             (_, Some(function @ P::Activation(_))) => {
                 self.pointwise(node, function, &sources[..1], shape)
             }
-            // what is known comes first: see lower::builder
+            // the constant is the first operand, as lower::builder expects
             (_, Some(function @ (P::Maximum | P::Minimum))) => {
                 let swapped = matches!(sources[1], Source::Constant(_));
                 let sources =
@@ -306,7 +305,7 @@ impl Translator<'_, '_> {
                 self.pointwise(node, P::Multiply, &[below, minus], shape)
             }
             (E::Negative, _) => {
-                // not 0 - v, which has no negative zero
+                // 0 - v is never a negative zero
                 let minus = self.scalar(-1.0);
                 self.pointwise(node, P::Multiply, &[sources[0], minus], shape)
             }
@@ -346,7 +345,7 @@ impl Translator<'_, '_> {
         let mut value = input;
         for (bound, function) in bounds.into_iter().filter(|(bound, _)| bound.is_finite()) {
             let bound = self.scalar(bound);
-            // v comes second, so that a NaN stays one
+            // v is the second operand, so that the result for NaN is NaN
             value = self.pointwise(node, function, &[bound, value], shape)?;
         }
         Some(value)
@@ -360,7 +359,7 @@ impl Translator<'_, '_> {
     ) -> Option<Source> {
         let (minus, zero) = (self.scalar(-1.0), self.scalar(0.0));
         let value = self.pointwise(node, PointwiseFunction::PRelu, &[input, minus], shape)?;
-        // 0 times -1 is the negative zero, and that plus zero is zero
+        // 0 times -1 is a negative zero, and a negative zero plus zero is zero
         self.pointwise(node, PointwiseFunction::Add, &[value, zero], shape)
     }
 
@@ -396,7 +395,7 @@ impl Translator<'_, '_> {
         self.at_run_time(node, function, &inputs[..1], &shape)
     }
 
-    /// The remainder of floats by a power of two, of which no step but the last rounds.
+    /// The remainder of floats divided by a power of two. Only the last step rounds.
     fn remainder(&mut self, node: &Node, function: Elementwise, inputs: &[Known]) -> Option<Known> {
         let x = &inputs[0];
         let divisor =
@@ -424,8 +423,8 @@ impl Translator<'_, '_> {
         self.computed(node, Elementwise::Subtract, vec![x.clone(), whole])
     }
 
-    /// A slope of one number a channel belongs to axis 1, whatever the other axes are; one number
-    /// may have more axes than what it scales.
+    /// The slopes of a PRelu with one slope for each channel lie along axis 1. A single slope may
+    /// have more axes than the scaled operand.
     fn slope_by_channel(&mut self, node: &Node, inputs: &mut [Known]) -> Option<()> {
         let (shape, slope) = (self.shape_of(&inputs[0]), self.shape_of(&inputs[1]));
         let channel = usize::from(shape.len() > 1);

@@ -25,8 +25,7 @@ impl Translator<'_, '_> {
         Some(Known::Constant(tensor?, element))
     }
 
-    /// True if a node reads a tensor without elements, other than to move its elements: the node is
-    /// then folded or refused.
+    /// True if a node computes with a tensor without elements. The node is folded or refused.
     pub(super) fn reads_empty(&mut self, node: &Node) -> bool {
         use Op::{Concat, Convert, If, Result, ShapeOf, Slice, Split, StridedSlice, VariadicSplit};
         use Op::{Reshape, Squeeze, Transpose, Unsqueeze};

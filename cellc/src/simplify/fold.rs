@@ -1,4 +1,4 @@
-//! Operations on constants, done when compiling. Shapes fit, and sizes are within limits.
+//! Operations on constants, computed when compiling. Callers have checked shapes and limits.
 //!
 //! Floating point is computed in f64 from elements that are f32 or less and rounded to f32 once,
 //! which for `+ - * /` is the f32 operation; f64 stays f64. Integers are computed in i64.
@@ -65,7 +65,7 @@ pub(super) fn concat(
     tensor_of(shape, stored, out)
 }
 
-/// The tensor with a byte or more for each element: elements of four bits become elements of eight.
+/// A tensor with at least a byte for each element: elements of 4 bits are widened to 8 bits.
 fn in_bytes(tensor: &Tensor) -> Tensor {
     let (wide, bytes): (_, Vec<u8>) = match tensor.element() {
         ElementType::I4 => (ElementType::I8, each_integer(tensor).map(|v| v as u8).collect()),
@@ -80,7 +80,7 @@ fn each_integer(tensor: &Tensor) -> impl Iterator<Item = i64> {
     (0..tensor.len()).map(|i| tensor.get_i64(i).unwrap_or_default())
 }
 
-/// Whether every element of a tensor of integers is an i64: the largest of u64 are not.
+/// True if i64 holds every element of a tensor of integers. The largest numbers of u64 exceed i64.
 fn is_i64(tensor: &Tensor) -> bool {
     tensor.element() != ElementType::U64 || each_integer(tensor).all(|v| v < i64::MAX)
 }
@@ -107,7 +107,7 @@ fn in_common(tensor: &Tensor, element: ElementType) -> Vec<u8> {
 /// from integers.
 ///
 /// # Errors
-/// Floating point outside of the type's range, for which there is no rule.
+/// A floating-point number outside of the type's range: no standard defines its conversion.
 pub(super) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tensor, &'static str> {
     if !is_i64(tensor) {
         return Err(OUT_OF_RANGE);
@@ -126,7 +126,7 @@ pub(super) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tenso
             _ => v,
         }),
         None if element == ElementType::Bool => Ok(i64::from(tensor.get_f64(i) != 0.0)),
-        // a number outside of i64 is outside of every integer type, and so is NaN
+        // no integer type holds numbers outside of i64, or NaN
         None => match tensor.get_f64(i).trunc() {
             v if v.abs() < 9.2e18 => in_range(v as i64, element),
             _ => Err(OUT_OF_RANGE),
@@ -152,7 +152,7 @@ pub(super) fn range(
     Ok(integers(vec![count], values.into_iter()))
 }
 
-/// `size` elements, `inner` places apart, combined by one operation.
+/// Reductions of `size` elements at distances of `inner`.
 ///
 /// # Errors
 /// Elements without a result.
@@ -230,7 +230,7 @@ impl Running {
                 let at = (line / inner * size + k) * inner + line % inner;
                 if self.exclusive {
                     out[at] = sum;
-                    // the sum of all elements is no result
+                    // an exclusive sum never includes the last element
                     sum = if step + 1 < size { add(sum, at)? } else { sum };
                 } else {
                     sum = add(sum, at)?;
@@ -267,7 +267,7 @@ pub(super) fn running_sum(
     Ok(integers(shape, sums.into_iter()))
 }
 
-/// The elements that products of two constant matrices, or of many, are computed from.
+/// The operands of products of constant matrices.
 pub(super) struct Product {
     /// Batch, rows and columns.
     pub(super) shape: Vec<usize>,
@@ -387,7 +387,7 @@ fn compare(function: Elementwise, a: f64, b: f64) -> bool {
     }
 }
 
-/// Of floating point. A maximum or a minimum is NaN where either operand is, as at run time.
+/// A function of floating-point numbers. A maximum or a minimum of NaN is NaN, as at run time.
 fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
     use Elementwise as E;
     match function {
@@ -418,7 +418,7 @@ fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
         E::Sign => match a {
             a if a > 0.0 => 1.0,
             a if a < 0.0 => -1.0,
-            // 0, or NaN
+            // the sign of 0 is 0, the sign of NaN is NaN
             a => a,
         },
         E::Negative => -a,
@@ -459,14 +459,14 @@ fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
         E::Activation(Activation::Floor) => a.floor(),
         E::Activation(Activation::Round) => a.round_ties_even(),
         E::Activation(Activation::Truncate) => a.trunc(),
-        // made of others before they are folded
+        // other functions express these before constants are folded
         function if function.is_composed() => f64::NAN,
-        // folded as integers, or not at all
+        // the others are functions of integers
         _ => f64::NAN,
     }
 }
 
-/// Of integers and booleans. Division rounds down, as OpenVINO's default says.
+/// A function of integers and booleans. Division rounds down, as OpenVINO does by default.
 fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'static str> {
     use Elementwise as E;
     const BY_ZERO: &str = "a division of integers by zero";
@@ -503,7 +503,7 @@ fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'stat
         E::LogicalNot => Some(i64::from(a == 0)),
         E::Select => Some(if a != 0 { b } else { c }),
         E::Clamp { min, max } => Some((a as f64).max(f64::from(min)).min(f64::from(max)) as i64),
-        // activations, and what is made of them
+        // activations, and functions that activations express
         _ => {
             return Err("an operation on integers that floating point is meant for");
         }

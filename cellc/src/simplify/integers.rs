@@ -112,8 +112,7 @@ impl Translator<'_, '_> {
                     quotient =
                         self.pointwise(node, P::Select, &[no_divisor, zero, quotient], shape)?;
                 }
-                // the quotient of whole numbers below 2^24 is rounded to no whole number that it is
-                // not
+                // f32 rounds a quotient of integers below 2^24 to an integer only if it is one
                 let rounded =
                     if function == E::Mod { Activation::Truncate } else { Activation::Floor };
                 let whole = self.pointwise(node, P::Activation(rounded), &[quotient], shape)?;
@@ -124,7 +123,7 @@ impl Translator<'_, '_> {
                 } else {
                     let product = self.pointwise(node, P::Multiply, &[whole, sources[1]], shape)?;
                     let rest = self.pointwise(node, P::Subtract, &[sources[0], product], shape)?;
-                    // of a division by 0 all is left
+                    // the remainder of a division by 0 is the dividend
                     let most =
                         if b[0] <= 0.0 && b[1] >= 0.0 { a[0].abs().max(a[1].abs()) } else { 0.0 }
                             .max(divisor - 1.0);
@@ -141,13 +140,13 @@ impl Translator<'_, '_> {
             }
         };
         let is_sum = matches!(function, E::Add | E::Subtract);
-        // a sum beyond 2^24 is rounded as its conversion would round it
+        // a sum above 2^24 is rounded as its conversion to f32 would round it
         if is_sum && element.bits() > 16 && self.becomes_float(node.outputs[0]) {
             let known = Known::Source(source, element);
             self.set_range(&known, range);
             return Some(known);
         }
-        // what is no arithmetic rounds nothing
+        // these functions round nothing
         if matches!(
             function,
             E::Maximum | E::Minimum | E::Negative | E::Abs | E::Clamp { .. } | E::Sign
@@ -157,14 +156,14 @@ impl Translator<'_, '_> {
         self.exact_integers(node, source, element, range)
     }
 
-    /// -1, 0 or 1.
+    /// The sign: -1, 0 or 1.
     pub(super) fn sign(&mut self, node: &Node, input: Source, shape: &[usize]) -> Option<Source> {
         use PointwiseFunction as P;
         let zero = self.scalar(0.0);
         let above = self.pointwise(node, P::Less, &[zero, input], shape)?;
         let below = self.pointwise(node, P::Less, &[input, zero], shape)?;
         let sign = self.pointwise(node, P::Subtract, &[above, below], shape)?;
-        // NaN stays
+        // the sign of NaN is NaN
         let number = self.pointwise(node, P::Equal, &[input, input], shape)?;
         self.pointwise(node, P::Select, &[number, sign, input], shape)
     }
@@ -239,7 +238,7 @@ impl Translator<'_, '_> {
         self.not(node, equal, shape)
     }
 
-    /// A conversion at run time of which one side is no floating point; `None` after an error.
+    /// A conversion at run time from or to integers or booleans; `None` after an error.
     pub(super) fn converted(
         &mut self,
         node: &Node,
@@ -263,7 +262,8 @@ impl Translator<'_, '_> {
                 self.set_range(&converted, range.map(f64::trunc));
                 return Some(converted);
             }
-            // what a narrow type does not hold has no rule: the nearest that it holds
+            // no standard defines conversions beyond the range of a narrow type: the range's end is
+            // taken
             let [least, most] = Integers::limits(element);
             let inside = self.clamp(node, whole, least as f32, most as f32, &shape)?;
             let converted = Known::Source(inside, element);

@@ -26,8 +26,9 @@ impl Along {
         Self { start: 0, count: size, step: 1 }
     }
 
-    /// From `start` to before `stop`, both from the end where negative, both clamped as ONNX says
-    /// it (a backward start stays inside); `None`: from or to the very end.
+    /// The slice from `start` to before `stop`. Negative numbers count from the end. Both are
+    /// clamped by ONNX's rules: a backward slice starts within the axis. `None`: the first or last
+    /// element of the axis.
     fn range(size: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> Self {
         if size == 0 {
             return Self::whole(0);
@@ -49,7 +50,7 @@ impl Along {
         };
         let span = if step > 0 { stop - start } else { start - stop };
         let count = if span <= 0 { 0 } else { (span + step.abs() - 1) / step.abs() };
-        // a step that is never taken may be of any length
+        // a slice of one element has no distance to a next element
         let step = if count > 1 { step } else { 1 };
         Self { start: start.max(0) as usize, count: count as usize, step: step as isize }
     }
@@ -59,7 +60,7 @@ impl Along {
 fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
     let own = strides(shape);
     Geometry {
-        // nothing is read of what is empty
+        // an empty slice reads no element, so the offset may be 0
         offset: if along.iter().any(|a| a.count == 0) {
             0
         } else {
@@ -71,7 +72,7 @@ fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
 }
 
 impl<'a> Translator<'_, 'a> {
-    /// A tensor of elements of another tensor, all within bounds.
+    /// A tensor whose elements are elements of another tensor.
     pub(super) fn view(&mut self, node: &Node, input: &Known, geometry: Geometry) -> Option<Known> {
         let same = self.shape_of(input) == geometry.shape
             && geometry.offset == 0
@@ -233,8 +234,8 @@ impl<'a> Translator<'_, 'a> {
         self.set_view(node, 0, &input, geometry);
     }
 
-    /// Refuses to transpose a tensor by an order for another rank; said of the operator that a
-    /// reader writes as a Transpose, once.
+    /// Refuses an order of axes for another rank. The error names the operator that a reader has
+    /// translated to a Transpose, and is reported once.
     fn no_permutation(&mut self, node: &Node, order: &[i64], shape: &[usize]) {
         let operator = node.kind.split(',').next().unwrap_or_default();
         if operator == "Transpose" {
@@ -467,7 +468,7 @@ impl<'a> Translator<'_, 'a> {
             return;
         }
         let mut along = Vec::new();
-        // sizes of the output; what is taken along an axis that goes is not among them
+        // the sizes of the output, without the axes that the slice removes
         let mut kept: Vec<usize> = Vec::new();
         for i in 0..begin.len() {
             if set(ellipsis_mask, i) {
@@ -513,7 +514,7 @@ impl<'a> Translator<'_, 'a> {
         }
         let (input, shape) = self.without_the_end(node, input, shape, &mut along);
         let all = geometry(&shape, &along);
-        // the strides of what is kept, in order; an axis that was added has any
+        // the strides of the kept axes in order; an added axis has size 1 and any stride
         let (mut strides, mut axis) = (Vec::new(), 0);
         for i in 0..begin.len() {
             if set(ellipsis_mask, i) {
@@ -630,7 +631,7 @@ impl<'a> Translator<'_, 'a> {
         let (shape, of_indices) = (self.shape_of(&data), self.shape_of(&indices));
         let Some(axis) = self.axis(node, axis, shape.len()) else { return };
         if batch_dims != 0 {
-            // from the end of the indices' axes where it is negative
+            // a negative number counts from the last axis of the indices
             let all = of_indices.len();
             let batch = if batch_dims == all as i64 { Some(all) } else { counted(batch_dims, all) };
             match batch.filter(|&batch| batch <= axis) {
@@ -710,7 +711,7 @@ impl<'a> Translator<'_, 'a> {
         places: &[usize],
         to: Vec<usize>,
     ) -> Option<Known> {
-        // neighbours are taken together: the first place of each run, and how many there are
+        // neighbouring indices form runs, each with its first index and its length
         let mut runs: Vec<(usize, usize)> = Vec::new();
         for &place in places {
             let many = runs.len() == MOST_GATHERED;

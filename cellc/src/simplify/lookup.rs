@@ -27,7 +27,7 @@ impl Translator<'_, '_> {
         let own = strides(&shape);
         let others = |of: &[usize]| [&of[..axis], &of[axis + 1..]].concat();
         let (inner, inner_strides) = (others(&shape), others(&own));
-        // the axis first
+        // the axis of the lookup becomes the first axis
         let table = Geometry {
             offset: 0,
             strides: [&[own[axis]][..], &inner_strides]
@@ -48,7 +48,7 @@ impl Translator<'_, '_> {
         }
         let shape = [&inner[..axis], &of_indices[..], &inner[axis..]].concat();
         if size == 1 {
-            // every number is that of the one row
+            // every number names the only row
             let again = vec![0; of_indices.len()];
             let strides = [&inner_strides[..axis], &again, &inner_strides[axis..]].concat();
             let strides = strides.iter().map(|&stride| stride as isize).collect();
@@ -60,7 +60,7 @@ impl Translator<'_, '_> {
         self.emit(node, CoreOp::Lookup(Lookup { table: table_source, size, len, indices, out }));
         let found = Known::Source(Source::Value(out), data.element());
         self.set_range(&found, self.range_of(data));
-        // and back to its place
+        // the axis returns to its place
         let own = strides(&rows);
         let (numbers, parts) = own.split_at(of_indices.len());
         let places = [&parts[..axis], numbers, &parts[axis..]].concat();

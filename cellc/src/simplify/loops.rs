@@ -18,7 +18,7 @@ const MOST_WRITTEN_OUT: usize = 64;
 /// The most iterations of a loop: generated code counts them in 32 bits.
 const MOST_TRIPS: usize = u32::MAX as usize;
 
-/// Where pieces of an axis lie.
+/// The pieces of a tensor along an axis, one for each iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pieces {
     pub(super) axis: usize,
@@ -65,7 +65,7 @@ impl<'a> Translator<'_, 'a> {
         let rolled = self.form(|this| match trips {
             _ if this.current.loops.wants_condition => None,
             Some(trips) => this.rolled(node, body, &inputs, &cut, trips),
-            // only the condition says when to stop
+            // the number of iterations depends on the condition
             None => {
                 this.current.loops.wants_unrolling = true;
                 None
@@ -84,7 +84,7 @@ impl<'a> Translator<'_, 'a> {
             self.current.loops.wants_condition = false;
             self.conditional_loop(node, body, &inputs, &cut, trips)
         });
-        // what is left to an outer loop is what the number of its own iteration decides
+        // an outer loop is unrolled only if its own iterations require it
         self.current.loops.wants_unrolling =
             around || (done.is_none() && self.current.loops.wants_unrolling);
         for (port, known) in done.into_iter().flatten().enumerate() {
@@ -299,7 +299,7 @@ impl<'a> Translator<'_, 'a> {
         self.view(node, known, Geometry { offset: place * own[axis], strides, shape })
     }
 
-    /// Where the pieces of each input lie, and how often the body is computed.
+    /// The pieces of each input, and the number of iterations; `None` if the condition decides it.
     fn trips(
         &mut self,
         node: &Node,
@@ -323,7 +323,7 @@ impl<'a> Translator<'_, 'a> {
             }
             let count = self.integer(node, 0, WHAT)?;
             let go = match &inputs[1] {
-                // perhaps there is no iteration
+                // the loop may have no iteration
                 Known::Source(_, ElementType::Bool) if self.shape_of(&inputs[1]).is_empty() => {
                     self.current.loops.wants_condition = true;
                     1
@@ -333,7 +333,7 @@ impl<'a> Translator<'_, 'a> {
             if count == 0 || go == 0 {
                 return Some((Vec::new(), Some(0)));
             }
-            // below 0: as often as the condition says
+            // a negative count leaves the number of iterations to the condition
             counted = usize::try_from(count).ok();
         }
         let mut all = Vec::new();
@@ -379,7 +379,7 @@ impl<'a> Translator<'_, 'a> {
         Some((all, trips))
     }
 
-    /// The places of the pieces of a tensor.
+    /// The pieces of a tensor.
     fn pieces(&mut self, node: &Node, slicing: Slicing, shape: &[usize]) -> Option<Pieces> {
         let axis = self.axis(node, slicing.axis, shape.len())?;
         let size = shape[axis];
@@ -397,7 +397,7 @@ impl<'a> Translator<'_, 'a> {
         pieces
     }
 
-    /// What the body sees of an input.
+    /// The tensor in the body for an input of the loop.
     fn loop_input(
         &mut self,
         iteration: &mut Iteration<'a>,
@@ -445,13 +445,13 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Refuses integers in a loop of equal iterations; unrolled loops may carry them.
+    /// Refuses integers carried by a loop that is not unrolled.
     fn floats_in_a_loop(&mut self, node: &Node, known: &Known) -> Option<()> {
         self.current.loops.wants_unrolling |= !known.element().is_float();
         self.all_floats(node, std::slice::from_ref(known))
     }
 
-    /// A tensor of the pieces alone along their axis.
+    /// A tensor without the elements outside of the pieces.
     pub(super) fn only_pieces(
         &mut self,
         node: &Node,
@@ -500,7 +500,7 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Looks at a body: its Results, and its operations. `None` after an error.
+    /// Translates a body to its results and its operations. `None` after an error.
     pub(super) fn body(
         &mut self,
         body: &'a Model,
@@ -531,7 +531,8 @@ impl<'a> Translator<'_, 'a> {
         results.filter(|_| !wrong).map(|results| (results, nodes))
     }
 
-    /// Whether the body's condition is true for certain, or nobody asks; `None` after an error.
+    /// Refuses a condition of the body that may be false before the last iteration. `None` after an
+    /// error.
     fn goes_on(&mut self, node: &Node, body: &Loop, results: &[Known], trips: usize) -> Option<()> {
         let Some(condition) = body.condition.map(|result| &results[result]).filter(|_| trips > 1)
         else {
@@ -541,7 +542,7 @@ impl<'a> Translator<'_, 'a> {
             Known::Constant(tensor, _) if tensor.len() == 1 && tensor.get_f64(0) != 0.0 => {
                 return Some(());
             }
-            // once is all
+            // the loop ends after one iteration
             Known::Constant(..) => self.current.loops.wants_unrolling = true,
             Known::Source(..) | Known::Iteration(..) => self.current.loops.wants_condition = true,
         }
@@ -549,7 +550,7 @@ impl<'a> Translator<'_, 'a> {
         None
     }
 
-    /// Refuses more iterations than are counted.
+    /// Refuses more iterations than `most`. `None` after an error.
     pub(super) fn countable(&mut self, node: &Node, trips: usize, most: usize) -> Option<()> {
         if trips > most {
             let help = "give a smaller count, or put a loop into a loop";
@@ -571,7 +572,7 @@ impl<'a> Translator<'_, 'a> {
         self.error(node, &node.origin, found, "a condition that is constantly true", help);
     }
 
-    /// What the iterations hand on.
+    /// The values carried from iteration to iteration.
     fn carried(&mut self, iteration: &Iteration, results: &[Known]) -> Option<Vec<LoopCarried>> {
         let node = iteration.node;
         let mut all = Vec::new();
@@ -601,7 +602,7 @@ impl<'a> Translator<'_, 'a> {
         Some(all)
     }
 
-    /// What an output of the loop is.
+    /// The output of a loop for a result of its body.
     fn loop_output(
         &mut self,
         node: &Node,
@@ -688,7 +689,7 @@ fn pieces(slicing: Slicing, axis: usize, size: usize) -> Option<Pieces> {
         return None;
     }
     let trips = (last - first) / step;
-    // where pieces that are longer or shorter than the stride begin is said of forward ones only
+    // OpenVINO defines pieces that are longer or shorter than the stride for forward loops only
     let inside =
         if reverse { part_size == step } else { (trips - 1) * step <= whole - first - part_size };
     inside.then_some(Pieces {

@@ -8,7 +8,7 @@ use crate::core::{CoreOp, Dense, MatMul, Source, WeightSource};
 use crate::encoding::WeightFormat;
 use crate::model::{Node, Tensor};
 
-/// How many matrices of a constant are layers of their own at most, as each has code of its own.
+/// The most matrices of a constant that become dense layers: each layer has code of its own.
 const MOST_MATRICES: usize = 32;
 
 /// Largest product of two constants computed at every step. Such a product shows the user a
@@ -18,15 +18,15 @@ const MOST_REPEATED: usize = 1 << 24;
 /// A factor as a matrix, or many: a vector is a row on the left, a column on the right.
 struct Factor {
     known: Known,
-    /// `[.., rows, columns]` as it stands.
+    /// `[.., rows, columns]`, before a transposition.
     shape: Vec<usize>,
-    /// Whether rows are meant as columns.
+    /// True for a transposed factor.
     transposed: bool,
     vector: bool,
 }
 
 impl Factor {
-    /// How many matrices, by dimension.
+    /// The sizes of the batch of matrices.
     fn batch(&self) -> &[usize] {
         &self.shape[..self.shape.len() - 2]
     }
@@ -39,7 +39,7 @@ impl Factor {
         }
     }
 
-    /// With rows for columns.
+    /// The transposed factor.
     fn turned(self) -> Self {
         Self { transposed: !self.transposed, ..self }
     }
@@ -128,11 +128,11 @@ impl<'a> Translator<'_, 'a> {
             return self.product_of_constants(node, &a, &b, &batch, shape);
         }
         self.computable(node, &shape)?;
-        // weights of fewer bits, and integer arithmetic, are those of dense layers
+        // only dense layers have weights of fewer bits and integer arithmetic
         let as_layers =
             self.subject.options.numerics.precision_in(&node.name).stored() != WeightFormat::F32;
         if let Some(w) = b.matrix() {
-            // b is one matrix: the batch is a's, and its rows are all rows
+            // b is one matrix, so the rows of all matrices of a are rows of one matrix
             let rows = batch.iter().product::<usize>() * rows;
             let x = if a.transposed { self.matrices(node, &a, a.batch())? } else { a.known };
             let chains = Dense::chains(inner, columns);
@@ -144,7 +144,7 @@ impl<'a> Translator<'_, 'a> {
                 shape,
             );
         }
-        // where the columns are steps, one is computed as several are
+        // if columns are steps, one step is computed in the same way as several steps
         let is_vector = columns == 1 && (b.vector || self.inputs.open.is_none());
         if let Some(w) = a.matrix().filter(|_| is_vector) {
             // (W x)' = x' W'
@@ -197,7 +197,7 @@ impl<'a> Translator<'_, 'a> {
         let element = a.known.element();
         let ((rows, inner), (_, columns)) = (a.rows_and_columns(), b.rows_and_columns());
         self.foldable(node, &shape, element)?;
-        // along the batch, the rows and the columns of the product; then along the inner dimension
+        // the strides of the batch, the rows and the columns, then of the summed dimension
         let (mut of_a, mut of_b) = (a.strides(batch), b.strides(batch));
         let along = [of_a.pop()?, of_b.remove(batch.len())];
         of_a.push(0);
@@ -234,8 +234,8 @@ impl<'a> Translator<'_, 'a> {
         Some(Known::Source(Source::Value(out), element))
     }
 
-    /// x times each of several constant matrices, as a dense layer for each:
-    /// `[batch.., rows, columns]`. Without chains the sums are those of other products.
+    /// The products `[batch.., rows, columns]` of x and several constant matrices, each a dense
+    /// layer.
     fn matrix_by_matrix(
         &mut self,
         node: &'a Node,
@@ -247,7 +247,7 @@ impl<'a> Translator<'_, 'a> {
         let tensor = w.known.tensor()?;
         let matrix = &w.shape[w.batch().len()..];
         let of_w = broadcast_strides(w.batch(), batch);
-        // matrices are apart along some dimensions, and multiply all that stands along the others
+        // the constant has several matrices along some dimensions; it is broadcast along others
         let (batched, along): (Vec<usize>, Vec<usize>) =
             (0..batch.len()).partition(|&d| of_w[d] > 0);
         let sizes = |dims: &[usize]| dims.iter().map(|&d| batch[d]).collect::<Vec<_>>();
@@ -275,7 +275,7 @@ impl<'a> Translator<'_, 'a> {
             let chains = if in_chains { Dense::chains(inner, columns) } else { 1 };
             parts.push(self.dense(node, &x, (&w_matrix, w.transposed), (size, chains), shape)?);
         }
-        // columns of all stand side by side: steps stay apart
+        // the columns of all matrices become the columns of one matrix
         let together = self.put_together(node, &parts, of_rows.len() as i64 + 1)?;
         let own = signed(strides(&[&of_rows[..], &[rows], &of_parts, &[columns]].concat()));
         let order = along.into_iter().chain([batch.len()]).chain(batched).chain([batch.len() + 1]);
@@ -301,7 +301,7 @@ impl<'a> Translator<'_, 'a> {
     ) -> Option<Source> {
         let one = b.batch().iter().all(|&size| size == 1);
         let count: usize = batch.iter().product();
-        // one matrix on the right: all rows on the left are rows of one
+        // one matrix on the right: all rows on the left are rows of one matrix
         let (of_a, of_b) = if one { (a.batch(), b.batch()) } else { (batch, batch) };
         let (batch, rows) = if one { (1, count * rows) } else { (count, rows) };
         let (a, b) = (self.matrices(node, a, of_a)?, self.matrices(node, b, of_b)?);

@@ -70,7 +70,7 @@ impl Translator<'_, '_> {
         use Normalization as N;
         let (eps, numbers) = match normalization {
             N::Batch { eps } | N::Layer { eps, .. } | N::Group { eps, .. } => (eps, inputs),
-            // the second is axes
+            // the second input is the axes
             N::Variance { eps, .. } | N::Length { eps, .. } => (eps, &inputs[..1]),
         };
         if !(eps.is_finite() && eps >= 0.0) {
@@ -138,7 +138,7 @@ impl Translator<'_, '_> {
         let [scale, shift, mean, variance] = &numbers[..] else { return None };
         let all = [scale, shift, mean, variance].map(|known| known.tensor().cloned());
         if let [Some(scale), Some(shift), Some(mean), Some(variance)] = all {
-            // what is known is rounded once
+            // constants are computed in f64 and rounded once
             let count = scale.len();
             let factor =
                 |i: usize| scale.get_f64(i) / (variance.get_f64(i) + f64::from(eps)).sqrt();
@@ -265,7 +265,7 @@ impl Translator<'_, '_> {
             }
             numbers.push(self.by_channel(node, &known, shape.len())?);
         }
-        // a group is a row
+        // each group becomes a row
         let rest: usize = shape[1..].iter().product::<usize>() / groups;
         let rows = self.view(node, &inputs[0], Geometry::reshaped(vec![shape[0], groups, rest]))?;
         let value = self.centred(node, &rows, &[2], Some((eps, true)))?;
@@ -274,8 +274,8 @@ impl Translator<'_, '_> {
         self.computed(node, E::Add, vec![scaled, numbers[1].clone()])
     }
 
-    /// A tensor minus its mean along axes, divided by the deviation if an `eps` is given. The truth
-    /// value: `eps` is added to the variance.
+    /// A tensor minus its mean along axes, divided by the standard deviation if `eps` is given. The
+    /// truth value of `eps` is true if `eps` is added to the variance, not to the deviation.
     fn centred(
         &mut self,
         node: &Node,

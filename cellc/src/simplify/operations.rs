@@ -49,7 +49,7 @@ impl<'a> Translator<'_, 'a> {
                 length: None,
                 rows: None,
             });
-            // shapes that are not known have been reported
+            // inputs without a shape have an error
             if shape.is_some() {
                 let is_number = value.element.is_float() || uses.is_length();
                 let known = match is_number {
@@ -100,9 +100,9 @@ impl<'a> Translator<'_, 'a> {
             }
             match &node.op {
                 Op::Result => result(self, index, node),
-                // whoever looks at the graph knows what they are
+                // the caller has set the tensors of Parameters
                 Op::Parameter => {}
-                // an empty tensor may stand for an input that is left out
+                // an unread empty tensor may stand for an omitted input
                 Op::Constant(_) if readers[node.outputs[0].0] == 0 => {}
                 _ if self.reads_iteration(node)
                     || self.reads_dynamic_length(node)
@@ -113,7 +113,7 @@ impl<'a> Translator<'_, 'a> {
             if node.outputs.first().is_some_and(|output| between.get(output.0) == Some(&true)) {
                 self.keep_for_cut(node);
             }
-            // folded weights are large: they go when nothing needs them any more
+            // folded weights are large, so tensors are dropped after their last reader
             for input in &node.inputs {
                 readers[input.0] -= 1;
                 if readers[input.0] == 0 {
@@ -246,7 +246,7 @@ impl<'a> Translator<'_, 'a> {
         let before = known.element();
         let converted = match known {
             Known::Constant(tensor, _) if element.is_float() => {
-                // what was computed when compiling is f32 whatever it is called
+                // folded tensors are f32, even if the model has another type for them
                 let same = before == element
                     || tensor.element() == ElementType::F32 && before != ElementType::F32;
                 let same = same && before.is_float();
@@ -330,7 +330,7 @@ impl<'a> Translator<'_, 'a> {
             self.diagnostics
                 .push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
         }
-        // what the value itself is declared as has been compared
+        // the stated shape of the value has been compared before
         if let Some(&output) =
             node.outputs.first().filter(|output| self.model.values[output.0].shape != value.shape)
         {

@@ -7,8 +7,8 @@ use crate::check::translator::Translator;
 use crate::model::{ElementType, Elementwise, GatherNd, Node, Tensor};
 
 impl Translator<'_, '_> {
-    /// Parts of data, one for each row of the indices. Rows of constants are counted when
-    /// compiling; a computed index beyond an end is taken as the end.
+    /// GatherND: parts of data, one for each row of the indices. Constant indices are resolved when
+    /// compiling. Computed indices outside of an axis are clamped.
     pub(super) fn gather_nd(&mut self, node: &Node, of: GatherNd) {
         let (Some(data), Some(indices)) = (self.input(node, 0), self.input(node, 1)) else {
             return;
@@ -56,7 +56,7 @@ impl Translator<'_, '_> {
             );
             return;
         }
-        // the axis behind the batch
+        // the axis moves behind the axes of the batch
         let from = (0..batch).chain([axis]).chain((batch..shape.len()).filter(|&d| d != axis));
         let Some(data) = self.transposed_by(node, data, from.collect()) else { return };
         let each = Geometry::reshaped([&of_indices[..], &[1]].concat());

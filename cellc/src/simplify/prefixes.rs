@@ -13,8 +13,8 @@ fn number(value: i64) -> Option<Known> {
 }
 
 impl<'a> Translator<'_, 'a> {
-    /// True if the node is a slice of the first elements along an axis, of which only a call says
-    /// how many there are. The slice is then done.
+    /// Translates a slice of the first elements along an axis with a computed stop. False for other
+    /// nodes.
     pub(super) fn slices_by_run_time(&mut self, node: &Node) -> bool {
         let Some(axis) = self.axis_of_prefix(node) else { return false };
         if let Some((known, length)) = self.prefix(node, axis) {

@@ -96,7 +96,7 @@ impl Translator<'_, '_> {
             self.input(node, 1).filter(|stop| what == "the stop" && !stop.element().is_float())?;
         let [least, largest] = self.range_of(&stop);
         let last = if step > 0 { largest } else { least };
-        // what is not limited counts as the largest integer
+        // a number without a limit may be the largest integer
         if self.shape_of(&stop).iter().any(|&size| size != 1)
             || last.abs() >= f64::from(LARGEST_INTEGER - 1)
         {
@@ -142,7 +142,7 @@ impl Translator<'_, '_> {
         Some((self.padded_behind(node, &numbers, length, &zero)?, length))
     }
 
-    /// Numbers from one on, each so far from the one before: of none, nothing can be made.
+    /// A constant Range. A Range without elements is refused.
     fn range_of_numbers(&mut self, node: &Node, start: f64, stop: f64, step: f64) {
         let count = ((stop - start) / step).ceil();
         if !(1.0..=MOST_ELEMENTS as f64).contains(&count) {

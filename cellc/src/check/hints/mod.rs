@@ -1,16 +1,15 @@
 //! Hints: shapes, options and exports that a message proposes. A hint is given only if the model is
 //! right with it.
 
-mod export;
+mod file_change;
 mod open_steps;
 mod rows_as_steps;
 mod shapes;
 mod single_steps;
 
 use super::findings::{InputSizes, StepFacts};
-use super::judge::Subject;
+use super::subject::{Judgement, Subject};
 
-pub(super) use export::export_again;
 pub(super) use open_steps::MOST_CHOICES;
 pub(crate) use rows_as_steps::notice_batch_named_steps;
 pub(super) use shapes::Shapes;
@@ -21,4 +20,11 @@ pub(crate) struct Hints<'c, 'a> {
     pub(crate) subject: Subject<'a>,
     pub(crate) inputs: &'c InputSizes,
     pub(crate) steps: &'c StepFacts<'a>,
+}
+
+impl<'a> Judgement<'a> {
+    /// The hints that these results allow.
+    pub(crate) fn hints(&self) -> Hints<'_, 'a> {
+        Hints { subject: self.subject, inputs: &self.inputs, steps: &self.steps }
+    }
 }

@@ -1,9 +1,9 @@
-//! Ways to leave the number of steps open: an option, a shape, a new export, or a change of the file.
+//! Ways to leave the number of steps open: an option, a shape, a new export, a change of the file.
 
 use std::collections::HashMap;
 
 use super::Hints;
-use super::export::export_again;
+use crate::check::pytorch_export::export_again;
 use crate::core::{CoreModel, Parameter, Source};
 use crate::diagnostic::{Message, Setting, message};
 use crate::model::Dim;
@@ -54,8 +54,8 @@ impl Hints<'_, '_> {
         (!lines.is_empty()).then_some((way, lines))
     }
 
-    /// The advice to leave axes of inputs open, if the model is right then. `open`: the axes left
-    /// open by the model.
+    /// The advice to leave axes of inputs open. `None` if the model is wrong with open axes.
+    /// `open`: the axes that the file leaves open.
     fn way_to_open(
         &self,
         model: &CoreModel,
@@ -129,10 +129,9 @@ impl Hints<'_, '_> {
                     && self.inputs.batch_axes[index].axes.contains(axis);
                 shape[*axis] == steps && (is_open || !open) && !is_batch
             };
-            // a row of features comes last, with the steps in front of it; of channels, the steps
-            // come last
+            // features are the last axis, after the steps; with channels, steps are the last axis
             let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };
-            // of several steps, the axis may be the first
+            // the first axis may count steps if there are several
             let first = (open || steps > 1) && last > 1 && !self.inputs.uses[index].batch;
             let mut likely: Vec<usize> =
                 (1..last).rev().take(1).chain(1..last.saturating_sub(1)).collect();

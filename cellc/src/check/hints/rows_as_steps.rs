@@ -1,9 +1,9 @@
 //! Axes of a batch that a user takes for the steps of a recurrent layer.
 
 use super::Hints;
-use super::export::export_again;
 use crate::check::batch::names_steps;
 use crate::check::findings::SequenceAxes;
+use crate::check::pytorch_export::export_again;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, message, quoted};
 use crate::model::Dim;
 
@@ -22,7 +22,7 @@ impl Hints<'_, '_> {
     ) -> Option<Mistaken> {
         let inputs = self.inputs.sequence_axes.iter().enumerate();
         inputs.filter_map(|(input, axes)| Some(Mistaken { input, axes: (*axes)? })).find(|found| {
-            // several axes of samples may be read as one
+            // a sequence may read one axis as rows and as steps
             found.axes.rows != found.axes.steps && axis_of(found.input) == Some(found.axes.rows)
         })
     }

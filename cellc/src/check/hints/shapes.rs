@@ -12,7 +12,7 @@ use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Message, Setting, messag
 use crate::model::{Dim, Model, Op, ValueId};
 use crate::request::Options;
 
-/// Numbers of steps to try, the first for preference.
+/// Numbers of steps to try, in order of preference.
 const STEPS: [usize; 8] = [100, 16, 64, 256, 1024, 16_000, 10, 1];
 
 /// Sizes to try for open axes that count neither rows nor steps, after the sizes of the weights.
@@ -72,7 +72,7 @@ impl OpenInput {
             && self.time != Some(axis)
     }
 
-    /// The shape, with one row, and `other` for the sizes that count neither rows nor steps.
+    /// A shape of one row, with `other` as the size of axes that count neither rows nor steps.
     fn shape(&self, way: Way, other: usize) -> Vec<Option<usize>> {
         let size = |(axis, &dim): (usize, &Dim)| {
             let Dim::Dynamic { min, max } = dim else {
@@ -98,7 +98,7 @@ struct WorkingShapes {
     first: Option<Shapes>,
     /// True if a batch size alone is enough.
     by_batch: bool,
-    /// True if the model takes other sizes, too.
+    /// True if the model is right with other sizes, too.
     any_size: bool,
 }
 
@@ -156,7 +156,7 @@ impl Hints<'_, '_> {
         options
     }
 
-    /// How to give a shape of an input.
+    /// The setting that gives an input a shape.
     fn shape_setting(&self, index: usize, sizes: &[Option<usize>]) -> Setting {
         let dims: Vec<Dim> = sizes
             .iter()
@@ -167,7 +167,7 @@ impl Hints<'_, '_> {
         example(&name, &dims, time)
     }
 
-    /// How to give these shapes of inputs.
+    /// The settings that give inputs these shapes.
     pub(crate) fn shape_settings(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> Message {
         let settings = shapes.iter().map(|(index, sizes)| self.shape_setting(*index, sizes).into());
         Message::joined(settings, " ")
@@ -224,7 +224,7 @@ impl Hints<'_, '_> {
                     (1..sizes.len() - 1).find(|&axis| matches!(stated[axis], Dim::Dynamic { .. }));
                 match open {
                     Some(axis) => sizes[axis] = None,
-                    // nothing but the recurrent operator says that the steps are elsewhere
+                    // only a recurrent operator can show that the first axis counts rows
                     None if self.inputs.sequence_axes[index].is_none_or(|axes| axes.rows != 0) => {
                         return None;
                     }
@@ -254,7 +254,7 @@ impl Hints<'_, '_> {
         self.subject.model.nodes[self.subject.model.parameters[index]].outputs[0]
     }
 
-    /// Adds to each input with open sizes the working shapes.
+    /// Adds the working shapes to the error of each input with open sizes.
     pub(crate) fn advise_sizes(&self, diagnostics: &mut Diagnostics) {
         let labels: Vec<String> = self
             .subject
@@ -323,11 +323,11 @@ impl Hints<'_, '_> {
         let is_weight = self.inputs.uses[index].weight.is_some();
         let of_batch = &self.inputs.batch_axes[index];
         let batch: Vec<usize> = of_batch.axes.iter().copied().filter(|_| !is_weight).collect();
-        // a row of a cell is the last axis, and what has rows and no other axes has no steps
+        // the last axis holds features, unless an input of two axes has rows and steps
         let last = sizes.len() - usize::from(sizes.len() > 2 || self.inputs.uses[index].batch);
         let has_steps = !is_weight && !of_batch.is_state;
         let counts_steps = |axis: &usize| has_steps && !batch.contains(axis) && is_open(*axis);
-        // of convolutions over time, the steps are the last axis
+        // the last axis of a convolution's input counts steps
         let behind = Some(sizes.len() - 1).filter(|axis| sizes.len() > 2 && counts_steps(axis));
         let time = (0..last).find(counts_steps).or(behind);
         let behind_channels = behind.is_some() && time == behind;
@@ -385,7 +385,7 @@ impl Hints<'_, '_> {
         let open = if has_time { first_of(Way::Open) } else { None };
         let steps = if has_time { self.numbers_of_steps() } else { vec![1] };
         let whole = steps.iter().find_map(|&steps| first_of(Way::Whole(steps)));
-        // sizes that the model takes by chance, it takes as well as others
+        // a model that is right with an arbitrary size does not require the tried sizes
         let another = whole
             .as_ref()
             .filter(|_| inputs.iter().any(OpenInput::has_other_axes))
@@ -403,7 +403,7 @@ impl Hints<'_, '_> {
     }
 
     fn size_help(&self, input: &OpenInput, found: &WorkingShapes) -> Message {
-        // the shapes of all inputs with open sizes, as one alone leaves the others open
+        // the setting names all inputs with open sizes
         let setting =
             |shapes: &Option<Shapes>| shapes.as_ref().map(|shapes| self.shape_settings(shapes));
         let many = found.whole.as_ref().is_some_and(|shapes| shapes.len() > 1);
@@ -422,7 +422,7 @@ impl Hints<'_, '_> {
             false => "",
         };
         const GOES_ON: &str = "and the state goes on from call to call";
-        // a row of samples has no other axis; what counts in it is no token
+        // an input of floats with no other axis is a row of samples
         let value = &self.subject.model.values[self.value_of(input.index).0];
         let mut others =
             input.sizes.iter().enumerate().filter(|(axis, _)| input.time != Some(*axis));
@@ -501,8 +501,8 @@ impl Hints<'_, '_> {
     }
 }
 
-/// Sizes for the open axes of inputs that count neither rows nor steps, by input. At most as many
-/// as may be tried; those of the first sizes come first.
+/// Combinations of sizes, by input, for open axes that count neither rows nor steps. At most
+/// [`MOST_TRIALS`]; combinations of the first sizes come first.
 fn combinations(inputs: &[OpenInput], sizes: &[usize]) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = vec![Vec::new()];
     for input in inputs {
@@ -517,8 +517,7 @@ fn combinations(inputs: &[OpenInput], sizes: &[usize]) -> Vec<Vec<usize>> {
     all.iter().map(|places| places.iter().map(|&at| sizes[at]).collect()).collect()
 }
 
-/// Sizes above one of what may be weights, of inputs and of cells, each once, in the order of the
-/// model.
+/// Sizes above 1 of constants, inputs and cells, each once, in the order of the model.
 fn sizes_of_weights(model: &Model) -> Vec<usize> {
     let mut sizes: Vec<usize> = Vec::new();
     for node in &model.nodes {

@@ -8,12 +8,12 @@ use crate::model::{Dim, Elementwise, Model, Node, Op, Tensor, ValueId};
 /// Steps of the example in the lines that export the model again.
 const EXAMPLE_STEPS: usize = 100;
 
-/// Where the axis of steps of an input lies in a value.
+/// The axis of a value that holds the steps of an input.
 #[derive(Clone, Copy)]
 struct Steps {
     axis: usize,
     rank: usize,
-    /// Whether the steps stand in another order than in the input.
+    /// True if the steps are in another order than in the input.
     reordered: bool,
     /// True if the model leaves their number open.
     open: bool,
@@ -21,13 +21,13 @@ struct Steps {
 
 /// How a node reads the steps of its first input.
 enum Read {
-    /// Each as the others: the axis lies here in what the node gives.
+    /// Each step in the same way: the axis of steps of the output.
     Each(Steps),
-    /// In an order that indices say.
+    /// All steps, in the order of indices.
     Reordered,
-    /// One alone.
+    /// One step.
     One,
-    /// Several, or what is not known.
+    /// Several steps, or an unknown number.
     Several,
 }
 
@@ -119,7 +119,7 @@ fn one_step_of(model: &Model, value: ValueId, steps: Steps) -> Option<(&Node, &'
     let mut along: Vec<Option<Steps>> = vec![None; model.values.len()];
     along[value.0] = Some(steps);
     let mut taken = vec![false; model.values.len()];
-    // what depends on more than the sizes of inputs
+    // by value: true if the value depends on elements of inputs, not only on their sizes
     let mut of_elements = vec![false; model.values.len()];
     let (mut reader, mut is_multiplied) = (None, false);
     for node in &model.nodes {
@@ -160,12 +160,12 @@ fn one_step_of(model: &Model, value: ValueId, steps: Steps) -> Option<(&Node, &'
                     along[node.inputs[port].0].map(|steps| Steps { reordered: true, ..steps });
                 along[node.outputs[0].0] = steps;
             }
-            // a shape, which has no elements of the input
+            // a shape has no elements of the input
             Read::One if node.op == Op::ShapeOf => {}
             Read::One => {
                 taken[node.outputs[0].0] = true;
                 let is_first = along[node.inputs[port].0].is_some_and(|steps| !steps.reordered);
-                // the steps that two nodes take are one step where both take the first
+                // two nodes read the same step if both read the first
                 match reader {
                     None => reader = Some((node, if is_first { "the first" } else { "one" })),
                     Some((_, "the first")) if is_first => {}
@@ -206,7 +206,7 @@ fn read(
             }
         }
         Op::Pad(_) if port == 0 && steps.open => Read::Each(steps),
-        // windows reach across a few of the steps
+        // windows read a few neighbouring steps
         Op::Convolution(_) | Op::Pool(_) if port == 0 && axis > 1 && steps.open => {
             Read::Each(steps)
         }

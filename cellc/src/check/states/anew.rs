@@ -45,7 +45,7 @@ impl States<'_, '_> {
                 counted(count, "layer")
             ),
         };
-        // open steps have one row
+        // models with open steps have one row
         let one_row =
             recurrences.all.iter().all(|of| of.cell.is_none_or(|(cell, _)| cell.batch == 1));
         let (way, lines) = self
@@ -55,7 +55,7 @@ impl States<'_, '_> {
         let mut ways: Vec<Message> = way.into_iter().collect();
         let producer = self.hints.subject.model.producer.as_deref();
         if producer == Some("keras") {
-            // its ONNX has every step written out
+            // Keras unrolls the steps in ONNX files
             ways.push(
                 "export the Keras model by model.export with format=\"openvino\" and an open \
                  number of steps"

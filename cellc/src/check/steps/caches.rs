@@ -2,7 +2,7 @@
 
 use crate::check::hints::Shapes;
 use crate::check::interface::{name, names};
-use crate::check::judge::Judgement;
+use crate::check::subject::Judgement;
 use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, Model, Node, Op, ValueId};
 

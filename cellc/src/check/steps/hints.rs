@@ -2,7 +2,7 @@
 
 use super::super::states::{kept_states, states_go_on};
 use crate::check::findings::{ShortOf, Uses};
-use crate::check::judge::{Judgement, Purpose, Subject};
+use crate::check::subject::{Judgement, Purpose, Subject};
 use crate::diagnostic::{Message, Setting, message, quoted};
 use crate::model::{Model, Op, Padding};
 use crate::request::State;

@@ -3,7 +3,7 @@
 mod caches;
 mod hints;
 
-use crate::check::judge::{Judgement, Subject};
+use crate::check::subject::{Judgement, Subject};
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Setting, Severity, message};
 use crate::model::{Dim, Model, Op};
