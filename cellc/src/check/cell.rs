@@ -1,11 +1,12 @@
 //! Legality of recurrent cells and sequences, and hints for wrong shapes.
 
 use super::findings::Known;
-use super::report::{MALFORMED, floats};
+use super::report::{MALFORMED, floats, refusal};
 use super::translator::Translator;
-use crate::diagnostic::{Diagnostic, Origin, WITHOUT_PROJECTIONS};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, WITHOUT_PROJECTIONS};
 use crate::model::{
-    Activation, Cell, CellKind, Direction, Node, Op, PARAMETERS, ResetGate, Spelling, shape_text,
+    Activation, Cell, CellKind, Direction, Model, Node, Op, PARAMETERS, ResetGate, Spelling,
+    shape_text,
 };
 
 /// The role of an input of a recurrent operation.
@@ -77,6 +78,8 @@ pub(crate) fn roles(op: &Op, inputs: usize) -> Option<Vec<CellPort>> {
 
 /// A recurrent operation, its inputs by role.
 pub(crate) struct Recurrent<'n> {
+    /// The graph of the node.
+    model: &'n Model,
     pub(crate) node: &'n Node,
     pub(crate) cell: &'n Cell,
     pub(crate) direction: Option<Direction>,
@@ -116,14 +119,14 @@ pub(crate) struct CellSizes {
     pub(crate) input: usize,
 }
 
-impl Translator<'_, '_> {
+impl<'a> Translator<'_, 'a> {
     /// Checks types, attributes and shapes of a recurrent operation, and returns its sizes.
-    pub(crate) fn recurrent<'n>(
+    pub(crate) fn recurrent(
         &mut self,
-        node: &'n Node,
-        cell: &'n Cell,
+        node: &'a Node,
+        cell: &'a Cell,
         direction: Option<Direction>,
-    ) -> Option<(Recurrent<'n>, CellSizes)> {
+    ) -> Option<(Recurrent<'a>, CellSizes)> {
         if let Some([valid, help]) = Cell::wrong_hidden_size(cell.hidden_size) {
             let name = node.spelling.hidden_size;
             let found = format!("{name} is {}", cell.hidden_size);
@@ -136,297 +139,306 @@ impl Translator<'_, '_> {
             let shape = self.shape_of(&known);
             Some((known, shape))
         });
-        let recurrent = Recurrent { node, cell, direction, inputs: inputs.collect(), roles };
-        let mut right = self.cell_types(&recurrent);
-        right &= self.cell_attributes(&recurrent);
-        let sizes = self.cell_shapes(&recurrent).filter(|_| right)?;
+        let (model, inputs) = (self.model, inputs.collect());
+        let recurrent = Recurrent { model, node, cell, direction, roles, inputs };
+        let mut right = types_are_legal(&recurrent, self.diagnostics);
+        right &= attributes_are_legal(&recurrent, self.diagnostics);
+        let sizes = legal_sizes(&recurrent, self.diagnostics).filter(|_| right)?;
         Some((recurrent, sizes))
     }
+}
 
-    /// True if the attributes of the cell are legal.
-    fn cell_attributes(&mut self, recurrent: &Recurrent) -> bool {
-        let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
-        let mut right = true;
-        let wanted = cell.kind.default_activations();
-        let own_each = recurrent.direction == Some(Direction::Bidirectional)
-            && cell.activations.len() == 2 * wanted.len();
-        if cell.activations.len() != wanted.len() && !own_each {
-            let (takes, roles) = match cell.kind {
-                CellKind::Rnn => ("1", "f"),
-                CellKind::Gru(_) | CellKind::Augru(_) => {
-                    ("2", "f for z and r, and g for the candidate")
-                }
-                CellKind::Lstm => {
-                    ("3", "f for f, i and o, g for the candidate, and h for the cell state")
-                }
-            };
-            let found = match cell.activations.len() {
-                1 => format!("1 activation, but {op} takes {takes}"),
-                n => format!("{n} activations, but {op} takes {takes}"),
-            };
-            let help = format!(
-                "write {roles}; or leave {} out for {}",
-                node.spelling.activations,
-                names_of(wanted)
-            );
-            self.error(
-                node,
-                node.attribute_origin(node.spelling.activations),
-                found,
-                format!("{takes}: {roles}"),
-                help,
-            );
-            right = false;
-        }
-        for activation in &cell.activations {
-            let origin = node.attribute_origin(node.spelling.activations);
-            if Activation::NAMES.contains(&activation.name()) {
-                right &= self.finite_parameters(node, origin, *activation);
-                continue;
+/// True if the attributes of the cell are legal.
+fn attributes_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
+    let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
+    let mut right = true;
+    let wanted = cell.kind.default_activations();
+    let own_each = recurrent.direction == Some(Direction::Bidirectional)
+        && cell.activations.len() == 2 * wanted.len();
+    if cell.activations.len() != wanted.len() && !own_each {
+        let (takes, roles) = match cell.kind {
+            CellKind::Rnn => ("1", "f"),
+            CellKind::Gru(_) | CellKind::Augru(_) => {
+                ("2", "f for z and r, and g for the candidate")
             }
-            let found = format!("the activation {activation}");
-            let valid = Activation::WRITTEN.join(", ");
-            self.error(node, origin, found, valid, "choose another one");
-            right = false;
-        }
-        self.clip_without_effect(node, cell);
-        if cell.bias_required && !recurrent.roles.contains(&CellPort::B(0)) {
-            let size = match cell.kind.bias_parts() {
-                1 => cell.hidden_size.to_string(),
-                parts => format!("{parts} * {}", node.spelling.hidden_size),
-            };
-            let help = "connect a B of zeros if the cell has no bias";
-            self.error(
-                node,
-                &node.origin,
-                format!("{op} without B"),
-                format!("B of shape [{size}]"),
-                help,
-            );
-            right = false;
-        }
-        let lstm = cell.kind.has_cell_state();
-        if !lstm && (cell.peepholes || cell.coupled.is_some()) {
-            let found = format!("{op} with peepholes or input_forget");
-            self.error(node, &node.origin, found, "an LSTM with them", MALFORMED);
-            right = false;
-        }
-        if cell.kind.has_attention() {
-            right &= self.attention_attributes(recurrent);
-        }
-        right
-    }
-
-    /// Refuses an activation with a parameter that is infinite or NaN. 0 and negative numbers are
-    /// legal.
-    pub(crate) fn finite_parameters(
-        &mut self,
-        node: &Node,
-        origin: &Origin,
-        activation: Activation,
-    ) -> bool {
-        let parameters = PARAMETERS.into_iter().zip(activation.parameters());
-        let wrong = parameters.filter(|(_, value)| !value.is_finite());
-        let before = self.diagnostics.0.len();
-        for (parameter, value) in wrong {
-            let found = format!("{parameter} of the activation {} is {value}", activation.name());
-            self.error(node, origin, found, "a finite number", format!("correct {parameter}"));
-        }
-        self.diagnostics.0.len() == before
-    }
-
-    /// Warns of a clip without effect.
-    fn clip_without_effect(&mut self, node: &Node, cell: &Cell) {
-        let name = node.spelling.clip;
-        let warning = cell.clip.and_then(|clip| Cell::clip_without_effect(clip, name));
-        let Some([found, help]) = warning else { return };
-        let origin = node.attribute_origin(name);
-        let origin = if *origin == Origin::Unknown { &node.origin } else { origin };
-        let warning = Diagnostic::warning(origin.clone(), found).layer(node.label()).help(help);
-        self.diagnostics.push(warning);
-    }
-
-    /// True if a GRU with attention has the attributes of its specification; others are refused.
-    fn attention_attributes(&mut self, recurrent: &Recurrent) -> bool {
-        let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
-        let before = self.diagnostics.0.len();
-        if cell.kind.reset_gate() == Some(ResetGate::AfterMatMul) {
-            let name = node.spelling.linear_before_reset;
-            let found = format!("{op} with {name} = true");
-            self.error(
-                node,
-                node.attribute_origin(name),
-                found,
-                "false",
-                format!("leave {name} out"),
-            );
-        }
-        let wanted = cell.kind.default_activations();
-        if cell.activations.len() == wanted.len() && cell.activations != wanted {
-            let found = format!(
-                "{op} with the {} {}",
-                node.spelling.activations,
-                names_of(&cell.activations)
-            );
-            let help = format!("leave {} out", node.spelling.activations);
-            self.error(
-                node,
-                node.attribute_origin(node.spelling.activations),
-                found,
-                names_of(wanted),
-                help,
-            );
-        }
-        if let Some(clip) = cell.bound() {
-            let name = node.spelling.clip;
-            let found = format!("{op} with the {name} {clip}");
-            self.error(
-                node,
-                node.attribute_origin(name),
-                found,
-                format!("no {name}"),
-                format!("leave {name} out"),
-            );
-        }
-        if let Some(direction) = recurrent.direction.filter(|d| *d != Direction::Forward) {
-            let name = node.spelling.direction;
-            let found = format!("{op} with the {name} {}", direction.name());
-            let help = "only a forward sequence is specified";
-            self.error(node, node.attribute_origin(name), found, Direction::Forward.name(), help);
-        }
-        before == self.diagnostics.0.len()
-    }
-
-    /// True if all inputs of a cell except lengths are floating point.
-    fn cell_types(&mut self, recurrent: &Recurrent) -> bool {
-        let node = recurrent.node;
-        let mut right = true;
-        let mut elements = Vec::new();
-        for (port, (role, input)) in recurrent.roles.iter().zip(&recurrent.inputs).enumerate() {
-            // an input without a tensor has an error
-            let Some((known, _)) = input else { continue };
-            let (name, element) = (role.name(recurrent.sequence()), known.element());
-            let origin = &self.model.values[node.inputs[port].0].origin;
-            if *role == CellPort::Lengths {
-                if element.is_float() {
-                    let help = "give the number of steps of each row as integers";
-                    self.error(
-                        node,
-                        origin,
-                        format!("{name} is {}", element.name()),
-                        "i32, i64",
-                        help,
-                    );
-                    right = false;
-                }
-                continue;
+            CellKind::Lstm => {
+                ("3", "f for f, i and o, g for the candidate, and h for the cell state")
             }
-            elements.push((element, name));
-            if !element.is_float() {
-                let found = format!("{name} is {}", element.name());
-                let help = "convert it to f32, if its integers are meant as such";
-                self.error(node, origin, found, floats(), help);
-                right = false;
-            }
-        }
-        if elements.windows(2).any(|w| w[0].0 != w[1].0)
-            && elements.iter().all(|(e, _)| e.is_float())
-        {
-            let texts: Vec<String> =
-                elements.iter().map(|(e, name)| format!("{name} {}", e.name())).collect();
-            let found = format!(
-                "the inputs of {} differ in type: {}",
-                recurrent.op_name(),
-                texts.join(", ")
-            );
-            let diagnostic = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
-            self.diagnostics
-                .push(diagnostic.valid("one type for all inputs; here all are computed in f32"));
-        }
-        right
-    }
-
-    /// Compares the shapes with hidden_size and with each other. Returns the sizes if all agree.
-    fn cell_shapes(&mut self, recurrent: &Recurrent) -> Option<CellSizes> {
-        let (node, cell, sequence) = (recurrent.node, recurrent.cell, recurrent.sequence());
-        let hidden_size = cell.hidden_size;
-        if let Some(other) = other_hidden_size(recurrent) {
-            self.other_hidden_size(recurrent, other);
-            return None;
-        }
-        if let Some(c) = projected(recurrent) {
-            let found = format!(
-                "an h of {hidden_size} elements and a c of {c}: an LSTM with projections \
-                 (proj_size)"
-            );
-            let help = format!("PyTorch's export loses the projections; {WITHOUT_PROJECTIONS}");
-            self.error(node, &node.origin, found, "an h and a c of one size", help);
-            return None;
-        }
-        let rank = if sequence { 3 } else { 2 };
-        let x = recurrent.shapes().next().and_then(|(_, shape)| shape).filter(|x| x.len() == rank);
-        let of_x = |axis: usize| x.map(|x| x[axis]);
-        let (batch, steps, input) =
-            (of_x(0), if sequence { of_x(1) } else { Some(1) }, of_x(rank - 1));
-        let mut right = true;
-        for (port, (role, shape)) in recurrent.shapes().enumerate() {
-            let Some(shape) = shape else {
-                right = false;
-                continue;
-            };
-            let wanted = wanted(recurrent, role, hidden_size, [batch, steps, input]);
-            let fits = shape.len() == wanted.len()
-                && shape
-                    .iter()
-                    .zip(&wanted)
-                    .all(|(size, (_, want))| want.is_none_or(|want| want == *size));
-            if fits {
-                continue;
-            }
-            right = false;
-            let sizes: Vec<String> = wanted
-                .iter()
-                .map(|(letter, size)| size.map_or_else(|| (*letter).to_owned(), |n| n.to_string()))
-                .collect();
-            let (found, help) = advice(recurrent, role, shape, &wanted);
-            let valid = format!("[{}]: {}", sizes.join(", "), meaning(recurrent, role));
-            self.error(node, &self.model.values[node.inputs[port].0].origin, found, valid, help);
-        }
-        Some(CellSizes { batch: batch?, steps: steps?, input: input? }).filter(|_| right)
-    }
-
-    fn other_hidden_size(&mut self, recurrent: &Recurrent, other: usize) {
-        let (node, hidden_size, sequence) =
-            (recurrent.node, recurrent.cell.hidden_size, recurrent.sequence());
-        let of = |(role, shape): (CellPort, Option<&Vec<usize>>)| {
-            shape.map(|shape| format!("{} {}", role.name(sequence), shape_text(shape)))
         };
-        let texts: Vec<String> = recurrent
-            .shapes()
-            .filter(|(role, _)| !matches!(role, CellPort::X | CellPort::Lengths))
-            .filter_map(of)
-            .collect();
-        let name = node.spelling.hidden_size;
-        let found = format!(
-            "{name} is {hidden_size}, but the tensors are made for {other}: {}",
-            texts.join(", ")
+        let found = match cell.activations.len() {
+            1 => format!("1 activation, but {op} takes {takes}"),
+            n => format!("{n} activations, but {op} takes {takes}"),
+        };
+        let help = format!(
+            "write {roles}; or leave {} out for {}",
+            node.spelling.activations,
+            names_of(wanted)
         );
-        let all = recurrent
-            .roles
-            .iter()
-            .filter(|r| !matches!(r, CellPort::X | CellPort::Lengths | CellPort::A))
-            .map(|&role| {
-                let sizes = wanted(recurrent, role, hidden_size, [None; 3]);
-                let sizes: Vec<String> = sizes
-                    .iter()
-                    .map(|(l, n)| n.map_or_else(|| (*l).to_owned(), |n| n.to_string()))
-                    .collect();
-                format!("{} [{}]", role.name(sequence), sizes.join(", "))
-            });
-        let valid = format!("{}, or {name} {other}", all.collect::<Vec<_>>().join(", "));
-        let help = format!("write {name}={other}, or give tensors of the other size");
-        self.error(node, node.attribute_origin(name), found, valid, help);
+        diagnostics.push(refusal(
+            node,
+            node.attribute_origin(node.spelling.activations),
+            found,
+            format!("{takes}: {roles}"),
+            help,
+        ));
+        right = false;
     }
+    for activation in &cell.activations {
+        let origin = node.attribute_origin(node.spelling.activations);
+        if Activation::NAMES.contains(&activation.name()) {
+            right &= parameters_are_finite(node, origin, *activation, diagnostics);
+            continue;
+        }
+        let found = format!("the activation {activation}");
+        let valid = Activation::WRITTEN.join(", ");
+        diagnostics.push(refusal(node, origin, found, valid, "choose another one"));
+        right = false;
+    }
+    clip_without_effect(node, cell, diagnostics);
+    if cell.bias_required && !recurrent.roles.contains(&CellPort::B(0)) {
+        let size = match cell.kind.bias_parts() {
+            1 => cell.hidden_size.to_string(),
+            parts => format!("{parts} * {}", node.spelling.hidden_size),
+        };
+        let help = "connect a B of zeros if the cell has no bias";
+        diagnostics.push(refusal(
+            node,
+            &node.origin,
+            format!("{op} without B"),
+            format!("B of shape [{size}]"),
+            help,
+        ));
+        right = false;
+    }
+    let lstm = cell.kind.has_cell_state();
+    if !lstm && (cell.peepholes || cell.coupled.is_some()) {
+        let found = format!("{op} with peepholes or input_forget");
+        diagnostics.push(refusal(node, &node.origin, found, "an LSTM with them", MALFORMED));
+        right = false;
+    }
+    if cell.kind.has_attention() {
+        right &= attention_is_legal(recurrent, diagnostics);
+    }
+    right
+}
+
+/// Refuses an activation with a parameter that is infinite or NaN. 0 and negative numbers are
+/// legal.
+pub(crate) fn parameters_are_finite(
+    node: &Node,
+    origin: &Origin,
+    activation: Activation,
+    diagnostics: &mut Diagnostics,
+) -> bool {
+    let parameters = PARAMETERS.into_iter().zip(activation.parameters());
+    let wrong = parameters.filter(|(_, value)| !value.is_finite());
+    let before = diagnostics.0.len();
+    for (parameter, value) in wrong {
+        let found = format!("{parameter} of the activation {} is {value}", activation.name());
+        diagnostics.push(refusal(
+            node,
+            origin,
+            found,
+            "a finite number",
+            format!("correct {parameter}"),
+        ));
+    }
+    diagnostics.0.len() == before
+}
+
+/// Warns of a clip without effect.
+fn clip_without_effect(node: &Node, cell: &Cell, diagnostics: &mut Diagnostics) {
+    let name = node.spelling.clip;
+    let warning = cell.clip.and_then(|clip| Cell::clip_without_effect(clip, name));
+    let Some([found, help]) = warning else { return };
+    let origin = node.attribute_origin(name);
+    let origin = if *origin == Origin::Unknown { &node.origin } else { origin };
+    let warning = Diagnostic::warning(origin.clone(), found).layer(node.label()).help(help);
+    diagnostics.push(warning);
+}
+
+/// True if a GRU with attention has the attributes of its specification; others are refused.
+fn attention_is_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
+    let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
+    let before = diagnostics.0.len();
+    if cell.kind.reset_gate() == Some(ResetGate::AfterMatMul) {
+        let name = node.spelling.linear_before_reset;
+        let found = format!("{op} with {name} = true");
+        diagnostics.push(refusal(
+            node,
+            node.attribute_origin(name),
+            found,
+            "false",
+            format!("leave {name} out"),
+        ));
+    }
+    let wanted = cell.kind.default_activations();
+    if cell.activations.len() == wanted.len() && cell.activations != wanted {
+        let found =
+            format!("{op} with the {} {}", node.spelling.activations, names_of(&cell.activations));
+        let help = format!("leave {} out", node.spelling.activations);
+        diagnostics.push(refusal(
+            node,
+            node.attribute_origin(node.spelling.activations),
+            found,
+            names_of(wanted),
+            help,
+        ));
+    }
+    if let Some(clip) = cell.bound() {
+        let name = node.spelling.clip;
+        let found = format!("{op} with the {name} {clip}");
+        diagnostics.push(refusal(
+            node,
+            node.attribute_origin(name),
+            found,
+            format!("no {name}"),
+            format!("leave {name} out"),
+        ));
+    }
+    if let Some(direction) = recurrent.direction.filter(|d| *d != Direction::Forward) {
+        let name = node.spelling.direction;
+        let found = format!("{op} with the {name} {}", direction.name());
+        let help = "only a forward sequence is specified";
+        diagnostics.push(refusal(
+            node,
+            node.attribute_origin(name),
+            found,
+            Direction::Forward.name(),
+            help,
+        ));
+    }
+    before == diagnostics.0.len()
+}
+
+/// True if all inputs of a cell except lengths are floating point.
+fn types_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
+    let node = recurrent.node;
+    let mut right = true;
+    let mut elements = Vec::new();
+    for (port, (role, input)) in recurrent.roles.iter().zip(&recurrent.inputs).enumerate() {
+        // an input without a tensor has an error
+        let Some((known, _)) = input else { continue };
+        let (name, element) = (role.name(recurrent.sequence()), known.element());
+        let origin = &recurrent.model.values[node.inputs[port].0].origin;
+        if *role == CellPort::Lengths {
+            if element.is_float() {
+                let help = "give the number of steps of each row as integers";
+                diagnostics.push(refusal(
+                    node,
+                    origin,
+                    format!("{name} is {}", element.name()),
+                    "i32, i64",
+                    help,
+                ));
+                right = false;
+            }
+            continue;
+        }
+        elements.push((element, name));
+        if !element.is_float() {
+            let found = format!("{name} is {}", element.name());
+            let help = "convert it to f32, if its integers are meant as such";
+            diagnostics.push(refusal(node, origin, found, floats(), help));
+            right = false;
+        }
+    }
+    if elements.windows(2).any(|w| w[0].0 != w[1].0) && elements.iter().all(|(e, _)| e.is_float()) {
+        let texts: Vec<String> =
+            elements.iter().map(|(e, name)| format!("{name} {}", e.name())).collect();
+        let found =
+            format!("the inputs of {} differ in type: {}", recurrent.op_name(), texts.join(", "));
+        let diagnostic = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
+        diagnostics.push(diagnostic.valid("one type for all inputs; here all are computed in f32"));
+    }
+    right
+}
+
+/// Compares the shapes with hidden_size and with each other. Returns the sizes if all agree.
+fn legal_sizes(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> Option<CellSizes> {
+    let (node, cell, sequence) = (recurrent.node, recurrent.cell, recurrent.sequence());
+    let hidden_size = cell.hidden_size;
+    if let Some(other) = other_hidden_size(recurrent) {
+        refuse_hidden_size(recurrent, other, diagnostics);
+        return None;
+    }
+    if let Some(c) = projected(recurrent) {
+        let found = format!(
+            "an h of {hidden_size} elements and a c of {c}: an LSTM with projections \
+             (proj_size)"
+        );
+        let help = format!("PyTorch's export loses the projections; {WITHOUT_PROJECTIONS}");
+        diagnostics.push(refusal(node, &node.origin, found, "an h and a c of one size", help));
+        return None;
+    }
+    let rank = if sequence { 3 } else { 2 };
+    let x = recurrent.shapes().next().and_then(|(_, shape)| shape).filter(|x| x.len() == rank);
+    let of_x = |axis: usize| x.map(|x| x[axis]);
+    let (batch, steps, input) = (of_x(0), if sequence { of_x(1) } else { Some(1) }, of_x(rank - 1));
+    let mut right = true;
+    for (port, (role, shape)) in recurrent.shapes().enumerate() {
+        let Some(shape) = shape else {
+            right = false;
+            continue;
+        };
+        let wanted = wanted(recurrent, role, hidden_size, [batch, steps, input]);
+        let fits = shape.len() == wanted.len()
+            && shape
+                .iter()
+                .zip(&wanted)
+                .all(|(size, (_, want))| want.is_none_or(|want| want == *size));
+        if fits {
+            continue;
+        }
+        right = false;
+        let sizes: Vec<String> = wanted
+            .iter()
+            .map(|(letter, size)| size.map_or_else(|| (*letter).to_owned(), |n| n.to_string()))
+            .collect();
+        let (found, help) = advice(recurrent, role, shape, &wanted);
+        let valid = format!("[{}]: {}", sizes.join(", "), meaning(recurrent, role));
+        diagnostics.push(refusal(
+            node,
+            &recurrent.model.values[node.inputs[port].0].origin,
+            found,
+            valid,
+            help,
+        ));
+    }
+    Some(CellSizes { batch: batch?, steps: steps?, input: input? }).filter(|_| right)
+}
+
+fn refuse_hidden_size(recurrent: &Recurrent, other: usize, diagnostics: &mut Diagnostics) {
+    let (node, hidden_size, sequence) =
+        (recurrent.node, recurrent.cell.hidden_size, recurrent.sequence());
+    let of = |(role, shape): (CellPort, Option<&Vec<usize>>)| {
+        shape.map(|shape| format!("{} {}", role.name(sequence), shape_text(shape)))
+    };
+    let texts: Vec<String> = recurrent
+        .shapes()
+        .filter(|(role, _)| !matches!(role, CellPort::X | CellPort::Lengths))
+        .filter_map(of)
+        .collect();
+    let name = node.spelling.hidden_size;
+    let found = format!(
+        "{name} is {hidden_size}, but the tensors are made for {other}: {}",
+        texts.join(", ")
+    );
+    let all = recurrent
+        .roles
+        .iter()
+        .filter(|r| !matches!(r, CellPort::X | CellPort::Lengths | CellPort::A))
+        .map(|&role| {
+            let sizes = wanted(recurrent, role, hidden_size, [None; 3]);
+            let sizes: Vec<String> = sizes
+                .iter()
+                .map(|(l, n)| n.map_or_else(|| (*l).to_owned(), |n| n.to_string()))
+                .collect();
+            format!("{} [{}]", role.name(sequence), sizes.join(", "))
+        });
+    let valid = format!("{}, or {name} {other}", all.collect::<Vec<_>>().join(", "));
+    let help = format!("write {name}={other}, or give tensors of the other size");
+    diagnostics.push(refusal(node, node.attribute_origin(name), found, valid, help));
 }
 
 fn names_of(activations: &[Activation]) -> String {

@@ -208,6 +208,54 @@ impl InputShapes<'_, '_> {
         );
     }
 
+    /// The shape of an input in the model, with open axes for sizes that only the options give.
+    /// `None` after an error.
+    fn stated_shape(
+        &mut self,
+        node: &Node,
+        value: &Value,
+        given: Option<&[Option<usize>]>,
+    ) -> Option<Vec<Dim>> {
+        match (&value.shape, given) {
+            // some exporters write 0 for an open size
+            (Some(shape), Some(_)) => {
+                let open = |&dim: &Dim| if dim == Dim::Fixed(0) { ANY } else { dim };
+                Some(shape.iter().map(open).collect())
+            }
+            (Some(shape), None) => Some(shape.clone()),
+            (None, Some(given)) => Some(vec![ANY; given.len()]),
+            (None, None) if self.subject.is_partial() => None,
+            (None, None) => {
+                // `advise_sizes` replaces the help by a shape that works
+                let help = message!("give its shape, by {}", Setting::Shape);
+                let found = "an input without a shape";
+                let refusal = refusal(node, &value.origin, found, "a shape", help);
+                self.diagnostics.push(refusal.cause(Cause::NoShape));
+                None
+            }
+        }
+    }
+
+    /// True if the batch size of the options completes or confirms the shape of an input.
+    /// `open_batch`: true if the model leaves an axis of the batch open. `None` after an error.
+    fn fits_batch(&mut self, index: usize, shape: &[usize], open_batch: bool) -> Option<bool> {
+        let Some(batch) = self.subject.options.bindings.batch else { return Some(false) };
+        let Some(&size) = shape.first().filter(|_| self.inputs.uses[index].batch) else {
+            return Some(open_batch);
+        };
+        if size == batch {
+            return Some(true);
+        }
+        let node = &self.subject.model.nodes[self.subject.model.parameters[index]];
+        let origin = &self.subject.model.values[node.outputs[0].0].origin;
+        let found =
+            format!("the batch size {batch} is given, but the input has the shape {shape:?}");
+        let batch = Setting::Batch(None);
+        let help = message!("leave out {}, or save the model with another batch size", batch);
+        self.error(node, origin, found, format!("a batch size of {size}"), help);
+        None
+    }
+
     /// The shape of an input. `None` after an error.
     fn parameter_shape(
         &mut self,
@@ -219,23 +267,7 @@ impl InputShapes<'_, '_> {
         let value = &self.subject.model.values[node.outputs[0].0];
         let is_weight = self.inputs.uses[index].weight.is_some();
         self.parameter_type(index, node, value)?;
-        let stated = match (&value.shape, given) {
-            // some exporters write 0 for an open size
-            (Some(shape), Some(_)) => {
-                shape.iter().map(|&dim| if dim == Dim::Fixed(0) { ANY } else { dim }).collect()
-            }
-            (Some(shape), None) => shape.clone(),
-            (None, Some(given)) => vec![ANY; given.len()],
-            (None, None) if self.subject.is_partial() => return None,
-            (None, None) => {
-                // `advise_sizes` replaces the help by a shape that works
-                let help = message!("give its shape, by {}", Setting::Shape);
-                let found = "an input without a shape";
-                let refusal = refusal(node, &value.origin, found, "a shape", help);
-                self.diagnostics.push(refusal.cause(Cause::NoShape));
-                return None;
-            }
-        };
+        let stated = self.stated_shape(node, value, given)?;
         if let Some(given) = given {
             self.fits_stated(node, value, &stated, given)?;
         }
@@ -287,25 +319,9 @@ impl InputShapes<'_, '_> {
             self.diagnostics.push(too_large(node, &value.origin, &shape, MOST_ELEMENTS));
             return None;
         }
-        if let (Some(batch), Some(&size), true) =
-            (self.subject.options.bindings.batch, shape.first(), self.inputs.uses[index].batch)
-        {
-            *batch_used = true;
-            if size != batch {
-                let found = format!(
-                    "the batch size {batch} is given, but the input has the shape {shape:?}"
-                );
-                let batch = Setting::Batch(None);
-                let help =
-                    message!("leave out {}, or save the model with another batch size", batch);
-                self.error(node, &value.origin, found, format!("a batch size of {size}"), help);
-                return None;
-            }
-        } else if self.subject.options.bindings.batch.is_some() {
-            let is_open =
-                |(axis, dim): (usize, &Dim)| is_batch(axis) && matches!(dim, Dim::Dynamic { .. });
-            *batch_used |= stated.iter().enumerate().any(is_open);
-        }
+        let is_open = |axis: usize| matches!(stated[axis], Dim::Dynamic { .. });
+        let open_batch = (0..stated.len()).any(|axis| is_batch(axis) && is_open(axis));
+        *batch_used |= self.fits_batch(index, &shape, open_batch)?;
         Some(shape)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::findings::Known;
+use super::report::floats;
 use super::shape::admits_shape;
 use super::translator::Translator;
 use crate::core::{Source, Variable};
@@ -10,7 +11,8 @@ use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, ElementType, Node, Tensor, shape_text};
 
 impl<'a> Translator<'_, 'a> {
-    /// `stated` and `stated_element` are the declared shape and type of the variable.
+    /// Translates a ReadValue. `stated` and `stated_element` are the declared shape and type of the
+    /// variable.
     pub(crate) fn read_value(
         &mut self,
         node: &'a Node,
@@ -21,59 +23,67 @@ impl<'a> Translator<'_, 'a> {
         if self.inside_a_loop(node) {
             return;
         }
-        let value = &self.model.values[node.outputs[0].0];
-        let (initial, shape, element) = if node.inputs.is_empty() {
-            let Some(shape) = self.stated_shape(node) else { return };
-            (None, shape, value.element)
-        } else {
-            match self.input(node, 0) {
-                None => return,
-                Some(Known::Constant(tensor, element)) => {
-                    let shape = tensor.shape().to_vec();
-                    (Some(tensor), shape, element)
-                }
-                Some(_) => {
-                    let found = format!(
-                        "the variable {} whose initial value is not constant",
-                        quoted(name)
-                    );
-                    let valid = "an initial value that is known when compiling";
-                    let help =
-                        "connect a constant, or give the initial state as an input of the model";
-                    self.error(node, &node.origin, found, valid, help);
-                    return;
-                }
-            }
-        };
+        let Some((initial, shape, element)) = self.initial_value(node, name) else { return };
         if !element.is_float() {
             let found = format!("the variable {} of type {}", quoted(name), element.name());
-            self.error(
-                node,
-                &node.origin,
-                found,
-                crate::check::report::floats(),
-                "keep f32 between steps",
-            );
+            self.error(node, &node.origin, found, floats(), "keep f32 between steps");
             return;
         }
-        if self.computable(node, &shape).is_none() {
+        let fits = self.computable(node, &shape).and_then(|()| {
+            self.fits_declaration(node, name, (&shape, element), (stated, stated_element))
+        });
+        if fits.is_none() {
             return;
         }
-        if let Some(stated) = stated.filter(|stated| !admits_shape(stated, &shape)) {
+        // a variable without an initial value starts as zeros
+        let initial =
+            initial.filter(|tensor| (0..tensor.len()).any(|i| tensor.get_f32(i).to_bits() != 0));
+        if let Some(index) = self.variable(node, name, shape, initial) {
+            self.set(node, 0, Known::Source(Source::Variable(index), element));
+        }
+    }
+
+    /// The initial value, the shape and the type of a variable. `None` after an error.
+    fn initial_value(
+        &mut self,
+        node: &Node,
+        name: &str,
+    ) -> Option<(Option<Tensor>, Vec<usize>, ElementType)> {
+        if node.inputs.is_empty() {
+            let element = self.model.values[node.outputs[0].0].element;
+            return Some((None, self.stated_shape(node)?, element));
+        }
+        let Known::Constant(tensor, element) = self.input(node, 0)? else {
+            let found =
+                format!("the variable {} whose initial value is not constant", quoted(name));
+            let valid = "an initial value that is known when compiling";
+            let help = "connect a constant, or give the initial state as an input of the model";
+            self.error(node, &node.origin, found, valid, help);
+            return None;
+        };
+        let shape = tensor.shape().to_vec();
+        Some((Some(tensor), shape, element))
+    }
+
+    /// Refuses an initial value of another shape or type than the variable's. `None` after an
+    /// error.
+    fn fits_declaration(
+        &mut self,
+        node: &Node,
+        name: &str,
+        (shape, element): (&[usize], ElementType),
+        (stated, stated_element): (Option<&[Dim]>, Option<ElementType>),
+    ) -> Option<()> {
+        if let Some(stated) = stated.filter(|stated| !admits_shape(stated, shape)) {
             let found = format!(
                 "the variable {} of shape {}, whose initial value has {shape:?}",
                 quoted(name),
                 shape_text(stated)
             );
             let valid = "an initial value of the variable's shape";
-            self.error(
-                node,
-                &value.origin,
-                found,
-                valid,
-                "correct variable_shape, or the initial value",
-            );
-            return;
+            let help = "correct variable_shape, or the initial value";
+            self.error(node, &self.model.values[node.outputs[0].0].origin, found, valid, help);
+            return None;
         }
         if let Some(stated) = stated_element.filter(|&stated| stated != element) {
             let found = format!(
@@ -83,52 +93,41 @@ impl<'a> Translator<'_, 'a> {
                 element.name()
             );
             let valid = "an initial value of the variable's type";
-            self.error(
-                node,
-                &node.origin,
-                found,
-                valid,
-                "correct variable_type, or convert the initial value",
-            );
-            return;
+            let help = "correct variable_type, or convert the initial value";
+            self.error(node, &node.origin, found, valid, help);
+            return None;
         }
-        // a variable without an initial value starts as zeros
-        let initial =
-            initial.filter(|tensor| (0..tensor.len()).any(|i| tensor.get_f32(i).to_bits() != 0));
-        let index = match self.variables.read.get(name) {
-            Some(&index) => {
-                let before = &self.core.variables[index];
-                let same = match (before.initial.map(|i| &self.core.constants[i]), &initial) {
-                    (None, None) => true,
-                    (Some(a), Some(b)) => equal(a, b),
-                    _ => false,
-                };
-                if !same || before.shape != shape {
-                    let found = format!("the variable {} has two initial values", quoted(name));
-                    self.error(
-                        node,
-                        &node.origin,
-                        found,
-                        "one",
-                        "give the variables different names",
-                    );
-                    return;
-                }
-                index
+        Some(())
+    }
+
+    /// The index of a variable, which the first read adds. `None` after an error.
+    fn variable(
+        &mut self,
+        node: &Node,
+        name: &'a str,
+        shape: Vec<usize>,
+        initial: Option<Tensor>,
+    ) -> Option<usize> {
+        if let Some(&index) = self.variables.read.get(name) {
+            let before = &self.core.variables[index];
+            let same = match (before.initial.map(|i| &self.core.constants[i]), &initial) {
+                (None, None) => true,
+                (Some(a), Some(b)) => equal(a, b),
+                _ => false,
+            };
+            if !same || before.shape != shape {
+                let found = format!("the variable {} has two initial values", quoted(name));
+                let help = "give the variables different names";
+                self.error(node, &node.origin, found, "one", help);
+                return None;
             }
-            None => {
-                let initial = initial.map(|tensor| self.intern(&tensor));
-                self.core.variables.push(Variable {
-                    name: name.to_owned(),
-                    shape,
-                    initial,
-                    next: None,
-                });
-                self.variables.read.insert(name, self.core.variables.len() - 1);
-                self.core.variables.len() - 1
-            }
-        };
-        self.set(node, 0, Known::Source(Source::Variable(index), element));
+            return Some(index);
+        }
+        let initial = initial.map(|tensor| self.intern(&tensor));
+        let index = self.core.variables.len();
+        self.core.variables.push(Variable { name: name.to_owned(), shape, initial, next: None });
+        self.variables.read.insert(name, index);
+        Some(index)
     }
 
     /// The declared shape of a variable without an initial value.

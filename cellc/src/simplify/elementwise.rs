@@ -2,6 +2,7 @@
 
 use super::fold;
 use crate::activation::{self, Constants};
+use crate::check::cell::parameters_are_finite;
 use crate::check::findings::Known;
 use crate::check::report::UNDEFINED;
 use crate::check::shape::{Geometry, broadcast};
@@ -34,30 +35,36 @@ impl Translator<'_, '_> {
         function: Elementwise,
         mut inputs: Vec<Known>,
     ) -> Option<Known> {
-        if let Elementwise::Clamp { min, max } = function
-            && min.partial_cmp(&max).is_none_or(std::cmp::Ordering::is_gt)
-        {
-            let found = format!("Clamp from {min} to {max}");
-            self.error(node, &node.origin, found, "min of max or less", "correct min or max");
-            return None;
-        }
-        if function == Elementwise::HardSigmoid {
-            return self.hard_sigmoid(node, &inputs);
-        }
         use Elementwise as E;
-        if function == E::SquaredDifference {
-            let difference = self.computed(node, E::Subtract, inputs)?;
-            return self.squared(node, &difference);
-        }
-        if function.is_composed() {
-            self.all_floats(node, &inputs)?;
-            return match function.is_hyperbolic() {
-                true => self.hyperbolic(node, function, &inputs[0]),
-                false => self.composed(node, function, &inputs),
-            };
+        match function {
+            E::Clamp { min, max }
+                if min.partial_cmp(&max).is_none_or(std::cmp::Ordering::is_gt) =>
+            {
+                let found = format!("Clamp from {min} to {max}");
+                self.error(node, &node.origin, found, "min of max or less", "correct min or max");
+                return None;
+            }
+            E::HardSigmoid => return self.hard_sigmoid(node, &inputs),
+            E::SquaredDifference => {
+                let difference = self.computed(node, E::Subtract, inputs)?;
+                return self.squared(node, &difference);
+            }
+            _ if function.is_composed() => {
+                self.all_floats(node, &inputs)?;
+                return match function.is_hyperbolic() {
+                    true => self.hyperbolic(node, function, &inputs[0]),
+                    false => self.composed(node, function, &inputs),
+                };
+            }
+            _ => {}
         }
         if let Elementwise::Activation(activation) = function
-            && !self.finite_parameters(node, node.attribute_origin("alpha"), activation)
+            && !parameters_are_finite(
+                node,
+                node.attribute_origin("alpha"),
+                activation,
+                self.diagnostics,
+            )
         {
             return None;
         }
@@ -76,31 +83,7 @@ impl Translator<'_, '_> {
             self.shapes_differ(node, &shapes, valid, "reshape or broadcast one of them");
             return None;
         };
-        use Elementwise::{LogicalAnd, LogicalNot, LogicalOr, Select};
-        let conditions = match function {
-            LogicalAnd | LogicalNot | LogicalOr => &inputs[..],
-            Select => &inputs[..1],
-            _ => &[],
-        };
-        if conditions.iter().any(|input| input.element().is_float()) {
-            let found = "the condition is floating point";
-            self.error(
-                node,
-                &node.origin,
-                found,
-                "booleans",
-                "make it a boolean: compare it with a number",
-            );
-            return None;
-        }
-        let operands = if function == Elementwise::Select { &inputs[1..] } else { &inputs[..] };
-        if operands
-            .iter()
-            .any(|input| input.element().is_float() != operands[0].element().is_float())
-        {
-            self.differ_in_type(node, &inputs);
-            return None;
-        }
+        self.types_agree(node, function, &inputs)?;
         let constants: Option<Vec<(&Tensor, ElementType)>> =
             inputs.iter().map(|input| Some((input.tensor()?, input.element()))).collect();
         // kernels compute these activations, also for constants: folding would need a second
@@ -112,7 +95,8 @@ impl Translator<'_, '_> {
         match constants {
             Some(_) if is_computed_in_kernels => self.at_run_time(node, function, &inputs, &shape),
             Some(constants) => {
-                self.foldable(node, &shape, operands[0].element())?;
+                let first = usize::from(function == E::Select);
+                self.foldable(node, &shape, inputs[first].element())?;
                 match fold::elementwise(function, &constants, shape) {
                     Ok((tensor, element)) => Some(Known::Constant(tensor, element)),
                     Err(reason) => {
@@ -132,6 +116,29 @@ impl Translator<'_, '_> {
                 None => self.at_run_time(node, function, &inputs, &shape),
             },
         }
+    }
+
+    /// Refuses conditions of floats, and operands of which some are floats and others are not.
+    /// `None` after an error.
+    fn types_agree(&mut self, node: &Node, function: Elementwise, inputs: &[Known]) -> Option<()> {
+        use Elementwise::{LogicalAnd, LogicalNot, LogicalOr, Select};
+        let is_float = |input: &Known| input.element().is_float();
+        let conditions = match function {
+            LogicalAnd | LogicalNot | LogicalOr => inputs,
+            Select => &inputs[..1],
+            _ => &[],
+        };
+        if conditions.iter().any(is_float) {
+            let help = "make it a boolean: compare it with a number";
+            self.error(node, &node.origin, "the condition is floating point", "booleans", help);
+            return None;
+        }
+        let operands = if function == Select { &inputs[1..] } else { inputs };
+        if operands.iter().any(|input| is_float(input) != is_float(&operands[0])) {
+            self.differ_in_type(node, inputs);
+            return None;
+        }
+        Some(())
     }
 
     /// Functions that other functions express.
@@ -387,7 +394,7 @@ impl Translator<'_, '_> {
             return None;
         };
         let activation = Activation::HardSigmoid { alpha, beta };
-        if !self.finite_parameters(node, &node.origin, activation) {
+        if !parameters_are_finite(node, &node.origin, activation, self.diagnostics) {
             return None;
         }
         let shape = self.shape_of(&inputs[0]);

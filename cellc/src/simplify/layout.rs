@@ -56,6 +56,48 @@ impl Along {
     }
 }
 
+/// One entry of the begin, end and strides of a StridedSlice, by the masks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SliceEntry {
+    /// All axes that have no entry.
+    Ellipsis,
+    /// An axis of size 1 that the output has in addition.
+    NewAxis,
+    /// One element along an axis, which the output lacks. Without a begin, the first element.
+    Index { has_begin: bool },
+    /// A range along an axis, from its first to its last element without a begin or an end.
+    Range { has_begin: bool, has_end: bool },
+}
+
+impl SliceEntry {
+    /// Entry `i` of a StridedSlice.
+    fn new(op: &Op, i: usize) -> Self {
+        let Op::StridedSlice {
+            begin_mask,
+            end_mask,
+            new_axis_mask,
+            shrink_axis_mask,
+            ellipsis_mask,
+        } = op
+        else {
+            return Self::Range { has_begin: true, has_end: true };
+        };
+        let is_set = |mask: &[bool]| mask.get(i).copied().unwrap_or(false);
+        let has_begin = !is_set(begin_mask);
+        match () {
+            () if is_set(ellipsis_mask) => Self::Ellipsis,
+            () if is_set(new_axis_mask) => Self::NewAxis,
+            () if is_set(shrink_axis_mask) => Self::Index { has_begin },
+            () => Self::Range { has_begin, has_end: !is_set(end_mask) },
+        }
+    }
+
+    /// True if the entry describes one axis of the input.
+    fn has_an_axis(self) -> bool {
+        matches!(self, Self::Index { .. } | Self::Range { .. })
+    }
+}
+
 /// The slices along all axes.
 fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
     let own = strides(shape);
@@ -421,16 +463,6 @@ impl<'a> Translator<'_, 'a> {
     }
 
     pub(super) fn strided_slice(&mut self, node: &Node, op: &Op) {
-        let Op::StridedSlice {
-            begin_mask,
-            end_mask,
-            new_axis_mask,
-            shrink_axis_mask,
-            ellipsis_mask,
-        } = op
-        else {
-            return;
-        };
         let Some(input) = self.input(node, 0) else { return };
         let (Some(begin), Some(end)) =
             (self.integers(node, 1, "the begin"), self.integers(node, 2, "the end"))
@@ -444,11 +476,10 @@ impl<'a> Translator<'_, 'a> {
             },
             _ => vec![1; begin.len()],
         };
-        let set = |mask: &[bool], i: usize| mask.get(i).copied().unwrap_or(false);
         let shape = self.shape_of(&input);
-        let ellipses = (0..begin.len()).filter(|&i| set(ellipsis_mask, i)).count();
-        let own =
-            (0..begin.len()).filter(|&i| !set(ellipsis_mask, i) && !set(new_axis_mask, i)).count();
+        let entries: Vec<SliceEntry> = (0..begin.len()).map(|i| SliceEntry::new(op, i)).collect();
+        let ellipses = entries.iter().filter(|entry| **entry == SliceEntry::Ellipsis).count();
+        let own = entries.iter().filter(|entry| entry.has_an_axis()).count();
         if begin.len() != end.len()
             || begin.len() != steps.len()
             || steps.contains(&0)
@@ -467,71 +498,73 @@ impl<'a> Translator<'_, 'a> {
             self.error(node, &node.origin, found, valid, "correct them");
             return;
         }
-        let mut along = Vec::new();
-        // the sizes of the output, without the axes that the slice removes
-        let mut kept: Vec<usize> = Vec::new();
-        for i in 0..begin.len() {
-            if set(ellipsis_mask, i) {
-                for _ in 0..shape.len() - own {
-                    kept.push(shape[along.len()]);
-                    along.push(Along::whole(shape[along.len()]));
-                }
-            } else if set(new_axis_mask, i) {
-                kept.push(1);
-            } else if set(shrink_axis_mask, i) {
-                let size = shape[along.len()];
-                let start = if set(begin_mask, i) {
-                    Some(0).filter(|_| size > 0)
-                } else {
-                    counted(begin[i], size)
-                };
-                let Some(start) = start else {
-                    let found =
-                        format!("index {} of {size} elements along axis {}", begin[i], along.len());
-                    self.error(
-                        node,
-                        &node.origin,
-                        found,
-                        format!("0 to {}", size.max(1) - 1),
-                        "correct begin",
-                    );
-                    return;
-                };
-                along.push(Along { start, count: 1, step: 1 });
-            } else {
-                let from = Some(begin[i]).filter(|_| !set(begin_mask, i));
-                let to = Some(end[i]).filter(|_| !set(end_mask, i));
-                let taken = Along::range(shape[along.len()], from, to, steps[i]);
-                kept.push(taken.count);
-                along.push(taken);
-            }
-        }
-        for &size in &shape[along.len()..] {
-            kept.push(size);
-        }
-        while along.len() < shape.len() {
-            along.push(Along::whole(shape[along.len()]));
-        }
+        let numbers: Vec<[i64; 3]> =
+            (0..begin.len()).map(|i| [begin[i], end[i], steps[i]]).collect();
+        let Some((mut along, kept)) = self.slices(node, &entries, &numbers, &shape) else { return };
         let (input, shape) = self.without_the_end(node, input, shape, &mut along);
         let all = geometry(&shape, &along);
         // the strides of the kept axes in order; an added axis has size 1 and any stride
-        let (mut strides, mut axis) = (Vec::new(), 0);
-        for i in 0..begin.len() {
-            if set(ellipsis_mask, i) {
-                let many = shape.len() - own;
-                strides.extend_from_slice(&all.strides[axis..axis + many]);
-                axis += many;
-            } else if set(new_axis_mask, i) {
-                strides.push(0);
-            } else {
-                if !set(shrink_axis_mask, i) {
-                    strides.push(all.strides[axis]);
+        let mut strides = Vec::new();
+        let mut own_strides = all.strides.iter();
+        for entry in &entries {
+            match entry {
+                SliceEntry::Ellipsis => {
+                    strides.extend(own_strides.by_ref().take(shape.len() - own));
                 }
-                axis += 1;
+                SliceEntry::NewAxis => strides.push(0),
+                SliceEntry::Index { .. } => _ = own_strides.next(),
+                SliceEntry::Range { .. } => strides.extend(own_strides.next()),
             }
         }
-        strides.extend_from_slice(&all.strides[axis..]);
+        strides.extend(own_strides);
         self.set_view(node, 0, &input, Geometry { offset: all.offset, strides, shape: kept });
+    }
+
+    /// The slices along the axes of a tensor, and the sizes of the output without the axes that
+    /// the slice removes. `numbers`: by entry, begin, end and stride. `None` after an error.
+    fn slices(
+        &mut self,
+        node: &Node,
+        entries: &[SliceEntry],
+        numbers: &[[i64; 3]],
+        shape: &[usize],
+    ) -> Option<(Vec<Along>, Vec<usize>)> {
+        let own = entries.iter().filter(|entry| entry.has_an_axis()).count();
+        let (mut along, mut kept): (Vec<Along>, Vec<usize>) = (Vec::new(), Vec::new());
+        for (entry, &[begin, end, step]) in entries.iter().zip(numbers) {
+            match *entry {
+                SliceEntry::Ellipsis => {
+                    let sizes = &shape[along.len()..][..shape.len() - own];
+                    kept.extend(sizes);
+                    along.extend(sizes.iter().map(|&size| Along::whole(size)));
+                }
+                SliceEntry::NewAxis => kept.push(1),
+                SliceEntry::Index { has_begin } => {
+                    let size = shape[along.len()];
+                    let start =
+                        if has_begin { counted(begin, size) } else { Some(0).filter(|_| size > 0) };
+                    let Some(start) = start else {
+                        let axis = along.len();
+                        let found = format!("index {begin} of {size} elements along axis {axis}");
+                        let valid = format!("0 to {}", size.max(1) - 1);
+                        self.error(node, &node.origin, found, valid, "correct begin");
+                        return None;
+                    };
+                    along.push(Along { start, count: 1, step: 1 });
+                }
+                SliceEntry::Range { has_begin, has_end } => {
+                    let from = Some(begin).filter(|_| has_begin);
+                    let to = Some(end).filter(|_| has_end);
+                    let taken = Along::range(shape[along.len()], from, to, step);
+                    kept.push(taken.count);
+                    along.push(taken);
+                }
+            }
+        }
+        let rest = &shape[along.len()..];
+        kept.extend(rest);
+        along.extend(rest.iter().map(|&size| Along::whole(size)));
+        Some((along, kept))
     }
 
     pub(super) fn broadcast(&mut self, node: &Node, mode: BroadcastMode) {
