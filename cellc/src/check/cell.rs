@@ -560,6 +560,40 @@ fn bias_layout(kind: CellKind, spelling: &Spelling) -> String {
     }
 }
 
+/// The layout that a B of `parts` parts resembles, and the remedy. `None` for no known layout.
+fn other_bias_layout(recurrent: &Recurrent, parts: usize) -> Option<(String, String)> {
+    const ONNX: &str = "this is ONNX's layout, Wb of z, r, h, then Rb of z, r, h";
+    let kind = recurrent.cell.kind;
+    let after = recurrent.node.spelling.linear_before_reset;
+    let both = |layout: &str, help: &str| Some((layout.to_owned(), help.to_owned()));
+    match (kind.reset_gate(), kind, parts) {
+        (Some(ResetGate::AfterMatMul), _, 6) => both(
+            ONNX,
+            "add Wb and Rb of z and of r, and keep those of h apart: [Wbz + Rbz, Wbr + Rbr, Wbh, \
+             Rbh]",
+        ),
+        (Some(ResetGate::BeforeMatMul), _, 6) => {
+            both(ONNX, "add Wb and Rb of every gate: [Wbz + Rbz, Wbr + Rbr, Wbh + Rbh]")
+        }
+        (Some(ResetGate::AfterMatMul), _, 3) => Some((
+            format!("this is the layout for {after} false"),
+            format!("set {after} to false, or give Wb and Rb of h apart"),
+        )),
+        (Some(ResetGate::BeforeMatMul), _, 4) => Some((
+            format!("this is the layout for {after} true"),
+            format!("set {after} to true, or add the last two parts"),
+        )),
+        (None, CellKind::Rnn, 2) => {
+            both("this is ONNX's layout, Wb, then Rb", "add the two halves")
+        }
+        (None, CellKind::Lstm, 8) => both(
+            "this is ONNX's layout, Wb of i, o, f, c, then Rb of them",
+            "add the two halves, and put the gates in the order f, i, c, o",
+        ),
+        _ => None,
+    }
+}
+
 /// The finding and the remedy for a wrong shape, from the layout that the shape resembles.
 fn advice(
     recurrent: &Recurrent,
@@ -572,39 +606,11 @@ fn advice(
     let found = format!("{} has the shape {}", role.name(sequence), shape_text(shape));
     let of_sequence = !sequence && shape.len() == wanted.len() + 1 && shape[0] == 1;
     let length = shape.last().copied().filter(|_| shape.len() == wanted.len() || of_sequence);
-    if let Some(length) =
-        length.filter(|length| matches!(role, CellPort::B(_)) && length % cell.hidden_size == 0)
+    if let (CellPort::B(_), Some(length)) = (role, length)
+        && length % cell.hidden_size == 0
     {
-        const ONNX: &str = "this is ONNX's layout, Wb of z, r, h, then Rb of z, r, h";
-        let both = |layout: &str, help: &str| Some((layout.to_owned(), help.to_owned()));
         let parts = length / cell.hidden_size;
-        let layout = match (cell.kind.reset_gate(), cell.kind, parts) {
-            (Some(ResetGate::AfterMatMul), _, 6) => both(
-                ONNX,
-                "add Wb and Rb of z and of r, and keep those of h apart: [Wbz + Rbz, Wbr + Rbr, \
-                 Wbh, Rbh]",
-            ),
-            (Some(ResetGate::BeforeMatMul), _, 6) => {
-                both(ONNX, "add Wb and Rb of every gate: [Wbz + Rbz, Wbr + Rbr, Wbh + Rbh]")
-            }
-            (Some(ResetGate::AfterMatMul), _, 3) => Some((
-                format!("this is the layout for {after} false"),
-                format!("set {after} to false, or give Wb and Rb of h apart"),
-            )),
-            (Some(ResetGate::BeforeMatMul), _, 4) => Some((
-                format!("this is the layout for {after} true"),
-                format!("set {after} to true, or add the last two parts"),
-            )),
-            (None, CellKind::Rnn, 2) => {
-                both("this is ONNX's layout, Wb, then Rb", "add the two halves")
-            }
-            (None, CellKind::Lstm, 8) => both(
-                "this is ONNX's layout, Wb of i, o, f, c, then Rb of them",
-                "add the two halves, and put the gates in the order f, i, c, o",
-            ),
-            _ => None,
-        };
-        if let Some((layout, help)) = layout {
+        if let Some((layout, help)) = other_bias_layout(recurrent, parts) {
             return (format!("{found}, {parts} times {size}: {layout}"), help);
         }
     }

@@ -1,9 +1,9 @@
 //! The uses, axes and shapes of a model's inputs.
 
-use super::axes::sequence_axes;
-use super::batch::batch_axes;
+use super::batch_axes::batch_axes;
 use super::findings::InputSizes;
-use super::parameters::input_shapes;
+use super::input_shapes::input_shapes;
+use super::sequence_axes::sequence_axes;
 use super::subject::Subject;
 use super::uses::uses;
 use crate::diagnostic::Diagnostics;

@@ -4,26 +4,26 @@
 //! Rules for a whole model, its inputs, cells and options stand here; rules for one operation stand
 //! beside its translation, in [`crate::simplify`]. After both, nothing can fail.
 
-mod axes;
-mod axis_inputs;
-mod batch;
+mod batch_axes;
 mod c_only;
 pub(crate) mod cell;
-mod choices;
 mod common_interface;
+mod constant_inputs;
 pub(crate) mod findings;
 mod folding;
 mod hints;
-pub(crate) mod history;
+mod input_shapes;
 mod inputs;
+mod instruction_sets;
 pub(crate) mod integers;
 pub(crate) mod interface;
 mod judge;
 pub(crate) mod limits;
-mod parameters;
+pub(crate) mod lookbacks;
 mod precision;
 mod pytorch_export;
 pub(crate) mod report;
+mod sequence_axes;
 pub(crate) mod shape;
 mod size_limits;
 mod states;
@@ -40,10 +40,10 @@ mod variables;
 pub(crate) use c_only::c_only;
 #[cfg(test)]
 pub(crate) use cell::{CLIPS, PARAMETERS_OF_ACTIVATIONS};
-pub(crate) use choices::instruction_sets;
 pub(crate) use common_interface::common_interface;
 pub(crate) use hints::{Hints, notice_batch_named_steps};
 pub(crate) use inputs::inputs;
+pub(crate) use instruction_sets::instruction_sets;
 pub(crate) use integers::limits_of_integers;
 pub(crate) use interface::parameter_names;
 pub(crate) use judge::{judge, problems};

@@ -1,5 +1,5 @@
-//! Tensors with a length that only a call knows: outputs of loops that end by a condition, Ranges and
-//! Slices with computed limits. A tensor has the largest length, and zeros behind the last part.
+//! Tensors with a length that only a call knows: outputs of loops that end by a condition, Ranges
+//! and Slices with computed limits. A tensor has the largest length, and zeros fill the rest.
 
 use crate::check::findings::{Divider, DynamicLength, Known};
 use crate::check::translator::Translator;

@@ -92,29 +92,8 @@ impl<'a> Translator<'_, 'a> {
         transpose_a: bool,
         transpose_b: bool,
     ) -> Option<Known> {
-        let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| self.shape_of(input)).collect();
-        let valid = "a [.., M, K] and b [.., K, N], the dimensions before them broadcast";
-        let help = "transpose or reshape one of them";
-        if shapes.iter().any(Vec::is_empty) {
-            self.shapes_differ(node, &shapes, valid, help);
-            return None;
-        }
-        self.all_floats(node, inputs)?;
-        let factor = |i: usize, transposed: bool, as_matrix: fn(usize) -> Vec<usize>| {
-            let known = inputs[i].clone();
-            match shapes[i][..] {
-                [n] => Factor { known, shape: as_matrix(n), transposed: false, vector: true },
-                _ => Factor { known, shape: shapes[i].clone(), transposed, vector: false },
-            }
-        };
-        let a = factor(0, transpose_a, |n| vec![1, n]);
-        let b = factor(1, transpose_b, |n| vec![n, 1]);
-        let ((rows, inner), (b_rows, columns)) = (a.rows_and_columns(), b.rows_and_columns());
-        let batch = broadcast([a.batch(), b.batch()]).filter(|_| inner == b_rows);
-        let Some(batch) = batch else {
-            self.shapes_differ(node, &shapes, valid, help);
-            return None;
-        };
+        let (a, b, batch) = self.factors(node, inputs, [transpose_a, transpose_b])?;
+        let ((rows, inner), (_, columns)) = (a.rows_and_columns(), b.rows_and_columns());
         let mut shape = batch.clone();
         shape.extend((!a.vector).then_some(rows));
         shape.extend((!b.vector).then_some(columns));
@@ -183,6 +162,39 @@ impl<'a> Translator<'_, 'a> {
         }
         let product = self.both_computed(node, &a, &b, &batch, [rows, inner, columns], shape);
         Some(Known::Source(product?, element))
+    }
+
+    /// The factors of a product, and the common batch of their matrices. `None` after an error.
+    fn factors(
+        &mut self,
+        node: &Node,
+        inputs: &[Known],
+        [transpose_a, transpose_b]: [bool; 2],
+    ) -> Option<(Factor, Factor, Vec<usize>)> {
+        let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| self.shape_of(input)).collect();
+        let valid = "a [.., M, K] and b [.., K, N], the dimensions before them broadcast";
+        let help = "transpose or reshape one of them";
+        if shapes.iter().any(Vec::is_empty) {
+            self.shapes_differ(node, &shapes, valid, help);
+            return None;
+        }
+        self.all_floats(node, inputs)?;
+        let factor = |i: usize, transposed: bool, as_matrix: fn(usize) -> Vec<usize>| {
+            let known = inputs[i].clone();
+            match shapes[i][..] {
+                [n] => Factor { known, shape: as_matrix(n), transposed: false, vector: true },
+                _ => Factor { known, shape: shapes[i].clone(), transposed, vector: false },
+            }
+        };
+        let a = factor(0, transpose_a, |n| vec![1, n]);
+        let b = factor(1, transpose_b, |n| vec![n, 1]);
+        let ((_, inner), (b_rows, _)) = (a.rows_and_columns(), b.rows_and_columns());
+        let batch = broadcast([a.batch(), b.batch()]).filter(|_| inner == b_rows);
+        let Some(batch) = batch else {
+            self.shapes_differ(node, &shapes, valid, help);
+            return None;
+        };
+        Some((a, b, batch))
     }
 
     /// The product of two constants, computed when compiling.

@@ -1,7 +1,7 @@
 //! Axes of a batch that a user takes for the steps of a recurrent layer.
 
 use super::Hints;
-use crate::check::batch::names_steps;
+use crate::check::batch_axes::names_steps;
 use crate::check::findings::SequenceAxes;
 use crate::check::pytorch_export::export_again;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, message, quoted};

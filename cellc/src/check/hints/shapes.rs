@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use super::Hints;
 use crate::check::findings::{Before, Lookback};
+use crate::check::input_shapes::example;
 use crate::check::interface::find_name;
-use crate::check::parameters::example;
 use crate::check::shape::admits;
 use crate::core::CoreModel;
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Message, Setting, message};
@@ -402,11 +402,11 @@ impl Hints<'_, '_> {
         WorkingShapes { open, whole, first, by_batch, any_size: another.is_some() }
     }
 
+    /// The help for an input with open sizes.
     fn size_help(&self, input: &OpenInput, found: &WorkingShapes) -> Message {
         // the setting names all inputs with open sizes
         let setting =
             |shapes: &Option<Shapes>| shapes.as_ref().map(|shapes| self.shape_settings(shapes));
-        let many = found.whole.as_ref().is_some_and(|shapes| shapes.len() > 1);
         let (open, whole) = (setting(&found.open), setting(&found.whole));
         let first = setting(&found.first).filter(|_| input.first);
         let or_first = |verb: &str| match &first {
@@ -421,55 +421,22 @@ impl Hints<'_, '_> {
             }
             false => "",
         };
-        const GOES_ON: &str = "and the state goes on from call to call";
-        // an input of floats with no other axis is a row of samples
-        let value = &self.subject.model.values[self.value_of(input.index).0];
-        let mut others =
-            input.sizes.iter().enumerate().filter(|(axis, _)| input.time != Some(*axis));
-        let is_row = others.all(|(axis, dim)| input.batch.contains(&axis) || *dim == Dim::Fixed(1));
-        let (count, of_call) = match input.time {
-            Some(time) if time + 1 == input.sizes.len() && is_row && value.element.is_float() => {
-                ("number of samples", "number of samples of a call")
-            }
-            _ => ("number of steps", "steps of a whole sequence"),
-        };
+        let many = found.whole.as_ref().is_some_and(|shapes| shapes.len() > 1);
         match (open, whole) {
             (Some(open), whole) if input.time.is_some() => {
                 let or_first = or_first("leave that one");
-                let or_whole = whole.map_or_else(Message::default, |whole| {
-                    message!("; or give the {}, {}", of_call, whole)
-                });
-                if found.by_batch {
-                    let batch = Setting::Batch(Some(1));
-                    return message!(
-                        "give the batch size, {}: the {} stays open, \
-                         {}{}{}",
-                        batch,
-                        count,
-                        GOES_ON,
-                        or_whole,
-                        like
-                    );
-                }
-                message!(
-                    "leave the {} open, {}, {}{}{}{}",
-                    count,
-                    open,
-                    GOES_ON,
-                    or_first,
-                    or_whole,
-                    like
-                )
+                self.help_for_open_steps(input, [open, or_first], whole, like, found.by_batch)
             }
             (_, Some(whole)) if input.time.is_some() => {
+                let [_, of_call] = self.counted_by_steps(input);
                 message!("give the {}, {}{}{}", of_call, whole, or_first("leave that one"), like)
             }
             (_, Some(whole)) if input.only_rows => {
-                let batch = Setting::Batch(Some(1));
                 let or_first = or_first("leave their number");
                 let shape = if many { "whole shapes" } else { "whole shape" };
                 match found.by_batch {
                     true => {
+                        let batch = Setting::Batch(Some(1));
                         message!(
                             "give the batch size, {}, or the {}, {}{}",
                             batch,
@@ -482,12 +449,8 @@ impl Hints<'_, '_> {
                 }
             }
             (_, Some(whole)) => {
-                message!(
-                    "give the whole {}: {}{}",
-                    if many { "shapes" } else { "shape" },
-                    whole,
-                    like
-                )
+                let shape = if many { "shapes" } else { "shape" };
+                message!("give the whole {}: {}{}", shape, whole, like)
             }
             (_, None) => match first {
                 Some(first) => {
@@ -497,6 +460,57 @@ impl Hints<'_, '_> {
                     message!("give the sizes that the model was made for, by {}", Setting::Shape)
                 }
             },
+        }
+    }
+
+    /// The help for an input whose number of steps may stay open. `whole`: a setting that fixes the
+    /// number. `by_batch`: true if a batch size alone is enough.
+    fn help_for_open_steps(
+        &self,
+        input: &OpenInput,
+        [open, or_first]: [Message; 2],
+        whole: Option<Message>,
+        like: &str,
+        by_batch: bool,
+    ) -> Message {
+        const GOES_ON: &str = "and the state goes on from call to call";
+        let [count, of_call] = self.counted_by_steps(input);
+        let or_whole = whole.map_or_else(Message::default, |whole| {
+            message!("; or give the {}, {}", of_call, whole)
+        });
+        match by_batch {
+            true => message!(
+                "give the batch size, {}: the {} stays open, {}{}{}",
+                Setting::Batch(Some(1)),
+                count,
+                GOES_ON,
+                or_whole,
+                like
+            ),
+            false => message!(
+                "leave the {} open, {}, {}{}{}{}",
+                count,
+                open,
+                GOES_ON,
+                or_first,
+                or_whole,
+                like
+            ),
+        }
+    }
+
+    /// The name of the number that the axis of steps counts, and its name for one call.
+    fn counted_by_steps(&self, input: &OpenInput) -> [&'static str; 2] {
+        // an input of floats with no other axis is a row of samples
+        let value = &self.subject.model.values[self.value_of(input.index).0];
+        let mut others =
+            input.sizes.iter().enumerate().filter(|(axis, _)| input.time != Some(*axis));
+        let is_row = others.all(|(axis, dim)| input.batch.contains(&axis) || *dim == Dim::Fixed(1));
+        match input.time {
+            Some(time) if time + 1 == input.sizes.len() && is_row && value.element.is_float() => {
+                ["number of samples", "number of samples of a call"]
+            }
+            _ => ["number of steps", "steps of a whole sequence"],
         }
     }
 }

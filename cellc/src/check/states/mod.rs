@@ -1,11 +1,11 @@
 //! States among the inputs: found pairs, likely pairs, and states that no call keeps.
 
-mod anew;
-mod history;
+mod lost_history;
 mod masks;
 mod restarts;
+mod sequence_restarts;
 
-pub(crate) use history::{kept_states, states_go_on};
+pub(crate) use lost_history::{kept_states, states_go_on};
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -1,17 +1,17 @@
 //! The states of a model: the values passed from step to step by recurrent operators, with their
 //! initial values and their values after the last step.
 
-mod anew;
 mod offered;
 mod restarts;
+mod sequence_restarts;
 mod state_names;
 mod through;
 
 use std::collections::{BTreeSet, HashMap};
 
-pub(crate) use anew::begins_anew;
 pub(crate) use offered::offered;
 pub(crate) use restarts::{Start, cells_in_parts, lost, repeated_cells};
+pub(crate) use sequence_restarts::begins_anew;
 pub(crate) use state_names::Words;
 pub(crate) use through::{Reach, reached};
 
