@@ -1,0 +1,202 @@
+//! Convolutions of stride 1 along the lines of several axes, joined into one line.
+
+use super::windows::Axis;
+use crate::check::findings::Known;
+use crate::check::shape::{Geometry, strides};
+use crate::check::translator::Translator;
+use crate::core::{ConstantId, Convolve, CoreOp, Pointwise, PointwiseFunction, Source};
+use crate::model::{ElementType, Node, Tensor};
+
+/// Largest number of computed positions for four valid positions, if lines are joined into one.
+pub(super) const MOST_OF_FOUR: usize = 6;
+
+/// Windows that move element by element along several axes, as one axis.
+pub(super) struct Lines {
+    /// The axes with padding. Lines have no padding at their end, as the padding in front of the
+    /// next line serves both lines.
+    pub(super) padded: Vec<Axis>,
+    /// The first element that is read.
+    pub(super) start: usize,
+    /// The number of positions, positions across line ends included.
+    pub(super) positions: usize,
+    /// By axis: the number of taps, and their distance.
+    pub(super) taps: Vec<(usize, usize)>,
+    /// By axis: positions between neighbours.
+    pub(super) strides: Vec<usize>,
+}
+
+impl Lines {
+    /// `None` for strides above 1 and for negative padding.
+    pub(super) fn new(axes: &[Axis], counts: &[usize]) -> Option<Self> {
+        if axes.iter().any(|axis| axis.stride != 1 || axis.begin < 0 || axis.end < 0) {
+            return None;
+        }
+        let mut padded = axes.to_vec();
+        let mut start = 0;
+        if let [.., before, last] = &mut padded[..] {
+            let gap = last.begin.max(last.end);
+            start = (gap - last.begin) as usize;
+            // padding at the end of the last line
+            before.end += i64::from(last.end > 0);
+            (last.begin, last.end) = (gap, 0);
+        }
+        let sizes: Vec<usize> =
+            padded.iter().map(|axis| axis.size + (axis.begin + axis.end) as usize).collect();
+        let strides = strides(&sizes);
+        let positions =
+            counts.iter().zip(&strides).map(|(count, stride)| (count - 1) * stride).sum::<usize>()
+                + 1;
+        let taps = padded
+            .iter()
+            .zip(&strides)
+            .map(|(axis, stride)| (axis.kernel, axis.dilation * stride))
+            .collect();
+        Some(Self { padded, start, positions, taps, strides })
+    }
+}
+
+impl<'a> Translator<'_, 'a> {
+    /// Windows of stride 1 over the last axis. Lines are joined into one line with zeros between
+    /// them.
+    pub(super) fn along_lines(
+        &mut self,
+        node: &'a Node,
+        x: &Known,
+        weights: &Tensor,
+        [batch, groups, inputs, outputs]: [usize; 4],
+        lines: &Lines,
+        counts: &[usize],
+    ) -> Option<Known> {
+        let element = x.element();
+        // kernels of one and of two axes add the padding while they read windows
+        let (x, pads, of_lines) = match &lines.padded[..] {
+            [axis] => (x.clone(), (axis.begin as usize, axis.end as usize), (1, 0)),
+            [before, last] => {
+                let gap = last.begin as usize;
+                let line = gap + last.size;
+                (
+                    x.clone(),
+                    (before.begin as usize * line, before.end as usize * line),
+                    (before.size, gap),
+                )
+            }
+            axes => (self.padded(node, x, axes, 0.0)?, (0, 0), (1, 0)),
+        };
+        let given: usize = self.shape_of(&x)[2..].iter().product();
+        let length = pads.0 + given + of_lines.0 * of_lines.1 + pads.1;
+        let (source, channels) = (self.source(&x)?, groups * outputs);
+        let w = ConstantId(self.intern(weights));
+        let flat = vec![batch, channels, lines.positions];
+        self.computable(node, &flat)?;
+        let out = self.value(flat);
+        self.steps.layers.insert(out, node);
+        self.emit(
+            node,
+            CoreOp::Convolve(Convolve {
+                batch,
+                groups,
+                inputs,
+                outputs,
+                length,
+                pads,
+                lines: of_lines,
+                start: lines.start,
+                positions: lines.positions,
+                wanted: counts.iter().product(),
+                taps: lines.taps.clone(),
+                x: source,
+                w,
+                has_run_time_weights: false,
+                out,
+            }),
+        );
+        let y = self.with_bias(node, Known::Source(Source::Value(out), element), 1)?;
+        let own = [channels * lines.positions, lines.positions]
+            .into_iter()
+            .chain(lines.strides.iter().copied());
+        let geometry = Geometry {
+            offset: 0,
+            strides: own.map(|stride| stride as isize).collect(),
+            shape: [&[batch, channels], counts].concat(),
+        };
+        self.of_lines(node, &y, geometry)
+    }
+
+    /// The valid elements of lines computed as one line.
+    pub(super) fn of_lines(
+        &mut self,
+        node: &Node,
+        lines: &Known,
+        geometry: Geometry,
+    ) -> Option<Known> {
+        let view = self.view(node, lines, geometry.clone())?;
+        if let (Known::Source(Source::Value(view), _), Known::Source(Source::Value(of), _)) =
+            (&view, lines)
+        {
+            self.findings.lines.insert(*view, (*of, geometry));
+        }
+        Some(view)
+    }
+
+    /// A pointwise operation on the valid elements of lines, if all other operands are constants
+    /// per channel: computed on whole lines, so that the convolution applies the operation before
+    /// its sums are stored. `None` for other operands.
+    pub(in crate::simplify) fn pointwise_of_lines(
+        &mut self,
+        node: &Node,
+        function: PointwiseFunction,
+        inputs: &[Source],
+        shape: &[usize],
+    ) -> Option<Known> {
+        let (at, of, geometry) = inputs.iter().enumerate().find_map(|(at, input)| match input {
+            Source::Value(value) => {
+                self.findings.lines.get(value).map(|(of, geometry)| (at, *of, geometry.clone()))
+            }
+            _ => None,
+        })?;
+        let to = self.core.values[of].shape.clone();
+        let channels = geometry.shape[1];
+        // the operand's shape for the operation, and for joined lines
+        let mut flat = Vec::new();
+        for (i, input) in inputs.iter().enumerate() {
+            match input {
+                _ if i == at => flat.push((Source::Value(of), None)),
+                Source::Constant(constant) => {
+                    let tensor = &self.core.constants[*constant];
+                    let own = tensor.shape();
+                    let axis = (own.len() + 1).checked_sub(geometry.shape.len());
+                    match tensor.len() {
+                        1 => flat.push((*input, None)),
+                        len if len == channels
+                            && axis.is_some_and(|axis| own.get(axis) == Some(&len)) =>
+                        {
+                            flat.push((*input, Some(tensor.clone())));
+                        }
+                        _ => return None,
+                    }
+                }
+                _ => return None,
+            }
+        }
+        if geometry.shape != shape {
+            return None;
+        }
+        let mut sources = Vec::new();
+        for (source, tensor) in flat {
+            let Some(tensor) = tensor else {
+                sources.push(source);
+                continue;
+            };
+            let element = tensor.element();
+            let one = self.view(
+                node,
+                &Known::Constant(tensor, element),
+                Geometry::reshaped(vec![1, channels, 1]),
+            )?;
+            sources.push(self.source(&one)?);
+        }
+        let out = self.value(to);
+        self.emit(node, CoreOp::Pointwise(Pointwise { function, inputs: sources, out }));
+        self.of_lines(node, &Known::Source(Source::Value(out), ElementType::F32), geometry)
+    }
+}

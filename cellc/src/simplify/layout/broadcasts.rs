@@ -1,0 +1,115 @@
+//! Repeated elements: broadcasts and tiles.
+
+use crate::check::findings::Known;
+use crate::check::shape::{Geometry, broadcast, broadcast_strides, signed, strides};
+use crate::check::translator::Translator;
+use crate::model::{BroadcastMode, Node, shape_text};
+
+/// The shape of an input for broadcasting to `to`, with the input's axes at the given places.
+fn spread(own: &[usize], axes: &[i64], to: &[usize]) -> Option<Vec<usize>> {
+    let mut spread = vec![1; to.len()];
+    let mut next = 0;
+    if axes.len() != own.len() {
+        return None;
+    }
+    for (&size, &axis) in own.iter().zip(axes) {
+        let axis = usize::try_from(axis).ok().filter(|&axis| axis >= next && axis < to.len())?;
+        if size != 1 && size != to[axis] {
+            return None;
+        }
+        spread[axis] = size;
+        next = axis + 1;
+    }
+    Some(spread)
+}
+
+impl<'a> Translator<'_, 'a> {
+    pub(in crate::simplify) fn broadcast(&mut self, node: &Node, mode: BroadcastMode) {
+        let Some(input) = self.input(node, 0) else { return };
+        let Some(wanted) = self.integers(node, 1, "the shape") else { return };
+        let own = self.shape_of(&input);
+        let target: Option<Vec<usize>> =
+            wanted.iter().map(|&size| usize::try_from(size).ok()).collect();
+        let to = match (mode, target) {
+            (BroadcastMode::Numpy, Some(to)) => Some(to)
+                .filter(|to| broadcast([&own[..], to]).as_ref() == Some(to))
+                .map(|to| (own.clone(), to)),
+            (BroadcastMode::Bidirectional, Some(to)) => {
+                broadcast([&own[..], &to]).map(|to| (own.clone(), to))
+            }
+            (BroadcastMode::Explicit, Some(to)) => {
+                if node.inputs.len() < 3 {
+                    let found = "an explicit Broadcast without axes";
+                    self.error(
+                        node,
+                        &node.origin,
+                        found,
+                        "which axis each of the input's becomes",
+                        "connect the axes",
+                    );
+                    return;
+                }
+                let Some(axes) = self.integers(node, 2, "the axes") else { return };
+                spread(&own, &axes, &to).map(|spread| (spread, to))
+            }
+            (_, None) => None,
+        };
+        let Some((own, to)) = to else {
+            let found = format!(
+                "a tensor of shape {} broadcast to {}",
+                shape_text(&own),
+                shape_text(&wanted)
+            );
+            let valid = "sizes that are equal or 1, compared from the last one to the first";
+            self.error(node, &node.origin, found, valid, "correct the shape");
+            return;
+        };
+        let strides = signed(broadcast_strides(&own, &to));
+        self.set_view(node, 0, &input, Geometry { offset: 0, strides, shape: to });
+    }
+
+    /// A tensor repeated to a broadcast shape: for a Select with a uniform constant condition, the
+    /// chosen operand.
+    pub(in crate::simplify) fn selected(
+        &mut self,
+        node: &Node,
+        chosen: &Known,
+        shape: Vec<usize>,
+    ) -> Option<Known> {
+        let strides = signed(broadcast_strides(&self.shape_of(chosen), &shape));
+        self.view(node, chosen, Geometry { offset: 0, strides, shape })
+    }
+
+    pub(in crate::simplify) fn tile(&mut self, node: &Node) {
+        let Some(input) = self.input(node, 0) else { return };
+        let Some(repeats) = self.integers(node, 1, "the repeats") else { return };
+        let mut own = self.shape_of(&input);
+        own.splice(0..0, std::iter::repeat_n(1, repeats.len().saturating_sub(own.len())));
+        let mut times = vec![1; own.len()];
+        let skipped = own.len() - repeats.len();
+        for (times, &n) in times[skipped..].iter_mut().zip(&repeats) {
+            let Some(n) = usize::try_from(n).ok().filter(|&n| n > 0) else {
+                let found = format!("repeated {} times", shape_text(&repeats));
+                self.error(node, &node.origin, found, "each 1 or more", "correct the repeats");
+                return;
+            };
+            *times = n;
+        }
+        // each axis [size] is read as [times, size], with a stride of 0 along the times
+        let (mut shape, mut steps) = (Vec::new(), Vec::new());
+        for ((&times, &size), stride) in times.iter().zip(&own).zip(signed(strides(&own))) {
+            if times > 1 {
+                shape.push(times);
+                steps.push(0);
+            }
+            shape.push(size);
+            steps.push(stride);
+        }
+        let Some(spread) = self.view(node, &input, Geometry { offset: 0, strides: steps, shape })
+        else {
+            return;
+        };
+        let whole = times.iter().zip(&own).map(|(times, size)| times * size).collect();
+        self.set_view(node, 0, &spread, Geometry::reshaped(whole));
+    }
+}

@@ -1,0 +1,269 @@
+//! Operations that move elements without arithmetic: reshapes, transpositions, slices and
+//! concatenations.
+
+mod broadcasts;
+mod concats;
+mod gathers;
+mod slices;
+
+use crate::check::findings::Known;
+use crate::check::shape::element_count;
+use crate::check::shape::{Geometry, counted, strides};
+use crate::check::translator::Translator;
+use crate::core::{CoreOp, Source, View};
+use crate::diagnostic::Severity;
+use crate::model::{ElementType, Node, Tensor, shape_text};
+use crate::simplify::fold;
+
+impl<'a> Translator<'_, 'a> {
+    /// A tensor whose elements are elements of another tensor.
+    pub(in crate::simplify) fn view(
+        &mut self,
+        node: &Node,
+        input: &Known,
+        geometry: Geometry,
+    ) -> Option<Known> {
+        let same = self.shape_of(input) == geometry.shape
+            && geometry.offset == 0
+            && geometry.is_contiguous();
+        match input {
+            _ if same => Some(input.clone()),
+            Known::Constant(..) | Known::Source(..) if geometry.shape.contains(&0) => {
+                self.empty(node, input.element(), geometry.shape)
+            }
+            Known::Constant(tensor, element) => {
+                Some(Known::Constant(self.view_constant(node, tensor, &geometry)?, *element))
+            }
+            Known::Source(source, element) => {
+                self.computable(node, &geometry.shape)?;
+                let in_order = geometry.offset == 0 && geometry.is_contiguous();
+                let Geometry { offset, strides, shape } = geometry;
+                let out = self.value(shape);
+                self.emit(node, CoreOp::View(View { input: *source, offset, strides, out }));
+                let view = Known::Source(Source::Value(out), *element);
+                self.set_range(&view, self.range_of(input));
+                if let Source::Value(value) = source
+                    && let Some(&(parameter, is_whole)) = self.findings.parameter_of.get(value)
+                {
+                    let all = self.core.len(*source) == self.core.len(Source::Value(out));
+                    self.findings
+                        .parameter_of
+                        .insert(out, (parameter, is_whole && in_order && all));
+                }
+                Some(view)
+            }
+            Known::Iteration(..) => None,
+        }
+    }
+
+    fn view_constant(
+        &mut self,
+        node: &Node,
+        tensor: &Tensor,
+        geometry: &Geometry,
+    ) -> Option<Tensor> {
+        if geometry.is_contiguous() {
+            if tensor.element().is_float() {
+                self.computable_up_to(node, &geometry.shape, self.most_folded(node))?;
+            }
+            return tensor.part(geometry.offset, geometry.shape.clone());
+        }
+        self.foldable(node, &geometry.shape, tensor.element())?;
+        Some(fold::strided(tensor, geometry))
+    }
+
+    pub(in crate::simplify) fn set_view(
+        &mut self,
+        node: &Node,
+        port: usize,
+        input: &Known,
+        geometry: Geometry,
+    ) {
+        if let Some(view) = self.view(node, input, geometry) {
+            self.set(node, port, view);
+        }
+    }
+
+    pub(in crate::simplify) fn shape_of_op(&mut self, node: &Node) {
+        let Some(known) = self.input(node, 0) else { return };
+        let shape: Vec<i64> = self.shape_of(&known).iter().map(|&size| size as i64).collect();
+        let stated = self.model.values[node.outputs[0].0].element;
+        let element = if stated == ElementType::I32 { stated } else { ElementType::I64 };
+        if let Some(tensor) = Tensor::from_i64(vec![shape.len()], &shape) {
+            self.set(node, 0, Known::Constant(tensor, element));
+        }
+    }
+
+    pub(in crate::simplify) fn reshape(&mut self, node: &Node, zero_keeps: bool) {
+        let Some(input) = self.input(node, 0) else { return };
+        let Some(wanted) = self.integers(node, 1, "the shape") else { return };
+        let shape = self.shape_of(&input);
+        match reshaped(&shape, &wanted, zero_keeps) {
+            Some(to) => self.set_view(node, 0, &input, Geometry::reshaped(to)),
+            None => {
+                let found = format!(
+                    "a tensor of shape {} reshaped to {}",
+                    shape_text(&shape),
+                    shape_text(&wanted)
+                );
+                let valid = "as many elements, and at most one size of -1";
+                self.error(node, &node.origin, found, valid, "correct the shape");
+            }
+        }
+    }
+
+    pub(in crate::simplify) fn squeeze(&mut self, node: &Node, skip: bool) {
+        let Some(input) = self.input(node, 0) else { return };
+        let shape = self.shape_of(&input);
+        let axes = match node.inputs.len() {
+            1 => Vec::new(),
+            _ => match self.integers(node, 1, "the axes") {
+                Some(axes) => axes,
+                None => return,
+            },
+        };
+        let mut gone: Vec<bool> = shape.iter().map(|&size| size == 1 && axes.is_empty()).collect();
+        for axis in axes {
+            let Some(axis) = self.axis(node, axis, shape.len()) else { return };
+            if shape[axis] != 1 && skip {
+                continue;
+            }
+            if shape[axis] != 1 {
+                let found =
+                    format!("axis {axis} of a tensor of shape {} squeezed", shape_text(&shape));
+                self.error(node, &node.origin, found, "an axis of size 1", "correct the axes");
+                return;
+            }
+            gone[axis] = true;
+        }
+        let kept =
+            shape.iter().zip(gone).filter(|(_, gone)| !gone).map(|(&size, _)| size).collect();
+        self.set_view(node, 0, &input, Geometry::reshaped(kept));
+    }
+
+    pub(in crate::simplify) fn unsqueeze(&mut self, node: &Node) {
+        let Some(input) = self.input(node, 0) else { return };
+        let Some(axes) = self.integers(node, 1, "the axes") else { return };
+        let shape = self.shape_of(&input);
+        let rank = shape.len() + axes.len();
+        let mut added = vec![false; rank];
+        for axis in axes {
+            let Some(axis) = self.axis(node, axis, rank) else { return };
+            if std::mem::replace(&mut added[axis], true) {
+                let found = format!("axis {axis} added twice");
+                self.error(node, &node.origin, found, "each once", "correct the axes");
+                return;
+            }
+        }
+        let mut sizes = shape.into_iter();
+        let shape = added
+            .into_iter()
+            .map(|added| if added { 1 } else { sizes.next().unwrap_or(1) })
+            .collect();
+        self.set_view(node, 0, &input, Geometry::reshaped(shape));
+    }
+
+    pub(in crate::simplify) fn transpose(&mut self, node: &Node) {
+        let Some(input) = self.input(node, 0) else { return };
+        let Some(order) = self.integers(node, 1, "the order") else { return };
+        let shape = self.shape_of(&input);
+        let axes: Option<Vec<usize>> = match order.is_empty() {
+            true => Some((0..shape.len()).rev().collect()),
+            false => order.iter().map(|&axis| counted(axis, shape.len())).collect(),
+        };
+        let permutation = axes.filter(|order| {
+            let mut seen = vec![false; shape.len()];
+            order.len() == shape.len()
+                && order.iter().all(|&axis| !std::mem::replace(&mut seen[axis], true))
+        });
+        let Some(order) = permutation else {
+            self.no_permutation(node, &order, &shape);
+            return;
+        };
+        let own = strides(&shape);
+        let geometry = Geometry {
+            offset: 0,
+            strides: order.iter().map(|&axis| own[axis] as isize).collect(),
+            shape: order.iter().map(|&axis| shape[axis]).collect(),
+        };
+        self.set_view(node, 0, &input, geometry);
+    }
+
+    /// Refuses an order of axes for another rank. The error names the operator that a reader has
+    /// translated to a Transpose, and is reported once.
+    fn no_permutation(&mut self, node: &Node, order: &[i64], shape: &[usize]) {
+        let operator = node.kind.split(',').next().unwrap_or_default();
+        if operator == "Transpose" {
+            let of = format!("{} dimensions, {}", shape.len(), shape_text(shape));
+            if order.len() == shape.len() {
+                let found = format!("the order {order:?} of {of}");
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "an order that names each dimension once",
+                    "correct the order",
+                );
+                return;
+            }
+            let found =
+                format!("an order of {} numbers, {order:?}, for a tensor of {of}", order.len());
+            let valid = "an order of as many numbers as there are dimensions";
+            let help = "correct the sizes of the inputs of the model, from which the tensor has \
+                its dimensions, or the order";
+            self.error(node, &node.origin, found, valid, help);
+            return;
+        }
+        let label = node.label();
+        if self
+            .diagnostics
+            .0
+            .iter()
+            .any(|d| d.severity == Severity::Error && d.layer.as_ref() == Some(&label))
+        {
+            return;
+        }
+        let found = format!(
+            "{operator} reads a tensor of {} dimensions, {}",
+            shape.len(),
+            shape_text(shape)
+        );
+        let valid = match operator {
+            "LSTM" | "GRU" | "RNN" => "X of 3 dimensions, steps, batch and features; states of 3",
+            _ => "as many dimensions as the operator defines",
+        };
+        self.error(
+            node,
+            &node.origin,
+            found,
+            valid,
+            "correct the sizes of the inputs of the model, or the operator",
+        );
+    }
+}
+
+/// The output shape of a Reshape; `None` if the elements do not fit.
+fn reshaped(shape: &[usize], wanted: &[i64], zero_keeps: bool) -> Option<Vec<usize>> {
+    let mut open = None;
+    let mut to = Vec::with_capacity(wanted.len());
+    for (d, &size) in wanted.iter().enumerate() {
+        to.push(match size {
+            -1 if open.is_some() => return None,
+            -1 => {
+                open = Some(d);
+                1
+            }
+            0 if zero_keeps => *shape.get(d)?,
+            size => usize::try_from(size).ok()?,
+        });
+    }
+    let (have, said) = (element_count(shape)?, element_count(&to)?);
+    match open {
+        None => (have == said).then_some(to),
+        Some(_) if said == 0 || !have.is_multiple_of(said) => None,
+        Some(d) => {
+            to[d] = have / said;
+            Some(to)
+        }
+    }
+}
