@@ -90,19 +90,19 @@ operations! {
     MatMul(MatMul),
     /// Windows of stride 1, times fixed weights.
     Convolve(Convolve),
-    /// Element by element.
+    /// An operation element by element.
     Pointwise(Pointwise),
-    /// Along one axis.
+    /// Softmax along one axis.
     Softmax(Softmax),
-    /// Neighbouring axes become one element.
+    /// A reduction along neighbouring axes.
     Reduce(Reduce),
-    /// Each sum along one axis, from the sum before.
+    /// Running sums along one axis.
     RunningSum(RunningSum),
     /// Elements in another order: a permutation, a selection or a repetition.
     View(View),
-    /// Side by side.
+    /// Tensors side by side along an axis.
     Concat(Concat),
-    /// A body, again and again.
+    /// A body that is repeated.
     Loop(CoreLoop),
     /// An integer input, converted for kernels.
     Integers(Integers),

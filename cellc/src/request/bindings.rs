@@ -45,7 +45,7 @@ pub struct Bindings {
 impl Bindings {
     /// Reads the size of a dimension: its name, '=' and the size, or a question mark.
     pub(crate) fn dim_of(text: &str) -> Result<NamedSize, String> {
-        // the last one: a name may hold '=', a size cannot
+        // the last '=', as names may contain it and sizes cannot
         let named = text.rsplit_once('=').and_then(|(name, size)| {
             let size = match size.trim() {
                 "?" => None,

@@ -7,7 +7,7 @@ use crate::check::interface::name;
 use crate::core::{CoreModel, CoreOp, PointwiseFunction, Source, StatePair};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 
-/// The tensors that read one.
+/// By tensor: the operations that read the tensor.
 struct Readers<'m> {
     of: HashMap<Source, Vec<&'m CoreOp>>,
 }

@@ -103,8 +103,8 @@ struct Refused<'a> {
     others: Vec<usize>,
 }
 
-/// The output of a pair, unless the names say that another output holds the new state: one that is
-/// computed from the input and has its shape.
+/// The output of a pair. Refused if another output has the shape of the input, is computed from the
+/// input, and has the name of its next state.
 fn unless_named_otherwise<'a>(model: &CoreModel, pair: StatePair) -> Result<usize, Refused<'a>> {
     let input = Words::new(&model.parameters[pair.parameter].names);
     let named = |result: usize| input.become_names(&Words::new(&model.results[result].names));
@@ -131,8 +131,8 @@ fn unless_named_otherwise<'a>(model: &CoreModel, pair: StatePair) -> Result<usiz
     Err(Refused { pair, why, layer: None, remedy: Remedy::Option, others: Vec::new() })
 }
 
-/// Every pair that is a state or may become one, each tensor in one pair. `--state` has to name all
-/// of them, as the option replaces found states.
+/// Every pair that is a state or may become a state, each tensor in one pair. `--state` names all
+/// these pairs, as the option replaces found states.
 fn whole_line(taken: &[StatePair], refused: &[Refused]) -> Vec<StatePair> {
     let mut pairs = taken.to_vec();
     for refused in refused
@@ -150,7 +150,8 @@ fn whole_line(taken: &[StatePair], refused: &[Refused]) -> Vec<StatePair> {
     pairs
 }
 
-/// Finds the states of a model, and reports pairs that are none and layers that no call continues.
+/// The search for the states of a model. Reports refused pairs, and layers that every call starts
+/// anew.
 struct States<'c, 'a> {
     hints: Hints<'c, 'a>,
     model: &'c CoreModel,
@@ -222,7 +223,7 @@ impl<'a> States<'_, 'a> {
                 }
             }
         }
-        // Y of one step is the state as well: it counts where nothing else is
+        // Y of one step equals the state: taken if no other output is the state
         for (result, update) in by_y {
             updates.entry(update.parameter).or_insert_with(|| vec![(result, update)]);
         }
@@ -248,7 +249,7 @@ impl<'a> States<'_, 'a> {
             others: offer.others,
         }));
         let whole = whole_line(&taken, &refused);
-        // h and c of a layer, for one reason
+        // h and c of a layer that are refused for the same reason
         let alike = |a: &Refused, b: &Refused| {
             let layer = |of: &Refused| of.layer.map(|(node, _)| std::ptr::from_ref(node));
             let one = a.others.is_empty() && b.others.is_empty();

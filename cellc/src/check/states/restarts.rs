@@ -45,7 +45,7 @@ impl States<'_, '_> {
                 }
             }
         }
-        // cells that are written out in a body
+        // loops whose bodies are cells made of separate operations
         for node in model.all_nodes() {
             let CoreOp::Loop(body) = &node.op else { continue };
             let cells = || {

@@ -51,7 +51,8 @@ impl<'m> Producers<'m> {
         }
     }
 
-    /// The input that a value is with elements appended along this axis, and the axis of the input.
+    /// The input from which a value grows by appended elements along an axis, and the axis of the
+    /// input.
     fn grown_from(&self, value: ValueId, axis: usize) -> Option<(usize, usize)> {
         let (concat, axis) = self.behind_permutations(value, axis)?;
         let Op::Concat { axis: along } = concat.op else { return None };
@@ -100,7 +101,7 @@ const MOST_PAIRS: usize = 4;
 pub(crate) fn refused(long: &Judgement) -> Option<Diagnostic> {
     let model = long.subject.model;
     let mut caches = growing(model);
-    // an unknown shape is one that the options leave open
+    // an input without a shape is left open by the options
     caches.retain(|cache| {
         long.inputs.shapes[cache.input].is_none()
             || long.inputs.open_axes[cache.input].contains(&cache.axis)
@@ -137,8 +138,8 @@ pub(crate) fn refused(long: &Judgement) -> Option<Diagnostic> {
     Some(Diagnostic::error(origin, found).valid("caches of a fixed size").help(help))
 }
 
-/// Shapes for caches of one size, if nothing else is open: with one new element per call, if the
-/// model takes that.
+/// Shapes for caches of a fixed size, if no other axis is open; preferably with one new element per
+/// call.
 fn one_size(long: &Judgement, caches: &[GrowingCache]) -> Option<Shapes> {
     if long.inputs.open_axes.iter().any(|axes| axes.len() > 1) {
         return None;
@@ -154,7 +155,7 @@ fn one_size(long: &Judgement, caches: &[GrowingCache]) -> Option<Shapes> {
             long.hints().is_right_with(&shapes).then_some(shapes)
         };
         let single = with(&|_| 1)?;
-        // a mask over the cache and the new element: of other sizes, it is broadcast or refused
+        // a mask covers the cache and the new element: other sizes are refused
         let fits =
             |input: usize, own: usize| with(&|of| if of == input { own } else { 1 }).is_some();
         let is_mask = |&input: &usize| {

@@ -55,7 +55,7 @@ pub(crate) fn fixed_steps(long: &Judgement, time: &[Option<usize>]) -> Message {
 }
 
 /// How to make windows without pads take any number of steps: by pads in front of the first step.
-/// `None` where that does not work.
+/// `None` if the model is wrong with such pads.
 pub(crate) fn pads_in_front(long: &Judgement) -> Option<String> {
     if !long.subject.tries_hints() {
         return None;

@@ -35,7 +35,7 @@ pub(crate) fn one_step_of(
             one.subject.options.bindings.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
         let asked = by_shape || !model.open_axes.is_empty();
         let recurrent = model.nodes.iter().any(|node| matches!(node.op, Op::Sequence(..)));
-        // what one step is too short for may be what looks ahead
+        // an operation that looks ahead may be the cause of an error with one step
         if only_sizes
             && asked
             && !long.diagnostics.has_errors()
@@ -86,7 +86,7 @@ fn not_stepwise(long: &Judgement, time: &[Option<usize>], why: &str) -> Diagnost
         let found = format!("the number of steps is open, but {}", long.hints().counts_rows(found));
         return Diagnostic::error(origin, found).valid(ONE_BY_ONE).help(help).lines(lines);
     }
-    // with a number of steps that is given, the model would compute one of them
+    // with a given number of steps, the model would read one step only
     if !long.hints().single_steps().is_empty() {
         let error = Diagnostic::error(origin, message!("the number of steps is open, but {}", why));
         return error
@@ -114,8 +114,8 @@ fn not_stepwise(long: &Judgement, time: &[Option<usize>], why: &str) -> Diagnost
 const ONE_BY_ONE: &str = "steps that are computed one after the other: forward sequences of one \
     row, and work on each step";
 
-/// Why a model does not take every number of steps: of `long` and `one`, models of many steps and
-/// of one, either has errors.
+/// The errors of a model that does not take every number of steps. `long`, the model of many steps,
+/// or `one`, the model of one step, has errors.
 fn only_some(
     long: &Judgement,
     one: &Judgement,
@@ -131,7 +131,7 @@ fn only_some(
         error.layer = layer;
         Diagnostics(vec![error.valid(ONE_BY_ONE).help(help)])
     };
-    // as many steps as a constant says are right for one number of them
+    // constant sequence lengths fit one number of steps
     if let Some((most, node)) = long.steps.most_lengths {
         let why = format!("sequence_lengths is a constant, {most} at most").into();
         const EXPORT: &str =
@@ -190,7 +190,7 @@ fn with_size(found: &str, steps: usize, other: &str) -> String {
     pieces.collect::<Vec<_>>().join("[")
 }
 
-/// A number of steps unlike all sizes of the model: a prime that divides none of them.
+/// A number of steps that occurs nowhere else in the model: a prime that divides no size.
 fn marker(model: &Model) -> usize {
     let mut sizes: Vec<usize> = Vec::new();
     for node in &model.nodes {
