@@ -38,8 +38,8 @@ pub(crate) fn precision(subject: Subject, core: &CoreModel, diagnostics: &mut Di
         }
     }
     let mut refused = BTreeSet::new();
-    let products = Precisions::asked(&core, &options.numerics);
-    for matrix in matrices(&core) {
+    let products = Precisions::asked(core, &options.numerics);
+    for matrix in matrices(core) {
         let (format, layer) = (matrix.format(&products), &matrix.node.name);
         if format == WeightFormat::F32 {
             continue;
@@ -71,7 +71,7 @@ pub(crate) fn precision(subject: Subject, core: &CoreModel, diagnostics: &mut Di
 /// Reports weights of a quantised model stored in 8 bits.
 fn exact_in_8_bits(subject: Subject, core: &CoreModel, diagnostics: &mut Diagnostics) {
     let Subject { model, options, .. } = subject;
-    let products = Precisions::new(&core, &options.numerics);
+    let products = Precisions::new(core, &options.numerics);
     let [count, scaled] = products.quantised_weights();
     let option = Setting::Key { name: "precision", in_files: "precision" };
     if scaled > 0 {

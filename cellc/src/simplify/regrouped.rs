@@ -218,7 +218,7 @@ impl Translator<'_, '_> {
         let name = |role: CellPort| role.name(recurrent.direction.is_some());
         let computed =
             |role| move |by: String| format!("{} is computed at run time, by {by}", name(role));
-        let views = Views::new(&self.core, &self.current.nodes);
+        let views = Views::new(self.core, &self.current.nodes);
         let (w, of_w) =
             views.order(given.w, [sets, hidden * sizes.input]).map_err(computed(CellPort::W))?;
         let (r, of_r) =
