@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::findings::{Interval, Known};
+use super::findings::{DynamicLength, Findings, Interval, Known};
 use super::translator::Translator;
 use crate::core::{Combiner, CoreModel, CoreOp, Integers, Parameter, Source};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -59,28 +59,12 @@ pub(crate) fn limits_of_integers(model: &Model, core: &CoreModel, diagnostics: &
     }
 }
 
-impl Translator<'_, '_> {
-    /// Adds the conversion of an integer input, and returns the converted tensor.
-    pub(crate) fn integers_of(
-        &mut self,
-        node: &Node,
-        parameter: usize,
-        element: ElementType,
-    ) -> Known {
-        let out = self.value(self.core.parameters[parameter].shape.clone());
-        let [least, most] = Integers::limits(element);
-        self.emit(node, CoreOp::Integers(Integers { parameter, least, most, out }));
-        self.findings.ranges.insert(out, [least.into(), most.into()]);
-        self.findings.parameter_of.insert(out, (parameter, true));
-        Known::Source(Source::Value(out), element)
-    }
-
+impl Findings<'_> {
     /// The input with exactly the elements of an integer tensor, in order.
     pub(crate) fn given_integers(&self, source: Source) -> Option<usize> {
         match source {
             Source::Parameter(parameter) => Some(parameter),
             Source::Value(value) => self
-                .findings
                 .parameter_of
                 .get(&value)
                 .filter(|(_, is_whole)| *is_whole)
@@ -94,7 +78,7 @@ impl Translator<'_, '_> {
         match known {
             Known::Source(_, ElementType::Bool) => TRUTH,
             Known::Source(Source::Value(value), _) => {
-                self.findings.ranges.get(value).copied().unwrap_or(ANY)
+                self.ranges.get(value).copied().unwrap_or(ANY)
             }
             Known::Constant(tensor, _) if !tensor.is_empty() => {
                 let all = (0..tensor.len()).map(|i| tensor.get_f64(i));
@@ -115,8 +99,33 @@ impl Translator<'_, '_> {
         if let Known::Source(Source::Value(value), element) = known
             && !element.is_float()
         {
-            self.findings.ranges.insert(*value, range);
+            self.ranges.insert(*value, range);
         }
+    }
+
+    /// The run-time length of a tensor, if any.
+    pub(crate) fn dynamic_length(&self, known: &Known) -> Option<DynamicLength> {
+        match known {
+            Known::Source(Source::Value(value), _) => self.lengths.get(value).copied(),
+            _ => None,
+        }
+    }
+}
+
+impl Translator<'_, '_> {
+    /// Adds the conversion of an integer input, and returns the converted tensor.
+    pub(crate) fn integers_of(
+        &mut self,
+        node: &Node,
+        parameter: usize,
+        element: ElementType,
+    ) -> Known {
+        let out = self.value(self.core.parameters[parameter].shape.clone());
+        let [least, most] = Integers::limits(element);
+        self.emit(node, CoreOp::Integers(Integers { parameter, least, most, out }));
+        self.findings.ranges.insert(out, [least.into(), most.into()]);
+        self.findings.parameter_of.insert(out, (parameter, true));
+        Known::Source(Source::Value(out), element)
     }
 
     /// Refuses constants that f32 does not hold exactly. `None` after an error.
@@ -206,7 +215,7 @@ impl Translator<'_, '_> {
         if known.tensor().is_some_and(|tensor| !is_integral(tensor)) {
             return None;
         }
-        let range = self.range_of(known);
+        let range = self.findings.range_of(known);
         range.iter().all(|end| end.is_finite()).then_some(range)
     }
 
@@ -226,7 +235,7 @@ impl Translator<'_, '_> {
         input: &Known,
         size: usize,
     ) -> Option<Interval> {
-        let range = self.range_of(input);
+        let range = self.findings.range_of(input);
         if input.element().is_float() {
             return Some(range);
         }

@@ -1,8 +1,13 @@
 //! The checks of a model, whatever reader made the model: ranks, types, shapes, options, states and
-//! limits.
+//! limits. [`crate::compile`] lists the passes in order.
 //!
-//! Rules for a whole model, its inputs, cells and options stand here; rules for one operation stand
-//! beside its translation, in [`crate::simplify`]. After both, nothing can fail.
+//! * Before the translation: `structure`, `instruction_sets`, `inputs`.
+//! * With the translation of [`crate::simplify`]: `translator` holds its state; `cell`, `integers`,
+//!   `variables` and `folding` refuse nodes. Rules for one operation stand beside its translation.
+//! * After the translation: `states`, `precision`, `size_limits`, `threads`, `common_interface`,
+//!   `c_only`. After these, nothing can fail.
+//! * `judge` runs the passes, for a model of open steps by `steps`. `hints` tries the shapes and
+//!   options that a message proposes.
 
 mod batch_axes;
 mod c_only;

@@ -1,9 +1,7 @@
 //! The translation of a model to core operations: the tensors of the walk over its nodes, and the
 //! core model so far. The rules for operations stand in [`crate::simplify`].
 
-use super::findings::{
-    Current, DynamicLength, Findings, InputSizes, Interned, Known, StepFacts, Variables,
-};
+use super::findings::{Current, Findings, InputSizes, Interned, Known, StepFacts, Variables};
 use super::limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
 use super::report::{floats, refusal};
 use super::shape::{admits_shape, element_count};
@@ -252,14 +250,6 @@ impl<'c, 'a> Translator<'c, 'a> {
             Known::Constant(tensor, _) => tensor.shape().to_vec(),
             Known::Source(source, _) => self.core.shape(*source).to_vec(),
             Known::Iteration(shape, _) => shape.clone(),
-        }
-    }
-
-    /// The run-time length of a tensor, if any.
-    pub(crate) fn dynamic_length(&self, known: &Known) -> Option<DynamicLength> {
-        match known {
-            Known::Source(Source::Value(value), _) => self.findings.lengths.get(value).copied(),
-            _ => None,
         }
     }
 

@@ -224,7 +224,8 @@ impl<'a> Translator<'_, 'a> {
                 let out = self.value(vec![batch]);
                 let most = i32::try_from(steps).ok()?;
                 self.emit(node, CoreOp::Integers(Integers { parameter, least: 0, most, out }));
-                self.set_range(&Known::Source(Source::Value(out), element), [0.0, most.into()]);
+                self.findings
+                    .set_range(&Known::Source(Source::Value(out), element), [0.0, most.into()]);
                 Known::Source(Source::Value(out), element)
             }
             known => known.clone(),

@@ -96,7 +96,7 @@ impl<'a> Translator<'_, 'a> {
             |input: &&LoopInput| input.back_edge.is_some() && input.back_edge != body.condition;
         let back_edges = body.inputs.iter().filter(carries);
         let mut ranges: Ranges =
-            back_edges.map(|input| self.range_of(&inputs[input.input])).collect();
+            back_edges.map(|input| self.findings.range_of(&inputs[input.input])).collect();
         let counted = CountedLoop { node, body, inputs, cut, count };
         for attempt in 1..=MOST_ATTEMPTS {
             match self.speculate(|this| this.attempt(&counted, &ranges).transpose()) {
@@ -165,11 +165,8 @@ impl<'a> Translator<'_, 'a> {
         let running = ends.then_some(running);
         let (behind, nodes) = self.appended(nodes, |this| {
             let mut carried = this.next_values(node, edges, counter, &results, running.as_ref())?;
-            let length = this.count_and_condition(of, &results, count, running.as_ref());
-            let length = length?.map(|([count, condition], values)| {
-                carried.extend(values);
-                [count, condition]
-            });
+            let length =
+                this.count_and_condition(of, &results, (count, running.as_ref()), &mut carried)?;
             let values = this.values_of_outputs(of, &results, running.as_ref(), &mut carried)?;
             Some((carried, length, values))
         });
@@ -228,7 +225,7 @@ impl<'a> Translator<'_, 'a> {
                         piece,
                     });
                     let piece = Known::Source(Source::Value(piece), outside.element());
-                    self.set_range(&piece, self.range_of(outside));
+                    self.findings.set_range(&piece, self.findings.range_of(outside));
                     piece
                 }
                 // an iteration is computed only where the condition holds
@@ -288,7 +285,8 @@ impl<'a> Translator<'_, 'a> {
         results: &[Known],
         ranges: &Ranges,
     ) -> Option<Ranges> {
-        let left: Ranges = edges.iter().map(|edge| self.range_of(&results[edge.result])).collect();
+        let left: Ranges =
+            edges.iter().map(|edge| self.findings.range_of(&results[edge.result])).collect();
         let stays = left
             .iter()
             .zip(ranges)
@@ -330,16 +328,15 @@ impl<'a> Translator<'_, 'a> {
         Some(carried)
     }
 
-    /// The number of iterations and the condition after the last iteration, and both as carried
-    /// values. `Some(None)` for a loop without a condition, `None` after an error.
-    #[allow(clippy::type_complexity)]
+    /// The number of iterations and the condition after the last iteration; both are carried, too.
+    /// `Some(None)` for a loop without a condition, `None` after an error.
     fn count_and_condition(
         &mut self,
         of: &CountedLoop<'a, '_>,
         results: &[Known],
-        count: Known,
-        running: Option<&Known>,
-    ) -> Option<Option<([Known; 2], [CarriedValue; 2])>> {
+        (count, running): (Known, Option<&Known>),
+        carried: &mut Vec<CarriedValue>,
+    ) -> Option<Option<[Known; 2]>> {
         let CountedLoop { node, body, inputs, .. } = *of;
         let (Some(running), Some(condition)) = (running, body.condition) else {
             return Some(None);
@@ -353,14 +350,14 @@ impl<'a> Translator<'_, 'a> {
             _ => number(1, ElementType::Bool),
         };
         let last = [next_count.clone(), next.clone()];
-        let count = CarriedValue {
+        carried.push(CarriedValue {
             initial: number(0, ElementType::I64),
             value: count,
             next: next_count,
             result: None,
-        };
-        let running = CarriedValue { initial, value: running.clone(), next, result: None };
-        Some(Some((last, [count, running])))
+        });
+        carried.push(CarriedValue { initial, value: running.clone(), next, result: None });
+        Some(Some(last))
     }
 
     /// By output of the loop, the value of the body. Carries values that the loop outputs after its
@@ -389,7 +386,7 @@ impl<'a> Translator<'_, 'a> {
                 (None, Some(_), Known::Constant(..)) => of.clone(),
                 // iterations after the last keep the value
                 (None, Some(running), _) => {
-                    let (shape, range) = (self.shape_of(of), self.range_of(of));
+                    let (shape, range) = (self.shape_of(of), self.findings.range_of(of));
                     let zero = self.number_like(of, 0.0)?;
                     let initial = self.selected(node, &zero, shape.clone())?;
                     let range = [range[0].min(0.0), range[1].max(0.0)];
@@ -490,7 +487,7 @@ impl<'a> Translator<'_, 'a> {
     ) -> Option<Known> {
         self.computable(node, &shape)?;
         let value = Known::Source(Source::Value(self.value(shape)), element);
-        self.set_range(&value, range);
+        self.findings.set_range(&value, range);
         Some(value)
     }
 
@@ -508,8 +505,8 @@ impl<'a> Translator<'_, 'a> {
         let (source, value) = (self.source(of)?, self.value(shape));
         out.push(LoopResult { of: source, pieces, out: value });
         let output = Known::Source(Source::Value(value), of.element());
-        let range = self.range_of(of);
-        self.set_range(
+        let range = self.findings.range_of(of);
+        self.findings.set_range(
             &output,
             if pieces.is_some() { [range[0].min(0.0), range[1].max(0.0)] } else { range },
         );

@@ -99,7 +99,7 @@ impl<'a> Translator<'_, 'a> {
     fn open_operands(&self, node: &Node) -> Vec<OpenOperand> {
         let known = node.inputs.iter().map(|input| self.known[input.0].as_ref());
         let open = |(port, known): (usize, Option<&Known>)| {
-            let length = self.dynamic_length(known?)?;
+            let length = self.findings.dynamic_length(known?)?;
             Some(OpenOperand { port, length, axis: length.parts_along? })
         };
         known.enumerate().filter_map(open).collect()
@@ -181,9 +181,9 @@ impl<'a> Translator<'_, 'a> {
 
     /// Refuses results of a body with a dynamic length. `None` after an error.
     pub(super) fn refuse_dynamic_lengths(&mut self, node: &Node, results: &[Known]) -> Option<()> {
-        let open = results
-            .iter()
-            .find_map(|known| self.dynamic_length(known).filter(|of| of.parts_along.is_some()));
+        let open = results.iter().find_map(|known| {
+            self.findings.dynamic_length(known).filter(|of| of.parts_along.is_some())
+        });
         match open {
             Some(length) => {
                 self.refuse_dynamic_length(node, length);

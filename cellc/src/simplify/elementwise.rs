@@ -460,13 +460,16 @@ impl Translator<'_, '_> {
         let Some(input) = self.input(node, 0) else { return };
         let shape = self.shape_of(&input);
         let Some(axis) = self.axis(node, axis, shape.len()) else { return };
-        let input =
-            match self.dynamic_length(&input).filter(|length| length.parts_along == Some(axis)) {
-                Some(length) => self
-                    .number_like(&input, f32::NEG_INFINITY)
-                    .and_then(|least| self.padded_behind(node, &input, length, &least)),
-                None => Some(input),
-            };
+        let input = match self
+            .findings
+            .dynamic_length(&input)
+            .filter(|length| length.parts_along == Some(axis))
+        {
+            Some(length) => self
+                .number_like(&input, f32::NEG_INFINITY)
+                .and_then(|least| self.padded_behind(node, &input, length, &least)),
+            None => Some(input),
+        };
         if let Some(y) = input.and_then(|input| self.softmax_along(node, &input, axis, log)) {
             self.set(node, 0, y);
         }

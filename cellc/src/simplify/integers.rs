@@ -41,7 +41,7 @@ impl Translator<'_, '_> {
         let known = Known::Source(source, element);
         let is_narrow = element.bits() <= 16 && !element.is_float() && element != ElementType::Bool;
         if !is_narrow || least <= range[0] && range[1] <= most {
-            self.set_range(&known, range);
+            self.findings.set_range(&known, range);
             return Some(known);
         }
         // subtracts the largest multiple of `size` not above the number; every step is exact
@@ -55,7 +55,7 @@ impl Translator<'_, '_> {
         let beyond = self.pointwise(node, P::Multiply, &[times, size], &shape)?;
         let wrapped =
             Known::Source(self.pointwise(node, P::Subtract, &[source, beyond], &shape)?, element);
-        self.set_range(&wrapped, [least, most]);
+        self.findings.set_range(&wrapped, [least, most]);
         Some(wrapped)
     }
 
@@ -71,8 +71,8 @@ impl Translator<'_, '_> {
         use PointwiseFunction as P;
         self.all_exact(node, inputs)?;
         let element = inputs[0].element();
-        let a = self.range_of(&inputs[0]);
-        let b = inputs.get(1).map_or(TRUTH, |known| self.range_of(known));
+        let a = self.findings.range_of(&inputs[0]);
+        let b = inputs.get(1).map_or(TRUTH, |known| self.findings.range_of(known));
         let sources: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
         let (source, range) = match function {
             E::Add => (self.pointwise(node, P::Add, &sources, shape)?, ends(a, b, |a, b| a + b)),
@@ -143,7 +143,7 @@ impl Translator<'_, '_> {
         // a sum above 2^24 is rounded as its conversion to f32 would round it
         if is_sum && element.bits() > 16 && self.becomes_float(node.outputs[0]) {
             let known = Known::Source(source, element);
-            self.set_range(&known, range);
+            self.findings.set_range(&known, range);
             return Some(known);
         }
         // these functions round nothing
@@ -209,7 +209,7 @@ impl Translator<'_, '_> {
                 let element = inputs[1].element();
                 let of = [condition, sources[1], sources[2]];
                 let known = Known::Source(self.pointwise(node, P::Select, &of, shape)?, element);
-                self.set_range(&known, self.range_of_all(&inputs[1..]));
+                self.findings.set_range(&known, self.findings.range_of_all(&inputs[1..]));
                 Some(known)
             }
             _ => {
@@ -247,7 +247,7 @@ impl Translator<'_, '_> {
     ) -> Option<Known> {
         let shape = self.shape_of(known);
         let (source, before) = (self.source(known)?, known.element());
-        let range = self.range_of(known);
+        let range = self.findings.range_of(known);
         if element == before || element.is_float() {
             return Some(Known::Source(source, element));
         }
@@ -259,7 +259,7 @@ impl Translator<'_, '_> {
             let whole = self.pointwise(node, whole, &[source], &shape)?;
             if element.bits() > 16 {
                 let converted = Known::Source(whole, element);
-                self.set_range(&converted, range.map(f64::trunc));
+                self.findings.set_range(&converted, range.map(f64::trunc));
                 return Some(converted);
             }
             // no standard defines conversions beyond the range of a narrow type: the range's end is
@@ -267,7 +267,7 @@ impl Translator<'_, '_> {
             let [least, most] = Integers::limits(element);
             let inside = self.clamp(node, whole, least as f32, most as f32, &shape)?;
             let converted = Known::Source(inside, element);
-            self.set_range(&converted, [least.into(), most.into()]);
+            self.findings.set_range(&converted, [least.into(), most.into()]);
             return Some(converted);
         }
         self.wrapped(node, source, element, range)

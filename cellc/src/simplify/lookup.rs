@@ -59,7 +59,7 @@ impl Translator<'_, '_> {
         let out = self.value(rows.clone());
         self.emit(node, CoreOp::Lookup(Lookup { table: table_source, size, len, indices, out }));
         let found = Known::Source(Source::Value(out), data.element());
-        self.set_range(&found, self.range_of(data));
+        self.findings.set_range(&found, self.findings.range_of(data));
         // the axis returns to its place
         let own = strides(&rows);
         let (numbers, parts) = own.split_at(of_indices.len());

@@ -344,6 +344,7 @@ impl<'a> Translator<'_, 'a> {
     /// An output with a run-time length, padded with zeros.
     fn with_zeros_behind(&mut self, node: &Node, known: Known) -> Option<Known> {
         let open = self
+            .findings
             .dynamic_length(&known)
             .filter(|length| length.parts_along.is_some() && !length.is_zero);
         let Some(length) = open else { return Some(known) };

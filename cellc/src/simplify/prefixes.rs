@@ -62,7 +62,7 @@ impl<'a> Translator<'_, 'a> {
         let strides = strides(&shape).into_iter().map(|stride| stride as isize).collect();
         self.emit(node, CoreOp::View(View { input: source, offset: 0, strides, out }));
         let known = Known::Source(Source::Value(out), input.element());
-        self.set_range(&known, self.range_of(&input));
+        self.findings.set_range(&known, self.findings.range_of(&input));
         let length = DynamicLength {
             count,
             by: Divider::Slice,

@@ -94,7 +94,7 @@ impl Translator<'_, '_> {
         let (start, step) = (known(0)?, known(2).filter(|&step| step != 0)?);
         let stop =
             self.input(node, 1).filter(|stop| what == "the stop" && !stop.element().is_float())?;
-        let [least, largest] = self.range_of(&stop);
+        let [least, largest] = self.findings.range_of(&stop);
         let last = if step > 0 { largest } else { least };
         // a number without a limit may be the largest integer
         if self.shape_of(&stop).iter().any(|&size| size != 1)

@@ -37,7 +37,7 @@ impl Translator<'_, '_> {
             _ => self.listed_axes(node, &given, rank),
         };
         let Some(axes) = axes else { return };
-        let known = match self.dynamic_length(&input) {
+        let known = match self.findings.dynamic_length(&input) {
             Some(length) if length.parts_along.is_some() => {
                 self.reduced_parts(node, reduction, (&input, length), &axes, keep)
             }
@@ -67,7 +67,7 @@ impl Translator<'_, '_> {
         }
         let is_float = input.element().is_float();
         let count = Known::Source(length.count, ElementType::I64);
-        let may_be_none = self.range_of(&count)[0] < 1.0;
+        let may_be_none = self.findings.range_of(&count)[0] < 1.0;
         if !is_float && may_be_none && matches!(reduction, Reduction::Max | Reduction::Min) {
             let found = "the largest or the smallest of integers of which a call may have none";
             let valid = "at least one integer, by Clip or Max of their number, or floating point";
@@ -80,8 +80,11 @@ impl Translator<'_, '_> {
             );
             return None;
         }
-        let [least, most] =
-            if is_float { [f64::NEG_INFINITY, f64::INFINITY] } else { self.range_of(input) };
+        let [least, most] = if is_float {
+            [f64::NEG_INFINITY, f64::INFINITY]
+        } else {
+            self.findings.range_of(input)
+        };
         let neutral = match reduction {
             Reduction::Product | Reduction::All => 1.0,
             Reduction::Max | Reduction::LogSumExp => least,

@@ -223,7 +223,7 @@ impl Translator<'_, '_> {
 
     /// Computed places along an axis, counted from the start.
     pub(super) fn counted(&mut self, node: &Node, indices: &Known, size: usize) -> Option<Known> {
-        let [least, most] = self.range_of(indices);
+        let [least, most] = self.findings.range_of(indices);
         if least >= 0.0 && most < size as f64 {
             return Some(indices.clone());
         }

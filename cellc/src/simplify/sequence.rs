@@ -154,8 +154,8 @@ impl<'a> Translator<'_, 'a> {
                 let full = lengths.iter().all(|&length| length == sizes.steps);
                 Some(if full { Lengths::Full } else { Lengths::Constant(lengths) })
             }
-            Known::Source(source, _) if self.given_integers(*source).is_some() => {
-                let i = &self.given_integers(*source)?;
+            Known::Source(source, _) if self.findings.given_integers(*source).is_some() => {
+                let i = &self.findings.given_integers(*source)?;
                 let length = &mut self.core.parameters[*i].length;
                 *length = Some(length.map_or(sizes.steps, |most| most.max(sizes.steps)));
                 Some(Lengths::Parameter(*i))

@@ -109,11 +109,11 @@ impl Translator<'_, '_> {
             }),
         );
         let values = Known::Source(Source::Value(values), input.element());
-        self.set_range(&values, self.range_of(input));
+        self.findings.set_range(&values, self.findings.range_of(input));
         let element = node.outputs.get(1).map(|output| self.model.values[output.0].element);
         let element = element.filter(|element| !element.is_float()).unwrap_or(ElementType::I64);
         let places = Known::Source(Source::Value(places), element);
-        self.set_range(&places, [0.0, (size - 1) as f64]);
+        self.findings.set_range(&places, [0.0, (size - 1) as f64]);
         // and back to its place
         let own = strides(&best);
         let (last, others) = own.split_last()?;

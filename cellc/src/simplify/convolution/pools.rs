@@ -45,8 +45,8 @@ impl<'a> Translator<'_, 'a> {
         }
         let x = self.input(node, 0)?;
         // the largest of integers is an integer, so nothing is rounded
-        let range =
-            (of.kind == PoolKind::Max && !x.element().is_float()).then(|| self.range_of(&x));
+        let range = (of.kind == PoolKind::Max && !x.element().is_float())
+            .then(|| self.findings.range_of(&x));
         if range.is_none() {
             self.all_floats(node, std::slice::from_ref(&x))?;
         }
@@ -146,7 +146,7 @@ impl<'a> Translator<'_, 'a> {
             });
         }
         if let (Some(most), Some(range)) = (&most, range) {
-            self.set_range(most, range);
+            self.findings.set_range(most, range);
         }
         most
     }

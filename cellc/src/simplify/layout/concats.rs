@@ -65,12 +65,12 @@ impl<'a> Translator<'_, 'a> {
         }
         self.all_exact(node, inputs)?;
         self.computable(node, &shape)?;
-        let range = self.range_of_all(inputs);
+        let range = self.findings.range_of_all(inputs);
         let inputs: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
         let out = self.value(shape);
         self.emit(node, CoreOp::Concat(Concat { axis, inputs, out }));
         let whole = Known::Source(Source::Value(out), element);
-        self.set_range(&whole, range);
+        self.findings.set_range(&whole, range);
         Some(whole)
     }
 }

@@ -135,7 +135,7 @@ impl<'a> Translator<'_, 'a> {
         let out = self.value(all);
         self.emit(node, CoreOp::Concat(Concat { axis, inputs, out }));
         let side_by_side = Known::Source(Source::Value(out), data.element());
-        self.set_range(&side_by_side, self.range_of(data));
+        self.findings.set_range(&side_by_side, self.findings.range_of(data));
         self.view(node, &side_by_side, Geometry::reshaped(to))
     }
 

@@ -41,7 +41,7 @@ impl<'a> Translator<'_, 'a> {
                 let out = self.value(shape);
                 self.emit(node, CoreOp::View(View { input: *source, offset, strides, out }));
                 let view = Known::Source(Source::Value(out), *element);
-                self.set_range(&view, self.range_of(input));
+                self.findings.set_range(&view, self.findings.range_of(input));
                 if let Source::Value(value) = source
                     && let Some(&(parameter, is_whole)) = self.findings.parameter_of.get(value)
                 {
