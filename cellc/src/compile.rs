@@ -170,10 +170,10 @@ fn fills_no_vector(model: &CoreModel, options: &Options) -> bool {
 pub(crate) fn program(model: &CoreModel, plan: &Plan) -> Program {
     let mut program = lower(model, plan);
     verified(&program, "lower");
-    let profiles: Vec<_> = plan.isas.iter().map(|(_, fused)| *fused).collect();
+    let profiles: Vec<_> = plan.isas.iter().map(|own| own.fuses).collect();
     program.bodies.iter_mut().for_each(|body| pass::expand(body, plan.accuracy, &profiles));
     verified(&program, "expand");
-    for (body, _) in program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (_, fused))| !fused) {
+    for (body, _) in program.bodies.iter_mut().zip(&plan.isas).filter(|(_, own)| !own.fuses) {
         pass::split(body);
     }
     verified(&program, "split");
@@ -185,7 +185,7 @@ pub(crate) fn program(model: &CoreModel, plan: &Plan) -> Program {
         .bodies
         .iter_mut()
         .zip(&plan.isas)
-        .filter(|(_, (isa, _))| isa.code.calls == Calls::SeveralValues)
+        .filter(|(_, own)| own.isa.code.calls == Calls::SeveralValues)
     {
         pass::gather(body);
     }

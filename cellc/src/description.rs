@@ -42,7 +42,7 @@ impl Description {
             activations: header::activations(
                 model,
                 plan.accuracy,
-                &plan.isas.iter().map(|(_, fused)| *fused).collect::<Vec<_>>(),
+                &plan.isas.iter().map(|own| own.fuses).collect::<Vec<_>>(),
             ),
             estimate: Estimate::of(model, plan, program, packed, interface),
         }

@@ -100,7 +100,8 @@ pub fn isas_of_machine() -> Vec<&'static str> {
     let has = |feature: &str| line.split_whitespace().any(|flag| flag.replace('_', "") == feature);
     let have = asked_isas().filter(|isa| {
         // tiles have no stable feature in Rust
-        let has_tiles = isa.tile_rows() == 0 || ["amxtile", "amxint8"].into_iter().all(has);
+        let has_tiles = !isa.dots.iter().any(|dot| matches!(dot, arch::Dot::Tiles { .. }))
+            || ["amxtile", "amxint8"].into_iter().all(has);
         has_tiles && isa.rust.features.split(',').filter(|f| !f.is_empty()).all(has)
     });
     have.map(|isa| isa.name).collect()

@@ -10,8 +10,8 @@ use cellc::internals::emit::names::Interface;
 use cellc::internals::estimate::Estimate;
 use cellc::internals::header::Bounds;
 use cellc::internals::kernel::{
-    Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Kernel, LaneOp, Place, Program, Role,
-    Scalar, Stmt, Tiles, Type, Var, Walk, WindowId, verify,
+    Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Hints, Kernel, LaneOp, Place,
+    Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId, verify,
 };
 use cellc::internals::model::{ElementType, Tensor};
 use cellc::internals::numerics::Precisions;
@@ -91,13 +91,8 @@ fn kernel(name: &str, params: &[(BufferId, bool)]) -> Kernel {
         params: params.to_vec(),
         scratch: Vec::new(),
         locals: Vec::new(),
-        chains: Vec::new(),
-        meanwhile: Vec::new(),
-        elements: Vec::new(),
         body: Vec::new(),
-        unrelated: Vec::new(),
-        unrolled_by: Vec::new(),
-        passes: Vec::new(),
+        hints: Hints::default(),
         unroll: false,
         concurrent: false,
         nodes: Vec::new(),
@@ -259,7 +254,9 @@ fn integers(isa: &Isa) -> Kernel {
         let element = op(LaneOp::Or, [bits(element), number(0x8101_7f01)]);
         let dots: &[LaneOp] = match (isa.has(Dot::UnsignedQuads), isa.has(Dot::WidenedPairs)) {
             (true, _) => &[LaneOp::DotUnsignedQuads],
-            (_, true) => &[LaneOp::DotQuads, LaneOp::DotEvenBytes, LaneOp::DotOddBytes],
+            (_, true) => {
+                &[LaneOp::DotQuads, LaneOp::WidenAndMultiplyEven, LaneOp::WidenAndMultiplyOdd]
+            }
             _ => &[LaneOp::DotQuads],
         };
         let add =
@@ -307,7 +304,8 @@ fn integers(isa: &Isa) -> Kernel {
         }
         if lanes == isa.lanes {
             for (at_sum, own) in (32..).step_by(lanes).zip(isa.by_lane()) {
-                let of = if own.in_word == 2 { LaneOp::DotApart } else { LaneOp::DotQuadsOf };
+                let of =
+                    if own.in_word == 2 { LaneOp::DotPairsByLane } else { LaneOp::DotQuadsByLane };
                 let sum = kernel.local("of_lanes", ty);
                 // elements are what the weights are, in another order of lanes
                 let elements = op(
@@ -448,7 +446,7 @@ pub fn subject(name: &str) -> Subject {
     };
     let precisions = Precisions::new(&model, &options.numerics);
     let plan = plan(&model, &options, &precisions);
-    let program = program(plan.isas.iter().map(|(isa, _)| *isa));
+    let program = program(plan.isas.iter().map(|own| own.isa));
     let packed = pack(&model, &program);
     let interface = Interface::new(&model, &program, name, false, options.output.language);
     let lengths = [[-5.0, 3.0, 7.0], [0.0, 1.0, -1.0], [2.0, 4e9, 1.0]];

@@ -62,7 +62,7 @@ impl Subject {
 
     /// The names of the instruction sets and whether each fuses multiply-add.
     pub fn isas(&self) -> impl Iterator<Item = (&'static str, bool)> {
-        self.compilation.plan.isas.iter().map(|(isa, fused)| (isa.name, *fused))
+        self.compilation.plan.isas.iter().map(|own| (own.isa.name, own.fuses))
     }
 
     /// The places of the instruction sets whose bodies differ from all before, with their names and
@@ -105,12 +105,12 @@ impl Subject {
     pub fn with_bodies(&self, language: Language, is_kept: impl Fn(&str) -> bool) -> Self {
         let mut compilation = self.in_language(language);
         let values = compilation.plan.values;
-        let first = compilation.plan.isas[0].0.name;
+        let first = compilation.plan.isas[0].isa.name;
         let is_kept = |isa: &str| isa == first || is_kept(isa);
         let (isas, bodies) = (&compilation.plan.isas, compilation.program.bodies);
-        let bodies = bodies.into_iter().zip(isas).filter(|(_, (isa, _))| is_kept(isa.name));
+        let bodies = bodies.into_iter().zip(isas).filter(|(_, own)| is_kept(own.isa.name));
         compilation.program.bodies = bodies.map(|(body, _)| body).collect();
-        compilation.plan.isas.retain(|(isa, _)| is_kept(isa.name));
+        compilation.plan.isas.retain(|own| is_kept(own.isa.name));
         // kernels of C are spelled as for all bodies
         if values != Spelled::of(language, &compilation.plan.isas) {
             let compilation = self.in_language(language);

@@ -245,7 +245,7 @@ fn scales_of_quantised_models_are_kept() {
                                 "{name} {at:?}: {found}, not {right}"
                             );
                         }
-                        if plan.isas[isa].1 {
+                        if plan.isas[isa].fuses {
                             let bits: Vec<_> =
                                 compared.found.parts().flatten().map(|v| v.to_bits()).collect();
                             assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{name}");
@@ -340,7 +340,7 @@ fn cells_of_one_name_keep_their_own_scales() {
                             "{precision:?} {at:?}: {found}, not {right}"
                         );
                     }
-                    if plan.isas[isa].1 {
+                    if plan.isas[isa].fuses {
                         let bits: Vec<_> =
                             compared.found.parts().flatten().map(|v| v.to_bits()).collect();
                         assert!(

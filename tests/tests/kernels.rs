@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cellc::internals::arch::PlannedIsa;
 use cellc::internals::compile::compile;
 use cellc::internals::front::openvino;
 use cellc::internals::kernel::Body;
 use cellc::internals::plan::Phase;
-use cellc::{Isa, Language, Options, Precision, Tuning, Unroll};
+use cellc::{Language, Options, Precision, Tuning, Unroll};
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::selection::with_fewer_bodies;
 use cellc_tests::subject::{Subject, Values, assert_same, bits, of_subjects};
@@ -69,7 +70,7 @@ fn unrolled_loops_give_the_same_bits() {
     for subject in &subjects {
         let bodies = || subject.isas().zip(&subject.compilation.program.bodies);
         let is_unrolled =
-            |body: &Body| body.kernels.iter().any(|kernel| !kernel.unrolled_by.is_empty());
+            |body: &Body| body.kernels.iter().any(|kernel| !kernel.hints.unrolled_by.is_empty());
         let on: Vec<_> =
             bodies().filter(|(_, body)| is_unrolled(body)).map(|((isa, _), _)| isa).collect();
         assert!(on.iter().any(|isa| isa.starts_with("avx512")), "{} on {on:?}", subject.name);
@@ -81,9 +82,8 @@ fn unrolled_loops_give_the_same_bits() {
             subject.compilation.options.numerics.precision.unwrap_or_default() != Precision::F32;
         assert_eq!(plan.alternate, of_integers, "{}", subject.name);
         let columns = plan.panels[0].columns;
-        let in_chains = |(isa, _): &(&'static Isa, bool)| {
-            plan.choice(Phase::Hidden, columns, 1, isa).chains.of(4) > 1
-        };
+        let in_chains =
+            |own: &PlannedIsa| plan.choice(Phase::Hidden, columns, 1, own.isa).chains.of(4) > 1;
         assert_eq!(
             subject.compilation.plan.isas.iter().any(in_chains),
             of_integers,
@@ -103,7 +103,7 @@ fn unrolled_loops_give_the_same_bits() {
             .bodies
             .iter()
             .flat_map(|body| &body.kernels)
-            .all(|kernel| kernel.unrolled_by.is_empty())
+            .all(|kernel| kernel.hints.unrolled_by.is_empty())
     );
     let expected: Values = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
     let in_c = with_fewer_bodies(&subjects, Language::C);

@@ -65,7 +65,7 @@ fn screens(text: &str, begin: &str) -> String {
 
 /// The name that a file gives to the section of its only body.
 fn body(compilation: &Compilation) -> &'static str {
-    compilation.plan.isas[0].0.name
+    compilation.plan.isas[0].isa.name
 }
 
 #[test]

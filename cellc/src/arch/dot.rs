@@ -40,8 +40,8 @@ impl Dot {
 /// A sum of products of weight words and the words of one lane of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByLane {
-    /// Integers per word: 2 for [`DotApart`](LaneOp::DotApart), 4 for
-    /// [`DotQuadsOf`](LaneOp::DotQuadsOf).
+    /// Integers per word: 2 for [`DotPairsByLane`](LaneOp::DotPairsByLane), 4 for
+    /// [`DotQuadsByLane`](LaneOp::DotQuadsByLane).
     pub in_word: usize,
     /// C: weights, elements and sums are `{0}` to `{2}`, {3} is the lane, {4} and {5} are the
     /// halves of that.
@@ -54,8 +54,8 @@ impl ByLane {
     /// The spelling of `operation` among dot products, or `None` if no instruction computes it.
     pub fn of(dots: &'static [Dot], operation: LaneOp) -> Option<&'static Self> {
         let in_word = match operation {
-            LaneOp::DotApart(_) => 2,
-            LaneOp::DotQuadsOf(_) => 4,
+            LaneOp::DotPairsByLane(_) => 2,
+            LaneOp::DotQuadsByLane(_) => 4,
             _ => return None,
         };
         dots.iter().find_map(|dot| match dot {

@@ -2,7 +2,7 @@
 
 use super::spell::{CRules, RustRules};
 use super::work::Instructions;
-use super::{ANY, GENERIC, Isa, SCALAR_FORMS, TARGETS, x86};
+use super::{ANY, GENERIC, Isa, SCALAR_FORMS, TARGETS};
 
 /// A target: the baseline of all its machines, further instruction sets of some machines, and
 /// costs.
@@ -121,15 +121,6 @@ pub struct Limits {
 }
 
 impl Arch {
-    /// The pragma lines for gcc, in a file whose kernels hold values in registers or in structs of
-    /// registers.
-    pub(crate) fn c_tuning_lines(&self, of_structs: bool) -> String {
-        let chosen = |text: &&'static str| {
-            if of_structs && *text == x86::C_TUNING { x86::C_TUNING_OF_STRUCTS } else { text }
-        };
-        self.c.tuning.iter().map(chosen).collect()
-    }
-
     /// The target's form for networks with less than a vector of units.
     pub fn in_scalars(&'static self) -> &'static Self {
         SCALAR_FORMS
@@ -160,16 +151,6 @@ impl Arch {
     /// True if files of the target may run on a processor, given by Rust's name: `x86_64`.
     pub fn may_be(&self, processor: &str) -> bool {
         self.triples.is_empty() || self.triples.iter().any(|triple| triple.starts_with(processor))
-    }
-
-    /// Rust: the condition under which the file may be compiled. Empty: always.
-    pub fn rust_held(&self) -> &'static str {
-        self.rust
-            .refused
-            .0
-            .strip_prefix("not(")
-            .and_then(|held| held.strip_suffix(')'))
-            .unwrap_or_default()
     }
 
     /// Vectors per cache line, from 1 to 4. 1 if registers do not hold a line for several sums.

@@ -26,15 +26,53 @@ use riscv::RVV_OF_ANY;
 pub use riscv::{RISCV32, RISCV64, RVV};
 pub use spell::{
     CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Copies, FloatUnit, RustRules,
-    RustSpelling, RustVector,
+    RustSpelling, RustVector, Tuning,
 };
 use wasm::WASM;
 pub use wasm::WASM32;
 pub use work::{Instructions, Work};
 pub use x86::{AMX, AVX_VNNI, AVX2, AVX512, AVX512_VNNI, X86_64};
 
+/// The identity of an instruction set. Files for one target and files for any machine may have
+/// different forms of one instruction set; their identity is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum IsaId {
+    /// AMX, with AVX-512.
+    Amx,
+    /// AVX2 with FMA.
+    Avx2,
+    /// AVX-512.
+    Avx512,
+    /// AVX-512 VNNI.
+    Avx512Vnni,
+    /// AVX-VNNI.
+    AvxVnni,
+    /// Four lanes of the baseline.
+    Generic,
+    /// Helium of Cortex-M.
+    Helium,
+    /// NEON.
+    Neon,
+    /// NEON with dot products.
+    NeonDotprod,
+    /// NEON of 32 bits with fused multiply-add.
+    NeonFma,
+    /// One lane in plain C or Rust.
+    Plain,
+    /// RISC-V vectors.
+    Rvv,
+    /// One lane.
+    Scalar,
+    /// One lane with fused multiply-add.
+    ScalarFma,
+    /// One lane, floats in software.
+    ScalarSoft,
+}
+
 /// An instruction set for bodies of generated code.
 pub struct Isa {
+    /// The identity.
+    pub id: IsaId,
     /// The name on the command line and in generated code, unique within a target.
     pub name: &'static str,
     /// f32 lanes of a vector register.
@@ -62,6 +100,15 @@ pub struct Isa {
     pub c: CSpelling,
     /// The spelling in Rust.
     pub rust: RustSpelling,
+}
+
+/// An instruction set with a body in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedIsa {
+    /// The instruction set.
+    pub isa: &'static Isa,
+    /// True if multiply-adds are fused: one rounding.
+    pub fuses: bool,
 }
 
 /// Calls of activations in the code of an instruction set.
@@ -117,6 +164,7 @@ pub(crate) const HALVES_FEATURE: &str = "f16c";
 
 /// The body for every machine: four lanes, compiled for the compiler's baseline.
 pub static GENERIC: Isa = Isa {
+    id: IsaId::Generic,
     name: "generic",
     lanes: 4,
     registers: 16,
@@ -158,6 +206,7 @@ pub static GENERIC: Isa = Isa {
 
 /// One lane with fused multiply-add: cores with an FPU and without vectors.
 pub static SCALAR_FMA: Isa = Isa {
+    id: IsaId::ScalarFma,
     name: "scalar_fma",
     lanes: 1,
     registers: 32,
@@ -179,10 +228,11 @@ pub static SCALAR_FMA: Isa = Isa {
 };
 
 /// One lane without fused multiply-add: cores with a small FPU.
-pub static SCALAR: Isa = Isa { name: "scalar", fma: false, ..SCALAR_FMA };
+pub static SCALAR: Isa = Isa { id: IsaId::Scalar, name: "scalar", fma: false, ..SCALAR_FMA };
 
 /// One lane on a core that computes floats in software.
 pub static SOFT: Isa = Isa {
+    id: IsaId::ScalarSoft,
     name: "scalar_soft",
     lanes: 1,
     integer_registers: 8,
@@ -193,6 +243,7 @@ pub static SOFT: Isa = Isa {
 
 /// One lane in plain C or Rust.
 pub static PLAIN: Isa = Isa {
+    id: IsaId::Plain,
     name: "plain",
     code: Code { rows: 1, loads: 1, ..SCALAR.code },
     c: CSpelling { loads: &[], ..SCALAR.c },
@@ -200,44 +251,93 @@ pub static PLAIN: Isa = Isa {
 };
 
 /// Costs of machines with vectors of about four lanes.
-static FOUR_LANES: Costs = Costs {
-    caches: Caches { alternate_near: [0, 0], ..X86_64.costs.caches },
+const NEUTRAL_COSTS: Costs = Costs {
+    multiply_adds_per_cycle: 2.0,
+    lanes: 16.0,
+    latency: 4.0,
+    // half a cycle more than the latency: eight in turn took 1.04 times as long as ten or twelve
+    latency_hiding: 4.5,
+    line_split: 0.45,
+    panel: 120.0,
+    other_panel: 40.0,
+    activation: 30.0,
+    hidden: 0.3,
+    hand_over: 2000.0,
+    caches: Caches {
+        // the L1 cache of the smallest machine with vectors
+        first_level: 32 << 10,
+        alternate_near: [0, 0],
+        // half the L2 cache of a server core, as other data takes the other half; the whole L2
+        // cache of a desktop core
+        alternate_from: 512 << 10,
+        // twice the L2 cache of a server core
+        partly_near: 2 << 20,
+        first_level_rate: 128.0,
+        second_level_rate: 48.0,
+    },
     limits: Limits {
+        most_rows: 8,
         most_channels: 5,
         most_sums: 3,
         most_shared: 16,
         most_at_once: 48,
         late_apart: 0,
-        ..X86_64.costs.limits
     },
-    ..X86_64.costs
+};
+
+/// Rules for C of gcc and clang without tuning.
+const NEUTRAL_C_RULES: CRules = CRules {
+    extensions: true,
+    tuning: &[],
+    copies: Copies::Inlined,
+    float_unit: FloatUnit::Known,
+    float_flags: "",
+    refused: ("", ""),
+    baseline_refused: ("", ""),
+    rows: "",
+    compiler: &[],
+};
+
+/// A target without a name: 64-bit machines with the baseline of all compilers. Targets state what
+/// differs.
+const NEUTRAL: Arch = Arch {
+    name: "",
+    triples: &[],
+    baseline: &GENERIC,
+    isas: &[],
+    costs: NEUTRAL_COSTS,
+    instructions: None,
+    instructions_per_cycle: 0,
+    c: NEUTRAL_C_RULES,
+    rust: RustRules { held: "", otherwise: "", structs: "" },
+    memory: Memory {
+        alignment: 16,
+        apart: 128,
+        // 16 KiB
+        stack_limit: 4096,
+        most_elements: 1 << 28,
+        line: 16,
+    },
 };
 
 /// The shared part of targets of one lane: groups of four columns, no cache.
 static ONE_LANE: Arch = Arch {
-    isas: &[],
     costs: Costs {
-        caches: Caches { alternate_near: [0, 0], ..X86_64.costs.caches },
-        limits: Limits {
-            most_rows: 2,
-            most_channels: 5,
-            most_sums: 3,
-            most_shared: 4,
-            most_at_once: 4,
-            late_apart: 0,
-        },
-        ..X86_64.costs
+        limits: Limits { most_rows: 2, most_shared: 4, most_at_once: 4, ..NEUTRAL_COSTS.limits },
+        ..NEUTRAL_COSTS
     },
-    c: CRules { tuning: &[], copies: Copies::Inlined, ..X86_64.c },
-    rust: RustRules { refused: ("", ""), structs: "" },
+    c: CRules {
+        float_flags: x86::C_RULES.float_flags,
+        baseline_refused: x86::C_RULES.baseline_refused,
+        ..NEUTRAL_C_RULES
+    },
     memory: Memory { alignment: 4, apart: 4, stack_limit: 8, most_elements: 1 << 24, line: 16 },
-    ..X86_64
+    ..NEUTRAL
 };
 
 /// C11 without extensions, for any compiler.
 pub static PORTABLE: Arch = Arch {
     name: "portable",
-    triples: &[],
     baseline: &PLAIN,
     c: CRules {
         extensions: false,
@@ -280,7 +380,6 @@ static SCALAR_FMA_OF_ANY: Isa = Isa {
 /// The target `any`: files for every machine, with further bodies and plan sizes for x86-64.
 pub static ANY: Arch = Arch {
     name: "any",
-    triples: &[],
     isas: &[
         &NEON_OF_ANY,
         &RVV_OF_ANY,
@@ -293,16 +392,18 @@ pub static ANY: Arch = Arch {
         &AVX512_VNNI,
         &AMX,
     ],
+    costs: x86::COSTS,
     c: CRules {
-        tuning: &[x86::C_TUNING, arm::C_TUNING],
+        tuning: &[Tuning::X86, Tuning::HeliumOfAny],
         float_unit: FloatUnit::Optional,
         float_flags: PORTABLE.c.float_flags,
         refused: (arm::CLANG_WITH_HELIUM, arm::WITHOUT_HELIUM),
         rows: WASM,
-        ..X86_64.c
+        ..x86::C_RULES
     },
-    rust: RustRules { refused: ("", ""), ..X86_64.rust },
-    ..X86_64
+    rust: x86::RUST_RULES,
+    memory: x86::MEMORY,
+    ..NEUTRAL
 };
 
 /// Networks with fewer weights are computed in scalars.
@@ -412,15 +513,6 @@ impl Isa {
         })
     }
 
-    /// The largest number of element rows per tile. 0: no tiles.
-    pub fn tile_rows(&self) -> usize {
-        let rows = |dot: &Dot| match dot {
-            Dot::Tiles { rows } => Some(*rows),
-            _ => None,
-        };
-        self.dots.iter().find_map(rows).unwrap_or(0)
-    }
-
     /// Integers in the words of the dot products that this instruction set adds to
     /// [`Self::extends`]. A file that uses none of these words contains no body. Empty: every file
     /// contains a body.
@@ -467,7 +559,7 @@ impl fmt::Debug for Isa {
 
 impl PartialEq for Isa {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
+        self.id == other.id
     }
 }
 
@@ -481,7 +573,7 @@ impl PartialOrd for Isa {
 
 impl Ord for Isa {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.name.cmp(other.name)
+        self.id.cmp(&other.id)
     }
 }
 
@@ -506,5 +598,17 @@ mod tests {
             let isas = std::iter::once(arch.baseline).chain(arch.isas.iter().copied());
             assert_unique(isas.map(|isa| isa.name));
         }
+    }
+
+    /// One name stands for one identity, and identities have the order of names.
+    #[test]
+    fn identities_have_names_of_their_own() {
+        let of_targets =
+            TARGETS.iter().flat_map(|arch| arch.isas.iter().copied().chain([arch.baseline]));
+        let mut all: Vec<_> = of_targets.chain(ALL).map(|isa| (isa.name, isa.id)).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_unique(all.iter().map(|(name, _)| *name));
+        assert!(all.windows(2).all(|pair| pair[0].1 < pair[1].1), "{all:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! WebAssembly.
 
-use super::{Arch, CRules, Copies, Costs, FOUR_LANES, Limits, Memory, RustRules, X86_64};
+use super::{Arch, CRules, Costs, Limits, Memory, NEUTRAL, NEUTRAL_C_RULES, NEUTRAL_COSTS};
 
 /// C: the condition for compilers for WebAssembly.
 pub(super) const WASM: &str = "defined(__wasm__)";
@@ -9,23 +9,17 @@ pub(super) const WASM: &str = "defined(__wasm__)";
 pub static WASM32: Arch = Arch {
     name: "wasm32",
     triples: &["wasm32-"],
-    isas: &[],
-    costs: Costs { limits: Limits { most_at_once: 24, ..FOUR_LANES.limits }, ..FOUR_LANES },
+    costs: Costs { limits: Limits { most_at_once: 24, ..NEUTRAL_COSTS.limits }, ..NEUTRAL_COSTS },
     c: CRules {
-        tuning: &[],
-        copies: Copies::Inlined,
         float_flags: "no flag of clang does otherwise there",
-        baseline_refused: ("", ""),
         rows: WASM,
-        ..X86_64.c
+        ..NEUTRAL_C_RULES
     },
-    rust: RustRules { refused: ("", ""), structs: "" },
     memory: Memory {
-        alignment: 16,
         most_elements: 1 << 24,
         // eight columns
         line: 32,
-        ..X86_64.memory
+        ..NEUTRAL.memory
     },
-    ..X86_64
+    ..NEUTRAL
 };

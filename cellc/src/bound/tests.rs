@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::{Claim, JOINS, Profile, bound, error, map, over_range, up_to};
+use crate::arch::PlannedIsa;
 use crate::core::{
     CellOutputs, Concat, CoreCell, CoreLoop, CoreModel, CoreOp, CoreValue, Dense, Lengths,
     LoopCarried, LoopResult, LoopSlice, MatMul, Parameter, Pointwise, PointwiseFunction as P,
@@ -399,7 +400,7 @@ fn compare(model: &CoreModel, calls: &[Call], may_overflow: bool) -> f64 {
             let (exact, before) = (exactly(parameters), exactly(variables));
             let expected = all(reference(model, &exact, &before));
             let mut outputs: Vec<(bool, Vec<f32>)> = Vec::new();
-            for ((_, fused), body) in plan.isas.iter().zip(program.bodies()) {
+            for (PlannedIsa { fuses: fused, .. }, body) in plan.isas.iter().zip(program.bodies()) {
                 let found = run(model, body, parameters, variables).concat();
                 // instruction sets with one profile give equal bits
                 if let Some((_, same)) = outputs.iter().find(|o| o.0 == *fused) {
@@ -710,11 +711,11 @@ fn terms_round_no_more_often_than_stated() {
                 let plan = plan(&model, options, &precisions);
                 let mut program = lower::lower(&model, &plan);
                 for (body, _) in
-                    program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (_, fused))| !fused)
+                    program.bodies.iter_mut().zip(&plan.isas).filter(|(_, own)| !own.fuses)
                 {
                     pass::split(body);
                 }
-                for (body, (_, fused)) in program.bodies().zip(&plan.isas) {
+                for (body, PlannedIsa { fuses: fused, .. }) in program.bodies().zip(&plan.isas) {
                     // the constants are W, R and B in this order
                     let constant = |id: BufferId| match program.buffer(id).role {
                         Role::Constant(i) => i,

@@ -61,7 +61,7 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
         Emit::Kernel => {
             let program = &compilation.program;
             let bodies = compilation.plan.isas.iter().zip(program.bodies());
-            let bodies = bodies.map(|((isa, _), body)| format!("# {}\n\n{body}\n", isa.name));
+            let bodies = bodies.map(|(own, body)| format!("# {}\n\n{body}\n", own.isa.name));
             format!("{program}\n{}", bodies.collect::<String>())
         }
         Emit::Rust | Emit::C => {

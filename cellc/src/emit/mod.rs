@@ -8,6 +8,8 @@ mod constants;
 pub(crate) mod elements;
 #[cfg(feature = "builder")]
 mod files;
+#[cfg_attr(not(feature = "builder"), expect(dead_code, reason = "hints for gcc"))]
+pub(crate) mod hints;
 mod layout;
 pub mod names;
 mod products;
@@ -25,7 +27,7 @@ mod weights;
 
 use std::collections::BTreeSet;
 
-use crate::arch::{Condition, HALVES_FEATURE, Isa, Processor};
+use crate::arch::{Condition, HALVES_FEATURE, Isa, PlannedIsa, Processor};
 use crate::kernel::{Body, BodyRef, Element, Program, Role};
 use crate::pack::Packed;
 use crate::request::Options;
@@ -53,7 +55,7 @@ pub(crate) enum Passes {
 pub(crate) struct Contents<'a> {
     pub(crate) options: &'a Options,
     /// The instruction sets, generic first; true for fused multiply-add.
-    pub(crate) isas: &'a [(&'static Isa, bool)],
+    pub(crate) isas: &'a [PlannedIsa],
     /// The program, with a body for each instruction set.
     pub(crate) program: &'a Program,
     pub(crate) packed: &'a Packed,
@@ -107,10 +109,10 @@ impl<'a> Contents<'a> {
     /// The bodies to spell: one for all instruction sets that share the body.
     fn bodies(&self) -> impl Iterator<Item = Spelled<'a>> + '_ {
         let all = || self.isas.iter().zip(self.program.bodies());
-        let named = all().filter(|((isa, _), _)| self.named(isa) == *isa);
-        named.map(move |((isa, _), body)| {
+        let named = all().filter(|(own, _)| self.named(own.isa) == own.isa);
+        named.map(move |(PlannedIsa { isa, .. }, body)| {
             let fused_by = self.fusing(isa).next();
-            let fused = all().find(|((other, _), _)| Some(*other) == fused_by);
+            let fused = all().find(|(other, _)| Some(other.isa) == fused_by);
             Spelled { isa, fused_by, body: fused.map_or(body, |(_, body)| body) }
         })
     }
@@ -118,32 +120,32 @@ impl<'a> Contents<'a> {
     /// The instruction sets that share the body of `isa` and have fused multiply-add, if `isa` has
     /// none.
     fn fusing(&self, isa: &'static Isa) -> impl Iterator<Item = &'static Isa> + '_ {
-        let is_fused = |(_, fused): &&(&'static Isa, bool)| *fused;
-        let fuses = !self.isas.iter().filter(is_fused).any(|(known, _)| *known == isa);
-        let others = self.isas.iter().filter(is_fused).map(|(other, _)| *other);
+        let is_fused = |own: &&PlannedIsa| own.fuses;
+        let fuses = !self.isas.iter().filter(is_fused).any(|own| own.isa == isa);
+        let others = self.isas.iter().filter(is_fused).map(|own| own.isa);
         others.filter(move |other| fuses && *other != isa && self.named(other) == isa)
     }
 
     /// The instruction set whose body repeats a step after flushed results.
     fn again(&self) -> &'static Isa {
-        let of_one_lane = self.isas.iter().map(|(isa, _)| *isa).find(|isa| isa.lanes == 1);
+        let of_one_lane = self.isas.iter().map(|own| own.isa).find(|isa| isa.lanes == 1);
         of_one_lane.expect("options: what makes 0 of subnormal numbers stands beside one lane")
     }
 
     /// The instruction set in the name of the body for `isa`.
     fn named(&self, isa: &'static Isa) -> &'static Isa {
-        let held = |other: &&'static Isa| self.isas.iter().any(|(known, _)| known == other);
+        let held = |other: &&'static Isa| self.isas.iter().any(|own| own.isa == *other);
         isa.body_of.filter(held).unwrap_or(isa)
     }
 
     /// The instruction sets that share the body of `isa`.
     fn sharing(&self, isa: &'static Isa) -> impl Iterator<Item = &'static Isa> + '_ {
-        self.isas.iter().map(|(other, _)| *other).filter(move |other| self.named(other) == isa)
+        self.isas.iter().map(|own| own.isa).filter(move |other| self.named(other) == isa)
     }
 
     /// The instruction sets apart from the baseline.
     fn special(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
-        self.isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.condition().is_some())
+        self.isas.iter().map(|own| own.isa).filter(|isa| isa.condition().is_some())
     }
 
     /// The instruction sets that replace the baseline at compile time: the first with a true
@@ -179,7 +181,7 @@ impl<'a> Contents<'a> {
     /// The detections of processors, each once.
     fn processors(&self) -> Vec<&'static Processor> {
         let mut all: Vec<&'static Processor> = Vec::new();
-        for question in self.isas.iter().filter_map(|(isa, _)| isa.question()) {
+        for question in self.isas.iter().filter_map(|own| own.isa.question()) {
             if !all.iter().any(|known| std::ptr::eq(*known, question.processor)) {
                 all.push(question.processor);
             }

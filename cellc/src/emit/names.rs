@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::elements::spelling;
 use super::reserved::{C_LIBRARY, OF_THREADS, RESERVED, is_intrinsic};
-use crate::arch::{ALL, Isa, PLAIN, SCALAR, SCALAR_FMA, SOFT};
+use crate::arch::{ALL, Isa, PLAIN, PlannedIsa, SCALAR, SCALAR_FMA, SOFT};
 use crate::kernel::Element;
 
 /// The names of the generated interface, equal in Rust and C.
@@ -135,12 +135,9 @@ pub struct InPlace {
 impl InPlace {
     /// The copies of a step in place, as text. A step that may have to be repeated preserves the
     /// input.
-    pub(crate) fn copied(&self, isas: &[(&'static Isa, bool)]) -> String {
-        let again: Vec<_> = isas
-            .iter()
-            .filter(|(isa, _)| isa.c.flushes.is_some())
-            .map(|(isa, _)| isa.name)
-            .collect();
+    pub(crate) fn copied(&self, isas: &[PlannedIsa]) -> String {
+        let again: Vec<_> =
+            isas.iter().filter(|own| own.isa.c.flushes.is_some()).map(|own| own.isa.name).collect();
         match (self.copies, &again[..]) {
             (true, _) => "the input is copied first".to_owned(),
             (false, []) => "nothing is copied".to_owned(),

@@ -89,7 +89,7 @@ impl Contents<'_> {
         let variable =
             |(at, field): (usize, &Field)| [words(field), own.variable(at, field)].concat();
         let flushes = self.flushed_before().next().is_some();
-        let all_isas = || self.isas.iter().map(|(isa, _)| *isa);
+        let all_isas = || self.isas.iter().map(|own| own.isa);
         let mut lists = vec![
             ("isas", all_isas().map(|isa| own.isa(isa)).collect()),
             (

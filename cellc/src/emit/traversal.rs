@@ -478,10 +478,10 @@ pub(super) fn function_name(operation: LaneOp) -> &'static str {
         LaneOp::DotPairs => "dot_pairs",
         LaneOp::DotQuads => "dot_quads",
         LaneOp::DotUnsignedQuads => "dot_unsigned_quads",
-        LaneOp::DotApart(_) => "dot_apart",
-        LaneOp::DotQuadsOf(_) => "dot_quads_of",
-        LaneOp::DotEvenBytes => "dot_even_bytes",
-        LaneOp::DotOddBytes => "dot_odd_bytes",
+        LaneOp::DotPairsByLane(_) => "dot_apart",
+        LaneOp::DotQuadsByLane(_) => "dot_quads_of",
+        LaneOp::WidenAndMultiplyEven => "dot_even_bytes",
+        LaneOp::WidenAndMultiplyOdd => "dot_odd_bytes",
         LaneOp::ShiftLeft(_) => "shift_left",
         LaneOp::And => "and",
         LaneOp::Or => "or",
@@ -869,8 +869,8 @@ impl Traversal<'_> {
         let is_kept = |(window, turns): &(WindowId, usize)| {
             *turns == 1 && walks.first().is_some_and(|walk| walk.window == *window)
         };
-        self.kernel.unrolled_by.iter().any(is_kept)
-            || self.kernel.meanwhile.iter().any(|var| is_set(body, *var))
+        self.kernel.hints.unrolled_by.iter().any(is_kept)
+            || self.kernel.hints.meanwhile.iter().any(|var| is_set(body, *var))
     }
 
     /// Declares the numbers of iterations of all loops that compilers must not unroll.
@@ -1033,7 +1033,7 @@ impl Traversal<'_> {
         }
         let is_read_otherwise = |id: &BufferId| {
             is_read_across(done, self.locals, others, dialect)
-                || self.kernel.elements.contains(id)
+                || self.kernel.hints.elements.contains(id)
                     && !others.iter().any(|stmt| stores_to(stmt, to.base))
         };
         let whole = match to.base {
@@ -1103,7 +1103,7 @@ impl Traversal<'_> {
         }
         let has_sums = body.iter().any(|stmt| matches!(stmt, Stmt::Set { .. }));
         let meanwhile: Vec<_> =
-            self.kernel.meanwhile.iter().filter(|var| is_set(body, **var)).collect();
+            self.kernel.hints.meanwhile.iter().filter(|var| is_set(body, **var)).collect();
         let hidden = self.hidden.get(&count).filter(|_| self.is_kept(walks, body));
         let rows = walks.iter().position(|w| !w.written && w.step == w.len);
         let walking: Vec<_> = walks
@@ -1118,12 +1118,12 @@ impl Traversal<'_> {
                 written: w.written,
                 reverse: w.reverse,
                 count: hidden.filter(|_| rows == Some(at)).map(String::as_str),
-                hides_place: self.kernel.unrelated.contains(&w.window),
-                is_pass: self.kernel.passes.contains(&w.window),
+                hides_place: self.kernel.hints.unrelated.contains(&w.window),
+                is_pass: self.kernel.hints.passes.contains(&w.window),
             })
             .collect();
         let first = walks.first().map(|walk| walk.window);
-        match self.kernel.unrolled_by.iter().find(|(window, _)| first == Some(*window)) {
+        match self.kernel.hints.unrolled_by.iter().find(|(window, _)| first == Some(*window)) {
             Some((_, turns)) => dialect.unrolled_by(*turns),
             None if has_sums && dialect.unroll_hints() == UnrollHints::OnAllSums => {
                 dialect.unrolled_by(1)
@@ -1145,7 +1145,9 @@ impl Traversal<'_> {
         self.block(body, dialect);
         dialect.end_block();
         self.scope = std::mem::take(&mut self.scope).leave();
-        for var in self.kernel.chains.iter().filter(|var| is_set(body, **var)).chain(meanwhile) {
+        for var in
+            self.kernel.hints.chains.iter().filter(|var| is_set(body, **var)).chain(meanwhile)
+        {
             dialect.after_sums(&self.names[var.0]);
         }
     }
@@ -1208,7 +1210,7 @@ impl Traversal<'_> {
 
     /// True if a loop runs over column groups of a panel.
     fn is_pass(&self, walks: &[Walk]) -> bool {
-        walks.first().is_some_and(|walk| self.kernel.passes.contains(&walk.window))
+        walks.first().is_some_and(|walk| self.kernel.hints.passes.contains(&walk.window))
     }
 
     /// A loop over the column groups of a panel.
@@ -1247,6 +1249,7 @@ impl Traversal<'_> {
         let weights = self.base(rows.of.base);
         let at_once = self
             .kernel
+            .hints
             .unrolled_by
             .iter()
             .find(|(window, _)| *window == rows.window)

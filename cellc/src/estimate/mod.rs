@@ -6,7 +6,7 @@ mod work;
 use std::fmt::Write;
 
 use crate::arch::Instructions;
-use crate::arch::{Isa, Work};
+use crate::arch::{Isa, PlannedIsa, Work};
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::emit::names::{Field, Interface};
 use crate::kernel::{BodyRef, Kernel, Program};
@@ -67,7 +67,7 @@ impl Estimate {
         let weight_bytes = packed.weight_bytes(program);
         let kept: usize = kept_elements(interface);
         let variables: usize = interface.variables.iter().map(Field::len).sum();
-        let code = |(at, (isa, _)): (usize, &(&'static Isa, bool))| {
+        let code = |(at, PlannedIsa { isa, .. }): (usize, &PlannedIsa)| {
             let (costs, body) = (plan.arch.instructions_of(isa)?, program.body(at));
             let mut work = work::of_step(body, isa, costs);
             work.add(Work::Step, 1.0);
@@ -80,7 +80,7 @@ impl Estimate {
             }
             let mut text = work::of_text(body, isa, costs);
             if isa.c.flushes.is_some() {
-                text.add_all(&work::of_text(program.body(0), plan.isas[0].0, costs), 1.0);
+                text.add_all(&work::of_text(program.body(0), plan.isas[0].isa, costs), 1.0);
             }
             text.add(Work::Step, 2.0);
             Some(Code {

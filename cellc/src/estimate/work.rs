@@ -335,7 +335,7 @@ impl Counting<'_> {
                 }
                 let work = match operation {
                     LaneOp::DotPairs => Work::DotPairs,
-                    LaneOp::DotApart(_) => Work::DotPairsOfOne,
+                    LaneOp::DotPairsByLane(_) => Work::DotPairsOfOne,
                     _ => Work::DotQuads,
                 };
                 sum.add(work, vectors);

@@ -79,7 +79,7 @@ pub struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// The compilation, in files of this name.
     pub fn new(name: &'a str, compilation: &'a Compilation) -> Self {
-        let isas = compilation.plan.isas.iter().map(|(isa, _)| isa.name).collect();
+        let isas = compilation.plan.isas.iter().map(|own| own.isa.name).collect();
         let flushes = !compilation.options.numerics.keep_denormals;
         Self { name, interface: &compilation.interface, isas, flushes }
     }

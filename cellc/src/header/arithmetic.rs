@@ -25,7 +25,7 @@ pub(super) fn lines(
     lines.push(format!("{}{modes}", denormals(options)));
     lines.push(not_finite(model));
     lines.extend(not_finite_exceptions(model).into_iter().map(str::to_owned));
-    let profiles: Vec<_> = plan.isas.iter().map(|(_, fused)| *fused).collect();
+    let profiles: Vec<_> = plan.isas.iter().map(|own| own.fuses).collect();
     lines.extend(activations(model, plan.accuracy, &profiles));
     lines.push(String::new());
     let losses = Loss::of(model, products);
@@ -100,7 +100,7 @@ pub(crate) fn not_finite_exceptions(model: &CoreModel) -> Vec<&'static str> {
 /// model.
 fn multiply_adds(plan: &Plan) -> String {
     let names = |fused: bool| -> Vec<_> {
-        plan.isas.iter().filter(|(_, other)| *other == fused).map(|(isa, _)| isa.name).collect()
+        plan.isas.iter().filter(|own| own.fuses == fused).map(|own| own.isa.name).collect()
     };
     let fusing = match (&names(true)[..], &names(false)[..]) {
         ([], _) => "no multiply-add is fused".to_owned(),

@@ -67,7 +67,7 @@ impl Bounds {
         } else {
             String::new()
         };
-        let mut fuses: Vec<bool> = plan.isas.iter().map(|(_, fused)| *fused).collect();
+        let mut fuses: Vec<bool> = plan.isas.iter().map(|own| own.fuses).collect();
         fuses.sort_unstable();
         fuses.dedup();
         let of_profile = |fused: bool| {
@@ -82,7 +82,7 @@ impl Bounds {
             };
             OfProfile { name, claims }
         };
-        let measured = plan.isas.last().map_or("", |(_, fused)| profile_name(*fused));
+        let measured = plan.isas.last().map_or("", |own| profile_name(own.fuses));
         Self { range, continues, measured, profiles: fuses.into_iter().map(of_profile).collect() }
     }
 

@@ -428,15 +428,15 @@ fn apply(operation: LaneOp, a: &mut [u32], rest: &[Lanes]) {
                 *a = products.fold(*c, u32::wrapping_add_signed);
             }
         }
-        LaneOp::DotEvenBytes | LaneOp::DotOddBytes => {
-            let odd = if operation == LaneOp::DotOddBytes { 8 } else { 0 };
+        LaneOp::WidenAndMultiplyEven | LaneOp::WidenAndMultiplyOdd => {
+            let odd = if operation == LaneOp::WidenAndMultiplyOdd { 8 } else { 0 };
             for ((a, b), c) in a.iter_mut().zip(&rest[0]).zip(&rest[1]) {
                 let of =
                     |at: u32| i32::from((*a >> (at + odd)) as i8) * i32::from((*b >> at) as i16);
                 *a = c.wrapping_add_signed(of(0)).wrapping_add_signed(of(16));
             }
         }
-        LaneOp::DotApart(lane) => {
+        LaneOp::DotPairsByLane(lane) => {
             let halves: Vec<i32> =
                 a.iter().flat_map(|a| [*a as i16, (*a >> 16) as i16]).map(i32::from).collect();
             let element = rest[0][lane];
@@ -446,7 +446,7 @@ fn apply(operation: LaneOp, a: &mut [u32], rest: &[Lanes]) {
                 *a = c.wrapping_add_signed(first * low).wrapping_add_signed(second * high);
             }
         }
-        LaneOp::DotQuadsOf(lane) => {
+        LaneOp::DotQuadsByLane(lane) => {
             apply(
                 LaneOp::DotQuads,
                 a,

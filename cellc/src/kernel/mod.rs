@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 use std::ops::Deref;
 
+mod hints;
 mod interpret;
 mod print;
 mod rewrite;
@@ -16,6 +17,7 @@ mod rewrite;
 mod tests;
 mod verify;
 
+pub use hints::Hints;
 #[cfg(test)]
 pub(crate) use interpret::evaluate;
 pub use interpret::interpret;
@@ -501,13 +503,13 @@ pub enum LaneOp {
     /// u32: c + the products of two signed halves of a with the halves of one lane of b, wrapping.
     /// The halves are interleaved ([`Copied::apart`]): of n lanes, lane k has the k-th and the (n +
     /// k)-th half
-    DotApart(usize),
+    DotPairsByLane(usize),
     /// u32: `DotQuads` with one lane of b for all lanes
-    DotQuadsOf(usize),
+    DotQuadsByLane(usize),
     /// u32: c + the products of the signed bytes 0 and 2 of a with the signed halves of b, wrapping
-    DotEvenBytes,
+    WidenAndMultiplyEven,
     /// u32: c + the products of the signed bytes 1 and 3 of a with the signed halves of b, wrapping
-    DotOddBytes,
+    WidenAndMultiplyOdd,
     /// u32: a + b, wrapping
     WrappingAdd,
     /// u32: a - b, wrapping
@@ -549,10 +551,10 @@ impl LaneOp {
             | Self::DotPairs
             | Self::DotQuads
             | Self::DotUnsignedQuads
-            | Self::DotApart(_)
-            | Self::DotQuadsOf(_)
-            | Self::DotEvenBytes
-            | Self::DotOddBytes => {
+            | Self::DotPairsByLane(_)
+            | Self::DotQuadsByLane(_)
+            | Self::WidenAndMultiplyEven
+            | Self::WidenAndMultiplyOdd => {
                 return None;
             }
         })
@@ -563,7 +565,11 @@ impl LaneOp {
         use LaneOp as O;
         matches!(
             self,
-            O::DotPairs | O::DotQuads | O::DotUnsignedQuads | O::DotEvenBytes | O::DotOddBytes
+            O::DotPairs
+                | O::DotQuads
+                | O::DotUnsignedQuads
+                | O::WidenAndMultiplyEven
+                | O::WidenAndMultiplyOdd
         ) || self.lane().is_some()
     }
 
@@ -571,7 +577,7 @@ impl LaneOp {
     /// multiplies its own.
     pub fn lane(self) -> Option<usize> {
         match self {
-            Self::DotApart(lane) | Self::DotQuadsOf(lane) => Some(lane),
+            Self::DotPairsByLane(lane) | Self::DotQuadsByLane(lane) => Some(lane),
             _ => None,
         }
     }
@@ -599,8 +605,8 @@ impl LaneOp {
             | Self::Xor => Scalar::U32,
             Self::ShiftLeft(_) | Self::ShiftRight(_) => Scalar::U32,
             Self::DotPairs | Self::DotQuads | Self::DotUnsignedQuads => Scalar::U32,
-            Self::DotEvenBytes | Self::DotOddBytes => Scalar::U32,
-            Self::DotApart(_) | Self::DotQuadsOf(_) => Scalar::U32,
+            Self::WidenAndMultiplyEven | Self::WidenAndMultiplyOdd => Scalar::U32,
+            Self::DotPairsByLane(_) | Self::DotQuadsByLane(_) => Scalar::U32,
         }
     }
 }
@@ -705,20 +711,8 @@ pub struct Kernel {
     pub scratch: Vec<BufferId>,
     /// The kernel's values.
     pub locals: Vec<Local>,
-    /// Partial sums of a single gate: vectors in `locals` that loops add terms to and that are
-    /// summed at the end.
-    pub chains: Vec<Var>,
-    /// Deferred sums: vectors in `locals` that loops add terms to, to hide latency.
-    pub meanwhile: Vec<Var>,
-    /// Private buffers that are stored as vectors and read element by element.
-    pub elements: Vec<BufferId>,
-    /// Windows whose loads LLVM must not merge with overlapping loads from other windows.
-    pub unrelated: Vec<WindowId>,
-    /// Unroll factors for compilers, by the window of a loop's first walk. 1: compilers must not
-    /// unroll the loop.
-    pub unrolled_by: Vec<(WindowId, usize)>,
-    /// Loops over column groups of a panel, by the window of their first walk.
-    pub passes: Vec<WindowId>,
+    /// Hints for compilers.
+    pub hints: Hints,
     /// The statements.
     pub body: Vec<Stmt>,
     /// True if all loops are unrolled completely.
@@ -743,8 +737,9 @@ impl Kernel {
         else {
             return None;
         };
-        let is_plain =
-            |walk: &Walk| !walk.reverse && !walk.written && !self.unrelated.contains(&walk.window);
+        let is_plain = |walk: &Walk| {
+            !walk.reverse && !walk.written && !self.hints.unrelated.contains(&walk.window)
+        };
         let one_element =
             *from == elements.window.into() && (elements.step, elements.len) == (1, 1);
         if sums.is_empty() || !one_element || !is_plain(rows) || !is_plain(elements) {
@@ -762,7 +757,7 @@ impl Kernel {
                 && n == lanes
                 && other == element
                 && sum == var;
-            let is_hinted = self.chains.contains(var) || self.meanwhile.contains(var);
+            let is_hinted = self.hints.chains.contains(var) || self.hints.meanwhile.contains(var);
             (is_row && !is_hinted).then_some((*var, from.offset))
         };
         let sums = sums.iter().map(sum).collect::<Option<Vec<_>>>()?;

@@ -418,11 +418,15 @@ impl<'a> Printer<'a> {
             LaneOp::FromSigned => format!("signed({})", self.list(args)),
             LaneOp::DotPairs => format!("dot_pairs({})", self.list(args)),
             LaneOp::DotQuads => format!("dot_quads({})", self.list(args)),
-            LaneOp::DotApart(lane) => format!("dot_apart_{lane}({})", self.list(args)),
-            LaneOp::DotQuadsOf(lane) => format!("dot_quads_of_{lane}({})", self.list(args)),
+            LaneOp::DotPairsByLane(lane) => {
+                format!("dot_pairs_by_lane_{lane}({})", self.list(args))
+            }
+            LaneOp::DotQuadsByLane(lane) => {
+                format!("dot_quads_by_lane_{lane}({})", self.list(args))
+            }
             LaneOp::DotUnsignedQuads => format!("dot_unsigned_quads({})", self.list(args)),
-            LaneOp::DotEvenBytes => format!("dot_even_bytes({})", self.list(args)),
-            LaneOp::DotOddBytes => format!("dot_odd_bytes({})", self.list(args)),
+            LaneOp::WidenAndMultiplyEven => format!("widen_and_multiply_even({})", self.list(args)),
+            LaneOp::WidenAndMultiplyOdd => format!("widen_and_multiply_odd({})", self.list(args)),
             _ => format!("float({})", self.list(args)),
         }
     }

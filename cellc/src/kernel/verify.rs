@@ -874,8 +874,8 @@ fn operation_type(operation: LaneOp, args: &[Type]) -> Result<Type, String> {
         LaneOp::Flush | LaneOp::ToBits => (1, Scalar::F32),
         LaneOp::FromBits | LaneOp::FromSigned => (1, Scalar::U32),
         LaneOp::DotPairs | LaneOp::DotQuads | LaneOp::DotUnsignedQuads => (3, Scalar::U32),
-        LaneOp::DotEvenBytes | LaneOp::DotOddBytes => (3, Scalar::U32),
-        LaneOp::DotApart(lane) | LaneOp::DotQuadsOf(lane) => {
+        LaneOp::WidenAndMultiplyEven | LaneOp::WidenAndMultiplyOdd => (3, Scalar::U32),
+        LaneOp::DotPairsByLane(lane) | LaneOp::DotQuadsByLane(lane) => {
             if args.first().is_none_or(|a| a.lanes < 2 || a.lanes <= lane) {
                 return Err(format!("lane {lane} of {args:?}"));
             }

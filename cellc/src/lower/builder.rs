@@ -381,34 +381,34 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
 
     /// Marks accumulators as chains of the sums of one gate.
     pub(super) fn chains<'v>(&mut self, all: impl Iterator<Item = &'v Var>) {
-        self.kernel.chains.extend(all);
+        self.kernel.hints.chains.extend(all);
     }
 
     /// Hides from LLVM that the loads from `window` overlap loads from other windows.
     pub(super) fn unrelated(&mut self, window: WindowId) {
-        self.kernel.unrelated.push(window);
+        self.kernel.hints.unrelated.push(window);
     }
 
     /// Marks accumulators as deferred sums: loops add terms to hide the latency of other work.
     pub(super) fn meanwhile<'v>(&mut self, all: impl Iterator<Item = &'v Var>) {
-        self.kernel.meanwhile.extend(all);
+        self.kernel.hints.meanwhile.extend(all);
     }
 
     /// Sets a compiler's unroll factor for a loop, named by its first walk. 1: the compiler must
     /// not unroll the loop.
     pub(super) fn unrolled_by(&mut self, walk: &Walk, turns: usize) {
-        self.kernel.unrolled_by.push((walk.window, turns));
+        self.kernel.hints.unrolled_by.push((walk.window, turns));
     }
 
     /// Marks a loop, named by its first walk, as a loop over the columns of a panel.
     pub(super) fn passes(&mut self, walk: &Walk) {
-        self.kernel.passes.push(walk.window);
+        self.kernel.hints.passes.push(walk.window);
     }
 
     /// Marks a buffer of this kernel that is stored as vectors and loaded element by element.
     pub(super) fn elements(&mut self, of: Place) {
         if let Base::Buffer(id) = of.base {
-            self.kernel.elements.push(id);
+            self.kernel.hints.elements.push(id);
         }
     }
 

@@ -93,7 +93,7 @@ impl<'m> Lowering<'m> {
             denormals,
             memory,
             isa_index,
-            isa: plan.isas[isa_index].0,
+            isa: plan.isas[isa_index].isa,
             body: Body::default(),
             products: products.map(|(index, node)| (first(node), index)).collect(),
             places: vec![None; model.values.len()],

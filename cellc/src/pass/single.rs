@@ -65,7 +65,8 @@ fn count(kernel: &Kernel, body: &[Stmt], all: &mut Vec<Counted>) {
         match stmt {
             Stmt::For { count: turns, turn, walks, body, .. } => {
                 let is_left = matches!(body.last(), Some(Stmt::LeaveUnless { .. }));
-                let is_apart = walks.iter().any(|walk| kernel.unrelated.contains(&walk.window));
+                let is_apart =
+                    walks.iter().any(|walk| kernel.hints.unrelated.contains(&walk.window));
                 all.push(Counted {
                     count: *turns,
                     is_needed: turn.is_some() || is_left || is_apart,
@@ -113,6 +114,7 @@ impl<I: Iterator<Item = bool>> Scope<'_, I> {
                     if is_single {
                         self.places.extend(walks.iter().map(|walk| (walk.window, walk.of)));
                         self.kernel
+                            .hints
                             .passes
                             .retain(|pass| walks.iter().all(|walk| walk.window != *pass));
                         self.block(body, out);

@@ -12,8 +12,8 @@ pub(crate) fn unroll(body: &mut Body) {
             let body = std::mem::take(&mut kernel.body);
             // every iteration has values of its own
             let locals = std::mem::take(&mut kernel.locals);
-            kernel.chains.clear();
-            kernel.meanwhile.clear();
+            kernel.hints.chains.clear();
+            kernel.hints.meanwhile.clear();
             let mut scope =
                 Unroll { kernel, locals, windows: BTreeMap::new(), renamed: BTreeMap::new() };
             let mut out = Vec::new();
@@ -89,7 +89,9 @@ impl Unroll<'_> {
                 // columns depend on the instruction set, and bodies share their text
                 Stmt::For { count, turn, backwards, walks, body }
                     if backwards.is_some()
-                        || walks.iter().any(|walk| self.kernel.passes.contains(&walk.window))
+                        || walks
+                            .iter()
+                            .any(|walk| self.kernel.hints.passes.contains(&walk.window))
                         || matches!(body.last(), Some(Stmt::LeaveUnless { .. })) =>
                 {
                     let turn = turn.map(|turn| self.rename(turn));

@@ -2,11 +2,11 @@
 //! set the micro-kernel, its chains and its loop. No other file derives a strategy from the
 //! capabilities of an instruction set.
 
-use super::product::{Phase, Product};
+use super::product::{Phase, Product, Sum};
 use super::row_layout::{Interleave, RowLayout};
 use super::values::Values;
 use super::{ProductPlan, Unrolled};
-use crate::arch::{Dot, Isa, TURNS};
+use crate::arch::{Arch, Dot, Isa, PlannedIsa, TURNS};
 use crate::encoding::WeightFormat;
 use crate::kernel::LaneOp;
 
@@ -119,7 +119,7 @@ impl DotWord {
             Self::Pairs => &[LaneOp::DotPairs],
             Self::Quads => &[LaneOp::DotQuads],
             Self::UnsignedQuads => &[LaneOp::DotUnsignedQuads],
-            Self::WidenedPairs => &[LaneOp::DotEvenBytes, LaneOp::DotOddBytes],
+            Self::WidenedPairs => &[LaneOp::WidenAndMultiplyEven, LaneOp::WidenAndMultiplyOdd],
         }
     }
 }
@@ -165,25 +165,41 @@ impl Choice {
 
 impl RowLayout {
     /// The layout of matrices in a format that every one of `isas` reads.
-    pub(super) fn of(format: WeightFormat, isas: &[(&'static Isa, bool)]) -> Self {
-        let all = |is_so: &dyn Fn(&Isa) -> bool| isas.iter().all(|(isa, _)| is_so(isa));
+    pub(super) fn of(format: WeightFormat, isas: &[PlannedIsa]) -> Self {
+        let all = |is_so: &dyn Fn(&Isa) -> bool| isas.iter().all(|own| is_so(own.isa));
         let format = match format {
             WeightFormat::Int8Pair if all(&|isa| isa.has(Dot::WidenedPairs)) => {
                 WeightFormat::Int8Quad
             }
             format => format,
         };
-        let across = isas.iter().find(|(isa, _)| isa.has(Dot::Across));
+        let across = isas.iter().find(|own| own.isa.has(Dot::Across));
         let interleave = match across {
             _ if !format.is_of_integers() => Interleave::None,
-            Some((isa, _)) => Interleave::Words(isa.lanes),
-            None if all(&|isa| multiplies_by_lane(isa, 2)) => Interleave::Halves(isas[0].0.lanes),
+            Some(own) => Interleave::Words(own.isa.lanes),
+            None if all(&|isa| multiplies_by_lane(isa, 2)) => Interleave::Halves(isas[0].isa.lanes),
             None => Interleave::None,
         };
         let corrects = format == WeightFormat::Int8Quad
-            && isas.iter().any(|(isa, _)| isa.has(Dot::UnsignedQuads));
+            && isas.iter().any(|own| own.isa.has(Dot::UnsignedQuads));
         Self { format, interleave, corrects }
     }
+}
+
+/// The largest number of neighbouring vectors of columns per pass over the rows of a panel, if
+/// passes of equal size are a loop. `None`: as many as registers allow, each pass with separate
+/// code.
+pub fn most_per_pass(isa: &Isa) -> Option<usize> {
+    Some(isa.code.pass).filter(|most| *most > 0)
+}
+
+/// The largest number of element rows of a tile. 0: the instruction set has no tiles.
+pub(super) fn most_tile_rows(isa: &Isa) -> usize {
+    let rows = |dot: &Dot| match dot {
+        Dot::Tiles { rows } => Some(*rows),
+        _ => None,
+    };
+    isa.dots.iter().find_map(rows).unwrap_or(0)
 }
 
 /// True if the instruction set multiplies words of `in_word` integers by one lane of elements.
@@ -262,5 +278,17 @@ impl ProductPlan {
             distance,
         };
         Choice { kernel, layout, chains, row_loop }
+    }
+
+    /// True if x terms of late sums are summed after the pointwise part of the early sums: an
+    /// out-of-order core sums during the latency of the activations.
+    pub fn defers_late(&self, isa: &Isa, arch: &Arch) -> bool {
+        // excluded on targets with scarce code memory
+        most_per_pass(isa).is_none()
+            && isa.lanes > 4
+            && self.unrolled != Unrolled::Fully
+            && !self.product.layout.format.is_of_integers()
+            && self.bytes() <= arch.costs.limits.late_apart * isa.lanes
+            && self.product.sums.iter().any(Sum::is_late)
     }
 }

@@ -13,7 +13,8 @@ use super::reason::{
 };
 use super::threads::Half;
 use super::{Plan, ProductPlan};
-use crate::arch::Isa;
+use crate::arch::{Isa, PlannedIsa};
+use crate::emit::hints;
 use crate::encoding::{Arithmetic, WeightFormat};
 use crate::model::counted;
 use crate::numerics::Multiples;
@@ -21,12 +22,12 @@ use crate::request::{Accuracy, Options, Threads};
 
 impl ProductPlan {
     /// The reasons of the loops over rows.
-    pub(super) fn reasons_of_loops(&self, isas: &[(&'static Isa, bool)]) -> Vec<Reason> {
+    pub(super) fn reasons_of_loops(&self, isas: &[PlannedIsa]) -> Vec<Reason> {
         self.unrolled_rows(isas).into_iter().chain(self.added_chains(isas)).collect()
     }
 
     /// The instruction sets with chains in integer sums, and the largest number of chains.
-    fn added_chains(&self, isas: &[(&'static Isa, bool)]) -> Option<Reason> {
+    fn added_chains(&self, isas: &[PlannedIsa]) -> Option<Reason> {
         let (isas, most) = self.on_isas(isas, |at, isa, phase| {
             let sums = self.tilings[at]
                 .iter()
@@ -39,7 +40,7 @@ impl ProductPlan {
     }
 
     /// The instruction sets with unrolled loops over rows, and the largest factor.
-    fn unrolled_rows(&self, isas: &[(&'static Isa, bool)]) -> Option<Reason> {
+    fn unrolled_rows(&self, isas: &[PlannedIsa]) -> Option<Reason> {
         let size = self.product.layout.element_bytes();
         let (isas, most) = self.on_isas(isas, |at, isa, phase| {
             let of_panels = |(panels, tiling): (&Panels, &Tiling)| {
@@ -51,8 +52,7 @@ impl ProductPlan {
             };
             self.panels.iter().zip(&self.tilings[at]).filter_map(of_panels).max()
         })?;
-        // Rust keeps loops over 16-bit weights: `emit::rust::unroll`
-        let in_c = self.product.layout.format == WeightFormat::Int16;
+        let in_c = hints::is_unrolled_in_c_alone(self.product.layout.format);
         Some(Reason::UnrolledRows { isas, in_c, most })
     }
 
@@ -60,13 +60,13 @@ impl ProductPlan {
     /// largest value.
     fn on_isas(
         &self,
-        isas: &[(&'static Isa, bool)],
+        isas: &[PlannedIsa],
         number: impl Fn(usize, &Isa, Phase) -> Option<usize>,
     ) -> Option<(String, usize)> {
         let Product { rows, together, .. } = self.product;
         let is_alone = |at: usize| rows == 1 || together == 1 || self.rows_at_once[at] == 1;
         let phases = || Phase::ALL.into_iter().filter(|phase| self.product.active(*phase) > 0);
-        let most = |(at, (isa, _)): (usize, &(&'static Isa, bool))| {
+        let most = |(at, PlannedIsa { isa, .. }): (usize, &PlannedIsa)| {
             let most = phases().filter_map(|phase| number(at, isa, phase)).max()?;
             Some((isa.name, most))
         };
@@ -101,8 +101,8 @@ impl Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (isa, fused) in &self.isas {
-            let profile = if *fused { "fused" } else { "unfused" };
+        for PlannedIsa { isa, fuses } in &self.isas {
+            let profile = if *fuses { "fused" } else { "unfused" };
             match self.shared_body(isa) {
                 None => {
                     let lanes = counted(isa.lanes, "lane");
@@ -137,7 +137,7 @@ impl fmt::Display for Plan {
 impl Plan {
     /// The instruction set of the plan whose body an instruction set shares.
     fn shared_body(&self, isa: &Isa) -> Option<&'static Isa> {
-        isa.body_of.filter(|of| self.isas.iter().any(|(other, _)| other == of))
+        isa.body_of.filter(|of| self.isas.iter().any(|own| own.isa == *of))
     }
 
     /// Prints the plan of the `i`-th product.
@@ -155,7 +155,7 @@ impl Plan {
             let (count, columns) =
                 (counted(panels.count, "panel"), counted(panels.columns, "column"));
             writeln!(f, "  {count} of {columns} from column {}", panels.first)?;
-            for ((isa, _), tilings) in self.isas.iter().zip(&plan.tilings) {
+            for (PlannedIsa { isa, .. }, tilings) in self.isas.iter().zip(&plan.tilings) {
                 if self.shared_body(isa).is_none() {
                     writeln!(f, "    {}: {}", isa.name, tilings[p])?;
                 }
@@ -241,11 +241,12 @@ impl fmt::Display for Reason {
                  instructions"
             ),
             Self::UnrolledRows { isas, in_c, most } => {
-                let language = if *in_c { "in C " } else { "" };
+                let language = if *in_c { hints::PAIRS_SPLIT.printed } else { "" };
                 write!(
                     f,
                     "{isas}: {language}loops over rows of weights are unrolled by up to {most}: \
-                     faster where weights are in the L2 cache"
+                     {}",
+                    hints::PREFETCHED.printed
                 )
             }
         }

@@ -23,7 +23,7 @@ mod tiles;
 mod values;
 
 pub use branches::{Branches, Side};
-pub use choose::{Chains, Choice, DotWord, Microkernel};
+pub use choose::{Chains, Choice, DotWord, Microkernel, most_per_pass};
 pub use cost::{cycles, equal_parts, tile_vectors, window_channels, window_tile};
 pub use fusion::{Along, Fusion, along};
 pub use labels::Labels;
@@ -42,7 +42,7 @@ pub use values::Values;
 use std::collections::BTreeMap;
 
 pub use crate::arch::vectors;
-use crate::arch::{Arch, Isa};
+use crate::arch::{Arch, Isa, PlannedIsa};
 use crate::core::{CoreModel, CoreOp};
 use crate::encoding::Arithmetic;
 use crate::numerics::Multiples;
@@ -137,8 +137,8 @@ impl ProductPlan {
 pub struct Plan {
     /// The architecture.
     pub arch: &'static Arch,
-    /// The instruction sets, baseline first, best last; true for fused multiply-add.
-    pub isas: Vec<(&'static Isa, bool)>,
+    /// The instruction sets, baseline first, best last.
+    pub isas: Vec<PlannedIsa>,
     /// One for each cell and each dense layer of [`CoreModel::all_nodes`].
     pub products: Vec<ProductPlan>,
     /// Depthwise convolutions with integer products, by value: the arithmetic, and the quantisation
@@ -163,7 +163,7 @@ impl Plan {
     pub fn width(&self, isa: &Isa) -> usize {
         match self.values {
             values if values.has_loops() && values.joins(isa) => {
-                self.isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(isa.lanes)
+                self.isas.iter().map(|own| own.isa.lanes).max().unwrap_or(isa.lanes)
             }
             _ => isa.lanes,
         }
@@ -180,6 +180,6 @@ impl Plan {
 
     /// The instruction set that the target's C compiler selects by default.
     pub fn usual(&self) -> usize {
-        self.isas.iter().rposition(|(isa, _)| isa.c.flags.is_some_and(<[_]>::is_empty)).unwrap_or(0)
+        self.isas.iter().rposition(|own| own.isa.c.flags.is_some_and(<[_]>::is_empty)).unwrap_or(0)
     }
 }

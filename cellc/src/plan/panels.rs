@@ -1,7 +1,7 @@
 //! Panels: neighbouring columns of a product whose weights stand together.
 
 use super::product::{Phase, Product};
-use crate::arch::Isa;
+use crate::arch::{Isa, PlannedIsa};
 use crate::core::CoreCell;
 use crate::encoding::WeightFormat;
 use crate::kernel::Element;
@@ -94,24 +94,20 @@ const PADDED: usize = 8;
 /// The columns to which a small LSTM is padded, so that whole vectors of every instruction set
 /// cover its units. `None`: more than a quarter of the columns would be padding, or the target's
 /// processors need not have vectors.
-pub(super) fn padded(
-    cell: &CoreCell,
-    product: &Product,
-    isas: &[(&'static Isa, bool)],
-) -> Option<usize> {
+pub(super) fn padded(cell: &CoreCell, product: &Product, isas: &[PlannedIsa]) -> Option<usize> {
     let is_one_step = cell.sequence.is_none() || cell.is_one_step();
     let is_plain = cell.kind == CellKind::Lstm && is_one_step && product.sums.len() == 4;
     let is_narrow = product.units < PADDED && 4 * (PADDED - product.units) <= PADDED;
     let fits = |isa: &Isa| PADDED.is_multiple_of(isa.lanes) || isa.lanes.is_multiple_of(PADDED);
     // on targets with optional vectors one lane would compute the padding, too: 1.38 times the
     // instructions of riscv64, 1.04 of armv7
-    let scalar: Vec<_> = isas.iter().filter(|(isa, _)| isa.lanes == 1).collect();
-    let flushes = isas.iter().any(|(isa, _)| isa.c.flushes.is_some());
+    let scalar: Vec<_> = isas.iter().filter(|own| own.isa.lanes == 1).collect();
+    let flushes = isas.iter().any(|own| own.isa.c.flushes.is_some());
     let is_fallback = scalar.len() == 1 && flushes;
-    let has_vectors = isas[0].0.lanes > 1 || scalar.len() < isas.len() && is_fallback;
+    let has_vectors = isas[0].isa.lanes > 1 || scalar.len() < isas.len() && is_fallback;
     let are_floats = product.layout.format == WeightFormat::F32;
     let pays = is_plain && is_narrow && has_vectors && are_floats;
-    (pays && isas.iter().all(|(isa, _)| fits(isa))).then_some(PADDED)
+    (pays && isas.iter().all(|own| fits(own.isa))).then_some(PADDED)
 }
 
 /// `cut`: half of the full panels, or one more, are a group of their own.

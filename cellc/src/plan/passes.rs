@@ -1,5 +1,6 @@
 //! Passes: the vectors of columns whose sums one reading of a panel computes.
 
+use super::choose::most_per_pass;
 use super::cost;
 use super::panels::Panels;
 use super::product::{Phase, Product};
@@ -102,7 +103,8 @@ fn passes(
     isa: &Isa,
     values: Values,
 ) -> Vec<Vec<(usize, usize)>> {
-    let at_once = if isa.code.pass > 0 { at_once.min(isa.code.pass) } else { at_once };
+    let most = most_per_pass(isa);
+    let at_once = most.map_or(at_once, |most| at_once.min(most));
     // a loop needs passes of one size, worth at most a third of the vectors that fit
     let is_even = values.has_loops() && vectors.windows(2).all(|two| two[0].1 == two[1].1);
     if is_even && vectors.len() > at_once {
@@ -117,7 +119,7 @@ fn passes(
         }
     }
     let equal = vectors.len().div_ceil(vectors.len().div_ceil(at_once).max(1)).max(1);
-    let size = if isa.code.pass > 0 { equal } else { equal.next_multiple_of(line).min(at_once) };
+    let size = if most.is_some() { equal } else { equal.next_multiple_of(line).min(at_once) };
     vectors.chunks(size).map(<[_]>::to_vec).collect()
 }
 
@@ -129,8 +131,8 @@ pub fn late_passes(
     values: Values,
 ) -> Vec<Vec<(usize, usize)>> {
     let (vectors, at_once) = (vectors(columns, isa.lanes), pass_vectors(product, isa));
-    match (isa.code.pass, values.of_product(product)) {
-        (0, Values::Registers | Values::Joined) => {
+    match (most_per_pass(isa), values.of_product(product)) {
+        (None, Values::Registers | Values::Joined) => {
             vectors.chunks(at_once).map(<[_]>::to_vec).collect()
         }
         (_, values) => passes(&vectors, at_once, 1, isa, values),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::choose::most_tile_rows;
 use super::panels::{PanelLayout, Panels, Width, layout, padded};
 use super::passes::tiling;
 use super::product::{Phase, Product, row_by_row};
@@ -12,7 +13,7 @@ use super::row_layout::RowLayout;
 use super::threads::{halves, threads};
 use super::values::Values;
 use super::{Branches, Fusion, OwnMultiples, Plan, ProductPlan, cost};
-use crate::arch::{Arch, Isa};
+use crate::arch::{Arch, Isa, PlannedIsa};
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::encoding::{Arithmetic, WeightFormat};
 use crate::model::{CellKind, ResetGate};
@@ -63,7 +64,7 @@ pub fn plan(model: &CoreModel, options: &Options, precisions: &Precisions) -> Pl
     // without products in tiles, an instruction set with tiles equals the one that it extends
     let unused = |at: usize, isa: &Isa| {
         options.machine.isas.is_none()
-            && isa.tile_rows() > 0
+            && most_tile_rows(isa) > 0
             && all.products.iter().all(|plan| !plan.uses_tiles(at, isa))
     };
     let unused = |at: usize, isa: &Isa| unused(at, isa) || is_too_wide(&all, (at, isa), options);
@@ -80,7 +81,7 @@ pub fn plan(model: &CoreModel, options: &Options, precisions: &Precisions) -> Pl
 /// before it, as wider ones would be padding.
 fn is_too_wide(plan: &Plan, (at, isa): (usize, &Isa), options: &Options) -> bool {
     let [product] = &plan.products[..] else { return false };
-    let before = at.checked_sub(1).map(|before| plan.isas[before].0);
+    let before = at.checked_sub(1).map(|before| plan.isas[before].isa);
     let covers = |before: &Isa| {
         before.fma == isa.fma
             && isa.lanes > before.lanes
@@ -101,7 +102,7 @@ fn plan_for(
     let spelled =
         |isa: &Isa| options.output.language == Language::C || !isa.rust.mul_add.is_empty();
     let fused = |isa: &Isa| isa.fma && options.numerics.fma == Fma::Auto && spelled(isa);
-    let isas: Vec<_> = isas.iter().map(|isa| (*isa, fused(isa))).collect();
+    let isas: Vec<_> = isas.iter().map(|isa| PlannedIsa { isa, fuses: fused(isa) }).collect();
     let product = |node: &CoreNode| {
         let op = &node.op;
         let mut reasons = Vec::new();
@@ -185,7 +186,7 @@ fn plan_for(
     let accuracy = options.numerics.accuracy;
     let flush_below = flush_below(&options.numerics);
     let fuses = options.tuning.fuse != Some(false);
-    let lanes = isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(1);
+    let lanes = isas.iter().map(|own| own.isa.lanes).max().unwrap_or(1);
     let branches = Branches::new(model, lanes, options.tuning.branches);
     let fusion = if fuses { Fusion::new(model, &unfused, &branches) } else { Fusion::default() };
     let values = Values::of(options.output.language, &isas);
@@ -199,7 +200,7 @@ fn plan_product(
     threading: Threading,
     mut reasons: Vec<Reason>,
     options: &Options,
-    isas: &[(&'static Isa, bool)],
+    isas: &[PlannedIsa],
 ) -> ProductPlan {
     let (arch, format) = (options.machine.target, product.layout.format);
     let cut = threading.is_two() && product.rows == 1;
@@ -223,16 +224,16 @@ fn plan_product(
     let loads_apart = options.tuning.unroll == Unroll::Auto && is_loaded && is_near;
     let tile = |p: &Panels, isa| tiling(&product, bytes, p, (isa, arch), values);
     let tilings =
-        isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
+        isas.iter().map(|own| panels.iter().map(|p| tile(p, own.isa)).collect()).collect();
     let tuning = &options.tuning;
-    let best = isas.last().expect("options: the baseline is always there").0;
+    let best = isas.last().expect("options: the baseline is always there").isa;
     let worth = match tuning.input_first {
         Some(first) => (first && product.steps > 1).then_some(InputFirst::Asked),
         None => cost::input_first(&product, &panels, bytes, best, arch),
     };
     let input_first = worth.is_some_and(InputFirst::is_first);
     let several = product.together > 1 && (product.steps == 1 || input_first);
-    let mut chosen = |(isa, _): &(&'static Isa, bool)| {
+    let mut chosen = |PlannedIsa { isa, .. }: &PlannedIsa| {
         let (by_vectors, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
         let by_tiles = tuning
             .rows_at_once
@@ -255,7 +256,7 @@ fn plan_product(
             let isa = isa.name;
             reasons.push(Reason::Together(Together::InVectors { isa, rows, of_input, cycles }));
         }
-        if several && !in_tiles && isa.tile_rows() > 0 && product.fits_tiles_somewhere() {
+        if several && !in_tiles && most_tile_rows(isa) > 0 && product.fits_tiles_somewhere() {
             let why = product.without_tiles(by_tiles, &panels, tuning.tiles, isa);
             reasons.push(Reason::Together(Together::NoTiles(isa.name, why)));
         }

@@ -1,5 +1,6 @@
 //! Tiles: whether they compute the sums of a product, and for how many rows.
 
+use super::choose::most_tile_rows;
 use super::cost::{self, TileCycles};
 use super::panels::Panels;
 use super::product::Product;
@@ -16,7 +17,7 @@ impl Product {
         asked: Option<bool>,
         isa: &Isa,
     ) -> bool {
-        (2..=isa.tile_rows()).contains(&rows)
+        (2..=most_tile_rows(isa)).contains(&rows)
             && self.fits_tiles_somewhere()
             && asked.unwrap_or_else(|| TileCycles::new(self, panels, rows, isa).pay())
     }
@@ -31,7 +32,7 @@ impl Product {
     ) -> NoTiles {
         match asked {
             Some(false) => NoTiles::Asked,
-            _ if !(2..=isa.tile_rows()).contains(&rows) => NoTiles::Rows(isa.tile_rows()),
+            _ if !(2..=most_tile_rows(isa)).contains(&rows) => NoTiles::Rows(most_tile_rows(isa)),
             _ => {
                 let TileCycles { rows, by_tiles, by_vectors } =
                     TileCycles::new(self, panels, rows, isa);
@@ -43,7 +44,7 @@ impl Product {
     /// Rows per tile: equal parts of all rows, unless the parts are too small.
     pub(super) fn tile_rows(&self, isa: &Isa) -> usize {
         let all = self.together;
-        let equal = all.div_ceil(all.div_ceil(isa.tile_rows().max(1)));
-        if equal < cost::LEAST_TILE_ROWS { all.min(isa.tile_rows()) } else { equal }
+        let equal = all.div_ceil(all.div_ceil(most_tile_rows(isa).max(1)));
+        if equal < cost::LEAST_TILE_ROWS { all.min(most_tile_rows(isa)) } else { equal }
     }
 }

@@ -1,7 +1,7 @@
 //! Vector registers per value of a kernel.
 
 use super::product::Product;
-use crate::arch::Isa;
+use crate::arch::{Isa, PlannedIsa};
 use crate::request::Language;
 
 /// Vector registers per value of a kernel.
@@ -21,8 +21,8 @@ pub enum Values {
 impl Values {
     /// The registers per value in a language. In C, all bodies share one text of the kernels if a
     /// file has several bodies with vectors.
-    pub fn of(language: Language, isas: &[(&'static Isa, bool)]) -> Self {
-        let mut others = isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.lanes > 1).skip(1);
+    pub fn of(language: Language, isas: &[PlannedIsa]) -> Self {
+        let mut others = isas.iter().map(|own| own.isa).filter(|isa| isa.lanes > 1).skip(1);
         match language {
             Language::Rust => Self::Passes,
             Language::C if others.any(|isa| isa.code.joins) => Self::OneText,

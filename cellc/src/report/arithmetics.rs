@@ -128,7 +128,7 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
         .iter()
         .map(|(layers, cost)| {
             let other = |found: &Vec<(Vec<String>, ArithmeticCost)>| {
-                Some(found.iter().find(|(own, _)| own == layers)?.1)
+                Some(found.iter().find(|(known, _)| known == layers)?.1)
             };
             let others = others.iter().map(other).collect::<Option<Vec<_>>>()?;
             let costs: Vec<_> = std::iter::once(*cost).chain(others).collect();
@@ -157,7 +157,7 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
         exacter.find(|other| better(&totals[*other])).map(|other| (at, other))
     };
     let (arch, isas) = (compilation.plan.arch, &compilation.plan.isas);
-    let isa = isas.iter().find(|(own, _)| own.name == isa)?.0;
+    let isa = isas.iter().find(|own| isa == own.isa.name)?.isa;
     let in_instructions = arch.instructions_of(isa).is_some();
     Some(Arithmetics {
         names: ORDER.map(Precision::name).to_vec(),
@@ -190,9 +190,9 @@ fn of_kernels(
     // a file without integer products has no body for an instruction set that only adds integer
     // products; machines run the extended instruction set
     let extended = Isa::from_name(isa).into_iter().flat_map(Isa::extended).map(|isa| isa.name);
-    let place = |isa| plan.isas.iter().position(|(own, _)| own.name == isa);
+    let place = |isa| plan.isas.iter().position(|own| isa == own.isa.name);
     let Some(at) = std::iter::once(isa).chain(extended).find_map(place) else { return Vec::new() };
-    let (isa, body) = (plan.isas[at].0, program.body(at));
+    let (isa, body) = (plan.isas[at].isa, program.body(at));
     let (by_value, nodes) = (layers_by_value(model), model.all_nodes());
     let layers = layers(model, &plan, body, |source| operand(&by_value, source));
     let cost = |kernel: super::Kernel| {

@@ -254,7 +254,7 @@ impl Report {
         measured: Option<&Measured>,
     ) -> Self {
         let Compilation { model: valid, plan, program, interface, packed, .. } = compilation;
-        let (isa, body) = (plan.isas[isa].0, program.body(isa));
+        let (isa, body) = (plan.isas[isa].isa, program.body(isa));
         let by_value = layers_by_value(valid);
         let operand = |source| operand(&by_value, source);
         let layers = layers(valid, plan, body, operand);
@@ -311,7 +311,7 @@ impl Report {
             model: valid.name.clone().unwrap_or_else(|| interface.function.clone()),
             isa: isa.name,
             lanes: isa.lanes,
-            fused_multiply_add: plan.isas.iter().any(|(known, fused)| *known == isa && *fused),
+            fused_multiply_add: plan.isas.iter().any(|own| own.isa == isa && own.fuses),
             inputs,
             outputs,
             variables,
@@ -529,7 +529,7 @@ fn kernels(
     let position = plan
         .isas
         .iter()
-        .position(|(known, _)| *known == isa)
+        .position(|own| *own.isa == *isa)
         .expect("the plan is for every instruction set");
     let product = |i: usize| {
         &plan.products[nodes[..i].iter().copied().filter(|node| node.op.is_product()).count()]

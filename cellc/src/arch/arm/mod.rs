@@ -7,38 +7,9 @@ use crate::kernel::Element;
 
 use super::{
     Arch, ByLane, CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Calls, Code, Condition,
-    Copies, Detection, Dot, FOUR_LANES, FloatUnit, GENERIC, Isa, Memory, ONE_LANE, RustRules,
-    RustSpelling, RustVector, SCALAR, SCALAR_FMA, SOFT, X86_64,
+    Detection, Dot, FloatUnit, GENERIC, Isa, IsaId, Memory, NEUTRAL, NEUTRAL_C_RULES, ONE_LANE,
+    RustRules, RustSpelling, RustVector, SCALAR, SCALAR_FMA, SOFT, Tuning,
 };
-
-/// Loads stand where they are needed.
-macro_rules! c_tuning_of_loads {
-    () => {
-        "\
-/* gcc's first scheduling pass moves loads up, until they do not fit the registers. */
-#pragma GCC optimize(\"no-schedule-insns\")
-"
-    };
-}
-
-/// Tuning for gcc where the compiler may have Helium.
-macro_rules! c_tuning_of_helium {
-    () => {
-        concat!(
-            c_tuning_of_loads!(),
-            "\
-#if defined(__ARM_FEATURE_MVE)
-/* Helium, of which gcc would make use on its own, makes 0 of subnormal numbers. */
-#pragma GCC optimize(\"no-tree-loop-vectorize,no-tree-slp-vectorize\")
-/* Vectors of weights are at constant distances from one pointer: several pointers do not fit the registers. */
-#pragma GCC optimize(\"no-tree-pre,no-auto-inc-dec\")
-/* gcc merges variables of vectors, and spills: an LSTM of 64 units takes 9 % more. */
-#pragma GCC optimize(\"no-tree-coalesce-vars\")
-#endif
-"
-        )
-    };
-}
 
 /// Four lanes of AArch64.
 const LANES_4: CVector = CVector {
@@ -184,6 +155,7 @@ const VECTORS_OF: [CLoads; 4] = {
 
 /// NEON, available on every AArch64.
 pub(super) static NEON: Isa = Isa {
+    id: IsaId::Neon,
     name: "neon",
     lanes: 4,
     registers: 32,
@@ -223,6 +195,7 @@ pub(super) static NEON: Isa = Isa {
 
 /// NEON with dot products of bytes, optional in ARMv8.2 and mandatory in ARMv8.4.
 pub(super) static NEON_DOTPROD: Isa = Isa {
+    id: IsaId::NeonDotprod,
     name: "neon_dotprod",
     extends: Some(&NEON),
     dots: &[Dot::ByLane(PAIRS_BY_LANE), Dot::ByLane(QUADS_BY_LANE)],
@@ -326,6 +299,7 @@ const MUL_ADD: &str = "unsafe { vfmas_lane_f32::<0>(c, a, vdup_n_f32(b)) }";
 
 /// AArch64 in a file for every machine: the generic body, fused.
 pub(super) static NEON_OF_ANY: Isa = Isa {
+    id: IsaId::Neon,
     name: "neon",
     fma: true,
     body_of: Some(&GENERIC),
@@ -350,48 +324,19 @@ pub static AARCH64: Arch = Arch {
     triples: &["aarch64-"],
     baseline: &NEON,
     isas: &[&NEON_DOTPROD],
-    costs: FOUR_LANES,
     instructions: Some(work::AARCH64),
     // the widest cores
     instructions_per_cycle: 10,
     c: CRules {
-        tuning: &[],
-        copies: Copies::Inlined,
         float_flags: "no flag of gcc or clang does otherwise there",
         refused: ("!defined(__aarch64__)", FOR_AARCH64),
-        baseline_refused: ("", ""),
         compiler: &["aarch64-linux-gnu-gcc"],
-        ..X86_64.c
+        ..NEUTRAL_C_RULES
     },
-    rust: RustRules { refused: ("not(target_arch = \"aarch64\")", FOR_AARCH64), structs: "" },
-    memory: Memory { alignment: 16, ..X86_64.memory },
+    rust: RustRules { held: "target_arch = \"aarch64\"", otherwise: FOR_AARCH64, ..NEUTRAL.rust },
+    memory: Memory { line: 64, ..NEUTRAL.memory },
+    ..NEUTRAL
 };
-
-/// Tuning for gcc in a file for any machine: loads stay next to their use.
-pub(super) const C_TUNING: &str =
-    concat!("#if defined(__arm__)\n", c_tuning_of_helium!(), "#endif\n");
-
-/// Tuning for gcc, for a core with Helium.
-const HELIUM_C_TUNING: &str = c_tuning_of_helium!();
-
-/// Tuning for gcc, for a core of the M profile with an FPU and without Helium.
-const FPU_C_TUNING: &str = c_tuning_of_loads!();
-
-/// Tuning for gcc, for a core of the A profile that computes one lane.
-const ARMV7_C_TUNING: &str = concat!(
-    c_tuning_of_loads!(),
-    "\
-/* gcc moves products down to their sums, and values to the paths that need them: their factors then
- * stay in registers. */
-#pragma GCC optimize(\"no-tree-coalesce-vars,no-tree-ter,no-tree-pre\")
-"
-);
-
-/// Tuning for gcc, for software floats: products stay next to their additions.
-const SOFT_C_TUNING: &str = "\
-/* Products stand where they are added: as gcc arranges them, sums do not fit the registers. */
-#pragma GCC optimize(\"no-schedule-insns,no-tree-reassoc\")
-";
 
 /// The condition for a fused multiply-add as a function call, or for Helium: gcc uses Helium on its
 /// own, and Helium flushes subnormal numbers to 0.
@@ -408,7 +353,7 @@ pub static CORTEX_M4F: Arch = Arch {
     instructions: Some(work::ONE_LANE),
     instructions_per_cycle: 1,
     c: CRules {
-        tuning: &[FPU_C_TUNING],
+        tuning: &[Tuning::Loads],
         refused: (
             NO_FMA,
             "compile it with -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16; for a processor \
@@ -538,6 +483,7 @@ const FLAGS: CFlushes = CFlushes {
 
 /// Helium. Its arithmetic flushes subnormal numbers.
 pub(super) static HELIUM: Isa = Isa {
+    id: IsaId::Helium,
     name: "helium",
     lanes: 4,
     registers: 8,
@@ -583,7 +529,7 @@ pub(super) static HELIUM_OF_ANY: Isa = Isa {
 };
 
 /// clang vectorises scalar code for the FPU with Helium, and no text in a file prevents this. For
-/// gcc, [`C_TUNING`] does.
+/// gcc, [`Tuning::Helium`] does.
 pub(super) const CLANG_WITH_HELIUM: &str =
     "defined(__clang__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)";
 
@@ -598,7 +544,7 @@ pub static CORTEX_M55: Arch = Arch {
     isas: &[&HELIUM],
     instructions_per_cycle: 2,
     c: CRules {
-        tuning: &[HELIUM_C_TUNING],
+        tuning: &[Tuning::Helium],
         refused: (
             "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || (defined(__clang__) && \
          defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)))",
@@ -631,7 +577,7 @@ pub static CORTEX_M3: Arch = Arch {
     instructions: Some(work::CORTEX_M3),
     instructions_per_cycle: 1,
     c: CRules {
-        tuning: &[SOFT_C_TUNING],
+        tuning: &[Tuning::SoftFloats],
         compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"],
         ..ONE_LANE.c
     },
@@ -683,6 +629,7 @@ PLAIN#endif
 /// ARMv7's NEON. Its arithmetic flushes subnormal numbers. Little-endian only: on big-endian
 /// machines, gcc's intrinsics and gcc's vectors number lanes differently.
 pub(super) static NEON_OF_ARMV7: Isa = Isa {
+    id: IsaId::Neon,
     name: "neon",
     lanes: 4,
     registers: 16,
@@ -708,6 +655,7 @@ pub(super) static NEON_OF_ARMV7: Isa = Isa {
 
 /// NEON with fused multiply-add.
 pub(super) static NEON_FMA: Isa = Isa {
+    id: IsaId::NeonFma,
     name: "neon_fma",
     fma: true,
     body_of: Some(&NEON_OF_ARMV7),
@@ -745,7 +693,7 @@ pub static ARMV7: Arch = Arch {
     // Cortex-A15
     instructions_per_cycle: 3,
     c: CRules {
-        tuning: &[ARMV7_C_TUNING],
+        tuning: &[Tuning::Armv7],
         float_unit: FloatUnit::Optional,
         compiler: &["arm-linux-gnueabihf-gcc"],
         ..ONE_LANE.c

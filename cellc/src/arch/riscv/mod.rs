@@ -3,17 +3,9 @@
 mod work;
 
 use super::{
-    Arch, CRules, CSpelling, CVector, Calls, Code, Condition, Detection, FOUR_LANES, GENERIC, Isa,
-    Memory, ONE_LANE, RustSpelling, SCALAR_FMA, SOFT,
+    Arch, CRules, CSpelling, CVector, Calls, Code, Condition, Detection, GENERIC, Isa, IsaId,
+    Memory, NEUTRAL_COSTS, ONE_LANE, RustSpelling, SCALAR_FMA, SOFT, Tuning,
 };
-
-/// Tuning for gcc.
-const C_TUNING: &str = "\
-#if defined(__riscv)
-/* gcc's first scheduling pass takes more registers than there are, and values spill. */
-#pragma GCC optimize(\"sched-pressure\")
-#endif
-";
 
 /// One lane with F. Rust has no safe function for the fused multiply-add; the assembly only reads
 /// and writes its operands.
@@ -71,6 +63,7 @@ const fn lanes(lanes: usize) -> CVector {
 /// Vectors of 128 bits or more. Sixteen lanes are a group of at most four registers, with one
 /// instruction per load and per multiply-add.
 pub static RVV: Isa = Isa {
+    id: IsaId::Rvv,
     name: "rvv",
     lanes: 16,
     registers: 8,
@@ -106,10 +99,10 @@ pub static RISCV64: Arch = Arch {
     instructions: Some(work::RISCV64),
     // the widest cores
     instructions_per_cycle: 8,
-    costs: FOUR_LANES,
+    costs: NEUTRAL_COSTS,
     c: CRules {
         compiler: &["riscv64-linux-gnu-gcc"],
-        tuning: &[C_TUNING],
+        tuning: &[Tuning::RiscV],
         refused: (
             "defined(__riscv) && !defined(__riscv_flen)",
             "compile it with -march=rv64gc, or generate it with --target any",

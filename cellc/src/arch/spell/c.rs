@@ -7,8 +7,8 @@ use crate::kernel::Element;
 pub struct CRules {
     /// True if the file uses extensions of gcc and clang; otherwise plain C11.
     pub extensions: bool,
-    /// Pragma lines for gcc.
-    pub tuning: &'static [&'static str],
+    /// Passes of gcc that the file turns off.
+    pub tuning: &'static [Tuning],
     /// Copies of long float arrays.
     pub copies: Copies,
     /// The floating-point unit of the machines that may compile the file.
@@ -26,6 +26,26 @@ pub struct CRules {
     /// A C compiler with its flags, for `cellc inspect` to measure code size and stack if the
     /// compiler is installed. Empty: none.
     pub compiler: &'static [&'static str],
+}
+
+/// Passes of gcc that make slower code of kernels on some machines. The table of hints has the
+/// pragmas and their measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tuning {
+    /// x86-64.
+    X86,
+    /// Arm cores with an FPU.
+    Loads,
+    /// Arm cores with Helium, and others of the M profile.
+    Helium,
+    /// As `Helium`, in a file for every machine.
+    HeliumOfAny,
+    /// Cores of Arm's A profile that compute one lane.
+    Armv7,
+    /// Arm cores that compute floats in software.
+    SoftFloats,
+    /// RISC-V.
+    RiscV,
 }
 
 /// Copies of long float arrays by gcc.

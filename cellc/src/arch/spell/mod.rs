@@ -3,5 +3,5 @@
 mod c;
 mod rust;
 
-pub use c::{CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Copies, FloatUnit};
+pub use c::{CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Copies, FloatUnit, Tuning};
 pub use rust::{RustRules, RustSpelling, RustVector};

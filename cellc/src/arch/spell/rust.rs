@@ -3,9 +3,11 @@
 /// Rules of a target for generated Rust.
 #[derive(Clone, Copy, Debug)]
 pub struct RustRules {
-    /// The condition under which the file stops with a `compile_error!`, and the remedy.
-    /// Empty: none.
-    pub refused: (&'static str, &'static str),
+    /// The condition that holds wherever the file may be compiled; elsewhere the file stops with a
+    /// `compile_error!`. Empty: none.
+    pub held: &'static str,
+    /// The remedy where the condition does not hold.
+    pub otherwise: &'static str,
     /// An attribute of structs with fields that are read as vectors.
     pub structs: &'static str,
 }

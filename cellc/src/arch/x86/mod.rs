@@ -5,8 +5,9 @@ pub(super) mod floor;
 pub(super) mod vectors;
 
 use super::{
-    Arch, CRules, CSpelling, Caches, Code, Condition, Copies, Costs, Detection, Dot, FloatUnit,
-    GENERIC, Isa, Limits, Memory, Processor, Question, RustRules, RustSpelling,
+    Arch, CRules, CSpelling, Caches, Code, Condition, Copies, Costs, Detection, Dot, GENERIC, Isa,
+    IsaId, Limits, Memory, NEUTRAL, NEUTRAL_C_RULES, NEUTRAL_COSTS, Processor, Question, RustRules,
+    RustSpelling, Tuning,
 };
 
 /// C: the condition for run-time detection. gcc for Windows aligns the stack to 16 bytes only, but
@@ -66,109 +67,70 @@ macro_rules! cpuid {
 /// Rust: the condition for run-time detection.
 const RUST_ASKED: &str = "target_arch = \"x86_64\"";
 
-/// Tuning for gcc: the order of loads, and sums in registers.
-pub(super) const C_TUNING: &str = "\
-#if defined(__x86_64__)
-/* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
- * beyond the L2 cache: the processor prefetches what is read in order. Coalescing variables makes gcc spill
- * accumulators at every row if registers are scarce. */
-#pragma GCC optimize(\"no-schedule-insns2,no-tree-coalesce-vars\")
-#endif
-";
-
-/// Tuning for gcc with values in structs of registers. Without coalescing, gcc would copy
-/// accumulators at every row (an LSTM of 40 units takes 1.37 times as long with AVX2).
-pub(super) const C_TUNING_OF_STRUCTS: &str = "\
-#if defined(__x86_64__)
-/* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
- * beyond the L2 cache: the processor prefetches what is read in order. */
-#pragma GCC optimize(\"no-schedule-insns2\")
-#endif
-";
-
 /// x86-64. Other machines run the baseline body of a file.
 pub static X86_64: Arch = Arch {
     name: "x86-64",
     triples: &["x86_64-"],
-    baseline: &GENERIC,
     isas: &[&AVX2, &AVX_VNNI, &AVX512, &AVX512_VNNI, &AMX],
-    costs: Costs {
-        multiply_adds_per_cycle: 2.0,
-        lanes: 16.0,
-        latency: 4.0,
-        // half a cycle more than the latency: eight in turn took 1.04 times as long as ten or
-        // twelve
-        latency_hiding: 4.5,
-        line_split: 0.45,
-        panel: 120.0,
-        other_panel: 40.0,
-        activation: 30.0,
-        hidden: 0.3,
-        hand_over: 2000.0,
-        caches: Caches {
-            // the L1 cache of the smallest machine with vectors
-            first_level: 32 << 10,
-            // from somewhat more than the usual L1 cache of 48 KiB to about five times as much
-            // (measured on a Zen 5 with integers: 0.67 to 1.07 of the time)
-            alternate_near: [56 << 10, 224 << 10],
-            // half the L2 cache of a server core, as other data takes the other half; the whole L2
-            // cache of a desktop core
-            alternate_from: 512 << 10,
-            // twice the L2 cache of a server core
-            partly_near: 2 << 20,
-            first_level_rate: 128.0,
-            second_level_rate: 48.0,
-        },
-        limits: Limits {
-            most_rows: 8,
-            // compilers spill sums in loops with more than two tiles: 16 channels took 1.9 times as
-            // long as 12
-            most_channels: 12,
-            most_sums: 12,
-            most_shared: 128,
-            // with one panel, GRUs of 128 units take 0.94 to 1.00 of the time, of 160 units 1.00 to
-            // 1.05 (AVX2 and AVX-512 of a Sapphire Rapids)
-            most_at_once: 128,
-            // a GRU of 24 units with 8 lanes takes 0.95 of the time, one of 32 1.03; with 16 lanes
-            // one of 32 0.96, one of 90 inputs and 48 units 1.3
-            late_apart: 2 << 10,
-        },
-    },
-    instructions: None,
-    instructions_per_cycle: 0,
-    c: CRules {
-        extensions: true,
-        tuning: &[C_TUNING],
-        copies: Copies::ByMemcpy,
-        float_unit: FloatUnit::Known,
-        float_flags: "32-bit x86: -msse2 -mfpmath=sse",
-        refused: ("", ""),
-        baseline_refused: (
-            "(defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)) || (defined(__ARM_NEON) && \
-         !defined(__aarch64__))",
-            "vectors make 0 of subnormal numbers here; generate it with scalar in --isa, or \
-             without --isa",
-        ),
-        rows: "",
-        compiler: &[],
-    },
+    costs: COSTS,
+    c: C_RULES,
     rust: RustRules {
-        refused: (
-            "not(target_arch = \"x86_64\")",
-            "compile it for x86-64, or generate it with --target any",
-        ),
-        // loads of state vectors that straddle two cache lines take twice as long
-        structs: "#[cfg_attr(target_arch = \"x86_64\", repr(align(64)))]",
+        held: "target_arch = \"x86_64\"",
+        otherwise: "compile it for x86-64, or generate it with --target any",
+        ..RUST_RULES
     },
-    memory: Memory {
-        alignment: 64,
-        apart: 128,
-        // 16 KiB
-        stack_limit: 4096,
-        most_elements: 1 << 28,
-        line: 64,
-    },
+    memory: MEMORY,
+    ..NEUTRAL
 };
+
+/// Costs of x86-64.
+pub(super) const COSTS: Costs = Costs {
+    caches: Caches {
+        // from somewhat more than the usual L1 cache of 48 KiB to about five times as much
+        // (measured on a Zen 5 with integers: 0.67 to 1.07 of the time)
+        alternate_near: [56 << 10, 224 << 10],
+        ..NEUTRAL_COSTS.caches
+    },
+    limits: Limits {
+        // compilers spill sums in loops with more than two tiles: 16 channels took 1.9 times as
+        // long as 12
+        most_channels: 12,
+        most_sums: 12,
+        most_shared: 128,
+        // with one panel, GRUs of 128 units take 0.94 to 1.00 of the time, of 160 units 1.00 to
+        // 1.05 (AVX2 and AVX-512 of a Sapphire Rapids)
+        most_at_once: 128,
+        // a GRU of 24 units with 8 lanes takes 0.95 of the time, one of 32 1.03; with 16 lanes one
+        // of 32 0.96, one of 90 inputs and 48 units 1.3
+        late_apart: 2 << 10,
+        ..NEUTRAL_COSTS.limits
+    },
+    ..NEUTRAL_COSTS
+};
+
+/// Rules for C on x86-64.
+pub(super) const C_RULES: CRules = CRules {
+    tuning: &[Tuning::X86],
+    copies: Copies::ByMemcpy,
+    float_flags: "32-bit x86: -msse2 -mfpmath=sse",
+    baseline_refused: (
+        "(defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)) || (defined(__ARM_NEON) && \
+         !defined(__aarch64__))",
+        "vectors make 0 of subnormal numbers here; generate it with scalar in --isa, or \
+             without --isa",
+    ),
+    ..NEUTRAL_C_RULES
+};
+
+/// Rules for Rust in files that x86-64 may compile.
+pub(super) const RUST_RULES: RustRules = RustRules {
+    // loads of state vectors that straddle two cache lines take twice as long
+    structs: "#[cfg_attr(target_arch = \"x86_64\", repr(align(64)))]",
+    ..NEUTRAL.rust
+};
+
+/// Sizes and distances on x86-64.
+pub(super) const MEMORY: Memory = Memory { alignment: 64, line: 64, ..NEUTRAL.memory };
 
 /// The smallest distance, in bytes, between the loads of one instruction in successive iterations
 /// that avoids prefetches. Zen 5 prefetches below about 8 KiB, which slows loads from the L2 cache.
@@ -178,6 +140,7 @@ const LOAD_DISTANCE: usize = 8 << 10;
 
 /// AVX2 with FMA and F16C, both older than AVX2.
 pub static AVX2: Isa = Isa {
+    id: IsaId::Avx2,
     name: "avx2",
     lanes: 8,
     fma: true,
@@ -201,6 +164,7 @@ pub static AVX2: Isa = Isa {
 
 /// AVX-512 as in every machine since Skylake-SP.
 pub static AVX512: Isa = Isa {
+    id: IsaId::Avx512,
     name: "avx512",
     lanes: 16,
     registers: 32,
@@ -229,6 +193,7 @@ pub static AVX512: Isa = Isa {
 
 /// AVX2 with AVX-VNNI.
 pub static AVX_VNNI: Isa = Isa {
+    id: IsaId::AvxVnni,
     name: "avx_vnni",
     dots: &[Dot::Pairs, Dot::UnsignedQuads],
     extends: Some(&AVX2),
@@ -252,6 +217,7 @@ pub static AVX_VNNI: Isa = Isa {
 
 /// AVX-512 with its VNNI.
 pub static AVX512_VNNI: Isa = Isa {
+    id: IsaId::Avx512Vnni,
     name: "avx512_vnni",
     dots: &[Dot::Pairs, Dot::UnsignedQuads],
     extends: Some(&AVX512),
@@ -280,6 +246,7 @@ pub static AVX512_VNNI: Isa = Isa {
 /// AVX-512 and byte tiles of machines with AMX. Programs must ask Linux for permission, as Linux
 /// reserves memory for tiles only on request.
 pub static AMX: Isa = Isa {
+    id: IsaId::Amx,
     name: "amx",
     dots: &[Dot::Pairs, Dot::UnsignedQuads, Dot::Tiles { rows: 16 }],
     extends: Some(&AVX512_VNNI),

@@ -17,7 +17,7 @@ pub(super) struct Costs {
 impl Costs {
     /// The costs of the body that the target's compiler chooses by default.
     pub(super) fn of(compilation: &Compilation) -> Self {
-        let (isa, _) = compilation.plan.isas[compilation.plan.usual()];
+        let isa = compilation.plan.isas[compilation.plan.usual()].isa;
         match TargetCost::new(compilation, isa, None) {
             Some(cost) => Self {
                 flash: cost.flash.total,

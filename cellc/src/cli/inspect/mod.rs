@@ -44,7 +44,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let compilation = compile::compile(&model, &options)?;
     progress.suspend(|| report(&compilation.warnings));
     let plan = &compilation.plan;
-    let isas: Vec<_> = plan.isas.iter().map(|(isa, _)| isa.name).collect();
+    let isas: Vec<_> = plan.isas.iter().map(|own| own.isa.name).collect();
     // default: the body for the target's compiler, or the last body if the target has no compiler
     let own = if plan.arch.c.compiler.is_empty() { isas.len() - 1 } else { plan.usual() };
     let asked = arguments.isa.as_deref().unwrap_or(isas[own]);
@@ -56,7 +56,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     })?;
     let clock = arguments.clock.map(|hertz| clock(hertz, &compilation, isa)).transpose()?;
     progress.stage("measuring the code");
-    let measured = Measured::of(&compilation, plan.isas[isa].0).unwrap_or_else(|why| {
+    let measured = Measured::of(&compilation, plan.isas[isa].isa).unwrap_or_else(|why| {
         let warning =
             Diagnostic::warning(Origin::Unknown, format!("code and stack are not measured: {why}"));
         progress.suspend(|| report(&Diagnostics(vec![warning])));
@@ -96,7 +96,7 @@ fn refuse_other_pictures(path: &Path) -> Result<(), Failure> {
 /// The given clock frequency, and the number of instructions issued per cycle.
 fn clock(hertz: f64, compilation: &Compilation, isa: usize) -> Result<(f64, u64), Failure> {
     let arch = compilation.options.machine.target;
-    if arch.instructions_of(compilation.plan.isas[isa].0).is_some() {
+    if arch.instructions_of(compilation.plan.isas[isa].isa).is_some() {
         return Ok((hertz, arch.instructions_per_cycle));
     }
     let known: Vec<_> = arch::TARGETS

@@ -33,7 +33,7 @@ impl CFile<'_> {
     /// The enumerator of the baseline.
     fn baseline(&self) -> String {
         match self.instead().next() {
-            None => self.enumerator(self.isas[0].0),
+            None => self.enumerator(self.isas[0].isa),
             Some(_) => format!("{}_BASELINE", self.upper()),
         }
     }
@@ -41,7 +41,7 @@ impl CFile<'_> {
     /// The fallback for a missing instruction set, in words.
     fn fallback(&self) -> String {
         match self.instead().next() {
-            None => self.enumerator(self.isas[0].0),
+            None => self.enumerator(self.isas[0].isa),
             Some(_) => "the one of the compiler's target".to_owned(),
         }
     }
@@ -115,7 +115,7 @@ impl CFile<'_> {
             Argument::Memory(memory) => format!("&self->{}", memory.name()),
             Argument::Inputs(_) | Argument::Outputs(_) => format!("&{}", argument.name()),
         });
-        let alone = self.isas[0].0;
+        let alone = self.isas[0].isa;
         // the function for a step of the struct, and its first argument
         let advances = self.advances() && !self.steps_by_run();
         let (stepped, chosen) = match (self.interface.has_isas(), advances) {
@@ -167,7 +167,7 @@ impl CFile<'_> {
                 "QUOTED_ISAS",
                 self.isas
                     .iter()
-                    .map(|(isa, _)| format!("\"{}\"", isa.name))
+                    .map(|own| format!("\"{}\"", own.isa.name))
                     .collect::<Vec<_>>()
                     .join(", "),
             ),
@@ -214,8 +214,9 @@ impl CFile<'_> {
         }
         let instead = !baselines.is_empty();
         let condition = if instead { "#else\n" } else { "" };
-        baselines
-            .push([self.isa(self.isas[0].0), vec![("CONDITION\n", condition.to_owned())]].concat());
+        baselines.push(
+            [self.isa(self.isas[0].isa), vec![("CONDITION\n", condition.to_owned())]].concat(),
+        );
         let flushed = |field: &Field| tensors::words(field, &self.upper());
         let mut lists = vec![
             ("flushed", self.flushed_before().map(flushed).collect()),
@@ -239,7 +240,7 @@ impl CFile<'_> {
     /// True if the struct's step calls the pure function, which is the file's only body: for
     /// networks so small that the copy of a state costs nothing.
     pub(super) fn steps_by_run(&self) -> bool {
-        let is_scalar = matches!(self.isas, [(isa, _)] if **isa == PLAIN);
+        let is_scalar = matches!(self.isas, [own] if *own.isa == PLAIN);
         is_scalar && self.interface.has_memory() == self.interface.takes_memory
     }
 
@@ -269,7 +270,7 @@ impl CFile<'_> {
     /// The bodies for the baseline, each under the conditions of instruction sets that share the
     /// body, and a list with an entry if conditions exist.
     fn chosen_baselines(&self) -> [List; 2] {
-        let fallback = self.isas[0].0;
+        let fallback = self.isas[0].isa;
         let mut chosen: Vec<(&'static Isa, Vec<String>)> = Vec::new();
         for (isa, condition) in self.instead() {
             match chosen.last_mut().filter(|(last, _)| self.named(last) == self.named(isa)) {
@@ -362,7 +363,7 @@ impl CFile<'_> {
 impl OwnWords for CFile<'_> {
     /// The last enumerator has no comma, as C++98 and -Wpedantic demand.
     fn isa(&self, isa: &'static Isa) -> Vec<Word> {
-        let comma = if self.isas.last().is_some_and(|(last, _)| *last == isa) { "" } else { "," };
+        let comma = if self.isas.last().is_some_and(|last| last.isa == isa) { "" } else { "," };
         let note = match self.condition(isa) {
             Some(_) => "",
             None if self.instead().next().is_some() => {

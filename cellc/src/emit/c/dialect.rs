@@ -14,6 +14,7 @@ use super::once::{self, Piece};
 use super::vectors::{self, VectorFunction, fill, spaced};
 use crate::arch::{ByLane, CLoads, CVector, Calls, Dot, GENERIC, Isa};
 use crate::emit::elements::spelling;
+use crate::emit::hints;
 use crate::kernel::{Element, Kernel, LaneOp, Scalar, Tiles, Type};
 
 /// Upper limit for nested loops, beyond the needs of lowering.
@@ -476,19 +477,13 @@ impl Dialect for C<'_> {
         };
         let params: Vec<_> = params.iter().map(param).collect();
         let (prefix, isa) = (self.prefix, self.isa);
-        // an inlined kernel shares registers with its caller, and gcc spills many sums in every
-        // iteration (gcc 12.2, Cortex-M4F: a called kernel takes 0.63 of the instructions for an
-        // LSTM of 64 units, 0.73 for two GRUs)
-        let is_full = |scalar, registers| kernel.most_accumulators(scalar) * 4 >= registers * 3;
-        let fills_registers =
-            is_full(Scalar::F32, isa.registers) || is_full(Scalar::U32, isa.integer_registers);
         let is_called = isa.code.calls != Calls::Inlined
             && isa.lanes == 1
-            && fills_registers
+            && hints::fills_registers(kernel, isa)
             && !kernel.unroll
             && !self.shares;
         let linkage = if is_called {
-            format!("{}_CALLED", prefix.to_ascii_uppercase())
+            prefix.to_ascii_uppercase() + hints::SPILLED_IN_CALLER.printed
         } else {
             "static".to_owned()
         };
@@ -733,7 +728,7 @@ impl Dialect for C<'_> {
                     format!("(({}){sum})", self.ty(ty))
                 });
             }
-            O::DotApart(lane) | O::DotQuadsOf(lane) => {
+            O::DotPairsByLane(lane) | O::DotQuadsByLane(lane) => {
                 let own = ByLane::of(self.isa.dots, operation)
                     .expect("emit: what multiplies by a lane has a text");
                 args.extend(

@@ -10,7 +10,7 @@ use super::joined::Joined;
 use super::once::{Defined, Once, Piece, Pieces, RUN, target};
 use super::vectors::{self, VectorFunction, spaced};
 use super::{CFile, api, guarded, weights, wrap};
-use crate::arch::{Calls, Isa};
+use crate::arch::{Calls, Isa, PlannedIsa};
 use crate::emit::Spelled;
 use crate::emit::calls::{Location, Uses};
 use crate::emit::elements::spelling;
@@ -178,7 +178,7 @@ fn shared(file: &CFile<'_>, isa: &'static Isa, body: BodyRef<'_>) -> Shared {
 
 /// Packing at run time: the kernel, and its function in the header.
 fn packing(file: &CFile<'_>, used: &RefCell<BTreeSet<VectorFunction>>, out: &mut String) {
-    let (isa, own) = (file.isas[0].0, Shared::packing(file.program));
+    let (isa, own) = (file.isas[0].isa, Shared::packing(file.program));
     let body = BodyRef { program: file.program, body: &own };
     let shared = shared(file, isa, body);
     let mut dialect = C::new(file.prefix(), isa, file.program.alignment, file.extensions(), used);
@@ -221,7 +221,7 @@ fn dialect<'f>(
     dialect.fused_by = spelled.fused_by;
     dialect.outlines = isa.code.calls == Calls::Inlined
         && file.special().any(|other| other != isa && file.named(other) == isa);
-    let is_fused = |(other, fused): &(&'static Isa, bool)| *other == isa && *fused;
+    let is_fused = |own: &PlannedIsa| own.isa == isa && own.fuses;
     dialect.fuses = spelled.fused_by.is_some() || file.isas.iter().any(is_fused);
     dialect.is_alone = file.bodies().count() == 1;
     dialect.rows = !file.options.machine.target.c.rows.is_empty()

@@ -29,6 +29,7 @@ use super::names::Field;
 use super::text::{listed, single_spaced, when};
 use super::{Contents, Passes};
 use crate::arch::{Calls, Condition, Isa};
+use crate::emit::hints;
 pub(crate) use interface::FILE as INTERFACE;
 use once::Once;
 use vectors::VectorFunction;
@@ -236,8 +237,8 @@ impl CFile<'_> {
         let (arch, file) = (self.options.machine.target, format!("{}.c", self.stem));
         let (refused, help) = arch.c.refused;
         let (baseline_refused, baseline_help) = arch.c.baseline_refused;
-        let mut others = self.isas.iter().filter(|(isa, _)| isa.is_chosen_when_compiling());
-        let has_vectors = arch.baseline.lanes > 1 && others.all(|(isa, _)| isa.lanes > 1);
+        let mut others = self.isas.iter().filter(|own| own.isa.is_chosen_when_compiling());
+        let has_vectors = arch.baseline.lanes > 1 && others.all(|own| own.isa.lanes > 1);
         let no_other =
             self.bodies_instead().map(|other| format!(" && !{}", self.asked_as(other))).collect();
         let headers = self.headers();
@@ -251,7 +252,7 @@ impl CFile<'_> {
                 ("FEATURES", self.features(isa.c.features)),
             ]
         };
-        let baseline = self.isas[0].0.c.header;
+        let baseline = self.isas[0].isa.c.header;
         let lists = [
             when("refused", !refused.is_empty()),
             when("for tests", refused.starts_with("defined(__arm__) && ")),
@@ -264,7 +265,7 @@ impl CFile<'_> {
             when(
                 "called",
                 self.extensions()
-                    && self.isas.iter().any(|(isa, _)| isa.code.calls != Calls::Inlined),
+                    && self.isas.iter().any(|own| own.isa.code.calls != Calls::Inlined),
             ),
             (
                 "attributes",
@@ -280,7 +281,7 @@ impl CFile<'_> {
             ("HELP", help.to_owned()),
             ("SOURCE_FILE", if is_plain(&file) { file } else { "FILE.c".to_owned() }),
             ("FLOAT_FLAGS", arch.c.float_flags.to_owned()),
-            ("TUNING\n", arch.c_tuning_lines(shares)),
+            ("TUNING\n", hints::tuning(arch, shares)),
             ("IS_GCC", C_IS_GCC.to_owned()),
             ("BASELINE_HEADER", baseline.to_owned()),
             ("ADDS_OFFSETS", arch.c.rows.to_owned()),

@@ -223,7 +223,7 @@ impl Part {
     }
 
     fn has(&self, name: &str) -> bool {
-        self.texts.iter().any(|(other, _)| other == name)
+        self.texts.iter().any(|(known, _)| known == name)
     }
 
     /// The included section of the file: definitions of names, the texts, and an `#undef` for each

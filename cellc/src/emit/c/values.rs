@@ -10,6 +10,7 @@ use super::joined::{
 use super::vectors::{self, VectorFunction, fill, spaced};
 use crate::arch::{self, CVector};
 use crate::emit::elements::spelling;
+use crate::emit::hints;
 use crate::emit::traversal::{
     Block, Context, Dialect, RowText, Support, Text, TextKind, function_name,
 };
@@ -286,10 +287,10 @@ impl C<'_> {
         let head = flowing(&head, &parameters, "", " \\");
         let body: String = body.lines().map(|line| format!("    {line} \\\n")).collect();
         format!(
-            "\n/* Adds a row of weights times x to {}. A macro: gcc moves sums between\n \
-             * registers if a function takes their addresses. */\n{head} \\\n    do {{ \\\n{body}    }} while \
+            "\n/* Adds a row of weights times x to {}.{} */\n{head} \\\n    do {{ \\\n{body}    }} while \
              (0)\n",
-            counted(count)
+            counted(count),
+            hints::ADDRESSES_TAKEN.printed
         )
     }
 

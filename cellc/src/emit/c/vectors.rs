@@ -7,6 +7,7 @@ use super::across::Across;
 use super::{CFile, attribute, guarded, wrap};
 use crate::arch::{C_FOUR_LANES, CLoads, CVector, Copies, FloatUnit, Isa};
 use crate::emit::elements::spelling;
+use crate::emit::hints;
 use crate::emit::text::{filled, listed, parts, when};
 use crate::kernel::{Element, FLUSH_BELOW, Scalar, Type};
 
@@ -466,13 +467,10 @@ pub(super) fn is_small(value: &str, extensions: bool) -> String {
     }
 }
 
-/// The smallest copy, in floats, that gcc makes with `rep movsq` on x86-64.
-const LONG_COPY: usize = 64;
-
 /// True if a function copies `len` floats: for compilers without a built-in `memcpy`, and for slow
 /// built-in copies.
 pub(super) fn copies_by_call(extensions: bool, len: usize) -> bool {
-    !extensions || len >= LONG_COPY
+    !extensions || len >= hints::LONG_COPY
 }
 
 /// A statement: copies `len` floats, spelled `count`.
@@ -485,7 +483,7 @@ pub(super) fn copied(
     match copies_by_call(extensions, len) {
         _ if len == 1 && !extensions => format!("{to}[0] = {from}[0];"),
         false => format!("__builtin_memcpy({to}, {from}, {count} * sizeof(float));"),
-        true => format!("{prefix}_copy_floats({to}, {from}, {count});"),
+        true => format!("{prefix}{}({to}, {from}, {count});", hints::STRING_MOVES.printed),
     }
 }
 

@@ -7,6 +7,7 @@ use super::numbers::{self, Values};
 use super::types::block_type;
 use super::vectors::{self, Used};
 use crate::arch::{ByLane, Dot};
+use crate::emit::hints;
 use crate::emit::traversal::{
     Block, Context, Copying, Dialect, Line, LinePart, LineRow, Pass, PassForm, PrivateMemory,
     RowSums, Support, Text, Walking, decimal, function_name,
@@ -52,11 +53,6 @@ pub(super) struct Rust {
     /// Names of functions called instead of inlined, because of long bodies.
     pub(super) long: BTreeSet<String>,
 }
-
-/// The largest function, in operations, that LLVM inlines. `inline(always)` cannot be combined with
-/// target features, so lanes are passed to a closure, which LLVM may inline; a call would spill
-/// every register.
-pub(super) const INLINED: usize = 45;
 
 /// The largest number of calls in a module that use closures: rustc compiles every closure
 /// separately.
@@ -157,9 +153,8 @@ impl Rust {
     fn windows(&mut self, count: usize, walk: &Walking<'_>) -> String {
         let Walking { of, offset, step, window, .. } = walk;
         let len = window.len;
-        // LLVM would merge overlapping vectors of two windows by shuffles, and spill sums
         let of = if walk.hides_place {
-            format!("{}({})", self.shared("elsewhere"), of.name)
+            format!("{}({})", self.shared(hints::MERGED_LOADS.printed), of.name)
         } else {
             of.name.clone()
         };
@@ -167,7 +162,7 @@ impl Rust {
             (true, true) => "windows_mut",
             (true, false) => "chunks_mut",
             (false, true) => "windows",
-            (false, false) if walk.count.is_some() => "hidden_chunks",
+            (false, false) if walk.count.is_some() => hints::UNROLLED.printed,
             (false, false) => "chunks",
         };
         let name = self.shared(name);
@@ -231,10 +226,10 @@ impl Rust {
             O::DotUnsignedQuads => {
                 Text::atom(format!("super::vectors::dot_unsigned_quads_lane({})", join(args)))
             }
-            O::DotEvenBytes => {
+            O::WidenAndMultiplyEven => {
                 Text::atom(format!("super::vectors::dot_even_bytes_lane({})", join(args)))
             }
-            O::DotOddBytes => {
+            O::WidenAndMultiplyOdd => {
                 Text::atom(format!("super::vectors::dot_odd_bytes_lane({})", join(args)))
             }
             O::WrappingAdd => method("wrapping_add", args),
@@ -421,7 +416,7 @@ impl Dialect for Rust {
         if let Some(own) = ByLane::of(self.dots, operation) {
             self.used.insert(own.rust);
             let lane = match operation {
-                O::DotApart(lane) => format!("{}, {}", 2 * lane, 2 * lane + 1),
+                O::DotPairsByLane(lane) => format!("{}, {}", 2 * lane, 2 * lane + 1),
                 _ => operation.lane().unwrap_or_default().to_string(),
             };
             return Text::atom(format!("{}::<{lane}>({})", own.rust, join(args)));
@@ -698,40 +693,37 @@ impl Dialect for Rust {
 
     /// One number for all loops of a kernel: LLVM reloads a hidden number at each use.
     fn hidden_count(&mut self, name: &str, count: usize) {
-        self.shared("hidden_chunks");
+        self.shared(hints::UNROLLED.printed);
         let _ = writeln!(self.out, "let {name} = Hidden::<{count}>::new();");
     }
 
     fn only_vectors(&mut self) {
-        let name = self.shared("turn_by_turn");
+        let name = self.shared(hints::VECTORISED_TWICE.printed);
         let _ = writeln!(self.out, "{name}();");
     }
 
-    /// Hides the accumulators from LLVM after a loop. Otherwise LLVM may split them into scalars
-    /// and rebuild the vectors in every iteration (an RNN of 48 units on AVX2: 4 times the time).
+    /// Hides the accumulators from LLVM after a loop: [`hints::TAKEN_APART`].
     fn after_sums(&mut self, chain: &str) {
-        let opaque = self.shared("opaque");
+        let opaque = self.shared(hints::TAKEN_APART.printed);
         let _ = writeln!(self.out, "{chain} = {opaque}({chain});");
     }
 
-    /// Prevents LLVM from reusing loaded vectors. LLVM would load weights across cache lines in
-    /// every iteration of a loop of sums (an LSTM of 40 units: 1.25 times as long), or extract each
-    /// element from a vector with two shuffles per use.
+    /// Prevents LLVM from reusing stored vectors: [`hints::REUSED`].
     fn read_otherwise(&mut self, of: &Block) {
-        let written = self.shared("written");
+        let written = self.shared(hints::REUSED.printed);
         let _ = writeln!(self.out, "{written}({});", of.name);
     }
 
-    /// Prevents LLVM from dropping lanes with a second store. LLVM would split the sum vectors in
-    /// every iteration (a convolution to 2 channels: twice as many instructions).
+    /// Prevents LLVM from dropping lanes with a second store: [`hints::STORED_TWICE`].
     fn stored_again(&mut self, to: &Block) {
-        self.read_otherwise(to);
+        let written = self.shared(hints::STORED_TWICE.printed);
+        let _ = writeln!(self.out, "{written}({});", to.name);
     }
 
-    /// Prevents LLVM from postponing a computed vector until the following vectors, which spills
-    /// registers (a GRU of 24 units: 3 % more instructions).
+    /// Prevents LLVM from postponing a computed vector: [`hints::POSTPONED`].
     fn after_flush(&mut self) {
-        self.only_vectors();
+        let name = self.shared(hints::POSTPONED.printed);
+        let _ = writeln!(self.out, "{name}();");
     }
 
     fn registers(&self, lanes: usize) -> Vec<(usize, usize)> {

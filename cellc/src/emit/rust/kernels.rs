@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::dialect::{INLINED, KernelText, MOST_CLOSURES, Rust, counter};
+use super::dialect::{KernelText, MOST_CLOSURES, Rust, counter};
 use super::generic::{Generic, called, calls};
 use super::lints::{self, ACTIVATIONS, is_near_a_constant};
 use super::numbers::Values;
@@ -14,6 +14,7 @@ use crate::arch::{Arch, GENERIC, Isa};
 use crate::emit::Spelled;
 use crate::emit::calls::{Call, Cut, Location, Uses};
 use crate::emit::elements::spelling;
+use crate::emit::hints;
 use crate::emit::names::POOL_MEMBERS;
 use crate::emit::products;
 use crate::emit::signature::{Argument, Signature};
@@ -320,7 +321,7 @@ impl RustFile<'_> {
         let others: Vec<_> = self.bodies_instead().map(|condition| condition.rust).collect();
         let cfg = match isa.condition() {
             None if !others.is_empty() => none_of(&others),
-            Some(condition) if condition.rust == self.options.machine.target.rust_held() => {
+            Some(condition) if condition.rust == self.options.machine.target.rust.held => {
                 String::new()
             }
             _ => cfg(isa),
@@ -364,8 +365,9 @@ impl RustFile<'_> {
         let shared = Shared::new(body, &taken, self.interface, self.is_baked());
         let calls: usize = shared.written(body.body).map(|(kernel, _)| kernel.calls()).sum();
         let long = body.functions.iter().zip(&shared.functions);
-        let long =
-            long.filter(|(function, _)| function.operations() > INLINED || calls > MOST_CLOSURES);
+        let long = long.filter(|(function, _)| {
+            function.operations() > hints::INLINED || calls > MOST_CLOSURES
+        });
         let long: BTreeSet<_> = long.map(|(_, name)| name.clone()).collect();
         let dialect = |values| Rust {
             values,

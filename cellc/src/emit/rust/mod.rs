@@ -93,7 +93,7 @@ impl RustFile<'_> {
             }));
         }
         // conditions that always hold are removed
-        let held = self.options.machine.target.rust_held();
+        let held = self.options.machine.target.rust.held;
         if held.is_empty() { out } else { out.replace(&format!("#[cfg({held})]\n"), "") }
     }
 
@@ -112,7 +112,7 @@ impl RustFile<'_> {
     /// True if the only body of the file computes with plain numbers of Rust, as far as its
     /// operations allow.
     fn is_of_numbers(&self) -> bool {
-        matches!(self.isas, [(isa, _)] if isa.lanes == 1 && isa.rust.mul_add.is_empty())
+        matches!(self.isas, [own] if own.isa.lanes == 1 && own.isa.rust.mul_add.is_empty())
     }
 
     /// True if the weights are in the file as decimal numbers: for networks with less than a vector
@@ -133,7 +133,7 @@ impl RustFile<'_> {
                 let conditions: Vec<_> = instead.iter().map(|condition| condition.rust).collect();
                 types::none_of(&conditions)
             }
-            Some(condition) if condition.rust == self.options.machine.target.rust_held() => {
+            Some(condition) if condition.rust == self.options.machine.target.rust.held => {
                 String::new()
             }
             _ => cfg(isa),

@@ -3,7 +3,7 @@
 use super::lints::{MANY, UNUSED, UNUSED_NEW};
 use super::types::{has_long_list, parameter};
 use super::{Form, RustFile, pool, steps};
-use crate::arch::{Isa, Processor};
+use crate::arch::{Isa, PlannedIsa, Processor};
 use crate::emit::digests;
 use crate::emit::names::{Field, pascal_case};
 use crate::emit::signature::{Argument, Signature, Tensors};
@@ -59,12 +59,12 @@ impl RustFile<'_> {
 
     /// Where the file is not for the machine.
     fn refused(&self) -> String {
-        let (arch, (condition, help)) =
-            (self.options.machine.target, self.options.machine.target.rust.refused);
-        match condition {
+        let arch = self.options.machine.target;
+        let (held, help) = (arch.rust.held, arch.rust.otherwise);
+        match held {
             "" => String::new(),
             _ => format!(
-                "#[cfg({condition})]\ncompile_error!(\"this file is made for {}: {help}\");\n",
+                "#[cfg(not({held}))]\ncompile_error!(\"this file is made for {}: {help}\");\n",
                 arch.name
             ),
         }
@@ -105,7 +105,7 @@ impl RustFile<'_> {
                 (if has_isas { "isa: Isa, " } else { "" }).to_owned() + &body.spelled(parameter),
             ),
             ("DECIMAL_WEIGHTS", self.decimal_weights()),
-            ("ONE_NAME", self.isas[0].0.name.to_owned()),
+            ("ONE_NAME", self.isas[0].isa.name.to_owned()),
             ("STEP_PARAMETERS: ()", step.spelled(parameter)),
             ("BODIES;", self.chosen_body(&body)),
             ("STEP;", self.step(pool)),
@@ -155,8 +155,8 @@ impl RustFile<'_> {
     /// The instruction sets as the file tells them apart: those that share the body of the baseline
     /// are one row if every machine without another body has one of them.
     fn rows(&self) -> Vec<Row> {
-        let own = |(at, (isa, _)): (usize, &(&'static Isa, bool))| Row {
-            isa,
+        let own = |(at, own): (usize, &PlannedIsa)| Row {
+            isa: own.isa,
             number: at + 1,
             is_baseline: false,
         };
@@ -174,8 +174,8 @@ impl RustFile<'_> {
     /// The expression for the name of the baseline of a target, if several instruction sets share
     /// its body and are told apart by nothing else.
     fn baseline(&self) -> Option<String> {
-        let (first, _) = self.isas.first()?;
-        let mut sharing = self.sharing(first).filter(|isa| isa != first).peekable();
+        let first = self.isas.first()?.isa;
+        let mut sharing = self.sharing(first).filter(|isa| *isa != first).peekable();
         let others: Vec<_> = self.instead().map(|(isa, _)| isa).collect();
         if first.condition().is_some() || sharing.peek().is_none() {
             return None;
@@ -307,7 +307,7 @@ impl RustFile<'_> {
             format!("{cfg} Kind::{kind} => {call},\n")
         };
         match self.isas {
-            [(isa, _)] => called(isa, "the file is made for machines with these features"),
+            [own] => called(own.isa, "the file is made for machines with these features"),
             _ => {
                 let arms: String = self.rows().into_iter().map(of_kind).collect();
                 format!("{flattened}match isa.0 {{\n{arms}}}\n")

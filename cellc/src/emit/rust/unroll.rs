@@ -2,13 +2,15 @@
 //! therefore a loop over short loops.
 
 use crate::arch::TURNS;
-use crate::kernel::{Body, Expr, Kernel, LaneOp, Place, Stmt, Walk, WindowId};
+use crate::emit::hints;
+use crate::kernel::{Body, Kernel, Place, Stmt, Walk, WindowId};
 
 /// The body with unrolled loops, for an instruction set with vectors of `lanes` f32.
 pub(super) fn unrolled(body: &Body, lanes: usize) -> Body {
     let mut body = body.clone();
-    for kernel in body.kernels.iter_mut().filter(|kernel| !kernel.unrolled_by.is_empty()) {
-        let turns = kernel.unrolled_by.iter().filter(|(_, turns)| *turns > 1).copied().collect();
+    for kernel in body.kernels.iter_mut().filter(|kernel| !kernel.hints.unrolled_by.is_empty()) {
+        let turns =
+            kernel.hints.unrolled_by.iter().filter(|(_, turns)| *turns > 1).copied().collect();
         let hints = Kernel { body: Vec::new(), ..kernel.clone() };
         let registers = kernel.locals.iter().map(|local| local.ty.lanes.div_ceil(lanes)).collect();
         let mut scope = Unrolling { hints, turns, registers, windows: windows(&kernel.body) };
@@ -16,10 +18,6 @@ pub(super) fn unrolled(body: &Body, lanes: usize) -> Body {
     }
     body
 }
-
-/// The largest number of sum registers per iteration for which LLVM unrolls loops of twice as many
-/// iterations.
-const FEW: usize = 4;
 
 struct Unrolling {
     /// The kernel, without its body.
@@ -44,7 +42,7 @@ impl Unrolling {
                     // a function of the file unrolls
                     Some(_)
                         if self.hints.row_sums(&walks, &body).is_some()
-                            || is_taken_apart(&body) =>
+                            || hints::splits_pairs(&body) =>
                     {
                         vec![Stmt::For { count, turn, backwards, walks, body }]
                     }
@@ -77,7 +75,11 @@ impl Unrolling {
         let registers =
             |stmt: &Stmt| if let Stmt::Set { var, .. } = stmt { self.registers[var.0] } else { 0 };
         let sums: usize = body.iter().map(registers).sum();
-        let each = if sums <= FEW && turns.is_multiple_of(2 * TURNS) { 2 * TURNS } else { TURNS };
+        let each = if sums <= hints::FEW_SUMS && turns.is_multiple_of(2 * TURNS) {
+            2 * TURNS
+        } else {
+            TURNS
+        };
         let part = |of: &[Place], first: usize, count: usize| {
             let walks = walks
                 .iter()
@@ -112,7 +114,7 @@ impl Unrolling {
                 format!("rustc unrolls loops of {each} turns; {parts} of them make one of {turns}")
             }
         };
-        let why = Stmt::Comment(format!("{unrolled}: faster where weights are in the L2 cache"));
+        let why = Stmt::Comment(format!("{unrolled}: {}", hints::PREFETCHED.printed));
         let parts = [why].into_iter().chain(parts).collect();
         let long = Stmt::For {
             count: count / turns,
@@ -127,12 +129,6 @@ impl Unrolling {
         });
         [long].into_iter().chain(rest).collect()
     }
-}
-
-/// True if LLVM would split dot products of 16-bit pairs into two instructions each, as in long
-/// code (a GRU 96 -> 160 with AVX-512 takes 1.3 times as long).
-fn is_taken_apart(body: &[Stmt]) -> bool {
-    body.iter().any(|stmt| matches!(stmt, Stmt::Set { value: Expr::Op(LaneOp::DotPairs, _), .. }))
 }
 
 /// The number of windows: the largest window index plus one.

@@ -805,7 +805,7 @@ fn intrinsics(processors: &BTreeSet<&str>, arch: &Arch) -> String {
     }
     let import = |processor: &&str| {
         let condition = RustVector::condition_of(processor);
-        let cfg = if condition == arch.rust_held() {
+        let cfg = if condition == arch.rust.held {
             String::new()
         } else {
             format!("#[cfg({condition})]\n")
@@ -1490,7 +1490,7 @@ impl Types<'_> {
         let of_isa = |isa: &Isa| {
             let mut rows = isa.rust.vectors.iter().filter(|row| self.arch.may_be(row.processor));
             let row = rows.find(|row| row.lanes == lanes)?;
-            Some((row, if row.condition == self.arch.rust_held() { "" } else { row.condition }))
+            Some((row, if row.condition == self.arch.rust.held { "" } else { row.condition }))
         };
         let all = [Some(self.isa), self.fused_by].into_iter().flatten().filter_map(of_isa);
         all.filter(|(_, condition)| !elsewhere.contains(condition)).collect()

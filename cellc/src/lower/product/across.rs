@@ -1,6 +1,6 @@
 //! The micro-kernel for dot products across lanes.
 
-use super::operands::Vectors;
+use super::terms::Vectors;
 use super::{PanelWeights, Rows, SumVector, first_row, lane_sums};
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Tiles};
 use crate::lower::builder::{load, op};

@@ -22,8 +22,8 @@ pub(super) struct ByLane {
 impl ByLane {
     pub(super) fn new(word: DotWord, operands: usize) -> Self {
         let operation = match word {
-            DotWord::Pairs | DotWord::WidenedPairs => LaneOp::DotApart,
-            DotWord::Quads | DotWord::UnsignedQuads => LaneOp::DotQuadsOf,
+            DotWord::Pairs | DotWord::WidenedPairs => LaneOp::DotPairsByLane,
+            DotWord::Quads | DotWord::UnsignedQuads => LaneOp::DotQuadsByLane,
         };
         let of_lane = word.operations()[0];
         let (vectors, elements) = (vec![None; operands], Broadcasts::default());

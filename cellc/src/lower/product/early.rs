@@ -1,10 +1,10 @@
 //! The early phases of single rows: x and h terms, and the pointwise part behind them.
 
-use super::operands::{Multiplied, Terms};
+use super::terms::{Multiplied, Terms};
 use super::{Column, Panel, PanelWeights, Rows, Stage, SumVector, Sums, add, finished_at_once};
 use crate::kernel::{BufferId, Expr, Place, Stmt};
 use crate::lower::builder::load;
-use crate::plan::{self, Panels, Phase, Sum, Tiling, Unrolled};
+use crate::plan::{self, Panels, Phase, Sum, Tiling};
 
 /// A panel of the early phases of one row.
 struct EarlyPanel<'p> {
@@ -229,35 +229,5 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             }
         }
         runs
-    }
-
-    /// True if x terms of late sums are summed after the pointwise part of the early sums: an
-    /// out-of-order core sums during the latency of the activations.
-    pub(in crate::lower) fn keeps_late_apart(&self) -> bool {
-        let most = self.builder.lowering.plan.arch.costs.limits.late_apart;
-        // excluded on targets with scarce code memory
-        self.isa().code.pass == 0
-            && self.lanes() > 4
-            && self.plan.unrolled != Unrolled::Fully
-            && !self.stores_sums()
-            && !self.product().layout.format.is_of_integers()
-            && self.plan.bytes() <= most * self.lanes()
-            && self.product().sums.iter().any(Sum::is_late)
-    }
-
-    /// Stores the x terms of the late sums of a panel or pass at `to`.
-    pub(super) fn late_x(
-        &mut self,
-        body: &mut Vec<Stmt>,
-        panels: &Panels,
-        weights: PanelWeights,
-        x: &Terms,
-        parts: &[SumVector],
-        to: Place,
-    ) {
-        let terms = self.terms(body, panels, Phase::Input, weights, x, parts);
-        for (part, value) in parts.iter().zip(terms.into_iter().flatten()) {
-            body.push(Stmt::Store { to: to.at(part.lane), value });
-        }
     }
 }

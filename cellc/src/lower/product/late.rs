@@ -1,8 +1,8 @@
 //! The late phase of single rows: the terms of r.h.
 
-use super::operands::Terms;
-use super::{Column, Panel, Pass, Rows, Stage, Sums, add};
-use crate::kernel::Stmt;
+use super::terms::Terms;
+use super::{Column, Panel, PanelWeights, Pass, Rows, Stage, SumVector, Sums, add};
+use crate::kernel::{Place, Stmt};
 use crate::lower::builder::load;
 use crate::plan::{self, Panels, Phase};
 
@@ -34,7 +34,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 let passes_on =
                     |isa| plan::late_passes(this.product(), panels.columns, isa, plan.values);
                 let passes = passes_on(this.isa());
-                let loops = plan.isas.iter().any(|(isa, _)| passes_on(isa).len() > 1);
+                let loops = plan.isas.iter().any(|own| passes_on(own.isa).len() > 1);
                 let stage = (panels, Stage::Late, loops);
                 this.passes(stage, weights, (&walked, places), &passes, |this, pass| {
                     this.late_pass(late, panels, pass, finish)
@@ -67,5 +67,26 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             finish(self, &mut body, &panel, vec![Sums { lane, lanes, values, active: false }]);
         }
         body
+    }
+
+    /// True if x terms of late sums are summed after the pointwise part of the early sums.
+    pub(in crate::lower) fn keeps_late_apart(&self) -> bool {
+        !self.stores_sums() && self.plan.defers_late(self.isa(), self.builder.lowering.plan.arch)
+    }
+
+    /// Stores the x terms of the late sums of a panel or pass at `to`.
+    pub(super) fn late_x(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        panels: &Panels,
+        weights: PanelWeights,
+        x: &Terms,
+        parts: &[SumVector],
+        to: Place,
+    ) {
+        let terms = self.terms(body, panels, Phase::Input, weights, x, parts);
+        for (part, value) in parts.iter().zip(terms.into_iter().flatten()) {
+            body.push(Stmt::Store { to: to.at(part.lane), value });
+        }
     }
 }

@@ -6,15 +6,18 @@ mod across;
 mod broadcast;
 mod by_lane;
 mod dot;
+mod each_row;
 mod early;
 mod lanes;
 mod late;
 mod operands;
 mod panels;
+mod row_loop;
 mod rows;
 mod smlad;
 mod stored;
 mod sums;
+mod terms;
 mod tiles;
 
 use std::ops::Range;
@@ -22,15 +25,17 @@ use std::ops::Range;
 use super::builder::KernelBuilder;
 use super::memory::PackedWeights;
 use crate::arch::Isa;
-use crate::kernel::{Expr, Place, Stmt, Var, Walk};
+use crate::kernel::{Expr, Place, Stmt, Var};
 use crate::plan::{Panels, Phase, Product, ProductPlan, Tiling, Values};
+pub(super) use each_row::{for_rows, for_tiles};
 use late::LateSum;
-use operands::{Multiplied, Terms};
 pub(super) use operands::{Scale, Words};
+use operands::{lane_sums, suffix};
 pub(super) use panels::{Column, Panel};
 use panels::{PanelWeights, Pass, Stage};
 use sums::SumVector;
 pub(super) use sums::{Sums, add};
+use terms::{Multiplied, Terms};
 
 /// The rows of a product that one set of statements computes. Several rows share each weight load.
 pub(super) struct Rows<'b, 'a, 'm> {
@@ -227,24 +232,6 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 }
 
-/// The suffix of variable names in a phase.
-fn suffix(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Input => "x",
-        Phase::Hidden => "h",
-        Phase::ResetHidden => "rh",
-    }
-}
-
-/// The name of the memory through which the lanes of sums go to the final additions.
-fn lane_sums(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Input => "x_lane_sums",
-        Phase::Hidden => "h_lane_sums",
-        Phase::ResetHidden => "rh_lane_sums",
-    }
-}
-
 /// The offset of the first row of a phase in the block of a panel.
 fn first_row(panels: &Panels, phase: Phase) -> usize {
     match phase {
@@ -252,49 +239,4 @@ fn first_row(panels: &Panels, phase: Phase) -> usize {
         Phase::Hidden => panels.hidden,
         Phase::ResetHidden => panels.late_rows,
     }
-}
-
-/// A loop over `count` rows: each entry of `rows` advances by one row per iteration. One row has no
-/// loop.
-pub(super) fn for_rows<'a, 'm>(
-    builder: &mut KernelBuilder<'a, 'm>,
-    count: usize,
-    rows: &[(&str, Place, usize, bool)],
-    mut body: impl FnMut(&mut KernelBuilder<'a, 'm>, &[Place]) -> Vec<Stmt>,
-) -> Vec<Stmt> {
-    for_tiles(builder, count, 1, rows, |builder, _, places| body(builder, places))
-}
-
-/// A loop over tiles of `at_once` rows, then the remaining rows. `body` receives the number of rows
-/// of the tile.
-pub(super) fn for_tiles<'a, 'm>(
-    builder: &mut KernelBuilder<'a, 'm>,
-    count: usize,
-    at_once: usize,
-    rows: &[(&str, Place, usize, bool)],
-    mut body: impl FnMut(&mut KernelBuilder<'a, 'm>, usize, &[Place]) -> Vec<Stmt>,
-) -> Vec<Stmt> {
-    let mut all = Vec::new();
-    let turns = count / at_once;
-    if turns > 1 {
-        let mut places = Vec::new();
-        let mut walks: Vec<Walk> = Vec::new();
-        for &(name, of, len, written) in rows {
-            let (place, walk) = builder.walk(name, of, len * at_once, written);
-            places.push(place);
-            walks.push(walk);
-        }
-        let body = body(builder, at_once, &places);
-        all.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body });
-    }
-    // the remaining rows
-    let done = if turns > 1 { turns * at_once } else { 0 };
-    let mut at = done;
-    while at < count {
-        let n = at_once.min(count - at);
-        let places: Vec<_> = rows.iter().map(|(_, of, len, _)| of.at(at * len)).collect();
-        all.extend(body(builder, n, &places));
-        at += n;
-    }
-    all
 }

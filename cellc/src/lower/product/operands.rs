@@ -1,17 +1,11 @@
-//! Operands of a product: vectors of elements, quantised if the weights are integers, or sums
-//! computed earlier.
+//! Operands of a product: vectors of elements, quantised if the weights are integers.
 
-use super::{Column, Rows, for_rows};
+use super::Rows;
+use super::each_row::for_rows;
+use super::terms::{Terms, Vectors};
 use crate::kernel::{Place, Stmt};
 use crate::numerics::Multiples;
 use crate::plan::{Choice, DotWord, Microkernel, Phase};
-
-/// The operands of a product in the form in which kernels multiply weights by operands.
-#[derive(Clone)]
-pub(super) struct Multiplied {
-    pub(super) x: Terms,
-    pub(super) h: Option<Terms>,
-}
 
 /// The scale with which a vector becomes integers.
 #[derive(Clone, Copy)]
@@ -90,99 +84,7 @@ impl Words {
     }
 }
 
-/// The right-hand side of one phase: vectors still to be multiplied, or sums computed earlier.
-#[derive(Clone)]
-pub(super) enum Terms {
-    /// Vectors that multiply the weights.
-    Vectors(Vectors),
-    /// f32 sums computed earlier: the columns of each sum of the phase.
-    Sums(Place),
-    /// Integer sums computed earlier: the columns of each sum of the phase.
-    Integers {
-        sums: Place,
-        /// The scale of the operand, one element per row.
-        scale: Place,
-    },
-}
-
-impl Terms {
-    /// The buffers with a part for each row: name, place, elements per row, and whether a kernel
-    /// writes the buffer.
-    pub(super) fn rows(
-        &self,
-        words: usize,
-        sums: usize,
-    ) -> Vec<(&'static str, Place, usize, bool)> {
-        match self {
-            Self::Vectors(Vectors { elements, scales, .. }) => {
-                let scales = scales.map(|scales| ("scale_row", scales, 1, false));
-                [("words_row", *elements, words, false)].into_iter().chain(scales).collect()
-            }
-            Self::Sums(of) => vec![("sums_row", *of, sums, false)],
-            Self::Integers { sums: of, scale } => {
-                vec![("sums_row", *of, sums, false), ("scale_row", *scale, 1, false)]
-            }
-        }
-    }
-
-    /// The place of sums computed earlier.
-    pub(super) fn sums(&self) -> Option<Place> {
-        match self {
-            Self::Vectors(_) => None,
-            Self::Sums(of) | Self::Integers { sums: of, .. } => Some(*of),
-        }
-    }
-
-    /// These terms, with sums computed earlier at another place, such as that of a panel. `place`
-    /// is called for sums alone.
-    pub(super) fn with_sums(&self, place: impl FnOnce() -> Place) -> Self {
-        match self {
-            Self::Vectors(_) => self.clone(),
-            Self::Sums(_) => Self::Sums(place()),
-            Self::Integers { scale, .. } => Self::Integers { sums: place(), scale: *scale },
-        }
-    }
-
-    /// The right-hand side of one row, at the next of `places`.
-    pub(super) fn of_row(&self, places: &mut impl Iterator<Item = Place>) -> Self {
-        let mut place = || places.next().expect("lower: as many places as rows");
-        match self {
-            Self::Vectors(Vectors { scales, .. }) => {
-                let elements = place();
-                Self::Vectors(Vectors { elements, count: 1, scales: scales.map(|_| place()) })
-            }
-            Self::Sums(_) => Self::Sums(place()),
-            Self::Integers { .. } => {
-                let sums = place();
-                Self::Integers { sums, scale: place() }
-            }
-        }
-    }
-}
-
-/// Vectors that multiply the weights of a phase, one for each row.
-#[derive(Clone)]
-pub(super) struct Vectors {
-    /// The first vector. The vectors of further rows follow.
-    pub(super) elements: Place,
-    pub(super) count: usize,
-    /// The scales of the vectors, one per row. `None` for f32 operands.
-    pub(super) scales: Option<Place>,
-}
-
-impl Vectors {
-    /// The place of each vector, for vectors of `len` elements.
-    pub(super) fn rows(&self, len: usize) -> Vec<Place> {
-        (0..self.count).map(|row| self.elements.at(row * len)).collect()
-    }
-
-    /// The scale of one vector.
-    pub(super) fn scale(&self, row: usize) -> Option<Place> {
-        self.scales.map(|scales| scales.at(row))
-    }
-}
-
-impl<'a, 'm> Rows<'_, 'a, 'm> {
+impl Rows<'_, '_, '_> {
     /// The choice of the plan for a phase and panels of `columns` columns.
     pub(in crate::lower) fn choice(&self, phase: Phase, columns: usize) -> Choice {
         self.plan.choice(phase, columns, self.count, self.isa())
@@ -255,48 +157,6 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             None => Terms::Vectors(vectors),
         }
     }
-
-    /// A loop over rows. `body` receives the terms of the row and the place of the row in each of
-    /// `columns`.
-    pub(super) fn each_row(
-        &mut self,
-        terms: &[(Phase, Option<&Terms>)],
-        columns: &[Column],
-        mut body: impl FnMut(&mut Rows<'_, 'a, 'm>, Vec<Terms>, &[Column]) -> Vec<Stmt>,
-    ) -> Vec<Stmt> {
-        let product = self.product();
-        let terms: Vec<_> =
-            terms.iter().filter_map(|(phase, terms)| Some((*phase, (*terms)?))).collect();
-        let of_row = |column: &&Column| column.each_row;
-        let row = |column: &Column| {
-            let len = if column.width == 0 { 1 } else { column.width * product.units };
-            (column.name, column.of, len, column.written)
-        };
-        let mut rows: Vec<_> = columns.iter().filter(of_row).map(row).collect();
-        let own = rows.len();
-        for (phase, terms) in &terms {
-            rows.extend(
-                terms.rows(self.taken_at_once(*phase), product.active(*phase) * product.units),
-            );
-        }
-        let (plan, weights, count) = (self.plan, self.weights, self.count);
-        for_rows(self.builder, count, &rows, |builder, places| {
-            let mut of_terms = places[own..].iter().copied();
-            let terms = terms.iter().map(|(_, terms)| terms.of_row(&mut of_terms)).collect();
-            let mut of_columns = places[..own].iter();
-            let columns: Vec<_> = columns
-                .iter()
-                .map(|column| match column.each_row {
-                    true => Column {
-                        of: *of_columns.next().expect("lower: as many places as rows"),
-                        ..*column
-                    },
-                    false => *column,
-                })
-                .collect();
-            body(&mut Rows::new(builder, (plan, weights), 1, None), terms, &columns)
-        })
-    }
 }
 
 /// The operand of a phase, for comments in generated code.
@@ -305,5 +165,23 @@ pub(super) fn operand_name(phase: Phase) -> &'static str {
         Phase::Input => "x",
         Phase::Hidden => "h",
         Phase::ResetHidden => "r.h",
+    }
+}
+
+/// The suffix of variable names in a phase.
+pub(super) fn suffix(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Input => "x",
+        Phase::Hidden => "h",
+        Phase::ResetHidden => "rh",
+    }
+}
+
+/// The name of the memory through which the lanes of sums go to the final additions.
+pub(super) fn lane_sums(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Input => "x_lane_sums",
+        Phase::Hidden => "h_lane_sums",
+        Phase::ResetHidden => "rh_lane_sums",
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Rows;
 use crate::kernel::{BufferId, Place, Stmt};
-use crate::plan::{Blocks, Panels};
+use crate::plan::{self, Blocks, Panels};
 
 /// An operand or result of the pointwise part of a cell, and how a loop over units and rows steps
 /// through its elements.
@@ -151,7 +151,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             let is_loop = if self.walks_columns() {
                 loops && same.len() == passes.len()
             } else {
-                same.len() > 1 && self.isa().code.pass > 0
+                same.len() > 1 && plan::most_per_pass(self.isa()).is_some()
             };
             if !is_loop {
                 for vectors in same {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::operands::{Terms, Vectors};
+use super::terms::{Terms, Vectors};
 use super::{Column, Panel, PanelWeights, Rows, Stage, SumVector, Sums, add, finished_at_once};
 use crate::kernel::{Expr, Place, Stmt};
 use crate::lower::builder::{copy, load};

@@ -1,6 +1,6 @@
 //! The sums of a panel: their vectors, scales and biases.
 
-use super::operands::Terms;
+use super::terms::Terms;
 use super::{PanelWeights, Rows};
 use crate::encoding::WeightFormat;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};

@@ -1,0 +1,252 @@
+//! What is known about LLVM, gcc and clang: patterns of kernels that these compilers make slow code
+//! of, the measurements, and what generated files say instead. No other file decides about hints.
+
+use crate::arch::{Arch, Isa, Tuning};
+use crate::encoding::WeightFormat;
+use crate::kernel::{Expr, LaneOp, Stmt};
+use crate::kernel::{Kernel, Scalar};
+
+/// A pattern that a compiler makes slow code of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hint {
+    /// The pattern, and what the compiler makes of it.
+    pub(crate) pattern: &'static str,
+    /// The compiler, with the version that was measured.
+    pub(crate) compiler: &'static str,
+    /// The cost without the hint.
+    pub(crate) measured: &'static str,
+    /// The function, macro or pragma that is printed, or a form of the text.
+    pub(crate) printed: &'static str,
+}
+
+/// A loop whose iterations compute and store vectors, or add integers to vectors in any order, or
+/// load overlapping vectors.
+pub(super) const VECTORISED_TWICE: Hint = Hint {
+    pattern: "a loop over vectors with independent iterations is vectorised again, with gathers",
+    compiler: "LLVM 20 to 22",
+    measured: "a loop of vectors takes several times as long",
+    printed: "turn_by_turn",
+};
+
+/// A computed vector that has been flushed and stored.
+pub(super) const POSTPONED: Hint = Hint {
+    pattern: "a flushed vector is computed after the vectors behind it, which spills registers",
+    compiler: "LLVM 20 to 22",
+    measured: "a GRU of 24 units: 3 % more instructions",
+    printed: VECTORISED_TWICE.printed,
+};
+
+/// Accumulators with partial sums of one gate, or with deferred sums.
+pub(super) const TAKEN_APART: Hint = Hint {
+    pattern: "accumulators are split into scalars, and vectors made of them in every iteration",
+    compiler: "LLVM 20 to 22",
+    measured: "an RNN of 48 units on AVX2: 4 times the time",
+    printed: "opaque",
+};
+
+/// Vectors stored to private memory, then loaded across vector boundaries or element by element.
+pub(super) const REUSED: Hint = Hint {
+    pattern: "stored vectors are shuffled in every iteration instead of being loaded",
+    compiler: "LLVM 20 to 22",
+    measured: "an LSTM of 40 units: 1.25 times the time",
+    printed: "written",
+};
+
+/// A store to a part of a vector that was stored earlier.
+pub(super) const STORED_TWICE: Hint = Hint {
+    pattern: "lanes that a second store overwrites are dropped, and sums split in every iteration",
+    compiler: "LLVM 20 to 22",
+    measured: "a convolution to 2 channels: twice as many instructions",
+    printed: REUSED.printed,
+};
+
+/// Windows whose loads overlap loads from other windows.
+pub(super) const MERGED_LOADS: Hint = Hint {
+    pattern: "overlapping vectors of two windows are shuffled from each other, and sums spill",
+    compiler: "LLVM 20 to 22",
+    measured: "taps of a convolution: 3 times the time",
+    printed: "elsewhere",
+};
+
+/// A loop that must stay a loop.
+pub(super) const UNROLLED: Hint = Hint {
+    pattern: "a short loop is unrolled, and sums are computed one after the other or spill",
+    compiler: "LLVM 20 to 22",
+    measured: "a convolution of 4 channels and 3 taps on AVX2: 1.7 times the time",
+    printed: "hidden_chunks",
+};
+
+/// Dot products of 16-bit pairs in a long loop body. Rust then keeps the loop.
+pub(crate) const PAIRS_SPLIT: Hint = Hint {
+    pattern: "dot products of 16-bit pairs in long code become two instructions each",
+    compiler: "LLVM 20 to 22",
+    measured: "a GRU 96 -> 160 with AVX-512: 1.3 times the time",
+    printed: "in C ",
+};
+
+/// A loop over rows of weights from the L2 cache, unrolled against prefetches of its own loads.
+pub(crate) const PREFETCHED: Hint = Hint {
+    pattern: "processors prefetch between the near loads of a short loop",
+    compiler: "any; rustc has no attribute to unroll",
+    measured: "on a Zen 5, an LSTM of 128 units takes 0.7 of the time if unrolled",
+    printed: "faster where weights are in the L2 cache",
+};
+
+/// A kernel with as many accumulators as registers, on one lane.
+pub(super) const SPILLED_IN_CALLER: Hint = Hint {
+    pattern: "an inlined kernel shares registers with its caller, and its sums spill",
+    compiler: "gcc 12.2",
+    measured: "an LSTM of 64 units on a Cortex-M4F takes 0.63 of the instructions if called",
+    printed: "_CALLED",
+};
+
+/// A function that adds a row of weights to sums through their addresses.
+pub(super) const ADDRESSES_TAKEN: Hint = Hint {
+    pattern: "sums are moved between registers if a function takes their addresses",
+    compiler: "gcc 12.2",
+    measured: "more instructions in every row",
+    printed: " A macro: gcc moves sums between\n * registers if a function takes their addresses.",
+};
+
+/// A copy of many floats on x86-64.
+pub(super) const STRING_MOVES: Hint = Hint {
+    pattern: "a copy of at least 64 floats becomes `rep movsq`",
+    compiler: "gcc 12.2",
+    measured: "up to 3 times the time of memcpy",
+    printed: "_copy_floats",
+};
+
+/// Every pattern.
+#[cfg(test)]
+const ALL: [Hint; 12] = [
+    VECTORISED_TWICE,
+    POSTPONED,
+    TAKEN_APART,
+    REUSED,
+    STORED_TWICE,
+    MERGED_LOADS,
+    UNROLLED,
+    PAIRS_SPLIT,
+    PREFETCHED,
+    SPILLED_IN_CALLER,
+    ADDRESSES_TAKEN,
+    STRING_MOVES,
+];
+
+/// The largest function, in operations, that LLVM inlines. `inline(always)` cannot be combined with
+/// target features, so lanes are passed to a closure, which LLVM may inline; a call would spill
+/// every register.
+pub(super) const INLINED: usize = 45;
+
+/// The largest number of sum registers per iteration for which LLVM unrolls loops of twice as many
+/// iterations.
+pub(super) const FEW_SUMS: usize = 4;
+
+/// The smallest copy, in floats, that gcc makes with `rep movsq` on x86-64: [`STRING_MOVES`].
+pub(super) const LONG_COPY: usize = 64;
+
+/// True if C unrolls loops over rows of weights in a format, and Rust keeps them: [`PAIRS_SPLIT`].
+pub(crate) fn is_unrolled_in_c_alone(format: WeightFormat) -> bool {
+    format == WeightFormat::Int16
+}
+
+/// True if Rust keeps a loop that C unrolls: [`PAIRS_SPLIT`].
+pub(super) fn splits_pairs(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| matches!(stmt, Stmt::Set { value: Expr::Op(LaneOp::DotPairs, _), .. }))
+}
+
+/// True if the accumulators of a kernel fill the registers: [`SPILLED_IN_CALLER`].
+pub(super) fn fills_registers(kernel: &Kernel, isa: &Isa) -> bool {
+    let is_full = |scalar, registers| kernel.most_accumulators(scalar) * 4 >= registers * 3;
+    is_full(Scalar::F32, isa.registers) || is_full(Scalar::U32, isa.integer_registers)
+}
+
+/// The pragma lines for gcc, in a file whose kernels hold values in registers or in structs of
+/// registers.
+pub(super) fn tuning(arch: &Arch, of_structs: bool) -> String {
+    let lines = |tuning: &Tuning| match tuning {
+        Tuning::X86 if of_structs => X86_OF_STRUCTS.to_owned(),
+        Tuning::X86 => X86.to_owned(),
+        Tuning::Loads => LOADS.to_owned(),
+        Tuning::Helium => [LOADS, HELIUM].concat(),
+        Tuning::HeliumOfAny => ["#if defined(__arm__)\n", LOADS, HELIUM, "#endif\n"].concat(),
+        Tuning::Armv7 => [LOADS, ARMV7].concat(),
+        Tuning::SoftFloats => SOFT_FLOATS.to_owned(),
+        Tuning::RiscV => RISC_V.to_owned(),
+    };
+    arch.c.tuning.iter().map(lines).collect()
+}
+
+/// The order of loads, and sums in registers.
+const X86: &str = "\
+#if defined(__x86_64__)
+/* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
+ * beyond the L2 cache: the processor prefetches what is read in order. Coalescing variables makes gcc spill
+ * accumulators at every row if registers are scarce. */
+#pragma GCC optimize(\"no-schedule-insns2,no-tree-coalesce-vars\")
+#endif
+";
+
+/// Values in structs of registers. Without coalescing, gcc would copy accumulators at every row (an
+/// LSTM of 40 units takes 1.37 times as long with AVX2).
+const X86_OF_STRUCTS: &str = "\
+#if defined(__x86_64__)
+/* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
+ * beyond the L2 cache: the processor prefetches what is read in order. */
+#pragma GCC optimize(\"no-schedule-insns2\")
+#endif
+";
+
+/// Loads stand where they are needed.
+const LOADS: &str = "\
+/* gcc's first scheduling pass moves loads up, until they do not fit the registers. */
+#pragma GCC optimize(\"no-schedule-insns\")
+";
+
+/// Further lines where the compiler may have Helium.
+const HELIUM: &str = "\
+#if defined(__ARM_FEATURE_MVE)
+/* Helium, of which gcc would make use on its own, makes 0 of subnormal numbers. */
+#pragma GCC optimize(\"no-tree-loop-vectorize,no-tree-slp-vectorize\")
+/* Vectors of weights are at constant distances from one pointer: several pointers do not fit the registers. */
+#pragma GCC optimize(\"no-tree-pre,no-auto-inc-dec\")
+/* gcc merges variables of vectors, and spills: an LSTM of 64 units takes 9 % more. */
+#pragma GCC optimize(\"no-tree-coalesce-vars\")
+#endif
+";
+
+/// Further lines for a core of the A profile that computes one lane.
+const ARMV7: &str = "\
+/* gcc moves products down to their sums, and values to the paths that need them: their factors then
+ * stay in registers. */
+#pragma GCC optimize(\"no-tree-coalesce-vars,no-tree-ter,no-tree-pre\")
+";
+
+/// Products stay next to their additions.
+const SOFT_FLOATS: &str = "\
+/* Products stand where they are added: as gcc arranges them, sums do not fit the registers. */
+#pragma GCC optimize(\"no-schedule-insns,no-tree-reassoc\")
+";
+
+/// Fewer registers.
+const RISC_V: &str = "\
+#if defined(__riscv)
+/* gcc's first scheduling pass takes more registers than there are, and values spill. */
+#pragma GCC optimize(\"sched-pressure\")
+#endif
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every row of the table names a compiler, a measurement and what is printed.
+    #[test]
+    fn every_hint_is_measured() {
+        for hint in ALL {
+            let Hint { pattern, compiler, measured, printed } = hint;
+            assert!([pattern, compiler, measured, printed].iter().all(|text| !text.is_empty()));
+            assert_eq!(ALL.iter().filter(|other| other.pattern == pattern).count(), 1);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The right-hand sides of phases: vectors that multiply the weights, or sums computed earlier.
+
+use crate::kernel::Place;
+
+/// The operands of a product in the form in which kernels multiply weights by operands.
+#[derive(Clone)]
+pub(super) struct Multiplied {
+    pub(super) x: Terms,
+    pub(super) h: Option<Terms>,
+}
+
+/// The right-hand side of one phase: vectors still to be multiplied, or sums computed earlier.
+#[derive(Clone)]
+pub(super) enum Terms {
+    /// Vectors that multiply the weights.
+    Vectors(Vectors),
+    /// f32 sums computed earlier: the columns of each sum of the phase.
+    Sums(Place),
+    /// Integer sums computed earlier: the columns of each sum of the phase.
+    Integers {
+        sums: Place,
+        /// The scale of the operand, one element per row.
+        scale: Place,
+    },
+}
+
+impl Terms {
+    /// The buffers with a part for each row: name, place, elements per row, and whether a kernel
+    /// writes the buffer.
+    pub(super) fn rows(
+        &self,
+        words: usize,
+        sums: usize,
+    ) -> Vec<(&'static str, Place, usize, bool)> {
+        match self {
+            Self::Vectors(Vectors { elements, scales, .. }) => {
+                let scales = scales.map(|scales| ("scale_row", scales, 1, false));
+                [("words_row", *elements, words, false)].into_iter().chain(scales).collect()
+            }
+            Self::Sums(of) => vec![("sums_row", *of, sums, false)],
+            Self::Integers { sums: of, scale } => {
+                vec![("sums_row", *of, sums, false), ("scale_row", *scale, 1, false)]
+            }
+        }
+    }
+
+    /// The place of sums computed earlier.
+    pub(super) fn sums(&self) -> Option<Place> {
+        match self {
+            Self::Vectors(_) => None,
+            Self::Sums(of) | Self::Integers { sums: of, .. } => Some(*of),
+        }
+    }
+
+    /// These terms, with sums computed earlier at another place, such as that of a panel. `place`
+    /// is called for sums alone.
+    pub(super) fn with_sums(&self, place: impl FnOnce() -> Place) -> Self {
+        match self {
+            Self::Vectors(_) => self.clone(),
+            Self::Sums(_) => Self::Sums(place()),
+            Self::Integers { scale, .. } => Self::Integers { sums: place(), scale: *scale },
+        }
+    }
+
+    /// The right-hand side of one row, at the next of `places`.
+    pub(super) fn of_row(&self, places: &mut impl Iterator<Item = Place>) -> Self {
+        let mut place = || places.next().expect("lower: as many places as rows");
+        match self {
+            Self::Vectors(Vectors { scales, .. }) => {
+                let elements = place();
+                Self::Vectors(Vectors { elements, count: 1, scales: scales.map(|_| place()) })
+            }
+            Self::Sums(_) => Self::Sums(place()),
+            Self::Integers { .. } => {
+                let sums = place();
+                Self::Integers { sums, scale: place() }
+            }
+        }
+    }
+}
+
+/// Vectors that multiply the weights of a phase, one for each row.
+#[derive(Clone)]
+pub(super) struct Vectors {
+    /// The first vector. The vectors of further rows follow.
+    pub(super) elements: Place,
+    pub(super) count: usize,
+    /// The scales of the vectors, one per row. `None` for f32 operands.
+    pub(super) scales: Option<Place>,
+}
+
+impl Vectors {
+    /// The place of each vector, for vectors of `len` elements.
+    pub(super) fn rows(&self, len: usize) -> Vec<Place> {
+        (0..self.count).map(|row| self.elements.at(row * len)).collect()
+    }
+
+    /// The scale of one vector.
+    pub(super) fn scale(&self, row: usize) -> Option<Place> {
+        self.scales.map(|scales| scales.at(row))
+    }
+}
