@@ -14,13 +14,13 @@ use crate::core::CoreModel;
 use crate::description::Description;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::{self, names::Interface};
-use crate::kernel::{Program, verify};
+use crate::kernel::{Program, Role, verify};
 use crate::lower::lower;
 use crate::model::Model;
 use crate::numerics::Precisions;
 use crate::pack::{Packed, pack};
 use crate::pass;
-use crate::plan::{Plan, Values, plan};
+use crate::plan::{Plan, Unrolled, Values, plan};
 use crate::request::{Options, Threads};
 use crate::simplify::{sweep, translate};
 use crate::summary;
@@ -179,6 +179,15 @@ pub(crate) fn program(model: &CoreModel, plan: &Plan) -> Program {
     verified(&program, "split");
     program.bodies.iter_mut().for_each(pass::unroll);
     verified(&program, "unroll");
+    if plan.products.iter().any(|product| product.unrolled == Unrolled::WithoutZeros) {
+        let packed = pack(model, &program);
+        let is_zero = pass::zeros(&packed.bytes, |id| {
+            let is_of_words = program.buffers.get(id.0)?.role == Role::Weights;
+            packed.baked_at(id).filter(|_| is_of_words)
+        });
+        program.bodies.iter_mut().for_each(|body| pass::remove_zeros(body, &is_zero));
+        verified(&program, "zeros");
+    }
     pass::single(&mut program.bodies);
     verified(&program, "single");
     for (body, _) in program

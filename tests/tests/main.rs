@@ -60,6 +60,8 @@ mod proofs;
 #[cfg(feature = "full")]
 mod random_models;
 #[cfg(feature = "full")]
+mod sparse;
+#[cfg(feature = "full")]
 mod states;
 #[cfg(feature = "full")]
 mod ten_million_weights;

@@ -1387,7 +1387,11 @@ fn line_of(encoding: Encoding, count: usize) -> (LineRow, LinePart) {
         Encoding::Int8Start => (LineRow::Bytes, LinePart::Start),
         Encoding::Int16Pair => (pairs, LinePart::Words(2)),
         Encoding::Int16Scale => (pairs, LinePart::Scale),
-        Encoding::F32 | Encoding::F16 | Encoding::Bf16Pair | Encoding::Int8 => {
+        Encoding::F32
+        | Encoding::F16
+        | Encoding::Bf16Pair
+        | Encoding::Int8
+        | Encoding::Int8Neighbours => {
             unreachable!("emit: {encoding:?} is for weights that are known")
         }
     }

@@ -71,6 +71,12 @@ pub fn encode(encoding: Encoding, line: &[f32], given: Option<usize>) -> Vec<f32
         Encoding::Int16Pair => words(in_pairs(line), 2, line, given),
         Encoding::Int8Pair | Encoding::Int8Wide => words(in_bytes(line), 2, line, given),
         Encoding::Int8Quad => words(in_bytes(line), 4, line, given),
+        Encoding::Int8Neighbours => {
+            let row = in_bytes(line);
+            let weight = |four: &[f32], k: usize| four.get(k).copied().unwrap_or(0.0);
+            let word = |four: &[f32]| row_word(row, 4, 4, &|k| weight(four, k), 0);
+            line.chunks(4).map(|four| f32::from_bits(word(four))).collect()
+        }
         Encoding::Int8Start => {
             vec![f32::from_bits(row_start(in_bytes(line), line.len(), &|k| line[k]))]
         }

@@ -167,6 +167,8 @@ pub enum Encoding {
     /// Integers as for `Int8`, four in the bits of each f32: one quarter of the line per byte,
     /// padded with 0.
     Int8Quad,
+    /// As `Int8Quad`, with four neighbours of the line per f32. Compile-time weights only.
+    Int8Neighbours,
     /// The zero-point correction of a line's sums, for activations stored with an offset of 128:
     /// the bits of one f32.
     Int8Start,
@@ -183,7 +185,7 @@ impl Encoding {
         match self {
             Self::F32 | Self::F16 | Self::Int8 => line,
             Self::Bf16Pair | Self::Int8Pair | Self::Int8Wide | Self::Int16Pair => line.div_ceil(2),
-            Self::Int8Quad => line.div_ceil(4),
+            Self::Int8Quad | Self::Int8Neighbours => line.div_ceil(4),
             Self::Int8Start | Self::Int8Scale | Self::Int16Scale => 1,
         }
     }
@@ -191,9 +193,8 @@ impl Encoding {
     /// The element type of the encoded line.
     pub fn element(self) -> Element {
         match self {
-            Self::F32 | Self::Bf16Pair | Self::Int8Wide | Self::Int8Quad | Self::Int16Pair => {
-                Element::F32
-            }
+            Self::F32 | Self::Bf16Pair | Self::Int8Wide | Self::Int16Pair => Element::F32,
+            Self::Int8Quad | Self::Int8Neighbours => Element::F32,
             Self::Int8Start | Self::Int8Scale | Self::Int16Scale => Element::F32,
             Self::F16 => Element::F16,
             Self::Int8 => Element::I8,

@@ -22,6 +22,7 @@ impl Display for Encoding {
             Self::Int8Pair => ", lines as pairs of i8",
             Self::Int8Wide => ", lines as pairs of i8 in 16 bits",
             Self::Int8Quad => ", lines as quads of i8",
+            Self::Int8Neighbours => ", lines as quads of neighbouring i8",
             Self::Int8Start => ", starts of sums of lines",
             Self::Int16Pair => ", lines as pairs of i16",
             Self::Int16Scale => ", the scales of lines as pairs of i16",

@@ -38,7 +38,7 @@ use crate::kernel::{
     Role, Type,
 };
 use crate::model::Activation;
-use crate::plan::{Plan, ProductPlan, Side, Unrolled};
+use crate::plan::{Plan, ProductPlan, Side};
 use builder::{KernelBuilder, copy, flush};
 pub(crate) use memory::element_of;
 use memory::{Memory, PackedWeights};
@@ -213,7 +213,7 @@ impl<'m> Lowering<'m> {
         let op = self.root(node);
         let unroll = match op {
             CoreOp::Cell(_) | CoreOp::Dense(_) => {
-                self.product(op.outputs()[0]).0.unrolled == Unrolled::Fully
+                self.product(op.outputs()[0]).0.is_unrolled(self.isa)
             }
             _ => false,
         };

@@ -96,7 +96,7 @@ impl Memory {
             }
             for phase in Phase::ALL {
                 let inner = plan.product.phase_rows(phase);
-                let encoding = plan.product.layout.format.encoding(inner);
+                let encoding = plan.product.layout.encoding(inner);
                 let taking_part: Vec<_> = sums
                     .iter()
                     .enumerate()

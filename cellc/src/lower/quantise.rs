@@ -41,6 +41,13 @@ impl KernelBuilder<'_, '_> {
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
         let inverse = self.scale_of(&mut body, (len, given), from, scale);
+        if words.are_of_neighbours() {
+            // a word at every place, of which products read every fourth: vectors of words are made
+            // of overlapping vectors
+            let (each, last) = (words.each(), len - words.each() + 1);
+            self.words(&mut body, (from, 1), (to, words), 0..last, (each, inverse));
+            return body;
+        }
         // word k holds element k of each part of the vector; the last parts may be shorter or empty
         let count = words.of_elements(len);
         let long = |part: usize| len.saturating_sub(part * count).min(count);

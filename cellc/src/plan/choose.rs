@@ -3,7 +3,8 @@
 //! capabilities of an instruction set.
 
 use super::product::{Phase, Product, Sum};
-use super::row_layout::{Interleave, RowLayout};
+use super::row_layout::{Interleave, RowLayout, WordOrder};
+use super::sparse;
 use super::values::Values;
 use super::{ProductPlan, Unrolled};
 use crate::arch::{Arch, Dot, Isa, PlannedIsa, TURNS};
@@ -182,7 +183,7 @@ impl RowLayout {
         };
         let corrects = format == WeightFormat::Int8Quad
             && isas.iter().any(|own| own.isa.has(Dot::UnsignedQuads));
-        Self { format, interleave, corrects }
+        Self { format, interleave, order: WordOrder::Parts, corrects }
     }
 }
 
@@ -278,6 +279,15 @@ impl ProductPlan {
             distance,
         };
         Choice { kernel, layout, chains, row_loop }
+    }
+
+    /// True if the code of an instruction set has no loops over rows.
+    pub fn is_unrolled(&self, isa: &Isa) -> bool {
+        match self.unrolled {
+            Unrolled::Fully => true,
+            Unrolled::WithoutZeros => sparse::skips(isa),
+            Unrolled::InTurns | Unrolled::RowByRow => false,
+        }
     }
 
     /// True if x terms of late sums are summed after the pointwise part of the early sums: an

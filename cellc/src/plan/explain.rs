@@ -273,6 +273,7 @@ impl fmt::Display for PanelWidth {
             Self::Registers => f.write_str(
                 "the sums of more columns and a row of their weights do not fit the registers",
             ),
+            Self::OnePass => f.write_str("one pass, as blocks of zeros are left out"),
             Self::SlowRow(cycles) => write!(
                 f,
                 "a row of so few takes {cycles:.1} cycles from the L2 cache, longer than a \
@@ -321,6 +322,12 @@ impl fmt::Display for Unrolling {
             Self::Beyond(vectors, limit) => {
                 write!(f, "loops kept: {vectors} vectors of weights exceed the limit of {limit}")
             }
+            Self::WithoutZeros { present, all, lanes } => write!(
+                f,
+                "unrolled on instruction sets with dot products of bytes, without zeros: {present} \
+                 of {all} blocks of {lanes} x 4 weights are left ({} %)",
+                present * 100 / all
+            ),
             Self::Batch => f.write_str("loops kept: batch above 1"),
             Self::Steps => f.write_str("loops kept: several steps"),
             Self::Rows(limit) => write!(f, "loops kept: more than {limit} rows of weights"),

@@ -18,6 +18,7 @@ mod planner;
 mod product;
 mod reason;
 mod row_layout;
+mod sparse;
 mod threads;
 mod tiles;
 mod values;
@@ -35,7 +36,7 @@ pub use reason::{
     Alternation, InputFirst, NoTiles, PanelWidth, Reason, RowByRow, Sharing, Threading, Together,
     Unrolling,
 };
-pub use row_layout::{Interleave, RowLayout};
+pub use row_layout::{Interleave, RowLayout, WordOrder};
 pub use threads::Half;
 pub use values::Values;
 

@@ -4,6 +4,7 @@ use super::choose::most_per_pass;
 use super::cost;
 use super::panels::Panels;
 use super::product::{Phase, Product};
+use super::sparse;
 use super::values::Values;
 use crate::arch::{Arch, Isa, vectors};
 
@@ -58,6 +59,11 @@ pub(super) fn tiling(
     if product.sums.len() > 1 && !columns.is_multiple_of(isa.lanes) && !is_padded {
         return Tiling::Runs;
     }
+    if let Some(lanes) = product.layout.block_lanes().filter(|_| sparse::skips(isa)) {
+        let at_once = vectors_of_blocks(product, isa);
+        let all = vectors(columns, lanes.min(isa.lanes));
+        return Tiling::Columns(all.chunks(at_once).map(<[_]>::to_vec).collect());
+    }
     let (_, active) = product.widest();
     // no vector has only padding
     let mut vectors = vectors(columns, isa.lanes);
@@ -92,6 +98,11 @@ pub(super) fn tiling(
     }
     let values = values.of_product(product);
     Tiling::Columns(passes(&vectors, at_once, line, isa, values))
+}
+
+/// Vectors of columns per pass over blocks of weights.
+pub(super) fn vectors_of_blocks(product: &Product, isa: &Isa) -> usize {
+    (isa.registers * 3 / 4 / product.widest().1).max(1)
 }
 
 /// Column vectors in passes of limited size. Passes have equal sizes, as a short pass cannot hide

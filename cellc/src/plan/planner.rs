@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::choose::most_tile_rows;
 use super::panels::{PanelLayout, Panels, Width, layout, padded};
-use super::passes::tiling;
+use super::passes::{tiling, vectors_of_blocks};
 use super::product::{Phase, Product, row_by_row};
 use super::reason::{
     Alternation, InputFirst, PanelWidth, Reason, Sharing, Threading, Together, Unrolling,
@@ -12,7 +12,7 @@ use super::reason::{
 use super::row_layout::RowLayout;
 use super::threads::{halves, threads};
 use super::values::Values;
-use super::{Branches, Fusion, OwnMultiples, Plan, ProductPlan, cost};
+use super::{Branches, Fusion, OwnMultiples, Plan, ProductPlan, cost, sparse};
 use crate::arch::{Arch, Isa, PlannedIsa};
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::encoding::{Arithmetic, WeightFormat};
@@ -34,6 +34,9 @@ const MOST_UNROLLED_ROWS: usize = 8;
 pub enum Unrolled {
     /// No loop is left.
     Fully,
+    /// No loop is left on instruction sets with dot products of bytes, and no product of a block of
+    /// zeros.
+    WithoutZeros,
     /// An iteration takes the rows per iteration of the instruction set; two iterations or more are
     /// a loop.
     InTurns,
@@ -124,6 +127,11 @@ fn plan_for(
         let arithmetic = precision.arithmetic();
         product.layout = RowLayout::of(precision.stored(), &isas);
         let threads = threads(op, &product, options);
+        let is_asked = options.tuning.sparse == Some(true) && !threads.is_two();
+        let blocks = is_asked.then(|| sparse::blocks(model, op, &product, &isas)).flatten();
+        if let Some(blocks) = &blocks {
+            product.layout.order = blocks.order();
+        }
         // each of two threads has panels of its own
         let share = match threads {
             Threading::Two(_) if product.rows == 1 => {
@@ -140,6 +148,7 @@ fn plan_for(
         let (columns, why) = match options.tuning.panel_columns {
             Some(columns) if columns > product.units => (product.units, PanelWidth::AllOf(columns)),
             Some(columns) => (columns.max(1), PanelWidth::Asked),
+            None if let Some(columns) = one_pass(&product, &isas) => (columns, PanelWidth::OnePass),
             None => match padded.or_else(|| cost::narrow_columns(&product, arch)) {
                 Some(narrow) => narrow,
                 None if product.rows > 1 => {
@@ -162,7 +171,8 @@ fn plan_for(
             PanelWidth::Padded(_) => Width::Padded(columns),
             _ => Width::Columns(columns),
         };
-        let plan = plan_product((product, arithmetic), width, threads, reasons, options, &isas);
+        let plan =
+            plan_product((product, arithmetic, blocks), width, threads, reasons, options, &isas);
         Some(ProductPlan { own, ..plan })
     };
     let (mut products, mut unfused) = (Vec::new(), BTreeSet::new());
@@ -193,9 +203,17 @@ fn plan_for(
     Plan { arch, isas, products, windows, branches, fusion, accuracy, flush_below, values }
 }
 
+/// Columns of a panel of which one pass computes all sums, for a product without blocks of zeros.
+/// `None`: the product has all weights.
+fn one_pass(product: &Product, isas: &[PlannedIsa]) -> Option<usize> {
+    let lanes = product.layout.block_lanes()?;
+    let isa = isas.iter().rev().map(|own| own.isa).find(|isa| sparse::skips(isa))?;
+    Some((vectors_of_blocks(product, isa) * lanes).min(product.units))
+}
+
 /// Plans a product in an arithmetic.
 fn plan_product(
-    (product, arithmetic): (Product, Arithmetic),
+    (product, arithmetic, blocks): (Product, Arithmetic, Option<sparse::Blocks>),
     width: Width,
     threading: Threading,
     mut reasons: Vec<Reason>,
@@ -213,7 +231,12 @@ fn plan_product(
     };
     reasons.extend((threading != Threading::Unasked).then_some(Reason::Threading(threading)));
     let values = Values::of(options.output.language, isas);
-    let (unrolled, reason) = unrolling(&product, arch, options.tuning.unroll, values);
+    let (unrolled, reason) = match blocks {
+        Some(sparse::Blocks { lanes, present, all }) => {
+            (Unrolled::WithoutZeros, Unrolling::WithoutZeros { present, all, lanes })
+        }
+        None => unrolling(&product, arch, options.tuning.unroll, values),
+    };
     reasons.push(Reason::Unrolling(reason));
     let bytes = product.layout.bytes(weights, biases);
     // other formats are unpacked, which takes longer than loads
@@ -221,7 +244,8 @@ fn plan_product(
         matches!(format, WeightFormat::F32 | WeightFormat::Int16 | WeightFormat::Int8Quad);
     let is_near =
         (arch.costs.caches.first_level + 1..=arch.costs.caches.partly_near).contains(&bytes);
-    let loads_apart = options.tuning.unroll == Unroll::Auto && is_loaded && is_near;
+    let loads_apart =
+        options.tuning.unroll == Unroll::Auto && is_loaded && is_near && blocks.is_none();
     let tile = |p: &Panels, isa| tiling(&product, bytes, p, (isa, arch), values);
     let tilings =
         isas.iter().map(|own| panels.iter().map(|p| tile(p, own.isa)).collect()).collect();
@@ -266,7 +290,8 @@ fn plan_product(
     if tuning.rows_at_once.is_some() && several {
         reasons.push(Reason::Together(Together::Asked(rows_at_once[0])));
     }
-    let alternation = alternation(&product, &panels, bytes, arch, tuning.alternate);
+    let alternation =
+        alternation(&product, &panels, bytes, arch, tuning.alternate).filter(|_| blocks.is_none());
     let alternate = alternation.is_some();
     reasons.extend(alternation.map(Reason::Alternation));
     reasons.extend(worth.map(Reason::InputFirst));

@@ -56,6 +56,8 @@ pub enum PanelWidth {
     KeptInFirstLevel,
     /// The sums of more columns and a row of their weights do not fit the registers.
     Registers,
+    /// One pass computes a panel, as its code leaves out blocks of zeros.
+    OnePass,
     /// Cycles of a row from the L2 cache, longer than a multiply-add.
     SlowRow(f64),
     /// The fewest cycles among the widths that fit the registers.
@@ -110,6 +112,15 @@ pub enum Unrolling {
     Within(usize, usize),
     /// Kept: this number of vectors exceeds a limit.
     Beyond(usize, usize),
+    /// Unrolled, without blocks of zeros.
+    WithoutZeros {
+        /// Blocks with a weight other than zero.
+        present: usize,
+        /// All blocks.
+        all: usize,
+        /// Rows of a block.
+        lanes: usize,
+    },
     /// Kept: a batch.
     Batch,
     /// Kept: a sequence.

@@ -1,7 +1,7 @@
 //! The layout of the rows of weights of a product.
 
 use crate::encoding::WeightFormat;
-use crate::kernel::Element;
+use crate::kernel::{Element, Encoding};
 
 /// How rows of packed weights stand in memory. All instruction sets of a file read one layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,9 +10,24 @@ pub struct RowLayout {
     pub format: WeightFormat,
     /// The interleaving of words.
     pub interleave: Interleave,
+    /// The order of the elements of words.
+    pub order: WordOrder,
     /// True if sums of bytes have zero-point corrections: an instruction set multiplies unsigned
     /// bytes of elements, which are stored with an offset.
     pub(super) corrects: bool,
+}
+
+/// The order in which words hold the elements of a vector, and weights of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WordOrder {
+    /// Word k holds element k of each part of the vector: vectors of words are made of vectors.
+    Parts,
+    /// Words of four bytes hold neighbours. Words of elements stand four places apart. Products of
+    /// zero weights are left out, in blocks of `lanes` rows and one word.
+    Neighbours {
+        /// Rows of a block, the lanes of a vector of sums.
+        lanes: usize,
+    },
 }
 
 /// The interleaving of neighbouring words of weights.
@@ -30,14 +45,42 @@ pub enum Interleave {
 
 impl RowLayout {
     /// Rows of f32 weights.
-    pub const F32: Self =
-        Self { format: WeightFormat::F32, interleave: Interleave::None, corrects: false };
+    pub const F32: Self = Self {
+        format: WeightFormat::F32,
+        interleave: Interleave::None,
+        order: WordOrder::Parts,
+        corrects: false,
+    };
 
     /// Words of one column that stand together.
     pub fn words_together(&self) -> usize {
         match self.interleave {
             Interleave::Words(lanes) => lanes,
             Interleave::None | Interleave::Halves(_) => 1,
+        }
+    }
+
+    /// The packing of a column of a matrix of `rows` rows.
+    pub fn encoding(&self, rows: usize) -> Encoding {
+        match (self.order, self.format.encoding(rows)) {
+            (WordOrder::Neighbours { .. }, Encoding::Int8Quad) => Encoding::Int8Neighbours,
+            (_, encoding) => encoding,
+        }
+    }
+
+    /// Places between the words of a vector of elements.
+    pub fn word_distance(&self) -> usize {
+        match self.order {
+            WordOrder::Parts => 1,
+            WordOrder::Neighbours { .. } => 4,
+        }
+    }
+
+    /// The rows of blocks of which zeros are left out. `None`: products have all weights.
+    pub fn block_lanes(&self) -> Option<usize> {
+        match self.order {
+            WordOrder::Parts => None,
+            WordOrder::Neighbours { lanes } => Some(lanes),
         }
     }
 

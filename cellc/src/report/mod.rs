@@ -632,7 +632,11 @@ fn tiles(plan: &ProductPlan, isa: usize) -> String {
     format!(
         "{}, {}",
         panels.join(", "),
-        if plan.unrolled == Unrolled::Fully { "unrolled" } else { "loops" }
+        match plan.unrolled {
+            Unrolled::Fully => "unrolled",
+            Unrolled::WithoutZeros => "unrolled without zeros",
+            Unrolled::InTurns | Unrolled::RowByRow => "loops",
+        }
     )
 }
 

@@ -140,6 +140,8 @@ decisions! {
         "an If computes only the taken side, even if both sides are small";
     halves, with_halves: bool = "halves",
         "two threads share a cell, with `--threads 2`";
+    sparse, with_sparse: bool = "sparse",
+        "int8 code leaves out blocks of zero weights";
     tiles, with_tiles: bool = "tiles",
         "AMX multiplies integers";
 }

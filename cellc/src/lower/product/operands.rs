@@ -48,6 +48,9 @@ pub(in crate::lower) struct Words {
     /// Words of elements in one operation that sums across lanes. 1: each lane has a sum of its
     /// own.
     together: usize,
+    /// Places between words of elements. 1: word k holds element k of each part of the vector. As
+    /// many as elements per word: words hold neighbours.
+    distance: usize,
 }
 
 impl Words {
@@ -67,6 +70,11 @@ impl Words {
         self.together
     }
 
+    /// True if words hold neighbouring elements.
+    pub(in crate::lower) fn are_of_neighbours(self) -> bool {
+        self.distance > 1
+    }
+
     /// Words of weights for a row of `len` elements.
     pub(in crate::lower) fn of_weights(self, len: usize) -> usize {
         len.div_ceil(self.each() * self.word.operations().len())
@@ -80,7 +88,7 @@ impl Words {
     /// Words of elements for a vector of `len` elements, padded to whole vectors of operations that
     /// sum across lanes.
     pub(in crate::lower) fn room(self, len: usize) -> usize {
-        self.of_elements(len).next_multiple_of(self.together)
+        self.of_elements(len).next_multiple_of(self.together) * self.distance
     }
 }
 
@@ -99,7 +107,7 @@ impl Rows<'_, '_, '_> {
             Microkernel::Across(_) => choice.layout.words_together(),
             _ => 1,
         };
-        Some(Words { word, together })
+        Some(Words { word, together, distance: choice.layout.word_distance() })
     }
 
     /// True if tiles compute the sums of a phase.

@@ -32,6 +32,8 @@ pub(super) struct Accumulation {
     pub(super) rows: Place,
     /// Neighbouring vectors of weights per load instruction.
     pub(super) loads: usize,
+    /// Places between words of elements.
+    pub(super) distance: usize,
 }
 
 /// One row of weights in an iteration of the loop over rows.
@@ -123,7 +125,7 @@ impl Broadcasts {
             return value.clone();
         }
         let lanes = factor.lanes;
-        let from = row.elements[factor.operand][factor.part].at(row.k);
+        let from = row.elements[factor.operand][factor.part].at(row.k * row.sum.distance);
         let splat = Expr::Splat { from, lanes };
         let name = format!("{}_k", row.sum.name);
         let value = match row.sum.word {

@@ -1,0 +1,95 @@
+//! Products of zero weights.
+
+use std::collections::BTreeSet;
+
+use crate::kernel::{Base, Body, BufferId, Expr, Place, Stmt, Var};
+
+/// Removes dot products of integers and zero weights from kernels without loops. Results keep their
+/// bits, as integer sums are exact. `is_zero`: true if neighbouring elements of a buffer are zero.
+pub(crate) fn remove_zeros(body: &mut Body, is_zero: &impl Fn(Place, usize) -> bool) {
+    for kernel in body.kernels.iter_mut().filter(|kernel| kernel.unroll) {
+        let is_product_of_zeros = |stmt: &Stmt| match stmt {
+            Stmt::Set { value: Expr::Op(operation, args), .. } if operation.is_dot() => {
+                matches!(&args[..], [Expr::Op(_, weight), ..]
+                    if matches!(weight[..], [Expr::Load { from, lanes }] if is_zero(from, lanes)))
+            }
+            _ => false,
+        };
+        kernel.body.retain(|stmt| !is_product_of_zeros(stmt));
+        remove_unread(&mut kernel.body);
+    }
+}
+
+/// Removes unread values, and marks unchanged accumulators as constant.
+fn remove_unread(body: &mut Vec<Stmt>) {
+    let (mut read, mut set) = (BTreeSet::new(), BTreeSet::new());
+    let mut kept = Vec::new();
+    while let Some(mut stmt) = body.pop() {
+        if let Stmt::Let { var, mutable, .. } = &mut stmt {
+            if !read.contains(var) {
+                continue;
+            }
+            *mutable &= set.contains(var);
+        }
+        variables(std::slice::from_ref(&stmt), &mut read, &mut set);
+        kept.push(stmt);
+    }
+    kept.reverse();
+    *body = kept;
+}
+
+/// Adds the variables read by statements, and the variables changed by statements.
+fn variables(body: &[Stmt], read: &mut BTreeSet<Var>, set: &mut BTreeSet<Var>) {
+    fn expr(of: &Expr, read: &mut BTreeSet<Var>) {
+        match of {
+            Expr::Var(var) => {
+                read.insert(*var);
+            }
+            Expr::Op(_, args) | Expr::Call(_, args) => args.iter().for_each(|arg| expr(arg, read)),
+            _ => {}
+        }
+    }
+    for stmt in body {
+        match stmt {
+            Stmt::Let { value, .. } | Stmt::Store { value, .. } => expr(value, read),
+            Stmt::Set { var, value } => {
+                set.insert(*var);
+                expr(value, read);
+            }
+            Stmt::For { backwards, body, .. } => {
+                read.extend(backwards);
+                variables(body, read, set);
+            }
+            Stmt::Pick { at, body, .. } => {
+                expr(at, read);
+                variables(body, read, set);
+            }
+            Stmt::If { less: (a, b), then, otherwise } => {
+                expr(a, read);
+                expr(b, read);
+                variables(then, read, set);
+                variables(otherwise, read, set);
+            }
+            Stmt::LeaveUnless { less: (a, b) } => {
+                expr(a, read);
+                expr(b, read);
+            }
+            Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Comment(_) => {}
+        }
+    }
+}
+
+/// True if neighbouring elements of a buffer are zero, for the packed weights in `bytes`. `at`: the
+/// place of a buffer, in units of 4 bytes.
+pub(crate) fn zeros<'b>(
+    bytes: &'b [u8],
+    at: impl Fn(BufferId) -> Option<usize> + 'b,
+) -> impl Fn(Place, usize) -> bool + 'b {
+    move |from, lanes| {
+        let Base::Buffer(id) = from.base else { return false };
+        at(id).is_some_and(|at| {
+            let first = 4 * (at + from.offset);
+            bytes[first..first + 4 * lanes].iter().all(|byte| *byte == 0)
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! Products that leave out blocks of zeros: the bits are those of all weights.
+
+use std::path::Path;
+
+use cellc::internals::arch::{AVX_VNNI, AVX512_VNNI, GENERIC};
+use cellc::internals::kernel::{Expr, Stmt};
+use cellc::internals::plan::Unrolled;
+use cellc::{Language, Options, Precision, Tuning};
+use cellc_tests::driver;
+use cellc_tests::model_file::{ModelFile, Stored};
+use cellc_tests::random;
+use cellc_tests::subject::{Subject, assert_same};
+use cellc_tests::tiled::{CALLS, values};
+
+/// Weights of `units` rows and `inputs` columns, gate after gate: of the blocks of 8 rows by 4
+/// columns, `zeros` in 10 are zero.
+fn pruned(units: usize, inputs: usize, zeros: usize, seed: usize) -> Vec<f32> {
+    let is_zero = |row: usize, column: usize| {
+        let block = row / 8 * (inputs / 4) + column / 4;
+        (block * 7 + block / 10 * 3 + seed) % 10 < zeros
+    };
+    let all = values(units * inputs, seed).enumerate();
+    all.map(|(at, value)| if is_zero(at / inputs, at % inputs) { 0.0 } else { value }).collect()
+}
+
+/// Gates of a cell.
+fn gates(kind: &str) -> usize {
+    match kind {
+        "GRUCell" => 3,
+        _ => 1,
+    }
+}
+
+/// A cell whose W and R have zeros, and a dense layer behind it.
+fn model(kind: &str, attributes: &str, [inputs, units]: [usize; 2], zeros: usize) -> ModelFile {
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &[1, inputs]);
+    let h = file.parameter("h", &[1, units]);
+    let rows = gates(kind) * units;
+    let biases = if attributes.contains("linear_before_reset") { rows + units } else { rows };
+    let w = pruned(rows, inputs, zeros, 1);
+    let w = file.constant(&[rows, inputs], Stored::F32, w.into_iter());
+    let r = pruned(rows, units, zeros, 2);
+    let r = file.constant(&[rows, units], Stored::F32, r.into_iter());
+    let b = file.constant(&[biases], Stored::F32, values(biases, 3));
+    let new = file.cell("cell", kind, attributes, &[&x, &h, &w, &r, &b]);
+    let transposed = "transpose_a=\"false\" transpose_b=\"true\"";
+    let outputs = 24;
+    let dense = pruned(outputs, units, zeros, 4);
+    let dense = file.constant(&[outputs, units], Stored::F32, dense.into_iter());
+    let y = file.operation("MatMul", "opset1", transposed, &[&new, &dense], &[1, outputs]);
+    file.result(&new);
+    file.result(&y);
+    file
+}
+
+fn options(sparse: bool) -> Options {
+    let tuning = Tuning::default().with_sparse(Some(sparse));
+    let isas = Some(vec![&GENERIC, &AVX_VNNI, &AVX512_VNNI]);
+    Options::default().with_precision(Some(Precision::Int8)).with_isas(isas).with_tuning(tuning)
+}
+
+/// Kinds of cells with sizes of whole blocks, at the edges of panels, and of no whole blocks.
+const CASES: [(&str, &str, [usize; 2]); 4] = [
+    ("GRUCell", "linear_before_reset=\"true\"", [36, 48]),
+    ("GRUCell", "", [32, 40]),
+    ("RNNCell", "", [40, 56]),
+    ("RNNCell", "", [33, 48]),
+];
+
+/// Statements of all kernels of an instruction set that multiply integers.
+fn products(subject: &Subject, isa: usize) -> usize {
+    let is_product =
+        |stmt: &&Stmt| matches!(stmt, Stmt::Set { value: Expr::Op(op, _), .. } if op.is_dot());
+    let kernels = subject.compilation.program.bodies[isa].kernels.iter();
+    kernels.map(|kernel| kernel.body.iter().filter(is_product).count()).sum()
+}
+
+#[test]
+fn products_without_zeros_have_the_bits_of_all_weights() {
+    let mut subjects = Vec::new();
+    for (at, (kind, attributes, sizes)) in CASES.into_iter().enumerate() {
+        for zeros in [0, 5, 9, 10] {
+            let compiled = |sparse: bool| {
+                let name = format!("sparse_{at}_{zeros}");
+                let file = model(kind, attributes, sizes, zeros);
+                random::compiled(&name, file, options(sparse), CALLS)
+            };
+            let (dense, sparse) = (compiled(false), compiled(true));
+            let of_blocks = sizes[0] % 4 == 0;
+            let plans = &sparse.compilation.plan.products;
+            let leaves_out = plans[0].unrolled == Unrolled::WithoutZeros;
+            assert_eq!(leaves_out, zeros > 0 && of_blocks, "{}", sparse.name);
+            let last = sparse.isas().count() - 1;
+            if leaves_out {
+                let full: usize = plans.iter().map(|plan| plan.product.multiply_adds()).sum();
+                let (found, blocks) = (products(&sparse, last), full / 4 / 8);
+                assert!(found <= blocks * (10 - zeros) / 10 + blocks / 20, "{found} of {blocks}");
+            }
+            for call in &dense.calls {
+                let mut not_finite = call.clone();
+                not_finite[0][3] = f32::INFINITY;
+                for call in [call, &not_finite] {
+                    for isa in 0..=last {
+                        let bits = |subject: &Subject| -> Vec<Vec<u32>> {
+                            let results = subject.interpret(isa, call).into_iter();
+                            let bits = cellc_tests::subject::bits;
+                            results.map(|all| all.into_iter().map(bits).collect()).collect()
+                        };
+                        assert_eq!(bits(&dense), bits(&sparse), "{} {isa}", sparse.name);
+                    }
+                }
+            }
+            subjects.extend((zeros == 5 && of_blocks).then_some(sparse));
+        }
+    }
+    let isas = driver::isas();
+    let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
+    let folder = |name: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    for compiler in driver::c_compilers() {
+        let found = driver::c(&folder("sparse-c"), &subjects, compiler, &["-std=gnu11", "-O1"]);
+        assert_same(compiler, &expected, &found);
+    }
+    let found = driver::rust(&folder("sparse-rust"), &subjects, &["-Copt-level=1"]);
+    assert_same("rust", &expected, &found);
+    assert!(subjects.iter().all(|s| !s.files(Language::C).is_empty()));
+}
