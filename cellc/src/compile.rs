@@ -153,8 +153,8 @@ pub(crate) fn compile_core(model: CoreModel, options: &Options) -> Compilation {
 /// Elements of the longest tensor of a network computed in scalars.
 const MOST_SCALAR_ELEMENTS: usize = 8;
 
-/// Whether a network is too small for vectors of any target, and nobody asked for an instruction
-/// set.
+/// True if a network is too small for vectors of any target, and the options ask neither for an
+/// instruction set nor for extensions of C compilers, which scalar code does without.
 fn fills_no_vector(model: &CoreModel, options: &Options) -> bool {
     let given = model.parameters.iter().filter(|parameter| parameter.weight);
     let given: usize = given.map(|parameter| parameter.shape.iter().product::<usize>()).sum();
@@ -162,6 +162,7 @@ fn fills_no_vector(model: &CoreModel, options: &Options) -> bool {
     let elements = |shape: &[usize]| shape.iter().product::<usize>();
     let longest = model.values.iter().map(|value| elements(&value.shape)).max().unwrap_or(0);
     options.machine.isas.is_none()
+        && !options.needs_extensions()
         && given + known < MOST_SCALAR_WEIGHTS
         && longest <= MOST_SCALAR_ELEMENTS
 }

@@ -74,9 +74,10 @@ impl Interface {
         }
         let type_name = pascal_case(&function);
         let block_len = program.bodies.iter().map(|body| body.block_len).max().unwrap_or(0);
-        let aligned = match language {
-            Language::C => AlignedArrays::All,
-            Language::Rust => AlignedArrays::OfVectors,
+        // in Rust, the function that replaces small magnitudes by 0 has a copy of its own
+        let (aligned, copies_of_state) = match language {
+            Language::C => (AlignedArrays::All, 1),
+            Language::Rust => (AlignedArrays::OfVectors, 2),
         };
         let kernels = program.bodies().map(|body| body.array_bytes(aligned)).max().unwrap_or(0);
         let copied = in_place.filter(|pair| pair.copies).map(|pair| inputs[pair.input].len() * 4);
@@ -84,7 +85,7 @@ impl Interface {
         let own = if takes_memory(model) { 0 } else { block_len * 4 };
         let stack = StackArrays {
             step: kernels + copied.unwrap_or(0),
-            function: kernels + own + flushed.sum::<usize>(),
+            function: kernels + own + copies_of_state * flushed.sum::<usize>(),
         };
         let flags =
             |s: &Steps| StepFlags { inputs: s.parameters.clone(), outputs: s.results.clone() };

@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cellc::internals::arch::{Arch, Condition, Detection, GENERIC, Isa, RISCV64, TARGETS, X86_64};
+use cellc::internals::arch::{
+    Arch, Condition, Detection, GENERIC, Isa, IsaId, RISCV64, TARGETS, X86_64,
+};
 use cellc::{Language, Options, Precision};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver;
@@ -14,6 +16,7 @@ use cellc_tests::subject::{Subject, Values, assert_same};
 
 /// One lane, no fused multiply-add: what a small core without vectors has.
 static SCALAR: Isa = Isa {
+    id: IsaId::Scalar,
     name: "scalar",
     lanes: 1,
     detection: Detection::Compiling(Condition { c: "defined(SCALAR)", rust: "scalar" }),

@@ -42,7 +42,7 @@ pub(crate) fn lines(
     lines.push(given(options));
     if options.output.language == Language::Rust {
         lines.push(
-            "Rust 1.89 or later, with optimisation: at opt-level = 0 a step takes 100 to 200 \
+            "Rust 1.89 or later, with optimisation: at opt-level = 0 a step takes 80 to 200 \
              times as long."
                 .to_owned(),
         );
@@ -70,8 +70,8 @@ fn stack(interface: &Interface, language: Language) -> String {
             let names = [&*format!("{type_name}::step"), function];
             let bytes = stack.text(names);
             format!(
-                "Stack: arrays of up to {bytes}, beside temporaries; rustc may give kernels that \
-                 it inlines memory of their own."
+                "Stack: arrays of up to {bytes}. What rustc adds for inlined kernels and spilled \
+                 registers can be several times as much: measure it where stack is scarce."
             )
         }
     }

@@ -65,6 +65,13 @@ impl Options {
         self.output.language == Language::C && !self.machine.target.c.extensions
     }
 
+    /// True if C takes extensions of compilers for the place of the weights or for threads.
+    pub(crate) fn needs_extensions(&self) -> bool {
+        let Self { output, machine, .. } = self;
+        let is_needed = output.weights_as == WeightsAs::File || machine.threads == Threads::Two;
+        output.language == Language::C && is_needed
+    }
+
     /// The instruction sets of the target that the language can express: the baseline, then from
     /// the least to the best.
     pub fn known_isas(&self) -> impl Iterator<Item = &'static Isa> {

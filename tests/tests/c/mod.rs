@@ -279,6 +279,20 @@ fn narrow_weights_are_refused_where_the_most_significant_byte_is_first() {
     }
 }
 
+/// A network of a few weights is computed in scalars, which need no extension of a compiler; an
+/// assembler includes a file of weights.
+#[test]
+fn files_of_small_networks_say_which_extensions_they_take() {
+    for (weights_as, is_bare) in [(WeightsAs::Inline, true), (WeightsAs::File, false)] {
+        let options = Options::default().with_weights_as(weights_as);
+        let folder = folder("bare");
+        cases::write(&folder, &cases::compiled("gru_cell_min", &options), "net");
+        let text = fs::read_to_string(folder.join("net.c")).expect("the source");
+        assert_eq!(text.contains("C11 without extensions"), is_bare, "{weights_as:?}");
+        assert_eq!(text.contains("__asm__("), !is_bare, "{weights_as:?}");
+    }
+}
+
 /// Only the preprocessor runs, told of other machines: those whose vectors make 0 of subnormal
 /// numbers compile a body of one lane, or one that computes such a step again, or nothing.
 #[test]

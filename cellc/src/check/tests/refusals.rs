@@ -1,7 +1,7 @@
 //! What each operation refuses, and what is said about it.
 
 use super::*;
-use crate::arch::{GENERIC, Isa};
+use crate::arch::{GENERIC, Isa, IsaId};
 use crate::model::{
     BroadcastMode, Nearest, NoAxes, Reduction, Resize, ResizeBy, Sampling, Scaling,
 };
@@ -350,7 +350,7 @@ fn small_files_do_not_take_much_memory() {
 
 #[test]
 fn an_instruction_set_of_another_architecture_is_refused() {
-    static OTHER: Isa = Isa { name: "other", ..GENERIC };
+    static OTHER: Isa = Isa { id: IsaId::Helium, name: "other", ..GENERIC };
     let graph = of_x(|g, x| g.elementwise(Elementwise::Exp, &[x]));
     let options = Options::default().with_isas(Some(vec![&GENERIC, &OTHER]));
     let said = said(vec![("another", graph, options)]);
