@@ -99,7 +99,7 @@ fn slow_profile(level: &str, processor: &str, profile: &str, package: &str) -> V
     let has_vectors = arch::names_vectors_of(processor);
     let slower = match level {
         "" | "3" => return Vec::new(),
-        "0" => "80 to 200 times",
+        "0" => "80 to 250 times",
         _ if has_vectors => return Vec::new(),
         _ => "up to 40 times",
     };

@@ -42,7 +42,7 @@ pub(crate) fn lines(
     lines.push(given(options));
     if options.output.language == Language::Rust {
         lines.push(
-            "Rust 1.89 or later, with optimisation: at opt-level = 0 a step takes 80 to 200 \
+            "Rust 1.89 or later, with optimisation: at opt-level = 0 a step takes 80 to 250 \
              times as long."
                 .to_owned(),
         );
