@@ -89,7 +89,7 @@ impl Findings<'_> {
         }
     }
 
-    /// The interval that contains the elements of all these tensors.
+    /// The union of the intervals of several tensors.
     pub(crate) fn range_of_all(&self, all: &[Known]) -> Interval {
         all.iter().map(|known| self.range_of(known)).fold([f64::INFINITY, f64::NEG_INFINITY], union)
     }

@@ -113,7 +113,7 @@ impl Denormals {
 enum Treatment<'m> {
     /// Flushes its outputs in every step.
     EveryStep,
-    /// Moves elements. The operation that computes an element flushes it.
+    /// Moves elements: the producer of the input has flushed them.
     Moves(&'m View),
     /// Moves elements, and flushes elements of inputs and states.
     Copies(&'m Concat),

@@ -84,8 +84,8 @@ pub struct CSpelling {
     pub functions: &'static str,
     /// Sums of products across lanes, if available.
     pub across: Option<CAcross>,
-    /// Detection of flushed subnormal numbers, if the unit flushes them. The file then contains a
-    /// body of one lane that repeats such steps.
+    /// Detection of flushed subnormal numbers, for vector units that flush. A scalar body repeats
+    /// the steps in which the detection finds one.
     pub flushes: Option<CFlushes>,
 }
 

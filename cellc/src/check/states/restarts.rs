@@ -1,4 +1,5 @@
-//! Layers of one step that start every call from the same state.
+//! Warnings about recurrent layers of one step whose initial state is a constant: no call
+//! continues from the call before.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! What each operation refuses, and what is said about it.
+//! Refusals of operations: the message of each refused attribute, shape and size.
 
 use super::*;
 use crate::arch::{GENERIC, Isa, IsaId};
@@ -408,8 +408,7 @@ fn numbers(graph: &mut Graph) -> (ValueId, ValueId) {
     (graph.node("numbers", Op::Range, &inputs, Graph::value(None, ElementType::I64)), lengths)
 }
 
-/// A Range with a limit that is bounded has room for the most elements; what reads it takes those
-/// that there are.
+/// A Range with a bounded limit reserves its maximum length; readers take the computed elements.
 #[test]
 fn a_range_to_a_bounded_limit_counts_its_elements() {
     let reduced = |reduction: Reduction| {
