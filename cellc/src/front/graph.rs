@@ -103,6 +103,7 @@ impl Graph {
             Op::Softmax { .. } => Some("Softmax"),
             Op::Concat { .. } => Some("Concat"),
             Op::Slice => Some("Slice"),
+            Op::Convolution(_) => Some("Convolution"),
             Op::Elementwise(Elementwise::Add) => Some("Add"),
             Op::Elementwise(Elementwise::Multiply) => Some("Multiply"),
             Op::Elementwise(Elementwise::Activation(activation)) => Some(activation.name()),

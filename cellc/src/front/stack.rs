@@ -26,9 +26,6 @@ enum StackLayer {
     Activation(Activation),
     /// Softmax over the values.
     Softmax,
-    /// A dense layer of the last steps of one value: as many as its weight has columns, newest
-    /// last. Steps before the first one are zero.
-    Window(DenseLayer),
 }
 
 /// A stack of layers, each of which reads the output of the previous one.
@@ -130,11 +127,6 @@ impl Stack {
         self.layers.push(StackLayer::Softmax);
     }
 
-    /// Adds a dense layer of the last steps of one value.
-    pub(crate) fn push_window(&mut self, layer: DenseLayer) {
-        self.layers.push(StackLayer::Window(layer));
-    }
-
     /// Errors in sizes. To be called before [`Self::model`]. `skip`: the setting or the key of
     /// [`Self::skip`].
     pub(crate) fn problems(&self, skip: impl Into<Message>) -> Diagnostics {
@@ -185,7 +177,6 @@ impl Stack {
                     (&self.name.origin, inputs, outputs)
                 }
                 StackLayer::Activation(_) | StackLayer::Softmax => continue,
-                StackLayer::Window(_) => (&self.name.origin, 1, 1),
             };
             if reads != before {
                 let found = format!("layer {number} reads {reads} values, and is given {before}");
@@ -268,10 +259,6 @@ impl Stack {
                         origin,
                     );
                 }
-                StackLayer::Window(layer) => {
-                    let window = last_steps(&mut graph, layer.weight.shape()[1], out, origin);
-                    out = layer.add_to(&mut graph, "window", window, origin);
-                }
             }
         }
         if self.skip.as_ref().is_some_and(|said| said.value) {
@@ -295,21 +282,6 @@ fn by_row(graph: &mut Graph, layer: &Declared, output: ValueId) -> ValueId {
     let by_step = graph.transposed("by_step", output, &[0, 2, 1, 3], origin);
     let row = layer.hidden_size.value.saturating_mul(layer.direction().count());
     graph.reshaped("by_row", by_step, vec![layer.rows(), steps.value, row], origin)
-}
-
-/// The last steps of one value, `[1, steps]`, newest last. A variable holds the earlier steps.
-fn last_steps(graph: &mut Graph, steps: usize, newest: ValueId, origin: &Origin) -> ValueId {
-    if steps == 1 {
-        return newest;
-    }
-    let before = graph.variable("past", vec![1, steps - 1], None, origin);
-    let window = graph.computed("steps", Op::Concat { axis: 1 }, vec![before, newest], origin);
-    let bounds = [("first", 1), ("end", steps), ("stride", 1), ("axis", 1)];
-    let bounds =
-        bounds.map(|(name, value)| graph.integers(&format!("past_{name}"), &[value], origin));
-    let next = graph.computed("past_next", Op::Slice, [&[window][..], &bounds].concat(), origin);
-    graph.assign("past", next, origin);
-    window
 }
 
 impl DenseLayer {

@@ -21,7 +21,14 @@ pub(super) fn lines(model: &CoreModel, interface: &Interface) -> Vec<String> {
         lines.extend(cell.ledger.iter().filter(|entry| !is_default(entry, cell)).map(ledger_line));
     }
     // operations around a cell repeat the cell's attributes
-    for node in model.nodes.iter().filter(|node| cells.is_empty() && !node.ledger.is_empty()) {
+    let nodes = model.nodes.iter().filter(|node| cells.is_empty() && !node.ledger.is_empty());
+    let mut before: Option<&CoreNode> = None;
+    for node in nodes {
+        // several operations may come from one operation of the model
+        let is_same = |before: &CoreNode| before.name == node.name && before.ledger == node.ledger;
+        if before.replace(node).is_some_and(is_same) {
+            continue;
+        }
         lines.push(String::new());
         lines.push(format!("{} \"{}\":", escape(&node.kind), escape(&node.name)));
         lines.extend(node.ledger.iter().map(ledger_line));

@@ -4,6 +4,7 @@
 //! Numbers are rounded to the nearest f64, then to the nearest f32, as in the programs that play
 //! these files.
 
+mod causal;
 mod json;
 mod nam;
 mod rtneural;
@@ -29,10 +30,18 @@ const LIMIT: Limit = Limit { what: "the JSON of an amplifier model", bytes: 64 <
 
 /// The result of a reader.
 struct AmplifierModel {
-    stack: Stack,
+    network: Network,
     /// Facts about the model without influence on its results.
     ledger: Vec<LedgerEntry>,
     warnings: Diagnostics,
+}
+
+/// What a reader builds.
+enum Network {
+    /// Recurrent and dense layers, one sample per call.
+    Stack(Box<Stack>),
+    /// A network of convolutions with an open number of samples.
+    Model(Box<Model>),
 }
 
 /// The bytes of a file of JSON.
@@ -97,13 +106,18 @@ fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostic
         }
         problems
     };
-    let AmplifierModel { stack, ledger, mut warnings } = found.map_err(in_file)?;
-    let problems = stack.problems("`in_skip`");
-    if problems.has_errors() {
-        return Err(in_file(problems));
-    }
-    warnings.extend(problems);
-    let mut model = stack.model();
+    let AmplifierModel { network, ledger, mut warnings } = found.map_err(in_file)?;
+    let mut model = match network {
+        Network::Model(model) => *model,
+        Network::Stack(stack) => {
+            let problems = stack.problems("`in_skip`");
+            if problems.has_errors() {
+                return Err(in_file(problems));
+            }
+            warnings.extend(problems);
+            stack.model()
+        }
+    };
     let file = file_name(Path::new(path));
     for entry in model
         .nodes
@@ -113,10 +127,10 @@ fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostic
     {
         entry.text = Some(file.clone());
     }
-    // the header lists the facts with the first cell, or else with the first matrix product
+    // the header lists the facts with the first cell, or else with the first product
     let first = |is: fn(&Op) -> bool| model.nodes.iter().position(|node| is(&node.op));
     let first = first(|op| matches!(op, Op::Cell(_)))
-        .or_else(|| first(|op| matches!(op, Op::MatMul { .. })));
+        .or_else(|| first(|op| matches!(op, Op::MatMul { .. } | Op::Convolution(_))));
     if let Some(at) = first {
         model.nodes[at].ledger.extend(ledger);
     }

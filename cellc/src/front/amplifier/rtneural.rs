@@ -1,7 +1,7 @@
 //! The JSON of RTNeural, with AIDA-X's extensions: a skip connection and gains.
 
 use super::json::{Json, Object};
-use super::{AmplifierModel, about, of_metadata, refusal, remaining};
+use super::{AmplifierModel, Network, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::front::keys::{Key, Spanned};
 use crate::front::layer::Declared;
@@ -108,7 +108,7 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<AmplifierM
         ledger.extend(of_metadata(metadata, &["samplerate"]));
     }
     remaining(file, &ABOUT, &mut ledger, &mut warnings);
-    Ok(AmplifierModel { stack, ledger, warnings })
+    Ok(AmplifierModel { network: Network::Stack(Box::new(stack)), ledger, warnings })
 }
 
 /// The factor of a gain in dB, computed as in AIDA-X: 0 at -90 dB and below.

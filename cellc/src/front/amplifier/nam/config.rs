@@ -1,0 +1,128 @@
+//! The parts of a configuration: objects all of whose keys are read, sizes, lists of sizes.
+
+use super::super::causal::ConvSizes;
+use super::super::json::{Json, Object};
+use super::super::refusal;
+use crate::diagnostic::{Diagnostic, quoted};
+use crate::model::counted;
+
+/// Most values of the past that a convolution keeps.
+const MOST_PAST: u64 = 1 << 24;
+
+/// An object at a place of the file.
+pub(super) struct Config {
+    object: Object,
+    pub(super) place: String,
+}
+
+impl Config {
+    pub(super) fn of(value: Json, place: &str) -> Result<Self, Diagnostic> {
+        let found = value.to_string();
+        let object = Object::of(value)
+            .ok_or_else(|| refusal(place, format!("{found} is no object")).valid("an object"))?;
+        Ok(Self { object, place: place.to_owned() })
+    }
+
+    /// A refusal of something in this object.
+    pub(super) fn refused(&self, found: impl Into<String>) -> Diagnostic {
+        refusal(&self.place, found.into())
+    }
+
+    /// The place of a key in messages.
+    pub(super) fn place_of(&self, key: &str) -> String {
+        format!("{}, \"{key}\"", self.place)
+    }
+
+    /// Takes a key. `None` for a missing key and for null.
+    pub(super) fn take(&mut self, key: &str) -> Option<Json> {
+        self.object.take(key).filter(|value| *value != Json::Null)
+    }
+
+    pub(super) fn need(&mut self, key: &str) -> Result<Json, Diagnostic> {
+        self.object.need(key, &self.place)
+    }
+
+    /// Takes a size of 1 or more.
+    pub(super) fn size(&mut self, key: &str) -> Result<usize, Diagnostic> {
+        self.object.size(key, &self.place)
+    }
+
+    /// Takes a size of 1 or more, or `default` if the key is missing.
+    pub(super) fn size_or(&mut self, key: &str, default: usize) -> Result<usize, Diagnostic> {
+        match self.has(key) {
+            true => self.size(key),
+            false => Ok(default),
+        }
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.object.get(key).is_some_and(|value| *value != Json::Null)
+    }
+
+    pub(super) fn flag(&mut self, key: &str) -> Result<bool, Diagnostic> {
+        match self.need(key)? {
+            Json::Bool(flag) => Ok(flag),
+            other => Err(self.refused(format!("\"{key}\" is {other}")).valid("true or false")),
+        }
+    }
+
+    pub(super) fn flag_or(&mut self, key: &str, default: bool) -> Result<bool, Diagnostic> {
+        match self.has(key) {
+            true => self.flag(key),
+            false => Ok(default),
+        }
+    }
+
+    /// Takes a number that f32 holds, or `default` if the key is missing.
+    pub(super) fn number_or(&mut self, key: &str, default: f32) -> Result<f32, Diagnostic> {
+        match self.take(key) {
+            Some(number) => number.f32(&self.place_of(key)),
+            None => Ok(default),
+        }
+    }
+
+    /// Takes a list of sizes of 1 or more that is not empty.
+    pub(super) fn sizes(&mut self, key: &str) -> Result<Vec<usize>, Diagnostic> {
+        const VALID: &str = "a list of whole numbers from 1 to 65536";
+        let place = self.place_of(key);
+        let Json::List(items) = self.need(key)? else {
+            return Err(refusal(&place, format!("\"{key}\" is no list")).valid(VALID));
+        };
+        if items.is_empty() {
+            return Err(refusal(&place, "the list is empty").valid(VALID));
+        }
+        let size = |item: &Json| {
+            item.size().ok_or_else(|| refusal(&place, format!("{item} in the list")).valid(VALID))
+        };
+        items.iter().map(size).collect()
+    }
+
+    /// Checks the sizes of a convolution. `groups`: the key of its groups.
+    ///
+    /// # Errors
+    /// If the channels are no multiples of the groups, or the convolution reaches too far back.
+    pub(super) fn check(&self, conv: ConvSizes, groups: &str) -> Result<(), Diagnostic> {
+        let ConvSizes { inputs, outputs, kernel, dilation, groups: count, .. } = conv;
+        if !inputs.is_multiple_of(count) || !outputs.is_multiple_of(count) {
+            let count = counted(count, "group");
+            let found = format!("{count} for {inputs} inputs and {outputs} outputs");
+            return Err(refusal(&self.place_of(groups), found).valid("a number that divides both"));
+        }
+        if conv.past() as u64 * inputs as u64 > MOST_PAST {
+            let found = format!(
+                "{}, a dilation of {dilation} and {}",
+                counted(kernel, "tap"),
+                counted(inputs, "channel")
+            );
+            return Err(self.refused(found).valid(format!("up to {MOST_PAST} values of the past")));
+        }
+        Ok(())
+    }
+
+    /// Refuses keys that no one took. `valid`: the keys that have a meaning.
+    pub(super) fn finish(self, valid: &str) -> Result<(), Diagnostic> {
+        let Some((key, value)) = self.object.rest().next() else { return Ok(()) };
+        let found = format!("{} is {value}, and cellc does not know what it means", quoted(&key));
+        Err(refusal(&self.place, found).valid(valid))
+    }
+}

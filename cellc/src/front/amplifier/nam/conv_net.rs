@@ -1,0 +1,109 @@
+//! NAM's ConvNet: convolutions of two taps, each with an optional batch normalisation and a
+//! function, and a sum of the channels.
+
+use super::super::causal::{Causal, Conv, ConvSizes, Signal};
+use super::super::refusal;
+use super::config::Config;
+use super::functions::Function;
+use super::network::Network;
+use super::weights::Weights;
+use crate::diagnostic::Diagnostic;
+use crate::model::counted;
+
+/// Taps of each convolution.
+const KERNEL: usize = 2;
+
+struct ConvNet {
+    blocks: Vec<Conv>,
+    function: Function,
+    head: Conv,
+}
+
+pub(super) fn read(mut config: Config, weights: Vec<f32>) -> Result<Box<dyn Network>, Diagnostic> {
+    let channels = config.size("channels")?;
+    let dilations = config.sizes("dilations")?;
+    let normalised = config.flag("batchnorm")?;
+    let activation = config.need("activation")?;
+    let function = Function::read(activation, &config.place_of("activation"))?;
+    function.check(channels, &config.place_of("activation"))?;
+    let groups = config.size_or("groups", 1)?;
+    let inputs = config.size_or("in_channels", 1)?;
+    let outputs = config.size_or("out_channels", 1)?;
+    let mut blocks = Vec::new();
+    for (at, &dilation) in dilations.iter().enumerate() {
+        let inputs = if at == 0 { inputs } else { channels };
+        blocks.push(ConvSizes {
+            inputs,
+            outputs: channels,
+            kernel: KERNEL,
+            dilation,
+            groups,
+            bias: !normalised,
+        });
+        config.check(blocks[at], "groups")?;
+    }
+    config.finish("channels, dilations, batchnorm, activation, groups and channels in and out")?;
+    let head = ConvSizes { bias: true, ..ConvSizes::one(channels, outputs) };
+    let of_norm = if normalised { 4 * channels as u64 + 1 } else { 0 };
+    let needed = blocks.iter().map(|block| block.weights() + of_norm).sum::<u64>() + head.weights();
+    let text = format!("{} of {}", counted(dilations.len(), "block"), counted(channels, "channel"));
+    Weights::check(&weights, needed, &text)?;
+    let mut left = Weights::counted(&weights);
+    let mut convs = Vec::new();
+    for (at, sizes) in blocks.into_iter().enumerate() {
+        let mut conv = left.conv(sizes);
+        if normalised {
+            normalise(&mut conv, &mut left, at)?;
+        }
+        convs.push(conv);
+    }
+    let head = left.conv(head);
+    Ok(Box::new(ConvNet { blocks: convs, function, head }))
+}
+
+/// Includes a batch normalisation in a convolution: mean, variance, weight and bias of each
+/// channel, and an addend of the variance.
+fn normalise(conv: &mut Conv, left: &mut Weights, block: usize) -> Result<(), Diagnostic> {
+    let channels = conv.sizes.outputs;
+    let [mean, variance, weight, bias] = [(); 4].map(|()| left.next(channels));
+    let eps = f64::from(left.next(1)[0]);
+    let of_output = conv.weights.len() / channels;
+    for channel in 0..channels {
+        let squared = f64::from(variance[channel]) + eps;
+        if squared <= 0.0 {
+            let found = format!(
+                "block {block}: a variance of {} and an addend of {eps}",
+                variance[channel]
+            );
+            return Err(refusal("\"weights\"", found).valid("a sum above 0"));
+        }
+        let scale = f64::from(weight[channel]) / squared.sqrt();
+        for weight in &mut conv.weights[channel * of_output..][..of_output] {
+            *weight = (f64::from(*weight) * scale) as f32;
+        }
+        let shift = f64::from(bias[channel]) - scale * f64::from(mean[channel]);
+        conv.bias.push(shift as f32);
+    }
+    conv.sizes.bias = true;
+    Ok(())
+}
+
+impl Network for ConvNet {
+    fn inputs(&self) -> usize {
+        self.blocks.first().map_or(0, |block| block.sizes.inputs)
+    }
+
+    fn outputs(&self) -> usize {
+        self.head.sizes.outputs
+    }
+
+    fn add(&self, net: &mut Causal, prefix: &str, x: &Signal) -> Signal {
+        let mut out = x.clone();
+        for (at, block) in self.blocks.iter().enumerate() {
+            let name = format!("{prefix}block_{at}");
+            out = net.convolution(&name, block, &out);
+            out = self.function.add(net, &format!("{name}_activation"), &out);
+        }
+        net.convolution(&format!("{prefix}head"), &self.head, &out)
+    }
+}

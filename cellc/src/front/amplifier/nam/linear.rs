@@ -1,0 +1,63 @@
+//! NAM's Linear: impulse responses (FIR filters), newest sample first, plus a bias.
+
+use super::super::causal::{Causal, Conv, ConvSizes, Signal};
+use super::config::Config;
+use super::network::Network;
+use super::weights::Weights;
+use crate::diagnostic::Diagnostic;
+use crate::model::counted;
+
+struct Linear(Conv);
+
+pub(super) fn read(mut config: Config, weights: Vec<f32>) -> Result<Box<dyn Network>, Diagnostic> {
+    let taps = config.size("receptive_field")?;
+    let has_bias = config.flag("bias")?;
+    let inputs = config.size_or("in_channels", 1)?;
+    let outputs = config.size_or("out_channels", 1)?;
+    // the key selects an algorithm for the same sums
+    config.take("implementation");
+    let is_alike = inputs == outputs;
+    if !is_alike && inputs != 1 && outputs != 1 {
+        let found = format!("{inputs} in_channels and {outputs} out_channels");
+        return Err(config.refused(found).valid("as many of both, or 1 of one"));
+    }
+    config.finish("receptive_field, bias, in_channels, out_channels and implementation")?;
+    let (responses, biases) = if is_alike { (1, 1) } else { (inputs.max(outputs), outputs) };
+    let needed = taps as u64 * responses as u64 + if has_bias { biases as u64 } else { 0 };
+    Weights::check(&weights, needed, &format!("a receptive field of {}", counted(taps, "sample")))?;
+    let mut left = Weights::counted(&weights);
+    // the newest sample is the last tap of a convolution
+    let reversed: Vec<f32> = left
+        .next(taps * responses)
+        .chunks(taps)
+        .flat_map(|taps| taps.iter().rev())
+        .copied()
+        .collect();
+    let bias = left.next(if has_bias { biases } else { 0 });
+    let repeat = if is_alike { outputs } else { 1 };
+    let sizes = ConvSizes {
+        kernel: taps,
+        groups: repeat,
+        bias: has_bias,
+        ..ConvSizes::one(inputs, outputs)
+    };
+    Ok(Box::new(Linear(Conv {
+        sizes,
+        weights: reversed.repeat(repeat),
+        bias: bias.repeat(repeat),
+    })))
+}
+
+impl Network for Linear {
+    fn inputs(&self) -> usize {
+        self.0.sizes.inputs
+    }
+
+    fn outputs(&self) -> usize {
+        self.0.sizes.outputs
+    }
+
+    fn add(&self, net: &mut Causal, prefix: &str, x: &Signal) -> Signal {
+        net.convolution(&format!("{prefix}response"), &self.0, x)
+    }
+}
