@@ -225,6 +225,87 @@ def write(name, network, version, model=None, inputs=1):
         json.dump({'x': x.T.astype(np.float64).tolist(), 'y': y.T.tolist()}, file)
 
 
+class ConvNet:
+    """Convolutions of two taps, each with an optional batch normalisation and a function, and a sum of the channels."""
+
+    def __init__(self, channels, dilations, activation, batchnorm=False, inputs=1, outputs=1, groups=1):
+        self.config = {'channels': channels, 'dilations': dilations, 'batchnorm': batchnorm, 'activation': activation}
+        if (inputs, outputs, groups) != (1, 1, 1):
+            self.config.update(in_channels=inputs, out_channels=outputs, groups=groups)
+        self.activation, self.blocks = function(activation), []
+        for at, dilation in enumerate(dilations):
+            conv = Conv(channels if at else inputs, channels, 2, dilation, groups, bias=not batchnorm)
+            norm = None
+            if batchnorm:
+                drawn = [random.normal(scale=0.5, size=channels), random.uniform(0.3, 2, size=channels),
+                         random.normal(loc=1, scale=0.3, size=channels), random.normal(scale=0.3, size=channels)]
+                norm = [part.astype(np.float32) for part in drawn] + [np.array([1e-5], np.float32)]
+            self.blocks.append((conv, norm))
+        self.head = Conv(channels, outputs)
+
+    def reach(self):
+        return sum(conv.past for conv, _ in self.blocks)
+
+    def __call__(self, x):
+        for conv, norm in self.blocks:
+            x = conv(x)
+            if norm:
+                mean, variance, weight, bias = (part.astype(np.float64)[:, None] for part in norm[:4])
+                x = (x - mean) / np.sqrt(variance + norm[4].astype(np.float64)) * weight + bias
+            x = self.activation(x)
+        return self.head(x)
+
+    def model(self, version):
+        weights = [w for conv, norm in self.blocks for w in conv.weights() + (norm or [])] + self.head.weights()
+        return {'version': version, 'architecture': 'ConvNet', 'config': self.config,
+                'weights': np.concatenate(weights).astype(np.float64).tolist(), 'sample_rate': 48000}
+
+
+class Linear:
+    """Impulse responses, the newest sample first."""
+
+    def __init__(self, taps, inputs=1, outputs=1):
+        self.config = {'receptive_field': taps, 'bias': True}
+        if (inputs, outputs) != (1, 1):
+            self.config.update(in_channels=inputs, out_channels=outputs)
+        alike = inputs == outputs
+        self.inputs, self.outputs = inputs, outputs
+        self.responses = random.normal(scale=0.5, size=(1 if alike else max(inputs, outputs), taps)).astype(np.float32)
+        self.bias = random.normal(size=1 if alike else outputs).astype(np.float32)
+
+    def reach(self):
+        return self.responses.shape[1] - 1
+
+    def __call__(self, x):
+        out = np.zeros((self.outputs, x.shape[1])) + self.bias.astype(np.float64)[:, None]
+        for path in range(max(self.inputs, self.outputs)):
+            response = self.responses[path % len(self.responses)].astype(np.float64)
+            out[path % self.outputs] += np.convolve(x[path % self.inputs], response)[:x.shape[1]]
+        return out
+
+    def model(self, version):
+        weights = np.concatenate([self.responses.ravel(), self.bias])
+        return {'version': version, 'architecture': 'Linear', 'config': self.config,
+                'weights': weights.astype(np.float64).tolist(), 'sample_rate': 48000}
+
+
+class Sequential:
+    def __init__(self, *networks):
+        self.networks = networks
+
+    def reach(self):
+        return sum(network.reach() for network in self.networks)
+
+    def __call__(self, x):
+        for network in self.networks:
+            x = network(x)
+        return x
+
+    def model(self, version):
+        models = [network.model(version) for network in self.networks]
+        return {'version': version, 'architecture': 'Sequential', 'config': {'models': models}, 'weights': [], 'sample_rate': 48000}
+
+
 def a1(channels, dilations, activation='Tanh', gated=False, kernel=3):
     """Two arrays of layers, as files of versions 0.5 have them."""
     first, second = channels
@@ -233,6 +314,66 @@ def a1(channels, dilations, activation='Tanh', gated=False, kernel=3):
             {'input_size': first, **array, 'channels': second, 'head_size': 1, 'head_bias': True}]
 
 
+def of_kind(activation, parameters=None):
+    return activation if parameters is None else {'type': activation, **parameters}
+
+
+def a2(channels, condition, head):
+    """An array as files of versions 0.7 have it, without anything that is optional."""
+    off = {'active': False, 'shift': True, 'groups': 1}
+    return {'input_size': 1, 'condition_size': condition, 'head': head, 'channels': channels, 'kernel_sizes': [6, 6, 15],
+            'dilations': [1, 3, 1], 'activation': [of_kind('LeakyReLU', {'negative_slope': 0.01})] * 3, 'bottleneck': channels,
+            'head1x1': {'active': False, 'out_channels': 1, 'groups': 1}, 'layer1x1': {'active': True, 'groups': 1},
+            'groups_input': 1, 'groups_input_mixin': 1, **{name: off for name in FILMS}, 'gating_mode': ['none'] * 3,
+            'secondary_activation': [None] * 3, 'slimmable': None}
+
+
+def every_place():
+    """Arrays with a scale by the condition at every place, gates of every kind, and groups."""
+    film = lambda shift, groups=1: {'active': True, 'shift': shift, 'groups': groups}
+    first = {'input_size': 2, 'condition_size': 2, 'channels': 4, 'bottleneck': 6, 'kernel_size': 2, 'dilations': [1, 2],
+             'activation': {'type': 'SiLU'}, 'gating_mode': 'gated', 'secondary_activation': 'Hardswish', 'groups_input': 2,
+             'groups_input_mixin': 2, 'head1x1': {'active': True, 'out_channels': 4, 'groups': 2},
+             'layer1x1': {'active': True, 'groups': 2}, 'head_size': 4, 'head_bias': False,
+             **{name: film(True, 2) for name in FILMS}}
+    second = {'input_size': 4, 'condition_size': 2, 'channels': 3, 'bottleneck': 2, 'kernel_size': 3, 'dilations': [1, 3, 5],
+              'activation': [of_kind('PReLU', {'negative_slopes': [0.04, 0.05]}), of_kind('PReLU', {'negative_slope': 0.3}), 'Softsign'],
+              'gating_mode': ['blended', 'gated', 'none'],
+              'secondary_activation': [of_kind('LeakyHardtanh', {'min_val': 0.0, 'max_val': 0.9, 'min_slope': 0.0, 'max_slope': 0.02}), 'ReLU', None],
+              'head1x1': {'active': True, 'out_channels': 4, 'groups': 1}, 'head': {'out_channels': 3, 'kernel_size': 4, 'bias': True},
+              **{name: film(False) for name in FILMS}}
+    return [first, second]
+
+
+def every_function():
+    """An array with every function in a layer of its own."""
+    functions = [of_kind(name) for name in FUNCTIONS if name != 'PReLU'] + [
+        of_kind('LeakyReLU', {'negative_slope': 0.2}), of_kind('PReLU', {'negative_slopes': [0.25, -0.5]}),
+        of_kind('LeakyHardtanh', {'min_val': -0.25, 'max_val': 0.5, 'min_slope': 0.5, 'max_slope': 0.25})]
+    return [{'input_size': 1, 'condition_size': 1, 'channels': 2, 'kernel_sizes': [1 + at % 2 for at in range(len(functions))],
+             'dilations': [1 + at % 3 for at in range(len(functions))], 'activation': functions,
+             'head': {'out_channels': 2, 'kernel_size': 1, 'bias': True}}]
+
+
+def container(name, networks):
+    """Several sizes of a network, of which the last is the whole one."""
+    submodels = [{'max_value': (at + 1) / len(networks), 'model': network.model('0.7.0')} for at, network in enumerate(networks)]
+    model = {'version': '0.7.0', 'architecture': 'SlimmableContainer', 'config': {'submodels': submodels}, 'weights': [],
+             'sample_rate': 48000}
+    write(name, networks[-1], '0.7.0', model)
+
+
 if __name__ == '__main__':
     write('nam_wavenet.nam', WaveNet(a1([4, 2], [1, 2, 4]), 0.02), '0.5.4')
     write('nam_wavenet_gated.nam', WaveNet(a1([3, 2], [1, 3], gated=True), 0.5), '0.5.1')
+    write('nam_wavenet_functions.nam', WaveNet(every_function(), 1.5), '0.7.0')
+    condition = WaveNet([{**layer, 'head_size': 2} if at else layer for at, layer in enumerate(a1([2, 2], [1]))], 0.75)
+    head = {'channels': 3, 'out_channels': 1, 'kernel_sizes': [3, 1, 2], 'activation': 'Tanh'}
+    one = {'out_channels': 1, 'kernel_size': 16, 'bias': True}
+    write('nam_wavenet_condition.nam', WaveNet([a2(3, 2, one)], 0.01, head, condition_dsp=condition), '0.6.0')
+    write('nam_wavenet_film.nam', WaveNet(every_place(), 0.25, in_channels=2), '0.6.1', inputs=2)
+    container('nam_container_of_wavenets.nam', [WaveNet([a2(channels, 1, one)], 0.01) for channels in (2, 4)])
+    write('nam_conv_net.nam', ConvNet(4, [1, 2, 4], 'ReLU'), '0.5.2')
+    write('nam_conv_net_norm.nam', ConvNet(4, [1, 4], 'Tanh', batchnorm=True, inputs=2, outputs=2, groups=2), '0.5.4', inputs=2)
+    write('nam_linear_stereo.nam', Linear(7, 1, 2), '0.6.0')
+    write('nam_sequential.nam', Sequential(WaveNet(a1([2, 2], [1, 2]), 0.5), Linear(9), ConvNet(3, [1], 'Tanh')), '0.7.0')

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cellc::internals::compile::compile;
 use cellc::internals::compile::core_model;
@@ -10,7 +11,7 @@ use cellc::internals::front::formats::{self, ReadOptions};
 use cellc::internals::model::Model;
 use cellc::internals::reference::{initial_variables, reference};
 use cellc::{Language, Options};
-use cellc_tests::driver;
+use cellc_tests::driver::{self, run};
 use cellc_tests::selection::with_fewer_bodies;
 use cellc_tests::subject::{Subject, Values, assert_same, of_subjects};
 use serde_json::Value;
@@ -97,5 +98,142 @@ fn generated_code_starts_from_the_initial_states_and_returns_to_them() {
     for (compiler, taken) in driver::c_compilers_with(&in_c) {
         let found = driver::c(&folder("amplifiers-c"), &taken, compiler, &["-std=gnu11", "-O1"]);
         assert_same(compiler, &of_subjects(&expected, &taken), &found);
+    }
+}
+
+/// Models with an open number of samples, all of which have as many inputs as outputs.
+fn streams() -> Vec<(Case, Subject)> {
+    let stream = |case: Case| {
+        let compilation = compile(&case.model, &options(&case))
+            .unwrap_or_else(|problems| panic!("{}: {problems}", case.name));
+        compilation.model.steps.as_ref()?;
+        let subject = Subject { name: case.name.clone(), compilation, calls: Vec::new() };
+        Some((case, subject))
+    };
+    let streams: Vec<_> = cases().into_iter().filter_map(stream).collect();
+    assert!(streams.len() >= 3);
+    streams
+}
+
+/// The samples of a case as text, with `suffix` behind each number.
+fn samples(case: &Case, suffix: &str) -> String {
+    let number = |value: &f32| format!("{value:?}{suffix}");
+    case.x.iter().flatten().map(number).collect::<Vec<_>>().join(", ")
+}
+
+/// Checks what a program printed: the outputs of every case.
+fn assert_near(streams: &[(Case, Subject)], program: &Path) {
+    let output = Command::new(program).output().expect("it starts");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    let mut found = printed.lines().map(|line| line.parse::<f64>().expect("a number"));
+    for (case, _) in streams {
+        for want in case.y.iter().flatten() {
+            let got = found.next().expect("as many numbers as outputs");
+            let allowed = 1e-5 * want.abs().max(1.0);
+            assert!((got - want).abs() < allowed, "{}: {got}, not {want}", case.name);
+        }
+    }
+    assert_eq!(found.next(), None);
+}
+
+/// Blocks of 5, 16 and 3 samples, and the same in place, have the bits of single samples.
+#[test]
+fn blocks_have_the_bits_of_single_samples_in_rust() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("amplifier-blocks-rust");
+    let streams = streams();
+    let subjects: Vec<Subject> = streams.iter().map(|(_, subject)| subject.clone()).collect();
+    driver::write_files(&folder, &subjects, Language::Rust);
+    let (mut modules, mut calls) = (String::new(), String::new());
+    for (case, subject) in &streams {
+        let (name, ty) = (&case.name, &subject.compilation.interface.type_name);
+        let (steps, inputs, outputs) = (case.x.len(), case.x[0].len(), case.y[0].len());
+        modules += &format!("mod {name};\n");
+        calls += &format!(
+            "{{
+                let x: [f32; {}] = [{}];
+                let x = x.as_chunks::<{inputs}>().0;
+                let (mut single, mut blocks) = ([[0.0; {outputs}]; {steps}], [[0.0; {outputs}]; {steps}]);
+                let mut net = {name}::{ty}::new();
+                for (x, out) in x.iter().zip(&mut single) {{ net.step(x, out); }}
+                net.reset();
+                for (from, to) in [(0, 5), (5, 21), (21, {steps})] {{
+                    assert_eq!(net.steps(&x[from..to], &mut blocks[from..to]), Ok(()));
+                }}
+                assert_eq!(single.map(|v| v.map(f32::to_bits)), blocks.map(|v| v.map(f32::to_bits)));
+                {}
+                for value in single.as_flattened() {{ println!(\"{{value:?}}\"); }}
+            }}\n",
+            steps * inputs,
+            samples(case, ""),
+            match inputs == outputs {
+                true =>
+                    "net.reset();
+                    let mut io = blocks;
+                    io.copy_from_slice(x);
+                    net.steps_in_place(&mut io);
+                    assert_eq!(io, blocks);",
+                false => "",
+            }
+        );
+    }
+    fs::write(folder.join("main.rs"), format!("{modules}fn main() {{\n{calls}}}\n"))
+        .expect("a file");
+    let program = folder.join("main");
+    let mut command = driver::rustc();
+    command.args(["--edition=2024", "-Dwarnings", "-Copt-level=1"]).arg(folder.join("main.rs"));
+    run(command.arg("-o").arg(&program));
+    assert_near(&streams, &program);
+}
+
+#[test]
+fn blocks_have_the_bits_of_single_samples_in_c() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("amplifier-blocks-c");
+    let streams = streams();
+    let subjects: Vec<Subject> = streams.iter().map(|(_, subject)| subject.clone()).collect();
+    driver::write_files(&folder, &subjects, Language::C);
+    let (mut includes, mut calls) = (String::new(), String::new());
+    for (case, _) in &streams {
+        let name = &case.name;
+        let (steps, inputs, outputs) = (case.x.len(), case.x[0].len(), case.y[0].len());
+        includes += &format!("#include \"{name}.h\"\n");
+        calls += &format!(
+            "{{
+                static const float x[] = {{{}}};
+                static float single[{steps} * {outputs}], blocks[{steps} * {outputs}];
+                static {name} net;
+                {name}_init(&net);
+                for (int i = 0; i < {steps}; i++) {name}_step(&net, x + i * {inputs}, single + i * {outputs});
+                {name}_reset(&net);
+                {name}_steps(&net, 5, x, blocks);
+                {name}_steps(&net, 16, x + 5 * {inputs}, blocks + 5 * {outputs});
+                {name}_steps(&net, {steps} - 21, x + 21 * {inputs}, blocks + 21 * {outputs});
+                if (memcmp(single, blocks, sizeof single) != 0) return 1;
+                {}
+                for (int i = 0; i < {steps} * {outputs}; i++) printf(\"%.9g\\n\", (double)single[i]);
+            }}\n",
+            samples(case, "f"),
+            match inputs == outputs {
+                true => format!(
+                    "{name}_reset(&net);
+                    memcpy(blocks, x, sizeof blocks);
+                    {name}_steps(&net, {steps}, blocks, blocks);
+                    if (memcmp(single, blocks, sizeof single) != 0) return 1;"
+                ),
+                false => String::new(),
+            }
+        );
+    }
+    let main = format!(
+        "{includes}#include <stdio.h>\n#include <string.h>\nint main(void) {{\n{calls}return 0;\n}}\n"
+    );
+    fs::write(folder.join("main.c"), main).expect("a file");
+    for compiler in driver::c_compilers() {
+        let program = folder.join(format!("main-{compiler}"));
+        let mut command = Command::new(compiler);
+        command.current_dir(&folder).args(["-std=c11", "-O1", "-Wall", "-Werror", "main.c"]);
+        command.args(streams.iter().map(|(case, _)| format!("{}.c", case.name)));
+        run(command.arg("-o").arg(&program));
+        assert_near(&streams, &program);
     }
 }
