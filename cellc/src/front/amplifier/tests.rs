@@ -18,6 +18,18 @@ const RTNEURAL: &str = r#"{"in_shape": [null, null, 1], "in_skip": 1, "in_gain":
 /// An impulse response of three samples, and a bias.
 const LINEAR: &str = r#"{"version": "0.5.4", "architecture": "Linear", "config": {"receptive_field": 3, "bias": true}, "weights": [1, 2, 3, 4], "sample_rate": 48000}"#;
 
+/// A WaveNet of two arrays, with one channel each.
+fn wavenet() -> String {
+    let array = r#""input_size": 1, "condition_size": 1, "head_size": 1, "channels": 1, "kernel_size": 2, "dilations": [1, 2], "activation": "Tanh", "gated": false, "head_bias": true"#;
+    let weights = ["0.5"; 31].join(", ");
+    format!(
+        r#"{{"version": "0.5.4", "architecture": "WaveNet", "config": {{"layers": [{{{array}}}, {{{array}}}], "head": null, "head_scale": 0.5}}, "weights": [{weights}], "sample_rate": 48000}}"#
+    )
+}
+
+/// A network of two blocks, normalised.
+const CONV_NET: &str = r#"{"version": "0.5.4", "architecture": "ConvNet", "config": {"channels": 1, "dilations": [1, 2], "batchnorm": true, "activation": "ReLU"}, "weights": [1, 1, 0, 1, 1, 0, 0.5, 1, 1, 0, 1, 1, 0, 0.5, 1, 1], "sample_rate": 48000}"#;
+
 /// A linear model for a control up to 0.5, and an LSTM for more.
 fn container() -> String {
     format!(
@@ -42,7 +54,6 @@ fn what_is_wrong_is_said_with_its_place() {
         nam("0.5.4", "0.4.0"),
         nam("0.5.4", "1.0.0"),
         nam("\"version\": \"0.5.4\", ", ""),
-        nam("LSTM", "WaveNet"),
         nam("LSTM", "CatLSTM"),
         nam("[0.5, ", "["),
         nam("[0.5, ", "[0.5, 0.5, "),
@@ -98,6 +109,107 @@ fn what_is_wrong_is_said_with_its_place() {
             format!("what_is_wrong_is_said_with_its_place_{part}"),
             said.join("\n")
         );
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_network_of_convolutions_is_said_with_its_place() {
+    let changed = |text: &str, from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        read(&text.replacen(from, to, 1)).expect_err(to)
+    };
+    let net = |from: &str, to: &str| changed(&wavenet(), from, to);
+    let conv = |from: &str, to: &str| changed(CONV_NET, from, to);
+    let last = "\"head_bias\": true";
+    let add = |key: &str| net(last, &format!("{last}, {key}"));
+    let activation = |value: &str| net("\"activation\": \"Tanh\"", value);
+    let said = [
+        net("\"layers\"", "\"arrays\""),
+        net("\"layers\": [", "\"layers\": 1, \"more\": ["),
+        net("\"kernel_size\": 2, ", ""),
+        net("\"kernel_size\": 2", "\"kernel_size\": 0"),
+        net("\"kernel_size\": 2", "\"kernel_sizes\": [2]"),
+        net("\"kernel_size\": 2", "\"kernel_sizes\": [2, 1.5]"),
+        net("\"kernel_size\": 2", "\"kernel_size\": 2, \"kernel_sizes\": [2, 2]"),
+        net("[1, 2]", "[]"),
+        net("[1, 2]", "[1, 0]"),
+        net("\"input_size\": 1", "\"input_size\": 2"),
+        net("\"condition_size\": 1", "\"condition_size\": 2"),
+        net("\"head_size\": 1", "\"head_size\": 2"),
+        net("\"channels\": 1", "\"channels\": 2"),
+        net("\"head_size\": 1, ", ""),
+        net("\"head_scale\": 0.5", "\"head_scale\": 0.25"),
+        net("\"head_scale\": 0.5", "\"head_scale\": null"),
+        net("[0.5, ", "["),
+        net("[0.5, ", "[0.5, 0.5, "),
+        net("\"weights\": [", "\"weight\": ["),
+        net("\"head\": null", "\"head\": {\"channels\": 1}"),
+        net("\"head\": null", "\"head\": 1"),
+        net("\"head\": null", "\"tail\": 1"),
+        net("\"gated\": false", "\"gated\": 0"),
+        net("\"gated\": false", "\"gated\": true, \"gating_mode\": \"none\""),
+        activation("\"activation\": \"Swish\""),
+        activation("\"activation\": 1"),
+        activation("\"activation\": [\"Tanh\"]"),
+        activation("\"activation\": {\"type\": \"Tanh\", \"alpha\": 1}"),
+        activation("\"activation\": {\"alpha\": 1}"),
+        activation("\"activation\": {\"type\": \"PReLU\", \"negative_slopes\": [1, 2]}"),
+        activation("\"activation\": {\"type\": \"Softsign\", \"alpha\": 2}"),
+        activation("\"activation\": {\"type\": \"LeakyHardtanh\", \"min_val\": 2}"),
+        add("\"gating_mode\": \"closed\""),
+        add("\"gating_mode\": [\"none\"]"),
+        add("\"gating_mode\": \"gated\", \"secondary_activation\": \"Swish\""),
+        add("\"bottleneck\": 0"),
+        add("\"bottleneck\": 2, \"groups_input\": 2"),
+        add("\"groups_input_mixin\": 3"),
+        add("\"layer1x1\": {\"active\": false, \"groups\": 1}"),
+        add("\"layer1x1\": {\"groups\": 1}"),
+        add("\"head1x1\": {\"active\": true, \"out_channels\": 2, \"groups\": 3}"),
+        add("\"head\": {\"out_channels\": 1, \"kernel_size\": 1, \"bias\": true}"),
+        add("\"conv_pre_film\": true"),
+        add("\"conv_pre_film\": {\"active\": true, \"shift\": 1}"),
+        add("\"head1x1_post_film\": {\"active\": true}"),
+        add("\"slimmable\": {\"method\": \"prune\"}"),
+        add("\"dropout\": 0.5"),
+        net("\"head\": null", "\"head\": null, \"condition_dsp\": {\"version\": \"0.4.0\"}"),
+        net("\"head\": null", &format!("\"head\": null, \"condition_dsp\": {}", nam())),
+        net(
+            "\"head\": null",
+            &format!(
+                "\"head\": null, \"condition_dsp\": {}",
+                CONV_NET.replacen("[1, 1,", "[1,", 1)
+            ),
+        ),
+        conv("\"batchnorm\": true, ", ""),
+        conv("\"batchnorm\": true", "\"batchnorm\": true, \"kernel\": 3"),
+        conv("\"channels\": 1", "\"channels\": 2, \"groups\": 2"),
+        conv("[1, 1, 0, 1,", "[1, 1, 0, -1,"),
+        conv("[1, 1, 0,", "[1, 0,"),
+        changed(&sequential(), "\"models\": [", "\"models\": [], \"more\": ["),
+        changed(&sequential(), "\"weights\": [], ", "\"weights\": [1], "),
+        changed(&sequential(), "\"sample_rate\": 48000}]", "\"sample_rate\": 44100}]"),
+        changed(&sequential(), "\"channels\": 1", "\"in_channels\": 2, \"channels\": 1"),
+    ];
+    for (part, said) in said.chunks(20).enumerate() {
+        insta::assert_snapshot!(format!("networks_of_convolutions_{part}"), said.join("\n"));
+    }
+}
+
+/// A WaveNet and a network of two blocks behind it.
+fn sequential() -> String {
+    let wavenet = wavenet();
+    format!(
+        r#"{{"version": "0.7.0", "architecture": "Sequential", "config": {{"models": [{wavenet}, {CONV_NET}]}}, "weights": [], "sample_rate": 48000}}"#
+    )
+}
+
+/// With silence, the first call gives what every later call gives.
+#[test]
+fn networks_start_at_rest() {
+    for text in [wavenet(), CONV_NET.to_owned(), sequential()] {
+        let outputs = computed(&text, &[0.0; 12]);
+        assert!(outputs[0].abs() > 0.01, "{outputs:?}");
+        assert!(outputs.iter().all(|out| (out - outputs[0]).abs() < 1e-6), "{outputs:?}");
     }
 }
 

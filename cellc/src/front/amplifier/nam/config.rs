@@ -104,8 +104,12 @@ impl Config {
     pub(super) fn check(&self, conv: ConvSizes, groups: &str) -> Result<(), Diagnostic> {
         let ConvSizes { inputs, outputs, kernel, dilation, groups: count, .. } = conv;
         if !inputs.is_multiple_of(count) || !outputs.is_multiple_of(count) {
-            let count = counted(count, "group");
-            let found = format!("{count} for {inputs} inputs and {outputs} outputs");
+            let found = format!(
+                "{} for {} and {}",
+                counted(count, "group"),
+                counted(inputs, "input"),
+                counted(outputs, "output")
+            );
             return Err(refusal(&self.place_of(groups), found).valid("a number that divides both"));
         }
         if conv.past() as u64 * inputs as u64 > MOST_PAST {

@@ -51,8 +51,7 @@ impl Function {
             }
         };
         // the trainer's own configurations say "name"
-        let key = if config.has("type") { "type" } else { "name" };
-        let key = if config.has(key) { key } else { "type" };
+        let key = if config.has("type") || !config.has("name") { "type" } else { "name" };
         let Json::Text(name) = config.need(key)? else {
             return Err(config.refused(format!("\"{key}\" is no name")).valid(NAMES));
         };

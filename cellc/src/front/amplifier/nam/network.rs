@@ -34,7 +34,7 @@ pub(super) struct Outer {
 const DEEPEST: usize = 8;
 
 /// The architectures, for messages.
-pub(super) const ARCHITECTURES: &str = "WaveNet, ConvNet, Linear and Sequential";
+pub(super) const ARCHITECTURES: &str = "WaveNet, ConvNet, Linear, Sequential";
 
 /// Reads the network of a model. `None` for another architecture.
 pub(super) fn read(
@@ -86,7 +86,7 @@ pub(super) fn nested(
     outer.depth -= 1;
     let network = network.map_err(|problem| within(problem, place))?.ok_or_else(|| {
         let found = format!("the architecture is {}", quoted(&architecture));
-        refusal(place, found).valid(format!("{ARCHITECTURES} inside another model"))
+        refusal(place, found).valid(format!("inside another model, {ARCHITECTURES}"))
     })?;
     let key_of = |key: String| format!("{}, {key}", place.replace('"', ""));
     outer.ledger.extend(model.rest().map(|(key, value)| about(&key_of(key), &value)));

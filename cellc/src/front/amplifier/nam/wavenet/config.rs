@@ -61,8 +61,8 @@ pub(in super::super) fn read(
     // the list of weights ends in the head scale once more, which is the one that is computed with
     let in_weights = weights.last().copied().unwrap_or_default();
     if (in_weights - head_scale).abs() > 1e-5 * head_scale.abs() {
-        let found = format!("{head_scale}, and {in_weights} as the last of the weights");
-        return Err(refusal(&place_of_scale, found).valid("one head scale"));
+        let found = format!("a head_scale of {head_scale}, and {in_weights} as the last weight");
+        return Err(refusal(&place_of_scale, found).valid("the same number"));
     }
     Ok(Box::new(WaveNet { sizes, weights, condition }))
 }
@@ -340,20 +340,16 @@ impl Head {
             }
             false => config.sizes("kernel_sizes")?,
         };
+        let place = config.place.clone();
         config.finish("in_channels, channels, out_channels, kernel_sizes and activation")?;
         let (mut convs, count) = (Vec::new(), kernels.len());
         let mut before = inputs;
         for (at, kernel) in kernels.into_iter().enumerate() {
-            let place = config_place(at);
-            function.check(before, &place)?;
+            function.check(before, &format!("{place}, layer {at}"))?;
             let outputs = if at + 1 == count { outputs } else { channels };
             convs.push(ConvSizes { kernel, bias: true, ..ConvSizes::one(before, outputs) });
             before = outputs;
         }
         Ok(Self { function, convs })
     }
-}
-
-fn config_place(layer: usize) -> String {
-    format!("\"config\", \"head\", layer {layer}")
 }
