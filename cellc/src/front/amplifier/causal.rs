@@ -4,13 +4,12 @@
 //! The state is the past input of each convolution. It starts at rest: as if silence had been
 //! played forever. At rest every signal is constant, so one value for each channel describes it.
 
-use crate::activation;
 use crate::diagnostic::Origin;
 use crate::front::graph::Graph;
 use crate::front::keys::Spanned;
 use crate::model::{
-    Activation, Convolution, Dim, Elementwise, Groups, LedgerEntry, Model, Op, OutputSizes,
-    Padding, Spelling, Tensor, ValueId, Window,
+    Convolution, Dim, Elementwise, Groups, LedgerEntry, Model, Op, OutputSizes, Padding, Spelling,
+    Tensor, ValueId, Window,
 };
 
 /// A tensor `[1, channels, samples]`.
@@ -181,11 +180,6 @@ impl Causal {
     ) -> Signal {
         let value = self.computed(name, Op::Elementwise(op), vec![x.value]);
         Signal { value, rest: x.rest.iter().map(|value| rest(*value)).collect() }
-    }
-
-    pub(super) fn activation(&mut self, name: &str, function: Activation, x: &Signal) -> Signal {
-        let op = Elementwise::Activation(function);
-        self.map(name, op, x, |value| activation::exact(function, value))
     }
 
     /// An operation on two signals with as many channels. `rest` computes the same.

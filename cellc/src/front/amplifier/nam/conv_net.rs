@@ -5,7 +5,7 @@ use super::super::causal::{Causal, Conv, ConvSizes, Signal};
 use super::super::refusal;
 use super::config::Config;
 use super::functions::Function;
-use super::network::Network;
+use super::network::{Network, Outer};
 use super::weights::Weights;
 use crate::diagnostic::Diagnostic;
 use crate::model::counted;
@@ -19,7 +19,11 @@ struct ConvNet {
     head: Conv,
 }
 
-pub(super) fn read(mut config: Config, weights: Vec<f32>) -> Result<Box<dyn Network>, Diagnostic> {
+pub(super) fn read(
+    mut config: Config,
+    weights: Vec<f32>,
+    _: &mut Outer,
+) -> Result<Box<dyn Network>, Diagnostic> {
     let channels = config.size("channels")?;
     let dilations = config.sizes("dilations")?;
     let normalised = config.flag("batchnorm")?;

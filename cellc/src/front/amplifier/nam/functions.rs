@@ -130,7 +130,7 @@ impl Function {
     /// Adds the function to a network.
     pub(super) fn add(&self, net: &mut Causal, name: &str, x: &Signal) -> Signal {
         match self {
-            Self::Activation(function) => net.activation(name, *function, x),
+            Self::Activation(function) => activation(net, name, *function, x),
             Self::HardTanh => clamp(net, name, [-1.0, 1.0], x),
             Self::FastTanh => fast_tanh(net, name, x),
             Self::PRelu(slopes) => {
@@ -149,7 +149,8 @@ impl Function {
             }
             Self::LeakyHardTanh(function) => function.add(net, name, x),
             Self::SoftSigmoid => {
-                let softsign = net.activation(&format!("{name}_softsign"), Activation::Softsign, x);
+                let softsign =
+                    activation(net, &format!("{name}_softsign"), Activation::Softsign, x);
                 affine(net, name, [0.5, 0.5], &softsign)
             }
         }
@@ -170,6 +171,22 @@ fn slopes(config: Option<&mut Config>) -> Result<Vec<f32>, Diagnostic> {
     slopes.iter().map(|slope| slope.f32(&place)).collect()
 }
 
+/// Adds one of the activations that NAM's functions use.
+fn activation(net: &mut Causal, name: &str, function: Activation, x: &Signal) -> Signal {
+    let op = Elementwise::Activation(function);
+    net.map(name, op, x, |v| match function {
+        Activation::Tanh => v.tanh(),
+        Activation::Relu => v.max(0.0),
+        Activation::LeakyRelu { alpha } if v < 0.0 => f64::from(alpha) * v,
+        Activation::LeakyRelu { .. } => v,
+        Activation::Sigmoid => 1.0 / (1.0 + (-v).exp()),
+        Activation::Softsign => v / (1.0 + v.abs()),
+        Activation::Square => v * v,
+        Activation::Affine { alpha, beta } => f64::from(alpha) * v + f64::from(beta),
+        other => unreachable!("{other} is none of NAM's"),
+    })
+}
+
 fn clamp(net: &mut Causal, name: &str, [min, max]: [f32; 2], x: &Signal) -> Signal {
     let rest = |v: f64| v.clamp(f64::from(min), f64::from(max));
     net.map(name, Elementwise::Clamp { min, max }, x, rest)
@@ -177,7 +194,7 @@ fn clamp(net: &mut Causal, name: &str, [min, max]: [f32; 2], x: &Signal) -> Sign
 
 /// `alpha x + beta`
 fn affine(net: &mut Causal, name: &str, [alpha, beta]: [f32; 2], x: &Signal) -> Signal {
-    net.activation(name, Activation::Affine { alpha, beta }, x)
+    activation(net, name, Activation::Affine { alpha, beta }, x)
 }
 
 impl LeakyHardTanh {
@@ -193,7 +210,7 @@ impl LeakyHardTanh {
             }
             let name = format!("{name}_{side}");
             let distance = affine(net, &format!("{name}_distance"), inner, x);
-            let outside = net.activation(&format!("{name}_relu"), Activation::Relu, &distance);
+            let outside = activation(net, &format!("{name}_relu"), Activation::Relu, &distance);
             let line = affine(net, &format!("{name}_line"), [slope, 0.0], &outside);
             out = net.add(&name, &out, &line);
         }
@@ -210,7 +227,7 @@ fn fast_tanh(net: &mut Causal, name: &str, x: &Signal) -> Signal {
     const E: f32 = 0.814_642_7;
     let at = |part: &str| format!("{name}_{part}");
     let size = net.map(&at("size"), Elementwise::Abs, x, f64::abs);
-    let square = net.activation(&at("square"), Activation::Square, x);
+    let square = activation(net, &at("square"), Activation::Square, x);
     let low = affine(net, &at("low"), [A, A], &size);
     let high = affine(net, &at("high"), [C, B], &size);
     let high = net.multiply(&at("high_square"), &high, &square);

@@ -2,14 +2,18 @@
 
 use super::super::causal::{Causal, Conv, ConvSizes, Signal};
 use super::config::Config;
-use super::network::Network;
+use super::network::{Network, Outer};
 use super::weights::Weights;
 use crate::diagnostic::Diagnostic;
 use crate::model::counted;
 
 struct Linear(Conv);
 
-pub(super) fn read(mut config: Config, weights: Vec<f32>) -> Result<Box<dyn Network>, Diagnostic> {
+pub(super) fn read(
+    mut config: Config,
+    weights: Vec<f32>,
+    _: &mut Outer,
+) -> Result<Box<dyn Network>, Diagnostic> {
     let taps = config.size("receptive_field")?;
     let has_bias = config.flag("bias")?;
     let inputs = config.size_or("in_channels", 1)?;

@@ -1,12 +1,14 @@
-//! Neural Amp Modeler's `.nam` files: LSTM, WaveNet, ConvNet, Linear, several of these one after the
-//! other, and containers with several sizes.
+//! Neural Amp Modeler's `.nam` files: LSTM, WaveNet, ConvNet, Linear, Sequential, and containers of
+//! several sizes.
 
 mod config;
 mod conv_net;
 mod functions;
 mod linear;
 mod lstm;
+mod nested;
 mod network;
+mod sequential;
 mod wavenet;
 mod weights;
 
@@ -16,8 +18,10 @@ use super::{AmplifierModel, Network, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::front::keys::Spanned;
 use crate::model::{LedgerEntry, counted};
+use config::Config;
 use lstm::LstmSizes;
-use network::{ARCHITECTURES, Outer};
+use nested::ARCHITECTURES;
+use network::{Outer, Reader};
 
 /// Keys with facts about the model.
 const ABOUT: [&str; 1] = ["sample_rate"];
@@ -67,11 +71,10 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<AmplifierM
         }
         _ => {
             let sample_rate = file.get("sample_rate").filter(|rate| **rate != Json::Null).cloned();
-            let mut outer = Outer { sample_rate, ledger: Vec::new(), depth: 0 };
-            let weights = file.need("weights", "");
-            let network =
-                network::read(&architecture, config, || numbers(&weights?), "", &mut outer)?
-                    .ok_or_else(|| other_architecture(&architecture))?;
+            let mut outer = Outer { sample_rate, ledger: Vec::new(), depth: 0, reader };
+            let read = reader(&architecture).ok_or_else(|| other_architecture(&architecture))?;
+            let weights = numbers(&file.need("weights", "")?)?;
+            let network = read(Config::of(config, "\"config\"")?, weights, &mut outer)?;
             ledger.append(&mut outer.ledger);
             ledger.push(Causal::rest());
             let (mut causal, x) = Causal::new("NAM's network", network.inputs());
@@ -81,6 +84,17 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<AmplifierM
     };
     remaining(file, &ABOUT, &mut ledger, &mut warnings);
     Ok(AmplifierModel { network, ledger, warnings })
+}
+
+/// The reader of a network of convolutions. `None` for another architecture.
+fn reader(architecture: &str) -> Option<Reader> {
+    Some(match architecture {
+        "WaveNet" => wavenet::read,
+        "ConvNet" => conv_net::read,
+        "Linear" => linear::read,
+        "Sequential" | "sequential" => sequential::read,
+        _ => return None,
+    })
 }
 
 /// Keys of the metadata by which a host adjusts its levels.
