@@ -72,7 +72,7 @@ pub(crate) fn title(cell: &CoreCell, open: bool) -> String {
             (
                 "sequence",
                 format!(
-                    ", {} in each step{direction}{lengths}",
+                    ", {} at every call{direction}{lengths}",
                     counted(sequence.steps, "time step")
                 ),
             )

@@ -54,7 +54,6 @@ pub struct Processor {
     pub c: &'static str,
     /// C: the value of FEATURES in questions, in files without and with binary16 weights.
     pub c_features: [&'static str; 2],
-    /// Rust: helper functions of the questions. Lines between `//* halves` and `//.` belong to
-    /// files with binary16 weights, those of `//* no halves` to others.
+    /// Rust: helper functions of the questions.
     pub rust: &'static str,
 }

@@ -164,7 +164,7 @@ impl Contents<'_> {
     }
 
     /// The lists that tell states from scratch memory.
-    fn memory(&self) -> [List; 15] {
+    fn memory(&self) -> [List; 16] {
         let Interface { takes_memory, alternates, variables, .. } = self.interface;
         let has_variables = !variables.is_empty();
         let is_own = !takes_memory && self.interface.has_memory();
@@ -172,6 +172,7 @@ impl Contents<'_> {
         let is_empty = !keeps && self.interface.block_len == 0;
         [
             when("memory", self.interface.has_memory()),
+            when("memory that is not empty", has_variables || !is_empty),
             when("own memory", is_own),
             when("own memory to set", is_own && keeps),
             when("memory to set", keeps),

@@ -86,7 +86,7 @@ impl Estimate {
             Some(Code {
                 isa,
                 usual: at == plan.usual(),
-                instructions: work.instructions(costs).round() as u64,
+                instructions: rounded(work.instructions(costs).round() as u64),
                 bytes: text.bytes(costs).round() as u64,
                 work,
             })
@@ -189,4 +189,10 @@ pub(crate) fn multiply_adds(model: &CoreModel) -> Vec<u64> {
         }
     }
     all
+}
+
+/// A number of instructions with the three leading digits that an estimate has, rounded up.
+fn rounded(instructions: u64) -> u64 {
+    let unit = 10_u64.pow(instructions.max(1).ilog10().saturating_sub(2));
+    instructions.div_ceil(unit) * unit
 }

@@ -70,8 +70,8 @@ fn stack(interface: &Interface, language: Language) -> String {
             let names = [&*format!("{type_name}::step"), function];
             let bytes = stack.text(names);
             format!(
-                "Stack: arrays of up to {bytes}. What rustc adds for inlined kernels and spilled \
-                 registers can be several times as much: measure it where stack is scarce."
+                "Stack: arrays of up to {bytes}. rustc adds frames for inlined kernels and spilled \
+                 registers, often 1 to 4 KiB: measure them where stack is scarce."
             )
         }
     }

@@ -3,7 +3,7 @@
 use super::lints::{MANY, UNUSED, UNUSED_NEW};
 use super::types::{has_long_list, parameter};
 use super::{Form, RustFile, pool, steps};
-use crate::arch::{Isa, PlannedIsa, Processor};
+use crate::arch::{Isa, PlannedIsa};
 use crate::emit::digests;
 use crate::emit::names::{Field, pascal_case};
 use crate::emit::signature::{Argument, Signature, Tensors};
@@ -34,11 +34,7 @@ impl RustFile<'_> {
         match name {
             "isa" => {
                 self.item(name)
-                    + &self
-                        .processors()
-                        .iter()
-                        .map(|processor| self.asked_of(processor))
-                        .collect::<String>()
+                    + &self.processors().iter().map(|processor| processor.rust).collect::<String>()
                     + &self
                         .asked()
                         .filter_map(Isa::question)
@@ -49,12 +45,6 @@ impl RustFile<'_> {
             "pool" => pool::items(self.options.machine.target.memory.apart),
             _ => self.item(name),
         }
-    }
-
-    /// The helper functions of the questions for a processor.
-    fn asked_of(&self, processor: &Processor) -> String {
-        let halves = self.has_halves_among_weights();
-        listed(processor.rust, &[when("halves", halves), when("no halves", !halves)], &[])
     }
 
     /// Where the file is not for the machine.
@@ -123,6 +113,7 @@ impl RustFile<'_> {
             ("STORED_TYPE", if self.is_baked() { "Weights" } else { "Constants" }.to_owned()),
             ("BAKED_BYTES", self.packed.bytes.len().to_string()),
             ("BAKED_LEN", (self.packed.bytes.len() / 4).to_string()),
+            ("ISA_NAMES", self.isa_names()),
         ];
         if self.is_baked() {
             let without = [("<'w>", ""), ("packed: &'w Packed", ""), (", packed)", ")")];
@@ -169,6 +160,16 @@ impl RustFile<'_> {
         let baseline = shared.into_iter().take(1).map(|row| Row { is_baseline: true, ..row });
         let numbered = |(at, row): (usize, Row)| Row { number: at + 1, ..row };
         baseline.chain(others).enumerate().map(numbered).collect()
+    }
+
+    /// The names of all instruction sets, those that share a body included.
+    fn isa_names(&self) -> String {
+        let with_body = self.isas.iter().map(|planned| planned.isa.name);
+        let sharing = self.instead().map(|(isa, _)| isa.name);
+        let mut names: Vec<_> = with_body.chain(sharing).map(|name| format!("`{name}`")).collect();
+        let mut seen = std::collections::HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        names.join(", ")
     }
 
     /// The expression for the name of the baseline of a target, if several instruction sets share

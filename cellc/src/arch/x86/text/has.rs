@@ -1,9 +1,4 @@
-//* halves
 /// True if the processor has AVX, AVX2, FMA, F16C and the features `leaf7_ebx` (bits of ebx of cpuid leaf 7), and the system saves XMM, YMM and the registers `xcr0` (bits of XCR0).
-//.
-//* no halves
-/// True if the processor has AVX, AVX2, FMA and the features `leaf7_ebx` (bits of ebx of cpuid leaf 7), and the system saves XMM, YMM and the registers `xcr0` (bits of XCR0).
-//.
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe, reason = "cpuid is a safe function in newer versions of core")]
 fn has(leaf7_ebx: u32, xcr0: u64) -> bool {
@@ -11,13 +6,8 @@ fn has(leaf7_ebx: u32, xcr0: u64) -> bool {
     const XSAVE: u32 = 1 << 26;
     const OSXSAVE: u32 = 1 << 27;
     const AVX: u32 = 1 << 28;
-//* halves
     const F16C: u32 = 1 << 29;
     const LEAF1: u32 = FMA | XSAVE | OSXSAVE | AVX | F16C;
-//.
-//* no halves
-    const LEAF1: u32 = FMA | XSAVE | OSXSAVE | AVX;
-//.
     const AVX2: u32 = 1 << 5;
     const XMM: u64 = 1 << 1;
     const YMM: u64 = 1 << 2;

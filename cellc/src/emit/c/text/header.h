@@ -73,7 +73,7 @@ typedef struct PREFIX_inputs {
 } PREFIX_inputs;
 //: outputs
 
-/* The outputs in the model's order. None may overlap an input or another output. */
+/* The outputs in the model's order. None may overlap any other memory of a call. */
 typedef struct PREFIX_outputs {
 //* outputs
     FIELD_TYPE *FIELD; /* FIELD_LEN FIELD_ELEMENTS */

@@ -59,7 +59,7 @@ impl Isa {
         CHOICE
 //.
     }
-    /// The instruction set of that name; `None` if there is no code for it here or the machine lacks it.
+    /// The instruction set of that name (ISA_NAMES); `None` if there is no code for it here or the machine lacks it.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -196,7 +196,9 @@ pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
 //.
 #[unused]
 #[derive(Clone, Debug)]
+//* memory that is not empty
 #[repr(C, align(ALIGNMENT))]
+//.
 PUB struct MEMORY_TYPE {
 //* block
     /// Scratch memory, BLOCK_BYTES bytes.
