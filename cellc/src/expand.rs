@@ -38,6 +38,7 @@ fn key(setting: &Setting) -> String {
         Setting::OpenShape => "`cellc::Builder::open_shape`".to_owned(),
         Setting::State => "`cellc::Builder::state`".to_owned(),
         Setting::MaxSteps => "`cellc::Builder::max_steps`".to_owned(),
+        Setting::Size => "`cellc::Builder::size`".to_owned(),
         Setting::ShapeOf(..) | Setting::OpenDim(_) | Setting::StateOf(_) | Setting::NoState => {
             format!("`.{}` of cellc::Builder", method(setting).unwrap_or_default())
         }

@@ -3,7 +3,8 @@
 use crate::core::{CoreCell, CoreModel, Parameter, ResultValue, Steps, Variable};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::names::{
-    Field, InPlace, Interface, Scope, StackArrays, StateField, StepFlags, pascal_case, prefix,
+    Field, HostConstant, InPlace, Interface, Scope, StackArrays, StateField, StepFlags,
+    pascal_case, prefix,
 };
 use crate::kernel::{AlignedArrays, BodyRef, Element, Program, Role};
 use crate::lower::element_of;
@@ -106,7 +107,7 @@ impl Interface {
             takes_memory: takes_memory(model),
             in_place,
             pool,
-            sample_rate: sample_rate(model),
+            host: host(model),
         }
     }
 }
@@ -126,11 +127,40 @@ const SAMPLE_RATE: [&str; 2] = ["sample_rate", "samplerate"];
 
 /// The rate of a model of an amplifier, in Hz.
 fn sample_rate(model: &CoreModel) -> Option<String> {
+    let rate = SAMPLE_RATE.iter().find_map(|key| said(model, key))?;
+    (rate > 0.0).then(|| format!("{rate:?}"))
+}
+
+/// Levels in the metadata of an amplifier's file: the key, the constant, its meaning.
+const LEVELS: [(&str, &str, &str); 4] = [
+    ("metadata.loudness", "LOUDNESS", "The loudness of the model's output, in dB"),
+    ("metadata.gain", "GAIN", "How much gain the model has, from 0 to 1"),
+    ("metadata.input_level_dbu", "INPUT_LEVEL_DBU", "The level of full scale at the input, in dBu"),
+    (
+        "metadata.output_level_dbu",
+        "OUTPUT_LEVEL_DBU",
+        "The level of full scale at the output, in dBu",
+    ),
+];
+
+/// The sample rate and the levels of an amplifier's file.
+fn host(model: &CoreModel) -> Vec<HostConstant> {
+    const RATE: &str = "The sample rate of the model, in Hz";
+    let constant = |name, value, note| HostConstant { name, value, note };
+    let rate = sample_rate(model).map(|value| constant("SAMPLE_RATE", value, RATE));
+    let level = |(key, name, note)| {
+        said(model, key).map(|value| constant(name, format!("{value:?}"), note))
+    };
+    rate.into_iter().chain(LEVELS.into_iter().filter_map(level)).collect()
+}
+
+/// A finite number that the file of an amplifier gives for a key.
+fn said(model: &CoreModel, key: &str) -> Option<f64> {
     let cells = model.cells().into_iter().flat_map(|cell| &cell.ledger);
-    let said = cells.chain(model.nodes.iter().flat_map(|node| &node.ledger));
-    let mut said = said.filter(|entry| SAMPLE_RATE.contains(&entry.attribute.as_str()));
-    let rate: f64 = said.find_map(|entry| entry.text.as_ref()?.trim_matches('"').parse().ok())?;
-    (rate.is_finite() && rate > 0.0).then(|| format!("{rate:?}"))
+    let all = cells.chain(model.nodes.iter().flat_map(|node| &node.ledger));
+    let mut said = all.filter(|entry| entry.attribute == key);
+    let number: f64 = said.find_map(|entry| entry.text.as_ref()?.trim_matches('"').parse().ok())?;
+    number.is_finite().then_some(number)
 }
 
 /// The only input and the only output beside states, if their types are equal; a cell's own output

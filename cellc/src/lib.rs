@@ -74,7 +74,7 @@ pub use cli::command;
 pub use error::{Error, ErrorKind};
 pub use front::apple::AppleResetGate;
 pub use front::layout::{Framework, GateOrder};
-pub use model::{Activation, ActivationError, Direction, LstmGateOrder, Model};
+pub use model::{Activation, ActivationError, Direction, LstmGateOrder, Model, ModelSize};
 pub use request::{
     Accuracy, Fma, Language, NamedSize, Options, Precision, Range, State, Threads, Tuning, Unroll,
     WeightsAs,

@@ -67,6 +67,24 @@ def dense(kernel, bias, activation):
     return lambda x, state: (ACTIVATIONS[activation](x @ kernel + bias), state)
 
 
+def conv1d(kernel, bias, dilation, groups, activation):
+    """A step of a causal convolution as Keras has it: kernel [taps, inputs / groups, outputs], the tap of the newest sample last."""
+    kernel, bias = kernel.astype(np.float64), bias.astype(np.float64)
+    taps, _, outputs = kernel.shape
+
+    def step(x, past):
+        past = past + [x]
+        out = bias.copy()
+        for tap in range(taps):
+            read = past[len(past) - 1 - (taps - 1 - tap) * dilation]
+            for group, part in enumerate(np.split(read, groups)):
+                columns = slice(group * outputs // groups, (group + 1) * outputs // groups)
+                out[columns] += part @ kernel[tap][:, columns]
+        return ACTIVATIONS[activation](out), past[1:]
+
+    return step
+
+
 def run(steps, states, xs, skip=False, gains=(1, 1)):
     ys = []
     for x in xs:
@@ -143,9 +161,9 @@ class Stack:
         self.inputs = self.size = inputs
         self.layers, self.steps, self.states = [], [], []
 
-    def add(self, kind, units, weights, step, state, activation):
+    def add(self, kind, units, weights, step, state, activation, more={}):
         shape = [None, None, units]
-        self.layers.append({'type': kind, 'activation': activation, 'shape': shape, 'weights': [numbers(w) for w in weights]})
+        self.layers.append({'type': kind, 'activation': activation, 'shape': shape, **more, 'weights': [numbers(w) for w in weights]})
         self.steps.append(step)
         self.states.append(state)
         self.size = units
@@ -163,6 +181,27 @@ class Stack:
     def dense(self, units, activation='', kind='dense'):
         weights = draw(self.size, units), draw(units)
         return self.add(kind, units, weights, dense(*weights, activation), None, activation)
+
+    def conv1d(self, units, kernel_size, dilation, activation='', more={}):
+        groups = more.get('groups', 1)
+        weights = draw(kernel_size, self.size // groups, units), draw(units)
+        step = conv1d(*weights, dilation, groups, activation)
+        past = [np.zeros(self.size)] * ((kernel_size - 1) * dilation)
+        return self.add('conv1d', units, weights, step, past, activation, {'kernel_size': [kernel_size], 'dilation': [dilation], **more})
+
+    def batchnorm(self, affine):
+        gamma, beta, mean = draw(self.size), draw(self.size), draw(self.size)
+        variance = random.uniform(0.3, 2, size=self.size).astype(np.float32)
+        parts = [v.astype(np.float64) for v in (gamma, beta, mean, variance)]
+        factor = (parts[0] if affine else 1) / np.sqrt(parts[3] + np.float64(np.float32(0.001)))
+        step = lambda x, state: ((x - parts[2]) * factor + (parts[1] if affine else 0), state)
+        weights = [gamma, beta, mean, variance] if affine else [mean, variance]
+        return self.add('batchnorm', self.size, weights, step, None, '', {'epsilon': 0.001})
+
+    def prelu(self, shared=False):
+        alpha = draw(1, 1 if shared else self.size)
+        step = lambda x, state: (np.where(x < 0, alpha[0].astype(np.float64) * x, x), state)
+        return self.add('prelu', self.size, [alpha], step, None, '')
 
     def activation(self, name):
         return self.add('activation', self.size, [], lambda x, state: (ACTIVATIONS[name](x), state), None, name)
@@ -189,3 +228,6 @@ Stack(1).gru(3).dense(1).write('aida_gru_skip.json', {'in_skip': 1, 'in_gain': 0
 nam_linear('nam_linear.nam', 5)
 nam_container('nam_container_of_lstms.nam', [2, 3])
 Stack(1).lstm(3).dense(4, 'softmax').dense(1).write('rtneural_lstm_softmax.json', {})
+(Stack(1).conv1d(4, 3, 1).prelu().conv1d(4, 2, 5, 'tanh', {'groups': 2, 'strides': [1]}).batchnorm(True).conv1d(2, 1, 1, 'relu')
+    .batchnorm(False).prelu(True).dense(1).write('rtneural_conv1d.json', {}))
+Stack(2).conv1d(3, 4, 2, 'elu').lstm(3).dense(1).write('rtneural_conv1d_lstm.json', {})

@@ -214,8 +214,22 @@ class WaveNet:
                 'config': self.config, 'weights': self.weights().astype(np.float64).tolist(), 'sample_rate': 48000}
 
 
-def write(name, network, version, model=None, inputs=1):
-    """Writes a model, inputs, and what the network gives for these after silence."""
+def slimmed(network, channels):
+    """The network of the first channels of each array."""
+    layers = [dict(config, channels=count) for config, count in zip(network.config['layers'], channels)]
+    layers[1].update(input_size=channels[0])
+    layers[0].update(head_size=channels[1])
+    small = WaveNet(layers, network.config['head_scale'])
+    convs = lambda net: [conv for into, own, out in net.arrays for conv in
+                         [into] + [c for layer in own for c in (layer.conv, layer.mixin, layer.layer1x1)] + [out]]
+    for own, full in zip(convs(small), convs(network)):
+        own.w = full.w[:own.w.shape[0], :own.w.shape[1]]
+        own.b = None if own.b is None else full.b[:len(own.b)]
+    return small
+
+
+def write(name, network, version, model=None, inputs=1, smallest=None):
+    """Writes a model, inputs, and what the network gives for these after silence; the same for its smallest size."""
     x = random.normal(scale=0.6, size=(inputs, SAMPLES)).astype(np.float32)
     silence = np.zeros((inputs, network.reach()))
     y = network(np.concatenate([silence, x.astype(np.float64)], axis=1))[:, silence.shape[1]:]
@@ -223,6 +237,10 @@ def write(name, network, version, model=None, inputs=1):
         json.dump(model or network.model(version), file)
     with open(os.path.join(HERE, name + '.expected'), 'w') as file:
         json.dump({'x': x.T.astype(np.float64).tolist(), 'y': y.T.tolist()}, file)
+    if smallest:
+        y = smallest(np.concatenate([silence, x.astype(np.float64)], axis=1))[:, silence.shape[1]:]
+        with open(os.path.join(HERE, name + '.smallest.expected'), 'w') as file:
+            json.dump({'x': x.T.astype(np.float64).tolist(), 'y': y.T.tolist()}, file)
 
 
 class ConvNet:
@@ -360,7 +378,7 @@ def container(name, networks):
     submodels = [{'max_value': (at + 1) / len(networks), 'model': network.model('0.7.0')} for at, network in enumerate(networks)]
     model = {'version': '0.7.0', 'architecture': 'SlimmableContainer', 'config': {'submodels': submodels}, 'weights': [],
              'sample_rate': 48000}
-    write(name, networks[-1], '0.7.0', model)
+    write(name, networks[-1], '0.7.0', model, smallest=networks[0])
 
 
 if __name__ == '__main__':
@@ -377,3 +395,6 @@ if __name__ == '__main__':
     write('nam_conv_net_norm.nam', ConvNet(4, [1, 4], 'Tanh', batchnorm=True, inputs=2, outputs=2, groups=2), '0.5.4', inputs=2)
     write('nam_linear_stereo.nam', Linear(7, 1, 2), '0.6.0')
     write('nam_sequential.nam', Sequential(WaveNet(a1([2, 2], [1, 2]), 0.5), Linear(9), ConvNet(3, [1], 'Tanh')), '0.7.0')
+    slim = WaveNet([{**layer, 'slimmable': {'method': 'slice_channels_uniform', 'kwargs': {'allowed_channels': allowed}}}
+                    for layer, allowed in zip(a1([4, 3], [1, 2], 'ReLU', gated=True), [[1, 2, 4], [1, 3]])], 0.5)
+    write('nam_wavenet_slimmable.nam', slim, '0.7.0', smallest=slimmed(slim, [1, 1]))

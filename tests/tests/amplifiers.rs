@@ -10,7 +10,7 @@ use cellc::internals::compile::core_model;
 use cellc::internals::front::formats::{self, ReadOptions};
 use cellc::internals::model::Model;
 use cellc::internals::reference::{initial_variables, reference};
-use cellc::{Language, Options};
+use cellc::{Language, ModelSize, Options};
 use cellc_tests::driver::{self, run};
 use cellc_tests::selection::with_fewer_bodies;
 use cellc_tests::subject::{Subject, Values, assert_same, of_subjects};
@@ -35,10 +35,17 @@ fn cases() -> Vec<Case> {
 }
 
 fn case(expected: &Path) -> Case {
-    let model = expected.with_extension("");
-    let name = model.file_stem().expect("a name").to_string_lossy().into_owned();
-    let (model, warnings) = formats::read(&model, &ReadOptions::default())
-        .unwrap_or_else(|problems| panic!("{name}: {problems}"));
+    let mut model = expected.with_extension("");
+    let mut options = ReadOptions::default();
+    let mut name = String::new();
+    if model.extension().is_some_and(|ending| ending == "smallest") {
+        model.set_extension("");
+        options.size = Some(ModelSize::Smallest);
+        name = "smallest_".to_owned();
+    }
+    name += &model.file_stem().expect("a name").to_string_lossy();
+    let (model, warnings) =
+        formats::read(&model, &options).unwrap_or_else(|problems| panic!("{name}: {problems}"));
     assert_eq!(warnings.to_string(), "", "{name}");
     let text = fs::read_to_string(expected).expect("what is expected");
     let numbers: Value = serde_json::from_str(&text).expect("JSON");

@@ -20,7 +20,9 @@ use crate::front::layout::{Framework, Named, WeightSet, convert};
 use crate::front::safetensors::{self, Selection};
 use crate::front::weights::{Baked, CellWeights};
 use crate::front::weights_file;
-use crate::model::{Activation, Direction, Family, InputFile, LstmGateOrder, Model, Tensor};
+use crate::model::{
+    Activation, Direction, Family, InputFile, LstmGateOrder, Model, ModelSize, Tensor,
+};
 use crate::request::{
     Accuracy, Fma, Language, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs,
 };
@@ -546,6 +548,11 @@ impl Builder {
         self.option(|options| options.bindings.max_steps = Some(most))
     }
 
+    /// The size of an amplifier model that has several. Default: the largest.
+    pub fn size(self, size: ModelSize) -> Self {
+        self.option(|options| options.bindings.size = Some(size))
+    }
+
     /// The shape of an input, if the model leaves sizes open.
     pub fn shape(self, input: impl Into<String>, shape: impl Into<Vec<usize>>) -> Self {
         self.open_shape(input, shape.into().into_iter().map(Some).collect::<Vec<_>>())
@@ -820,6 +827,7 @@ impl Builder {
                 let options = ReadOptions {
                     dims: self.options.bindings.dims.clone(),
                     constants: self.options.bindings.constants.clone(),
+                    size: self.options.bindings.size,
                     ..ReadOptions::with_weights(weights.as_deref())
                 };
                 let (model, found) = match formats::read(xml, &options) {
@@ -851,6 +859,7 @@ fn call(setting: &Setting) -> String {
         }
         Setting::Isa => "`Builder::isa`".to_owned(),
         Setting::MaxSteps => "`Builder::max_steps`".to_owned(),
+        Setting::Size => "`Builder::size`".to_owned(),
         Setting::Dim => "`Builder::dim`".to_owned(),
         Setting::Constant => "`Builder::constant`".to_owned(),
         Setting::Key { name: "cell", .. } => "the cell".to_owned(),

@@ -25,6 +25,8 @@ pub enum Setting {
     ConstantOf(String, f64),
     /// The maximum number of iterations of a loop.
     MaxSteps,
+    /// The size of an amplifier model that has several.
+    Size,
     /// The pairs of inputs and outputs to be states.
     State,
     /// The given pairs of inputs and outputs, as states.
@@ -64,6 +66,7 @@ pub fn option(setting: &Setting) -> String {
             format!("--const {}", in_shell(&format!("{input}={number}")))
         }
         Setting::MaxSteps => "--max-steps".to_owned(),
+        Setting::Size => "--size".to_owned(),
         Setting::State => "--state".to_owned(),
         Setting::StateOf(pairs) => {
             let pairs = pairs.iter().map(|(input, output)| {

@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 
 use crate::arch::{Condition, HALVES_FEATURE, Isa, PlannedIsa, Processor};
 use crate::kernel::{Body, BodyRef, Element, Program, Role};
-use crate::pack::Packed;
+use crate::pack::{Initial, Packed};
 use crate::request::Options;
 #[cfg(feature = "builder")]
 pub(crate) use c::INTERFACE;
@@ -37,7 +37,7 @@ pub(crate) use c::INTERFACE;
 pub use files::OutputFile;
 #[cfg(feature = "builder")]
 pub(crate) use files::files;
-use names::{Field, Interface};
+use names::{Field, HostConstant, Interface};
 pub(crate) use tokens::rust_tokens;
 #[cfg(feature = "builder")]
 pub(crate) use weights::{Tail, WEIGHTS_FILE};
@@ -92,6 +92,18 @@ fn digests(sha256: &[&str]) -> Vec<Vec<(&'static str, String)>> {
         ]
     };
     sha256.iter().enumerate().filter(|(_, digest)| !digest.is_empty()).map(constant).collect()
+}
+
+/// The constants for the program around the model, as words of texts.
+fn host_constants(interface: &Interface) -> Vec<Vec<(&'static str, String)>> {
+    let words = |constant: &HostConstant| {
+        vec![
+            ("HOST_CONSTANT", constant.name.to_owned()),
+            ("HOST_VALUE", constant.value.clone()),
+            ("HOST_NOTE", constant.note.to_owned()),
+        ]
+    };
+    interface.host.iter().map(words).collect()
 }
 
 /// A body of a file.
@@ -251,8 +263,8 @@ impl<'a> Contents<'a> {
         self.interface.inputs.iter().filter(flushed)
     }
 
-    /// The offset of a variable's initial value in the baked block. `None`: zero.
-    fn initial(&self, variable: &Field) -> Option<usize> {
+    /// A variable's initial value in the baked block. `None`: zero.
+    fn initial(&self, variable: &Field) -> Option<Initial> {
         self.packed.initial.get(variable.index).copied().flatten()
     }
 

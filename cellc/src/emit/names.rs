@@ -9,6 +9,17 @@ use super::reserved::{C_LIBRARY, OF_THREADS, RESERVED, is_intrinsic};
 use crate::arch::{ALL, Isa, PLAIN, PlannedIsa, SCALAR, SCALAR_FMA, SOFT};
 use crate::kernel::Element;
 
+/// A number of a model's file for the program around the model, such as a level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostConstant {
+    /// The name in generated code: `LOUDNESS`.
+    pub name: &'static str,
+    /// The number, valid in Rust and C.
+    pub value: String,
+    /// The meaning, in a comment.
+    pub note: &'static str,
+}
+
 /// The names of the generated interface, equal in Rust and C.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
@@ -39,8 +50,9 @@ pub struct Interface {
     pub in_place: Option<InPlace>,
     /// True if a step takes a pool of threads for the halves of cells.
     pub pool: bool,
-    /// The sample rate in Hz, as in the file, for a model with one sample per step.
-    pub sample_rate: Option<String>,
+    /// Constants for the program around the model, from the file of an amplifier with one sample
+    /// per step.
+    pub host: Vec<HostConstant>,
     /// True if the [`Memory`] stores the reading direction of large weights.
     pub alternates: bool,
     /// The number of instruction sets with a body in the file.

@@ -2,7 +2,8 @@
 
 use crate::diagnostic::Origin;
 use crate::model::{
-    Dim, ElementType, Elementwise, LedgerEntry, Model, Node, Op, Spelling, Tensor, Value, ValueId,
+    Convolution, Dim, ElementType, Elementwise, Groups, LedgerEntry, Model, Node, Op, OutputSizes,
+    Padding, Spelling, Tensor, Value, ValueId, Window,
 };
 
 /// A model under construction. Values and nodes are in the order of their addition.
@@ -105,7 +106,14 @@ impl Graph {
             Op::Slice => Some("Slice"),
             Op::Convolution(_) => Some("Convolution"),
             Op::Elementwise(Elementwise::Add) => Some("Add"),
+            Op::Elementwise(Elementwise::Subtract) => Some("Subtract"),
             Op::Elementwise(Elementwise::Multiply) => Some("Multiply"),
+            Op::Elementwise(Elementwise::Divide) => Some("Divide"),
+            Op::Elementwise(Elementwise::Clamp { .. }) => Some("Clamp"),
+            Op::Elementwise(Elementwise::PRelu) => Some("PRelu"),
+            Op::Elementwise(Elementwise::Swish { .. }) => Some("Swish"),
+            Op::Elementwise(Elementwise::HardSwish) => Some("HardSwish"),
+            Op::Elementwise(Elementwise::Abs) => Some("Abs"),
             Op::Elementwise(Elementwise::Activation(activation)) => Some(activation.name()),
             _ => None,
         };
@@ -136,6 +144,30 @@ impl Graph {
     ) -> ValueId {
         let shape = self.integers(&format!("{name}_shape"), &shape, origin);
         self.computed(name, Op::Reshape { zero_keeps: false }, vec![value, shape], origin)
+    }
+
+    /// A convolution over the last axis without padding. `operands`: data `[N, C, T]`, weights
+    /// `[M, C / groups, K]`, optional bias `[M]`.
+    pub(super) fn convolved(
+        &mut self,
+        name: &str,
+        operands: Vec<ValueId>,
+        [dilation, groups]: [usize; 2],
+        origin: &Origin,
+    ) -> ValueId {
+        let window = Window {
+            strides: Vec::new(),
+            dilations: vec![dilation],
+            padding: Padding::Explicit { begin: Vec::new(), end: Vec::new() },
+        };
+        let op = Op::Convolution(Box::new(Convolution {
+            window,
+            groups: Groups::Count(groups),
+            transposed: false,
+            output_padding: Vec::new(),
+            output_sizes: OutputSizes::Follow,
+        }));
+        self.computed(name, op, operands, origin)
     }
 
     /// Adds a variable: a state in the generated type. Without `initial` it starts at zero.

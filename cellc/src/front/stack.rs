@@ -26,6 +26,23 @@ enum StackLayer {
     Activation(Activation),
     /// Softmax over the values.
     Softmax,
+    Convolution(CausalConv),
+    /// A factor and an addend for each value, each `[units]`.
+    Scale([Tensor; 2]),
+    /// `v`, or a slope times v where v is negative: `[units]`.
+    PRelu(Tensor),
+}
+
+/// A convolution over steps, of which each call computes one. Steps before the first one are zero.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CausalConv {
+    /// `[outputs, inputs / groups, kernel]`, the tap of the newest step last.
+    pub(crate) weight: Tensor,
+    /// `[outputs]`
+    pub(crate) bias: Tensor,
+    /// Steps from tap to tap.
+    pub(crate) dilation: usize,
+    pub(crate) groups: usize,
 }
 
 /// A stack of layers, each of which reads the output of the previous one.
@@ -122,6 +139,21 @@ impl Stack {
         self.layers.push(StackLayer::Activation(activation));
     }
 
+    /// Adds a convolution over the steps.
+    pub(crate) fn push_convolution(&mut self, layer: CausalConv) {
+        self.layers.push(StackLayer::Convolution(layer));
+    }
+
+    /// Adds a factor and an addend for each value.
+    pub(crate) fn push_scale(&mut self, factors: Tensor, addends: Tensor) {
+        self.layers.push(StackLayer::Scale([factors, addends]));
+    }
+
+    /// Adds slopes of negative values.
+    pub(crate) fn push_prelu(&mut self, slopes: Tensor) {
+        self.layers.push(StackLayer::PRelu(slopes));
+    }
+
     /// Adds softmax over the values.
     pub(crate) fn push_softmax(&mut self) {
         self.layers.push(StackLayer::Softmax);
@@ -176,7 +208,14 @@ impl Stack {
                     }
                     (&self.name.origin, inputs, outputs)
                 }
-                StackLayer::Activation(_) | StackLayer::Softmax => continue,
+                StackLayer::Convolution(conv) => {
+                    let shape = conv.weight.shape();
+                    (&self.name.origin, shape[1] * conv.groups, shape[0])
+                }
+                StackLayer::Scale(_)
+                | StackLayer::PRelu(_)
+                | StackLayer::Activation(_)
+                | StackLayer::Softmax => continue,
             };
             if reads != before {
                 let found = format!("layer {number} reads {reads} values, and is given {before}");
@@ -214,7 +253,7 @@ impl Stack {
             |of: fn(&StackLayer) -> bool| self.layers.iter().filter(|layer| of(layer)).count() > 1;
         let several_recurrent = several(|layer| matches!(layer, StackLayer::Recurrent(_)));
         let several_dense = several(|layer| matches!(layer, StackLayer::Dense(_)));
-        let (mut recurrent, mut dense) = (0, 0);
+        let (mut recurrent, mut dense, mut convolutions) = (0, 0, 0);
         let gain = |graph: &mut Graph, name: &str, value: ValueId, factor: Option<f32>| {
             let Some(factor) = factor else { return value };
             let factor = Tensor::from_f32(vec![1], &[factor]).expect("one value");
@@ -251,6 +290,26 @@ impl Stack {
                     let op = Op::Elementwise(Elementwise::Activation(*activation));
                     out = graph.computed("activation", op, vec![out], origin);
                 }
+                StackLayer::Convolution(conv) => {
+                    out =
+                        conv.add_to(&mut graph, &format!("conv_{convolutions}"), out, rows, origin);
+                    convolutions += 1;
+                }
+                StackLayer::Scale([factors, addends]) => {
+                    out = elementwise(
+                        &mut graph,
+                        "scale",
+                        Elementwise::Multiply,
+                        (out, factors),
+                        origin,
+                    );
+                    out =
+                        elementwise(&mut graph, "shift", Elementwise::Add, (out, addends), origin);
+                }
+                StackLayer::PRelu(slopes) => {
+                    out =
+                        elementwise(&mut graph, "prelu", Elementwise::PRelu, (out, slopes), origin);
+                }
                 StackLayer::Softmax => {
                     out = graph.computed(
                         "softmax",
@@ -282,6 +341,58 @@ fn by_row(graph: &mut Graph, layer: &Declared, output: ValueId) -> ValueId {
     let by_step = graph.transposed("by_step", output, &[0, 2, 1, 3], origin);
     let row = layer.hidden_size.value.saturating_mul(layer.direction().count());
     graph.reshaped("by_row", by_step, vec![layer.rows(), steps.value, row], origin)
+}
+
+impl CausalConv {
+    /// Steps before the newest one that the convolution reads.
+    pub(crate) fn past(&self) -> usize {
+        (self.weight.shape()[2] - 1) * self.dilation
+    }
+
+    /// Adds the convolution of `[rows, inputs]`. A variable holds the earlier steps.
+    fn add_to(
+        &self,
+        graph: &mut Graph,
+        name: &str,
+        x: ValueId,
+        rows: usize,
+        origin: &Origin,
+    ) -> ValueId {
+        let (outputs, inputs) = (self.weight.shape()[0], self.weight.shape()[1] * self.groups);
+        let at = |part: &str| format!("{name}_{part}");
+        let newest = graph.reshaped(&at("newest"), x, vec![rows, inputs, 1], origin);
+        let mut data = newest;
+        if self.past() > 0 {
+            let shape = vec![rows, inputs, self.past()];
+            let before = graph.variable(&at("past"), shape, None, origin);
+            data =
+                graph.computed(&at("steps"), Op::Concat { axis: 2 }, vec![before, newest], origin);
+            let bounds = [("first", 1), ("end", self.past() + 1), ("stride", 1), ("axis", 2)];
+            let bounds = bounds.map(|(part, value)| {
+                graph.integers(&at(&format!("past_{part}")), &[value], origin)
+            });
+            let operands = [&[data][..], &bounds].concat();
+            let next = graph.computed(&at("past_next"), Op::Slice, operands, origin);
+            graph.assign(&at("past"), next, origin);
+        }
+        let weight = graph.constant(&at("weight"), &self.weight, origin);
+        let bias = graph.constant(&at("bias"), &self.bias, origin);
+        let operands = vec![data, weight, bias];
+        let out = graph.convolved(name, operands, [self.dilation, self.groups], origin);
+        graph.reshaped(&at("out"), out, vec![rows, outputs], origin)
+    }
+}
+
+/// Adds an operation on a value and a constant with one element for each unit.
+fn elementwise(
+    graph: &mut Graph,
+    name: &str,
+    op: Elementwise,
+    (x, constant): (ValueId, &Tensor),
+    origin: &Origin,
+) -> ValueId {
+    let constant = graph.constant(&format!("{name}_by_unit"), constant, origin);
+    graph.computed(name, Op::Elementwise(op), vec![x, constant], origin)
 }
 
 impl DenseLayer {

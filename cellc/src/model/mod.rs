@@ -9,6 +9,7 @@ mod f32_range;
 pub(crate) mod half;
 mod names;
 mod op;
+mod size;
 mod spelling;
 mod tensor;
 
@@ -25,6 +26,7 @@ pub use op::{
     PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, Slicing, SpectralWindow,
     Unread, Window,
 };
+pub use size::ModelSize;
 pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};
 

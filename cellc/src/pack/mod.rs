@@ -11,15 +11,26 @@ use crate::encoding::encode;
 use crate::kernel::{BufferId, Copied, CopiedDim, Element, Encoding, Program, Role};
 use crate::model::Tensor;
 
+/// The initial value of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Initial {
+    /// Offset in the block, in units of 4 bytes.
+    pub at: usize,
+    /// Number of consecutive elements of the variable for each element of the block.
+    pub repeat: usize,
+}
+
+/// Least number of elements of a variable whose initial value is stored without repetitions.
+const LEAST_REPEATED: usize = 64;
+
 /// All constants of a generated file as one block of little-endian numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packed {
     /// The offset of each buffer in the block, in units of 4 bytes. Buffers with equal contents
     /// share one offset.
     pub parts: Vec<(BufferId, usize)>,
-    /// By variable of the model: the offset of its initial value in the block. `None`: the initial
-    /// value is zero.
-    pub initial: Vec<Option<usize>>,
+    /// By variable of the model: its initial value. `None`: zero.
+    pub initial: Vec<Option<Initial>>,
     /// The block.
     pub bytes: Arc<Vec<u8>>,
     /// The offset of each buffer in the run-time block of its element type, in elements. Empty if
@@ -130,7 +141,7 @@ pub fn pack(model: &CoreModel, program: &Program) -> Packed {
     let parts = parts.collect();
     let initial = model.variables.iter().map(|variable| {
         let tensor = &model.constants[variable.initial?];
-        (!is_zero(tensor)).then(|| block.place_constant(tensor))
+        (!is_zero(tensor)).then(|| block.place_initial(tensor))
     });
     let initial = initial.collect();
     let (mut run_time_parts, mut run_time_len, mut run_time_pairs) = (Vec::new(), 0, 0);
@@ -199,6 +210,25 @@ impl Block {
                 element.copy_from_slice(&tensor.get_f32(k).to_le_bytes());
             }
         })
+    }
+}
+
+impl Block {
+    /// Places the initial value of a variable: one element for each row of equal elements.
+    fn place_initial(&mut self, tensor: &Tensor) -> Initial {
+        let bits: Vec<u32> = (0..tensor.len()).map(|k| tensor.get_f32(k).to_bits()).collect();
+        let row = tensor.shape().last().copied().unwrap_or(1).max(1);
+        let is_one = |row: &[u32]| row.iter().all(|element| *element == row[0]);
+        if bits.len() < LEAST_REPEATED || !bits.chunks(row).all(is_one) {
+            return Initial { at: self.place_constant(tensor), repeat: 1 };
+        }
+        let firsts: Vec<u32> = bits.iter().step_by(row).copied().collect();
+        let at = self.place(4 * firsts.len(), Element::F32, |bytes| {
+            for (to, element) in bytes.chunks_exact_mut(4).zip(&firsts) {
+                to.copy_from_slice(&element.to_le_bytes());
+            }
+        });
+        Initial { at, repeat: row }
     }
 }
 

@@ -3,6 +3,7 @@ use crate::compile::compile_core;
 use crate::core::{CoreCell, CoreOp, Dense, PointwiseFunction, Source, WeightSource};
 use crate::evaluate::written::Written;
 use crate::model::{CellKind, ResetGate};
+use crate::pack::Initial;
 use crate::random::Random;
 use crate::request::{Options, Precision};
 
@@ -135,5 +136,8 @@ fn a_constant_shares_the_place_of_weights_with_its_bits() {
     let compilation = compile_core(model.0, &Options::default());
     let packed = &compilation.packed;
     assert_eq!(packed.bytes.len(), (4 * HIDDEN).next_multiple_of(64));
-    assert_eq!((packed.parts.len(), &packed.initial[..]), (2, &[Some(0)][..]));
+    assert_eq!(
+        (packed.parts.len(), &packed.initial[..]),
+        (2, &[Some(Initial { at: 0, repeat: 1 })][..])
+    );
 }

@@ -1,6 +1,7 @@
 //! Sizes, constants and states left open by the model.
 
 use super::Options;
+use crate::model::ModelSize;
 
 /// The inputs kept as states by the generated type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub struct Bindings {
     pub max_steps: Option<usize>,
     /// The constant inputs, each with its number as text.
     pub constants: Vec<(String, String)>,
+    /// The size of an amplifier model that has several. `None`: the largest.
+    pub size: Option<ModelSize>,
     /// The inputs kept as states.
     pub state: State,
 }
@@ -88,6 +91,8 @@ setters! {
     with_max_steps(bindings.max_steps: Option<usize>);
     /// Sets the constant inputs.
     with_constants(bindings.constants: Vec<(String, String)>);
+    /// Sets the size of an amplifier model that has several.
+    with_size(bindings.size: Option<ModelSize>);
     /// Sets the inputs kept as states.
     with_state(bindings.state: State);
 }

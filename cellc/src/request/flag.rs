@@ -10,6 +10,7 @@ use super::{
     WeightsAs, Word, Words, size_text,
 };
 use crate::arch::{self, Arch, Isa};
+use crate::model::ModelSize;
 
 /// The value of a flag.
 pub enum Operand {
@@ -222,6 +223,18 @@ flags! {
         set: |options, text| added(&mut options.bindings.constants, Bindings::constant_of(text)?),
         rank: 7,
         given: |options| pairs(&options.bindings.constants, String::clone),
+    }
+    SIZE {
+        name: "size",
+        operand: Operand::Text("SIZE"),
+        help: "The size of an amplifier model that has several: largest, smallest, or a number \
+            from 0 to 1",
+        details: || {
+            "The number is the place of Neural Amp Modeler's size control.".to_owned()
+        },
+        set: |options, text| stored(&mut options.bindings.size, Some(ModelSize::of(text)?)),
+        rank: 7,
+        given: |options| options.bindings.size.iter().map(|size| size.text()).collect(),
     }
     STATE {
         name: "state",
@@ -558,6 +571,7 @@ mod tests {
             "dim" => "steps=?",
             "const" => "scale=0.5",
             "state" => "h=h_out",
+            "size" => "smallest",
             "precision-of" => "head=int8",
             "range" => "2,0.5",
             "tune" => "fuse=on",
@@ -599,7 +613,7 @@ mod tests {
         }
         let given = options.given();
         let names: Vec<_> = given.iter().filter_map(|word| word.strip_prefix("--")).collect();
-        let expected = "target isa unroll tune fma accuracy batch shape dim max-steps const range \
+        let expected = "target isa unroll tune fma accuracy batch shape dim max-steps const size range \
                         precision precision-of threads state runtime keep-denormals";
         assert_eq!(names.join(" "), expected);
     }

@@ -3,14 +3,15 @@
 use super::vectors::is_small;
 use super::{CFile, block_comment, guarded, interface as common, pool, weights, wrap};
 use crate::arch::{Isa, PLAIN, Processor};
-use crate::emit::digests;
 use crate::emit::elements::{counted, spelling};
 use crate::emit::names::Field;
 use crate::emit::signature::{Argument, StepTensor};
 use crate::emit::surface::OwnWords;
 use crate::emit::tensors;
 use crate::emit::text::{List, Word, filled, listed, part, when};
+use crate::emit::{digests, host_constants};
 use crate::kernel::Element;
+use crate::pack::Initial;
 use crate::request::Language;
 
 const HEADER: &str = include_str!("text/header.h");
@@ -232,6 +233,7 @@ impl CFile<'_> {
         ];
         lists.extend(self.chosen_baselines());
         lists.push(("model's files", digests(&self.sha256)));
+        lists.push(("host", host_constants(self.interface)));
         lists.extend(common::lists(self));
         lists.extend(self.contents.lists(self));
         lists
@@ -392,7 +394,12 @@ impl OwnWords for CFile<'_> {
         let from = |at| weights::place(self, Element::F32, at);
         let reset = match self.initial(variable) {
             None => self.zeroed(&place, (&size, variable.len())),
-            Some(at) => self.copied(&place, &from(at), variable),
+            Some(Initial { at, repeat: 1 }) => self.copied(&place, &from(at), variable),
+            Some(Initial { at, repeat }) => format!(
+                "for (size_t i = 0; i < {}; i++) {{ {place}[i] = ({})[i / {repeat}]; }}",
+                variable.len(),
+                from(at)
+            ),
         };
         vec![
             ("RESET", reset),

@@ -54,13 +54,14 @@ pub(super) fn words(file: &CFile<'_>) -> Vec<Word> {
         counts[usize::from(written)] += 1;
         format!(", {list}_{at} + i * {}", file.size(field))
     });
+    let rate = interface.host.iter().find(|constant| constant.name == "SAMPLE_RATE");
     vec![
         (" ADVANCING", advancing.collect()),
         (" POINTERS", pointers("inputs", inputs) + &pointers("outputs", outputs)),
         ("INPUT_COUNT", inputs.to_string()),
         ("OUTPUT_COUNT", outputs.to_string()),
         ("IN_PLACE", interface.in_place.map_or("-1".to_owned(), |pair| pair.output.to_string())),
-        ("SAMPLE_RATE", interface.sample_rate.clone().unwrap_or("0.0".to_owned())),
+        ("SAMPLE_RATE", rate.map_or("0.0".to_owned(), |rate| rate.value.clone())),
         ("COMMON_FILE", common_file(file).unwrap_or_default().to_owned()),
         ("COMMON_NUMBER", NUMBER.to_owned()),
     ]

@@ -6,6 +6,7 @@ use super::RustFile;
 use super::types::block_type;
 use crate::emit::text::Word;
 use crate::emit::traversal::Block;
+use crate::pack::Initial;
 
 /// A field of the struct of constants.
 #[derive(Clone)]
@@ -44,12 +45,13 @@ impl RustFile<'_> {
             }
         }
         for variable in &self.interface.variables {
-            if let Some(at) = self.initial(variable) {
-                let doc = format!("The initial value of the variable `{}`.", variable.name);
+            if let Some(Initial { at, repeat }) = self.initial(variable) {
+                let rows = if repeat > 1 { ", by row" } else { "" };
+                let doc = format!("The initial value of the variable `{}`{rows}.", variable.name);
                 add(
                     at,
                     format!("initial_{}", variable.name),
-                    format!("[f32; {}]", variable.len()),
+                    format!("[f32; {}]", variable.len() / repeat),
                     doc,
                 );
             }

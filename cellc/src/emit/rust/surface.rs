@@ -4,13 +4,14 @@ use super::lints::{MANY, UNUSED, UNUSED_NEW};
 use super::types::{has_long_list, parameter};
 use super::{Form, RustFile, pool, steps};
 use crate::arch::{Isa, PlannedIsa};
-use crate::emit::digests;
 use crate::emit::names::{Field, pascal_case};
 use crate::emit::signature::{Argument, Signature, Tensors};
 use crate::emit::surface::OwnWords;
 use crate::emit::tensors::{array, flat, zero};
 use crate::emit::text::{List, Word, listed, part, when};
 use crate::emit::traversal::decimal;
+use crate::emit::{digests, host_constants};
+use crate::pack::Initial;
 use crate::request::Language;
 
 /// Characters of arguments that a line with a call of a body does not hold.
@@ -132,6 +133,7 @@ impl RustFile<'_> {
         let own = vec![
             ("several steps", steps::several(self)),
             ("model's files", digests(&self.sha256)),
+            ("host", host_constants(self.interface)),
             ("stored", self.stored_words()),
             when("large weights", self.has_large_weights()),
             ("isas", words(&mut rows())),
@@ -445,7 +447,14 @@ impl OwnWords for RustFile<'_> {
         let (name, len) = (&variable.name, variable.len());
         let reset = match self.initial(variable) {
             None => format!("self.{name} = [0.0; {len}];"),
-            Some(at) => format!("self.{name} = {}.{}.0;", self.weights(), self.stored_at(at)),
+            Some(Initial { at, repeat: 1 }) => {
+                format!("self.{name} = {}.{}.0;", self.weights(), self.stored_at(at))
+            }
+            Some(Initial { at, repeat }) => {
+                let rows = format!("self.{name}.as_chunks_mut::<{repeat}>().0.iter_mut()");
+                let values = format!("{}.{}.0", self.weights(), self.stored_at(at));
+                format!("for (row, value) in {rows}.zip(&{values}) {{ row.fill(*value); }}")
+            }
         };
         vec![("RESET;", reset)]
     }

@@ -3,9 +3,12 @@
 use super::model_file::ModelFile;
 use super::safetensors::TensorFile;
 use crate::diagnostic::{Diagnostics, quoted};
-use crate::model::Model;
+use crate::model::{Model, ModelSize};
 
-pub(super) fn read(file: ModelFile) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn read(
+    file: ModelFile,
+    _: Option<ModelSize>,
+) -> Result<(Model, Diagnostics), Diagnostics> {
     Err(refused(&file, "a model of an amplifier"))
 }
 

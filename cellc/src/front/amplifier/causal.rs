@@ -7,10 +7,7 @@
 use crate::diagnostic::Origin;
 use crate::front::graph::Graph;
 use crate::front::keys::Spanned;
-use crate::model::{
-    Convolution, Dim, Elementwise, Groups, LedgerEntry, Model, Op, OutputSizes, Padding, Spelling,
-    Tensor, ValueId, Window,
-};
+use crate::model::{Dim, Elementwise, LedgerEntry, Model, Op, Spelling, Tensor, ValueId};
 
 /// A tensor `[1, channels, samples]`.
 #[derive(Clone, Debug)]
@@ -155,19 +152,8 @@ impl Causal {
             let bias = Tensor::from_f32(vec![outputs], &conv.bias).expect("as many values");
             operands.push(self.graph.constant(&format!("{name}_bias"), &bias, &self.origin));
         }
-        let window = Window {
-            strides: Vec::new(),
-            dilations: vec![dilation],
-            padding: Padding::Explicit { begin: Vec::new(), end: Vec::new() },
-        };
-        let op = Op::Convolution(Box::new(Convolution {
-            window,
-            groups: Groups::Count(groups),
-            transposed: false,
-            output_padding: Vec::new(),
-            output_sizes: OutputSizes::Follow,
-        }));
-        Signal { value: self.computed(name, op, operands), rest: conv.at_rest(&x.rest) }
+        let value = self.graph.convolved(name, operands, [dilation, groups], &self.origin);
+        Signal { value, rest: conv.at_rest(&x.rest) }
     }
 
     /// An operation on each sample. `rest` computes the same.
@@ -239,7 +225,8 @@ impl Causal {
         let [first, second] = ["first", "second"]
             .map(|half| self.graph.value(&format!("{name}_{half}"), None, &self.origin));
         let (op, inputs) = (Op::Split { parts: 2 }, vec![x.value, axis]);
-        self.graph.node(name, op, inputs, vec![first, second], Vec::new(), &self.origin);
+        let node = self.graph.node(name, op, inputs, vec![first, second], Vec::new(), &self.origin);
+        self.graph.model.nodes[node].kind = "Split".to_owned();
         let (before, behind) = x.rest.split_at(x.rest.len() / 2);
         [
             Signal { value: first, rest: before.to_vec() },

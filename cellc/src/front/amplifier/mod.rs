@@ -21,8 +21,8 @@ use super::model_file::ModelFile;
 use super::safetensors::TensorFile;
 use super::stack::Stack;
 use super::{file_name, input_file};
-use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, quoted};
-use crate::model::{LedgerEntry, Model, Op, counted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted};
+use crate::model::{LedgerEntry, Model, ModelSize, Op, counted};
 use json::{Json, Object};
 
 /// Limit for the file.
@@ -52,13 +52,16 @@ fn read_file(file: ModelFile) -> Result<Vec<u8>, Diagnostic> {
         .map_err(|error| refused(format!("cannot read {shown}: {error}")).cause(error))
 }
 
-/// Reads an amplifier model. Returns the model and the warnings.
+/// Reads an amplifier model. Returns the model and the warnings. `size`: see [`ModelSize`].
 ///
 /// # Errors
 /// All errors in the file.
-pub(super) fn read(file: ModelFile) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn read(
+    file: ModelFile,
+    size: Option<ModelSize>,
+) -> Result<(Model, Diagnostics), Diagnostics> {
     let bytes = read_file(file)?;
-    let (mut model, warnings) = read_bytes(&file.shown(), &file.stem(), &bytes)?;
+    let (mut model, warnings) = read_bytes(&file.shown(), &file.stem(), &bytes, size)?;
     model.files.push(input_file(file.file_name(), &bytes));
     Ok((model, warnings))
 }
@@ -83,12 +86,20 @@ pub(super) fn read_state_dict(file: ModelFile) -> Result<TensorFile, Diagnostics
 }
 
 /// The model in the text of a file. `name`: the model's name in generated code.
-fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostics), Diagnostics> {
+fn read_bytes(
+    path: &str,
+    name: &str,
+    bytes: &[u8],
+    size: Option<ModelSize>,
+) -> Result<(Model, Diagnostics), Diagnostics> {
     let parsed = json::parse(path, bytes)?;
     let name = Spanned::unplaced(name.to_owned());
     let found = match Object::of(parsed) {
-        Some(object) if object.has("architecture") => nam::read(object, name),
-        Some(object) if object.has("layers") => rtneural::read(object, name),
+        Some(object) if object.has("architecture") => nam::read(object, name, size),
+        Some(object) if object.has("layers") => match size {
+            Some(_) => Err(one_size().into()),
+            None => rtneural::read(object, name),
+        },
         _ => Err(Diagnostic::error(Origin::Unknown, "the JSON is no model of an amplifier")
             .valid(
                 "an object with \"architecture\", \"config\" and \"weights\" (.nam), with \
@@ -135,6 +146,12 @@ fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostic
         model.nodes[at].ledger.extend(ledger);
     }
     Ok((model, in_file(warnings)))
+}
+
+/// The error for a chosen size of a model that has only one.
+fn one_size() -> Diagnostic {
+    let found = message!("{} is given, and the model has one size", Setting::Size);
+    refusal("", found).help(message!("remove {}", Setting::Size))
 }
 
 fn refusal(place: &str, found: impl Into<Message>) -> Diagnostic {

@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::front::keys::{Key, Spanned};
 use crate::front::layer::Declared;
 use crate::front::layout::{Framework, Named, WeightSet};
-use crate::front::stack::Stack;
+use crate::front::stack::{CausalConv, Stack};
 use crate::front::weights::DenseLayer;
 use crate::model::{Activation, Family, LedgerEntry, Tensor, counted, shape_text};
 
@@ -35,7 +35,8 @@ const ABOUT: [&str; 16] = [
 ];
 
 /// RTNeural's types of layers that are supported.
-const VALID_LAYERS: &str = "lstm, gru, dense, time-distributed-dense, activation";
+const VALID_LAYERS: &str =
+    "lstm, gru, dense, time-distributed-dense, conv1d, batchnorm, prelu, activation";
 
 pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<AmplifierModel, Diagnostics> {
     let shape = file.need("in_shape", "")?;
@@ -127,6 +128,56 @@ fn last(shape: &Json, place: &str) -> Result<usize, Diagnostic> {
     })
 }
 
+/// A type of layers.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Cell(Family),
+    Dense,
+    Activation,
+    Conv1d,
+    BatchNorm,
+    PRelu,
+}
+
+impl Kind {
+    fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "lstm" => Self::Cell(Family::Lstm),
+            "gru" => Self::Cell(Family::Gru),
+            "dense" | "time-distributed-dense" => Self::Dense,
+            "activation" => Self::Activation,
+            "conv1d" => Self::Conv1d,
+            "batchnorm" => Self::BatchNorm,
+            "prelu" => Self::PRelu,
+            _ => return None,
+        })
+    }
+
+    /// The tensors of weights of a layer with `count` of them.
+    fn tensors(self, count: usize) -> &'static [&'static str] {
+        match self {
+            Self::Activation => &[],
+            Self::Dense | Self::Conv1d => &["kernel", "bias"],
+            Self::Cell(_) => &["kernel", "recurrent_kernel", "bias"],
+            // without a scale and a shift
+            Self::BatchNorm if count == 2 => &["mean", "variance"],
+            Self::BatchNorm => &["gamma", "beta", "mean", "variance"],
+            Self::PRelu => &["alpha"],
+        }
+    }
+
+    /// The keys of a layer, for messages.
+    fn keys(self) -> &'static str {
+        match self {
+            Self::Conv1d => {
+                "type, activation, shape, weights, kernel_size, dilation, groups, and strides of 1"
+            }
+            Self::BatchNorm => "type, activation, shape, weights and epsilon",
+            _ => "type, activation, shape and weights",
+        }
+    }
+}
+
 /// Adds a layer with `inputs` inputs to the stack. Returns the layer's number of outputs.
 fn add(
     stack: &mut Stack,
@@ -138,88 +189,226 @@ fn add(
     let Some(mut layer) = Object::of(layer) else {
         return Err(refusal(place, "the layer is no object").into());
     };
-    let kind = layer.need("type", place)?;
-    let Json::Text(kind) = kind else {
-        return Err(refusal(place, format!("the type is {kind}")).valid(VALID_LAYERS).into());
+    let said = layer.need("type", place)?;
+    let Json::Text(said) = said else {
+        return Err(refusal(place, format!("the type is {said}")).valid(VALID_LAYERS).into());
     };
-    let family = match &kind[..] {
-        "lstm" => Some(Family::Lstm),
-        "gru" => Some(Family::Gru),
-        "dense" | "time-distributed-dense" | "activation" => None,
-        _ => {
-            let found = refusal(place, format!("a layer of the type {}", quoted(&kind)));
-            let help = "export the network to ONNX in the program that trains it, and compile the \
-                .onnx file";
-            return Err(found.valid(VALID_LAYERS).help(help).into());
-        }
+    let Some(kind) = Kind::of(&said) else {
+        let found = refusal(place, format!("a layer of the type {}", quoted(&said)));
+        let help = "export the network to ONNX in the program that trains it, and compile the \
+            .onnx file";
+        return Err(found.valid(VALID_LAYERS).help(help).into());
     };
     let units = last(&layer.need("shape", place)?, &format!("{place}, \"shape\""))?;
     let activation = activation(layer.take("activation"), place)?;
     let weights = match layer.take("weights") {
-        None | Some(Json::Null) if kind == "activation" => Vec::new(),
+        None | Some(Json::Null) if kind == Kind::Activation => Vec::new(),
         Some(Json::List(weights)) => weights,
         _ => return Err(refusal(place, "there is no list of weights").into()),
     };
+    let window = if kind == Kind::Conv1d { Some(ConvKeys::read(&mut layer, place)?) } else { None };
+    let epsilon = match kind {
+        Kind::BatchNorm => layer.need("epsilon", place)?.f32(&format!("{place}, \"epsilon\""))?,
+        _ => 0.0,
+    };
     if let Some((key, value)) = layer.rest().next() {
         let found = format!("{} is {value}, and cellc does not know what it means", quoted(&key));
-        return Err(refusal(place, found).valid("type, activation, shape and weights").into());
+        return Err(refusal(place, found).valid(kind.keys()).into());
     }
-    let wanted: &[&str] = match &kind[..] {
-        "activation" => &[],
-        "dense" | "time-distributed-dense" => &["kernel", "bias"],
-        _ => &["kernel", "recurrent_kernel", "bias"],
+    let tensors = tensors(&weights, kind.tensors(weights.len()), place)?;
+    if !matches!(kind, Kind::Cell(_) | Kind::Dense | Kind::Conv1d) && units != inputs {
+        let found = format!("{units} units after {inputs}");
+        return Err(refusal(place, found).valid(inputs.to_string()).into());
+    }
+    // the file has no other activations of a cell, and RTNeural always uses the standard ones
+    let standard = match kind {
+        Kind::Cell(_) => Some(Function::Activation(Activation::Tanh)),
+        _ => None,
     };
-    if weights.len() != wanted.len() {
-        let valid = if wanted.is_empty() { "none".to_owned() } else { wanted.join(", ") };
-        return Err(refusal(place, format!("{} tensors of weights", weights.len()))
-            .valid(valid)
+    if let Some(activation) = activation
+        && matches!(kind, Kind::Cell(_) | Kind::BatchNorm | Kind::PRelu)
+        && Some(activation) != standard
+    {
+        let found = format!("the activation of the {said} is {}", activation.name());
+        let computed = standard.map_or("none", Function::name);
+        return Err(refusal(place, found)
+            .valid(computed)
+            .help(format!("RTNeural computes {computed} whatever the file says"))
             .into());
     }
-    let mut tensors = Vec::new();
-    for (weight, name) in weights.iter().zip(wanted) {
-        tensors.push(Named {
-            name: (*name).to_owned(),
-            tensor: weight.tensor(&format!("{place}, {name}"))?,
-            flat: false,
-        });
-    }
-    let in_layer = |problems: Diagnostics| {
-        let in_layer =
-            |problem: Diagnostic| Diagnostic { layer: Some(place.to_owned()), ..problem };
-        Diagnostics(problems.0.into_iter().map(in_layer).collect())
-    };
-    match family {
-        Some(family) => {
-            // the file has no other activations of a cell, and RTNeural always uses the standard
-            // ones
-            if !matches!(activation, None | Some(Function::Activation(Activation::Tanh))) {
-                let found = format!(
-                    "the activation of the {kind} is {}",
-                    activation.map_or("", Function::name)
-                );
-                return Err(refusal(place, found)
-                    .valid("tanh")
-                    .help("RTNeural computes tanh whatever the file says")
-                    .into());
-            }
-            add_cell(stack, family, name, [inputs, units], tensors).map_err(in_layer)?;
+    match kind {
+        Kind::Cell(family) => {
+            let in_layer =
+                |problem: Diagnostic| Diagnostic { layer: Some(place.to_owned()), ..problem };
+            return add_cell(stack, family, name, [inputs, units], tensors)
+                .map(|()| units)
+                .map_err(|problems| Diagnostics(problems.0.into_iter().map(in_layer).collect()));
         }
-        None if kind == "activation" => {
-            if units != inputs {
-                return Err(refusal(place, format!("{units} units after {inputs}"))
-                    .valid(inputs.to_string())
-                    .into());
-            }
-            let none =
-                || Diagnostics(vec![refusal(place, "an activation layer without an activation")]);
-            activation.ok_or_else(none)?.push(stack);
+        Kind::Activation if activation.is_none() => {
+            return Err(refusal(place, "an activation layer without an activation").into());
         }
-        None => {
-            add_dense(stack, place, [inputs, units], &tensors)?;
-            activation.into_iter().for_each(|function| function.push(stack));
+        Kind::Activation => {}
+        Kind::Dense => add_dense(stack, place, [inputs, units], &tensors)?,
+        Kind::Conv1d => {
+            let window = window.expect("the keys of a convolution");
+            stack.push_convolution(window.layer(place, [inputs, units], &tensors)?);
+        }
+        Kind::BatchNorm => add_batch_norm(stack, place, units, &tensors, epsilon)?,
+        Kind::PRelu => {
+            let slopes = tensor_of(&tensors[0].tensor);
+            let slopes = match slopes[..] {
+                [slope] => vec![slope; units],
+                _ => slopes,
+            };
+            expect(&tensors[0].tensor, &[1, units], slopes.len() == units, "alpha", place)?;
+            stack.push_prelu(Tensor::from_f32(vec![units], &slopes).expect("as many values"));
         }
     }
+    activation.into_iter().for_each(|function| function.push(stack));
     Ok(units)
+}
+
+/// The tensors of a layer.
+fn tensors(weights: &[Json], wanted: &[&str], place: &str) -> Result<Vec<Named>, Diagnostic> {
+    if weights.len() != wanted.len() {
+        let valid = if wanted.is_empty() { "none".to_owned() } else { wanted.join(", ") };
+        return Err(refusal(place, format!("{} tensors of weights", weights.len())).valid(valid));
+    }
+    let named = |(weight, name): (&Json, &&str)| {
+        let tensor = weight.tensor(&format!("{place}, {name}"))?;
+        Ok(Named { name: (*name).to_owned(), tensor, flat: false })
+    };
+    weights.iter().zip(wanted).map(named).collect()
+}
+
+/// The elements of a tensor.
+fn tensor_of(tensor: &Tensor) -> Vec<f32> {
+    (0..tensor.len()).map(|at| tensor.get_f32(at)).collect()
+}
+
+/// # Errors
+/// If a tensor does not fit. `wanted`: the shape in the message.
+fn expect(
+    tensor: &Tensor,
+    wanted: &[usize],
+    fits: bool,
+    name: &str,
+    place: &str,
+) -> Result<(), Diagnostic> {
+    if fits {
+        return Ok(());
+    }
+    let found = format!("{name} has the shape {}", shape_text(tensor.shape()));
+    Err(refusal(place, found).valid(shape_text(wanted)))
+}
+
+/// The keys of a convolution over time.
+struct ConvKeys {
+    kernel: usize,
+    dilation: usize,
+    groups: usize,
+}
+
+/// Most values of the past that a convolution keeps.
+const MOST_PAST: u64 = 1 << 24;
+
+impl ConvKeys {
+    fn read(layer: &mut Object, place: &str) -> Result<Self, Diagnostic> {
+        // a size alone, or in a list
+        let size = |layer: &mut Object, key: &str, default: Option<usize>| {
+            let value = match (layer.take(key), default) {
+                (None | Some(Json::Null), Some(default)) => return Ok(default),
+                (None, None) => return Err(refusal(place, format!("there is no \"{key}\""))),
+                (Some(value), _) => value,
+            };
+            let one = match &value {
+                Json::List(sizes) if sizes.len() == 1 => sizes[0].size(),
+                value => value.size(),
+            };
+            let invalid = || refusal(place, format!("\"{key}\" is {value}"));
+            one.ok_or_else(|| invalid().valid("a whole number from 1 to 65536"))
+        };
+        let kernel = size(layer, "kernel_size", None)?;
+        let dilation = size(layer, "dilation", None)?;
+        let groups = size(layer, "groups", Some(1))?;
+        let strides = size(layer, "strides", Some(1))?;
+        if strides != 1 {
+            return Err(refusal(place, format!("\"strides\" is {strides}"))
+                .valid("1: one output for each sample"));
+        }
+        Ok(Self { kernel, dilation, groups })
+    }
+
+    fn layer(
+        &self,
+        place: &str,
+        [inputs, units]: [usize; 2],
+        tensors: &[Named],
+    ) -> Result<CausalConv, Diagnostic> {
+        let Self { kernel, dilation, groups } = *self;
+        if !inputs.is_multiple_of(groups) || !units.is_multiple_of(groups) {
+            let found = format!(
+                "{} for {} and {}",
+                counted(groups, "group"),
+                counted(inputs, "input"),
+                counted(units, "unit")
+            );
+            return Err(refusal(place, found).valid("a number that divides both"));
+        }
+        let (of_file, bias) = (&tensors[0].tensor, &tensors[1].tensor);
+        let wanted = [kernel, inputs / groups, units];
+        expect(of_file, &wanted, of_file.shape() == wanted, "kernel", place)?;
+        expect(bias, &[units], bias.shape() == [units], "bias", place)?;
+        if (kernel - 1) as u64 * dilation as u64 * inputs as u64 > MOST_PAST {
+            let found = format!("{}, a dilation of {dilation}", counted(kernel, "tap"));
+            return Err(
+                refusal(place, found).valid(format!("up to {MOST_PAST} values of the past"))
+            );
+        }
+        let weight = |unit: usize, input: usize, tap: usize| {
+            of_file.get_f32((tap * wanted[1] + input) * units + unit)
+        };
+        let weights: Vec<f32> = (0..units)
+            .flat_map(|unit| (0..wanted[1]).map(move |input| (unit, input)))
+            .flat_map(|(unit, input)| (0..kernel).map(move |tap| weight(unit, input, tap)))
+            .collect();
+        let shape = vec![units, wanted[1], kernel];
+        let weight = Tensor::from_f32(shape, &weights).expect("as many values");
+        Ok(CausalConv { weight, bias: bias.clone(), dilation, groups })
+    }
+}
+
+/// Adds a batch normalisation with constant mean and variance. `tensors`: gamma and beta where
+/// present, mean, variance.
+fn add_batch_norm(
+    stack: &mut Stack,
+    place: &str,
+    units: usize,
+    tensors: &[Named],
+    epsilon: f32,
+) -> Result<(), Diagnostic> {
+    for Named { name, tensor, .. } in tensors {
+        expect(tensor, &[units], tensor.shape() == [units], name, place)?;
+    }
+    let of = |name: &str, at: usize, default: f64| {
+        let found = tensors.iter().find(|tensor| tensor.name == name);
+        found.map_or(default, |found| found.tensor.get_f64(at))
+    };
+    let (mut factors, mut addends) = (Vec::new(), Vec::new());
+    for unit in 0..units {
+        let squared = of("variance", unit, 0.0) + f64::from(epsilon);
+        if squared <= 0.0 {
+            let found =
+                format!("a variance of {} and an epsilon of {epsilon}", of("variance", unit, 0.0));
+            return Err(refusal(place, found).valid("a sum above 0"));
+        }
+        let factor = of("gamma", unit, 1.0) / squared.sqrt();
+        factors.push(factor as f32);
+        addends.push((of("beta", unit, 0.0) - factor * of("mean", unit, 0.0)) as f32);
+    }
+    let by_unit = |values: &[f32]| Tensor::from_f32(vec![units], values).expect("as many values");
+    stack.push_scale(by_unit(&factors), by_unit(&addends));
+    Ok(())
 }
 
 /// Adds a recurrent layer to the stack. `tensors`: kernel, recurrent kernel, bias.

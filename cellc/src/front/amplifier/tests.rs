@@ -39,7 +39,7 @@ fn container() -> String {
 }
 
 fn read(text: &str) -> Result<(Model, Diagnostics), String> {
-    read_bytes("amp.json", "amp", text.as_bytes()).map_err(|problems| problems.to_string())
+    read_bytes("amp.json", "amp", text.as_bytes(), None).map_err(|problems| problems.to_string())
 }
 
 #[test]
@@ -75,8 +75,10 @@ fn what_is_wrong_is_said_with_its_place() {
         rt("\"in_skip\": 1", "\"in_skip\": 2"),
         rt("\"in_gain\": 6", "\"in_gain\": \"6\""),
         rt("\"in_gain\": 6", "\"in_gain\": 1000"),
+        rt("\"gru\"", "\"conv2d\""),
         rt("\"gru\"", "\"conv1d\""),
         rt("\"gru\"", "\"batchnorm\""),
+        rt("\"gru\"", "\"prelu\""),
         rt("\"gru\"", "\"lstm\""),
         rt("\"tanh\"", "\"relu\""),
         rt("\"activation\": \"\"", "\"activation\": \"softplus\""),
@@ -193,6 +195,82 @@ fn what_is_wrong_with_a_network_of_convolutions_is_said_with_its_place() {
     for (part, said) in said.chunks(20).enumerate() {
         insta::assert_snapshot!(format!("networks_of_convolutions_{part}"), said.join("\n"));
     }
+}
+
+/// A convolution, a batch normalisation and slopes.
+const CONVOLUTION: &str = r#"{"in_shape": [null, null, 1], "layers": [
+    {"type": "conv1d", "activation": "", "shape": [null, null, 2], "kernel_size": [2], "dilation": [3], "weights": [[[[1, 2]], [[3, 4]]], [0, 1]]},
+    {"type": "batchnorm", "activation": "", "shape": [null, null, 2], "epsilon": 0, "weights": [[1, 1], [0, 0], [0, 0], [1, 4]]},
+    {"type": "prelu", "activation": "", "shape": [null, null, 2], "weights": [[[0.5, 0.25]]]}]}"#;
+
+#[test]
+fn convolutions_of_rtneural_reach_back() {
+    let (model, _) = read(CONVOLUTION).unwrap_or_else(|problems| panic!("{problems}"));
+    let (model, _) =
+        core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    let mut variables = crate::reference::initial_variables(&model);
+    let mut step = |x: f64| {
+        let step = crate::reference::reference(&model, &[vec![x]], &variables);
+        variables = step.variables;
+        step.results.into_iter().next().expect("an output")
+    };
+    let found = [1.0, 0.0, 0.0, -2.0].map(&mut step);
+    assert_eq!(found, [[3.0, 2.5], [0.0, 0.5], [0.0, 0.5], [-2.5, -0.625]]);
+}
+
+#[test]
+fn what_is_wrong_with_a_convolution_of_rtneural_is_said_with_its_place() {
+    let changed = |from: &str, to: &str| {
+        assert!(CONVOLUTION.contains(from), "{from}");
+        read(&CONVOLUTION.replacen(from, to, 1)).expect_err(to)
+    };
+    let said = [
+        changed("\"kernel_size\": [2], ", ""),
+        changed("\"kernel_size\": [2]", "\"kernel_size\": [2, 2]"),
+        changed("\"kernel_size\": [2]", "\"kernel_size\": [3]"),
+        changed("\"dilation\": [3]", "\"dilation\": 0"),
+        changed("\"dilation\": [3]", "\"dilation\": 3, \"groups\": 2"),
+        changed("\"dilation\": [3]", "\"dilation\": 3, \"strides\": [2]"),
+        changed("\"dilation\": [3]", "\"dilation\": 3, \"padding\": \"same\""),
+        changed("[0, 1]]}", "[0]]}"),
+        changed("\"epsilon\": 0, ", ""),
+        changed("[1, 4]]", "[1, 0]]"),
+        changed("[1, 4]]", "[1]]"),
+        changed("[[1, 1], [0, 0], ", "[[1, 1], "),
+        changed("[[0.5, 0.25]]", "[[0.5, 0.25, 1]]"),
+        changed("\"prelu\", \"activation\": \"\"", "\"prelu\", \"activation\": \"tanh\""),
+    ];
+    insta::assert_snapshot!("convolutions_of_rtneural", said.join("\n"));
+}
+
+#[test]
+fn sizes_are_chosen() {
+    let of = |text: &str, size: ModelSize| {
+        read_bytes("amp.json", "amp", text.as_bytes(), Some(size))
+            .map_err(|problems| problems.to_string())
+    };
+    // a number is below the limit of the model that it selects
+    for (size, is_linear) in [
+        (ModelSize::Smallest, true),
+        (ModelSize::Control(0.49), true),
+        (ModelSize::Control(0.5), false),
+        (ModelSize::Largest, false),
+    ] {
+        let (model, _) = of(&container(), size).unwrap_or_else(|problems| panic!("{problems}"));
+        let cell = model.nodes.iter().any(|node| matches!(node.op, Op::Cell(_)));
+        assert_eq!(cell, !is_linear, "{size:?}");
+    }
+    for text in [nam(), RTNEURAL.to_owned(), wavenet()] {
+        let said = of(&text, ModelSize::Smallest).expect_err("one size");
+        assert!(said.contains("--size is given, and the model has one size"), "{said}");
+    }
+    let slimmable = |more: &str| {
+        let key = format!("\"slimmable\": {{\"method\": \"slice_channels_uniform\"{more}}}");
+        wavenet().replacen("\"head_bias\": true", &format!("\"head_bias\": true, {key}"), 1)
+    };
+    assert!(of(&slimmable(""), ModelSize::Smallest).is_ok());
+    let said = of(&slimmable(", \"kwargs\": {\"allowed_channels\": [2, 1]}"), ModelSize::Smallest);
+    assert!(said.expect_err("descending").contains("the numbers of channels are [2, 1]"));
 }
 
 /// A WaveNet and a network of two blocks behind it.

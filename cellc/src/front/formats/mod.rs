@@ -68,6 +68,11 @@ pub fn read<'a>(
             Diagnostic::error(Origin::Unknown, found).help(message!("remove {}", option)),
         ]));
     }
+    if options.size.is_some() && !format.has_sizes {
+        let found = message!("{} is for amplifier models, which may have several", Setting::Size);
+        let problem = Diagnostic::error(Origin::Unknown, found);
+        return Err(problem.help(message!("remove {}", Setting::Size)).into());
+    }
     let (mut model, mut problems) = (format.read)(file, options)?;
     problems.extend(super::dimensions::check(&model, &options.dims));
     problems.extend(super::constants::fix(&mut model, &options.constants));

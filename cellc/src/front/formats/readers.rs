@@ -14,7 +14,7 @@ use crate::front::model_file::ModelFile;
 use crate::front::onnx;
 use crate::front::openvino;
 use crate::front::weights_file;
-use crate::model::Model;
+use crate::model::{Model, ModelSize};
 
 /// Options for reading a model's file.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +28,8 @@ pub struct ReadOptions<'a> {
     pub dims: Vec<(String, Option<usize>)>,
     /// Names of inputs to be fixed, with their numbers as text.
     pub constants: Vec<(String, String)>,
+    /// The size of an amplifier model that has several. `None`: the largest.
+    pub size: Option<ModelSize>,
 }
 
 impl<'a> ReadOptions<'a> {
@@ -55,6 +57,8 @@ pub struct Format {
     pub weights_apart: bool,
     /// True if the file holds only weights, so that the user declares the layers.
     pub weights_alone: bool,
+    /// True if a model of this format may have several sizes.
+    pub(super) has_sizes: bool,
     /// Reads a file. After an error in the returned diagnostics, the model contains the valid part
     /// of the file only.
     pub(super) read: fn(ModelFile, &ReadOptions) -> ReadResult,
@@ -79,6 +83,7 @@ pub(super) const OPENVINO: Format = Format {
     },
     weights_apart: true,
     weights_alone: false,
+    has_sizes: false,
     read: |file, options| openvino::read(file, options.weights),
 };
 
@@ -90,6 +95,7 @@ const ONNX: Format = Format {
     is_model: |content, _| Ok(*content == Content::Onnx),
     weights_apart: false,
     weights_alone: false,
+    has_sizes: false,
     read: |file, options| onnx::read(file, &options.dims),
 };
 
@@ -101,6 +107,7 @@ const SAFETENSORS: Format = Format {
     is_model: |content, _| Ok(*content == Content::SafeTensors),
     weights_apart: false,
     weights_alone: true,
+    has_sizes: false,
     read: |file, options| weights_file::read(file, options.keys.clone()),
 };
 
@@ -112,6 +119,7 @@ const STATE_DICT: Format = Format {
     is_model: |content, _| Ok(matches!(content, Content::Json(keys) if is_state_dict(keys))),
     weights_apart: false,
     weights_alone: true,
+    has_sizes: false,
     read: |file, options| {
         let file = amplifier::read_state_dict(file)?;
         weights_file::layers(&file, options.keys.clone())
@@ -144,7 +152,8 @@ const AMPLIFIER: Format = Format {
     },
     weights_apart: false,
     weights_alone: false,
-    read: |file, _| amplifier::read(file),
+    has_sizes: true,
+    read: |file, options| amplifier::read(file, options.size),
 };
 
 /// All supported formats.

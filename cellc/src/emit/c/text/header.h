@@ -19,6 +19,9 @@
 //* model's files
 #define UPPER_HASH_OF_FILE "HEXADECIMAL_DIGEST"
 //.
+//* host
+#define UPPER_HOST_CONSTANT (HOST_VALUE) /* HOST_NOTE. */
+//.
 
 //* fields
 #define FIELD_SIZE FIELD_LEN /* KIND, shape FIELD_SHAPE */

@@ -7,6 +7,11 @@ pub const CELLC_VERSION: &str = "CELLC_RELEASE";
 #[unused]
 pub const HASH_OF_FILE: &str = "HEXADECIMAL_DIGEST";
 //.
+//* host
+/// HOST_NOTE.
+#[unused]
+pub const HOST_CONSTANT: f64 = HOST_VALUE;
+//.
 
 //: isa
 /// An instruction set of this machine. Only [`Isa::detect`] and [`Isa::from_name`] make one.

@@ -14,10 +14,10 @@ mod weights;
 
 use super::causal::Causal;
 use super::json::{Json, Object};
-use super::{AmplifierModel, Network, about, of_metadata, refusal, remaining};
+use super::{AmplifierModel, Network, about, of_metadata, one_size, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::front::keys::Spanned;
-use crate::model::{LedgerEntry, counted};
+use crate::model::{LedgerEntry, ModelSize, counted};
 use config::Config;
 use lstm::LstmSizes;
 use nested::ARCHITECTURES;
@@ -45,7 +45,12 @@ fn known_version(version: &Json, place: &str) -> Result<(), Diagnostic> {
     Err(found.valid("0.5.0 to 0.7.x"))
 }
 
-pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<AmplifierModel, Diagnostics> {
+/// Reads a model. `size`: the size of a model that has several; default: the largest.
+pub(super) fn read(
+    mut file: Object,
+    name: Spanned<String>,
+    size: Option<ModelSize>,
+) -> Result<AmplifierModel, Diagnostics> {
     let version = file.need("version", "")?;
     known_version(&version, "")?;
     let architecture = file.need("architecture", "")?;
@@ -58,9 +63,10 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<AmplifierM
     let Json::Text(architecture) = architecture else {
         return Err(other_architecture(&architecture.to_string()).into());
     };
+    let mut size = size;
     let network = match &architecture[..] {
         "SlimmableContainer" => {
-            let found = container(&mut file, config, name)?;
+            let found = container(&mut file, config, name, size.take())?;
             ledger.extend(found.ledger);
             warnings.extend(found.warnings);
             found.network
@@ -71,17 +77,22 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<AmplifierM
         }
         _ => {
             let sample_rate = file.get("sample_rate").filter(|rate| **rate != Json::Null).cloned();
-            let mut outer = Outer { sample_rate, ledger: Vec::new(), depth: 0, reader };
+            let mut outer = Outer { sample_rate, ledger: Vec::new(), depth: 0, reader, size };
             let read = reader(&architecture).ok_or_else(|| other_architecture(&architecture))?;
             let weights = numbers(&file.need("weights", "")?)?;
             let network = read(Config::of(config, "\"config\"")?, weights, &mut outer)?;
             ledger.append(&mut outer.ledger);
+            size = outer.size;
             ledger.push(Causal::rest());
             let (mut causal, x) = Causal::new("NAM's network", network.inputs());
             let out = network.add(&mut causal, "", &x);
             Network::Model(Box::new(causal.model(out, &name)))
         }
     };
+    // every reader of several sizes has taken it
+    if size.is_some() {
+        return Err(one_size().into());
+    }
     remaining(file, &ABOUT, &mut ledger, &mut warnings);
     Ok(AmplifierModel { network, ledger, warnings })
 }
@@ -117,13 +128,13 @@ fn numbers(weights: &Json) -> Result<Vec<f32>, Diagnostic> {
 }
 
 /// Reads a container of models of several sizes, sorted by the largest value of the size control
-/// for each model. The last model, for the value 1, is NAM's default and is read.
+/// for each model. The last model, for the value 1, is NAM's default.
 fn container(
     file: &mut Object,
     config: Json,
     name: Spanned<String>,
+    size: Option<ModelSize>,
 ) -> Result<AmplifierModel, Diagnostics> {
-    const PLACE: &str = "\"config\", \"submodels\"";
     if file
         .take("weights")
         .is_some_and(|weights| !matches!(&weights, Json::Null) && weights != Json::List(Vec::new()))
@@ -132,39 +143,17 @@ fn container(
             .valid("an empty list")
             .into());
     }
-    let mut config = Object::of(config)
-        .ok_or_else(|| refusal("\"config\"", "the configuration is no object"))?;
-    let submodels = config.need("submodels", "\"config\"")?;
-    if let Some((key, value)) = config.rest().next() {
-        let found = format!("{} is {value}, and cellc does not know what it means", quoted(&key));
-        return Err(refusal("\"config\"", found).valid("submodels alone").into());
-    }
-    let Json::List(submodels) = submodels else {
-        return Err(refusal(PLACE, "the submodels are no list").into());
-    };
-    let (count, mut before, mut last) = (submodels.len(), f32::NEG_INFINITY, None);
-    for (number, submodel) in submodels.into_iter().enumerate() {
-        let place = format!("{PLACE}, number {number}");
-        let mut submodel =
-            Object::of(submodel).ok_or_else(|| refusal(&place, "the submodel is no object"))?;
-        let most = submodel.need("max_value", &place)?.f32(&format!("{place}, \"max_value\""))?;
-        let model = submodel.need("model", &place)?;
-        if let Some((key, value)) = submodel.rest().next() {
-            let found =
-                format!("{} is {value}, and cellc does not know what it means", quoted(&key));
-            return Err(refusal(&place, found).valid("max_value and model").into());
+    let mut submodels = submodels(config)?;
+    let count = submodels.len();
+    let at = match size.unwrap_or(ModelSize::Largest) {
+        ModelSize::Largest => count - 1,
+        ModelSize::Smallest => 0,
+        ModelSize::Control(control) => {
+            let found = submodels.iter().position(|submodel| control < submodel.most);
+            found.unwrap_or(count - 1)
         }
-        if most <= before {
-            return Err(refusal(&place, format!("a max_value of {most} after {before}"))
-                .valid("ascending ones")
-                .into());
-        }
-        (before, last) = (most, Some((place, model)));
-    }
-    let Some((place, model)) = last.filter(|_| before >= 1.0) else {
-        let found = format!("{count} submodels, the last up to a max_value of {before}");
-        return Err(refusal(PLACE, found).valid("a last one with a max_value of 1 or more").into());
     };
+    let Submodel { place, model, .. } = submodels.swap_remove(at);
     let rate =
         |object: &Object| object.get("sample_rate").filter(|rate| **rate != Json::Null).cloned();
     let model = Object::of(model).ok_or_else(|| refusal(&place, "the model is no object"))?;
@@ -174,18 +163,58 @@ fn container(
         let found = format!("a sample_rate of {own} in a container with {outer}");
         return Err(refusal(&place, found).valid("one sample_rate").into());
     }
-    let mut found = read(model, name).map_err(|mut problems| {
+    let mut found = read(model, name, None).map_err(|mut problems| {
         for problem in &mut problems.0 {
             let inner = problem.layer.take().filter(|inner| !inner.is_empty());
             problem.layer = Some(inner.map_or(place.clone(), |inner| format!("{place}, {inner}")));
         }
         problems
     })?;
-    let taken =
-        format!("the last of {}, which is the largest, is compiled", counted(count, "submodel"));
-    found.ledger.insert(
-        0,
-        LedgerEntry { meaning: taken, ..about("submodels", &Json::Number(count as f64)) },
-    );
+    let of = counted(count, "submodel");
+    let meaning = match at + 1 == count {
+        true => format!("the last of {of}, which is the largest, is compiled"),
+        false => format!("number {at} of {of}, from 0, is compiled"),
+    };
+    let entry = LedgerEntry { meaning, ..about("submodels", &Json::Number(count as f64)) };
+    found.ledger.insert(0, entry);
     Ok(found)
+}
+
+/// A model of a container.
+struct Submodel {
+    place: String,
+    /// The largest value of the size control for the model.
+    most: f32,
+    model: Json,
+}
+
+/// The models of a container, one or more.
+fn submodels(config: Json) -> Result<Vec<Submodel>, Diagnostic> {
+    let mut config = Config::of(config, "\"config\"")?;
+    let list_place = config.place_of("submodels");
+    let submodels = config.need("submodels")?;
+    config.finish("submodels alone")?;
+    let Json::List(submodels) = submodels else {
+        return Err(refusal(&list_place, "the submodels are no list"));
+    };
+    let (count, mut all) = (submodels.len(), Vec::<Submodel>::new());
+    for (number, submodel) in submodels.into_iter().enumerate() {
+        let place = format!("{list_place}, number {number}");
+        let mut submodel = Config::of(submodel, &place)?;
+        let most = submodel.need("max_value")?.f32(&submodel.place_of("max_value"))?;
+        let model = submodel.need("model")?;
+        submodel.finish("max_value and model")?;
+        let before = all.last().map_or(f32::NEG_INFINITY, |before| before.most);
+        if most <= before {
+            return Err(refusal(&place, format!("a max_value of {most} after {before}"))
+                .valid("ascending ones"));
+        }
+        all.push(Submodel { place, most, model });
+    }
+    let most = all.last().map_or(f32::NEG_INFINITY, |last| last.most);
+    if most < 1.0 {
+        let found = format!("{count} submodels, the last up to a max_value of {most}");
+        return Err(refusal(&list_place, found).valid("a last one with a max_value of 1 or more"));
+    }
+    Ok(all)
 }

@@ -4,7 +4,7 @@ use super::super::causal::{Causal, Signal};
 use super::super::json::Json;
 use super::config::Config;
 use crate::diagnostic::Diagnostic;
-use crate::model::LedgerEntry;
+use crate::model::{LedgerEntry, ModelSize};
 
 /// A network that gives as many samples as it reads.
 pub(super) trait Network {
@@ -27,6 +27,8 @@ pub(super) struct Outer {
     pub sample_rate: Option<Json>,
     /// Facts about nested models without influence on their results.
     pub ledger: Vec<LedgerEntry>,
+    /// The size to compile, until a reader takes it.
+    pub size: Option<ModelSize>,
     /// Number of models around this one.
     pub depth: usize,
     /// The reader of an architecture by its name. `None` for an unknown architecture.

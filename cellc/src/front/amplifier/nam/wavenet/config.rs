@@ -9,7 +9,7 @@ use super::super::nested::nested;
 use super::super::network::{Network, Outer};
 use super::super::weights::Weights;
 use super::layer::{FILMS, Film, Gate, Layer};
-use super::{Array, Head, Sizes, WaveNet};
+use super::{Array, Head, Sizes, WaveNet, slim};
 use crate::diagnostic::{Diagnostic, quoted};
 use crate::model::{Activation, counted};
 
@@ -65,6 +65,12 @@ pub(in super::super) fn read(
         let found = format!("a head_scale of {head_scale}, and {in_weights} as the last weight");
         return Err(refusal(&place_of_scale, found).valid("the same number"));
     }
+    let is_slimmable = sizes.arrays.iter().any(|array| !array.allowed.is_empty());
+    let size = if is_slimmable && outer.depth == 0 { outer.size.take() } else { None };
+    let (sizes, weights) = match size {
+        Some(size) => slim::slimmed(sizes, weights, size)?,
+        None => (sizes, weights),
+    };
     Ok(Box::new(WaveNet { sizes, weights, condition }))
 }
 
@@ -107,7 +113,7 @@ fn array(
         );
         return Err(config.refused(found).valid(counted(before, "channel")));
     }
-    slimmable(&mut config)?;
+    let allowed = slimmable(&mut config, channels)?;
     let films = films(&mut config)?;
     let mut layers = Vec::new();
     for (number, (activation, gate)) in activations.into_iter().zip(gates).enumerate() {
@@ -152,7 +158,7 @@ fn array(
         groups_input, groups_input_mixin, layer1x1, head1x1, head, head_size, head_bias, \
         slimmable, and places of FiLM such as conv_pre_film";
     config.finish(VALID)?;
-    Ok(Array { rechannel: ConvSizes::one(inputs, channels), layers, head })
+    Ok(Array { rechannel: ConvSizes::one(inputs, channels), layers, head, allowed })
 }
 
 /// Takes a size that other sizes determine.
@@ -284,10 +290,10 @@ fn head(config: &mut Config, inputs: usize) -> Result<ConvSizes, Diagnostic> {
     Ok(sizes)
 }
 
-/// Channels that a player may leave out. All of them are compiled.
-fn slimmable(config: &mut Config) -> Result<(), Diagnostic> {
+/// Numbers of channels that a player may compute, ascending; empty: all channels.
+fn slimmable(config: &mut Config, channels: usize) -> Result<Vec<usize>, Diagnostic> {
     const METHOD: &str = "slice_channels_uniform";
-    let Some(value) = config.take("slimmable") else { return Ok(()) };
+    let Some(value) = config.take("slimmable") else { return Ok(Vec::new()) };
     let mut own = Config::of(value, &config.place_of("slimmable"))?;
     match own.need("method")? {
         Json::Text(method) if method == METHOD => {}
@@ -296,9 +302,25 @@ fn slimmable(config: &mut Config) -> Result<(), Diagnostic> {
             return Err(own.refused(found).valid(METHOD));
         }
     }
-    // the arguments say which channels may be left out
-    own.take("kwargs");
-    own.finish("method and kwargs")
+    let mut allowed: Vec<usize> = (1..=channels).collect();
+    if let Some(kwargs) = own.take("kwargs") {
+        let mut kwargs = Config::of(kwargs, &own.place_of("kwargs"))?;
+        if kwargs.has("allowed_channels") {
+            allowed = kwargs.sizes("allowed_channels")?;
+            if !allowed.is_sorted_by(|a, b| a < b) || allowed.last() != Some(&channels) {
+                let place = kwargs.place_of("allowed_channels");
+                let found = format!("the numbers of channels are {allowed:?}");
+                return Err(refusal(&place, found)
+                    .valid(format!("ascending numbers, the last of which is {channels}")));
+            }
+        }
+        // they only matter to the trainer
+        kwargs.take("boosting");
+        kwargs.take("init_strategy");
+        kwargs.finish("allowed_channels, boosting and init_strategy")?;
+    }
+    own.finish("method and kwargs")?;
+    Ok(allowed)
 }
 
 /// The keys of a place of FiLM.

@@ -2,6 +2,7 @@
 
 mod config;
 mod layer;
+mod slim;
 
 use super::super::causal::{Causal, Conv, ConvSizes, Signal};
 use super::functions::Function;
@@ -13,23 +14,25 @@ use layer::Layer;
 pub(super) use config::read;
 
 /// Layers with the same number of channels.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Array {
     /// From the inputs of the array to its channels.
     rechannel: ConvSizes,
     layers: Vec<Layer>,
     /// From the sum of the layers to the head of the next array, or to the output.
     head: ConvSizes,
+    /// Numbers of channels that a player may compute, ascending; empty: all channels.
+    allowed: Vec<usize>,
 }
 
 /// The convolutions after the last array, each after the function.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Head {
     function: Function,
     convs: Vec<ConvSizes>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Sizes {
     inputs: usize,
     arrays: Vec<Array>,

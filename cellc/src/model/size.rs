@@ -1,0 +1,34 @@
+/// The size to compile of an amplifier model that has several.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ModelSize {
+    /// The largest size.
+    Largest,
+    /// The smallest size.
+    Smallest,
+    /// The size that Neural Amp Modeler takes at this place of its size control, from 0 to 1.
+    Control(f32),
+}
+
+impl ModelSize {
+    /// Reads a size as on the command line.
+    pub(crate) fn of(text: &str) -> Result<Self, String> {
+        match text {
+            "largest" => Ok(Self::Largest),
+            "smallest" => Ok(Self::Smallest),
+            _ => match text.parse() {
+                Ok(control) if (0.0..=1.0).contains(&control) => Ok(Self::Control(control)),
+                _ => Err("largest, smallest or a number from 0 to 1 is needed".to_owned()),
+            },
+        }
+    }
+
+    /// The size as on the command line.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Largest => "largest".to_owned(),
+            Self::Smallest => "smallest".to_owned(),
+            Self::Control(control) => control.to_string(),
+        }
+    }
+}
