@@ -230,7 +230,7 @@ fn add(
         && Some(activation) != standard
     {
         let found = format!("the activation of the {said} is {}", activation.name());
-        let computed = standard.map_or("none", Function::name);
+        let computed = standard.map_or("no activation", Function::name);
         return Err(refusal(place, found)
             .valid(computed)
             .help(format!("RTNeural computes {computed} whatever the file says"))
