@@ -1,27 +1,25 @@
 //! Operators that move, repeat or sum elements by a pattern.
 
-use super::graph::{Call, GraphReader};
+use super::graph::{Call, GraphReader, Outputs};
 use super::tensors::element_type;
 use crate::diagnostic::quoted;
 use crate::model::{
     Blocks, ElementType, GatherNd, Nearest, Op, Resize, ResizeBy, Sampling, Scaling, ValueId,
 };
 
-type Values = Option<Vec<ValueId>>;
-
-pub(super) fn gather_nd(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn gather_nd(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let batch_dims = call.attributes.int("batch_dims").unwrap_or(0);
     let of = GatherNd { batch_dims, flattens_batch: false };
     Some(vec![reader.op(Op::GatherNd(of), vec![call.x(), call.input(1)?])])
 }
 
-pub(super) fn running_sum(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn running_sum(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let [exclusive, reverse] =
         ["exclusive", "reverse"].map(|name| call.attributes.flag(name, false));
     Some(vec![reader.op(Op::RunningSum { exclusive, reverse }, vec![call.x(), call.input(1)?])])
 }
 
-pub(super) fn one_hot(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn one_hot(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let axis = call.attributes.int("axis").unwrap_or(-1);
     let (indices, mut depth, values) = (call.x(), call.input(1)?, call.input(2)?);
     if reader.element(depth).is_float() {
@@ -41,13 +39,13 @@ pub(super) fn one_hot(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     )])
 }
 
-pub(super) fn triangle(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn triangle(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let upper = call.attributes.flag("upper", true);
     let inputs = [Some(call.x()), call.input(1)].into_iter().flatten().collect();
     Some(vec![reader.op(Op::Triangle { upper }, inputs)])
 }
 
-pub(super) fn eye_like(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn eye_like(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let diagonal = call.attributes.int("k").unwrap_or(0);
     let x = call.x();
     let element = match call.attributes.int("dtype") {
@@ -63,7 +61,7 @@ pub(super) fn eye_like(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Val
     Some(vec![reader.op_of(Op::EyeLike { diagonal }, vec![x], element)])
 }
 
-pub(super) fn einsum(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn einsum(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let Some(equation) = call.attributes.text("equation") else {
         reader.error("no equation", "the attribute equation", "export the model again");
         return None;
@@ -90,7 +88,7 @@ fn word<T: Copy>(
     found
 }
 
-fn blocks(reader: &mut GraphReader<'_>, call: &mut Call<'_>, to_space: bool) -> Values {
+fn blocks(reader: &mut GraphReader<'_>, call: &mut Call<'_>, to_space: bool) -> Outputs {
     let size =
         call.attributes.int("blocksize").and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
     let mut channel_first = false;
@@ -100,15 +98,15 @@ fn blocks(reader: &mut GraphReader<'_>, call: &mut Call<'_>, to_space: bool) -> 
     Some(vec![reader.op(Op::Blocks(Blocks { size, to_space, channel_first }), vec![call.x()])])
 }
 
-pub(super) fn depth_to_space(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn depth_to_space(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     blocks(reader, call, true)
 }
 
-pub(super) fn space_to_depth(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn space_to_depth(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     blocks(reader, call, false)
 }
 
-pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let cubic = Sampling::Cubic {
         a: call.attributes.float("cubic_coeff_a").unwrap_or(-0.75),
         exclude_outside: call.attributes.flag("exclude_outside", false),

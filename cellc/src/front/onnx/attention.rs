@@ -1,9 +1,7 @@
 //! ONNX's Attention as matrix products, masks and a softmax.
 
-use super::graph::{Call, GraphReader};
+use super::graph::{Call, GraphReader, Outputs};
 use crate::model::{BroadcastMode, ElementType, Elementwise as E, NoAxes, Op, Reduction, ValueId};
-
-type Values = Option<Vec<ValueId>>;
 
 /// Queries, keys and values, each of shape `[N, heads, steps, size]`.
 struct Operands {
@@ -161,7 +159,7 @@ fn operands(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<(Operan
     Some((Operands { query, key, value, cached }, joined.is_some()))
 }
 
-pub(super) fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     // both have no effect: the fourth output is not supported, and all is computed in f32
     ["qk_matmul_output_mode", "softmax_precision"]
         .iter()

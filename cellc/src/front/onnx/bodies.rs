@@ -1,14 +1,12 @@
 //! If, Loop and Scan: operators with nested graphs.
 
-use super::graph::{Call, GraphReader, Level};
+use super::graph::{Call, GraphReader, Level, Outputs};
 use super::lists::{Appended, Sequence};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::model::{
     Branch, ElementType, Elementwise, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, Unread,
     ValueId,
 };
-
-type Values = Option<Vec<ValueId>>;
 
 /// The element types of a body's Results.
 fn results(level: &Level) -> Vec<ElementType> {
@@ -88,7 +86,7 @@ pub(super) fn whole(
         .then_some(level)
 }
 
-pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let then = branch(reader, call, "then_branch");
     let otherwise = branch(reader, call, "else_branch");
     let (then, otherwise) = match (then?, otherwise?) {
@@ -151,7 +149,7 @@ fn trips_and_condition(
     Some((trips, condition))
 }
 
-pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let graph = call.attributes.graph("body");
     let Some(graph) = graph else {
         reader.error("no body", "a graph", "export the model again");
@@ -308,7 +306,7 @@ fn with_dimension(reader: &mut GraphReader<'_>, from: usize, axes: &[i64]) {
     }
 }
 
-pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let Some(graph) = call.attributes.graph("body") else {
         reader.error("no body", "a graph", "export the model again");
         return None;

@@ -1,12 +1,10 @@
 //! Operators of the domain `ai.onnx.ml` for features: arithmetic on the elements or rows of `[C]`
 //! or `[N, C]`.
 
-use super::graph::{Call, GraphReader};
+use super::graph::{Call, GraphReader, Outputs};
 use super::remedies::BEFORE_FEATURES;
 use crate::diagnostic::quoted;
 use crate::model::{Dim, ElementType, Elementwise as E, NoAxes, Op, Reduction, ValueId, counted};
-
-type Values = Option<Vec<ValueId>>;
 
 fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
     reader.op(Op::Elementwise(function), inputs.to_vec())
@@ -50,7 +48,7 @@ fn of_features(reader: &mut GraphReader<'_>, x: ValueId, y: ValueId, count: usiz
 }
 
 /// `(x - offset) scale`.
-pub(super) fn scaler(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn scaler(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let [offset, scale] =
         ["offset", "scale"].map(|name| call.attributes.floats(name).unwrap_or_default());
     if offset.is_empty() || offset.len() != scale.len() {
@@ -86,7 +84,7 @@ fn numbers_of(reader: &mut GraphReader<'_>, numbers: &[f32]) -> ValueId {
 
 /// Each row divided by its largest element, its sum of magnitudes or its Euclidean length. A row
 /// with a divisor of 0 is unchanged.
-pub(super) fn normalizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn normalizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let norm = call.attributes.text("norm");
     let reduction = match norm.as_deref() {
         None | Some("MAX") => Reduction::Max,
@@ -112,7 +110,7 @@ pub(super) fn normalizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
 }
 
 /// Elements of the last axis by index. A vector becomes a matrix of one row.
-pub(super) fn extract(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn extract(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (x, places) = (call.x(), call.input(1)?);
     let Some(rank) = reader.rank(x) else {
         let found = "features of a tensor with an unknown number of dimensions";
@@ -130,7 +128,7 @@ pub(super) fn extract(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
 }
 
 /// 1 where x is greater than a threshold, else 0.
-pub(super) fn binarizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn binarizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let threshold = call.attributes.float("threshold").unwrap_or(0.0);
     let x = call.x();
     let element = reader.element(x);
@@ -142,7 +140,7 @@ pub(super) fn binarizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Va
 }
 
 /// Replaces the elements equal to a placeholder for missing values.
-pub(super) fn imputer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn imputer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let element = reader.element(x);
     let floats = call.attributes.floats("imputed_value_floats").filter(|list| !list.is_empty());

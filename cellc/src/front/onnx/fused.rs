@@ -1,14 +1,12 @@
 //! Fused operators that ONNX Runtime's optimiser writes in place of several operators, domain
 //! `com.microsoft`.
 
-use super::graph::{Call, GraphReader};
+use super::graph::{Call, GraphReader, Outputs};
 use super::operators as o;
 use super::remedies::BEFORE_OPTIMISATION;
 use super::windows;
 use crate::diagnostic::quoted;
 use crate::model::{Activation, Elementwise as E, Normalization, Op, ValueId};
-
-type Values = Option<Vec<ValueId>>;
 
 fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
     reader.op(Op::Elementwise(function), inputs.to_vec())
@@ -71,7 +69,7 @@ impl Named {
 }
 
 /// An activation of Conv plus an optional tensor Z.
-pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let name = call.attributes.text("activation").filter(|name| !name.is_empty());
     let parameters = call.attributes.floats("activation_params").unwrap_or_default();
     let inputs = call.inputs.iter().take(3).copied().collect();
@@ -101,7 +99,7 @@ pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
 }
 
 /// An activation of Gemm.
-pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let name = call.attributes.text("activation");
     let names = ["activation_alpha", "activation_beta", "activation_gamma"];
     let [alpha, beta, gamma] = names.map(|name| call.attributes.float(name));
@@ -167,7 +165,7 @@ fn operand(
 }
 
 /// `alpha A B`, each matrix optionally transposed.
-pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let alpha = call.attributes.float("alpha").unwrap_or(1.0);
     let [of_a, of_b] = ["transA", "transB"].map(|name| call.attributes.flag(name, false));
     let [batch_a, batch_b] = ["transBatchA", "transBatchB"]
@@ -179,7 +177,7 @@ pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
 }
 
 /// Gelu of `x + bias`.
-pub(super) fn gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: E) -> Values {
+pub(super) fn gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: E) -> Outputs {
     let mut x = call.x();
     if let Some(bias) = call.input(1) {
         x = compute(reader, E::Add, &[x, bias]);
@@ -188,7 +186,7 @@ pub(super) fn gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: 
 }
 
 /// `x sigmoid(alpha x)`.
-pub(super) fn quick_gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn quick_gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let alpha = call.attributes.float("alpha").unwrap_or(1.702);
     let alpha = reader.number_like(x, alpha);
@@ -200,7 +198,7 @@ pub(super) fn skip_norm(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
     root_mean_square: bool,
-) -> Values {
+) -> Outputs {
     let eps = call.attributes.float("epsilon").unwrap_or(1e-12);
     let (x, skip, gamma) = (call.x(), call.input(1)?, call.input(2)?);
     let (beta, bias) =

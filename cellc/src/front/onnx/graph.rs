@@ -474,6 +474,9 @@ impl<'f> GraphReader<'f> {
     }
 }
 
+/// The outputs of a node; `None` if the node was refused, which a diagnostic says.
+pub(super) type Outputs = Option<Vec<ValueId>>;
+
 /// One node and its resolved inputs.
 pub(super) struct Call<'c> {
     /// The version of the operator's definition.

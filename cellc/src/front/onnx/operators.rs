@@ -1,14 +1,12 @@
 //! Lowering of operators without state and without nested graphs.
 
-use super::graph::{Call, GraphReader};
+use super::graph::{Call, GraphReader, Outputs};
 use super::tensors::element_type;
 use crate::diagnostic::quoted;
 use crate::model::{
     Activation, BroadcastMode, ElementType, Elementwise, NoAxes, Normalization, Op, Reduction,
     Tensor, ValueId,
 };
-
-type Values = Option<Vec<ValueId>>;
 
 /// The element type of an elementwise result: Bool for comparisons and logic, else `same`.
 fn boolean_or_same(function: Elementwise, same: ElementType) -> ElementType {
@@ -26,7 +24,7 @@ pub(super) fn unary(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
     function: Elementwise,
-) -> Values {
+) -> Outputs {
     Some(vec![reader.op(Op::Elementwise(function), vec![call.x()])])
 }
 
@@ -34,7 +32,7 @@ pub(super) fn binary(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
     function: Elementwise,
-) -> Values {
+) -> Outputs {
     let inputs = call.inputs.iter().copied().flatten().collect();
     Some(vec![reader.op(Op::Elementwise(function), inputs)])
 }
@@ -43,7 +41,7 @@ pub(super) fn logical(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
     function: Elementwise,
-) -> Values {
+) -> Outputs {
     let inputs = call.inputs.iter().copied().flatten().collect();
     let element = boolean_or_same(function, ElementType::Bool);
     Some(vec![reader.op_of(Op::Elementwise(function), inputs, element)])
@@ -53,12 +51,12 @@ pub(super) fn activation(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
     activation: Activation,
-) -> Values {
+) -> Outputs {
     unary(reader, call, Elementwise::Activation(activation))
 }
 
 /// An activation with the attributes alpha and beta.
-pub(super) fn with_alpha(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Values {
+pub(super) fn with_alpha(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Outputs {
     let alpha = call.attributes.float("alpha");
     let beta = if name == "hardsigmoid" { call.attributes.float("beta") } else { None };
     // the operator passes elements greater than alpha, the cell's activation also alpha itself
@@ -74,7 +72,7 @@ pub(super) fn with_alpha(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name
 }
 
 /// `x + bias` below `-lambd`, `x - bias` above `lambd`, else 0, also for NaN.
-pub(super) fn shrink(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn shrink(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     use Elementwise as E;
     let bias = call.attributes.float("bias").unwrap_or(0.0);
     let limit = call.attributes.float("lambd").unwrap_or(0.5);
@@ -96,7 +94,7 @@ pub(super) fn shrink(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
 }
 
 /// Division. Quotients of integers are rounded towards zero.
-pub(super) fn divide(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn divide(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (a, b) = (call.input(0)?, call.input(1)?);
     let mut a = a;
     if !reader.element(a).is_float() {
@@ -107,7 +105,7 @@ pub(super) fn divide(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(vec![reader.op(Op::Elementwise(Elementwise::Divide), vec![a, b])])
 }
 
-pub(super) fn modulo(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn modulo(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let function =
         if call.attributes.flag("fmod", false) { Elementwise::Mod } else { Elementwise::FloorMod };
     binary(reader, call, function)
@@ -118,7 +116,7 @@ pub(super) fn variadic(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
     function: Elementwise,
-) -> Values {
+) -> Outputs {
     let mut all = call.inputs.clone().into_iter().flatten();
     let mut value = all.next()?;
     for next in all {
@@ -127,14 +125,14 @@ pub(super) fn variadic(
     Some(vec![value])
 }
 
-pub(super) fn mean(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn mean(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let count = call.inputs.len();
     let sum = variadic(reader, call, Elementwise::Add)?[0];
     let count = reader.number_like(sum, count as f32);
     Some(vec![reader.op(Op::Elementwise(Elementwise::Divide), vec![sum, count])])
 }
 
-pub(super) fn clip(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn clip(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let mut x = call.x();
     let (mut least, mut most) = (call.input(1), call.input(2));
     if call.version < 11 {
@@ -151,13 +149,13 @@ pub(super) fn clip(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     Some(vec![x])
 }
 
-pub(super) fn select(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn select(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let inputs: Vec<ValueId> = call.inputs.iter().copied().flatten().collect();
     let element = reader.element(inputs[1]);
     Some(vec![reader.op_of(Op::Elementwise(Elementwise::Select), inputs, element)])
 }
 
-pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let op = Op::MatMul { transpose_a: false, transpose_b: false };
     Some(vec![reader.op(op, vec![call.x(), call.input(1)?])])
 }
@@ -171,7 +169,7 @@ pub(super) fn scaled(reader: &mut GraphReader<'_>, value: ValueId, by: f32) -> V
     reader.op(Op::Elementwise(Elementwise::Multiply), vec![value, by])
 }
 
-pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let alpha = call.attributes.float("alpha").unwrap_or(1.0);
     let beta = call.attributes.float("beta").unwrap_or(1.0);
     let [transpose_a, transpose_b] =
@@ -187,12 +185,12 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     Some(vec![y])
 }
 
-pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>, log: bool) -> Values {
+pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>, log: bool) -> Outputs {
     along_axis(reader, call, |reader, x, axis| Some(reader.op(Op::Softmax { axis, log }, vec![x])))
 }
 
 /// 1 at the first of the largest elements along an axis, 0 elsewhere.
-pub(super) fn hardmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn hardmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     along_axis(reader, call, |reader, x, axis| {
         let (one, element) = (reader.integer(1), reader.element(x));
         let best = Op::TopK { axis, largest: true, last: false, sorted_by_place: false };
@@ -219,7 +217,7 @@ fn along_axis(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
     of: impl Fn(&mut GraphReader<'_>, ValueId, i64) -> Option<ValueId>,
-) -> Values {
+) -> Outputs {
     let x = call.x();
     if call.version >= 13 {
         let axis = call.attributes.int("axis").unwrap_or(-1);
@@ -266,7 +264,7 @@ fn flattened_from(
     Some(reader.op(Op::Reshape { zero_keeps }, vec![x, shape]))
 }
 
-pub(super) fn flatten(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn flatten(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let axis = call.attributes.int("axis").unwrap_or(1);
     let tail = flattened_from(reader, x, axis, 1)?;
@@ -282,11 +280,11 @@ pub(super) fn flatten(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     Some(vec![reader.op(Op::Reshape { zero_keeps: false }, vec![tail, shape])])
 }
 
-pub(super) fn identity(_: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn identity(_: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     Some(vec![call.x()])
 }
 
-pub(super) fn dropout(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn dropout(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     ["ratio", "seed"].iter().for_each(|name| call.attributes.ignore(name));
     if let Some(training) = call.input(2) {
         let known = reader.known(training).filter(|tensor| tensor.len() == 1);
@@ -299,7 +297,7 @@ pub(super) fn dropout(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     Some(vec![call.x()])
 }
 
-pub(super) fn cast(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn cast(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     call.attributes.ignore("saturate");
     call.attributes.ignore("round_mode");
     let to = call.attributes.int("to").unwrap_or(0);
@@ -312,14 +310,14 @@ pub(super) fn cast(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     }
 }
 
-pub(super) fn cast_like(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn cast_like(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     call.attributes.ignore("saturate");
     call.attributes.ignore("round_mode");
     let element = reader.element(call.input(1)?);
     Some(vec![reader.op_of(Op::Convert, vec![call.x()], element)])
 }
 
-pub(super) fn constant(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn constant(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let attributes = &mut *call.attributes;
     let shape_of = |len: usize| vec![len];
     let tensor = if attributes.has("value") {
@@ -348,7 +346,7 @@ pub(super) fn constant(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Val
     Some(vec![reader.constant(&tensor)])
 }
 
-pub(super) fn constant_of_shape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn constant_of_shape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let value = match call.attributes.tensor("value") {
         Some(tensor) => {
             let tensor = reader.tensor(&tensor)?;
@@ -365,7 +363,7 @@ pub(super) fn constant_of_shape(reader: &mut GraphReader<'_>, call: &mut Call<'_
     Some(vec![reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![value, call.x()])])
 }
 
-pub(super) fn shape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn shape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let shape = reader.op_of(Op::ShapeOf, vec![call.x()], ElementType::I64);
     let (start, end) = (call.attributes.int("start"), call.attributes.int("end"));
     if start.is_none() && end.is_none() {
@@ -376,13 +374,13 @@ pub(super) fn shape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
     Some(vec![reader.op(Op::Slice, [&[shape][..], &inputs].concat())])
 }
 
-pub(super) fn size(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn size(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let shape = reader.op_of(Op::ShapeOf, vec![call.x()], ElementType::I64);
     let product = Op::Reduce { reduction: Reduction::Product, keep: false, no_axes: NoAxes::All };
     Some(vec![reader.op(product, vec![shape])])
 }
 
-pub(super) fn reshape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn reshape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let zero_keeps = !call.attributes.flag("allowzero", false);
     Some(vec![reader.op(Op::Reshape { zero_keeps }, vec![call.x(), call.input(1)?])])
 }
@@ -399,7 +397,7 @@ pub(super) fn axes(
     call.attributes.ints("axes").map(|axes| reader.integers(&axes))
 }
 
-pub(super) fn squeeze(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn squeeze(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let axes = axes(reader, call, 13);
     Some(vec![
         reader.op(
@@ -409,7 +407,7 @@ pub(super) fn squeeze(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     ])
 }
 
-pub(super) fn unsqueeze(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn unsqueeze(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let Some(axes) = axes(reader, call, 13) else {
         reader.error("no axes", "the axes to put in", "export the model again");
         return None;
@@ -417,13 +415,13 @@ pub(super) fn unsqueeze(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Va
     Some(vec![reader.op(Op::Unsqueeze, vec![call.x(), axes])])
 }
 
-pub(super) fn transpose(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn transpose(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let order = call.attributes.ints("perm").unwrap_or_default();
     let order = reader.integers(&order);
     Some(vec![reader.op(Op::Transpose, vec![call.x(), order])])
 }
 
-pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let Some(axis) = call.attributes.int("axis") else {
         reader.error("no axis", "the attribute axis", "export the model again");
         return None;
@@ -432,7 +430,7 @@ pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(vec![reader.op(Op::Concat { axis }, inputs)])
 }
 
-pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let axis = call.attributes.int("axis").unwrap_or(0);
     let axis = within_rank(reader, axis, x, 0)?;
@@ -477,7 +475,7 @@ fn even_lengths(reader: &mut GraphReader<'_>, x: ValueId, axis: ValueId, parts: 
     reader.op(Op::Concat { axis: 0 }, lengths)
 }
 
-pub(super) fn slice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn slice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let (starts, ends, axes, steps) = if call.version < 10 {
         let [starts, ends, axes] =
@@ -509,7 +507,7 @@ pub(super) fn slice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
     Some(vec![reader.op(Op::Slice, inputs)])
 }
 
-pub(super) fn gather(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn gather(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let axis = call.attributes.int("axis").unwrap_or(0);
     let axis = reader.integer(axis);
     Some(vec![reader.op(Op::Gather { batch_dims: 0 }, vec![call.x(), call.input(1)?, axis])])
@@ -536,12 +534,12 @@ fn combined(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Option<
     }
 }
 
-pub(super) fn scatter_nd(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn scatter_nd(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let combine = combined(reader, call)?;
     Some(vec![reader.op(Op::ScatterNd { combine }, vec![call.x(), call.input(1)?, call.input(2)?])])
 }
 
-pub(super) fn scatter_elements(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn scatter_elements(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let combine = combined(reader, call)?;
     let axis = call.attributes.int("axis").unwrap_or(0);
     let axis = reader.integer(axis);
@@ -553,27 +551,27 @@ pub(super) fn scatter_elements(reader: &mut GraphReader<'_>, call: &mut Call<'_>
     ])
 }
 
-pub(super) fn gather_elements(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn gather_elements(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let axis = call.attributes.int("axis").unwrap_or(0);
     Some(vec![reader.op(Op::GatherElements { axis }, vec![call.x(), call.input(1)?])])
 }
 
-pub(super) fn expand(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn expand(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     Some(vec![
         reader.op(Op::Broadcast(BroadcastMode::Bidirectional), vec![call.x(), call.input(1)?]),
     ])
 }
 
-pub(super) fn tile(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn tile(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     Some(vec![reader.op(Op::Tile, vec![call.x(), call.input(1)?])])
 }
 
-pub(super) fn range(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn range(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     call.attributes.ignore("stash_type");
     Some(vec![reader.op(Op::Range, vec![call.x(), call.input(1)?, call.input(2)?])])
 }
 
-pub(super) fn reverse_sequence(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn reverse_sequence(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let batch_axis = call.attributes.int("batch_axis").unwrap_or(1);
     let seq_axis = call.attributes.int("time_axis").unwrap_or(0);
     Some(vec![
@@ -585,7 +583,7 @@ pub(super) fn reduce(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
     reduction: Reduction,
-) -> Values {
+) -> Outputs {
     let keep = call.attributes.flag("keepdims", true);
     let no_axes = if call.attributes.flag("noop_with_empty_axes", false) {
         NoAxes::Each
@@ -601,7 +599,7 @@ pub(super) fn reduce(
     Some(vec![reader.op(Op::Reduce { reduction, keep, no_axes }, inputs)])
 }
 
-pub(super) fn power(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn power(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (x, mut exponent) = (call.x(), call.input(1)?);
     if reader.element(x).is_float() && !reader.element(exponent).is_float() {
         let element = reader.element(x);
@@ -610,7 +608,7 @@ pub(super) fn power(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
     Some(vec![reader.op(Op::Elementwise(Elementwise::Power), vec![x, exponent])])
 }
 
-pub(super) fn reciprocal(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn reciprocal(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let one = reader.number_like(x, 1.0);
     Some(vec![reader.op(Op::Elementwise(Elementwise::Divide), vec![one, x])])
@@ -621,7 +619,7 @@ fn normalized(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
     normalization: Normalization,
-) -> Values {
+) -> Outputs {
     let inputs = call.inputs.iter().copied().flatten().collect();
     if call.outputs() > 1 {
         let found = format!("{} outputs", call.outputs());
@@ -631,7 +629,7 @@ fn normalized(
     Some(vec![reader.op(Op::Normalize(normalization), inputs)])
 }
 
-pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     call.attributes.ignore("momentum");
     let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
     if call.attributes.flag("training_mode", false) || !call.attributes.flag("spatial", true) {
@@ -709,7 +707,7 @@ pub(super) fn layer_norm(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
     root_mean_square: bool,
-) -> Values {
+) -> Outputs {
     call.attributes.ignore("stash_type");
     let axis = countable_axis(reader, call, -1)?;
     let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
@@ -740,12 +738,12 @@ pub(super) fn layer_norm(
     Some(vec![y, mean, reader.op(Op::Elementwise(Elementwise::Divide), vec![one, deviation])])
 }
 
-pub(super) fn instance_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn instance_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
     normalized(reader, call, Normalization::Group { groups: 0, eps })
 }
 
-pub(super) fn group_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn group_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     call.attributes.ignore("stash_type");
     let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
     let groups = call.attributes.int("num_groups").and_then(|groups| usize::try_from(groups).ok());
@@ -756,7 +754,7 @@ pub(super) fn group_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
     normalized(reader, call, Normalization::Group { groups, eps })
 }
 
-pub(super) fn mean_variance(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn mean_variance(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let axes = call.attributes.ints("axes").unwrap_or_else(|| vec![0, 2, 3]);
     let axes = reader.integers(&axes);
     let normalization =
@@ -764,7 +762,7 @@ pub(super) fn mean_variance(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -
     Some(vec![reader.op(Op::Normalize(normalization), vec![call.x(), axes])])
 }
 
-pub(super) fn lp_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn lp_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let axis = call.attributes.int("axis").unwrap_or(-1);
     let reduction =
         if call.attributes.int("p").unwrap_or(2) == 1 { Reduction::L1 } else { Reduction::L2 };
@@ -785,7 +783,7 @@ pub(super) fn lp_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     )])
 }
 
-pub(super) fn selu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn selu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let alpha = call.attributes.float("alpha").unwrap_or(1.673_263_2);
     let gamma = call.attributes.float("gamma").unwrap_or(1.050_701);
@@ -793,12 +791,12 @@ pub(super) fn selu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     Some(vec![reader.op(Op::Elementwise(Elementwise::Selu), vec![x, alpha, gamma])])
 }
 
-pub(super) fn celu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn celu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let alpha = call.attributes.float("alpha").unwrap_or(1.0);
     unary(reader, call, Elementwise::Celu { alpha })
 }
 
-pub(super) fn swish(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn swish(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let Some(alpha) = call.attributes.float("alpha").filter(|&alpha| alpha != 1.0) else {
         return unary(reader, call, Elementwise::Swish { scaled: false });
@@ -807,7 +805,7 @@ pub(super) fn swish(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
     Some(vec![reader.op(Op::Elementwise(Elementwise::Swish { scaled: true }), vec![x, alpha])])
 }
 
-pub(super) fn gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let function = match call.attributes.text("approximate").as_deref() {
         None | Some("none") => Elementwise::Gelu,
         Some("tanh") => Elementwise::GeluTanh,
@@ -823,12 +821,12 @@ pub(super) fn gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     unary(reader, call, function)
 }
 
-pub(super) fn is_nan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn is_nan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     Some(vec![reader.op_of(Op::Elementwise(Elementwise::NotEqual), vec![x, x], ElementType::Bool)])
 }
 
-pub(super) fn is_inf(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn is_inf(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let [negative, positive] =
         ["detect_negative", "detect_positive"].map(|name| call.attributes.flag(name, true));
@@ -855,7 +853,11 @@ pub(super) fn is_inf(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
 }
 
 /// Indices of the largest or smallest elements along an axis.
-pub(super) fn arg_best(reader: &mut GraphReader<'_>, call: &mut Call<'_>, largest: bool) -> Values {
+pub(super) fn arg_best(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    largest: bool,
+) -> Outputs {
     let axis = call.attributes.int("axis").unwrap_or(0);
     let keep = call.attributes.flag("keepdims", true);
     let last = call.attributes.flag("select_last_index", false);
@@ -872,7 +874,7 @@ pub(super) fn arg_best(reader: &mut GraphReader<'_>, call: &mut Call<'_>, larges
     Some(vec![reader.op_of(Op::Squeeze { skip: false }, vec![place, axis], ElementType::I64)])
 }
 
-pub(super) fn top_k(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn top_k(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let axis = call.attributes.int("axis").unwrap_or(-1);
     let largest = call.attributes.flag("largest", true);
     // without an order every order is valid, also the sorted one

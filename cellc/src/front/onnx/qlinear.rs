@@ -1,12 +1,10 @@
 //! Operators of ONNX Runtime's static quantiser in the format QOperator, domain `com.microsoft`.
 //! Inputs and outputs are integers; each tensor has one scale and one zero point.
 
-use super::graph::{Call, GraphReader};
+use super::graph::{Call, GraphReader, Outputs};
 use super::quantized::{centred, compute, float, limits, product, requantized, rounded};
 use super::{operators as o, windows};
 use crate::model::{Activation, ElementType, Elementwise as E, Op, ValueId};
-
-type Values = Option<Vec<ValueId>>;
 
 /// Dequantises a tensor: `(x - zero) scale`.
 fn meant(
@@ -32,7 +30,7 @@ fn whole(
     scale: ValueId,
     zero: Option<ValueId>,
     like: ValueId,
-) -> Values {
+) -> Outputs {
     let element = reader.element(zero.unwrap_or(like));
     let Some(range) = limits(element) else {
         let found = format!("a zero point of type {}", element.name());
@@ -51,7 +49,7 @@ fn of_one(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
     function: impl FnOnce(&mut GraphReader<'_>, &mut Call<'_>, ValueId) -> Option<ValueId>,
-) -> Values {
+) -> Outputs {
     let x = operand(reader, call, 0)?;
     let (scale, zero, like) = (call.input(3)?, call.input(4), call.x());
     let y = function(reader, call, x)?;
@@ -64,7 +62,7 @@ fn inner(
     call: &mut Call<'_>,
     version: i64,
     x: ValueId,
-    lower: impl FnOnce(&mut GraphReader<'_>, &mut Call<'_>) -> Values,
+    lower: impl FnOnce(&mut GraphReader<'_>, &mut Call<'_>) -> Outputs,
 ) -> Option<ValueId> {
     let inputs = vec![Some(x)];
     let mut inner =
@@ -73,26 +71,26 @@ fn inner(
 }
 
 /// QLinearAdd and QLinearMul.
-pub(super) fn of_two(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: E) -> Values {
+pub(super) fn of_two(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: E) -> Outputs {
     let (a, b) = (operand(reader, call, 0)?, operand(reader, call, 3)?);
     let y = compute(reader, function, &[a, b]);
     whole(reader, y, call.input(6)?, call.input(7), call.x())
 }
 
-pub(super) fn sigmoid(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn sigmoid(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     of_one(reader, call, |reader, _, x| {
         Some(compute(reader, E::Activation(Activation::Sigmoid), &[x]))
     })
 }
 
-pub(super) fn leaky_relu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn leaky_relu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     of_one(reader, call, |reader, call, x| {
         inner(reader, call, 16, x, |r, c| o::with_alpha(r, c, "leakyrelu"))
     })
 }
 
 /// Softmax, by the operator set in the attribute `opset`.
-pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let Some(version) = call.attributes.int("opset") else {
         reader.error(
             "no attribute opset",
@@ -115,18 +113,18 @@ fn refuse_last(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<()> 
     Some(())
 }
 
-pub(super) fn global_average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn global_average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     refuse_last(reader, call)?;
     of_one(reader, call, |reader, call, x| inner(reader, call, 22, x, windows::global_average_pool))
 }
 
-pub(super) fn average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     refuse_last(reader, call)?;
     of_one(reader, call, |reader, call, x| inner(reader, call, 19, x, windows::average_pool))
 }
 
 /// Concat. Inputs: scale and zero point of y, then each tensor with its scale and zero point.
-pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     if call.inputs.len() % 3 != 2 {
         let found = format!("{} inputs", call.inputs.len());
         let valid = "a scale and a zero point, and three inputs for each tensor";
@@ -145,7 +143,7 @@ pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
 
 /// Gemm of two quantised matrices. C has the scale a_scale b_scale. The result is floating point if
 /// y has no scale and no zero point.
-pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (a, b) =
         (centred(reader, call.x(), call.input(2)), centred(reader, call.input(3)?, call.input(5)));
     let [transpose_a, transpose_b] =

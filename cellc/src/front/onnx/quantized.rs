@@ -6,7 +6,7 @@
 //! products beyond 2^24 are rounded.
 
 use super::bodies::whole;
-use super::graph::{Call, GraphReader};
+use super::graph::{Call, GraphReader, Outputs};
 use super::operators::{countable_axis, rank_of, within_rank};
 use super::recurrent::{activations, direction_of, hidden_size};
 use super::tensors::element_type;
@@ -15,8 +15,6 @@ use crate::model::{
     Activation, Cell, CellKind, Direction, ElementType, Elementwise as E, Loop, LoopInput,
     LoopOutput, NoAxes, Op, Reduction, Slicing, ValueId,
 };
-
-type Values = Option<Vec<ValueId>>;
 
 const F32: ElementType = ElementType::F32;
 
@@ -136,7 +134,7 @@ fn output_type(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Opti
     }
 }
 
-pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     refuse_blocks(reader, call)?;
     let given = output_type(reader, call)?;
     let (x, scale, zero) = (call.x(), call.input(1)?, call.input(2));
@@ -185,7 +183,7 @@ pub(super) fn centred(
     }
 }
 
-pub(super) fn dequantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn dequantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     refuse_blocks(reader, call)?;
     let given = output_type(reader, call)?;
     let (x, scale) = (call.x(), call.input(1)?);
@@ -235,7 +233,7 @@ impl Dynamic {
     }
 }
 
-pub(super) fn dynamic_quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn dynamic_quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let Dynamic { whole, scale, zero } = Dynamic::of(reader, x);
     let [whole, zero] =
@@ -257,7 +255,7 @@ fn by_row(reader: &mut GraphReader<'_>, zero: Option<ValueId>) -> Option<ValueId
     Some(zero)
 }
 
-pub(super) fn matmul_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn matmul_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (a, b, a_zero, b_zero) = (call.x(), call.input(1)?, call.input(2), call.input(3));
     let a_zero = by_row(reader, a_zero);
     let a = centred(reader, a, a_zero);
@@ -297,7 +295,7 @@ fn by_channel(reader: &mut GraphReader<'_>, of: ValueId, w: ValueId, first: i64)
     beside(reader, of, 0, rank)
 }
 
-pub(super) fn conv_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn conv_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (x, w, x_zero, w_zero) = (call.x(), call.input(1)?, call.input(2), call.input(3));
     let w_zero = w_zero.map(|zero| by_channel(reader, zero, w, 0));
     let x = centred(reader, x, x_zero);
@@ -306,7 +304,7 @@ pub(super) fn conv_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     Some(vec![reader.op_of(Op::Convert, vec![sums], ElementType::I32)])
 }
 
-pub(super) fn qlinear_conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn qlinear_conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let inputs: Vec<ValueId> = call.inputs.iter().take(8).copied().collect::<Option<_>>()?;
     let &[x, x_scale, x_zero, w, w_scale, w_zero, scale, zero] = &inputs[..] else { return None };
     let bias = call.input(8);
@@ -330,7 +328,7 @@ pub(super) fn requantized(
     sums: ValueId,
     scales: [ValueId; 3],
     zero: ValueId,
-) -> Values {
+) -> Outputs {
     let element = reader.element(zero);
     let Some(range) = limits(element) else {
         let found = format!("a zero point of type {}", element.name());
@@ -348,7 +346,7 @@ pub(super) fn requantized(
     Some(vec![reader.op_of(Op::Convert, vec![whole], element)])
 }
 
-pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let inputs: Vec<ValueId> = call.inputs.iter().copied().collect::<Option<_>>()?;
     let &[a, a_scale, a_zero, b, b_scale, b_zero, scale, zero] = &inputs[..] else { return None };
     let (a_scale, a_zero) = (by_row(reader, Some(a_scale))?, by_row(reader, Some(a_zero)));
@@ -371,7 +369,7 @@ pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
 }
 
 /// com.microsoft: A is quantised dynamically, B is quantised in the model. The bias is optional.
-pub(super) fn dynamic_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn dynamic_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (a, b, b_scale) = (call.x(), call.input(1)?, call.input(2)?);
     let (b_zero, bias) = (call.input(3), call.input(4));
     let a = Dynamic::of(reader, a);
@@ -387,7 +385,10 @@ pub(super) fn dynamic_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
 }
 
 /// com.microsoft: the product of two quantised tensors, in floating point.
-pub(super) fn matmul_integer_to_float(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn matmul_integer_to_float(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+) -> Outputs {
     let (a, b, a_scale, b_scale) = (call.x(), call.input(1)?, call.input(2)?, call.input(3)?);
     let (a_zero, b_zero, bias) = (call.input(4), call.input(5), call.input(6));
     let a = centred(reader, a, a_zero);
@@ -417,7 +418,7 @@ fn part(reader: &mut GraphReader<'_>, value: ValueId, at: usize) -> ValueId {
 
 /// com.microsoft: an LSTM with quantised W, `[D, I, 4H]`, and R, `[D, H, 4H]`. x is quantised once
 /// with one scale for all steps, h at every step.
-pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let direction = direction_of(reader, call).0?;
     let mut ledger = Vec::new();
     let all = activations(reader, call, CellKind::Lstm, direction, &mut ledger)?;

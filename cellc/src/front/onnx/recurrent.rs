@@ -1,7 +1,7 @@
 //! GRU, LSTM and RNN. Gate order, biases, layout and activations are converted to those of
 //! [`Op::Sequence`].
 
-use super::graph::{Call, GraphReader};
+use super::graph::{Call, GraphReader, Outputs};
 use crate::diagnostic::{Origin, quoted};
 use crate::front::layout::{Framework, Wanted, layout};
 use crate::model::{
@@ -9,13 +9,11 @@ use crate::model::{
     Op, ResetGate, ValueId, shape_text,
 };
 
-type Values = Option<Vec<ValueId>>;
-
-pub(super) fn rnn(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn rnn(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     recurrent(reader, call, CellKind::Rnn, Vec::new())
 }
 
-pub(super) fn gru(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn gru(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let given = call.attributes.int("linear_before_reset");
     // any value except 0 is true
     let (gate, taken) = match given.unwrap_or(0) {
@@ -26,7 +24,7 @@ pub(super) fn gru(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     recurrent(reader, call, CellKind::Gru(gate), vec![entry])
 }
 
-pub(super) fn lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     recurrent(reader, call, CellKind::Lstm, Vec::new())
 }
 
@@ -59,7 +57,7 @@ fn recurrent(
     call: &mut Call<'_>,
     kind: CellKind,
     mut ledger: Vec<LedgerEntry>,
-) -> Values {
+) -> Outputs {
     let before = reader.errors();
     let (direction, given) = direction_of(reader, call);
     let direction = direction.unwrap_or(Direction::Forward);

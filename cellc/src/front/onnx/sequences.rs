@@ -2,11 +2,9 @@
 //! model has tensors only. The elements appended by the iterations of a loop become one stacked
 //! output.
 
-use super::graph::{Call, GraphReader, Level};
+use super::graph::{Call, GraphReader, Level, Outputs};
 use super::lists::{Appended, Carried, Cut, Piece, Sequence};
 use crate::model::{ElementType, Elementwise, Op, Value, ValueId};
-
-type Values = Option<Vec<ValueId>>;
 
 /// Operators with a sequence as input.
 const TAKE_SEQUENCES: [&str; 7] = [
@@ -401,7 +399,7 @@ pub(super) struct Last {
     pub(super) result: usize,
 }
 
-pub(super) fn empty(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn empty(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let stated = call.attributes.int("dtype").unwrap_or(1);
     match super::tensors::element_type(i32::try_from(stated).unwrap_or(0)) {
         Ok(element) => Some(vec![reader.sequence_value(Sequence::default(), element)]),
@@ -412,7 +410,7 @@ pub(super) fn empty(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
     }
 }
 
-pub(super) fn construct(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn construct(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let pieces = call.inputs.iter().copied().flatten().map(Piece::One).collect();
     let element = reader.element(call.x());
     Some(vec![reader.sequence_value(Sequence { pieces }, element)])
@@ -436,7 +434,7 @@ fn unknown_place(
     input: usize,
     sequence: &Sequence,
     help: &str,
-) -> Values {
+) -> Outputs {
     let position =
         if call.input(input).is_some() { reader.position(call, input) } else { Some(-1) };
     let is_carried = sequence.pieces.iter().any(|piece| matches!(piece, Piece::Carried(_)));
@@ -461,7 +459,7 @@ fn unknown_place(
     None
 }
 
-pub(super) fn insert(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn insert(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (mut sequence, element) = reader.given_sequence(call)?;
     let new = Piece::One(call.input(1)?);
     let at = match call.input(2) {
@@ -483,7 +481,7 @@ pub(super) fn insert(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(vec![reader.sequence_value(sequence, element)])
 }
 
-pub(super) fn erase(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn erase(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (mut sequence, element) = reader.given_sequence(call)?;
     let position = if call.input(1).is_some() { reader.position(call, 1) } else { Some(-1) };
     let Some(at) = position.and_then(|position| index(&sequence.pieces, position, false)) else {
@@ -495,7 +493,7 @@ pub(super) fn erase(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
     Some(vec![reader.sequence_value(sequence, element)])
 }
 
-pub(super) fn at(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn at(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (sequence, element) = reader.given_sequence(call)?;
     let position = reader.position(call, 1);
     if let (Some(-1), Some(&Piece::Carried(of))) = (position, sequence.pieces.last()) {
@@ -512,7 +510,7 @@ pub(super) fn at(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     Some(vec![reader.op(Op::Gather { batch_dims: 0 }, vec![stack, call.input(1)?, axis])])
 }
 
-pub(super) fn length(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn length(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (sequence, _) = reader.given_sequence(call)?;
     let is_one = |piece: &&Piece| matches!(piece, Piece::One(_));
     let mut length = reader.integer(sequence.pieces.iter().filter(is_one).count() as i64);
@@ -532,7 +530,7 @@ pub(super) fn length(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(vec![length])
 }
 
-pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (sequence, _) = reader.given_sequence(call)?;
     let Some(axis) = call.attributes.int("axis") else {
         reader.error("no axis", "the attribute axis", "export the model again");
@@ -542,7 +540,7 @@ pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(vec![reader.together(&sequence, axis, is_new)?])
 }
 
-pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let element = reader.element(x);
     let axis = call.attributes.int("axis").unwrap_or(0);

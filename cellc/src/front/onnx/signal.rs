@@ -1,12 +1,10 @@
 //! Fourier transforms, window functions and mel weights.
 
-use super::graph::{Call, GraphReader};
+use super::graph::{Call, GraphReader, Outputs};
 use super::tensors::element_type;
 use crate::model::{Dft, ElementType, Op, SpectralWindow, ValueId};
 
-type Values = Option<Vec<ValueId>>;
-
-pub(super) fn dft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn dft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let axis = match call.version < 20 {
         true => {
             let axis = call.attributes.int("axis").unwrap_or(1);
@@ -21,7 +19,7 @@ pub(super) fn dft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     ])
 }
 
-pub(super) fn stft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn stft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let half = call.attributes.flag("onesided", true);
     let (signal, step, window) = (call.x(), call.input(1)?, call.input(2));
     let length = match (call.input(3), window) {
@@ -52,14 +50,14 @@ pub(super) fn window(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
     cosines: [f64; 3],
-) -> Values {
+) -> Outputs {
     let element = output_type(reader, call)?;
     let periodic = call.attributes.flag("periodic", true);
     let op = Op::SpectralWindow(SpectralWindow { cosines, periodic });
     Some(vec![reader.op_of(op, vec![call.x()], element)])
 }
 
-pub(super) fn mel_weights(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn mel_weights(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let element = output_type(reader, call)?;
     let inputs = call.inputs.iter().copied().flatten().collect();
     Some(vec![reader.op_of(Op::MelWeights, inputs, element)])

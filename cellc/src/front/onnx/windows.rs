@@ -1,13 +1,11 @@
 //! Convolutions, pools and pads.
 
-use super::graph::{Call, GraphReader};
+use super::graph::{Call, GraphReader, Outputs};
 use crate::diagnostic::quoted;
 use crate::model::{
     Activation, Convolution, Elementwise as E, Groups, Op, OutputSizes, PadMode, Padding, Pool,
     PoolKind, Rounding, ValueId, Window,
 };
-
-type Values = Option<Vec<ValueId>>;
 
 /// An attribute with a list of sizes. `None` after an error.
 fn sizes(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Option<Vec<usize>> {
@@ -44,7 +42,7 @@ pub(super) fn convolution(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
     transposed: bool,
-) -> Values {
+) -> Outputs {
     let window = window(reader, call)?;
     let groups = call.attributes.int("group").unwrap_or(1);
     let kernel = sizes(reader, call, "kernel_shape")?;
@@ -80,15 +78,15 @@ pub(super) fn convolution(
     Some(vec![reader.op(op, call.inputs.iter().copied().flatten().collect())])
 }
 
-pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     convolution(reader, call, false)
 }
 
-pub(super) fn conv_transpose(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn conv_transpose(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     convolution(reader, call, true)
 }
 
-fn pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind) -> Values {
+fn pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind) -> Outputs {
     let kernel = kernel(reader, call)?;
     pool_of(reader, call, kind, kernel)
 }
@@ -107,7 +105,7 @@ fn pool_of(
     call: &mut Call<'_>,
     kind: PoolKind,
     kernel: Vec<usize>,
-) -> Values {
+) -> Outputs {
     let window = window(reader, call)?;
     let rounding = if call.attributes.flag("ceil_mode", false) {
         Rounding::CeilInside
@@ -118,19 +116,19 @@ fn pool_of(
     Some(vec![reader.op(op, vec![call.x()])])
 }
 
-pub(super) fn max_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn max_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     // only affects the second output, the indices, which is not supported
     call.attributes.ignore("storage_order");
     pool(reader, call, PoolKind::Max)
 }
 
-pub(super) fn average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let count_pads = call.attributes.flag("count_include_pad", false);
     pool(reader, call, PoolKind::Average { count_pads })
 }
 
 /// `(sum |v|^p)^(1 / p)` of each window, for p of 1 or 2.
-pub(super) fn lp_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn lp_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let p = call.attributes.int("p").unwrap_or(2);
     let refused = match call.attributes.flag("ceil_mode", false) {
         _ if p != 1 && p != 2 => Some((format!("p={p}"), "1 or 2")),
@@ -159,7 +157,7 @@ pub(super) fn lp_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
 
 /// LRN: `v / (bias + alpha mean(v^2))^beta`. The mean is over `size` neighbouring channels, padded
 /// with zeros.
-pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let [alpha, beta, bias] = [("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0)]
         .map(|(name, default)| call.attributes.float(name).unwrap_or(default));
     let size = call
@@ -201,22 +199,22 @@ pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     Some(vec![reader.op(Op::Elementwise(E::Divide), vec![x, divisor])])
 }
 
-fn global(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind) -> Values {
+fn global(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind) -> Outputs {
     let window = Window { strides: Vec::new(), dilations: Vec::new(), padding: Padding::Valid };
     let op =
         Op::Pool(Box::new(Pool { kind, kernel: Vec::new(), window, rounding: Rounding::Floor }));
     Some(vec![reader.op(op, vec![call.x()])])
 }
 
-pub(super) fn global_max_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn global_max_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     global(reader, call, PoolKind::Max)
 }
 
-pub(super) fn global_average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn global_average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     global(reader, call, PoolKind::Average { count_pads: false })
 }
 
-pub(super) fn pad(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+pub(super) fn pad(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let text = call.attributes.text("mode");
     let mode = match text.as_deref() {
