@@ -1,8 +1,8 @@
 //! The open axes of inputs with the rows of a batch.
 
-use super::cell::{CellPort, roles};
-use super::findings::{BatchAxes, SequenceAxes};
 use super::interface::parameter_names;
+use crate::check::cell::{CellPort, roles};
+use crate::check::input_sizes::{BatchAxes, SequenceAxes};
 use crate::model::{AxisName, Dim, Model, Op};
 
 /// True if the name of a size means the rows of a batch. Single letters also name other sizes.

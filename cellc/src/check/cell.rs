@@ -1,8 +1,7 @@
 //! Legality of recurrent cells and sequences, and hints for wrong shapes.
 
-use super::findings::Known;
-use super::report::{MALFORMED, floats, refusal};
-use super::translator::Translator;
+use crate::check::report::{MALFORMED, floats, refusal};
+use crate::core::Known;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, WITHOUT_PROJECTIONS};
 use crate::model::{
     Activation, Cell, CellKind, Direction, Model, Node, Op, PARAMETERS, ResetGate, Spelling,
@@ -119,33 +118,26 @@ pub(crate) struct CellSizes {
     pub(crate) input: usize,
 }
 
-impl<'a> Translator<'_, 'a> {
-    /// Checks types, attributes and shapes of a recurrent operation, and returns its sizes.
-    pub(crate) fn recurrent(
-        &mut self,
-        node: &'a Node,
-        cell: &'a Cell,
-        direction: Option<Direction>,
-    ) -> Option<(Recurrent<'a>, CellSizes)> {
-        if let Some([valid, help]) = Cell::wrong_hidden_size(cell.hidden_size) {
-            let name = node.spelling.hidden_size;
-            let found = format!("{name} is {}", cell.hidden_size);
-            self.error(node, node.attribute_origin(name), found, valid, help);
-            return None;
-        }
-        let roles = roles(&node.op, node.inputs.len())?;
-        let inputs = (0..roles.len()).map(|port| self.input(node, port)).map(|known| {
-            let known = known?;
-            let shape = self.shape_of(&known);
-            Some((known, shape))
-        });
-        let (model, inputs) = (self.model, inputs.collect());
-        let recurrent = Recurrent { model, node, cell, direction, roles, inputs };
-        let mut right = types_are_legal(&recurrent, self.diagnostics);
-        right &= attributes_are_legal(&recurrent, self.diagnostics);
-        let sizes = legal_sizes(&recurrent, self.diagnostics).filter(|_| right)?;
-        Some((recurrent, sizes))
+/// Checks types, attributes and shapes of a recurrent operation of a graph. `inputs`: by port, the
+/// tensor and its shape. Returns the operation and its sizes.
+pub(crate) fn recurrent<'a>(
+    (model, node, cell): (&'a Model, &'a Node, &'a Cell),
+    direction: Option<Direction>,
+    inputs: Vec<Option<(Known, Vec<usize>)>>,
+    diagnostics: &mut Diagnostics,
+) -> Option<(Recurrent<'a>, CellSizes)> {
+    if let Some([valid, help]) = Cell::wrong_hidden_size(cell.hidden_size) {
+        let name = node.spelling.hidden_size;
+        let found = format!("{name} is {}", cell.hidden_size);
+        diagnostics.push(refusal(node, node.attribute_origin(name), found, valid, help));
+        return None;
     }
+    let roles = roles(&node.op, node.inputs.len())?;
+    let recurrent = Recurrent { model, node, cell, direction, roles, inputs };
+    let mut right = types_are_legal(&recurrent, diagnostics);
+    right &= attributes_are_legal(&recurrent, diagnostics);
+    let sizes = legal_sizes(&recurrent, diagnostics).filter(|_| right)?;
+    Some((recurrent, sizes))
 }
 
 /// True if the attributes of the cell are legal.

@@ -1,13 +1,14 @@
 //! The shapes of the inputs, from the model and the options.
 
-use super::findings::InputSizes;
 use super::interface::{find_name, list_names};
-use super::limits::MOST_ELEMENTS;
 use super::pytorch_export::export_again;
-use super::report::{floats, refusal};
-use super::shape::{admits, element_count};
-use super::size_limits::too_large;
-use super::subject::Subject;
+use crate::check::input_sizes::InputSizes;
+use crate::check::report::{floats, refusal};
+use crate::check::shape::admits;
+use crate::check::size_limits::too_large;
+use crate::check::subject::Subject;
+use crate::core::element_count;
+use crate::core::limits::MOST_ELEMENTS;
 use crate::diagnostic::{
     Cause, Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted,
 };

@@ -1,11 +1,11 @@
 //! The uses, axes and shapes of a model's inputs.
 
 use super::batch_axes::batch_axes;
-use super::findings::InputSizes;
 use super::input_shapes::input_shapes;
 use super::sequence_axes::sequence_axes;
-use super::subject::Subject;
 use super::uses::uses;
+use crate::check::input_sizes::InputSizes;
+use crate::check::subject::Subject;
 use crate::diagnostic::Diagnostics;
 
 /// Determines the use, the axes and the shape of every input.

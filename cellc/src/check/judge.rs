@@ -2,7 +2,7 @@
 //! nothing but the number of steps is open.
 
 use super::steps;
-use super::subject::{Passes, Purpose, Subject};
+use crate::check::subject::{Passes, Purpose, Subject};
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostics, Severity};
 use crate::model::Model;

@@ -2,8 +2,8 @@
 //! limits. [`crate::compile`] lists the passes in order.
 //!
 //! * Before the translation: `structure`, `instruction_sets`, `inputs`.
-//! * With the translation of [`crate::simplify`]: `translator` holds its state; `cell`, `integers`,
-//!   `variables` and `folding` refuse nodes. Rules for one operation stand beside its translation.
+//! * With the translation of [`crate::simplify`]: `cell` refuses recurrent nodes. Rules for one
+//!   operation stand beside its translation.
 //! * After the translation: `states`, `precision`, `size_limits`, `threads`, `common_interface`,
 //!   `c_only`. After these, nothing can fail.
 //! * `judge` runs the passes, for a model of open steps by `steps`. `hints` tries the shapes and
@@ -13,34 +13,30 @@ mod batch_axes;
 mod c_only;
 pub(crate) mod cell;
 mod common_interface;
-mod constant_inputs;
-pub(crate) mod findings;
-mod folding;
 mod hints;
 mod input_shapes;
+pub(crate) mod input_sizes;
 mod inputs;
 mod instruction_sets;
-pub(crate) mod integers;
+mod integers;
 pub(crate) mod interface;
 mod judge;
 pub(crate) mod limits;
-pub(crate) mod lookbacks;
 mod precision;
 mod pytorch_export;
 pub(crate) mod report;
 mod sequence_axes;
 pub(crate) mod shape;
-mod size_limits;
+pub(crate) mod size_limits;
 mod states;
+pub(crate) mod step_facts;
 pub(crate) mod steps;
 mod structure;
 mod subject;
 #[cfg(test)]
 mod tests;
 mod threads;
-pub(crate) mod translator;
 mod uses;
-mod variables;
 
 pub(crate) use c_only::c_only;
 #[cfg(test)]

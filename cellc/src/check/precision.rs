@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::report::{at_layer, layer_named, whole_model};
-use super::subject::Subject;
+use crate::check::report::{at_layer, layer_named, whole_model};
+use crate::check::subject::Subject;
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
 use crate::encoding::{Arithmetic, WeightFormat};

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::cell::{CellPort, roles};
-use super::findings::SequenceAxes;
+use crate::check::cell::{CellPort, roles};
+use crate::check::input_sizes::SequenceAxes;
 use crate::model::{Model, Op, Tensor};
 
 /// A value with axes of an input: the input, and the input's axis for each axis of the value.

@@ -1,10 +1,9 @@
 //! Limits for the sizes of inputs and outputs, of the whole model and of its source.
 
-use super::limits::{MOST_ELEMENTS_IN_ALL, MOST_INTERFACE_BYTES, MOST_NODES, MOST_UNROLLED};
-use super::report::{refusal, whole_model};
-use super::shape::element_count;
-use super::subject::Subject;
-use crate::core::{CoreModel, CoreNode, CoreOp, Work};
+use crate::check::limits::{MOST_ELEMENTS_IN_ALL, MOST_INTERFACE_BYTES, MOST_NODES, MOST_UNROLLED};
+use crate::check::report::{refusal, whole_model};
+use crate::check::subject::Subject;
+use crate::core::{CoreModel, CoreNode, CoreOp, Work, element_count};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message};
 use crate::model::{ElementType, Model, Node, shape_text};
 use crate::request::Unroll;
@@ -77,11 +76,17 @@ pub(crate) fn source_size(subject: Subject, core: &CoreModel, diagnostics: &mut 
 
 /// The refusal of a tensor with more elements than a limit.
 pub(crate) fn too_large(node: &Node, origin: &Origin, shape: &[usize], most: usize) -> Diagnostic {
+    let [found, valid, help] = too_large_text(shape, most);
+    refusal(node, origin, found, valid, help)
+}
+
+/// The texts of the refusal of a tensor with more elements than a limit.
+pub(crate) fn too_large_text(shape: &[usize], most: usize) -> [String; 3] {
     let bytes = element_count(shape).and_then(|count| count.checked_mul(4));
     let bytes = bytes.map_or_else(String::new, |bytes| format!(": {bytes} bytes"));
     let found = format!("a tensor of shape {}{bytes}", shape_text(shape));
     let valid = format!("{most} elements, {} bytes, or fewer", 4 * most);
-    refusal(node, origin, found, valid, "split the model")
+    [found, valid, "split the model".to_owned()]
 }
 
 fn bytes(shape: &[usize], element: usize) -> usize {

@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-use super::cell::{CellPort, roles};
-use super::limits::MOST_LOOPS;
-use super::report::{MALFORMED, refusal};
-use super::subject::Subject;
+use crate::check::cell::{CellPort, roles};
+use crate::check::limits::MOST_LOOPS;
+use crate::check::report::{MALFORMED, refusal};
+use crate::check::subject::Subject;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
 use crate::model::{Branch, If, Loop, Model, Node, Op, ValueId};
 

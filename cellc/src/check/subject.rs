@@ -1,7 +1,8 @@
 //! The subject of a judgement, and the results of its passes.
 
-use super::findings::{InputSizes, StepFacts};
 use super::interface::{self, parameter_names};
+use crate::check::input_sizes::InputSizes;
+use crate::check::step_facts::StepFacts;
 use crate::core::CoreModel;
 use crate::diagnostic::Diagnostics;
 use crate::model::Model;

@@ -1,7 +1,7 @@
 //! Which cells two threads can share.
 
-use super::report::at_layer;
-use super::subject::Subject;
+use crate::check::report::at_layer;
+use crate::check::subject::Subject;
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::diagnostic::{Diagnostics, quoted};
 use crate::model::ResetGate;

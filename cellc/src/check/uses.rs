@@ -1,8 +1,8 @@
 //! The uses of the inputs, found before all other checks.
 
-use super::cell::{CellPort, roles};
-use super::findings::Uses;
-use super::report::refusal;
+use crate::check::cell::{CellPort, roles};
+use crate::check::input_sizes::Uses;
+use crate::check::report::refusal;
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource, needed};
 use crate::diagnostic::Diagnostics;
 use crate::model::{Dim, Elementwise, Model, Node, Op, Reduction, ValueId};

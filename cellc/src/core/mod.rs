@@ -4,6 +4,8 @@
 //! A [`CoreModel`] cannot be wrong: [`crate::check`] has checked the model. Later stages
 //! translate operations to kernels, evaluate operations or bound their errors.
 
+mod build_error;
+mod builder;
 mod cell;
 mod concat;
 mod convolve;
@@ -11,7 +13,13 @@ mod denormals;
 mod dense;
 mod equations;
 mod facts;
+pub(crate) mod fold;
+mod folded;
+mod geometry;
 mod integers;
+pub(crate) mod interval;
+mod known;
+pub(crate) mod limits;
 mod lookup;
 mod loops;
 mod matmul;
@@ -25,8 +33,11 @@ mod running_sum;
 mod softmax;
 mod source;
 mod top_k;
+mod value_facts;
 mod view;
 
+pub(crate) use build_error::{BuildError, Built};
+pub(crate) use builder::{CoreBuilder, Layer};
 pub use cell::{CellOutputs, CoreCell, Lengths, Sequence, WeightSources};
 pub use concat::Concat;
 pub use convolve::{Convolve, MOST_PRODUCTS, Pairs, offsets};
@@ -35,7 +46,11 @@ pub use dense::Dense;
 pub use equations::general_equations;
 use facts::product;
 pub use facts::{Effort, Facts, Numbers, OverTime, Work, Zeros};
+pub(crate) use geometry::{
+    Geometry, broadcast, broadcast_strides, counted, element_count, signed, strides, without_axes,
+};
 pub use integers::{Integers, LARGEST_INTEGER};
+pub(crate) use known::Known;
 pub use lookup::Lookup;
 pub use loops::{CoreLoop, LoopCarried, LoopResult, LoopSlice};
 pub use matmul::MatMul;
@@ -54,4 +69,5 @@ pub(crate) use source::Reference;
 use source::listed;
 pub use source::{ConstantId, Source, WeightSource};
 pub use top_k::TopK;
+pub(crate) use value_facts::{Divider, DynamicLength, ValueFacts};
 pub use view::View;

@@ -2,7 +2,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// An element type of inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)] // the names say it
 pub enum ElementType {
     F16,

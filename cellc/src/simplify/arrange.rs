@@ -1,12 +1,13 @@
 //! Operations that other core operations express: running sums, one-hot rows, triangles, repeated
 //! elements, resizing.
 
-use super::fold;
-use crate::check::findings::{Before, Front, Known};
+use super::translator::Translator;
 use crate::check::report::UNDEFINED;
-use crate::check::shape::{Geometry, broadcast_strides, signed, strides};
-use crate::check::translator::Translator;
-use crate::core::{CoreOp, LARGEST_INTEGER, RunningSum, Source};
+use crate::check::step_facts::{Before, Front};
+use crate::core::{
+    CoreOp, Geometry, Known, LARGEST_INTEGER, RunningSum, Source, broadcast_strides, fold, signed,
+    strides,
+};
 use crate::model::{
     Blocks, ElementType, Elementwise, Nearest, Node, Resize, ResizeBy, Sampling, Scaling, Tensor,
     shape_text,
@@ -398,7 +399,8 @@ impl<'a> Translator<'_, 'a> {
                 .enumerate()
                 .map(|(d, own)| if d == axis { size } else { own })
                 .collect();
-            let Some(()) = self.computable_up_to(node, &to, self.most_folded(node)) else { return };
+            let fits = self.core.fits_constant(&to);
+            let Some(()) = self.built(node, fits) else { return };
             let is_cut = of.by == ResizeBy::Factors && scale * from as f32 != size as f32;
             if is_cut
                 && of.scaling == Scaling::AlignCorners

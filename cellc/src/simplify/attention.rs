@@ -1,8 +1,7 @@
 //! Scaled dot-product attention, made of products, a mask and a softmax.
 
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, broadcast};
-use crate::check::translator::Translator;
+use super::translator::Translator;
+use crate::core::{Geometry, Known, broadcast};
 use crate::model::{ElementType, Elementwise, Node, Tensor};
 
 impl<'a> Translator<'_, 'a> {

@@ -1,9 +1,8 @@
 //! If: the chosen branch takes the node's place.
 
-use crate::check::findings::Known;
+use super::translator::Translator;
 use crate::check::parameter_names;
-use crate::check::shape::Geometry;
-use crate::check::translator::Translator;
+use crate::core::{Geometry, Known};
 use crate::diagnostic::{Message, Setting, Severity, message, quoted};
 use crate::model::{Branch, ElementType, Elementwise, If, Node, Op, Unread, ValueId, shape_text};
 
@@ -161,7 +160,7 @@ impl<'a> Translator<'_, 'a> {
     /// The input compared with a number by a condition, or used as the condition (compared with 1).
     /// `None` for other conditions.
     fn decides(&self, condition: ValueId) -> Option<Decision> {
-        if self.current.depth > 0 {
+        if self.depth > 0 {
             return None;
         }
         let (mut made, mut equal) = (self.moved(condition)?, true);
@@ -214,7 +213,7 @@ impl<'a> Translator<'_, 'a> {
             known[value.0] = self.input(node, input);
         }
         let (results, nodes) = self.body(&branch.body, known)?;
-        self.current.nodes.extend(nodes);
+        self.core.nodes.extend(nodes);
         Some(results)
     }
 }

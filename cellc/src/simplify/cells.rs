@@ -1,8 +1,8 @@
 //! Recurrent operations as cells of the core: the sources of their weights, and the translation
 //! that the sources need.
 
-use crate::check::cell::{CellPort, CellSizes, Recurrent};
-use crate::check::translator::Translator;
+use super::translator::Translator;
+use crate::check::cell::{CellPort, CellSizes, Recurrent, recurrent};
 use crate::core::{Source, WeightSource, WeightSources};
 use crate::diagnostic::Origin;
 use crate::model::{Cell, Direction, LedgerEntry, Node};
@@ -19,7 +19,16 @@ pub(super) struct Given {
 impl<'a> Translator<'_, 'a> {
     /// Translates a recurrent operation. `direction`: `None` for a cell of one step.
     pub(super) fn cell(&mut self, node: &'a Node, cell: &'a Cell, direction: Option<Direction>) {
-        let Some((recurrent, sizes)) = self.recurrent(node, cell, direction) else { return };
+        let inputs = (0..node.inputs.len()).map(|port| {
+            let known = self.input(node, port)?;
+            let shape = self.shape_of(&known);
+            Some((known, shape))
+        });
+        let inputs = inputs.collect();
+        let of = (self.model, node, cell);
+        let Some((recurrent, sizes)) = recurrent(of, direction, inputs, self.diagnostics) else {
+            return;
+        };
         let Some(weights) = self.cell_weights(&recurrent, sizes) else { return };
         let Some(weights) = weights else {
             self.with_computed_weights(&recurrent, sizes);

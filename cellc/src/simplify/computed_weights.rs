@@ -2,12 +2,11 @@
 //! matrix products and pointwise operations, and a sequence is a loop over its steps. What does
 //! not depend on h, the products with x included, is computed before the loop.
 
+use super::translator::Translator;
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, signed, strides};
-use crate::check::translator::Translator;
 use crate::core::{
-    CoreLoop, CoreOp, Integers, Lengths, LoopCarried, LoopResult, LoopSlice, Source,
+    CoreLoop, CoreOp, Geometry, Integers, Known, Lengths, LoopCarried, LoopResult, LoopSlice,
+    Source, signed, strides,
 };
 use crate::model::{
     Activation, BiasPart, CellKind, Coupled, Direction, Elementwise, ResetGate, Tensor,
@@ -118,11 +117,11 @@ impl<'a> Translator<'_, 'a> {
         let c = if let Some(c) = &first.c { Some(carry(self, c)?) } else { None };
         let inside = |(_, value): (Source, usize)| Known::Source(Source::Value(value), element);
         let before = State { h: inside(h), c: c.map(inside) };
-        self.current.depth += 1;
+        self.depth += 1;
         let (after, body) = self.appended(Vec::new(), |this| {
             this.loop_body(recurrent, &operands, &pieces, mask.is_some(), &before)
         });
-        self.current.depth -= 1;
+        self.depth -= 1;
         let (y, after) = after?;
         self.countable(node, steps, u32::MAX as usize)?;
         let mut carried =
@@ -224,7 +223,8 @@ impl<'a> Translator<'_, 'a> {
                 let out = self.value(vec![batch]);
                 let most = i32::try_from(steps).ok()?;
                 self.emit(node, CoreOp::Integers(Integers { parameter, least: 0, most, out }));
-                self.findings
+                self.core
+                    .facts
                     .set_range(&Known::Source(Source::Value(out), element), [0.0, most.into()]);
                 Known::Source(Source::Value(out), element)
             }

@@ -4,10 +4,11 @@
 //! values stay unchanged, so the loop may end at this iteration.
 
 use super::loops::{Cut, iteration_number};
-use crate::check::findings::{Divider, DynamicLength, Known};
-use crate::check::shape::Geometry;
-use crate::check::translator::Translator;
-use crate::core::{CoreLoop, CoreOp, LARGEST_INTEGER, LoopCarried, LoopResult, LoopSlice, Source};
+use super::translator::Translator;
+use crate::core::{
+    CoreLoop, CoreOp, Divider, DynamicLength, Geometry, Known, LARGEST_INTEGER, LoopCarried,
+    LoopResult, LoopSlice, Source,
+};
 use crate::diagnostic::{Diagnostic, Origin, Setting, message};
 use crate::model::{ElementType, Elementwise as E, Loop, LoopInput, Node, Tensor, shape_text};
 
@@ -96,12 +97,12 @@ impl<'a> Translator<'_, 'a> {
             |input: &&LoopInput| input.back_edge.is_some() && input.back_edge != body.condition;
         let back_edges = body.inputs.iter().filter(carries);
         let mut ranges: Ranges =
-            back_edges.map(|input| self.findings.range_of(&inputs[input.input])).collect();
+            back_edges.map(|input| self.core.facts.range_of(&inputs[input.input])).collect();
         let counted = CountedLoop { node, body, inputs, cut, count };
         for attempt in 1..=MOST_ATTEMPTS {
             match self.speculate(|this| this.attempt(&counted, &ranges).transpose()) {
                 Ok(outputs) => {
-                    self.current.loops.needs_max_steps |= outputs.is_some() && count.may_cut;
+                    self.loops.needs_max_steps |= outputs.is_some() && count.may_cut;
                     return outputs;
                 }
                 // integers exceed the assumed ranges
@@ -225,7 +226,7 @@ impl<'a> Translator<'_, 'a> {
                         piece,
                     });
                     let piece = Known::Source(Source::Value(piece), outside.element());
-                    self.findings.set_range(&piece, self.findings.range_of(outside));
+                    self.core.facts.set_range(&piece, self.core.facts.range_of(outside));
                     piece
                 }
                 // an iteration is computed only where the condition holds
@@ -286,7 +287,7 @@ impl<'a> Translator<'_, 'a> {
         ranges: &Ranges,
     ) -> Option<Ranges> {
         let left: Ranges =
-            edges.iter().map(|edge| self.findings.range_of(&results[edge.result])).collect();
+            edges.iter().map(|edge| self.core.facts.range_of(&results[edge.result])).collect();
         let stays = left
             .iter()
             .zip(ranges)
@@ -386,7 +387,7 @@ impl<'a> Translator<'_, 'a> {
                 (None, Some(_), Known::Constant(..)) => of.clone(),
                 // iterations after the last keep the value
                 (None, Some(running), _) => {
-                    let (shape, range) = (self.shape_of(of), self.findings.range_of(of));
+                    let (shape, range) = (self.shape_of(of), self.core.facts.range_of(of));
                     let zero = self.number_like(of, 0.0)?;
                     let initial = self.selected(node, &zero, shape.clone())?;
                     let range = [range[0].min(0.0), range[1].max(0.0)];
@@ -437,13 +438,13 @@ impl<'a> Translator<'_, 'a> {
             for (known, output) in outputs.iter().zip(&body.outputs) {
                 let Known::Source(Source::Value(value), _) = known else { continue };
                 let axis = output.concatenation.and_then(|slicing| {
-                    let rank = self.core.values[*value].shape.len() as i64;
+                    let rank = self.core.model.values[*value].shape.len() as i64;
                     let axis = if slicing.axis < 0 { slicing.axis + rank } else { slicing.axis };
                     usize::try_from(axis).ok()
                 });
                 let truncated = may_cut.then_some(still);
                 let by = Divider::Loop;
-                self.findings.lengths.insert(
+                self.core.facts.lengths.insert(
                     *value,
                     DynamicLength { count, by, is_zero: true, truncated, parts_along: axis },
                 );
@@ -468,8 +469,7 @@ impl<'a> Translator<'_, 'a> {
 
     /// Warns of a largest count without a loop.
     pub(super) fn warn_of_unused_max_steps(&mut self) {
-        if self.subject.options.bindings.max_steps.is_some() && !self.current.loops.needs_max_steps
-        {
+        if self.subject.options.bindings.max_steps.is_some() && !self.loops.needs_max_steps {
             let setting = Setting::MaxSteps;
             let found =
                 message!("{} has no effect: no loop of the model needs a largest count", setting);
@@ -487,7 +487,7 @@ impl<'a> Translator<'_, 'a> {
     ) -> Option<Known> {
         self.computable(node, &shape)?;
         let value = Known::Source(Source::Value(self.value(shape)), element);
-        self.findings.set_range(&value, range);
+        self.core.facts.set_range(&value, range);
         Some(value)
     }
 
@@ -505,8 +505,8 @@ impl<'a> Translator<'_, 'a> {
         let (source, value) = (self.source(of)?, self.value(shape));
         out.push(LoopResult { of: source, pieces, out: value });
         let output = Known::Source(Source::Value(value), of.element());
-        let range = self.findings.range_of(of);
-        self.findings.set_range(
+        let range = self.core.facts.range_of(of);
+        self.core.facts.set_range(
             &output,
             if pieces.is_some() { [range[0].min(0.0), range[1].max(0.0)] } else { range },
         );

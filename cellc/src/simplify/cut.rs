@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 
-use crate::check::findings::{Cuttable, Known};
-use crate::check::translator::Translator;
-use crate::model::{Model, Node, Op, Padding, ValueId};
+use super::translator::{Cuttable, Translator};
+use crate::core::{Known, LayerPlace};
+use crate::model::{Convolution, Model, Node, Op, Padding, ValueId};
 
 /// Whether a convolution puts pads behind the data.
 fn pads_behind(op: &Op) -> bool {
@@ -69,7 +69,7 @@ impl<'a> Translator<'_, 'a> {
     /// Keeps the operands of a node whose output may be cut.
     pub(super) fn keep_for_cut(&mut self, node: &'a Node) {
         let inputs = node.inputs.iter().map(|input| self.known[input.0].clone()).collect();
-        self.findings.cuttable.insert(node.outputs[0], Cuttable { node, inputs });
+        self.cuttable.insert(node.outputs[0], Cuttable { node, inputs });
     }
 
     /// A tensor computed without the last `cut` elements of an axis. `None` if impossible.
@@ -93,45 +93,70 @@ impl<'a> Translator<'_, 'a> {
         if let Some(known) = done.get(&value) {
             return Some(known.clone());
         }
-        let Cuttable { node, inputs } = self.findings.cuttable.get(&value)?.clone();
+        let Cuttable { node, inputs } = self.cuttable.get(&value)?.clone();
         let whole = self.shape_of(self.known[value.0].as_ref()?);
+        let layer = self.core.layer.clone();
         let known = match &node.op {
-            Op::Convolution(of) => {
-                let axis = axis.checked_sub(2)?;
-                let before: Vec<Option<Known>> =
-                    node.inputs.iter().map(|i| self.known[i.0].clone()).collect();
-                node.inputs
-                    .iter()
-                    .zip(inputs)
-                    .for_each(|(input, known)| self.known[input.0] = known);
-                let y = self.convolved(node, of, Some((axis, cut)));
-                node.inputs
-                    .iter()
-                    .zip(before)
-                    .for_each(|(input, known)| self.known[input.0] = known);
-                y
-            }
+            Op::Convolution(of) => axis.checked_sub(2).and_then(|axis| {
+                self.convolved_without(node, of, inputs, (axis, cut), layer.place)
+            }),
             Op::Elementwise(function) => {
-                let mut shorter = Vec::new();
-                for (input, known) in node.inputs.iter().zip(inputs) {
-                    let known = known?;
-                    let shape = self.shape_of(&known);
-                    let own = (axis + shape.len()).checked_sub(whole.len());
-                    shorter.push(match own.map(|own| (own, shape[own])) {
-                        None | Some((_, 1)) => known,
-                        Some((own, _)) => {
-                            let before = self.known[input.0].replace(known);
-                            let cut = self.shortened(*input, own, cut, done);
-                            self.known[input.0] = before;
-                            cut?
-                        }
-                    });
-                }
-                self.computed(node, *function, shorter)
+                let shorter = self.shorter(node, inputs, (axis, whole.len()), cut, done);
+                self.begin(node, layer.place);
+                shorter.and_then(|shorter| self.computed(node, *function, shorter))
             }
             _ => None,
-        }?;
+        };
+        self.core.layer = layer;
+        let known = known?;
         done.insert(value, known.clone());
         Some(known)
+    }
+
+    /// A convolution of earlier operands without its last windows. `cut`: the axis of the windows,
+    /// and their number.
+    fn convolved_without(
+        &mut self,
+        node: &'a Node,
+        of: &Convolution,
+        inputs: Vec<Option<Known>>,
+        cut: (usize, usize),
+        place: LayerPlace,
+    ) -> Option<Known> {
+        let before: Vec<Option<Known>> =
+            node.inputs.iter().map(|input| self.known[input.0].clone()).collect();
+        node.inputs.iter().zip(inputs).for_each(|(input, known)| self.known[input.0] = known);
+        self.begin(node, place);
+        let y = self.convolved(node, of, Some(cut));
+        node.inputs.iter().zip(before).for_each(|(input, known)| self.known[input.0] = known);
+        y
+    }
+
+    /// The operands of a node without the last elements of an axis of its output. `axis`: the axis,
+    /// and the rank of the output.
+    fn shorter(
+        &mut self,
+        node: &'a Node,
+        inputs: Vec<Option<Known>>,
+        (axis, rank): (usize, usize),
+        cut: usize,
+        done: &mut HashMap<ValueId, Known>,
+    ) -> Option<Vec<Known>> {
+        let mut shorter = Vec::new();
+        for (input, known) in node.inputs.iter().zip(inputs) {
+            let known = known?;
+            let shape = self.shape_of(&known);
+            let own = (axis + shape.len()).checked_sub(rank);
+            shorter.push(match own.map(|own| (own, shape[own])) {
+                None | Some((_, 1)) => known,
+                Some((own, _)) => {
+                    let before = self.known[input.0].replace(known);
+                    let cut = self.shortened(*input, own, cut, done);
+                    self.known[input.0] = before;
+                    cut?
+                }
+            });
+        }
+        Some(shorter)
     }
 }

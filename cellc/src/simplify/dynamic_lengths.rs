@@ -1,9 +1,8 @@
 //! Tensors with a length that only a call knows: outputs of loops that end by a condition, Ranges
 //! and Slices with computed limits. A tensor has the largest length, and zeros fill the rest.
 
-use crate::check::findings::{Divider, DynamicLength, Known};
-use crate::check::translator::Translator;
-use crate::core::{ResultValue, Source};
+use super::translator::Translator;
+use crate::core::{Divider, DynamicLength, Known, ResultValue, Source};
 use crate::model::{ElementType, Elementwise as E, Node, Op, Tensor};
 
 /// The advice for a run-time Range used as a mask of lengths.
@@ -32,7 +31,7 @@ impl<'a> Translator<'_, 'a> {
         let Some(&OpenOperand { port, length, axis }) = open.first() else { return false };
         match node.op {
             Op::Result | Op::Convert => {
-                self.findings.current_length = Some(length);
+                self.current_length = Some(length);
                 false
             }
             Op::ShapeOf => {
@@ -58,7 +57,7 @@ impl<'a> Translator<'_, 'a> {
                 let errors = self.diagnostics.0.len();
                 match self.convolution_of_parts(node, of, length, axis) {
                     Some((y, length)) => {
-                        self.findings.current_length = Some(length);
+                        self.current_length = Some(length);
                         self.set(node, 0, y);
                     }
                     None if self.diagnostics.0.len() == errors => {
@@ -99,7 +98,7 @@ impl<'a> Translator<'_, 'a> {
     fn open_operands(&self, node: &Node) -> Vec<OpenOperand> {
         let known = node.inputs.iter().map(|input| self.known[input.0].as_ref());
         let open = |(port, known): (usize, Option<&Known>)| {
-            let length = self.findings.dynamic_length(known?)?;
+            let length = self.core.facts.dynamic_length(known?)?;
             Some(OpenOperand { port, length, axis: length.parts_along? })
         };
         known.enumerate().filter_map(open).collect()
@@ -109,7 +108,7 @@ impl<'a> Translator<'_, 'a> {
     /// and any elements behind the last part.
     fn pass_length(&mut self, length: DynamicLength, axis: usize) {
         let length = DynamicLength { parts_along: Some(axis), is_zero: false, ..length };
-        self.findings.current_length = Some(length);
+        self.current_length = Some(length);
     }
 
     /// Refuses an element-wise operation whose operands do not have the same parts.
@@ -182,7 +181,7 @@ impl<'a> Translator<'_, 'a> {
     /// Refuses results of a body with a dynamic length. `None` after an error.
     pub(super) fn refuse_dynamic_lengths(&mut self, node: &Node, results: &[Known]) -> Option<()> {
         let open = results.iter().find_map(|known| {
-            self.findings.dynamic_length(known).filter(|of| of.parts_along.is_some())
+            self.core.facts.dynamic_length(known).filter(|of| of.parts_along.is_some())
         });
         match open {
             Some(length) => {
@@ -333,10 +332,10 @@ impl<'a> Translator<'_, 'a> {
 
     /// Adds, for outputs with a dynamic length, the outputs NAME_len and NAME_truncated.
     pub(super) fn add_length_outputs(&mut self) {
-        for at in 0..self.core.results.len() {
-            let result = &self.core.results[at];
+        for at in 0..self.core.model.results.len() {
+            let result = &self.core.model.results[at];
             let Source::Value(value) = result.source else { continue };
-            let Some(length) = self.findings.lengths.get(&value) else { continue };
+            let Some(length) = self.core.facts.lengths.get(&value) else { continue };
             let output = |suffix: &str, element, source| ResultValue {
                 names: result.names.iter().map(|name| format!("{name}_{suffix}")).collect(),
                 shape: Vec::new(),
@@ -348,9 +347,9 @@ impl<'a> Translator<'_, 'a> {
             let truncated =
                 length.truncated.map(|source| output("truncated", ElementType::Bool, source));
             if length.parts_along == Some(0) {
-                self.core.results[at].parts = Some(self.core.results.len());
+                self.core.model.results[at].parts = Some(self.core.model.results.len());
             }
-            self.core.results.extend(len.into_iter().chain(truncated));
+            self.core.model.results.extend(len.into_iter().chain(truncated));
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Einsum: sums of products, as products of matrices.
 
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, signed, strides};
-use crate::check::translator::Translator;
+use super::translator::Translator;
+use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{Elementwise, Node, Reduction};
 
 /// A dimension's letter; dimensions of `...` are numbered from the last one.

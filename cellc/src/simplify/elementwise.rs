@@ -1,13 +1,12 @@
 //! Operations element by element, and along one axis.
 
-use super::fold;
+use super::translator::Translator;
 use crate::activation::{self, Constants};
 use crate::check::cell::parameters_are_finite;
-use crate::check::findings::Known;
 use crate::check::report::UNDEFINED;
-use crate::check::shape::{Geometry, broadcast};
-use crate::check::translator::Translator;
-use crate::core::{CoreOp, Pointwise, PointwiseFunction, Softmax, Source};
+use crate::core::{
+    CoreOp, Geometry, Known, Pointwise, PointwiseFunction, Softmax, Source, broadcast, fold,
+};
 use crate::model::{Activation, ElementType, Elementwise, Node, Tensor, shape_text};
 
 /// The operand chosen by a Select with a known uniform condition.
@@ -370,16 +369,6 @@ impl Translator<'_, '_> {
         self.pointwise(node, PointwiseFunction::Add, &[value, zero], shape)
     }
 
-    /// A constant of one element.
-    pub(super) fn scalar(&mut self, value: f32) -> Source {
-        let bits = value.to_bits();
-        let tensor = self.interned.scalars.entry(bits).or_insert_with(|| {
-            Tensor::from_f32(Vec::new(), &[value]).expect("simplify: a scalar has one element")
-        });
-        let tensor = tensor.clone();
-        Source::Constant(self.intern(&tensor))
-    }
-
     fn hard_sigmoid(&mut self, node: &Node, inputs: &[Known]) -> Option<Known> {
         let number = |known: &Known| {
             known
@@ -461,7 +450,8 @@ impl Translator<'_, '_> {
         let shape = self.shape_of(&input);
         let Some(axis) = self.axis(node, axis, shape.len()) else { return };
         let input = match self
-            .findings
+            .core
+            .facts
             .dynamic_length(&input)
             .filter(|length| length.parts_along == Some(axis))
         {

@@ -1,30 +1,11 @@
 //! Tensors without elements, as a split into parts of 0 gives: constants that no operation reads
 //! when the model runs.
 
-use crate::check::findings::Known;
-use crate::check::limits::MOST_ELEMENTS;
-use crate::check::shape::{broadcast, without_axes};
-use crate::check::translator::Translator;
-use crate::model::{ElementType, Node, Op, Reduction, Tensor, shape_text};
+use super::translator::Translator;
+use crate::core::{Known, broadcast, without_axes};
+use crate::model::{Node, Op, Reduction, Tensor, shape_text};
 
 impl Translator<'_, '_> {
-    /// A tensor without elements.
-    pub(super) fn empty(
-        &mut self,
-        node: &Node,
-        element: ElementType,
-        shape: Vec<usize>,
-    ) -> Option<Known> {
-        let sizes: Vec<usize> = shape.iter().map(|&size| size.max(1)).collect();
-        self.computable_up_to(node, &sizes, MOST_ELEMENTS)?;
-        let tensor = if element.is_float() {
-            Tensor::from_f32(shape, &[])
-        } else {
-            Tensor::from_i64(shape, &[])
-        };
-        Some(Known::Constant(tensor?, element))
-    }
-
     /// True if a node computes with a tensor without elements. The node is folded or refused.
     pub(super) fn reads_empty(&mut self, node: &Node) -> bool {
         use Op::{Concat, Convert, If, Result, ShapeOf, Slice, Split, StridedSlice, VariadicSplit};

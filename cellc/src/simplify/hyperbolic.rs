@@ -7,8 +7,8 @@
 
 use std::f32::consts::LN_2;
 
-use crate::check::findings::Known;
-use crate::check::translator::Translator;
+use super::translator::Translator;
+use crate::core::Known;
 use crate::model::{Activation, Elementwise, Node};
 
 /// From here on asinh and acosh are log(2 v) to the last bit, and v * v may overflow.

@@ -1,12 +1,13 @@
 //! Arithmetic, decisions and conversions of integers at run time, as operations on floating-point
 //! numbers that hold integers.
 
-use crate::check::findings::{Interval, Known};
-use crate::check::integers::{EXACT, TRUTH, ends};
+use std::collections::HashSet;
+
+use super::translator::Translator;
 use crate::check::report::floats;
-use crate::check::translator::Translator;
-use crate::core::{Integers, PointwiseFunction, Source};
-use crate::model::{Activation, ElementType, Elementwise, Node};
+use crate::core::interval::{EXACT, Interval, TRUTH, ends};
+use crate::core::{Combiner, CoreOp, Integers, Known, PointwiseFunction, Source};
+use crate::model::{Activation, ElementType, Elementwise, Groups, Node, Op, Tensor, ValueId};
 
 impl Translator<'_, '_> {
     /// A tensor of integers in a range; `None` after an error.
@@ -41,7 +42,7 @@ impl Translator<'_, '_> {
         let known = Known::Source(source, element);
         let is_narrow = element.bits() <= 16 && !element.is_float() && element != ElementType::Bool;
         if !is_narrow || least <= range[0] && range[1] <= most {
-            self.findings.set_range(&known, range);
+            self.core.facts.set_range(&known, range);
             return Some(known);
         }
         // subtracts the largest multiple of `size` not above the number; every step is exact
@@ -55,7 +56,7 @@ impl Translator<'_, '_> {
         let beyond = self.pointwise(node, P::Multiply, &[times, size], &shape)?;
         let wrapped =
             Known::Source(self.pointwise(node, P::Subtract, &[source, beyond], &shape)?, element);
-        self.findings.set_range(&wrapped, [least, most]);
+        self.core.facts.set_range(&wrapped, [least, most]);
         Some(wrapped)
     }
 
@@ -71,8 +72,8 @@ impl Translator<'_, '_> {
         use PointwiseFunction as P;
         self.all_exact(node, inputs)?;
         let element = inputs[0].element();
-        let a = self.findings.range_of(&inputs[0]);
-        let b = inputs.get(1).map_or(TRUTH, |known| self.findings.range_of(known));
+        let a = self.core.facts.range_of(&inputs[0]);
+        let b = inputs.get(1).map_or(TRUTH, |known| self.core.facts.range_of(known));
         let sources: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
         let (source, range) = match function {
             E::Add => (self.pointwise(node, P::Add, &sources, shape)?, ends(a, b, |a, b| a + b)),
@@ -143,7 +144,7 @@ impl Translator<'_, '_> {
         // a sum above 2^24 is rounded as its conversion to f32 would round it
         if is_sum && element.bits() > 16 && self.becomes_float(node.outputs[0]) {
             let known = Known::Source(source, element);
-            self.findings.set_range(&known, range);
+            self.core.facts.set_range(&known, range);
             return Some(known);
         }
         // these functions round nothing
@@ -209,7 +210,7 @@ impl Translator<'_, '_> {
                 let element = inputs[1].element();
                 let of = [condition, sources[1], sources[2]];
                 let known = Known::Source(self.pointwise(node, P::Select, &of, shape)?, element);
-                self.findings.set_range(&known, self.findings.range_of_all(&inputs[1..]));
+                self.core.facts.set_range(&known, self.core.facts.range_of_all(&inputs[1..]));
                 Some(known)
             }
             _ => {
@@ -247,7 +248,7 @@ impl Translator<'_, '_> {
     ) -> Option<Known> {
         let shape = self.shape_of(known);
         let (source, before) = (self.source(known)?, known.element());
-        let range = self.findings.range_of(known);
+        let range = self.core.facts.range_of(known);
         if element == before || element.is_float() {
             return Some(Known::Source(source, element));
         }
@@ -259,7 +260,7 @@ impl Translator<'_, '_> {
             let whole = self.pointwise(node, whole, &[source], &shape)?;
             if element.bits() > 16 {
                 let converted = Known::Source(whole, element);
-                self.findings.set_range(&converted, range.map(f64::trunc));
+                self.core.facts.set_range(&converted, range.map(f64::trunc));
                 return Some(converted);
             }
             // no standard defines conversions beyond the range of a narrow type: the range's end is
@@ -267,9 +268,157 @@ impl Translator<'_, '_> {
             let [least, most] = Integers::limits(element);
             let inside = self.clamp(node, whole, least as f32, most as f32, &shape)?;
             let converted = Known::Source(inside, element);
-            self.findings.set_range(&converted, [least.into(), most.into()]);
+            self.core.facts.set_range(&converted, [least.into(), most.into()]);
             return Some(converted);
         }
         self.wrapped(node, source, element, range)
+    }
+
+    /// Adds the conversion of an integer input, and returns the converted tensor.
+    pub(super) fn integers_of(
+        &mut self,
+        node: &Node,
+        parameter: usize,
+        element: ElementType,
+    ) -> Known {
+        let out = self.value(self.core.model.parameters[parameter].shape.clone());
+        let [least, most] = Integers::limits(element);
+        self.emit(node, CoreOp::Integers(Integers { parameter, least, most, out }));
+        self.core.facts.ranges.insert(out, [least.into(), most.into()]);
+        self.core.facts.parameter_of.insert(out, (parameter, true));
+        Known::Source(Source::Value(out), element)
+    }
+
+    /// Refuses constants that f32 does not hold exactly. `None` after an error.
+    pub(super) fn all_exact(&mut self, node: &Node, inputs: &[Known]) -> Option<()> {
+        for input in inputs.iter().filter(|input| !input.element().is_float()) {
+            let wrong = match input {
+                Known::Constant(tensor, _) => {
+                    (0..tensor.len()).find(|&i| tensor.get_f64(i).abs() > EXACT)
+                }
+                _ => None,
+            };
+            if let (Some(at), Some(tensor)) = (wrong, input.tensor()) {
+                let found = format!("{} in arithmetic at run time", tensor.get_f64(at));
+                self.too_large_integer(node, found);
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    pub(super) fn too_large_integer(&mut self, node: &Node, found: String) {
+        let valid = format!("integers of at most {EXACT} in magnitude, which f32 holds");
+        let help = "clip the integers before, or compute this part outside of the model";
+        self.error(node, &node.origin, found, valid, help);
+    }
+
+    /// True if every use of an integer value ends in a conversion to floating point, with only
+    /// moves, additions and subtractions before the conversion.
+    pub(super) fn becomes_float(&self, value: ValueId) -> bool {
+        let nodes = &self.model.nodes;
+        let (mut waiting, mut seen) = (vec![value], HashSet::from([value]));
+        while let Some(value) = waiting.pop() {
+            for node in nodes.iter().filter(|node| node.inputs.contains(&value)) {
+                match node.op {
+                    Op::Convert if self.model.values[node.outputs[0].0].element.is_float() => {}
+                    Op::Elementwise(Elementwise::Add | Elementwise::Subtract)
+                    | Op::Reshape { .. }
+                    | Op::Transpose
+                    | Op::Squeeze { .. }
+                    | Op::Unsqueeze => {
+                        waiting.extend(node.outputs.iter().filter(|&&output| seen.insert(output)))
+                    }
+                    _ => return false,
+                }
+            }
+        }
+        true
+    }
+
+    /// Notes the range of a difference of integers in floating point.
+    pub(super) fn range_of_difference(&mut self, node: &Node, function: Elementwise) {
+        if let (Elementwise::Subtract, [a, b]) = (function, &node.inputs[..])
+            && let (Some(a), Some(b)) = (self.bounded(*a), self.bounded(*b))
+        {
+            self.bound_float(node, ends(a, b, |a, b| a - b));
+        }
+    }
+
+    /// Notes the range of sums of products of integers in floating point, as quantised operators
+    /// compute.
+    pub(super) fn range_of_products(&mut self, node: &Node, op: &Op) {
+        let &[a, b] = &node.inputs[..] else { return };
+        let (Some(of_a), Some(of_b)) = (self.bounded(a), self.bounded(b)) else { return };
+        let Some(w) = self.known[b.0].as_ref().map(|known| self.shape_of(known)) else { return };
+        let terms: usize = match op {
+            Op::MatMul { transpose_b, .. } => {
+                w.iter().rev().nth(usize::from(!transpose_b && w.len() > 1)).map_or(1, |n| *n)
+            }
+            Op::Convolution(of) if !of.transposed && matches!(of.groups, Groups::Count(_)) => {
+                w.iter().skip(1).product()
+            }
+            _ => w.iter().product(),
+        };
+        let most = of_a.iter().chain(&of_b).map(|end| end.abs());
+        let [a, b] = [most.clone().take(2).fold(0.0, f64::max), most.skip(2).fold(0.0, f64::max)];
+        let most = a * b * terms as f64;
+        self.bound_float(node, [-most, most]);
+    }
+
+    /// Interval of a value of the graph; `None` if unknown, or if a constant holds a number with a
+    /// fraction.
+    fn bounded(&self, value: ValueId) -> Option<Interval> {
+        let known = self.known[value.0].as_ref()?;
+        // most weights have a fraction among their first elements, so this search is short
+        let is_integral =
+            |tensor: &Tensor| (0..tensor.len()).all(|i| tensor.get_f64(i).fract() == 0.0);
+        if known.tensor().is_some_and(|tensor| !is_integral(tensor)) {
+            return None;
+        }
+        let range = self.core.facts.range_of(known);
+        range.iter().all(|end| end.is_finite()).then_some(range)
+    }
+
+    fn bound_float(&mut self, node: &Node, range: Interval) {
+        if let Some(Known::Source(Source::Value(value), element)) = &self.known[node.outputs[0].0]
+            && element.is_float()
+        {
+            self.core.facts.ranges.insert(*value, range);
+        }
+    }
+
+    /// The range of `size` elements reduced to one; `None` after an error.
+    pub(super) fn reduced_range(
+        &mut self,
+        node: &Node,
+        combiner: Combiner,
+        input: &Known,
+        size: usize,
+    ) -> Option<Interval> {
+        let range = self.core.facts.range_of(input);
+        if input.element().is_float() {
+            return Some(range);
+        }
+        let range = match combiner {
+            Combiner::Add => range.map(|end| end * size as f64),
+            Combiner::Multiply => {
+                let most = range[0]
+                    .abs()
+                    .max(range[1].abs())
+                    .max(1.0)
+                    .powi(i32::try_from(size).unwrap_or(i32::MAX));
+                [-most, most]
+            }
+            Combiner::Maximum | Combiner::Minimum => range,
+        };
+        if range.iter().any(|end| end.abs() > EXACT) {
+            self.too_large_integer(
+                node,
+                format!("{size} integers by {}", combiner.function().name()),
+            );
+            return None;
+        }
+        Some(range)
     }
 }

@@ -1,9 +1,7 @@
 //! Rows of a table, by run-time indices.
 
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, strides};
-use crate::check::translator::Translator;
-use crate::core::{CoreOp, LARGEST_INTEGER, Lookup, Source};
+use super::translator::Translator;
+use crate::core::{CoreOp, Geometry, Known, LARGEST_INTEGER, Lookup, Source, strides};
 use crate::model::Node;
 
 impl Translator<'_, '_> {
@@ -41,9 +39,9 @@ impl Translator<'_, '_> {
         let rows = [&of_indices[..], &inner].concat();
         self.computable(node, &rows)?;
         if let Known::Source(Source::Value(value), _) = indices
-            && let Some(&(parameter, _)) = self.findings.parameter_of.get(value)
+            && let Some(&(parameter, _)) = self.core.facts.parameter_of.get(value)
         {
-            let rows = &mut self.core.parameters[parameter].rows;
+            let rows = &mut self.core.model.parameters[parameter].rows;
             *rows = Some(rows.map_or(size, |fewest| fewest.min(size)));
         }
         let shape = [&inner[..axis], &of_indices[..], &inner[axis..]].concat();
@@ -59,7 +57,7 @@ impl Translator<'_, '_> {
         let out = self.value(rows.clone());
         self.emit(node, CoreOp::Lookup(Lookup { table: table_source, size, len, indices, out }));
         let found = Known::Source(Source::Value(out), data.element());
-        self.findings.set_range(&found, self.findings.range_of(data));
+        self.core.facts.set_range(&found, self.core.facts.range_of(data));
         // the axis returns to its place
         let own = strides(&rows);
         let (numbers, parts) = own.split_at(of_indices.len());

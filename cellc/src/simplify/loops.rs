@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::check::findings::{Known, LoopForms};
-use crate::check::shape::{Geometry, strides};
-use crate::check::translator::Translator;
-use crate::core::{CoreLoop, CoreNode, CoreOp, LoopCarried, LoopResult, LoopSlice, Source};
+use super::translator::{LoopForms, Translator};
+use crate::core::{
+    CoreLoop, CoreNode, CoreOp, Geometry, Known, LoopCarried, LoopResult, LoopSlice, Source,
+    strides,
+};
 use crate::diagnostic::{Diagnostic, Setting, Severity, message};
 use crate::model::{
     ElementType, Loop, LoopInput, Model, Node, Slicing, Tensor, ValueId, shape_text,
@@ -61,32 +62,31 @@ impl<'a> Translator<'_, 'a> {
             self.never(node, body, &inputs);
             return;
         }
-        let around = std::mem::take(&mut self.current.loops.wants_unrolling);
+        let around = std::mem::take(&mut self.loops.wants_unrolling);
         let rolled = self.form(|this| match trips {
-            _ if this.current.loops.wants_condition => None,
+            _ if this.loops.wants_condition => None,
             Some(trips) => this.rolled(node, body, &inputs, &cut, trips),
             // the number of iterations depends on the condition
             None => {
-                this.current.loops.wants_unrolling = true;
+                this.loops.wants_unrolling = true;
                 None
             }
         });
         let written_out = |this: &mut Self| {
             let is_short = trips.is_none_or(|trips| trips <= MOST_WRITTEN_OUT);
-            if this.current.loops.wants_condition || !is_short {
+            if this.loops.wants_condition || !is_short {
                 return Err(Unfit);
             }
-            this.current.loops.wants_unrolling = false;
+            this.loops.wants_unrolling = false;
             this.form(|this| this.written_out(node, body, &inputs, &cut, trips))
         };
         let done = rolled.or_else(|Unfit| written_out(self)).unwrap_or_else(|Unfit| {
-            self.current.loops.wants_unrolling = false;
-            self.current.loops.wants_condition = false;
+            self.loops.wants_unrolling = false;
+            self.loops.wants_condition = false;
             self.conditional_loop(node, body, &inputs, &cut, trips)
         });
         // an outer loop is unrolled only if its own iterations require it
-        self.current.loops.wants_unrolling =
-            around || (done.is_none() && self.current.loops.wants_unrolling);
+        self.loops.wants_unrolling = around || (done.is_none() && self.loops.wants_unrolling);
         for (port, known) in done.into_iter().flatten().enumerate() {
             self.set(node, port, known);
         }
@@ -99,7 +99,7 @@ impl<'a> Translator<'_, 'a> {
     ) -> Result<Option<Vec<Known>>, Unfit> {
         self.speculate(|this| {
             let outputs = attempt(this);
-            let LoopForms { wants_unrolling, wants_condition, .. } = this.current.loops;
+            let LoopForms { wants_unrolling, wants_condition, .. } = this.loops;
             match outputs {
                 None if wants_unrolling || wants_condition => Err(Unfit),
                 outputs => Ok(outputs),
@@ -162,7 +162,7 @@ impl<'a> Translator<'_, 'a> {
                 _ => false,
             };
             if !same && trips > 1 {
-                self.current.loops.wants_unrolling = true;
+                self.loops.wants_unrolling = true;
                 let found =
                     format!("{} that change from iteration to iteration", initial.element().name());
                 let help = format!(
@@ -237,13 +237,13 @@ impl<'a> Translator<'_, 'a> {
             }
             let (now, nodes) = self.body(&body.body, known)?;
             self.refuse_dynamic_lengths(node, &now)?;
-            self.current.nodes.extend(nodes);
+            self.core.nodes.extend(nodes);
             results = now;
             goes_on = match body.condition.map(|result| &results[result]) {
                 None => true,
                 Some(Known::Constant(tensor, _)) if tensor.len() == 1 => tensor.get_f64(0) != 0.0,
                 Some(_) => {
-                    self.current.loops.wants_condition = true;
+                    self.loops.wants_condition = true;
                     self.condition_unknown(node);
                     return None;
                 }
@@ -325,7 +325,7 @@ impl<'a> Translator<'_, 'a> {
             let go = match &inputs[1] {
                 // the loop may have no iteration
                 Known::Source(_, ElementType::Bool) if self.shape_of(&inputs[1]).is_empty() => {
-                    self.current.loops.wants_condition = true;
+                    self.loops.wants_condition = true;
                     1
                 }
                 _ => self.integer(node, 1, "the condition")?,
@@ -447,7 +447,7 @@ impl<'a> Translator<'_, 'a> {
 
     /// Refuses integers carried by a loop that is not unrolled.
     fn floats_in_a_loop(&mut self, node: &Node, known: &Known) -> Option<()> {
-        self.current.loops.wants_unrolling |= !known.element().is_float();
+        self.loops.wants_unrolling |= !known.element().is_float();
         self.all_floats(node, std::slice::from_ref(known))
     }
 
@@ -509,7 +509,8 @@ impl<'a> Translator<'_, 'a> {
         let before = self.diagnostics.0.len();
         let outside =
             (std::mem::replace(&mut self.model, body), std::mem::replace(&mut self.known, known));
-        self.current.depth += 1;
+        let layer = self.core.layer.clone();
+        self.depth += 1;
         let places: HashMap<usize, usize> =
             body.results.iter().enumerate().map(|(i, &node)| (node, i)).collect();
         let mut results: Vec<Option<Known>> = vec![None; body.results.len()];
@@ -520,8 +521,9 @@ impl<'a> Translator<'_, 'a> {
                 }
             });
         });
-        self.current.depth -= 1;
+        self.depth -= 1;
         (self.model, self.known) = outside;
+        self.core.layer = layer;
         let wrong = self
             .diagnostics
             .0
@@ -543,8 +545,8 @@ impl<'a> Translator<'_, 'a> {
                 return Some(());
             }
             // the loop ends after one iteration
-            Known::Constant(..) => self.current.loops.wants_unrolling = true,
-            Known::Source(..) | Known::Iteration(..) => self.current.loops.wants_condition = true,
+            Known::Constant(..) => self.loops.wants_unrolling = true,
+            Known::Source(..) | Known::Iteration(..) => self.loops.wants_condition = true,
         }
         self.condition_unknown(node);
         None
@@ -578,9 +580,10 @@ impl<'a> Translator<'_, 'a> {
         let mut all = Vec::new();
         for &Carried { initial, value, result } in &iteration.carried {
             let known = &results[result];
-            let (shape, wanted) = (self.shape_of(known), self.core.values[value].shape.clone());
+            let (shape, wanted) =
+                (self.shape_of(known), self.core.model.values[value].shape.clone());
             if shape != wanted || !known.element().is_float() {
-                self.current.loops.wants_unrolling = true;
+                self.loops.wants_unrolling = true;
                 let found = format!(
                     "a back edge from a tensor of type {} and shape {} to one of shape {}",
                     known.element().name(),

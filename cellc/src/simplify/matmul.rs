@@ -1,10 +1,10 @@
 //! Products of matrices.
 
-use super::fold;
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, broadcast, broadcast_strides, signed, strides};
-use crate::check::translator::Translator;
-use crate::core::{CoreOp, Dense, MatMul, Source, WeightSource};
+use super::translator::Translator;
+use crate::core::{
+    CoreOp, Dense, Geometry, Known, MatMul, Source, WeightSource, broadcast, broadcast_strides,
+    fold, signed, strides,
+};
 use crate::encoding::WeightFormat;
 use crate::model::{Node, Tensor};
 
@@ -158,7 +158,7 @@ impl<'a> Translator<'_, 'a> {
         }
         let constants = [&a, &b].into_iter().find(|factor| factor.known.tensor().is_some());
         if constants.is_some_and(|factor| factor.matrices() > MOST_MATRICES) {
-            self.core.in_f32.push((node.name.clone(), "more than 32 constant matrices"));
+            self.core.model.in_f32.push((node.name.clone(), "more than 32 constant matrices"));
         }
         let product = self.both_computed(node, &a, &b, &batch, [rows, inner, columns], shape);
         Some(Known::Source(product?, element))

@@ -1,9 +1,8 @@
 //! Normalizations: means, variances and the arithmetic with them, as reductions and work element by
 //! element.
 
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, counted};
-use crate::check::translator::Translator;
+use super::translator::Translator;
+use crate::core::{Geometry, Known, counted};
 use crate::model::{Activation, Elementwise, Node, Normalization, Reduction, Tensor, shape_text};
 
 const ROOT: Elementwise = Elementwise::Activation(Activation::Sqrt);

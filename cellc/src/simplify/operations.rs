@@ -4,15 +4,18 @@
 use std::collections::HashMap;
 
 use super::cut::between;
-use super::fold::to_integers;
 use super::rounding::rounded;
-use crate::check::findings::{DynamicLength, InputSizes, Known, StepFacts};
+use super::translator::Translator;
+use crate::check::input_sizes::InputSizes;
 use crate::check::interface::names;
-use crate::check::limits::{MOST_ELEMENTS, MOST_VISITED};
+use crate::check::limits::MOST_VISITED;
 use crate::check::report::UNDEFINED;
-use crate::check::translator::Translator;
+use crate::check::size_limits::too_large;
+use crate::check::step_facts::StepFacts;
 use crate::check::{Subject, interface_size};
-use crate::core::{CoreModel, LayerPlace, Parameter, ResultValue, Source};
+use crate::core::fold::to_integers;
+use crate::core::limits::MOST_ELEMENTS;
+use crate::core::{CoreModel, DynamicLength, Known, LayerPlace, Parameter, ResultValue, Source};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::model::{ElementType, Node, Op, Tensor, shape_text};
 
@@ -24,16 +27,24 @@ pub(crate) fn translate<'a>(
     core: &mut CoreModel,
     diagnostics: &mut Diagnostics,
 ) -> Option<()> {
-    let mut translator = Translator::new(subject, inputs, steps, core, diagnostics);
-    translator.parameters();
-    interface_size(subject.model, translator.core, translator.diagnostics)?;
-    translator.operations()?;
-    translator.add_length_outputs();
-    translator.warn_of_unused_max_steps();
-    Some(())
+    let without_nodes = std::mem::take(core);
+    let mut translator = Translator::new(subject, inputs, steps, without_nodes, diagnostics);
+    let translated = translator.translated();
+    *core = translator.core.finish();
+    translated
 }
 
 impl<'a> Translator<'_, 'a> {
+    /// Translates the model. `None` after an error.
+    fn translated(&mut self) -> Option<()> {
+        self.parameters();
+        interface_size(self.model, &self.core.model, self.diagnostics)?;
+        self.operations()?;
+        self.add_length_outputs();
+        self.warn_of_unused_max_steps();
+        Some(())
+    }
+
     /// Adds the inputs of the model.
     fn parameters(&mut self) {
         let model = self.model;
@@ -41,7 +52,7 @@ impl<'a> Translator<'_, 'a> {
             let node = &model.nodes[node];
             let value = &model.values[node.outputs[0].0];
             let (shape, uses) = (&self.inputs.shapes[index], &self.inputs.uses[index]);
-            self.core.parameters.push(Parameter {
+            self.core.model.parameters.push(Parameter {
                 names: names(&[&value.names[..]], &node.name),
                 shape: shape.clone().unwrap_or_default(),
                 element: value.element,
@@ -54,7 +65,10 @@ impl<'a> Translator<'_, 'a> {
                 let is_number = value.element.is_float() || uses.is_length();
                 let known = match is_number {
                     true => Known::Source(Source::Parameter(index), value.element),
-                    false => self.integers_of(node, index, value.element),
+                    false => {
+                        self.begin(node, LayerPlace::default());
+                        self.integers_of(node, index, value.element)
+                    }
                 };
                 self.known[node.outputs[0].0] = Some(known);
             }
@@ -69,7 +83,6 @@ impl<'a> Translator<'_, 'a> {
                 results.insert(index, result);
             }
         });
-        self.core.nodes = std::mem::take(&mut self.current.nodes);
         self.assignments();
         if self.subject.is_partial() || self.diagnostics.has_errors() {
             return None;
@@ -79,7 +92,7 @@ impl<'a> Translator<'_, 'a> {
             self.model.results.len(),
             "simplify: an output is missing and nothing was said"
         );
-        self.core.results =
+        self.core.model.results =
             self.model.results.iter().filter_map(|node| results.remove(node)).collect();
         Some(())
     }
@@ -89,12 +102,12 @@ impl<'a> Translator<'_, 'a> {
         let model = self.model;
         let mut readers = vec![0usize; model.values.len()];
         model.nodes.iter().flat_map(|node| &node.inputs).for_each(|input| readers[input.0] += 1);
-        let between = if self.current.depth == 0 { between(model) } else { Vec::new() };
+        let between = if self.depth == 0 { between(model) } else { Vec::new() };
         for (index, node) in model.nodes.iter().enumerate() {
-            self.current.spent.visited += 1;
-            let outer = if self.current.depth == 0 { index } else { self.current.layer.outer };
-            self.current.layer = LayerPlace { outer, inner: index };
-            if self.current.spent.visited > MOST_VISITED && self.current.depth > 0 {
+            self.visited += 1;
+            let outer = if self.depth == 0 { index } else { self.core.layer.place.outer };
+            self.begin(node, LayerPlace { outer, inner: index });
+            if self.visited > MOST_VISITED && self.depth > 0 {
                 self.bodies_too_large(node);
                 return;
             }
@@ -109,7 +122,7 @@ impl<'a> Translator<'_, 'a> {
                     || self.reads_empty(node) => {}
                 op => self.operation(node, op),
             }
-            self.findings.current_length = None;
+            self.current_length = None;
             if node.outputs.first().is_some_and(|output| between.get(output.0) == Some(&true)) {
                 self.keep_for_cut(node);
             }
@@ -222,7 +235,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     pub(super) fn iteration_is_read(&mut self, node: &Node) {
-        self.current.loops.wants_unrolling = true;
+        self.loops.wants_unrolling = true;
         let found = "the number of the iteration is read";
         let help =
             "rewrite the body so that every iteration computes the same from what it is given";
@@ -232,10 +245,12 @@ impl<'a> Translator<'_, 'a> {
     fn constant(&mut self, node: &Node, tensor: &Tensor) {
         let value = node.outputs[0];
         if tensor.len() > MOST_ELEMENTS {
-            self.too_large(node, &self.model.values[value.0].origin, tensor.shape(), MOST_ELEMENTS);
+            let origin = &self.model.values[value.0].origin;
+            self.diagnostics.push(too_large(node, origin, tensor.shape(), MOST_ELEMENTS));
         } else {
-            self.current.spent.folded.given(tensor);
-            self.core.has_bytes |= matches!(tensor.element(), ElementType::I8 | ElementType::U8);
+            self.core.folded.given(tensor);
+            self.core.model.has_bytes |=
+                matches!(tensor.element(), ElementType::I8 | ElementType::U8);
             self.known[value.0] = Some(Known::Constant(tensor.clone(), tensor.element()));
         }
     }
@@ -344,14 +359,15 @@ impl<'a> Translator<'_, 'a> {
     /// An output with a run-time length, padded with zeros.
     fn with_zeros_behind(&mut self, node: &Node, known: Known) -> Option<Known> {
         let open = self
-            .findings
+            .core
+            .facts
             .dynamic_length(&known)
             .filter(|length| length.parts_along.is_some() && !length.is_zero);
         let Some(length) = open else { return Some(known) };
         let zero = self.number_like(&known, 0.0)?;
         let out = self.padded_behind(node, &known, length, &zero)?;
         if let Known::Source(Source::Value(value), _) = out {
-            self.findings.lengths.insert(value, DynamicLength { is_zero: true, ..length });
+            self.core.facts.lengths.insert(value, DynamicLength { is_zero: true, ..length });
         }
         Some(out)
     }

@@ -1,9 +1,8 @@
 //! Parts of a tensor at places that rows of indices name: GatherND, Gather by rows, and ScatterND.
 
 use super::scatter::MOST_SCATTERED;
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, signed, strides};
-use crate::check::translator::Translator;
+use super::translator::Translator;
+use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{ElementType, Elementwise, GatherNd, Node, Tensor};
 
 impl Translator<'_, '_> {

@@ -2,10 +2,8 @@
 //! products of matrices over them.
 
 use super::dynamic_lengths::OpenOperand;
-use crate::check::findings::{Divider, DynamicLength, Known};
-use crate::check::shape::{Geometry, strides};
-use crate::check::translator::Translator;
-use crate::core::{CoreOp, Source, View};
+use super::translator::Translator;
+use crate::core::{CoreOp, Divider, DynamicLength, Geometry, Known, Source, View, strides};
 use crate::model::{ElementType, Elementwise as E, Node, Tensor};
 
 fn number(value: i64) -> Option<Known> {
@@ -18,7 +16,7 @@ impl<'a> Translator<'_, 'a> {
     pub(super) fn slices_by_run_time(&mut self, node: &Node) -> bool {
         let Some(axis) = self.axis_of_prefix(node) else { return false };
         if let Some((known, length)) = self.prefix(node, axis) {
-            self.findings.current_length = Some(length);
+            self.current_length = Some(length);
             self.set(node, 0, known);
         }
         true
@@ -62,7 +60,7 @@ impl<'a> Translator<'_, 'a> {
         let strides = strides(&shape).into_iter().map(|stride| stride as isize).collect();
         self.emit(node, CoreOp::View(View { input: source, offset: 0, strides, out }));
         let known = Known::Source(Source::Value(out), input.element());
-        self.findings.set_range(&known, self.findings.range_of(&input));
+        self.core.facts.set_range(&known, self.core.facts.range_of(&input));
         let length = DynamicLength {
             count,
             by: Divider::Slice,

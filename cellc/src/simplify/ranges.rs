@@ -1,13 +1,10 @@
 //! Range: numbers whose count is known when compiling, or by a call within a bound.
 
 use super::dynamic_lengths::COUNT_ALL;
-use super::fold;
-use crate::check::findings::{Divider, DynamicLength, Known};
-use crate::check::limits::MOST_ELEMENTS;
+use super::translator::Translator;
 use crate::check::report::UNDEFINED;
-use crate::check::shape::Geometry;
-use crate::check::translator::Translator;
-use crate::core::LARGEST_INTEGER;
+use crate::core::limits::MOST_ELEMENTS;
+use crate::core::{Divider, DynamicLength, Geometry, Known, LARGEST_INTEGER, fold};
 use crate::diagnostic::quoted;
 use crate::model::{ElementType, Elementwise as E, Node, Tensor};
 
@@ -67,7 +64,7 @@ impl Translator<'_, '_> {
             if self.foldable(node, &[most], ElementType::I64).is_some()
                 && let Some((known, length)) = self.open_range(node, start, step, most)
             {
-                self.findings.current_length = Some(length);
+                self.current_length = Some(length);
                 self.set(node, 0, known);
             }
             return;
@@ -94,7 +91,7 @@ impl Translator<'_, '_> {
         let (start, step) = (known(0)?, known(2).filter(|&step| step != 0)?);
         let stop =
             self.input(node, 1).filter(|stop| what == "the stop" && !stop.element().is_float())?;
-        let [least, largest] = self.findings.range_of(&stop);
+        let [least, largest] = self.core.facts.range_of(&stop);
         let last = if step > 0 { largest } else { least };
         // a number without a limit may be the largest integer
         if self.shape_of(&stop).iter().any(|&size| size != 1)

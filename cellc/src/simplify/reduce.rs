@@ -1,11 +1,8 @@
 //! Reductions along axes, and powers.
 
-use super::fold;
-use crate::check::findings::{DynamicLength, Known};
+use super::translator::Translator;
 use crate::check::report::UNDEFINED;
-use crate::check::shape::Geometry;
-use crate::check::translator::Translator;
-use crate::core::{Combiner, CoreOp, Reduce, Source};
+use crate::core::{Combiner, CoreOp, DynamicLength, Geometry, Known, Reduce, Source, fold};
 use crate::model::{Activation, ElementType, Elementwise, NoAxes, Node, Reduction, Tensor};
 
 /// Largest whole exponent computed by multiplications alone.
@@ -37,7 +34,7 @@ impl Translator<'_, '_> {
             _ => self.listed_axes(node, &given, rank),
         };
         let Some(axes) = axes else { return };
-        let known = match self.findings.dynamic_length(&input) {
+        let known = match self.core.facts.dynamic_length(&input) {
             Some(length) if length.parts_along.is_some() => {
                 self.reduced_parts(node, reduction, (&input, length), &axes, keep)
             }
@@ -61,13 +58,13 @@ impl Translator<'_, '_> {
         if !axes.contains(&along) {
             let before = axes.iter().filter(|&&axis| axis < along).count();
             let along = if keep { along } else { along - before };
-            self.findings.current_length =
+            self.current_length =
                 Some(DynamicLength { parts_along: Some(along), is_zero: false, ..length });
             return self.reduced(node, reduction, input, axes, keep);
         }
         let is_float = input.element().is_float();
         let count = Known::Source(length.count, ElementType::I64);
-        let may_be_none = self.findings.range_of(&count)[0] < 1.0;
+        let may_be_none = self.core.facts.range_of(&count)[0] < 1.0;
         if !is_float && may_be_none && matches!(reduction, Reduction::Max | Reduction::Min) {
             let found = "the largest or the smallest of integers of which a call may have none";
             let valid = "at least one integer, by Clip or Max of their number, or floating point";
@@ -83,7 +80,7 @@ impl Translator<'_, '_> {
         let [least, most] = if is_float {
             [f64::NEG_INFINITY, f64::INFINITY]
         } else {
-            self.findings.range_of(input)
+            self.core.facts.range_of(input)
         };
         let neutral = match reduction {
             Reduction::Product | Reduction::All => 1.0,

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 
 use super::cells::Given;
+use super::translator::Translator;
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
-use crate::check::shape::broadcast_strides;
-use crate::check::translator::Translator;
 use crate::core::{
     Combiner, CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource, WeightSources,
+    broadcast_strides,
 };
 use crate::model::{BiasPart, Direction, Tensor, WeightLayout};
 
@@ -218,7 +218,7 @@ impl Translator<'_, '_> {
         let name = |role: CellPort| role.name(recurrent.direction.is_some());
         let computed =
             |role| move |by: String| format!("{} is computed at run time, by {by}", name(role));
-        let views = Views::new(self.core, &self.current.nodes);
+        let views = Views::new(&self.core.model, &self.core.nodes);
         let (w, of_w) =
             views.order(given.w, [sets, hidden * sizes.input]).map_err(computed(CellPort::W))?;
         let (r, of_r) =
@@ -234,9 +234,9 @@ impl Translator<'_, '_> {
         layout.biases = biases;
         for (tensor, parts) in b.iter().zip(layout.bias_tensors()) {
             // the sets of a tensor of which the last parts are not read would begin elsewhere
-            if tensor
-                .is_some_and(|tensor| sets > 1 && self.core.len(tensor) != sets * parts * hidden)
-            {
+            if tensor.is_some_and(|tensor| {
+                sets > 1 && self.core.model.len(tensor) != sets * parts * hidden
+            }) {
                 return Err(computed(CellPort::B(0))(NOT_WHOLE.to_owned()));
             }
         }
@@ -268,11 +268,11 @@ impl Translator<'_, '_> {
     fn weight_source(&self, source: Source) -> Result<WeightSource, String> {
         match source {
             Source::Constant(i) => Ok(WeightSource::Constant(i)),
-            Source::Parameter(i) if self.core.parameters[i].weight => {
+            Source::Parameter(i) if self.core.model.parameters[i].weight => {
                 Ok(WeightSource::Parameter(i))
             }
             Source::Parameter(i) => {
-                let name = &self.core.parameters[i].names[0];
+                let name = &self.core.model.parameters[i].names[0];
                 Err(format!(
                     "the input {name:?} gives weights of cells, and something else reads it"
                 ))
@@ -286,7 +286,7 @@ impl Translator<'_, '_> {
     /// A constant reordered for a cell: parts at the places `from` move to the places `to`.
     fn in_order(&mut self, constant: Source, from: &[usize], to: &[usize], sets: usize) -> Source {
         let Source::Constant(index) = constant else { return constant };
-        let tensor = self.core.constants[index].clone();
+        let tensor = self.core.model.constants[index].clone();
         let count = tensor.len() / (sets * from.len());
         let mut numbers = vec![0.0; tensor.len()];
         for set in 0..sets {

@@ -1,8 +1,7 @@
 //! Elements that are taken, or replaced, one by one at places along an axis.
 
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, strides};
-use crate::check::translator::Translator;
+use super::translator::Translator;
+use crate::core::{Geometry, Known, strides};
 use crate::model::{Elementwise, Node, Tensor, shape_text};
 
 /// The most updates at places that are computed: every one is compared with every place.
@@ -223,7 +222,7 @@ impl Translator<'_, '_> {
 
     /// Computed places along an axis, counted from the start.
     pub(super) fn counted(&mut self, node: &Node, indices: &Known, size: usize) -> Option<Known> {
-        let [least, most] = self.findings.range_of(indices);
+        let [least, most] = self.core.facts.range_of(indices);
         if least >= 0.0 && most < size as f64 {
             return Some(indices.clone());
         }

@@ -1,12 +1,11 @@
 //! Translation of recurrent operations: a cell for each direction, and the concatenation of their
 //! outputs.
 
+use super::translator::Translator;
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
-use crate::check::findings::Known;
-use crate::check::shape::Geometry;
-use crate::check::translator::Translator;
 use crate::core::{
-    CellOutputs, Concat, CoreCell, CoreOp, Lengths, Sequence, Source, WeightSources,
+    CellOutputs, Concat, CoreCell, CoreOp, Geometry, Known, Lengths, Sequence, Source,
+    WeightSources,
 };
 use crate::model::{Direction, ElementType, LedgerEntry};
 
@@ -107,7 +106,7 @@ impl<'a> Translator<'_, 'a> {
 
     /// Values of both directions along axis 1.
     fn side_by_side(&mut self, node: &crate::model::Node, values: &[usize]) -> usize {
-        let mut shape = self.core.values[values[0]].shape.clone();
+        let mut shape = self.core.model.values[values[0]].shape.clone();
         shape[1] *= values.len();
         let out = self.value(shape);
         let inputs = values.iter().map(|&value| Source::Value(value)).collect();
@@ -154,9 +153,9 @@ impl<'a> Translator<'_, 'a> {
                 let full = lengths.iter().all(|&length| length == sizes.steps);
                 Some(if full { Lengths::Full } else { Lengths::Constant(lengths) })
             }
-            Known::Source(source, _) if self.findings.given_integers(*source).is_some() => {
-                let i = &self.findings.given_integers(*source)?;
-                let length = &mut self.core.parameters[*i].length;
+            Known::Source(source, _) if self.core.facts.given_integers(*source).is_some() => {
+                let i = &self.core.facts.given_integers(*source)?;
+                let length = &mut self.core.model.parameters[*i].length;
                 *length = Some(length.map_or(sizes.steps, |most| most.max(sizes.steps)));
                 Some(Lengths::Parameter(*i))
             }

@@ -1,9 +1,7 @@
 //! The best elements along an axis.
 
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, strides};
-use crate::check::translator::Translator;
-use crate::core::{CoreOp, Source, TopK};
+use super::translator::Translator;
+use crate::core::{CoreOp, Geometry, Known, Source, TopK, strides};
 use crate::model::{ElementType, Node};
 
 /// The largest number of elements that TopK selects from a row. Generated code reads the row once
@@ -109,11 +107,11 @@ impl Translator<'_, '_> {
             }),
         );
         let values = Known::Source(Source::Value(values), input.element());
-        self.findings.set_range(&values, self.findings.range_of(input));
+        self.core.facts.set_range(&values, self.core.facts.range_of(input));
         let element = node.outputs.get(1).map(|output| self.model.values[output.0].element);
         let element = element.filter(|element| !element.is_float()).unwrap_or(ElementType::I64);
         let places = Known::Source(Source::Value(places), element);
-        self.findings.set_range(&places, [0.0, (size - 1) as f64]);
+        self.core.facts.set_range(&places, [0.0, (size - 1) as f64]);
         // and back to its place
         let own = strides(&best);
         let (last, others) = own.split_last()?;

@@ -4,9 +4,8 @@
 use std::f64::consts::TAU;
 
 use super::rounding::rounded;
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, counted, signed, strides};
-use crate::check::translator::Translator;
+use super::translator::Translator;
+use crate::core::{Geometry, Known, counted, signed, strides};
 use crate::model::{Dft, ElementType, Elementwise, Node, SpectralWindow, Tensor, shape_text};
 
 /// Cosine and sine of a part of a turn, exact at quarters.

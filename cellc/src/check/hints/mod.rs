@@ -1,14 +1,15 @@
 //! Hints: shapes, options and exports that a message proposes. A hint is given only if the model is
 //! right with it.
 
+use crate::check::input_sizes::InputSizes;
+use crate::check::step_facts::StepFacts;
+use crate::check::subject::{Judgement, Subject};
+
 mod file_change;
 mod open_steps;
 mod rows_as_steps;
 mod shapes;
 mod single_steps;
-
-use super::findings::{InputSizes, StepFacts};
-use super::subject::{Judgement, Subject};
 
 pub(super) use open_steps::MOST_CHOICES;
 pub(crate) use rows_as_steps::notice_batch_named_steps;

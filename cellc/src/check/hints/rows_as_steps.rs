@@ -2,7 +2,7 @@
 
 use super::Hints;
 use crate::check::batch_axes::names_steps;
-use crate::check::findings::SequenceAxes;
+use crate::check::input_sizes::SequenceAxes;
 use crate::check::pytorch_export::export_again;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, message, quoted};
 use crate::model::Dim;

@@ -3,10 +3,10 @@
 use std::cell::Cell;
 
 use super::Hints;
-use crate::check::findings::{Before, Lookback};
 use crate::check::input_shapes::example;
 use crate::check::interface::find_name;
 use crate::check::shape::admits;
+use crate::check::step_facts::{Before, Lookback};
 use crate::core::CoreModel;
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Message, Setting, message};
 use crate::model::{Dim, Model, Op, ValueId};

@@ -2,9 +2,9 @@
 //! first steps of every call are computed as if nothing had come before.
 
 use super::States;
-use crate::check::findings::{Before, Front};
 use crate::check::hints::MOST_CHOICES;
 use crate::check::interface::name;
+use crate::check::step_facts::{Before, Front};
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, StatePair};
 use crate::diagnostic::{Cause, Diagnostic, Message, listed, message, quoted};
 use crate::model::Node;

@@ -1,7 +1,8 @@
 //! Advice for models with steps that cannot stay open.
 
 use super::super::states::{kept_states, states_go_on};
-use crate::check::findings::{ShortOf, Uses};
+use crate::check::input_sizes::Uses;
+use crate::check::step_facts::ShortOf;
 use crate::check::subject::{Judgement, Purpose, Subject};
 use crate::diagnostic::{Message, Setting, message, quoted};
 use crate::model::{Model, Op, Padding};

@@ -16,7 +16,6 @@ mod transforms;
 
 use std::fmt::Write;
 
-use super::*;
 use crate::compile::core_model;
 use crate::core::WeightSource;
 use crate::core::{CoreModel, CoreNode, CoreOp, Source};

@@ -570,10 +570,10 @@ fn product(a: (&[usize], &[f64]), b: (&[usize], &[f64]), transpose: [bool; 2]) -
         if t { (c, r) } else { (r, c) }
     };
     let ((m, k), (_, n)) = (last(&sa, ta), last(&sb, tb));
-    let batch = shape::broadcast([&sa[..sa.len() - 2], &sb[..sb.len() - 2]]).unwrap();
+    let batch = crate::core::broadcast([&sa[..sa.len() - 2], &sb[..sb.len() - 2]]).unwrap();
     let place = |s: &[usize], index: usize| {
-        let strides = shape::broadcast_strides(&s[..s.len() - 2], &batch);
-        let own = shape::strides(&batch);
+        let strides = crate::core::broadcast_strides(&s[..s.len() - 2], &batch);
+        let own = crate::core::strides(&batch);
         (0..batch.len()).map(|d| index / own[d] % batch[d] * strides[d]).sum::<usize>()
     };
     let mut out = Vec::new();

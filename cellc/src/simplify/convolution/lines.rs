@@ -1,11 +1,11 @@
 //! Convolutions of stride 1 along the lines of several axes, joined into one line.
 
 use super::windows::Axis;
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, strides};
-use crate::check::translator::Translator;
-use crate::core::{ConstantId, Convolve, CoreOp, Pointwise, PointwiseFunction, Source};
+use crate::core::{
+    ConstantId, Convolve, CoreOp, Geometry, Known, Pointwise, PointwiseFunction, Source, strides,
+};
 use crate::model::{ElementType, Node, Tensor};
+use crate::simplify::translator::Translator;
 
 /// Largest number of computed positions for four valid positions, if lines are joined into one.
 pub(super) const MOST_OF_FOUR: usize = 6;
@@ -133,7 +133,7 @@ impl<'a> Translator<'_, 'a> {
         if let (Known::Source(Source::Value(view), _), Known::Source(Source::Value(of), _)) =
             (&view, lines)
         {
-            self.findings.lines.insert(*view, (*of, geometry));
+            self.core.facts.lines.insert(*view, (*of, geometry));
         }
         Some(view)
     }
@@ -150,11 +150,11 @@ impl<'a> Translator<'_, 'a> {
     ) -> Option<Known> {
         let (at, of, geometry) = inputs.iter().enumerate().find_map(|(at, input)| match input {
             Source::Value(value) => {
-                self.findings.lines.get(value).map(|(of, geometry)| (at, *of, geometry.clone()))
+                self.core.facts.lines.get(value).map(|(of, geometry)| (at, *of, geometry.clone()))
             }
             _ => None,
         })?;
-        let to = self.core.values[of].shape.clone();
+        let to = self.core.model.values[of].shape.clone();
         let channels = geometry.shape[1];
         // the operand's shape for the operation, and for joined lines
         let mut flat = Vec::new();
@@ -162,7 +162,7 @@ impl<'a> Translator<'_, 'a> {
             match input {
                 _ if i == at => flat.push((Source::Value(of), None)),
                 Source::Constant(constant) => {
-                    let tensor = &self.core.constants[*constant];
+                    let tensor = &self.core.model.constants[*constant];
                     let own = tensor.shape();
                     let axis = (own.len() + 1).checked_sub(geometry.shape.len());
                     match tensor.len() {

@@ -11,19 +11,17 @@ mod pools;
 mod transposed;
 mod windows;
 
-use lines::{Lines, MOST_OF_FOUR};
-use windows::{Axis, Patches};
-
-use crate::check::findings::{DynamicLength, Known};
-use crate::check::shape::{Geometry, signed, strides};
-use crate::check::translator::Translator;
 use crate::core::{
-    CoreOp, Dense, MOST_PRODUCTS, MatMul, Pointwise, PointwiseFunction, Source, WeightSource,
+    CoreOp, Dense, DynamicLength, Geometry, Known, MOST_PRODUCTS, MatMul, Pointwise,
+    PointwiseFunction, Source, WeightSource, signed, strides,
 };
 use crate::encoding::WeightFormat;
 use crate::model::{
     Convolution, ElementType, Elementwise, Groups, Node, Op, OutputSizes, Rounding, Tensor,
 };
+use crate::simplify::translator::Translator;
+use lines::{Lines, MOST_OF_FOUR};
+use windows::{Axis, Patches};
 
 /// Number of window positions from which lanes run along the positions.
 const LEAST_POSITIONS: usize = 8;
@@ -177,7 +175,7 @@ impl<'a> Translator<'_, 'a> {
                 .filter(|line| line.positions * 4 <= positions * MOST_OF_FOUR);
             if let Some(lines) = line.filter(|_| positions >= LEAST_POSITIONS) {
                 if depthwise.is_some() && count == 1 {
-                    self.core.in_f32.push((node.name.clone(), "windows of one element"));
+                    self.core.model.in_f32.push((node.name.clone(), "windows of one element"));
                 }
                 return self.along_lines(
                     node,
@@ -197,7 +195,7 @@ impl<'a> Translator<'_, 'a> {
                 _ if positions < LEAST_POSITIONS => "fewer than 8 positions",
                 _ => "a small plane",
             };
-            self.core.in_f32.push((node.name.clone(), why));
+            self.core.model.in_f32.push((node.name.clone(), why));
         }
         let x = self.padded(node, x, axes, 0.0)?;
         let patches = self.patches(x, axes, &counts);

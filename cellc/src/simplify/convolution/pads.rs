@@ -1,10 +1,10 @@
 //! Pad, and the padding of convolutions and pools.
 
 use super::windows::Axis;
-use crate::check::findings::{Before, Front, Known};
-use crate::check::shape::{Geometry, signed, strides};
-use crate::check::translator::Translator;
+use crate::check::step_facts::{Before, Front};
+use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{ElementType, Node, PadMode, Tensor, shape_text};
+use crate::simplify::translator::Translator;
 
 /// The elements of padding.
 pub(super) enum PadValue {

@@ -2,10 +2,9 @@
 
 use super::pads::PadValue;
 use super::windows::{Axis, Patches};
-use crate::check::findings::Known;
-use crate::check::translator::Translator;
-use crate::core::{CoreOp, Dense, PointwiseFunction, Source, WeightSource};
+use crate::core::{CoreOp, Dense, Known, PointwiseFunction, Source, WeightSource};
 use crate::model::{Node, PadMode, Pool, PoolKind, Tensor};
+use crate::simplify::translator::Translator;
 
 /// The input and the windows of a pool.
 struct Pooled {
@@ -46,7 +45,7 @@ impl<'a> Translator<'_, 'a> {
         let x = self.input(node, 0)?;
         // the largest of integers is an integer, so nothing is rounded
         let range = (of.kind == PoolKind::Max && !x.element().is_float())
-            .then(|| self.findings.range_of(&x));
+            .then(|| self.core.facts.range_of(&x));
         if range.is_none() {
             self.all_floats(node, std::slice::from_ref(&x))?;
         }
@@ -146,7 +145,7 @@ impl<'a> Translator<'_, 'a> {
             });
         }
         if let (Some(most), Some(range)) = (&most, range) {
-            self.findings.set_range(most, range);
+            self.core.facts.set_range(most, range);
         }
         most
     }

@@ -1,10 +1,9 @@
 //! Transposed convolutions, as convolutions of stride 1 over spread elements.
 
 use super::windows::Axis;
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, signed, strides};
-use crate::check::translator::Translator;
+use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{Convolution, ElementType, Node, OutputSizes, Padding, Tensor, shape_text};
+use crate::simplify::translator::Translator;
 
 impl<'a> Translator<'_, 'a> {
     /// A transposed convolution as a convolution of stride 1 over the elements with zeros between

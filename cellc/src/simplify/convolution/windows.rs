@@ -1,10 +1,10 @@
 //! The windows of convolutions and pools along each axis.
 
-use crate::check::findings::{Before, Front, Known, ShortOf};
-use crate::check::shape::{Geometry, signed, strides};
-use crate::check::translator::Translator;
+use crate::check::step_facts::{Before, Front, ShortOf};
+use crate::core::{Geometry, Known, signed, strides};
 use crate::diagnostic::quoted;
 use crate::model::{Node, Padding, Rounding, Window, counted, shape_text};
+use crate::simplify::translator::Translator;
 
 /// One axis of a convolution; all sizes are known.
 #[derive(Clone, Copy)]
@@ -222,9 +222,9 @@ impl<'a> Translator<'_, 'a> {
         let missing = |axis: &Axis| axis.reach() as i64 - axis.size as i64 - axis.begin - axis.end;
         let mut short = axes.iter().enumerate().filter(|(_, axis)| missing(axis) > 0);
         if let (Some((at, axis)), None, 0, None) =
-            (short.next(), short.next(), self.current.depth, &self.steps.short_of)
+            (short.next(), short.next(), self.depth, &self.steps.short_of)
         {
-            let (node, missing) = (self.current.layer.outer, missing(axis) as usize);
+            let (node, missing) = (self.core.layer.place.outer, missing(axis) as usize);
             self.steps.short_of =
                 Some(ShortOf { node, axis: at, rank: axes.len(), size: axis.size, missing });
         }

@@ -1,9 +1,8 @@
 //! Repeated elements: broadcasts and tiles.
 
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, broadcast, broadcast_strides, signed, strides};
-use crate::check::translator::Translator;
+use crate::core::{Geometry, Known, broadcast, broadcast_strides, signed, strides};
 use crate::model::{BroadcastMode, Node, shape_text};
+use crate::simplify::translator::Translator;
 
 /// The shape of an input for broadcasting to `to`, with the input's axes at the given places.
 fn spread(own: &[usize], axes: &[i64], to: &[usize]) -> Option<Vec<usize>> {

@@ -1,10 +1,8 @@
 //! Tensors side by side.
 
-use crate::check::findings::Known;
-use crate::check::translator::Translator;
-use crate::core::{Concat, CoreOp, Source};
+use crate::core::{Concat, CoreOp, Known, Source, fold};
 use crate::model::{Node, Tensor};
-use crate::simplify::fold;
+use crate::simplify::translator::Translator;
 
 impl<'a> Translator<'_, 'a> {
     pub(in crate::simplify) fn concat(&mut self, node: &'a Node, axis: i64) {
@@ -65,12 +63,12 @@ impl<'a> Translator<'_, 'a> {
         }
         self.all_exact(node, inputs)?;
         self.computable(node, &shape)?;
-        let range = self.findings.range_of_all(inputs);
+        let range = self.core.facts.range_of_all(inputs);
         let inputs: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
         let out = self.value(shape);
         self.emit(node, CoreOp::Concat(Concat { axis, inputs, out }));
         let whole = Known::Source(Source::Value(out), element);
-        self.findings.set_range(&whole, range);
+        self.core.facts.set_range(&whole, range);
         Some(whole)
     }
 }

@@ -1,12 +1,9 @@
 //! Elements and parts at indices that are known when compiling.
 
 use super::slices::{Along, geometry};
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, counted, signed, strides};
-use crate::check::translator::Translator;
-use crate::core::{Concat, CoreOp, Source};
+use crate::core::{Concat, CoreOp, Geometry, Known, Source, counted, fold, signed, strides};
 use crate::model::{Node, shape_text};
-use crate::simplify::fold;
+use crate::simplify::translator::Translator;
 
 /// The most indices of a Gather of a computed tensor that are no progression.
 const MOST_GATHERED: usize = 256;
@@ -135,7 +132,7 @@ impl<'a> Translator<'_, 'a> {
         let out = self.value(all);
         self.emit(node, CoreOp::Concat(Concat { axis, inputs, out }));
         let side_by_side = Known::Source(Source::Value(out), data.element());
-        self.findings.set_range(&side_by_side, self.findings.range_of(data));
+        self.core.facts.set_range(&side_by_side, self.core.facts.range_of(data));
         self.view(node, &side_by_side, Geometry::reshaped(to))
     }
 

@@ -6,72 +6,12 @@ mod concats;
 mod gathers;
 mod slices;
 
-use crate::check::findings::Known;
-use crate::check::shape::element_count;
-use crate::check::shape::{Geometry, counted, strides};
-use crate::check::translator::Translator;
-use crate::core::{CoreOp, Source, View};
+use crate::core::{Geometry, Known, counted, element_count, strides};
 use crate::diagnostic::Severity;
 use crate::model::{ElementType, Node, Tensor, shape_text};
-use crate::simplify::fold;
+use crate::simplify::translator::Translator;
 
 impl<'a> Translator<'_, 'a> {
-    /// A tensor whose elements are elements of another tensor.
-    pub(in crate::simplify) fn view(
-        &mut self,
-        node: &Node,
-        input: &Known,
-        geometry: Geometry,
-    ) -> Option<Known> {
-        let same = self.shape_of(input) == geometry.shape
-            && geometry.offset == 0
-            && geometry.is_contiguous();
-        match input {
-            _ if same => Some(input.clone()),
-            Known::Constant(..) | Known::Source(..) if geometry.shape.contains(&0) => {
-                self.empty(node, input.element(), geometry.shape)
-            }
-            Known::Constant(tensor, element) => {
-                Some(Known::Constant(self.view_constant(node, tensor, &geometry)?, *element))
-            }
-            Known::Source(source, element) => {
-                self.computable(node, &geometry.shape)?;
-                let in_order = geometry.offset == 0 && geometry.is_contiguous();
-                let Geometry { offset, strides, shape } = geometry;
-                let out = self.value(shape);
-                self.emit(node, CoreOp::View(View { input: *source, offset, strides, out }));
-                let view = Known::Source(Source::Value(out), *element);
-                self.findings.set_range(&view, self.findings.range_of(input));
-                if let Source::Value(value) = source
-                    && let Some(&(parameter, is_whole)) = self.findings.parameter_of.get(value)
-                {
-                    let all = self.core.len(*source) == self.core.len(Source::Value(out));
-                    self.findings
-                        .parameter_of
-                        .insert(out, (parameter, is_whole && in_order && all));
-                }
-                Some(view)
-            }
-            Known::Iteration(..) => None,
-        }
-    }
-
-    fn view_constant(
-        &mut self,
-        node: &Node,
-        tensor: &Tensor,
-        geometry: &Geometry,
-    ) -> Option<Tensor> {
-        if geometry.is_contiguous() {
-            if tensor.element().is_float() {
-                self.computable_up_to(node, &geometry.shape, self.most_folded(node))?;
-            }
-            return tensor.part(geometry.offset, geometry.shape.clone());
-        }
-        self.foldable(node, &geometry.shape, tensor.element())?;
-        Some(fold::strided(tensor, geometry))
-    }
-
     pub(in crate::simplify) fn set_view(
         &mut self,
         node: &Node,

@@ -1,9 +1,8 @@
 //! Slices and splits.
 
-use crate::check::findings::Known;
-use crate::check::shape::{Geometry, counted, strides};
-use crate::check::translator::Translator;
+use crate::core::{Geometry, Known, counted, strides};
 use crate::model::{Node, Op, shape_text};
+use crate::simplify::translator::Translator;
 
 /// A slice along one axis: first element, count, step.
 pub(super) struct Along {

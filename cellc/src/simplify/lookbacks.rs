@@ -1,7 +1,8 @@
 //! Operations that read earlier elements along an axis, and the padding before the first element.
 
-use super::findings::{Before, Front, Known, Lookback};
 use super::translator::Translator;
+use crate::check::step_facts::{Before, Front, Lookback};
+use crate::core::Known;
 use crate::model::Node;
 
 impl<'a> Translator<'_, 'a> {
@@ -21,7 +22,7 @@ impl<'a> Translator<'_, 'a> {
     fn add_lookback(&mut self, lookback: Lookback<'a>) {
         let is_known =
             self.steps.lookbacks.iter().any(|other| std::ptr::eq(other.node, lookback.node));
-        if self.current.depth == 0 && !lookback.fronts.is_empty() && !is_known {
+        if self.depth == 0 && !lookback.fronts.is_empty() && !is_known {
             self.steps.lookbacks.push(lookback);
         }
     }

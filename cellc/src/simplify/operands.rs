@@ -1,8 +1,8 @@
 //! Inputs of operations that are axes, sizes and lists of integers.
 
-use super::findings::Known;
-use super::shape::{LONGEST_LIST, counted, verb};
 use super::translator::Translator;
+use crate::check::shape::{LONGEST_LIST, verb};
+use crate::core::{Known, counted};
 use crate::diagnostic::Message;
 use crate::model::{Node, shape_text};
 

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::findings::Known;
-use super::report::floats;
-use super::shape::admits_shape;
 use super::translator::Translator;
-use crate::core::{Source, Variable};
+use crate::check::report::floats;
+use crate::check::shape::admits_shape;
+use crate::core::{Known, Source, Variable};
 use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, ElementType, Node, Tensor, shape_text};
 
@@ -109,8 +108,8 @@ impl<'a> Translator<'_, 'a> {
         initial: Option<Tensor>,
     ) -> Option<usize> {
         if let Some(&index) = self.variables.read.get(name) {
-            let before = &self.core.variables[index];
-            let same = match (before.initial.map(|i| &self.core.constants[i]), &initial) {
+            let before = &self.core.model.variables[index];
+            let same = match (before.initial.map(|i| &self.core.model.constants[i]), &initial) {
                 (None, None) => true,
                 (Some(a), Some(b)) => equal(a, b),
                 _ => false,
@@ -124,8 +123,13 @@ impl<'a> Translator<'_, 'a> {
             return Some(index);
         }
         let initial = initial.map(|tensor| self.intern(&tensor));
-        let index = self.core.variables.len();
-        self.core.variables.push(Variable { name: name.to_owned(), shape, initial, next: None });
+        let index = self.core.model.variables.len();
+        self.core.model.variables.push(Variable {
+            name: name.to_owned(),
+            shape,
+            initial,
+            next: None,
+        });
         self.variables.read.insert(name, index);
         Some(index)
     }
@@ -165,12 +169,12 @@ impl<'a> Translator<'_, 'a> {
     }
 
     fn inside_a_loop(&mut self, node: &Node) -> bool {
-        if self.current.depth > 0 {
+        if self.depth > 0 {
             let found = "a variable inside a loop";
             let help = "carry the value from iteration to iteration by a back edge";
             self.error(node, &node.origin, found, "variables of the model itself", help);
         }
-        self.current.depth > 0
+        self.depth > 0
     }
 
     /// The next values of the variables, after the last node: an Assign may come before its
@@ -223,7 +227,8 @@ impl<'a> Translator<'_, 'a> {
                 continue;
             };
             let Some(known) = known else { continue };
-            let (shape, wanted) = (self.shape_of(&known), self.core.variables[index].shape.clone());
+            let (shape, wanted) =
+                (self.shape_of(&known), self.core.model.variables[index].shape.clone());
             if !known.element().is_float() || shape != wanted {
                 let found = format!(
                     "a tensor of type {} and shape {}",
@@ -244,7 +249,8 @@ impl<'a> Translator<'_, 'a> {
                 continue;
             }
             let next = self.source(&known);
-            self.core.variables[index].next = next.filter(|&next| next != Source::Variable(index));
+            self.core.model.variables[index].next =
+                next.filter(|&next| next != Source::Variable(index));
         }
     }
 }

@@ -3,14 +3,13 @@
 //! Floating point is computed in f64 from elements that are f32 or less and rounded to f32 once,
 //! which for `+ - * /` is the f32 operation; f64 stays f64. Integers are computed in i64.
 
-use crate::check::shape::{Geometry, broadcast_strides, strides};
-use crate::core::Combiner;
+use super::{Combiner, Geometry, broadcast_strides, strides};
 use crate::model::{Activation, ElementType, Elementwise, Tensor};
 
 const OUT_OF_RANGE: &str = "the result does not fit its integer type";
 
 /// The elements of a tensor named by a geometry.
-pub(super) fn strided(tensor: &Tensor, geometry: &Geometry) -> Tensor {
+pub(crate) fn strided(tensor: &Tensor, geometry: &Geometry) -> Tensor {
     let tensor = &in_bytes(tensor);
     let size = tensor.element().size();
     let bytes = tensor.bytes();
@@ -24,7 +23,7 @@ pub(super) fn strided(tensor: &Tensor, geometry: &Geometry) -> Tensor {
 }
 
 /// The parts of a tensor along an axis, by `places`.
-pub(super) fn gather(tensor: &Tensor, axis: usize, places: &[usize], to: Vec<usize>) -> Tensor {
+pub(crate) fn gather(tensor: &Tensor, axis: usize, places: &[usize], to: Vec<usize>) -> Tensor {
     let tensor = &in_bytes(tensor);
     let block = strides(tensor.shape())[axis] * tensor.element().size();
     let bytes = tensor.bytes();
@@ -38,7 +37,7 @@ pub(super) fn gather(tensor: &Tensor, axis: usize, places: &[usize], to: Vec<usi
 }
 
 /// Tensors side by side along an axis.
-pub(super) fn concat(
+pub(crate) fn concat(
     tensors: &[&Tensor],
     axis: usize,
     shape: Vec<usize>,
@@ -108,7 +107,7 @@ fn in_common(tensor: &Tensor, element: ElementType) -> Vec<u8> {
 ///
 /// # Errors
 /// A floating-point number outside of the type's range: no standard defines its conversion.
-pub(super) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tensor, &'static str> {
+pub(crate) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tensor, &'static str> {
     if !is_i64(tensor) {
         return Err(OUT_OF_RANGE);
     }
@@ -140,7 +139,7 @@ pub(super) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tenso
 ///
 /// # Errors
 /// An integer outside of its type.
-pub(super) fn range(
+pub(crate) fn range(
     start: i64,
     step: i64,
     count: usize,
@@ -156,7 +155,7 @@ pub(super) fn range(
 ///
 /// # Errors
 /// Elements without a result.
-pub(super) fn reduce(
+pub(crate) fn reduce(
     combiner: Combiner,
     tensor: &Tensor,
     element: ElementType,
@@ -203,13 +202,13 @@ pub(super) fn reduce(
 }
 
 /// The axis and the form of running sums.
-pub(super) struct Running {
+pub(crate) struct Running {
     /// The axis.
-    pub(super) axis: usize,
+    pub(crate) axis: usize,
     /// True if a sum leaves out its own element.
-    pub(super) exclusive: bool,
+    pub(crate) exclusive: bool,
     /// True if sums begin at the last element.
-    pub(super) reverse: bool,
+    pub(crate) reverse: bool,
 }
 
 impl Running {
@@ -246,7 +245,7 @@ impl Running {
 ///
 /// # Errors
 /// A sum of integers that its type does not hold.
-pub(super) fn running_sum(
+pub(crate) fn running_sum(
     running: &Running,
     tensor: &Tensor,
     element: ElementType,
@@ -268,19 +267,19 @@ pub(super) fn running_sum(
 }
 
 /// The operands of products of constant matrices.
-pub(super) struct Product {
+pub(crate) struct Product {
     /// Batch, rows and columns.
-    pub(super) shape: Vec<usize>,
+    pub(crate) shape: Vec<usize>,
     /// Elements between neighbours along `shape`, in the left and in the right factor.
-    pub(super) strides: Vec<[isize; 2]>,
+    pub(crate) strides: Vec<[isize; 2]>,
     /// Products in a sum.
-    pub(super) inner: usize,
+    pub(crate) inner: usize,
     /// Elements between the operands of two neighbouring products.
-    pub(super) along: [isize; 2],
+    pub(crate) along: [isize; 2],
 }
 
 /// Products of matrices, with sums in f64.
-pub(super) fn product(factors: [&Tensor; 2], of: &Product, shape: Vec<usize>) -> Tensor {
+pub(crate) fn product(factors: [&Tensor; 2], of: &Product, shape: Vec<usize>) -> Tensor {
     let [a, b] =
         factors.map(|tensor| (0..tensor.len()).map(|i| tensor.get_f64(i)).collect::<Vec<f64>>());
     let mut sums = Vec::with_capacity(shape.iter().product());
@@ -308,7 +307,7 @@ pub(super) fn product(factors: [&Tensor; 2], of: &Product, shape: Vec<usize>) ->
 ///
 /// # Errors
 /// Operands without a result, such as a divisor of zero.
-pub(super) fn elementwise(
+pub(crate) fn elementwise(
     function: Elementwise,
     inputs: &[(&Tensor, ElementType)],
     shape: Vec<usize>,
@@ -557,5 +556,5 @@ fn integers(shape: Vec<usize>, values: impl Iterator<Item = i64>) -> Tensor {
 fn tensor_of(shape: Vec<usize>, element: ElementType, bytes: Vec<u8>) -> Tensor {
     let size = bytes.len();
     Tensor::new(shape, element, bytes.into(), 0..size)
-        .expect("simplify: a folded tensor has as many bytes as its shape")
+        .expect("core: a folded tensor has as many bytes as its shape")
 }

@@ -1,0 +1,76 @@
+//! The sizes of the inputs, and their roles.
+
+/// The readers of a Parameter, found through Converts and inputs of loop bodies.
+#[derive(Clone, Default)]
+pub(crate) struct Uses {
+    /// The role as weights, in words for messages.
+    pub(crate) weight: Option<String>,
+    /// True if a cell reads the input and its first size is the batch.
+    pub(crate) batch: bool,
+    /// The last size required by a matrix product.
+    pub(crate) features: Option<usize>,
+    /// The role as lengths of a sequence, in words for messages.
+    pub(crate) lengths: Option<String>,
+    /// Any other role, in words for messages.
+    pub(crate) data: Option<String>,
+}
+
+impl Uses {
+    /// True if the input is only read as lengths of sequences.
+    pub(crate) fn is_length(&self) -> bool {
+        self.lengths.is_some() && self.data.is_none() && self.weight.is_none()
+    }
+}
+
+/// The axes of an input that count the rows of a batch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BatchAxes {
+    pub(crate) axes: Vec<usize>,
+    /// True if a name in the file or a recurrent operator says so; else the first axis is taken for
+    /// the batch.
+    pub(crate) is_known: bool,
+    /// True if recurrent operators start from the input, which then has no steps.
+    pub(crate) is_state: bool,
+}
+
+/// The axes of an input read by a sequence as `[N, T, I]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SequenceAxes {
+    pub(crate) rows: usize,
+    pub(crate) steps: usize,
+    /// The place of the sequence among the nodes of the model.
+    pub(crate) node: usize,
+}
+
+/// The sizes of the inputs.
+#[derive(Default)]
+pub(crate) struct InputSizes {
+    /// By parameter of the model.
+    pub(crate) uses: Vec<Uses>,
+    /// By parameter of the model.
+    pub(crate) batch_axes: Vec<BatchAxes>,
+    /// By parameter.
+    pub(crate) sequence_axes: Vec<Option<SequenceAxes>>,
+    /// By parameter of the model; `None` after an error.
+    pub(crate) shapes: Vec<Option<Vec<usize>>>,
+    /// The size that a check assumes for unknown axes behind the first. `None`: an unknown size is
+    /// an error.
+    pub(crate) open: Option<usize>,
+    /// The number of errors about open sizes of inputs.
+    pub(crate) unknown_sizes: usize,
+    /// By parameter of the model: the axes with the assumed size.
+    pub(crate) open_axes: Vec<Vec<usize>>,
+}
+
+impl InputSizes {
+    /// The sizes before any is known; `open`: the assumed size.
+    pub(crate) fn new(inputs: usize, open: Option<usize>) -> Self {
+        Self {
+            uses: vec![Uses::default(); inputs],
+            shapes: vec![None; inputs],
+            open,
+            open_axes: vec![Vec::new(); inputs],
+            ..Self::default()
+        }
+    }
+}

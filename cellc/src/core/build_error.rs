@@ -1,0 +1,23 @@
+//! The reasons why a builder refuses a part of a core model.
+
+/// The reason why a tensor or an operation cannot be built.
+#[derive(Clone, Debug)]
+pub(crate) enum BuildError {
+    /// An operand is the number of an iteration, which no kernel knows.
+    Iteration,
+    /// More operations than the limit.
+    Operations,
+    /// A tensor of this shape has no elements.
+    NoElements(Vec<usize>),
+    /// More dimensions than the limit.
+    Dims(usize),
+    /// More elements than the limit.
+    Elements { shape: Vec<usize>, most: usize },
+    /// Operations on constants give more bytes than the limit, all together.
+    FoldedBytes { bytes: usize, most: usize },
+    /// Operations on constants compute more elements and products than the limit, all together.
+    FoldedElements { elements: usize, most: usize },
+}
+
+/// A part of the core model, or the reason why it cannot be built.
+pub(crate) type Built<T> = Result<T, BuildError>;

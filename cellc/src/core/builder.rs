@@ -1,0 +1,295 @@
+//! The construction of a core model, operation by operation: values, constants, operations, and
+//! operations on constants computed at once. The builder knows neither nodes of models nor
+//! diagnostics: a rule of [`crate::simplify`] says what to build, and words a refusal.
+
+use std::collections::BTreeMap;
+
+use super::build_error::{BuildError, Built};
+use super::folded::Folded;
+use super::limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
+use super::{
+    CoreModel, CoreNode, CoreOp, CoreValue, Geometry, Known, LayerPlace, Source, ValueFacts, View,
+    element_count, fold,
+};
+use crate::model::{ElementType, LedgerEntry, Tensor};
+
+/// The layer of the input that the next operations compute.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layer {
+    /// [`CoreNode::name`].
+    pub(crate) name: String,
+    /// [`CoreNode::kind`].
+    pub(crate) kind: String,
+    /// [`CoreNode::ledger`].
+    pub(crate) ledger: Vec<LedgerEntry>,
+    /// [`CoreNode::layer`].
+    pub(crate) place: LayerPlace,
+    /// The number of elements of the layer's largest constant operand.
+    pub(crate) most_given: usize,
+}
+
+/// The identity of a constant: bytes, element type, shape.
+type ConstantKey = (*const u8, usize, ElementType, Vec<usize>);
+
+/// The places of constants in the list.
+#[derive(Default)]
+struct Interned {
+    /// By identity.
+    places: BTreeMap<ConstantKey, usize>,
+    /// Constants of one element that the model does not contain, by their bits.
+    scalars: BTreeMap<u32, Tensor>,
+}
+
+/// A state of a builder.
+pub(crate) struct Checkpoint {
+    /// The number of values.
+    pub(crate) values: usize,
+    constants: usize,
+    nodes: usize,
+    in_f32: usize,
+    /// By parameter: its length and its rows.
+    limits_of_parameters: Vec<(Option<usize>, Option<usize>)>,
+}
+
+/// A core model under construction.
+pub(crate) struct CoreBuilder {
+    /// The model so far, without the operations of the current graph.
+    pub(crate) model: CoreModel,
+    /// The operations of the current graph: the model, or the body of a loop.
+    pub(crate) nodes: Vec<CoreNode>,
+    pub(crate) layer: Layer,
+    pub(crate) facts: ValueFacts,
+    pub(crate) folded: Folded,
+    interned: Interned,
+    /// The number of operations, bodies and failed attempts included.
+    operations: usize,
+    /// Upper limit for elements of a computed value.
+    most_elements: usize,
+}
+
+impl CoreBuilder {
+    /// A builder that appends to a model without operations. `most_elements`: the upper limit for
+    /// elements of a computed value.
+    pub(crate) fn new(model: CoreModel, most_elements: usize) -> Self {
+        Self {
+            model,
+            nodes: Vec::new(),
+            layer: Layer::default(),
+            facts: ValueFacts::default(),
+            folded: Folded::default(),
+            interned: Interned::default(),
+            operations: 0,
+            most_elements,
+        }
+    }
+
+    /// The model with the operations of its graph.
+    pub(crate) fn finish(mut self) -> CoreModel {
+        self.model.nodes = self.nodes;
+        self.model
+    }
+
+    /// The state of the builder, for [`Self::roll_back`].
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        let parameters = &self.model.parameters;
+        Checkpoint {
+            values: self.model.values.len(),
+            constants: self.model.constants.len(),
+            nodes: self.nodes.len(),
+            in_f32: self.model.in_f32.len(),
+            limits_of_parameters: parameters.iter().map(|p| (p.length, p.rows)).collect(),
+        }
+    }
+
+    /// Forgets what was built since a checkpoint. The work spent still counts for the limits.
+    pub(crate) fn roll_back(&mut self, to: Checkpoint) {
+        self.model.values.truncate(to.values);
+        self.facts.truncate(to.values);
+        self.model.constants.truncate(to.constants);
+        self.interned.places.retain(|_, &mut place| place < to.constants);
+        self.nodes.truncate(to.nodes);
+        self.model.in_f32.truncate(to.in_f32);
+        for (parameter, limits) in self.model.parameters.iter_mut().zip(to.limits_of_parameters) {
+            (parameter.length, parameter.rows) = limits;
+        }
+    }
+
+    /// Adds a value that an operation computes.
+    pub(crate) fn value(&mut self, shape: Vec<usize>) -> usize {
+        self.model.values.push(CoreValue { shape });
+        self.model.values.len() - 1
+    }
+
+    /// Adds an operation of the current layer.
+    pub(crate) fn emit(&mut self, op: CoreOp) {
+        let Layer { name, kind, ledger, place, .. } = &self.layer;
+        let kind = match &op {
+            CoreOp::Cell(cell) if cell.sequence.is_some() => cell.kind.sequence_name(),
+            CoreOp::Cell(cell) => cell.kind.op_name(),
+            _ => kind,
+        };
+        self.operations += 1;
+        let (name, kind, ledger) = (name.clone(), kind.to_owned(), ledger.clone());
+        self.nodes.push(CoreNode { name, kind, op, ledger, layer: *place });
+    }
+
+    /// Appends the operations of `add` to a body, and returns the body.
+    pub(crate) fn swap_nodes(&mut self, nodes: Vec<CoreNode>) -> Vec<CoreNode> {
+        std::mem::replace(&mut self.nodes, nodes)
+    }
+
+    /// The place of a constant in the list.
+    pub(crate) fn intern(&mut self, tensor: &Tensor) -> usize {
+        let constants = &mut self.model.constants;
+        let (bytes, start) = tensor.place();
+        *self
+            .interned
+            .places
+            .entry((bytes, start, tensor.element(), tensor.shape().to_vec()))
+            .or_insert_with(|| {
+                constants.push(tensor.clone());
+                constants.len() - 1
+            })
+    }
+
+    /// A constant of one element.
+    pub(crate) fn scalar(&mut self, value: f32) -> Source {
+        let tensor = self.interned.scalars.entry(value.to_bits()).or_insert_with(|| {
+            Tensor::from_f32(Vec::new(), &[value]).expect("core: a scalar has one element")
+        });
+        let tensor = tensor.clone();
+        Source::Constant(self.intern(&tensor))
+    }
+
+    /// The source of a tensor; adds constants to the list.
+    pub(crate) fn source(&mut self, known: &Known) -> Built<Source> {
+        match known {
+            Known::Source(source, _) => Ok(*source),
+            Known::Constant(tensor, _) => Ok(Source::Constant(self.intern(tensor))),
+            Known::Iteration(..) => Err(BuildError::Iteration),
+        }
+    }
+
+    /// The shape of a tensor.
+    pub(crate) fn shape_of(&self, known: &Known) -> Vec<usize> {
+        match known {
+            Known::Constant(tensor, _) => tensor.shape().to_vec(),
+            Known::Source(source, _) => self.model.shape(*source).to_vec(),
+            Known::Iteration(shape, _) => shape.clone(),
+        }
+    }
+
+    /// Refuses a shape above the limit for computed values.
+    pub(crate) fn computable(&self, shape: &[usize]) -> Built<()> {
+        self.computable_up_to(shape, self.most_elements)
+    }
+
+    /// Refuses a shape without elements, or with more than `most`.
+    fn computable_up_to(&self, shape: &[usize], most: usize) -> Built<()> {
+        if self.operations >= MOST_OPERATIONS {
+            return Err(BuildError::Operations);
+        }
+        if shape.contains(&0) {
+            return Err(BuildError::NoElements(shape.to_vec()));
+        }
+        if shape.len() > MOST_DIMS {
+            return Err(BuildError::Dims(shape.len()));
+        }
+        if element_count(shape).is_none_or(|n| n > most) {
+            return Err(BuildError::Elements { shape: shape.to_vec(), most });
+        }
+        Ok(())
+    }
+
+    /// The upper limit for elements of an operation on constants: at least the elements of the
+    /// largest operand.
+    fn most_folded(&self) -> usize {
+        self.layer.most_given.clamp(MOST_FOLDED_ALONE, MOST_ELEMENTS)
+    }
+
+    /// Refuses a shape above the limit for operations on constants; counts nothing.
+    pub(crate) fn fits_constant(&self, shape: &[usize]) -> Built<()> {
+        self.computable_up_to(shape, self.most_folded())
+    }
+
+    /// Counts the result of an operation on constants; refuses a shape above the limits.
+    pub(crate) fn foldable(&mut self, shape: &[usize], element: ElementType) -> Built<()> {
+        let none = !element.is_float() && shape.contains(&0);
+        let sizes: Vec<usize> =
+            shape.iter().map(|&size| if none { size.max(1) } else { size }).collect();
+        self.fits_constant(&sizes)?;
+        self.folds(shape.iter().product(), element)
+    }
+
+    /// Counts the elements of a result of an operation on constants.
+    pub(crate) fn folds(&mut self, count: usize, element: ElementType) -> Built<()> {
+        self.folded.result(count, element)
+    }
+
+    /// Counts the work of an operation on constants.
+    pub(crate) fn folding(&mut self, elements: usize) -> Built<()> {
+        self.folded.work(elements)
+    }
+
+    /// Refuses an operation with several passes over constants before the first pass. Each pass
+    /// counts again, by [`Self::folding`].
+    pub(crate) fn affords(&self, elements: usize) -> Built<()> {
+        self.folded.affords(elements)
+    }
+
+    /// A tensor without elements.
+    pub(crate) fn empty(&self, element: ElementType, shape: Vec<usize>) -> Built<Known> {
+        let sizes: Vec<usize> = shape.iter().map(|&size| size.max(1)).collect();
+        self.computable_up_to(&sizes, MOST_ELEMENTS)?;
+        let tensor = match element.is_float() {
+            true => Tensor::from_f32(shape, &[]),
+            false => Tensor::from_i64(shape, &[]),
+        };
+        Ok(Known::Constant(tensor.expect("core: a size is 0"), element))
+    }
+
+    /// A tensor whose elements are elements of another tensor.
+    pub(crate) fn view(&mut self, input: &Known, geometry: Geometry) -> Built<Known> {
+        let same = self.shape_of(input) == geometry.shape
+            && geometry.offset == 0
+            && geometry.is_contiguous();
+        match input {
+            _ if same => Ok(input.clone()),
+            Known::Constant(..) | Known::Source(..) if geometry.shape.contains(&0) => {
+                self.empty(input.element(), geometry.shape)
+            }
+            Known::Constant(tensor, element) => {
+                Ok(Known::Constant(self.view_constant(tensor, &geometry)?, *element))
+            }
+            Known::Source(source, element) => {
+                self.computable(&geometry.shape)?;
+                let in_order = geometry.offset == 0 && geometry.is_contiguous();
+                let Geometry { offset, strides, shape } = geometry;
+                let out = self.value(shape);
+                self.emit(CoreOp::View(View { input: *source, offset, strides, out }));
+                let view = Known::Source(Source::Value(out), *element);
+                self.facts.set_range(&view, self.facts.range_of(input));
+                if let Source::Value(value) = source
+                    && let Some(&(parameter, is_whole)) = self.facts.parameter_of.get(value)
+                {
+                    let all = self.model.len(*source) == self.model.len(Source::Value(out));
+                    self.facts.parameter_of.insert(out, (parameter, is_whole && in_order && all));
+                }
+                Ok(view)
+            }
+            Known::Iteration(..) => Err(BuildError::Iteration),
+        }
+    }
+
+    fn view_constant(&mut self, tensor: &Tensor, geometry: &Geometry) -> Built<Tensor> {
+        if geometry.is_contiguous() {
+            if tensor.element().is_float() {
+                self.fits_constant(&geometry.shape)?;
+            }
+            let part = tensor.part(geometry.offset, geometry.shape.clone());
+            return Ok(part.expect("core: a view stays inside of its tensor"));
+        }
+        self.foldable(&geometry.shape, tensor.element())?;
+        Ok(fold::strided(tensor, geometry))
+    }
+}

@@ -1,0 +1,88 @@
+//! Arithmetic on shapes, and the elements that a view reads.
+
+/// By dimension, how many elements lie from one index to the next in C order.
+pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1usize; shape.len()];
+    for d in (1..shape.len()).rev() {
+        strides[d - 1] = strides[d].saturating_mul(shape[d]);
+    }
+    strides
+}
+
+/// The number of elements; `None` if `usize` cannot hold the number.
+pub(crate) fn element_count(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
+}
+
+/// The elements of a tensor read by a view: `out[i0, ..] = input[offset + sum i_d * strides_d]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Geometry {
+    pub(crate) offset: usize,
+    pub(crate) strides: Vec<isize>,
+    pub(crate) shape: Vec<usize>,
+}
+
+impl Geometry {
+    /// The elements in their order, under another shape.
+    pub(crate) fn reshaped(shape: Vec<usize>) -> Self {
+        Self { offset: 0, strides: signed(strides(&shape)), shape }
+    }
+
+    /// Whether the elements stand one after the other.
+    pub(crate) fn is_contiguous(&self) -> bool {
+        let own = signed(strides(&self.shape));
+        self.strides
+            .iter()
+            .zip(own)
+            .zip(&self.shape)
+            .all(|((&stride, own), &size)| size == 1 || stride == own)
+    }
+}
+
+pub(crate) fn signed(strides: Vec<usize>) -> Vec<isize> {
+    strides.into_iter().map(|stride| stride as isize).collect()
+}
+
+/// The common broadcast shape by NumPy's rules.
+pub(crate) fn broadcast<'s>(shapes: impl IntoIterator<Item = &'s [usize]>) -> Option<Vec<usize>> {
+    let mut all: Vec<usize> = Vec::new();
+    for shape in shapes {
+        if shape.len() > all.len() {
+            all.splice(0..0, std::iter::repeat_n(1, shape.len() - all.len()));
+        }
+        let from = all.len() - shape.len();
+        for (have, &size) in all[from..].iter_mut().zip(shape) {
+            match (*have, size) {
+                (have, size) if have == size => {}
+                (1, _) => *have = size,
+                (_, 1) => {}
+                _ => return None,
+            }
+        }
+    }
+    Some(all)
+}
+
+/// The shape without some axes, or with size 1 for each kept axis.
+pub(crate) fn without_axes(shape: &[usize], axes: &[usize], keep: bool) -> Vec<usize> {
+    let size = |(axis, &size): (usize, &usize)| match axes.contains(&axis) {
+        true => keep.then_some(1),
+        false => Some(size),
+    };
+    shape.iter().enumerate().filter_map(size).collect()
+}
+
+/// The strides for reading a tensor of `shape` as a tensor of the broadcast shape `to`.
+pub(crate) fn broadcast_strides(shape: &[usize], to: &[usize]) -> Vec<usize> {
+    let own = strides(shape);
+    let added = to.len() - shape.len();
+    let of = |d: usize| if d < added || shape[d - added] == 1 { 0 } else { own[d - added] };
+    (0..to.len()).map(of).collect()
+}
+
+/// The index of an axis; a negative axis counts from the end. `None` if the axis is not below
+/// `rank`.
+pub(crate) fn counted(axis: i64, rank: usize) -> Option<usize> {
+    let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
+    usize::try_from(axis).ok().filter(|&axis| axis < rank)
+}

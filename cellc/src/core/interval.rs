@@ -1,0 +1,31 @@
+//! Intervals of integers.
+
+/// The least and the largest value of a tensor of integers.
+pub(crate) type Interval = [f64; 2];
+
+/// f32 holds every integer up to this magnitude.
+pub(crate) const EXACT: f64 = 16_777_216.0;
+
+/// The range of unknown integers.
+pub(crate) const ANY: Interval = [f64::NEG_INFINITY, f64::INFINITY];
+
+/// The range of booleans.
+pub(crate) const TRUTH: Interval = [0.0, 1.0];
+
+/// The smallest interval around two intervals.
+pub(crate) fn union(a: Interval, b: Interval) -> Interval {
+    [a[0].min(b[0]), a[1].max(b[1])]
+}
+
+/// The range of a function that is monotonic in both operands, from the ends of their ranges.
+pub(crate) fn ends(a: Interval, b: Interval, of: impl Fn(f64, f64) -> f64) -> Interval {
+    let all = [of(a[0], b[0]), of(a[0], b[1]), of(a[1], b[0]), of(a[1], b[1])];
+    // zero times infinity is NaN, and the range is unknown
+    if all.iter().any(|v| v.is_nan()) {
+        return ANY;
+    }
+    [
+        all.iter().copied().fold(f64::INFINITY, f64::min),
+        all.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+    ]
+}

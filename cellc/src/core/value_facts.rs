@@ -1,0 +1,110 @@
+//! Facts about values, found by the operations that compute them and read by later operations.
+
+use std::collections::BTreeMap;
+
+use super::interval::{ANY, Interval, TRUTH, union};
+use super::{Geometry, Known, Source};
+use crate::model::ElementType;
+
+/// The kind of operation that divides a tensor into a number of parts known only at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Divider {
+    /// The iterations of a loop with a run-time end.
+    Loop,
+    /// A Range whose limit is computed.
+    Range,
+    /// A Slice whose stop is computed.
+    Slice,
+}
+
+/// The length, known at run time, of an output of a loop that ends by its condition, or of a Range.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DynamicLength {
+    /// The number of iterations or elements.
+    pub(crate) count: Source,
+    /// The kind of the operation with the parts.
+    pub(crate) by: Divider,
+    /// True if the elements behind the last part are zero.
+    pub(crate) is_zero: bool,
+    /// A truth value: true if the output was cut off at the limit. `None` if the model states the
+    /// limit.
+    pub(crate) truncated: Option<Source>,
+    /// The axis along which the output has a part for each iteration.
+    pub(crate) parts_along: Option<usize>,
+}
+
+/// Facts about values.
+#[derive(Default)]
+pub(crate) struct ValueFacts {
+    /// By value: run-time lengths of outputs of loops that end by a condition.
+    pub(crate) lengths: BTreeMap<usize, DynamicLength>,
+    /// By value: the range of the integers.
+    pub(crate) ranges: BTreeMap<usize, Interval>,
+    /// By value: the integer input with these elements; true if the value has all elements in
+    /// order.
+    pub(crate) parameter_of: BTreeMap<usize, (usize, bool)>,
+    /// By value without the elements across line ends of a convolution: the value with these
+    /// elements, and the selection.
+    pub(crate) lines: BTreeMap<usize, (usize, Geometry)>,
+}
+
+impl ValueFacts {
+    /// Forgets the values from `first` on.
+    pub(super) fn truncate(&mut self, first: usize) {
+        self.lengths.split_off(&first);
+        self.ranges.split_off(&first);
+        self.parameter_of.split_off(&first);
+        self.lines.split_off(&first);
+    }
+
+    /// The input with exactly the elements of an integer tensor, in order.
+    pub(crate) fn given_integers(&self, source: Source) -> Option<usize> {
+        match source {
+            Source::Parameter(parameter) => Some(parameter),
+            Source::Value(value) => self
+                .parameter_of
+                .get(&value)
+                .filter(|(_, is_whole)| *is_whole)
+                .map(|(parameter, _)| *parameter),
+            _ => None,
+        }
+    }
+
+    /// The known range of an integer tensor.
+    pub(crate) fn range_of(&self, known: &Known) -> Interval {
+        match known {
+            Known::Source(_, ElementType::Bool) => TRUTH,
+            Known::Source(Source::Value(value), _) => {
+                self.ranges.get(value).copied().unwrap_or(ANY)
+            }
+            Known::Constant(tensor, _) if !tensor.is_empty() => {
+                let all = (0..tensor.len()).map(|i| tensor.get_f64(i));
+                all.fold([f64::INFINITY, f64::NEG_INFINITY], |range, v| union(range, [v, v]))
+            }
+            Known::Constant(..) => TRUTH,
+            Known::Source(..) | Known::Iteration(..) => ANY,
+        }
+    }
+
+    /// The union of the intervals of several tensors.
+    pub(crate) fn range_of_all(&self, all: &[Known]) -> Interval {
+        all.iter().map(|known| self.range_of(known)).fold([f64::INFINITY, f64::NEG_INFINITY], union)
+    }
+
+    /// Stores the interval of a tensor of integers.
+    pub(crate) fn set_range(&mut self, known: &Known, range: Interval) {
+        if let Known::Source(Source::Value(value), element) = known
+            && !element.is_float()
+        {
+            self.ranges.insert(*value, range);
+        }
+    }
+
+    /// The run-time length of a tensor, if any.
+    pub(crate) fn dynamic_length(&self, known: &Known) -> Option<DynamicLength> {
+        match known {
+            Known::Source(Source::Value(value), _) => self.lengths.get(value).copied(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The reasons why a rule does not translate a node.
+
+use crate::check::report::refusal;
+use crate::check::size_limits::too_large_text;
+use crate::core::BuildError;
+use crate::core::limits::{
+    FOLDED_PER_BYTE, FOLDS_PER_BYTE, MOST_DIMS, MOST_FOLDED, MOST_OPERATIONS,
+};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
+use crate::model::{Node, shape_text};
+
+/// The reason why a rule does not translate a node.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// A report says why: the node of an operand was refused, or a node of a body.
+    Reported,
+    /// The node is wrong, or beyond a limit.
+    Because(Box<Reason>),
+}
+
+/// An error of a node, without the node.
+#[derive(Debug)]
+pub(super) struct Reason {
+    /// The place of the error. [`Origin::Unknown`]: the place of the node.
+    origin: Origin,
+    found: Message,
+    valid: Message,
+    help: Message,
+    /// True if later nodes share the error, which is reported once.
+    is_shared: bool,
+}
+
+impl Refusal {
+    /// An error at the place of the node.
+    pub(super) fn new(
+        found: impl Into<Message>,
+        valid: impl Into<Message>,
+        help: impl Into<Message>,
+    ) -> Self {
+        Self::at(&Origin::Unknown, found, valid, help)
+    }
+
+    /// An error at a place; [`Origin::Unknown`]: at the place of the node.
+    pub(super) fn at(
+        origin: &Origin,
+        found: impl Into<Message>,
+        valid: impl Into<Message>,
+        help: impl Into<Message>,
+    ) -> Self {
+        let (found, valid, help) = (found.into(), valid.into(), help.into());
+        let origin = origin.clone();
+        Self::Because(Box::new(Reason { origin, found, valid, help, is_shared: false }))
+    }
+
+    /// The same error, reported only if it is the first.
+    pub(super) fn shared(mut self) -> Self {
+        if let Self::Because(reason) = &mut self {
+            reason.is_shared = true;
+        }
+        self
+    }
+
+    /// The diagnostic of a node; `None` after other reports.
+    pub(super) fn diagnostic(self, node: &Node, reported: &Diagnostics) -> Option<Diagnostic> {
+        match self {
+            Self::Reported => None,
+            Self::Because(reason) if reason.is_shared && reported.has_errors() => None,
+            Self::Because(reason) => {
+                let Reason { origin, found, valid, help, .. } = *reason;
+                Some(refusal(node, &origin, found, valid, help))
+            }
+        }
+    }
+}
+
+impl From<BuildError> for Refusal {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Iteration => Self::Reported,
+            BuildError::Operations => {
+                let found = format!("the model has more than {MOST_OPERATIONS} operations");
+                let help = "split the model, and compile its parts one by one";
+                Self::new(found, format!("{MOST_OPERATIONS} or fewer"), help).shared()
+            }
+            BuildError::NoElements(shape) => {
+                let found = format!("a tensor of shape {}: a size of 0", shape_text(&shape));
+                let help = "an empty tensor has no use: remove the layer";
+                Self::new(found, "sizes of 1 or more", help)
+            }
+            BuildError::Dims(rank) => {
+                let found = format!("a tensor of {rank} dimensions");
+                Self::new(found, format!("{MOST_DIMS} or fewer"), "reshape it to fewer")
+            }
+            BuildError::Elements { shape, most } => {
+                let [found, valid, help] = too_large_text(&shape, most);
+                Self::new(found, valid, help)
+            }
+            BuildError::FoldedBytes { bytes, most } => {
+                let found = format!("operations on constants give {bytes} bytes");
+                let valid = format!(
+                    "256 MiB and {FOLDED_PER_BYTE} times the bytes of the model's constants: \
+                     {most} bytes or fewer, all together"
+                );
+                let help = "compute with smaller tensors, and let operators broadcast them";
+                Self::new(found, valid, help).shared()
+            }
+            BuildError::FoldedElements { elements, most } => {
+                let found =
+                    format!("operations on constants compute {elements} elements and products");
+                let valid = format!(
+                    "{MOST_FOLDED} and {FOLDS_PER_BYTE} for each byte of the model's constants: \
+                     {most} or fewer, all together"
+                );
+                let help = "compute the constants before the model is saved";
+                Self::new(found, valid, help).shared()
+            }
+        }
+    }
+}
