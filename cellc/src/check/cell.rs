@@ -222,20 +222,30 @@ pub(crate) fn parameters_are_finite(
     activation: Activation,
     diagnostics: &mut Diagnostics,
 ) -> bool {
-    let parameters = PARAMETERS.into_iter().zip(activation.parameters());
-    let wrong = parameters.filter(|(_, value)| !value.is_finite());
-    let before = diagnostics.0.len();
-    for (parameter, value) in wrong {
-        let found = format!("{parameter} of the activation {} is {value}", activation.name());
-        diagnostics.push(refusal(
-            node,
-            origin,
-            found,
-            "a finite number",
-            format!("correct {parameter}"),
-        ));
+    let wrong: Vec<_> = wrong_parameters(activation).collect();
+    for &(parameter, value) in &wrong {
+        let [found, valid, help] = wrong_parameter_text(activation, parameter, value);
+        diagnostics.push(refusal(node, origin, found, valid, help));
     }
-    diagnostics.0.len() == before
+    wrong.is_empty()
+}
+
+/// The parameters of an activation that are infinite or NaN.
+pub(crate) fn wrong_parameters(
+    activation: Activation,
+) -> impl Iterator<Item = (&'static str, f32)> {
+    let parameters = PARAMETERS.into_iter().zip(activation.parameters());
+    parameters.filter(|(_, value)| !value.is_finite())
+}
+
+/// The texts of the refusal of a parameter that is infinite or NaN.
+pub(crate) fn wrong_parameter_text(
+    activation: Activation,
+    parameter: &str,
+    value: f32,
+) -> [String; 3] {
+    let found = format!("{parameter} of the activation {} is {value}", activation.name());
+    [found, "a finite number".to_owned(), format!("correct {parameter}")]
 }
 
 /// Warns of a clip without effect.

@@ -24,8 +24,12 @@ pub(crate) struct Layer {
     pub(crate) ledger: Vec<LedgerEntry>,
     /// [`CoreNode::layer`].
     pub(crate) place: LayerPlace,
-    /// The number of elements of the layer's largest constant operand.
+    /// The number of elements of the layer's constant operands.
     pub(crate) most_given: usize,
+    /// True if every use of the layer's integers ends in a conversion to floating point.
+    pub(crate) becomes_float: bool,
+    /// True if the layer's matrices are stored in fewer bits than f32.
+    pub(crate) is_quantised: bool,
 }
 
 /// The identity of a constant: bytes, element type, shape.
@@ -65,12 +69,16 @@ pub(crate) struct CoreBuilder {
     operations: usize,
     /// Upper limit for elements of a computed value.
     most_elements: usize,
+    /// True if the model is one step of several: products have the bits of a model of all steps.
+    pub(crate) is_one_step: bool,
+    /// The results of products with weights since the last call of [`Self::take_products`].
+    products: Vec<usize>,
 }
 
 impl CoreBuilder {
     /// A builder that appends to a model without operations. `most_elements`: the upper limit for
-    /// elements of a computed value.
-    pub(crate) fn new(model: CoreModel, most_elements: usize) -> Self {
+    /// elements of a computed value. `is_one_step`: [`Self::is_one_step`].
+    pub(crate) fn new(model: CoreModel, most_elements: usize, is_one_step: bool) -> Self {
         Self {
             model,
             nodes: Vec::new(),
@@ -80,6 +88,8 @@ impl CoreBuilder {
             interned: Interned::default(),
             operations: 0,
             most_elements,
+            is_one_step,
+            products: Vec::new(),
         }
     }
 
@@ -108,6 +118,7 @@ impl CoreBuilder {
         self.model.constants.truncate(to.constants);
         self.interned.places.retain(|_, &mut place| place < to.constants);
         self.nodes.truncate(to.nodes);
+        self.products.clear();
         self.model.in_f32.truncate(to.in_f32);
         for (parameter, limits) in self.model.parameters.iter_mut().zip(to.limits_of_parameters) {
             (parameter.length, parameter.rows) = limits;
@@ -118,6 +129,16 @@ impl CoreBuilder {
     pub(crate) fn value(&mut self, shape: Vec<usize>) -> usize {
         self.model.values.push(CoreValue { shape });
         self.model.values.len() - 1
+    }
+
+    /// Notes the result of a product with weights.
+    pub(crate) fn note_product(&mut self, out: usize) {
+        self.products.push(out);
+    }
+
+    /// The results of products with weights since the last call.
+    pub(crate) fn take_products(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.products)
     }
 
     /// Adds an operation of the current layer.

@@ -16,6 +16,26 @@ pub(crate) enum Known {
 }
 
 impl Known {
+    /// A constant of as many floating-point numbers as its shape has elements.
+    pub(crate) fn floats(shape: Vec<usize>, values: &[f32], element: ElementType) -> Self {
+        let tensor = Tensor::from_f32(shape, values);
+        Self::Constant(tensor.expect("core: a shape has as many elements as numbers"), element)
+    }
+
+    /// A constant of as many integers as its shape has elements.
+    pub(crate) fn integers(shape: Vec<usize>, values: &[i64], element: ElementType) -> Self {
+        let tensor = Tensor::from_i64(shape, values);
+        Self::Constant(tensor.expect("core: a shape has as many elements as numbers"), element)
+    }
+
+    /// A constant of one element of the type of another tensor.
+    pub(crate) fn number_like(like: &Self, value: f32) -> Self {
+        match like.element().is_float() {
+            true => Self::floats(Vec::new(), &[value], like.element()),
+            false => Self::integers(Vec::new(), &[value as i64], like.element()),
+        }
+    }
+
     pub(crate) fn element(&self) -> ElementType {
         match self {
             Self::Constant(_, element) | Self::Source(_, element) | Self::Iteration(_, element) => {

@@ -100,6 +100,13 @@ impl ValueFacts {
         }
     }
 
+    /// Stores the run-time length of a computed value.
+    pub(crate) fn set_length(&mut self, known: &Known, length: DynamicLength) {
+        if let Known::Source(Source::Value(value), _) = known {
+            self.lengths.insert(*value, length);
+        }
+    }
+
     /// The run-time length of a tensor, if any.
     pub(crate) fn dynamic_length(&self, known: &Known) -> Option<DynamicLength> {
         match known {

@@ -1,5 +1,7 @@
 //! If: the chosen branch takes the node's place.
 
+use super::elementwise::computed;
+use super::operands::shapes_differ;
 use super::translator::Translator;
 use crate::check::parameter_names;
 use crate::core::{Geometry, Known};
@@ -63,11 +65,14 @@ impl<'a> Translator<'_, 'a> {
             if shapes[0] != shapes[1] {
                 let valid = "branches whose outputs have the same shape";
                 let help = self.one_branch(node, &shapes);
-                self.shapes_differ(node, &shapes, valid, help);
+                self.refuse(node, shapes_differ(&shapes, valid, help));
                 return;
             }
             let inputs = vec![condition.clone(), then, otherwise];
-            let Some(chosen) = self.computed(node, Elementwise::Select, inputs) else { return };
+            let Some(chosen) = self.build(node, |core| computed(core, Elementwise::Select, inputs))
+            else {
+                return;
+            };
             self.set(node, port, chosen);
         }
     }

@@ -2,6 +2,9 @@
 //! matrix products and pointwise operations, and a sequence is a loop over its steps. What does
 //! not depend on h, the products with x included, is computed before the loop.
 
+use super::elementwise::computed;
+use super::layout::concats::put_together;
+use super::matmul::product;
 use super::translator::Translator;
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::core::{
@@ -44,7 +47,7 @@ impl<'a> Translator<'_, 'a> {
     ) -> Option<()> {
         let node = recurrent.node;
         let Some(direction) = recurrent.direction else {
-            let operands = self.operands(recurrent, sizes, (0, 1))?;
+            let operands = self.constant_operands(recurrent, sizes, (0, 1))?;
             let first = self.initial(recurrent, sizes, (0, 1))?;
             let state = self.one_step(recurrent, &operands, &operands.inputs, &first)?;
             for (port, known) in std::iter::once(state.h).chain(state.c).enumerate() {
@@ -68,7 +71,7 @@ impl<'a> Translator<'_, 'a> {
         }
         for (port, parts) in [ys, hs, cs].into_iter().filter(|parts| !parts.is_empty()).enumerate()
         {
-            let whole = self.put_together(node, &parts, 1)?;
+            let whole = self.build(node, |core| put_together(core, &parts, 1))?;
             self.set(node, port, whole);
         }
         Some(())
@@ -84,7 +87,7 @@ impl<'a> Translator<'_, 'a> {
     ) -> Option<Outputs> {
         let (node, hidden) = (recurrent.node, recurrent.cell.hidden_size);
         let CellSizes { batch, steps, .. } = sizes;
-        let operands = self.operands(recurrent, sizes, set)?;
+        let operands = self.constant_operands(recurrent, sizes, set)?;
         let mut first = self.initial(recurrent, sizes, set)?;
         if let Some(mask) = mask {
             // a row without steps ends in zeros, and the mask of its first step says so
@@ -195,11 +198,15 @@ impl<'a> Translator<'_, 'a> {
         otherwise: Option<&Known>,
     ) -> Option<Known> {
         let node = recurrent.node;
-        let half = self.number_like(running, 0.5)?;
-        let condition = self.computed(node, Elementwise::Greater, vec![running.clone(), half])?;
+        let half = Known::number_like(running, 0.5);
+        let condition = self.build(node, |core| {
+            computed(core, Elementwise::Greater, vec![running.clone(), half])
+        })?;
         let otherwise =
-            if let Some(known) = otherwise { known.clone() } else { self.number_like(then, 0.0)? };
-        self.computed(node, Elementwise::Select, vec![condition, then.clone(), otherwise])
+            if let Some(known) = otherwise { known.clone() } else { Known::number_like(then, 0.0) };
+        self.build(node, |core| {
+            computed(core, Elementwise::Select, vec![condition, then.clone(), otherwise])
+        })
     }
 
     /// 1 for the steps of a row and 0 after its end, `[T, N, 1]`; `Some(None)` if every row has
@@ -232,11 +239,14 @@ impl<'a> Translator<'_, 'a> {
         };
         let lengths = self.view(node, &lengths, Geometry::reshaped(vec![1, batch, 1]))?;
         let numbers: Vec<i64> = (0..steps as i64).collect();
-        let step = Known::Constant(Tensor::from_i64(vec![steps, 1, 1], &numbers)?, element);
-        let runs = self.computed(node, Elementwise::Less, vec![step, lengths])?;
+        let step = Known::integers(vec![steps, 1, 1], &numbers, element);
+        let runs =
+            self.build(node, |core| computed(core, Elementwise::Less, vec![step, lengths]))?;
         let like = recurrent.known(CellPort::X)?;
-        let (one, zero) = (self.number_like(like, 1.0)?, self.number_like(like, 0.0)?);
-        Some(Some(self.computed(node, Elementwise::Select, vec![runs, one, zero])?))
+        let (one, zero) = (Known::number_like(like, 1.0), Known::number_like(like, 0.0));
+        Some(Some(
+            self.build(node, |core| computed(core, Elementwise::Select, vec![runs, one, zero]))?,
+        ))
     }
 
     /// h and c before the first step.
@@ -260,7 +270,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// The operands of a direction's set of weights that are constant over the steps.
-    fn operands(
+    fn constant_operands(
         &mut self,
         recurrent: &Recurrent<'a>,
         sizes: CellSizes,
@@ -289,9 +299,9 @@ impl<'a> Translator<'_, 'a> {
         let (mut inputs, mut of_h) = (Vec::new(), Vec::new());
         for gate in 0..cell.kind.gates() {
             let w = self.view(node, w, rows(gate, input))?;
-            let mut sum = self.product(node, &[x.clone(), w], false, true)?;
+            let mut sum = self.build(node, |core| product(core, &[x.clone(), w], false, true))?;
             for bias in self.biases_of(recurrent, set, gate)? {
-                sum = self.computed(node, Elementwise::Add, vec![sum, bias])?;
+                sum = self.build(node, |core| computed(core, Elementwise::Add, vec![sum, bias]))?;
             }
             inputs.push(sum);
             let geometry = Geometry { strides: signed(vec![1, hidden]), ..rows(gate, hidden) };
@@ -303,7 +313,9 @@ impl<'a> Translator<'_, 'a> {
             for bias in self.biases_of(recurrent, set, cell.kind.gates())? {
                 late_bias = Some(match late_bias {
                     None => bias,
-                    Some(sum) => self.computed(node, Elementwise::Add, vec![sum, bias])?,
+                    Some(sum) => {
+                        self.build(node, |core| computed(core, Elementwise::Add, vec![sum, bias]))?
+                    }
                 });
             }
         }
@@ -362,11 +374,16 @@ impl<'a> Translator<'_, 'a> {
                 let (z, r) = (step.active(0, z)?, step.active(0, r)?);
                 let n = step.candidate(h, r)?;
                 let this = step.translator;
-                let one = this.number_like(h, 1.0)?;
-                let rest = this.computed(node, Elementwise::Subtract, vec![one, z.clone()])?;
-                let new = this.computed(node, Multiply, vec![rest, n])?;
-                let old = this.computed(node, Multiply, vec![z, h.clone()])?;
-                Some(State { h: this.computed(node, Add, vec![old, new])?, c: None })
+                let one = Known::number_like(h, 1.0);
+                let rest = this.build(node, |core| {
+                    computed(core, Elementwise::Subtract, vec![one, z.clone()])
+                })?;
+                let new = this.build(node, |core| computed(core, Multiply, vec![rest, n]))?;
+                let old = this.build(node, |core| computed(core, Multiply, vec![z, h.clone()]))?;
+                Some(State {
+                    h: this.build(node, |core| computed(core, Add, vec![old, new]))?,
+                    c: None,
+                })
             }
             (CellKind::Lstm, Some(c)) => step.lstm(h, c),
             (CellKind::Lstm, None) => None,
@@ -384,13 +401,14 @@ struct Step<'s, 'c, 'a> {
 
 impl Step<'_, '_, '_> {
     fn of(&mut self, function: Elementwise, operands: [&Known; 2]) -> Option<Known> {
-        self.translator.computed(self.recurrent.node, function, operands.map(Known::clone).to_vec())
+        let operands = operands.map(Known::clone).to_vec();
+        self.translator.build(self.recurrent.node, |core| computed(core, function, operands))
     }
 
     /// `R v` of a gate.
     fn of_h(&mut self, gate: usize, v: &Known) -> Option<Known> {
         let factors = [v.clone(), self.operands.r[gate].clone()];
-        self.translator.product(self.recurrent.node, &factors, false, false)
+        self.translator.build(self.recurrent.node, |core| product(core, &factors, false, false))
     }
 
     /// `W x + b + R v` of a gate.
@@ -404,14 +422,12 @@ impl Step<'_, '_, '_> {
         let node = self.recurrent.node;
         let sum = match self.recurrent.cell.bound() {
             None => sum,
-            Some(clip) => self.translator.computed(
-                node,
-                Elementwise::Clamp { min: -clip, max: clip },
-                vec![sum],
-            )?,
+            Some(clip) => self.translator.build(node, |core| {
+                computed(core, Elementwise::Clamp { min: -clip, max: clip }, vec![sum])
+            })?,
         };
         let activation = Elementwise::Activation(self.operands.activations[function]);
-        self.translator.computed(node, activation, vec![sum])
+        self.translator.build(node, |core| computed(core, activation, vec![sum]))
     }
 
     /// The candidate n of a GRU.
@@ -446,7 +462,7 @@ impl Step<'_, '_, '_> {
 
     fn lstm(&mut self, h: &Known, c: &Known) -> Option<State> {
         let rest = |this: &mut Self, gate: &Known| {
-            let one = this.translator.number_like(gate, 1.0)?;
+            let one = Known::number_like(gate, 1.0);
             this.of(Elementwise::Subtract, [&one, gate])
         };
         let (f, i) = match self.recurrent.cell.coupled {
@@ -467,7 +483,9 @@ impl Step<'_, '_, '_> {
         let c = self.of(Elementwise::Add, [&old, &new])?;
         let o = self.gate([3, 2], h, &c)?;
         let activation = Elementwise::Activation(self.operands.activations[2]);
-        let shown = self.translator.computed(self.recurrent.node, activation, vec![c.clone()])?;
+        let shown = self
+            .translator
+            .build(self.recurrent.node, |core| computed(core, activation, vec![c.clone()]))?;
         Some(State { h: self.of(Elementwise::Multiply, [&o, &shown])?, c: Some(c) })
     }
 }

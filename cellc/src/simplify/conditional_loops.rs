@@ -3,6 +3,9 @@
 //! Iterations are defined up to the largest count. After the iteration that ends the condition,
 //! values stay unchanged, so the loop may end at this iteration.
 
+use super::elementwise::computed;
+use super::integers::{all_exact, converted};
+use super::layout::broadcasts::selected;
 use super::loops::{Cut, iteration_number};
 use super::translator::Translator;
 use crate::core::{
@@ -67,7 +70,7 @@ type Ranges = Vec<[f64; 2]>;
 
 /// A constant of one element.
 fn number(value: i64, element: ElementType) -> Known {
-    Known::Constant(Tensor::from_i64(Vec::new(), &[value]).expect("one number"), element)
+    Known::integers(Vec::new(), &[value], element)
 }
 
 impl<'a> Translator<'_, 'a> {
@@ -231,7 +234,10 @@ impl<'a> Translator<'_, 'a> {
                 }
                 // an iteration is computed only where the condition holds
                 (None, Some(result)) if body.condition == Some(result) => {
-                    self.selected(node, &number(1, ElementType::Bool), self.shape_of(outside))?
+                    self.build(node, |core| {
+                        let shape = core.shape_of(outside);
+                        selected(core, &number(1, ElementType::Bool), shape)
+                    })?
                 }
                 (None, Some(result)) => {
                     self.all_exact(node, std::slice::from_ref(outside))?;
@@ -250,7 +256,7 @@ impl<'a> Translator<'_, 'a> {
     /// Refuses a back edge between values of different types or shapes. `None` after an error.
     fn back_edges_agree(
         &mut self,
-        node: &Node,
+        node: &'a Node,
         edges: &[BackEdge],
         results: &[Known],
     ) -> Option<()> {
@@ -312,18 +318,20 @@ impl<'a> Translator<'_, 'a> {
         for BackEdge { initial, value, result } in edges {
             let new = results[result].clone();
             let next = match running {
-                Some(running) => {
-                    self.computed(node, E::Select, vec![running.clone(), new, value.clone()])?
-                }
+                Some(running) => self.build(node, |core| {
+                    computed(core, E::Select, vec![running.clone(), new, value.clone()])
+                })?,
                 None => new,
             };
             carried.push(CarriedValue { initial, value, next, result: Some(result) });
         }
         if let Some(counter) = counter {
-            let next =
-                self.computed(node, E::Add, vec![counter.clone(), number(1, counter.element())])?;
+            let next = self.build(node, |core| {
+                computed(core, E::Add, vec![counter.clone(), number(1, counter.element())])
+            })?;
             let shape = self.shape_of(&counter);
-            let initial = self.selected(node, &number(0, counter.element()), shape)?;
+            let initial =
+                self.build(node, |core| selected(core, &number(0, counter.element()), shape))?;
             carried.push(CarriedValue { initial, value: counter, next, result: None });
         }
         Some(carried)
@@ -343,9 +351,11 @@ impl<'a> Translator<'_, 'a> {
             return Some(None);
         };
         let condition = self.view(node, &results[condition], Geometry::reshaped(Vec::new()))?;
-        let more = self.converted(node, running, ElementType::I64)?;
-        let next_count = self.computed(node, E::Add, vec![count.clone(), more])?;
-        let next = self.computed(node, E::LogicalAnd, vec![running.clone(), condition])?;
+        let more = self.build(node, |core| converted(core, running, ElementType::I64))?;
+        let next_count =
+            self.build(node, |core| computed(core, E::Add, vec![count.clone(), more]))?;
+        let next = self
+            .build(node, |core| computed(core, E::LogicalAnd, vec![running.clone(), condition]))?;
         let initial = match inputs.get(1).filter(|_| body.counted) {
             Some(initial @ Known::Source(..)) => initial.clone(),
             _ => number(1, ElementType::Bool),
@@ -381,22 +391,22 @@ impl<'a> Translator<'_, 'a> {
                 (Some(carried), ..) => carried.next.clone(),
                 (None, None, _) => of.clone(),
                 (None, Some(running), _) if output.concatenation.is_some() => {
-                    let zero = self.number_like(of, 0.0)?;
-                    self.computed(node, E::Select, vec![running.clone(), of.clone(), zero])?
+                    let zero = Known::number_like(of, 0.0);
+                    self.build(node, |core| {
+                        computed(core, E::Select, vec![running.clone(), of.clone(), zero])
+                    })?
                 }
                 (None, Some(_), Known::Constant(..)) => of.clone(),
                 // iterations after the last keep the value
                 (None, Some(running), _) => {
                     let (shape, range) = (self.shape_of(of), self.core.facts.range_of(of));
-                    let zero = self.number_like(of, 0.0)?;
-                    let initial = self.selected(node, &zero, shape.clone())?;
+                    let zero = Known::number_like(of, 0.0);
+                    let initial = self.build(node, |core| selected(core, &zero, shape.clone()))?;
                     let range = [range[0].min(0.0), range[1].max(0.0)];
                     let value = self.carried_value(node, shape, of.element(), range)?;
-                    let next = self.computed(
-                        node,
-                        E::Select,
-                        vec![running.clone(), of.clone(), value.clone()],
-                    )?;
+                    let next = self.build(node, |core| {
+                        computed(core, E::Select, vec![running.clone(), of.clone(), value.clone()])
+                    })?;
                     let result = Some(output.result);
                     carried.push(CarriedValue { initial, value, next: next.clone(), result });
                     next
@@ -454,7 +464,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// Refuses a loop with a run-time end.
-    fn refuse_unlimited<T>(&mut self, node: &Node) -> Option<T> {
+    fn refuse_unlimited<T>(&mut self, node: &'a Node) -> Option<T> {
         let found = "a loop that ends when its condition says so, without a largest count";
         let help = message!("give one: {}", Setting::MaxSteps);
         self.error(
@@ -480,7 +490,7 @@ impl<'a> Translator<'_, 'a> {
     /// A value carried from the previous iteration.
     fn carried_value(
         &mut self,
-        node: &Node,
+        node: &'a Node,
         shape: Vec<usize>,
         element: ElementType,
         range: [f64; 2],
@@ -494,7 +504,7 @@ impl<'a> Translator<'_, 'a> {
     /// The output of a loop for a value of its body.
     fn output_of_loop(
         &mut self,
-        node: &Node,
+        node: &'a Node,
         out: &mut Vec<LoopResult>,
         of: &Known,
         pieces: Option<(usize, bool)>,

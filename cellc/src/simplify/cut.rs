@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use super::elementwise::computed;
 use super::translator::{Cuttable, Translator};
 use crate::core::{Known, LayerPlace};
 use crate::model::{Convolution, Model, Node, Op, Padding, ValueId};
@@ -103,7 +104,8 @@ impl<'a> Translator<'_, 'a> {
             Op::Elementwise(function) => {
                 let shorter = self.shorter(node, inputs, (axis, whole.len()), cut, done);
                 self.begin(node, layer.place);
-                shorter.and_then(|shorter| self.computed(node, *function, shorter))
+                shorter
+                    .and_then(|shorter| self.build(node, |core| computed(core, *function, shorter)))
             }
             _ => None,
         };

@@ -1,6 +1,9 @@
 //! Tensors with a length that only a call knows: outputs of loops that end by a condition, Ranges
 //! and Slices with computed limits. A tensor has the largest length, and zeros fill the rest.
 
+use super::elementwise::computed;
+use super::normalize::normalizes_inside;
+use super::parts::sizes_at_run_time;
 use super::translator::Translator;
 use crate::core::{Divider, DynamicLength, Known, ResultValue, Source};
 use crate::model::{ElementType, Elementwise as E, Node, Op, Tensor};
@@ -35,7 +38,9 @@ impl<'a> Translator<'_, 'a> {
                 false
             }
             Op::ShapeOf => {
-                if let Some(sizes) = self.sizes_at_run_time(node, length, axis) {
+                if let Some(sizes) =
+                    self.rule(node, |core, args| sizes_at_run_time(core, args, length, axis))
+                {
                     self.set(node, 0, sizes);
                 }
                 true
@@ -68,7 +73,8 @@ impl<'a> Translator<'_, 'a> {
                 true
             }
             Op::Normalize(normalization)
-                if open.len() == 1 && self.normalizes_inside(node, normalization, axis) =>
+                if open.len() == 1
+                    && normalizes_inside(&self.core, &self.operands(node), normalization, axis) =>
             {
                 self.pass_length(length, axis);
                 false
@@ -95,7 +101,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// The operands of a node with a dynamic length.
-    fn open_operands(&self, node: &Node) -> Vec<OpenOperand> {
+    fn open_operands(&self, node: &'a Node) -> Vec<OpenOperand> {
         let known = node.inputs.iter().map(|input| self.known[input.0].as_ref());
         let open = |(port, known): (usize, Option<&Known>)| {
             let length = self.core.facts.dynamic_length(known?)?;
@@ -112,7 +118,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// Refuses an element-wise operation whose operands do not have the same parts.
-    fn refuse_elements(&mut self, node: &Node, length: DynamicLength, found: &str) {
+    fn refuse_elements(&mut self, node: &'a Node, length: DynamicLength, found: &str) {
         match length.by {
             Divider::Loop => {
                 let valid = "for each part one element, or one for all of them";
@@ -154,7 +160,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// Refuses an operation that would read the elements behind the last part.
-    fn refuse_dynamic_length(&mut self, node: &Node, length: DynamicLength) {
+    fn refuse_dynamic_length(&mut self, node: &'a Node, length: DynamicLength) {
         let (found, help) = match length.by {
             Divider::Loop => (
                 "an output of a loop that ends by its condition is read: how many parts it has \
@@ -179,7 +185,11 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// Refuses results of a body with a dynamic length. `None` after an error.
-    pub(super) fn refuse_dynamic_lengths(&mut self, node: &Node, results: &[Known]) -> Option<()> {
+    pub(super) fn refuse_dynamic_lengths(
+        &mut self,
+        node: &'a Node,
+        results: &[Known],
+    ) -> Option<()> {
         let open = results.iter().find_map(|known| {
             self.core.facts.dynamic_length(known).filter(|of| of.parts_along.is_some())
         });
@@ -194,7 +204,7 @@ impl<'a> Translator<'_, 'a> {
 
     /// The axis of the parts in the output of an operation that moves elements. `None` if the
     /// operation scatters the axis.
-    fn moved_parts(&mut self, node: &Node, port: usize, along: usize) -> Option<usize> {
+    fn moved_parts(&mut self, node: &'a Node, port: usize, along: usize) -> Option<usize> {
         let rank = |this: &Self, port: usize| Some(this.shape_of(&this.input(node, port)?).len());
         let counted = |axis: i64, rank: usize| {
             usize::try_from(if axis < 0 { axis + rank as i64 } else { axis })
@@ -232,51 +242,13 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// A value with a number in place of the elements behind its last part.
-    pub(super) fn padded_behind(
-        &mut self,
-        node: &Node,
-        known: &Known,
-        length: DynamicLength,
-        other: &Known,
-    ) -> Option<Known> {
-        let Some(axis) = length.parts_along else { return Some(known.clone()) };
-        let shape = self.shape_of(known);
-        let mut places = vec![1; shape.len()];
-        places[axis] = shape[axis];
-        let numbers: Vec<i64> = (0..shape[axis] as i64).collect();
-        let numbers = Known::Constant(Tensor::from_i64(places, &numbers)?, ElementType::I64);
-        let count = Known::Source(length.count, ElementType::I64);
-        let is_part = self.computed(node, E::Less, vec![numbers, count])?;
-        self.computed(node, E::Select, vec![is_part, known.clone(), other.clone()])
-    }
-
-    /// The sizes of a value with a run-time number of parts along an axis.
-    fn sizes_at_run_time(
-        &mut self,
-        node: &Node,
-        length: DynamicLength,
-        axis: usize,
-    ) -> Option<Known> {
-        let mut sizes: Vec<i64> =
-            self.shape_of(&self.input(node, 0)?).iter().map(|&size| size as i64).collect();
-        sizes[axis] = 0;
-        let is_open: Vec<i64> = (0..sizes.len()).map(|at| i64::from(at == axis)).collect();
-        let vector = |numbers: &[i64]| {
-            Some(Known::Constant(Tensor::from_i64(vec![numbers.len()], numbers)?, ElementType::I64))
-        };
-        let count = Known::Source(length.count, ElementType::I64);
-        let count = self.computed(node, E::Multiply, vec![count, vector(&is_open)?])?;
-        self.computed(node, E::Add, vec![count, vector(&sizes)?])
-    }
-
     /// The axis of the parts in the output of an element-wise operation.
     ///
     /// # Errors
     /// The operands that do not have the same parts.
     fn parts_of_elements(
         &self,
-        node: &Node,
+        node: &'a Node,
         function: E,
         open: &[OpenOperand],
     ) -> Result<usize, &'static str> {

@@ -1,6 +1,13 @@
 //! Einsum: sums of products, as products of matrices.
 
+use super::elementwise::computed;
+use super::matmul::product;
+use super::operands::Operands;
+use super::operands::{all_floats, shapes_differ};
+use super::reduce::reduced;
+use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
+use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{Elementwise, Node, Reduction};
 
@@ -48,200 +55,171 @@ fn labels(term: &str, rest: impl Fn(usize) -> Option<usize>) -> Option<Vec<Label
     Some(letters.iter().flat_map(of).collect())
 }
 
-impl<'a> Translator<'_, 'a> {
-    pub(super) fn einsum(&mut self, node: &'a Node, equation: &str) {
-        let Some(inputs) = self.inputs(node) else { return };
-        if self.all_floats(node, &inputs).is_none() {
-            return;
-        }
-        let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| self.shape_of(input)).collect();
-        let (texts, result) = terms(equation);
-        let parsed: Option<Vec<Vec<Label>>> = texts
-            .iter()
-            .zip(&shapes)
-            .map(|(text, shape)| labels(text, |letters| shape.len().checked_sub(letters)))
-            .collect();
-        let parsed =
-            parsed.filter(|parsed| parsed.len() == inputs.len() && texts.len() == inputs.len());
-        let all = parsed.as_deref().map(|all| output(all, result.as_deref()));
-        let (Some(parsed), Some(Some(output))) = (parsed, all) else {
-            let texts: Vec<String> =
-                shapes.iter().map(|shape| crate::model::shape_text(shape)).collect();
-            let found =
-                format!("the equation {equation:?} for inputs of the shapes {}", texts.join(", "));
-            let valid = "a letter for each dimension of each input, and the result's letters among \
-                them, each once";
-            self.error(node, &node.origin, found, valid, "correct the equation, or the shapes");
-            return;
-        };
-        if inputs.len() > MOST_OPERANDS {
-            let found = format!("{} operands", inputs.len());
-            self.error(
-                node,
-                &node.origin,
-                found,
-                format!("{MOST_OPERANDS} or fewer"),
-                "split the operator",
-            );
-            return;
-        }
-        let mut operands = Vec::new();
-        for (known, labels) in inputs.iter().zip(parsed) {
-            let Some(operand) = self.each_once(node, known, &labels) else { return };
-            operands.push(operand);
-        }
-        if let Some(sum) = self.sum_of_products(node, operands, &output) {
-            self.set(node, 0, sum);
-        }
+pub(super) fn einsum(core: &mut CoreBuilder, args: &Operands, equation: &str) -> Rule<Known> {
+    let inputs = args.all()?;
+    all_floats(&inputs)?;
+    let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| core.shape_of(input)).collect();
+    let (texts, result) = terms(equation);
+    let parsed: Option<Vec<Vec<Label>>> = texts
+        .iter()
+        .zip(&shapes)
+        .map(|(text, shape)| labels(text, |letters| shape.len().checked_sub(letters)))
+        .collect();
+    let parsed =
+        parsed.filter(|parsed| parsed.len() == inputs.len() && texts.len() == inputs.len());
+    let all = parsed.as_deref().map(|all| output(all, result.as_deref()));
+    let (Some(parsed), Some(Some(output))) = (parsed, all) else {
+        let texts: Vec<String> =
+            shapes.iter().map(|shape| crate::model::shape_text(shape)).collect();
+        let found =
+            format!("the equation {equation:?} for inputs of the shapes {}", texts.join(", "));
+        let valid = "a letter for each dimension of each input, and the result's letters among \
+            them, each once";
+        return Err(Refusal::new(found, valid, "correct the equation, or the shapes"));
+    };
+    if inputs.len() > MOST_OPERANDS {
+        let found = format!("{} operands", inputs.len());
+        return Err(Refusal::new(found, format!("{MOST_OPERANDS} or fewer"), "split the operator"));
     }
+    let mut operands = Vec::new();
+    for (known, labels) in inputs.iter().zip(parsed) {
+        let operand = each_once(core, known, &labels)?;
+        operands.push(operand);
+    }
+    sum_of_products(core, operands, &output)
+}
 
-    /// A tensor with each label once: the diagonal of repeated labels.
-    fn each_once(&mut self, node: &Node, known: &Known, labels: &[Label]) -> Option<Labelled> {
-        let shape = self.shape_of(known);
-        let own = strides(&shape);
-        let (mut once, mut sizes, mut steps) = (Vec::new(), Vec::new(), Vec::<usize>::new());
-        for (d, &label) in labels.iter().enumerate() {
-            match once.iter().position(|&other| other == label) {
-                Some(at) if sizes[at] == shape[d] => steps[at] += own[d],
-                Some(_) => {
-                    self.shapes_differ(
-                        node,
-                        &[shape],
-                        "equal sizes where a letter stands twice",
-                        "correct the equation",
-                    );
-                    return None;
-                }
-                None => {
-                    once.push(label);
-                    sizes.push(shape[d]);
-                    steps.push(own[d]);
-                }
+/// A tensor with each label once: the diagonal of repeated labels.
+fn each_once(core: &mut CoreBuilder, known: &Known, labels: &[Label]) -> Rule<Labelled> {
+    let shape = core.shape_of(known);
+    let own = strides(&shape);
+    let (mut once, mut sizes, mut steps) = (Vec::new(), Vec::new(), Vec::<usize>::new());
+    for (d, &label) in labels.iter().enumerate() {
+        match once.iter().position(|&other| other == label) {
+            Some(at) if sizes[at] == shape[d] => steps[at] += own[d],
+            Some(_) => {
+                return Err(shapes_differ(
+                    &[shape],
+                    "equal sizes where a letter stands twice",
+                    "correct the equation",
+                ));
+            }
+            None => {
+                once.push(label);
+                sizes.push(shape[d]);
+                steps.push(own[d]);
             }
         }
-        let known =
-            self.view(node, known, Geometry { offset: 0, strides: signed(steps), shape: sizes })?;
-        Some(Labelled { known, labels: once })
     }
+    let known = core.view(known, Geometry { offset: 0, strides: signed(steps), shape: sizes })?;
+    Ok(Labelled { known, labels: once })
+}
 
-    /// The operands are multiplied from the first to the last.
-    fn sum_of_products(
-        &mut self,
-        node: &'a Node,
-        operands: Vec<Labelled>,
-        output: &[Label],
-    ) -> Option<Known> {
-        let mut open = operands.into_iter();
-        let mut product = open.next()?;
-        let mut rest: Vec<Labelled> = open.collect();
-        while !rest.is_empty() {
-            let next = rest.remove(0);
-            let needed: Vec<Label> = output
-                .iter()
-                .copied()
-                .chain(rest.iter().flat_map(|operand| operand.labels.clone()))
-                .collect();
-            product = self.product_of_two(node, product, next, &needed)?;
-        }
-        let product = self.without(node, product, |label| output.contains(&label))?;
-        self.ordered(node, &product, output)
+/// The operands are multiplied from the first to the last.
+fn sum_of_products(
+    core: &mut CoreBuilder,
+    operands: Vec<Labelled>,
+    output: &[Label],
+) -> Rule<Known> {
+    let mut open = operands.into_iter();
+    let mut product = open.next().expect("simplify: an equation has an operand");
+    let mut rest: Vec<Labelled> = open.collect();
+    while !rest.is_empty() {
+        let next = rest.remove(0);
+        let needed: Vec<Label> = output
+            .iter()
+            .copied()
+            .chain(rest.iter().flat_map(|operand| operand.labels.clone()))
+            .collect();
+        product = product_of_two(core, product, next, &needed)?;
     }
+    let product = without(core, product, |label| output.contains(&label))?;
+    ordered(core, &product, output)
+}
 
-    /// A tensor summed along the dropped labels.
-    fn without(
-        &mut self,
-        node: &Node,
-        x: Labelled,
-        kept: impl Fn(Label) -> bool,
-    ) -> Option<Labelled> {
-        let axes: Vec<usize> = (0..x.labels.len()).filter(|&d| !kept(x.labels[d])).collect();
-        if axes.is_empty() {
-            return Some(x);
-        }
-        let known = self.reduced(node, Reduction::Sum, &x.known, &axes, false)?;
-        Some(Labelled {
-            known,
-            labels: x.labels.into_iter().filter(|&label| kept(label)).collect(),
-        })
+/// A tensor summed along the dropped labels.
+fn without(core: &mut CoreBuilder, x: Labelled, kept: impl Fn(Label) -> bool) -> Rule<Labelled> {
+    let axes: Vec<usize> = (0..x.labels.len()).filter(|&d| !kept(x.labels[d])).collect();
+    if axes.is_empty() {
+        return Ok(x);
     }
+    let known = reduced(core, Reduction::Sum, &x.known, &axes, false)?;
+    Ok(Labelled { known, labels: x.labels.into_iter().filter(|&label| kept(label)).collect() })
+}
 
-    /// A tensor with its dimensions in the order of labels; missing dimensions have size 1.
-    fn ordered(&mut self, node: &Node, x: &Labelled, order: &[Label]) -> Option<Known> {
-        let shape = self.shape_of(&x.known);
-        let own = strides(&shape);
-        let at = |label: &Label| x.labels.iter().position(|other| other == label);
-        let steps: Vec<usize> = order.iter().map(|label| at(label).map_or(0, |d| own[d])).collect();
-        let sizes: Vec<usize> =
-            order.iter().map(|label| at(label).map_or(1, |d| shape[d])).collect();
-        self.view(node, &x.known, Geometry { offset: 0, strides: signed(steps), shape: sizes })
-    }
+/// A tensor with its dimensions in the order of labels; missing dimensions have size 1.
+fn ordered(core: &mut CoreBuilder, x: &Labelled, order: &[Label]) -> Rule<Known> {
+    let shape = core.shape_of(&x.known);
+    let own = strides(&shape);
+    let at = |label: &Label| x.labels.iter().position(|other| other == label);
+    let steps: Vec<usize> = order.iter().map(|label| at(label).map_or(0, |d| own[d])).collect();
+    let sizes: Vec<usize> = order.iter().map(|label| at(label).map_or(1, |d| shape[d])).collect();
+    Ok(core.view(&x.known, Geometry { offset: 0, strides: signed(steps), shape: sizes })?)
+}
 
-    /// The product of two tensors, summed along labels that no other term needs.
-    fn product_of_two(
-        &mut self,
-        node: &'a Node,
-        a: Labelled,
-        b: Labelled,
-        needed: &[Label],
-    ) -> Option<Labelled> {
-        let a =
-            self.without(node, a, |label| needed.contains(&label) || b.labels.contains(&label))?;
-        let b =
-            self.without(node, b, |label| needed.contains(&label) || a.labels.contains(&label))?;
-        let (both, of_a): (Vec<Label>, Vec<Label>) =
-            a.labels.iter().partition(|label| b.labels.contains(label));
-        let of_b: Vec<Label> =
-            b.labels.iter().copied().filter(|label| !both.contains(label)).collect();
-        let (batch, summed): (Vec<Label>, Vec<Label>) =
-            both.iter().partition(|label| needed.contains(label));
-        let sizes = |reader: &Self, x: &Labelled, labels: &[Label]| -> Vec<usize> {
-            let shape = reader.shape_of(&x.known);
-            labels
-                .iter()
-                .filter_map(|label| x.labels.iter().position(|other| other == label))
-                .map(|d| shape[d])
-                .collect()
-        };
-        let mut labels = [&batch[..], &of_a, &of_b].concat();
-        let fits = sizes(self, &a, &summed) == sizes(self, &b, &summed);
-        let same = |(label, (a, b)): (&Label, (usize, usize))| {
-            a == b || matches!(label, Label::Rest(_)) && a.min(b) == 1
-        };
-        let of_batch = sizes(self, &a, &batch).into_iter().zip(sizes(self, &b, &batch));
-        if !fits || !batch.iter().zip(of_batch).all(same) {
-            let shapes = [&a, &b].map(|x| self.shape_of(&x.known));
-            self.shapes_differ(
-                node,
-                &shapes,
-                "one size for each letter",
-                "correct the equation, or the shapes",
-            );
-            return None;
-        }
-        if summed.is_empty() {
-            let mut order = labels.clone();
-            order.sort_unstable();
-            labels = order;
-            let factors = vec![self.ordered(node, &a, &labels)?, self.ordered(node, &b, &labels)?];
-            let known = self.computed(node, Elementwise::Multiply, factors)?;
-            return Some(Labelled { known, labels });
-        }
-        let count = |sizes: &[usize]| sizes.iter().product::<usize>();
-        let (rows, columns) = (sizes(self, &a, &of_a), sizes(self, &b, &of_b));
-        let inner = count(&sizes(self, &a, &summed));
-        let in_order = |reader: &mut Self, x: &Labelled, order: &[&[Label]], matrix: [usize; 2]| {
-            let known = reader.ordered(node, x, &order.concat())?;
-            let shape = [&sizes(reader, x, &batch)[..], &matrix].concat();
-            reader.view(node, &known, Geometry::reshaped(shape))
-        };
-        let left = in_order(self, &a, &[&batch, &of_a, &summed], [count(&rows), inner])?;
-        let right = in_order(self, &b, &[&batch, &summed, &of_b], [inner, count(&columns)])?;
-        let product = self.product(node, &[left, right], false, false)?;
-        let of_batch = self.shape_of(&product);
-        let shape = [&of_batch[..batch.len()], &rows, &columns].concat();
-        let known = self.view(node, &product, Geometry::reshaped(shape))?;
-        Some(Labelled { known, labels })
+/// The product of two tensors, summed along labels that no other term needs.
+fn product_of_two(
+    core: &mut CoreBuilder,
+    a: Labelled,
+    b: Labelled,
+    needed: &[Label],
+) -> Rule<Labelled> {
+    let a = without(core, a, |label| needed.contains(&label) || b.labels.contains(&label))?;
+    let b = without(core, b, |label| needed.contains(&label) || a.labels.contains(&label))?;
+    let (both, of_a): (Vec<Label>, Vec<Label>) =
+        a.labels.iter().partition(|label| b.labels.contains(label));
+    let of_b: Vec<Label> = b.labels.iter().copied().filter(|label| !both.contains(label)).collect();
+    let (batch, summed): (Vec<Label>, Vec<Label>) =
+        both.iter().partition(|label| needed.contains(label));
+    let sizes = |core: &CoreBuilder, x: &Labelled, labels: &[Label]| -> Vec<usize> {
+        let shape = core.shape_of(&x.known);
+        labels
+            .iter()
+            .filter_map(|label| x.labels.iter().position(|other| other == label))
+            .map(|d| shape[d])
+            .collect()
+    };
+    let mut labels = [&batch[..], &of_a, &of_b].concat();
+    let fits = sizes(core, &a, &summed) == sizes(core, &b, &summed);
+    let same = |(label, (a, b)): (&Label, (usize, usize))| {
+        a == b || matches!(label, Label::Rest(_)) && a.min(b) == 1
+    };
+    let of_batch = sizes(core, &a, &batch).into_iter().zip(sizes(core, &b, &batch));
+    if !fits || !batch.iter().zip(of_batch).all(same) {
+        let shapes = [&a, &b].map(|x| core.shape_of(&x.known));
+        return Err(shapes_differ(
+            &shapes,
+            "one size for each letter",
+            "correct the equation, or the shapes",
+        ));
     }
+    if summed.is_empty() {
+        let mut order = labels.clone();
+        order.sort_unstable();
+        labels = order;
+        let factors = vec![ordered(core, &a, &labels)?, ordered(core, &b, &labels)?];
+        let known = computed(core, Elementwise::Multiply, factors)?;
+        return Ok(Labelled { known, labels });
+    }
+    let count = |sizes: &[usize]| sizes.iter().product::<usize>();
+    let (rows, columns) = (sizes(core, &a, &of_a), sizes(core, &b, &of_b));
+    let inner = count(&sizes(core, &a, &summed));
+    let in_order = |core: &mut CoreBuilder,
+                    x: &Labelled,
+                    order: &[&[Label]],
+                    matrix: [usize; 2]|
+     -> Rule<Known> {
+        let known = ordered(core, x, &order.concat())?;
+        let shape = [&sizes(core, x, &batch)[..], &matrix].concat();
+        Ok(core.view(&known, Geometry::reshaped(shape))?)
+    };
+    let left = in_order(core, &a, &[&batch, &of_a, &summed], [count(&rows), inner])?;
+    let right = in_order(core, &b, &[&batch, &summed, &of_b], [inner, count(&columns)])?;
+    let product = product(core, &[left, right], false, false)?;
+    let of_batch = core.shape_of(&product);
+    let shape = [&of_batch[..batch.len()], &rows, &columns].concat();
+    let known = core.view(&product, Geometry::reshaped(shape))?;
+    Ok(Labelled { known, labels })
 }
 
 /// The labels of the result: the labels of the given term, or else `...` and the labels used once,

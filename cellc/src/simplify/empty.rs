@@ -1,13 +1,14 @@
 //! Tensors without elements, as a split into parts of 0 gives: constants that no operation reads
 //! when the model runs.
 
+use super::reduce::listed_axes;
 use super::translator::Translator;
 use crate::core::{Known, broadcast, without_axes};
 use crate::model::{Node, Op, Reduction, Tensor, shape_text};
 
-impl Translator<'_, '_> {
+impl<'a> Translator<'_, 'a> {
     /// True if a node computes with a tensor without elements. The node is folded or refused.
-    pub(super) fn reads_empty(&mut self, node: &Node) -> bool {
+    pub(super) fn reads_empty(&mut self, node: &'a Node) -> bool {
         use Op::{Concat, Convert, If, Result, ShapeOf, Slice, Split, StridedSlice, VariadicSplit};
         use Op::{Reshape, Squeeze, Transpose, Unsqueeze};
         let is_empty = |known: &Known| {
@@ -50,7 +51,7 @@ impl Translator<'_, '_> {
     }
 
     /// The result of an operation on tensors without elements; `None` where the operation has none.
-    fn of_empty(&mut self, node: &Node) -> Option<Known> {
+    fn of_empty(&mut self, node: &'a Node) -> Option<Known> {
         let shapes: Vec<Vec<usize>> =
             self.inputs(node)?.iter().map(|known| self.shape_of(known)).collect();
         let element = self.model.values[node.outputs.first()?.0].element;
@@ -66,7 +67,7 @@ impl Translator<'_, '_> {
                 } else {
                     Vec::new()
                 };
-                let axes = self.listed_axes(node, &given, shapes[0].len())?;
+                let axes = self.rule(node, |_, args| listed_axes(args, &given, shapes[0].len()))?;
                 (without_axes(&shapes[0], &axes, *keep), of_none(*reduction)?)
             }
             _ => return None,
@@ -76,7 +77,7 @@ impl Translator<'_, '_> {
         }
         self.foldable(node, &shape, element)?;
         let count = shape.iter().product();
-        Some(Known::Constant(Tensor::from_f32(shape, &vec![number; count])?, element))
+        Some(Known::floats(shape, &vec![number; count], element))
     }
 }
 

@@ -7,7 +7,12 @@
 
 use std::f32::consts::LN_2;
 
+use super::elementwise::computed;
+use super::matmul::product;
+use super::operands::Operands;
+use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
+use crate::core::CoreBuilder;
 use crate::core::Known;
 use crate::model::{Activation, Elementwise, Node};
 
@@ -18,105 +23,93 @@ const LARGE: f32 = 1_073_741_824.0;
 const SMALL: f32 = 1.0 / 8192.0;
 
 /// The operations of one formula; each returns `None` after an error.
-struct Formula<'v, 'c, 'm, 'n> {
-    translator: &'v mut Translator<'c, 'm>,
-    node: &'n Node,
+struct Formula<'b> {
+    core: &'b mut CoreBuilder,
 }
 
-impl Translator<'_, '_> {
-    /// A hyperbolic function of the floating-point tensor `x`.
-    pub(super) fn hyperbolic(
-        &mut self,
-        node: &Node,
-        function: Elementwise,
-        x: &Known,
-    ) -> Option<Known> {
-        use Elementwise as E;
-        let mut formula = Formula { translator: self, node };
-        match function {
-            E::Tan => formula.tan(x),
-            E::Sinh => formula.sinh(x),
-            E::Cosh => formula.cosh(x),
-            E::Asin => formula.asin(x),
-            E::Acos => formula.acos(x),
-            E::Asinh => formula.asinh(x),
-            E::Acosh => formula.acosh(x),
-            _ => formula.atanh(x),
-        }
+/// A hyperbolic function of the floating-point tensor `x`.
+pub(super) fn hyperbolic(core: &mut CoreBuilder, function: Elementwise, x: &Known) -> Rule<Known> {
+    use Elementwise as E;
+    let mut formula = Formula { core };
+    match function {
+        E::Tan => formula.tan(x),
+        E::Sinh => formula.sinh(x),
+        E::Cosh => formula.cosh(x),
+        E::Asin => formula.asin(x),
+        E::Acos => formula.acos(x),
+        E::Asinh => formula.asinh(x),
+        E::Acosh => formula.acosh(x),
+        _ => formula.atanh(x),
     }
 }
 
-impl Formula<'_, '_, '_, '_> {
-    fn of(&mut self, function: Elementwise, inputs: &[&Known]) -> Option<Known> {
-        self.translator.computed(
-            self.node,
-            function,
-            inputs.iter().map(|&known| known.clone()).collect(),
-        )
+impl Formula<'_> {
+    fn of(&mut self, function: Elementwise, inputs: &[&Known]) -> Rule<Known> {
+        computed(self.core, function, inputs.iter().map(|&known| known.clone()).collect())
     }
 
-    fn activation(&mut self, activation: Activation, x: &Known) -> Option<Known> {
+    fn activation(&mut self, activation: Activation, x: &Known) -> Rule<Known> {
         self.of(Elementwise::Activation(activation), &[x])
     }
 
     /// A function of a value and a number.
-    fn with(&mut self, function: Elementwise, x: &Known, number: f32) -> Option<Known> {
-        let number = self.translator.number_like(x, number)?;
+    fn with(&mut self, function: Elementwise, x: &Known, number: f32) -> Rule<Known> {
+        let number = Known::number_like(x, number);
         self.of(function, &[x, &number])
     }
 
     /// `number - v`
-    fn minus_from(&mut self, number: f32, x: &Known) -> Option<Known> {
-        let number = self.translator.number_like(x, number)?;
+    fn minus_from(&mut self, number: f32, x: &Known) -> Rule<Known> {
+        let number = Known::number_like(x, number);
         self.of(Elementwise::Subtract, &[&number, x])
     }
 
-    fn sum(&mut self, a: &Known, b: &Known) -> Option<Known> {
+    fn sum(&mut self, a: &Known, b: &Known) -> Rule<Known> {
         self.of(Elementwise::Add, &[a, b])
     }
 
-    fn product(&mut self, a: &Known, b: &Known) -> Option<Known> {
+    fn product(&mut self, a: &Known, b: &Known) -> Rule<Known> {
         self.of(Elementwise::Multiply, &[a, b])
     }
 
-    fn quotient(&mut self, a: &Known, b: &Known) -> Option<Known> {
+    fn quotient(&mut self, a: &Known, b: &Known) -> Rule<Known> {
         self.of(Elementwise::Divide, &[a, b])
     }
 
     /// `sin v / cos v`
-    fn tan(&mut self, x: &Known) -> Option<Known> {
+    fn tan(&mut self, x: &Known) -> Rule<Known> {
         let (sine, cosine) =
             (self.activation(Activation::Sin, x)?, self.activation(Activation::Cos, x)?);
         self.quotient(&sine, &cosine)
     }
 
     /// `e^2 / 2 + 1 / (2 e^2)` of `e = exp(|v| / 2)`, which overflows with the result.
-    fn cosh(&mut self, x: &Known) -> Option<Known> {
+    fn cosh(&mut self, x: &Known) -> Rule<Known> {
         let magnitude = self.of(Elementwise::Abs, &[x])?;
         let half = self.with(Elementwise::Multiply, &magnitude, 0.5)?;
         let e = self.of(Elementwise::Exp, &[&half])?;
         let large = self.with(Elementwise::Multiply, &e, 0.5)?;
         let large = self.product(&large, &e)?;
-        let half = self.translator.number_like(x, 0.5)?;
+        let half = Known::number_like(x, 0.5);
         let small = self.quotient(&half, &e)?;
         let small = self.quotient(&small, &e)?;
         self.sum(&large, &small)
     }
 
     /// `tanh v cosh v`
-    fn sinh(&mut self, x: &Known) -> Option<Known> {
+    fn sinh(&mut self, x: &Known) -> Rule<Known> {
         let tanh = self.activation(Activation::Tanh, x)?;
         let cosh = self.cosh(x)?;
         self.product(&tanh, &cosh)
     }
 
     /// `(1 - v) (1 + v)` and its factors.
-    fn factors(&mut self, x: &Known) -> Option<[Known; 2]> {
-        Some([self.minus_from(1.0, x)?, self.with(Elementwise::Add, x, 1.0)?])
+    fn factors(&mut self, x: &Known) -> Rule<[Known; 2]> {
+        Ok([self.minus_from(1.0, x)?, self.with(Elementwise::Add, x, 1.0)?])
     }
 
     /// `2 atan(v / (1 + sqrt(1 - v^2)))`
-    fn asin(&mut self, x: &Known) -> Option<Known> {
+    fn asin(&mut self, x: &Known) -> Rule<Known> {
         let [below, above] = self.factors(x)?;
         let square = self.product(&below, &above)?;
         let root = self.activation(Activation::Sqrt, &square)?;
@@ -127,7 +120,7 @@ impl Formula<'_, '_, '_, '_> {
     }
 
     /// `2 atan(sqrt((1 - v) / (1 + v)))`
-    fn acos(&mut self, x: &Known) -> Option<Known> {
+    fn acos(&mut self, x: &Known) -> Rule<Known> {
         let [below, above] = self.factors(x)?;
         let square = self.quotient(&below, &above)?;
         let root = self.activation(Activation::Sqrt, &square)?;
@@ -137,7 +130,7 @@ impl Formula<'_, '_, '_, '_> {
 
     /// `log(1 + v)`: with `w` the rounded `1 + v`, `v log(w) / (w - 1)`, as the quotient of the
     /// last two hardly changes near 1.
-    fn log_1p(&mut self, x: &Known) -> Option<Known> {
+    fn log_1p(&mut self, x: &Known) -> Rule<Known> {
         let w = self.with(Elementwise::Add, x, 1.0)?;
         let rest = self.with(Elementwise::Subtract, &w, 1.0)?;
         let log = self.of(Elementwise::Log, &[&w])?;
@@ -148,7 +141,7 @@ impl Formula<'_, '_, '_, '_> {
     }
 
     /// `log(2 v)` from [`LARGE`] on, and below it `near`.
-    fn or_log(&mut self, x: &Known, near: &Known) -> Option<Known> {
+    fn or_log(&mut self, x: &Known, near: &Known) -> Rule<Known> {
         let log = self.of(Elementwise::Log, &[x])?;
         let log = self.with(Elementwise::Add, &log, LN_2)?;
         let is_large = self.with(Elementwise::Greater, x, LARGE)?;
@@ -156,7 +149,7 @@ impl Formula<'_, '_, '_, '_> {
     }
 
     /// `log(1 + a + a^2 / (1 + sqrt(1 + a^2)))` of `a = |v|`, with the sign of v.
-    fn asinh(&mut self, x: &Known) -> Option<Known> {
+    fn asinh(&mut self, x: &Known) -> Rule<Known> {
         let magnitude = self.of(Elementwise::Abs, &[x])?;
         let square = self.activation(Activation::Square, &magnitude)?;
         let root = self.with(Elementwise::Add, &square, 1.0)?;
@@ -174,7 +167,7 @@ impl Formula<'_, '_, '_, '_> {
     }
 
     /// `log(1 + t + sqrt(t) sqrt(v + 1))` of `t = v - 1`; NaN where either root is.
-    fn acosh(&mut self, x: &Known) -> Option<Known> {
+    fn acosh(&mut self, x: &Known) -> Rule<Known> {
         let t = self.with(Elementwise::Subtract, x, 1.0)?;
         let above = self.with(Elementwise::Add, x, 1.0)?;
         let roots =
@@ -186,7 +179,7 @@ impl Formula<'_, '_, '_, '_> {
     }
 
     /// `(log(1 + v) - log(1 - v)) / 2`
-    fn atanh(&mut self, x: &Known) -> Option<Known> {
+    fn atanh(&mut self, x: &Known) -> Rule<Known> {
         let negative = self.of(Elementwise::Negative, &[x])?;
         let (above, below) = (self.log_1p(x)?, self.log_1p(&negative)?);
         let y = self.of(Elementwise::Subtract, &[&above, &below])?;

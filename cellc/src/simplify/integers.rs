@@ -3,316 +3,17 @@
 
 use std::collections::HashSet;
 
+use super::elementwise::{absolute, clamp, pointwise};
+use super::operands::Operands;
+use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
 use crate::check::report::floats;
+use crate::core::CoreBuilder;
 use crate::core::interval::{EXACT, Interval, TRUTH, ends};
 use crate::core::{Combiner, CoreOp, Integers, Known, PointwiseFunction, Source};
 use crate::model::{Activation, ElementType, Elementwise, Groups, Node, Op, Tensor, ValueId};
 
 impl Translator<'_, '_> {
-    /// A tensor of integers in a range; `None` after an error.
-    fn exact_integers(
-        &mut self,
-        node: &Node,
-        source: Source,
-        element: ElementType,
-        range: Interval,
-    ) -> Option<Known> {
-        if range.iter().any(|end| end.is_nan() || end.abs() > EXACT) {
-            let text = |v: f64| if v.is_finite() { v.to_string() } else { "any number".to_owned() };
-            self.too_large_integer(
-                node,
-                format!("{} from {} to {}", element.name(), text(range[0]), text(range[1])),
-            );
-            return None;
-        }
-        self.wrapped(node, source, element, range)
-    }
-
-    /// Numbers converted to a type: narrow integers wrap around.
-    pub(super) fn wrapped(
-        &mut self,
-        node: &Node,
-        source: Source,
-        element: ElementType,
-        range: Interval,
-    ) -> Option<Known> {
-        use PointwiseFunction as P;
-        let [least, most] = Integers::limits(element).map(f64::from);
-        let known = Known::Source(source, element);
-        let is_narrow = element.bits() <= 16 && !element.is_float() && element != ElementType::Bool;
-        if !is_narrow || least <= range[0] && range[1] <= most {
-            self.core.facts.set_range(&known, range);
-            return Some(known);
-        }
-        // subtracts the largest multiple of `size` not above the number; every step is exact
-        let shape = self.shape_of(&known);
-        let size = (most - least + 1.0) as f32;
-        let [first, size, part] =
-            [least as f32, size, 1.0 / size].map(|number| self.scalar(number));
-        let from_first = self.pointwise(node, P::Subtract, &[source, first], &shape)?;
-        let times = self.pointwise(node, P::Multiply, &[from_first, part], &shape)?;
-        let times = self.pointwise(node, P::Activation(Activation::Floor), &[times], &shape)?;
-        let beyond = self.pointwise(node, P::Multiply, &[times, size], &shape)?;
-        let wrapped =
-            Known::Source(self.pointwise(node, P::Subtract, &[source, beyond], &shape)?, element);
-        self.core.facts.set_range(&wrapped, [least, most]);
-        Some(wrapped)
-    }
-
-    /// An operation on integers at run time.
-    pub(super) fn of_integers(
-        &mut self,
-        node: &Node,
-        function: Elementwise,
-        inputs: &[Known],
-        shape: &[usize],
-    ) -> Option<Known> {
-        use Elementwise as E;
-        use PointwiseFunction as P;
-        self.all_exact(node, inputs)?;
-        let element = inputs[0].element();
-        let a = self.core.facts.range_of(&inputs[0]);
-        let b = inputs.get(1).map_or(TRUTH, |known| self.core.facts.range_of(known));
-        let sources: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
-        let (source, range) = match function {
-            E::Add => (self.pointwise(node, P::Add, &sources, shape)?, ends(a, b, |a, b| a + b)),
-            E::Subtract => {
-                (self.pointwise(node, P::Subtract, &sources, shape)?, ends(a, b, |a, b| a - b))
-            }
-            E::Multiply => {
-                (self.pointwise(node, P::Multiply, &sources, shape)?, ends(a, b, |a, b| a * b))
-            }
-            E::Maximum => (
-                self.pointwise(node, P::Maximum, &sources, shape)?,
-                [a[0].max(b[0]), a[1].max(b[1])],
-            ),
-            E::Minimum => (
-                self.pointwise(node, P::Minimum, &sources, shape)?,
-                [a[0].min(b[0]), a[1].min(b[1])],
-            ),
-            E::Negative => {
-                let minus = self.scalar(-1.0);
-                (self.pointwise(node, P::Multiply, &[sources[0], minus], shape)?, [-a[1], -a[0]])
-            }
-            E::Abs => {
-                let least = if a[0] > 0.0 { a[0] } else { (-a[1]).max(0.0) };
-                (self.absolute(node, sources[0], shape)?, [least, a[0].abs().max(a[1].abs())])
-            }
-            E::Clamp { min, max } => {
-                let [min_of, max_of] = [f64::from(min).ceil(), f64::from(max).floor()];
-                let source = self.clamp(node, sources[0], min_of as f32, max_of as f32, shape)?;
-                (source, a.map(|v| v.clamp(min_of, max_of)))
-            }
-            E::Divide | E::Mod | E::FloorMod => {
-                let mut quotient = self.pointwise(node, P::Divide, &sources, shape)?;
-                if b[0] <= 0.0 && b[1] >= 0.0 {
-                    let zero = self.scalar(0.0);
-                    let own = self.shape_of(&inputs[1]);
-                    let no_divisor = self.pointwise(node, P::Equal, &[sources[1], zero], &own)?;
-                    quotient =
-                        self.pointwise(node, P::Select, &[no_divisor, zero, quotient], shape)?;
-                }
-                // f32 rounds a quotient of integers below 2^24 to an integer only if it is one
-                let rounded =
-                    if function == E::Mod { Activation::Truncate } else { Activation::Floor };
-                let whole = self.pointwise(node, P::Activation(rounded), &[quotient], shape)?;
-                let divisor = b[0].abs().max(b[1].abs());
-                if function == E::Divide {
-                    let most = a[0].abs().max(a[1].abs());
-                    (whole, [-most, most])
-                } else {
-                    let product = self.pointwise(node, P::Multiply, &[whole, sources[1]], shape)?;
-                    let rest = self.pointwise(node, P::Subtract, &[sources[0], product], shape)?;
-                    // the remainder of a division by 0 is the dividend
-                    let most =
-                        if b[0] <= 0.0 && b[1] >= 0.0 { a[0].abs().max(a[1].abs()) } else { 0.0 }
-                            .max(divisor - 1.0);
-                    (rest, [-most, most])
-                }
-            }
-            E::Floor | E::Ceiling | E::Round | E::Truncate => return Some(inputs[0].clone()),
-            E::Sign => (self.sign(node, sources[0], shape)?, [-1.0, 1.0]),
-            _ => {
-                let found = format!("{} at run time", element.name());
-                let help = "convert the integers to floating point before";
-                self.error(node, &node.origin, found, floats(), help);
-                return None;
-            }
-        };
-        let is_sum = matches!(function, E::Add | E::Subtract);
-        // a sum above 2^24 is rounded as its conversion to f32 would round it
-        if is_sum && element.bits() > 16 && self.becomes_float(node.outputs[0]) {
-            let known = Known::Source(source, element);
-            self.core.facts.set_range(&known, range);
-            return Some(known);
-        }
-        // these functions round nothing
-        if matches!(
-            function,
-            E::Maximum | E::Minimum | E::Negative | E::Abs | E::Clamp { .. } | E::Sign
-        ) {
-            return self.wrapped(node, source, element, range);
-        }
-        self.exact_integers(node, source, element, range)
-    }
-
-    /// The sign: -1, 0 or 1.
-    pub(super) fn sign(&mut self, node: &Node, input: Source, shape: &[usize]) -> Option<Source> {
-        use PointwiseFunction as P;
-        let zero = self.scalar(0.0);
-        let above = self.pointwise(node, P::Less, &[zero, input], shape)?;
-        let below = self.pointwise(node, P::Less, &[input, zero], shape)?;
-        let sign = self.pointwise(node, P::Subtract, &[above, below], shape)?;
-        // the sign of NaN is NaN
-        let number = self.pointwise(node, P::Equal, &[input, input], shape)?;
-        self.pointwise(node, P::Select, &[number, sign, input], shape)
-    }
-
-    /// Comparisons, logical operations and selections; `None` after an error.
-    pub(super) fn decision(
-        &mut self,
-        node: &Node,
-        function: Elementwise,
-        inputs: &[Known],
-        shape: &[usize],
-    ) -> Option<Known> {
-        use Elementwise as E;
-        use PointwiseFunction as P;
-        self.all_exact(node, inputs)?;
-        let sources: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
-        let swapped: Vec<Source> = sources.iter().rev().copied().collect();
-        let truth = |source: Source| Some(Known::Source(source, ElementType::Bool));
-        let is_truth = inputs[0].element() == ElementType::Bool;
-        match function {
-            E::Less => truth(self.pointwise(node, P::Less, &sources, shape)?),
-            E::Greater => truth(self.pointwise(node, P::Less, &swapped, shape)?),
-            E::LessEqual => truth(self.pointwise(node, P::LessEqual, &sources, shape)?),
-            E::GreaterEqual => truth(self.pointwise(node, P::LessEqual, &swapped, shape)?),
-            E::Equal => truth(self.pointwise(node, P::Equal, &sources, shape)?),
-            E::NotEqual => {
-                let equal = self.pointwise(node, P::Equal, &sources, shape)?;
-                truth(self.not(node, equal, shape)?)
-            }
-            E::LogicalNot if is_truth => truth(self.not(node, sources[0], shape)?),
-            E::LogicalAnd if is_truth => {
-                truth(self.pointwise(node, P::Minimum, &sources, shape)?)
-            }
-            E::LogicalOr if is_truth => truth(self.pointwise(node, P::Maximum, &sources, shape)?),
-            E::Select => {
-                let condition = match inputs[0].element() {
-                    ElementType::Bool => sources[0],
-                    _ => {
-                        let own = self.shape_of(&inputs[0]);
-                        self.is_not_zero(node, sources[0], &own)?
-                    }
-                };
-                let element = inputs[1].element();
-                let of = [condition, sources[1], sources[2]];
-                let known = Known::Source(self.pointwise(node, P::Select, &of, shape)?, element);
-                self.core.facts.set_range(&known, self.core.facts.range_of_all(&inputs[1..]));
-                Some(known)
-            }
-            _ => {
-                let found =
-                    format!("a logical operation on {} at run time", inputs[0].element().name());
-                self.error(
-                    node,
-                    &node.origin,
-                    found,
-                    "booleans",
-                    "compare the integers with 0 before",
-                );
-                None
-            }
-        }
-    }
-
-    fn not(&mut self, node: &Node, truth: Source, shape: &[usize]) -> Option<Source> {
-        let one = self.scalar(1.0);
-        self.pointwise(node, PointwiseFunction::Subtract, &[one, truth], shape)
-    }
-
-    fn is_not_zero(&mut self, node: &Node, source: Source, shape: &[usize]) -> Option<Source> {
-        let zero = self.scalar(0.0);
-        let equal = self.pointwise(node, PointwiseFunction::Equal, &[source, zero], shape)?;
-        self.not(node, equal, shape)
-    }
-
-    /// A conversion at run time from or to integers or booleans; `None` after an error.
-    pub(super) fn converted(
-        &mut self,
-        node: &Node,
-        known: &Known,
-        element: ElementType,
-    ) -> Option<Known> {
-        let shape = self.shape_of(known);
-        let (source, before) = (self.source(known)?, known.element());
-        let range = self.core.facts.range_of(known);
-        if element == before || element.is_float() {
-            return Some(Known::Source(source, element));
-        }
-        if element == ElementType::Bool {
-            return Some(Known::Source(self.is_not_zero(node, source, &shape)?, element));
-        }
-        if before.is_float() {
-            let whole = PointwiseFunction::Activation(Activation::Truncate);
-            let whole = self.pointwise(node, whole, &[source], &shape)?;
-            if element.bits() > 16 {
-                let converted = Known::Source(whole, element);
-                self.core.facts.set_range(&converted, range.map(f64::trunc));
-                return Some(converted);
-            }
-            // no standard defines conversions beyond the range of a narrow type: the range's end is
-            // taken
-            let [least, most] = Integers::limits(element);
-            let inside = self.clamp(node, whole, least as f32, most as f32, &shape)?;
-            let converted = Known::Source(inside, element);
-            self.core.facts.set_range(&converted, [least.into(), most.into()]);
-            return Some(converted);
-        }
-        self.wrapped(node, source, element, range)
-    }
-
-    /// Adds the conversion of an integer input, and returns the converted tensor.
-    pub(super) fn integers_of(
-        &mut self,
-        node: &Node,
-        parameter: usize,
-        element: ElementType,
-    ) -> Known {
-        let out = self.value(self.core.model.parameters[parameter].shape.clone());
-        let [least, most] = Integers::limits(element);
-        self.emit(node, CoreOp::Integers(Integers { parameter, least, most, out }));
-        self.core.facts.ranges.insert(out, [least.into(), most.into()]);
-        self.core.facts.parameter_of.insert(out, (parameter, true));
-        Known::Source(Source::Value(out), element)
-    }
-
-    /// Refuses constants that f32 does not hold exactly. `None` after an error.
-    pub(super) fn all_exact(&mut self, node: &Node, inputs: &[Known]) -> Option<()> {
-        for input in inputs.iter().filter(|input| !input.element().is_float()) {
-            let wrong = match input {
-                Known::Constant(tensor, _) => {
-                    (0..tensor.len()).find(|&i| tensor.get_f64(i).abs() > EXACT)
-                }
-                _ => None,
-            };
-            if let (Some(at), Some(tensor)) = (wrong, input.tensor()) {
-                let found = format!("{} in arithmetic at run time", tensor.get_f64(at));
-                self.too_large_integer(node, found);
-                return None;
-            }
-        }
-        Some(())
-    }
-
-    pub(super) fn too_large_integer(&mut self, node: &Node, found: String) {
-        let valid = format!("integers of at most {EXACT} in magnitude, which f32 holds");
-        let help = "clip the integers before, or compute this part outside of the model";
-        self.error(node, &node.origin, found, valid, help);
-    }
-
     /// True if every use of an integer value ends in a conversion to floating point, with only
     /// moves, additions and subtractions before the conversion.
     pub(super) fn becomes_float(&self, value: ValueId) -> bool {
@@ -387,38 +88,309 @@ impl Translator<'_, '_> {
             self.core.facts.ranges.insert(*value, range);
         }
     }
+}
 
-    /// The range of `size` elements reduced to one; `None` after an error.
-    pub(super) fn reduced_range(
-        &mut self,
-        node: &Node,
-        combiner: Combiner,
-        input: &Known,
-        size: usize,
-    ) -> Option<Interval> {
-        let range = self.core.facts.range_of(input);
-        if input.element().is_float() {
-            return Some(range);
-        }
-        let range = match combiner {
-            Combiner::Add => range.map(|end| end * size as f64),
-            Combiner::Multiply => {
-                let most = range[0]
-                    .abs()
-                    .max(range[1].abs())
-                    .max(1.0)
-                    .powi(i32::try_from(size).unwrap_or(i32::MAX));
-                [-most, most]
-            }
-            Combiner::Maximum | Combiner::Minimum => range,
-        };
-        if range.iter().any(|end| end.abs() > EXACT) {
-            self.too_large_integer(
-                node,
-                format!("{size} integers by {}", combiner.function().name()),
-            );
-            return None;
-        }
-        Some(range)
+/// A tensor of integers in a range; `None` after an error.
+fn exact_integers(
+    core: &mut CoreBuilder,
+    source: Source,
+    element: ElementType,
+    range: Interval,
+) -> Rule<Known> {
+    if range.iter().any(|end| end.is_nan() || end.abs() > EXACT) {
+        let text = |v: f64| if v.is_finite() { v.to_string() } else { "any number".to_owned() };
+        return Err(too_large_integer(format!(
+            "{} from {} to {}",
+            element.name(),
+            text(range[0]),
+            text(range[1])
+        )));
     }
+    wrapped(core, source, element, range)
+}
+
+/// Numbers converted to a type: narrow integers wrap around.
+pub(super) fn wrapped(
+    core: &mut CoreBuilder,
+    source: Source,
+    element: ElementType,
+    range: Interval,
+) -> Rule<Known> {
+    use PointwiseFunction as P;
+    let [least, most] = Integers::limits(element).map(f64::from);
+    let known = Known::Source(source, element);
+    let is_narrow = element.bits() <= 16 && !element.is_float() && element != ElementType::Bool;
+    if !is_narrow || least <= range[0] && range[1] <= most {
+        core.facts.set_range(&known, range);
+        return Ok(known);
+    }
+    // subtracts the largest multiple of `size` not above the number; every step is exact
+    let shape = core.shape_of(&known);
+    let size = (most - least + 1.0) as f32;
+    let [first, size, part] = [least as f32, size, 1.0 / size].map(|number| core.scalar(number));
+    let from_first = pointwise(core, P::Subtract, &[source, first], &shape)?;
+    let times = pointwise(core, P::Multiply, &[from_first, part], &shape)?;
+    let times = pointwise(core, P::Activation(Activation::Floor), &[times], &shape)?;
+    let beyond = pointwise(core, P::Multiply, &[times, size], &shape)?;
+    let wrapped = Known::Source(pointwise(core, P::Subtract, &[source, beyond], &shape)?, element);
+    core.facts.set_range(&wrapped, [least, most]);
+    Ok(wrapped)
+}
+
+/// An operation on integers at run time.
+pub(super) fn of_integers(
+    core: &mut CoreBuilder,
+    function: Elementwise,
+    inputs: &[Known],
+    shape: &[usize],
+) -> Rule<Known> {
+    use Elementwise as E;
+    use PointwiseFunction as P;
+    all_exact(inputs)?;
+    let element = inputs[0].element();
+    let a = core.facts.range_of(&inputs[0]);
+    let b = inputs.get(1).map_or(TRUTH, |known| core.facts.range_of(known));
+    let sources: Vec<Source> = inputs.iter().filter_map(|input| core.source(input).ok()).collect();
+    let (source, range) = match function {
+        E::Add => (pointwise(core, P::Add, &sources, shape)?, ends(a, b, |a, b| a + b)),
+        E::Subtract => (pointwise(core, P::Subtract, &sources, shape)?, ends(a, b, |a, b| a - b)),
+        E::Multiply => (pointwise(core, P::Multiply, &sources, shape)?, ends(a, b, |a, b| a * b)),
+        E::Maximum => {
+            (pointwise(core, P::Maximum, &sources, shape)?, [a[0].max(b[0]), a[1].max(b[1])])
+        }
+        E::Minimum => {
+            (pointwise(core, P::Minimum, &sources, shape)?, [a[0].min(b[0]), a[1].min(b[1])])
+        }
+        E::Negative => {
+            let minus = core.scalar(-1.0);
+            (pointwise(core, P::Multiply, &[sources[0], minus], shape)?, [-a[1], -a[0]])
+        }
+        E::Abs => {
+            let least = if a[0] > 0.0 { a[0] } else { (-a[1]).max(0.0) };
+            (absolute(core, sources[0], shape)?, [least, a[0].abs().max(a[1].abs())])
+        }
+        E::Clamp { min, max } => {
+            let [min_of, max_of] = [f64::from(min).ceil(), f64::from(max).floor()];
+            let source = clamp(core, sources[0], min_of as f32, max_of as f32, shape)?;
+            (source, a.map(|v| v.clamp(min_of, max_of)))
+        }
+        E::Divide | E::Mod | E::FloorMod => {
+            let mut quotient = pointwise(core, P::Divide, &sources, shape)?;
+            if b[0] <= 0.0 && b[1] >= 0.0 {
+                let zero = core.scalar(0.0);
+                let own = core.shape_of(&inputs[1]);
+                let no_divisor = pointwise(core, P::Equal, &[sources[1], zero], &own)?;
+                quotient = pointwise(core, P::Select, &[no_divisor, zero, quotient], shape)?;
+            }
+            // f32 rounds a quotient of integers below 2^24 to an integer only if it is one
+            let rounded = if function == E::Mod { Activation::Truncate } else { Activation::Floor };
+            let whole = pointwise(core, P::Activation(rounded), &[quotient], shape)?;
+            let divisor = b[0].abs().max(b[1].abs());
+            if function == E::Divide {
+                let most = a[0].abs().max(a[1].abs());
+                (whole, [-most, most])
+            } else {
+                let product = pointwise(core, P::Multiply, &[whole, sources[1]], shape)?;
+                let rest = pointwise(core, P::Subtract, &[sources[0], product], shape)?;
+                // the remainder of a division by 0 is the dividend
+                let most =
+                    if b[0] <= 0.0 && b[1] >= 0.0 { a[0].abs().max(a[1].abs()) } else { 0.0 }
+                        .max(divisor - 1.0);
+                (rest, [-most, most])
+            }
+        }
+        E::Floor | E::Ceiling | E::Round | E::Truncate => return Ok(inputs[0].clone()),
+        E::Sign => (sign(core, sources[0], shape)?, [-1.0, 1.0]),
+        _ => {
+            let found = format!("{} at run time", element.name());
+            let help = "convert the integers to floating point before";
+            return Err(Refusal::new(found, floats(), help));
+        }
+    };
+    let is_sum = matches!(function, E::Add | E::Subtract);
+    // a sum above 2^24 is rounded as its conversion to f32 would round it
+    if is_sum && element.bits() > 16 && core.layer.becomes_float {
+        let known = Known::Source(source, element);
+        core.facts.set_range(&known, range);
+        return Ok(known);
+    }
+    // these functions round nothing
+    if matches!(
+        function,
+        E::Maximum | E::Minimum | E::Negative | E::Abs | E::Clamp { .. } | E::Sign
+    ) {
+        return wrapped(core, source, element, range);
+    }
+    exact_integers(core, source, element, range)
+}
+
+/// The sign: -1, 0 or 1.
+pub(super) fn sign(core: &mut CoreBuilder, input: Source, shape: &[usize]) -> Rule<Source> {
+    use PointwiseFunction as P;
+    let zero = core.scalar(0.0);
+    let above = pointwise(core, P::Less, &[zero, input], shape)?;
+    let below = pointwise(core, P::Less, &[input, zero], shape)?;
+    let sign = pointwise(core, P::Subtract, &[above, below], shape)?;
+    // the sign of NaN is NaN
+    let number = pointwise(core, P::Equal, &[input, input], shape)?;
+    pointwise(core, P::Select, &[number, sign, input], shape)
+}
+
+/// Comparisons, logical operations and selections; `None` after an error.
+pub(super) fn decision(
+    core: &mut CoreBuilder,
+    function: Elementwise,
+    inputs: &[Known],
+    shape: &[usize],
+) -> Rule<Known> {
+    use Elementwise as E;
+    use PointwiseFunction as P;
+    all_exact(inputs)?;
+    let sources: Vec<Source> = inputs.iter().filter_map(|input| core.source(input).ok()).collect();
+    let swapped: Vec<Source> = sources.iter().rev().copied().collect();
+    let truth = |source: Source| Ok(Known::Source(source, ElementType::Bool));
+    let is_truth = inputs[0].element() == ElementType::Bool;
+    match function {
+        E::Less => truth(pointwise(core, P::Less, &sources, shape)?),
+        E::Greater => truth(pointwise(core, P::Less, &swapped, shape)?),
+        E::LessEqual => truth(pointwise(core, P::LessEqual, &sources, shape)?),
+        E::GreaterEqual => truth(pointwise(core, P::LessEqual, &swapped, shape)?),
+        E::Equal => truth(pointwise(core, P::Equal, &sources, shape)?),
+        E::NotEqual => {
+            let equal = pointwise(core, P::Equal, &sources, shape)?;
+            truth(not(core, equal, shape)?)
+        }
+        E::LogicalNot if is_truth => truth(not(core, sources[0], shape)?),
+        E::LogicalAnd if is_truth => truth(pointwise(core, P::Minimum, &sources, shape)?),
+        E::LogicalOr if is_truth => truth(pointwise(core, P::Maximum, &sources, shape)?),
+        E::Select => {
+            let condition = match inputs[0].element() {
+                ElementType::Bool => sources[0],
+                _ => {
+                    let own = core.shape_of(&inputs[0]);
+                    is_not_zero(core, sources[0], &own)?
+                }
+            };
+            let element = inputs[1].element();
+            let of = [condition, sources[1], sources[2]];
+            let known = Known::Source(pointwise(core, P::Select, &of, shape)?, element);
+            core.facts.set_range(&known, core.facts.range_of_all(&inputs[1..]));
+            Ok(known)
+        }
+        _ => {
+            let found =
+                format!("a logical operation on {} at run time", inputs[0].element().name());
+            Err(Refusal::new(found, "booleans", "compare the integers with 0 before"))
+        }
+    }
+}
+
+fn not(core: &mut CoreBuilder, truth: Source, shape: &[usize]) -> Rule<Source> {
+    let one = core.scalar(1.0);
+    pointwise(core, PointwiseFunction::Subtract, &[one, truth], shape)
+}
+
+fn is_not_zero(core: &mut CoreBuilder, source: Source, shape: &[usize]) -> Rule<Source> {
+    let zero = core.scalar(0.0);
+    let equal = pointwise(core, PointwiseFunction::Equal, &[source, zero], shape)?;
+    not(core, equal, shape)
+}
+
+/// A conversion at run time from or to integers or booleans; `None` after an error.
+pub(super) fn converted(
+    core: &mut CoreBuilder,
+    known: &Known,
+    element: ElementType,
+) -> Rule<Known> {
+    let shape = core.shape_of(known);
+    let (source, before) = (core.source(known)?, known.element());
+    let range = core.facts.range_of(known);
+    if element == before || element.is_float() {
+        return Ok(Known::Source(source, element));
+    }
+    if element == ElementType::Bool {
+        return Ok(Known::Source(is_not_zero(core, source, &shape)?, element));
+    }
+    if before.is_float() {
+        let whole = PointwiseFunction::Activation(Activation::Truncate);
+        let whole = pointwise(core, whole, &[source], &shape)?;
+        if element.bits() > 16 {
+            let converted = Known::Source(whole, element);
+            core.facts.set_range(&converted, range.map(f64::trunc));
+            return Ok(converted);
+        }
+        // no standard defines conversions beyond the range of a narrow type: the range's end is
+        // taken
+        let [least, most] = Integers::limits(element);
+        let inside = clamp(core, whole, least as f32, most as f32, &shape)?;
+        let converted = Known::Source(inside, element);
+        core.facts.set_range(&converted, [least.into(), most.into()]);
+        return Ok(converted);
+    }
+    wrapped(core, source, element, range)
+}
+
+/// Adds the conversion of an integer input, and returns the converted tensor.
+pub(super) fn integers_of(core: &mut CoreBuilder, parameter: usize, element: ElementType) -> Known {
+    let out = core.value(core.model.parameters[parameter].shape.clone());
+    let [least, most] = Integers::limits(element);
+    core.emit(CoreOp::Integers(Integers { parameter, least, most, out }));
+    core.facts.ranges.insert(out, [least.into(), most.into()]);
+    core.facts.parameter_of.insert(out, (parameter, true));
+    Known::Source(Source::Value(out), element)
+}
+
+/// Refuses constants that f32 does not hold exactly. `None` after an error.
+pub(super) fn all_exact(inputs: &[Known]) -> Rule<()> {
+    for input in inputs.iter().filter(|input| !input.element().is_float()) {
+        let wrong = match input {
+            Known::Constant(tensor, _) => {
+                (0..tensor.len()).find(|&i| tensor.get_f64(i).abs() > EXACT)
+            }
+            _ => None,
+        };
+        if let (Some(at), Some(tensor)) = (wrong, input.tensor()) {
+            let found = format!("{} in arithmetic at run time", tensor.get_f64(at));
+            return Err(too_large_integer(found));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn too_large_integer(found: String) -> Refusal {
+    let valid = format!("integers of at most {EXACT} in magnitude, which f32 holds");
+    let help = "clip the integers before, or compute this part outside of the model";
+    Refusal::new(found, valid, help)
+}
+
+/// The range of `size` elements reduced to one; `None` after an error.
+pub(super) fn reduced_range(
+    core: &mut CoreBuilder,
+    combiner: Combiner,
+    input: &Known,
+    size: usize,
+) -> Rule<Interval> {
+    let range = core.facts.range_of(input);
+    if input.element().is_float() {
+        return Ok(range);
+    }
+    let range = match combiner {
+        Combiner::Add => range.map(|end| end * size as f64),
+        Combiner::Multiply => {
+            let most = range[0]
+                .abs()
+                .max(range[1].abs())
+                .max(1.0)
+                .powi(i32::try_from(size).unwrap_or(i32::MAX));
+            [-most, most]
+        }
+        Combiner::Maximum | Combiner::Minimum => range,
+    };
+    if range.iter().any(|end| end.abs() > EXACT) {
+        return Err(too_large_integer(format!(
+            "{size} integers by {}",
+            combiner.function().name()
+        )));
+    }
+    Ok(range)
 }

@@ -1,71 +1,70 @@
 //! Rows of a table, by run-time indices.
 
+use super::integers::all_exact;
+use super::operands::Operands;
+use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
+use crate::core::CoreBuilder;
 use crate::core::{CoreOp, Geometry, Known, LARGEST_INTEGER, Lookup, Source, strides};
 use crate::model::Node;
 
-impl Translator<'_, '_> {
-    /// Parts of data along an axis, by computed indices.
-    pub(super) fn look_up(
-        &mut self,
-        node: &Node,
-        data: &Known,
-        indices: &Known,
-        axis: usize,
-    ) -> Option<Known> {
-        let (shape, of_indices) = (self.shape_of(data), self.shape_of(indices));
-        let size = shape[axis];
-        if size == 0 || size > LARGEST_INTEGER as usize {
-            let found = format!("a table of {size} rows");
-            let valid = format!("1 to {LARGEST_INTEGER} rows");
-            self.error(node, &node.origin, found, valid, "split the table");
-            return None;
-        }
-        self.all_exact(node, &[data.clone(), indices.clone()])?;
-        let own = strides(&shape);
-        let others = |of: &[usize]| [&of[..axis], &of[axis + 1..]].concat();
-        let (inner, inner_strides) = (others(&shape), others(&own));
-        // the axis of the lookup becomes the first axis
-        let table = Geometry {
-            offset: 0,
-            strides: [&[own[axis]][..], &inner_strides]
-                .concat()
-                .iter()
-                .map(|&stride| stride as isize)
-                .collect(),
-            shape: [&[size][..], &inner].concat(),
-        };
-        let len: usize = inner.iter().product();
-        let rows = [&of_indices[..], &inner].concat();
-        self.computable(node, &rows)?;
-        if let Known::Source(Source::Value(value), _) = indices
-            && let Some(&(parameter, _)) = self.core.facts.parameter_of.get(value)
-        {
-            let rows = &mut self.core.model.parameters[parameter].rows;
-            *rows = Some(rows.map_or(size, |fewest| fewest.min(size)));
-        }
-        let shape = [&inner[..axis], &of_indices[..], &inner[axis..]].concat();
-        if size == 1 {
-            // every number names the only row
-            let again = vec![0; of_indices.len()];
-            let strides = [&inner_strides[..axis], &again, &inner_strides[axis..]].concat();
-            let strides = strides.iter().map(|&stride| stride as isize).collect();
-            return self.view(node, data, Geometry { offset: 0, strides, shape });
-        }
-        let table = self.view(node, data, table)?;
-        let (table_source, indices) = (self.source(&table)?, self.source(indices)?);
-        let out = self.value(rows.clone());
-        self.emit(node, CoreOp::Lookup(Lookup { table: table_source, size, len, indices, out }));
-        let found = Known::Source(Source::Value(out), data.element());
-        self.core.facts.set_range(&found, self.core.facts.range_of(data));
-        // the axis returns to its place
-        let own = strides(&rows);
-        let (numbers, parts) = own.split_at(of_indices.len());
-        let places = [&parts[..axis], numbers, &parts[axis..]].concat();
-        self.view(
-            node,
-            &found,
-            Geometry { offset: 0, strides: places.iter().map(|&s| s as isize).collect(), shape },
-        )
+/// Parts of data along an axis, by computed indices.
+pub(super) fn look_up(
+    core: &mut CoreBuilder,
+    data: &Known,
+    indices: &Known,
+    axis: usize,
+) -> Rule<Known> {
+    let (shape, of_indices) = (core.shape_of(data), core.shape_of(indices));
+    let size = shape[axis];
+    if size == 0 || size > LARGEST_INTEGER as usize {
+        let found = format!("a table of {size} rows");
+        let valid = format!("1 to {LARGEST_INTEGER} rows");
+        return Err(Refusal::new(found, valid, "split the table"));
     }
+    all_exact(&[data.clone(), indices.clone()])?;
+    let own = strides(&shape);
+    let others = |of: &[usize]| [&of[..axis], &of[axis + 1..]].concat();
+    let (inner, inner_strides) = (others(&shape), others(&own));
+    // the axis of the lookup becomes the first axis
+    let table = Geometry {
+        offset: 0,
+        strides: [&[own[axis]][..], &inner_strides]
+            .concat()
+            .iter()
+            .map(|&stride| stride as isize)
+            .collect(),
+        shape: [&[size][..], &inner].concat(),
+    };
+    let len: usize = inner.iter().product();
+    let rows = [&of_indices[..], &inner].concat();
+    core.computable(&rows)?;
+    if let Known::Source(Source::Value(value), _) = indices
+        && let Some(&(parameter, _)) = core.facts.parameter_of.get(value)
+    {
+        let rows = &mut core.model.parameters[parameter].rows;
+        *rows = Some(rows.map_or(size, |fewest| fewest.min(size)));
+    }
+    let shape = [&inner[..axis], &of_indices[..], &inner[axis..]].concat();
+    if size == 1 {
+        // every number names the only row
+        let again = vec![0; of_indices.len()];
+        let strides = [&inner_strides[..axis], &again, &inner_strides[axis..]].concat();
+        let strides = strides.iter().map(|&stride| stride as isize).collect();
+        return Ok(core.view(data, Geometry { offset: 0, strides, shape })?);
+    }
+    let table = core.view(data, table)?;
+    let (table_source, indices) = (core.source(&table)?, core.source(indices)?);
+    let out = core.value(rows.clone());
+    core.emit(CoreOp::Lookup(Lookup { table: table_source, size, len, indices, out }));
+    let found = Known::Source(Source::Value(out), data.element());
+    core.facts.set_range(&found, core.facts.range_of(data));
+    // the axis returns to its place
+    let own = strides(&rows);
+    let (numbers, parts) = own.split_at(of_indices.len());
+    let places = [&parts[..axis], numbers, &parts[axis..]].concat();
+    Ok(core.view(
+        &found,
+        Geometry { offset: 0, strides: places.iter().map(|&s| s as isize).collect(), shape },
+    )?)
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::layout::concats::put_together;
+use super::scatter::place;
 use super::translator::{LoopForms, Translator};
 use crate::core::{
     CoreLoop, CoreNode, CoreOp, Geometry, Known, LoopCarried, LoopResult, LoopSlice, Source,
@@ -232,8 +234,7 @@ impl<'a> Translator<'_, 'a> {
                 body.current_iteration.and_then(|parameter| body.parameter(parameter))
             {
                 let (shape, element) = iteration_number(body, value);
-                known[value.0] =
-                    Some(Known::Constant(Tensor::from_i64(shape, &[trip as i64])?, element));
+                known[value.0] = Some(Known::integers(shape, &[trip as i64], element));
             }
             let (now, nodes) = self.body(&body.body, known)?;
             self.refuse_dynamic_lengths(node, &now)?;
@@ -271,11 +272,11 @@ impl<'a> Translator<'_, 'a> {
                 None => pieces.pop()?,
                 Some(slicing) => {
                     let shape = self.shape_of(pieces.last()?);
-                    self.concatenated(node, slicing, &shape, pieces.len())?;
+                    let (axis, _) = self.concatenated(node, slicing, &shape, pieces.len())?;
                     if slicing.stride < 0 {
                         pieces.reverse();
                     }
-                    self.put_together(node, &pieces, slicing.axis)?
+                    self.build(node, |core| put_together(core, &pieces, axis))?
                 }
             });
         }

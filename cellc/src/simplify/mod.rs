@@ -24,6 +24,7 @@ mod matmul;
 mod normalize;
 mod operands;
 mod operations;
+mod parts;
 mod places;
 mod prefixes;
 mod ranges;

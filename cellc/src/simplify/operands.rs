@@ -1,80 +1,113 @@
-//! Inputs of operations that are axes, sizes and lists of integers.
+//! The operands of a node: tensors, and constants that are axes, sizes and lists of integers.
 
-use super::translator::Translator;
+use super::refusal::{Refusal, Rule};
+use crate::check::report::floats;
 use crate::check::shape::{LONGEST_LIST, verb};
 use crate::core::{Known, counted};
 use crate::diagnostic::Message;
-use crate::model::{Node, shape_text};
+use crate::model::{ElementType, Model, Node, shape_text};
 
-impl Translator<'_, '_> {
-    /// The index of an axis; a negative axis counts from the end. `None` after an error.
-    pub(crate) fn axis(&mut self, node: &Node, axis: i64, rank: usize) -> Option<usize> {
-        let found = counted(axis, rank);
-        if found.is_none() {
+/// A node and its operands.
+pub(super) struct Operands<'n> {
+    pub(super) node: &'n Node,
+    /// By input; `None` after an error.
+    pub(super) known: Vec<Option<Known>>,
+    /// The graph of the node.
+    pub(super) model: &'n Model,
+}
+
+impl Operands<'_> {
+    /// The number of inputs.
+    pub(super) fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// The tensor of an input; `None` for a missing input and after an error.
+    pub(super) fn known(&self, port: usize) -> Option<&Known> {
+        self.known.get(port)?.as_ref()
+    }
+
+    /// The tensor of an input.
+    pub(super) fn get(&self, port: usize) -> Rule<Known> {
+        self.known(port).cloned().ok_or(Refusal::Reported)
+    }
+
+    /// The tensors of all inputs.
+    pub(super) fn all(&self) -> Rule<Vec<Known>> {
+        (0..self.len()).map(|port| self.get(port)).collect()
+    }
+
+    /// The element type that the model states for the first output.
+    pub(super) fn element(&self) -> ElementType {
+        self.model.values[self.node.outputs[0].0].element
+    }
+
+    /// The index of an axis; a negative axis counts from the end.
+    pub(super) fn axis(&self, axis: i64, rank: usize) -> Rule<usize> {
+        counted(axis, rank).ok_or_else(|| {
             let valid = match rank {
                 0 => "a tensor of one dimension or more".to_owned(),
                 _ => format!("{} to {}", -(rank as i64), rank - 1),
             };
-            let origin = node.attribute_origin(node.spelling.axis);
+            let origin = self.node.attribute_origin(self.node.spelling.axis);
             let found = format!("the axis {axis} of a tensor of {rank} dimensions");
-            self.error(node, origin, found, valid, "correct the axis, or the shape of the tensor");
-        }
-        found
+            Refusal::at(origin, found, valid, "correct the axis, or the shape of the tensor")
+        })
     }
 
-    /// The integers of a constant input. `None` after an error, also for computed inputs.
-    pub(crate) fn integers(&mut self, node: &Node, port: usize, what: &str) -> Option<Vec<i64>> {
-        let known = self.input(node, port)?;
+    /// The integers of a constant input.
+    pub(super) fn integers(&self, port: usize, what: &str) -> Rule<Vec<i64>> {
+        let known = self.get(port)?;
         let tensor = match &known {
             Known::Constant(tensor, element) if !element.is_float() => tensor,
             Known::Constant(_, element) => {
                 let found = format!("{what} {} of type {}", verb(what), element.name());
-                self.error(node, &node.origin, found, "integers", "convert them to i64");
-                return None;
+                return Err(Refusal::new(found, "integers", "convert them to i64"));
             }
             Known::Source(..) | Known::Iteration(..) => {
                 let found = format!("{what} {} computed at run time", verb(what));
                 let valid = "integers that are known when compiling";
                 let help = "connect a constant, or compute it from shapes that are known";
-                self.error(node, &node.origin, found, valid, help);
-                return None;
+                return Err(Refusal::new(found, valid, help));
             }
         };
         if tensor.len() > LONGEST_LIST {
             let found = format!("{} numbers as {what}", tensor.len());
-            self.error(
-                node,
-                &node.origin,
-                found,
-                format!("{LONGEST_LIST} or fewer"),
-                "split the layer",
-            );
-            return None;
+            let valid = format!("{LONGEST_LIST} or fewer");
+            return Err(Refusal::new(found, valid, "split the layer"));
         }
-        (0..tensor.len()).map(|i| tensor.get_i64(i)).collect()
+        let integers: Option<Vec<i64>> = (0..tensor.len()).map(|i| tensor.get_i64(i)).collect();
+        integers.ok_or(Refusal::Reported)
     }
 
-    /// The integer of a constant input with one element. `None` after an error.
-    pub(crate) fn integer(&mut self, node: &Node, port: usize, what: &str) -> Option<i64> {
-        let list = self.integers(node, port, what)?;
+    /// The integer of a constant input with one element.
+    pub(super) fn integer(&self, port: usize, what: &str) -> Rule<i64> {
+        let list = self.integers(port, what)?;
         if let [one] = list[..] {
-            return Some(one);
+            return Ok(one);
         }
         let found = format!("{} numbers as {what}", list.len());
-        self.error(node, &node.origin, found, "one", "connect a scalar");
-        None
+        Err(Refusal::new(found, "one", "connect a scalar"))
     }
+}
 
-    /// Refuses inputs with different shapes.
-    pub(crate) fn shapes_differ(
-        &mut self,
-        node: &Node,
-        shapes: &[Vec<usize>],
-        valid: &str,
-        help: impl Into<Message>,
-    ) {
-        let texts: Vec<String> = shapes.iter().take(8).map(|shape| shape_text(shape)).collect();
-        let found = format!("inputs of the shapes {}", texts.join(", "));
-        self.error(node, &node.origin, found, valid, help);
-    }
+/// Refuses integer or boolean tensors computed at run time.
+pub(super) fn all_floats(inputs: &[Known]) -> Rule<()> {
+    let Some(wrong) = inputs.iter().map(Known::element).find(|element| !element.is_float()) else {
+        return Ok(());
+    };
+    let found = format!("{} at run time", wrong.name());
+    let help = "integers and booleans are known when compiling, or lengths of sequences: \
+        compute in f32";
+    Err(Refusal::new(found, floats(), help))
+}
+
+/// The refusal of inputs with different shapes.
+pub(super) fn shapes_differ(
+    shapes: &[Vec<usize>],
+    valid: &str,
+    help: impl Into<Message>,
+) -> Refusal {
+    let texts: Vec<String> = shapes.iter().take(8).map(|shape| shape_text(shape)).collect();
+    Refusal::new(format!("inputs of the shapes {}", texts.join(", ")), valid, help)
 }

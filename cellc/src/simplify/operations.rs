@@ -3,9 +3,29 @@
 
 use std::collections::HashMap;
 
+use super::arrange::{blocks, eye, eye_like, one_hot, resize, roll, triangle};
+use super::attention::attention;
 use super::cut::between;
+use super::einsum::einsum;
+use super::elementwise::{computed, softmax};
+use super::integers::{all_exact, converted, integers_of};
+use super::layout::broadcasts::{broadcast_input, tile};
+use super::layout::gathers::{gather, reverse_sequence, scatter_update};
+use super::layout::{reshape, shape_of_op, squeeze, transpose, unsqueeze};
+use super::matmul::product;
+use super::normalize::normalize;
+use super::operands::Operands;
+use super::parts::padded_behind;
+use super::places::{gather_nd, scatter_nd};
+use super::ranges::range;
+use super::reduce::reduce;
+use super::refusal::Rule;
 use super::rounding::rounded;
+use super::scatter::{gather_elements, scatter_elements};
+use super::top_k::top_k;
+use super::transform::{dft, mel_weights, spectral_window, stft};
 use super::translator::Translator;
+use crate::check::cell::parameters_are_finite;
 use crate::check::input_sizes::InputSizes;
 use crate::check::interface::names;
 use crate::check::limits::MOST_VISITED;
@@ -15,9 +35,11 @@ use crate::check::step_facts::StepFacts;
 use crate::check::{Subject, interface_size};
 use crate::core::fold::to_integers;
 use crate::core::limits::MOST_ELEMENTS;
-use crate::core::{CoreModel, DynamicLength, Known, LayerPlace, Parameter, ResultValue, Source};
+use crate::core::{
+    CoreBuilder, CoreModel, DynamicLength, Known, LayerPlace, Parameter, ResultValue, Source,
+};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::model::{ElementType, Node, Op, Tensor, shape_text};
+use crate::model::{Activation, ElementType, Elementwise, Node, Op, Tensor, shape_text};
 
 /// Translates a model, whose inputs are known, to core operations. `None` after an error.
 pub(crate) fn translate<'a>(
@@ -67,7 +89,7 @@ impl<'a> Translator<'_, 'a> {
                     true => Known::Source(Source::Parameter(index), value.element),
                     false => {
                         self.begin(node, LayerPlace::default());
-                        self.integers_of(node, index, value.element)
+                        integers_of(&mut self.core, index, value.element)
                     }
                 };
                 self.known[node.outputs[0].0] = Some(known);
@@ -143,75 +165,45 @@ impl<'a> Translator<'_, 'a> {
             Op::Convert => self.convert(node),
             Op::Cell(cell) => self.cell(node, cell, None),
             Op::Sequence(cell, direction) => self.cell(node, cell, Some(*direction)),
-            Op::Elementwise(function) => {
-                self.elementwise(node, *function);
-                self.range_of_difference(node, *function);
-            }
-            Op::MatMul { transpose_a, transpose_b } => {
-                self.matmul(node, *transpose_a, *transpose_b);
-                self.range_of_products(node, op);
-            }
-            Op::Softmax { axis, log } => self.softmax(node, *axis, *log),
-            Op::Reduce { reduction, keep, no_axes } => {
-                self.reduce(node, *reduction, *keep, *no_axes)
-            }
-            Op::Normalize(normalization) => self.normalize(node, *normalization),
             Op::Concat { axis } => self.concat(node, *axis),
             Op::Split { parts } => self.split(node, *parts),
             Op::VariadicSplit => self.variadic_split(node),
-            Op::Reshape { zero_keeps } => self.reshape(node, *zero_keeps),
-            Op::Squeeze { skip } => self.squeeze(node, *skip),
-            Op::Unsqueeze => self.unsqueeze(node),
-            Op::Transpose => self.transpose(node),
-            Op::Gather { batch_dims } => self.gather(node, *batch_dims),
             Op::Slice => self.slice(node),
             Op::StridedSlice { .. } => self.strided_slice(node, op),
-            Op::Broadcast(mode) => self.broadcast(node, *mode),
-            Op::ReverseSequence { batch_axis, seq_axis } => {
-                self.reverse_sequence(node, *batch_axis, *seq_axis)
-            }
-            Op::ScatterUpdate => self.scatter_update(node),
-            Op::ScatterNd { combine } => self.scatter_nd(node, *combine),
-            Op::ScatterElements { combine } => self.scatter_elements(node, *combine),
-            Op::GatherElements { axis } => self.gather_elements(node, *axis),
-            Op::GatherNd(of) => self.gather_nd(node, *of),
-            Op::Dft(of) => self.dft(node, *of),
-            Op::Stft { half } => self.stft(node, *half),
-            Op::SpectralWindow(of) => self.spectral_window(node, *of),
-            Op::MelWeights => self.mel_weights(node),
-            Op::Attention { causal } => self.attention(node, *causal),
-            Op::Tile => self.tile(node),
             Op::RunningSum { exclusive, reverse } => self.running_sum(node, *exclusive, *reverse),
-            Op::OneHot { axis, from_end } => self.one_hot(node, *axis, *from_end),
-            Op::Triangle { upper } => self.triangle(node, *upper),
-            Op::EyeLike { diagonal } => self.eye_like(node, *diagonal),
-            Op::Eye => self.eye(node),
-            Op::Roll => self.roll(node),
             Op::Unread(why) => self.unread(node, why),
-            Op::Blocks(of) => self.blocks(node, *of),
-            Op::Einsum { equation } => self.einsum(node, equation),
-            Op::Resize(of) => self.resize(node, *of),
-            Op::ShapeOf => self.shape_of_op(node),
-            Op::Range => self.range(node),
             Op::ReadValue { variable, shape, element } => {
                 self.read_value(node, variable, shape.as_deref(), *element);
             }
             Op::Assign { variable } => self.assign(node, variable),
-            Op::Convolution(of) => {
-                self.convolution(node, of);
-                self.range_of_products(node, op);
-            }
+            Op::Convolution(of) => self.convolution(node, of),
             Op::Pool(of) => self.pool(node, of),
             Op::Pad(mode) => self.pad(node, *mode),
-            Op::TopK { axis, largest, last, sorted_by_place } => {
-                self.top_k(node, *axis, *largest, *last, *sorted_by_place);
-            }
             Op::Loop(body) => self.iterate(node, body),
             Op::If(choice) => self.choose(node, choice),
+            Op::Elementwise(Elementwise::Activation(activation))
+                if !self.is_finite(node, *activation) => {}
+            op => {
+                let outputs = self.rule(node, |core, args| outputs(core, args, op));
+                for (port, known) in outputs.into_iter().flatten().enumerate() {
+                    self.set(node, port, known);
+                }
+            }
+        }
+        match op {
+            Op::Elementwise(function) => self.range_of_difference(node, *function),
+            Op::MatMul { .. } | Op::Convolution(_) => self.range_of_products(node, op),
+            _ => {}
         }
     }
 
-    fn bodies_too_large(&mut self, node: &Node) {
+    /// True if an activation has finite parameters; others are refused.
+    fn is_finite(&mut self, node: &'a Node, activation: Activation) -> bool {
+        let origin = node.attribute_origin("alpha");
+        parameters_are_finite(node, origin, activation, self.diagnostics)
+    }
+
+    fn bodies_too_large(&mut self, node: &'a Node) {
         let found = "loops of too many layers and iterations";
         let valid = format!(
             "{MOST_VISITED} layers or fewer, those of loops that are written out counted again \
@@ -222,7 +214,7 @@ impl<'a> Translator<'_, 'a> {
 
     /// Refuses values computed from the number of an iteration: neither shapes nor kernels know the
     /// number.
-    fn reads_iteration(&mut self, node: &Node) -> bool {
+    fn reads_iteration(&mut self, node: &'a Node) -> bool {
         let reads = node
             .inputs
             .iter()
@@ -234,7 +226,7 @@ impl<'a> Translator<'_, 'a> {
         true
     }
 
-    pub(super) fn iteration_is_read(&mut self, node: &Node) {
+    pub(super) fn iteration_is_read(&mut self, node: &'a Node) {
         self.loops.wants_unrolling = true;
         let found = "the number of the iteration is read";
         let help =
@@ -242,7 +234,7 @@ impl<'a> Translator<'_, 'a> {
         self.error(node, &node.origin, found, "a body that does not depend on it", help);
     }
 
-    fn constant(&mut self, node: &Node, tensor: &Tensor) {
+    fn constant(&mut self, node: &'a Node, tensor: &Tensor) {
         let value = node.outputs[0];
         if tensor.len() > MOST_ELEMENTS {
             let origin = &self.model.values[value.0].origin;
@@ -255,7 +247,7 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    fn convert(&mut self, node: &Node) {
+    fn convert(&mut self, node: &'a Node) {
         let element = self.model.values[node.outputs[0].0].element;
         let Some(known) = self.input(node, 0) else { return };
         let before = known.element();
@@ -307,16 +299,17 @@ impl<'a> Translator<'_, 'a> {
                 }
                 Known::Source(source, element)
             }
-            Known::Source(..) | Known::Iteration(..) => match self.converted(node, &known, element)
-            {
-                Some(converted) => converted,
-                None => return,
-            },
+            Known::Source(..) | Known::Iteration(..) => {
+                match self.build(node, |core| converted(core, &known, element)) {
+                    Some(converted) => converted,
+                    None => return,
+                }
+            }
         };
         self.set(node, 0, converted);
     }
 
-    fn result(&mut self, node: &Node) -> Option<ResultValue> {
+    fn result(&mut self, node: &'a Node) -> Option<ResultValue> {
         let input = node.inputs[0];
         let known = self.with_zeros_behind(node, self.input(node, 0)?)?;
         let (shape, element) = (self.shape_of(&known), known.element());
@@ -357,18 +350,85 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// An output with a run-time length, padded with zeros.
-    fn with_zeros_behind(&mut self, node: &Node, known: Known) -> Option<Known> {
+    fn with_zeros_behind(&mut self, node: &'a Node, known: Known) -> Option<Known> {
         let open = self
             .core
             .facts
             .dynamic_length(&known)
             .filter(|length| length.parts_along.is_some() && !length.is_zero);
         let Some(length) = open else { return Some(known) };
-        let zero = self.number_like(&known, 0.0)?;
-        let out = self.padded_behind(node, &known, length, &zero)?;
+        let zero = Known::number_like(&known, 0.0);
+        let out = self.build(node, |core| padded_behind(core, &known, length, &zero))?;
         if let Known::Source(Source::Value(value), _) = out {
             self.core.facts.lengths.insert(value, DynamicLength { is_zero: true, ..length });
         }
         Some(out)
     }
+}
+
+/// The outputs of an operation that its operands alone decide.
+fn outputs(core: &mut CoreBuilder, args: &Operands, op: &Op) -> Rule<Vec<Known>> {
+    let output = match *op {
+        Op::Elementwise(function) => computed(core, function, args.all()?),
+        Op::MatMul { transpose_a, transpose_b } => {
+            product(core, &args.all()?, transpose_a, transpose_b)
+        }
+        Op::Softmax { axis, log } => softmax(core, args, axis, log),
+        Op::Reduce { reduction, keep, no_axes } => reduce(core, args, reduction, keep, no_axes),
+        Op::Normalize(normalization) => normalize(core, args, normalization),
+        Op::Reshape { zero_keeps } => reshape(core, args, zero_keeps),
+        Op::Squeeze { skip } => squeeze(core, args, skip),
+        Op::Unsqueeze => unsqueeze(core, args),
+        Op::Transpose => transpose(core, args),
+        Op::Gather { batch_dims } => gather(core, args, batch_dims),
+        Op::Broadcast(mode) => broadcast_input(core, args, mode),
+        Op::ReverseSequence { batch_axis, seq_axis } => {
+            reverse_sequence(core, args, batch_axis, seq_axis)
+        }
+        Op::ScatterUpdate => scatter_update(core, args),
+        Op::ScatterNd { combine } => scatter_nd(core, args, combine),
+        Op::ScatterElements { combine } => scatter_elements(core, args, combine),
+        Op::GatherElements { axis } => gather_elements(core, args, axis),
+        Op::GatherNd(of) => gather_nd(core, args, of),
+        Op::Dft(of) => dft(core, args, of),
+        Op::Stft { half } => stft(core, args, half),
+        Op::SpectralWindow(of) => spectral_window(core, args, of),
+        Op::MelWeights => mel_weights(core, args),
+        Op::Attention { causal } => attention(core, args, causal),
+        Op::Tile => tile(core, args),
+        Op::OneHot { axis, from_end } => one_hot(core, args, axis, from_end),
+        Op::Triangle { upper } => triangle(core, args, upper),
+        Op::EyeLike { diagonal } => eye_like(core, args, diagonal),
+        Op::Eye => eye(core, args),
+        Op::Roll => roll(core, args),
+        Op::Blocks(of) => blocks(core, args, of),
+        Op::Einsum { ref equation } => einsum(core, args, equation),
+        Op::Resize(of) => resize(core, args, of),
+        Op::ShapeOf => shape_of_op(core, args),
+        Op::Range => range(core, args),
+        Op::TopK { axis, largest, last, sorted_by_place } => {
+            return top_k(core, args, axis, largest, last, sorted_by_place);
+        }
+        Op::Parameter
+        | Op::Result
+        | Op::Constant(_)
+        | Op::Convert
+        | Op::Cell(_)
+        | Op::Sequence(..)
+        | Op::Concat { .. }
+        | Op::Split { .. }
+        | Op::VariadicSplit
+        | Op::Slice
+        | Op::StridedSlice { .. }
+        | Op::RunningSum { .. }
+        | Op::Unread(_)
+        | Op::ReadValue { .. }
+        | Op::Assign { .. }
+        | Op::Convolution(_)
+        | Op::Pool(_)
+        | Op::Pad(_)
+        | Op::Loop(_)
+        | Op::If(_) => unreachable!("simplify: {:?} takes more than its operands", args.node.kind),
+    };
+    output.map(|known| vec![known])
 }

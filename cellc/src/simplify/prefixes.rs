@@ -2,18 +2,22 @@
 //! products of matrices over them.
 
 use super::dynamic_lengths::OpenOperand;
+use super::elementwise::computed;
+use super::integers::converted;
+use super::matmul::product;
+use super::parts::padded_behind;
 use super::translator::Translator;
 use crate::core::{CoreOp, Divider, DynamicLength, Geometry, Known, Source, View, strides};
 use crate::model::{ElementType, Elementwise as E, Node, Tensor};
 
-fn number(value: i64) -> Option<Known> {
-    Some(Known::Constant(Tensor::from_i64(Vec::new(), &[value])?, ElementType::I64))
+fn number(value: i64) -> Known {
+    Known::integers(Vec::new(), &[value], ElementType::I64)
 }
 
 impl<'a> Translator<'_, 'a> {
     /// Translates a slice of the first elements along an axis with a computed stop. False for other
     /// nodes.
-    pub(super) fn slices_by_run_time(&mut self, node: &Node) -> bool {
+    pub(super) fn slices_by_run_time(&mut self, node: &'a Node) -> bool {
         let Some(axis) = self.axis_of_prefix(node) else { return false };
         if let Some((known, length)) = self.prefix(node, axis) {
             self.current_length = Some(length);
@@ -23,7 +27,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// The axis of a slice from 0 to a computed stop, in steps of 1.
-    fn axis_of_prefix(&self, node: &Node) -> Option<usize> {
+    fn axis_of_prefix(&self, node: &'a Node) -> Option<usize> {
         let known = |port: usize| match self.input(node, port)? {
             Known::Constant(tensor, _) if tensor.len() == 1 => tensor.get_i64(0),
             _ => None,
@@ -42,18 +46,21 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// All elements, with the number of elements before the stop.
-    fn prefix(&mut self, node: &Node, axis: usize) -> Option<(Known, DynamicLength)> {
+    fn prefix(&mut self, node: &'a Node, axis: usize) -> Option<(Known, DynamicLength)> {
         let (input, stop) = (self.input(node, 0)?, self.input(node, 2)?);
         let shape = self.shape_of(&input);
-        let all = number(i64::try_from(shape[axis]).ok()?)?;
+        let all = number(i64::try_from(shape[axis]).ok()?);
         let stop = self.view(node, &stop, Geometry::reshaped(Vec::new()))?;
-        let stop = self.converted(node, &stop, ElementType::I64)?;
+        let stop = self.build(node, |core| converted(core, &stop, ElementType::I64))?;
         // negative stops count from the end
-        let from_end = self.computed(node, E::Add, vec![stop.clone(), all.clone()])?;
-        let is_from_end = self.computed(node, E::Less, vec![stop.clone(), number(0)?])?;
-        let stop = self.computed(node, E::Select, vec![is_from_end, from_end, stop])?;
-        let stop = self.computed(node, E::Maximum, vec![stop, number(0)?])?;
-        let count = self.computed(node, E::Minimum, vec![stop, all])?;
+        let from_end =
+            self.build(node, |core| computed(core, E::Add, vec![stop.clone(), all.clone()]))?;
+        let is_from_end =
+            self.build(node, |core| computed(core, E::Less, vec![stop.clone(), number(0)]))?;
+        let stop =
+            self.build(node, |core| computed(core, E::Select, vec![is_from_end, from_end, stop]))?;
+        let stop = self.build(node, |core| computed(core, E::Maximum, vec![stop, number(0)]))?;
+        let count = self.build(node, |core| computed(core, E::Minimum, vec![stop, all]))?;
         let count = self.source(&count)?;
         self.computable(node, &shape)?;
         let (source, out) = (self.source(&input)?, self.value(shape.clone()));
@@ -75,7 +82,7 @@ impl<'a> Translator<'_, 'a> {
     /// matrices; `None` if the parts are summed.
     pub(super) fn parts_of_product(
         &self,
-        node: &Node,
+        node: &'a Node,
         port: usize,
         along: usize,
         transposed: bool,
@@ -118,9 +125,9 @@ impl<'a> Translator<'_, 'a> {
         }
         let mut factors = Vec::new();
         for (known, length) in inputs.iter().zip([a.length, b.length]) {
-            let zero = self.number_like(known, 0.0)?;
-            factors.push(self.padded_behind(node, known, length, &zero)?);
+            let zero = Known::number_like(known, 0.0);
+            factors.push(self.build(node, |core| padded_behind(core, known, length, &zero))?);
         }
-        self.product(node, &factors, transposed[0], transposed[1])
+        self.build(node, |core| product(core, &factors, transposed[0], transposed[1]))
     }
 }

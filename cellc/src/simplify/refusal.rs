@@ -6,7 +6,7 @@ use crate::core::BuildError;
 use crate::core::limits::{
     FOLDED_PER_BYTE, FOLDS_PER_BYTE, MOST_DIMS, MOST_FOLDED, MOST_OPERATIONS,
 };
-use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity};
 use crate::model::{Node, shape_text};
 
 /// The reason why a rule does not translate a node.
@@ -18,6 +18,9 @@ pub(super) enum Refusal {
     Because(Box<Reason>),
 }
 
+/// The result of a rule, or the reason why the rule does not translate the node.
+pub(super) type Rule<T> = Result<T, Refusal>;
+
 /// An error of a node, without the node.
 #[derive(Debug)]
 pub(super) struct Reason {
@@ -26,8 +29,18 @@ pub(super) struct Reason {
     found: Message,
     valid: Message,
     help: Message,
-    /// True if later nodes share the error, which is reported once.
-    is_shared: bool,
+    repetition: Repetition,
+}
+
+/// The errors before an error that make it superfluous.
+#[derive(Debug)]
+enum Repetition {
+    /// None.
+    Always,
+    /// An error of the same layer.
+    OncePerLayer,
+    /// Any error: later nodes share this one.
+    OncePerModel,
 }
 
 impl Refusal {
@@ -49,27 +62,45 @@ impl Refusal {
     ) -> Self {
         let (found, valid, help) = (found.into(), valid.into(), help.into());
         let origin = origin.clone();
-        Self::Because(Box::new(Reason { origin, found, valid, help, is_shared: false }))
+        Self::Because(Box::new(Reason {
+            origin,
+            found,
+            valid,
+            help,
+            repetition: Repetition::Always,
+        }))
     }
 
-    /// The same error, reported only if it is the first.
-    pub(super) fn shared(mut self) -> Self {
+    /// The error, reported only if it is the first.
+    pub(super) fn shared(self) -> Self {
+        self.repeated(Repetition::OncePerModel)
+    }
+
+    /// The error, reported only if it is the first of its layer.
+    pub(super) fn once_per_layer(self) -> Self {
+        self.repeated(Repetition::OncePerLayer)
+    }
+
+    fn repeated(mut self, repetition: Repetition) -> Self {
         if let Self::Because(reason) = &mut self {
-            reason.is_shared = true;
+            reason.repetition = repetition;
         }
         self
     }
 
     /// The diagnostic of a node; `None` after other reports.
     pub(super) fn diagnostic(self, node: &Node, reported: &Diagnostics) -> Option<Diagnostic> {
-        match self {
-            Self::Reported => None,
-            Self::Because(reason) if reason.is_shared && reported.has_errors() => None,
-            Self::Because(reason) => {
-                let Reason { origin, found, valid, help, .. } = *reason;
-                Some(refusal(node, &origin, found, valid, help))
+        let Self::Because(reason) = self else { return None };
+        let Reason { origin, found, valid, help, repetition } = *reason;
+        let label = Some(node.label());
+        let is_superfluous = match repetition {
+            Repetition::Always => false,
+            Repetition::OncePerLayer => {
+                reported.0.iter().any(|d| d.severity == Severity::Error && d.layer == label)
             }
-        }
+            Repetition::OncePerModel => reported.has_errors(),
+        };
+        (!is_superfluous).then(|| refusal(node, &origin, found, valid, help))
     }
 }
 

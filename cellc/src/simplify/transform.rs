@@ -3,8 +3,15 @@
 
 use std::f64::consts::TAU;
 
+use super::elementwise::computed;
+use super::matmul::product;
+use super::operands::Operands;
+use super::operands::{all_floats, shapes_differ};
+use super::refusal::{Refusal, Rule};
 use super::rounding::rounded;
+use super::scatter::place;
 use super::translator::Translator;
+use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, counted, signed, strides};
 use crate::model::{Dft, ElementType, Elementwise, Node, SpectralWindow, Tensor, shape_text};
 
@@ -65,7 +72,7 @@ impl Matrix {
     }
 
     /// All entries, each row times the weight of its element.
-    fn tensor(&self, weight: impl Fn(usize) -> f64) -> Option<Tensor> {
+    fn tensor(&self, weight: impl Fn(usize) -> f64) -> Known {
         let [count, parts] = self.result();
         let mut entries = Vec::with_capacity(self.taken * self.parts * count * parts);
         for row in 0..self.taken * self.parts {
@@ -75,380 +82,316 @@ impl Matrix {
                 (self.entry(from, to) * weight(from[0])) as f32
             }));
         }
-        Tensor::from_f32(vec![self.taken * self.parts, count * parts], &entries)
+        let shape = vec![self.taken * self.parts, count * parts];
+        Known::floats(shape, &entries, ElementType::F32)
     }
 }
 
-impl<'a> Translator<'_, 'a> {
-    /// A matrix as a constant; `None` after an error.
-    fn transform_matrix(
-        &mut self,
-        node: &Node,
-        matrix: Matrix,
-        weight: impl Fn(usize) -> f64,
-    ) -> Option<Known> {
-        let [count, parts] = matrix.result();
-        let columns = count.saturating_mul(parts);
-        self.foldable(
-            node,
-            &[matrix.taken.saturating_mul(matrix.parts), columns],
-            ElementType::F32,
-        )?;
-        Some(Known::Constant(matrix.tensor(weight)?, ElementType::F32))
-    }
+/// A matrix as a constant; `None` after an error.
+fn transform_matrix(
+    core: &mut CoreBuilder,
+    matrix: Matrix,
+    weight: impl Fn(usize) -> f64,
+) -> Rule<Known> {
+    let [count, parts] = matrix.result();
+    let columns = count.saturating_mul(parts);
+    core.foldable(&[matrix.taken.saturating_mul(matrix.parts), columns], ElementType::F32)?;
+    Ok(matrix.tensor(weight))
+}
 
-    /// A transform along one axis of a tensor whose last dimension is the parts of numbers.
-    fn transformed(
-        &mut self,
-        node: &'a Node,
-        x: &Known,
-        axis: usize,
-        length: usize,
-        of: Dft,
-    ) -> Option<Known> {
-        let shape = self.shape_of(x);
-        let (&parts, outer) = shape.split_last()?;
-        let most = if of.half && of.inverse { length / 2 + 1 } else { length };
-        let matrix = Matrix {
-            length,
-            inverse: of.inverse,
-            half: of.half,
-            taken: shape[axis].min(most),
-            parts,
-        };
-        let product = self.transform_matrix(node, matrix, |_| 1.0)?;
-        // the axis and the parts last
-        let own = signed(strides(&shape));
-        let others: Vec<usize> = (0..outer.len()).filter(|&d| d != axis).collect();
-        let sizes: Vec<usize> = others.iter().map(|&d| shape[d]).collect();
-        let last = Geometry {
-            offset: 0,
-            strides: others.iter().chain([&axis, &outer.len()]).map(|&d| own[d]).collect(),
-            shape: [&sizes[..], &[matrix.taken, parts]].concat(),
-        };
-        let rows = self.view(node, x, last)?;
-        let rows = self.view(
-            node,
-            &rows,
-            Geometry::reshaped([&sizes[..], &[matrix.taken * parts]].concat()),
-        )?;
-        let y = self.product(node, &[rows, product], false, false)?;
-        // and back to their places
-        let [count, parts] = matrix.result();
-        let own = signed(strides(&[&sizes[..], &[count, parts]].concat()));
-        let place = |d: usize| others.iter().position(|&other| other == d).unwrap_or(others.len());
-        let mut to: Vec<usize> = outer.to_vec();
-        to[axis] = count;
-        let strides =
-            (0..outer.len()).map(|d| own[place(d)]).chain([own[others.len() + 1]]).collect();
-        self.view(node, &y, Geometry { offset: 0, strides, shape: [&to[..], &[parts]].concat() })
-    }
+/// A transform along one axis of a tensor whose last dimension is the parts of numbers.
+fn transformed(
+    core: &mut CoreBuilder,
+    x: &Known,
+    axis: usize,
+    length: usize,
+    of: Dft,
+) -> Rule<Known> {
+    let shape = core.shape_of(x);
+    let (&parts, outer) = shape.split_last().expect("simplify: an axis");
+    let most = if of.half && of.inverse { length / 2 + 1 } else { length };
+    let matrix =
+        Matrix { length, inverse: of.inverse, half: of.half, taken: shape[axis].min(most), parts };
+    let entries = transform_matrix(core, matrix, |_| 1.0)?;
+    // the axis and the parts last
+    let own = signed(strides(&shape));
+    let others: Vec<usize> = (0..outer.len()).filter(|&d| d != axis).collect();
+    let sizes: Vec<usize> = others.iter().map(|&d| shape[d]).collect();
+    let last = Geometry {
+        offset: 0,
+        strides: others.iter().chain([&axis, &outer.len()]).map(|&d| own[d]).collect(),
+        shape: [&sizes[..], &[matrix.taken, parts]].concat(),
+    };
+    let rows = core.view(x, last)?;
+    let rows =
+        core.view(&rows, Geometry::reshaped([&sizes[..], &[matrix.taken * parts]].concat()))?;
+    let y = product(core, &[rows, entries], false, false)?;
+    // and back to their places
+    let [count, parts] = matrix.result();
+    let own = signed(strides(&[&sizes[..], &[count, parts]].concat()));
+    let place = |d: usize| others.iter().position(|&other| other == d).unwrap_or(others.len());
+    let mut to: Vec<usize> = outer.to_vec();
+    to[axis] = count;
+    let strides = (0..outer.len()).map(|d| own[place(d)]).chain([own[others.len() + 1]]).collect();
+    Ok(core.view(&y, Geometry { offset: 0, strides, shape: [&to[..], &[parts]].concat() })?)
+}
 
-    pub(super) fn dft(&mut self, node: &'a Node, of: Dft) {
-        if let Some(y) = self.dft_of(node, of) {
-            self.set(node, 0, y);
-        }
-    }
+pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, of: Dft) -> Rule<Known> {
+    dft_of(core, args, of)
+}
 
-    fn dft_of(&mut self, node: &'a Node, of: Dft) -> Option<Known> {
-        let mut x = self.input(node, 0)?;
-        self.all_floats(node, std::slice::from_ref(&x))?;
-        let axes = self.integers(node, 1, "the axes")?;
-        let shape = self.shape_of(&x);
-        let is_real = of.half && !of.inverse && !of.parts_of_real;
-        if is_real {
-            x = self.view(node, &x, Geometry::reshaped([&shape[..], &[1]].concat()))?;
-        }
-        let wanted: &[usize] = match (is_real, of.half && !of.inverse, of.parts_of_real) {
-            (true, ..) | (_, true, true) => &[1],
-            (_, _, true) => &[1, 2],
-            (_, _, false) => &[2],
-        };
-        let parts = *self.shape_of(&x).last()?;
-        if !wanted.contains(&parts) || shape.len() < 2 && !is_real {
-            let valid = if wanted == [1] {
-                "real numbers"
-            } else {
-                "numbers of two parts, the last dimension"
-            };
-            let help = "reshape the input, or correct onesided";
-            self.shapes_differ(node, &[shape], valid, help);
-            return None;
-        }
-        // what the last dimension of ONNX counts as an axis, OpenVINO does not
-        let signal = self.shape_of(&x).len() - 1;
-        let rank = if of.parts_of_real { signal + 1 } else { signal };
-        let places: Option<Vec<usize>> = axes.iter().map(|&axis| counted(axis, rank)).collect();
-        let places = places.filter(|places| {
-            let mut sorted = places.clone();
-            sorted.sort_unstable();
-            sorted.dedup();
-            sorted.len() == axes.len()
-                && !axes.is_empty()
-                && sorted.iter().all(|&place| place < signal)
-        });
-        let Some(places) = places else {
-            let found =
-                format!("the axes {} of a signal of {signal} dimensions", shape_text(&axes));
-            self.error(
-                node,
-                &node.origin,
-                found,
-                "axes of the signal, each once",
-                "correct the axes",
-            );
-            return None;
-        };
-        let lengths = self.dft_lengths(node, of, &places, &x)?;
-        // of a real signal the first transform, of a real result the last one, is along the last
-        // axis that is named
-        let (&last, others) = places.split_last()?;
-        let (&length, of_others) = lengths.split_last()?;
-        let whole = Dft { half: false, ..of };
-        let first = of.half && !of.inverse;
-        if first {
-            x = self.transformed(node, &x, last, length, of)?;
-        }
-        for (&axis, &length) in others.iter().zip(of_others) {
-            x = self.transformed(node, &x, axis, length, whole)?;
-        }
-        if !first {
-            x = self.transformed(node, &x, last, length, of)?;
-        }
-        let shape = self.shape_of(&x);
-        if of.half && of.inverse && !of.parts_of_real {
-            return self.view(node, &x, Geometry::reshaped(shape[..signal].to_vec()));
-        }
-        Some(x)
+fn dft_of(core: &mut CoreBuilder, args: &Operands, of: Dft) -> Rule<Known> {
+    let mut x = args.get(0)?;
+    all_floats(std::slice::from_ref(&x))?;
+    let axes = args.integers(1, "the axes")?;
+    let shape = core.shape_of(&x);
+    let is_real = of.half && !of.inverse && !of.parts_of_real;
+    if is_real {
+        x = core.view(&x, Geometry::reshaped([&shape[..], &[1]].concat()))?;
     }
-
-    /// The length of the transform along each axis.
-    fn dft_lengths(
-        &mut self,
-        node: &Node,
-        of: Dft,
-        axes: &[usize],
-        x: &Known,
-    ) -> Option<Vec<usize>> {
-        let given = match node.inputs.len() {
-            2 => vec![-1; axes.len()],
-            _ => self.integers(node, 2, "the lengths of the transform")?,
-        };
-        let shape = self.shape_of(x);
-        let to_signal = of.half && of.inverse;
-        let own = |at: usize| match to_signal && at + 1 == axes.len() {
-            true => 2 * (shape[axes[at]] - 1),
-            false => shape[axes[at]],
-        };
-        let length = |(at, &given): (usize, &i64)| match given {
-            -1 => Some(own(at)),
-            given => usize::try_from(given).ok(),
-        };
-        let lengths: Option<Vec<usize>> = given.iter().enumerate().map(length).collect();
-        let lengths =
-            lengths.filter(|lengths| lengths.len() == axes.len() && lengths.iter().all(|&n| n > 0));
-        if lengths.is_none() {
-            let found =
-                format!("the lengths {} of a transform of {} axes", shape_text(&given), axes.len());
-            self.error(node, &node.origin, found, "1 or more for each axis", "correct the lengths");
-        }
-        lengths
+    let wanted: &[usize] = match (is_real, of.half && !of.inverse, of.parts_of_real) {
+        (true, ..) | (_, true, true) => &[1],
+        (_, _, true) => &[1, 2],
+        (_, _, false) => &[2],
+    };
+    let parts = *core.shape_of(&x).last().expect("simplify: an axis");
+    if !wanted.contains(&parts) || shape.len() < 2 && !is_real {
+        let valid =
+            if wanted == [1] { "real numbers" } else { "numbers of two parts, the last dimension" };
+        let help = "reshape the input, or correct onesided";
+        return Err(shapes_differ(&[shape], valid, help));
     }
-
-    pub(super) fn stft(&mut self, node: &'a Node, half: bool) {
-        if let Some(y) = self.stft_of(node, half) {
-            self.set(node, 0, y);
-        }
+    // what the last dimension of ONNX counts as an axis, OpenVINO does not
+    let signal = core.shape_of(&x).len() - 1;
+    let rank = if of.parts_of_real { signal + 1 } else { signal };
+    let places: Option<Vec<usize>> = axes.iter().map(|&axis| counted(axis, rank)).collect();
+    let places = places.filter(|places| {
+        let mut sorted = places.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        sorted.len() == axes.len() && !axes.is_empty() && sorted.iter().all(|&place| place < signal)
+    });
+    let Some(places) = places else {
+        let found = format!("the axes {} of a signal of {signal} dimensions", shape_text(&axes));
+        return Err(Refusal::new(found, "axes of the signal, each once", "correct the axes"));
+    };
+    let lengths = dft_lengths(core, args, of, &places, &x)?;
+    // of a real signal the first transform, of a real result the last one, is along the last
+    // axis that is named
+    let (&last, others) = places.split_last().expect("simplify: an axis");
+    let (&length, of_others) = lengths.split_last().expect("simplify: an axis");
+    let whole = Dft { half: false, ..of };
+    let first = of.half && !of.inverse;
+    if first {
+        x = transformed(core, &x, last, length, of)?;
     }
+    for (&axis, &length) in others.iter().zip(of_others) {
+        x = transformed(core, &x, axis, length, whole)?;
+    }
+    if !first {
+        x = transformed(core, &x, last, length, of)?;
+    }
+    let shape = core.shape_of(&x);
+    if of.half && of.inverse && !of.parts_of_real {
+        return Ok(core.view(&x, Geometry::reshaped(shape[..signal].to_vec()))?);
+    }
+    Ok(x)
+}
 
-    fn stft_of(&mut self, node: &'a Node, half: bool) -> Option<Known> {
-        let signal = self.input(node, 0)?;
-        self.all_floats(node, std::slice::from_ref(&signal))?;
-        let shape = self.shape_of(&signal);
-        let (batch, len, parts) = match shape[..] {
-            [batch, len] | [batch, len, 1] => (batch, len, 1),
-            [batch, len, 2] if !half => (batch, len, 2),
-            _ => {
-                let valid = "a real signal [N, T] or [N, T, 1]; without onesided [N, T, 2] as well";
-                self.shapes_differ(
-                    node,
-                    &[shape],
-                    valid,
-                    "reshape the signal, or correct onesided",
-                );
-                return None;
+/// The length of the transform along each axis.
+fn dft_lengths(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    of: Dft,
+    axes: &[usize],
+    x: &Known,
+) -> Rule<Vec<usize>> {
+    let given = match args.len() {
+        2 => vec![-1; axes.len()],
+        _ => args.integers(2, "the lengths of the transform")?,
+    };
+    let shape = core.shape_of(x);
+    let to_signal = of.half && of.inverse;
+    let own = |at: usize| match to_signal && at + 1 == axes.len() {
+        true => 2 * (shape[axes[at]] - 1),
+        false => shape[axes[at]],
+    };
+    let length = |(at, &given): (usize, &i64)| match given {
+        -1 => Some(own(at)),
+        given => usize::try_from(given).ok(),
+    };
+    let lengths: Option<Vec<usize>> = given.iter().enumerate().map(length).collect();
+    let lengths =
+        lengths.filter(|lengths| lengths.len() == axes.len() && lengths.iter().all(|&n| n > 0));
+    lengths.ok_or_else(|| {
+        let found =
+            format!("the lengths {} of a transform of {} axes", shape_text(&given), axes.len());
+        Refusal::new(found, "1 or more for each axis", "correct the lengths")
+    })
+}
+
+pub(super) fn stft(core: &mut CoreBuilder, args: &Operands, half: bool) -> Rule<Known> {
+    stft_of(core, args, half)
+}
+
+fn stft_of(core: &mut CoreBuilder, args: &Operands, half: bool) -> Rule<Known> {
+    let signal = args.get(0)?;
+    all_floats(std::slice::from_ref(&signal))?;
+    let shape = core.shape_of(&signal);
+    let (batch, len, parts) = match shape[..] {
+        [batch, len] | [batch, len, 1] => (batch, len, 1),
+        [batch, len, 2] if !half => (batch, len, 2),
+        _ => {
+            let valid = "a real signal [N, T] or [N, T, 1]; without onesided [N, T, 2] as well";
+            return Err(shapes_differ(&[shape], valid, "reshape the signal, or correct onesided"));
+        }
+    };
+    let (step, length) = (args.integer(1, "the step")?, args.integer(2, "the length of a frame")?);
+    let sizes = usize::try_from(step).ok().zip(usize::try_from(length).ok());
+    let Some((step, length)) =
+        sizes.filter(|&(step, length)| step > 0 && length > 0 && length <= len)
+    else {
+        let found = format!(
+            "frames of {length} elements, {step} from one to the next, of a signal of {len}"
+        );
+        let valid = format!("a length of 1 to {len}, and a step of 1 or more");
+        return Err(Refusal::new(found, valid, "correct the length and the step"));
+    };
+    let frames = 1 + (len - length) / step;
+    let geometry = Geometry {
+        offset: 0,
+        strides: signed(vec![len * parts, step * parts, parts, 1]),
+        shape: vec![batch, frames, length, parts],
+    };
+    let mut rows = core.view(&signal, geometry)?;
+    let matrix = Matrix { length, inverse: false, half, taken: length, parts };
+    let window = if args.len() > 3 { Some(args.get(3)?) } else { None };
+    if let Some(window) = &window
+        && core.shape_of(window) != [length]
+    {
+        let shapes = [core.shape_of(window)];
+        return Err(shapes_differ(
+            &shapes,
+            &format!("a window of the {length} elements of a frame"),
+            "correct it",
+        ));
+    }
+    let known = window.as_ref().and_then(Known::tensor);
+    let matrix = match known {
+        Some(window) => transform_matrix(core, matrix, |at| window.get_f64(at))?,
+        None => transform_matrix(core, matrix, |_| 1.0)?,
+    };
+    if let (None, Some(window)) = (known, &window) {
+        let window = core.view(window, Geometry::reshaped(vec![length, 1]))?;
+        rows = computed(core, Elementwise::Multiply, vec![rows, window])?;
+    }
+    let rows = core.view(&rows, Geometry::reshaped(vec![batch, frames, length * parts]))?;
+    let y = product(core, &[rows, matrix], false, false)?;
+    let count = if half { length / 2 + 1 } else { length };
+    Ok(core.view(&y, Geometry::reshaped(vec![batch, frames, count, 2]))?)
+}
+
+pub(super) fn spectral_window(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    of: SpectralWindow,
+) -> Rule<Known> {
+    let size = args.integer(0, "the length of the window")?;
+    let least = if of.periodic { 1 } else { 2 };
+    let Some(size) = usize::try_from(size).ok().filter(|&size| size >= least) else {
+        let found = format!("a window of {size} elements");
+        return Err(Refusal::new(found, format!("{least} or more"), "correct the length"));
+    };
+    let whole = if of.periodic { size } else { size - 1 };
+    set_numbers(core, args, vec![size], |at| {
+        let cosine = |k: usize| of_turn(k * at % whole, whole)[0];
+        (0..3).map(|k| of.cosines[k] * cosine(k)).sum()
+    })
+}
+
+/// A constant of numbers by their place, of the element type that the output states.
+fn set_numbers(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    shape: Vec<usize>,
+    number: impl Fn(usize) -> f64,
+) -> Rule<Known> {
+    let element = args.element();
+    if !element.is_float() {
+        let found = format!("numbers of the type {}", element.name());
+        return Err(Refusal::new(
+            found,
+            crate::check::report::floats(),
+            "compute them in floating point, and convert them",
+        ));
+    }
+    core.foldable(&shape, element)?;
+    let count = shape.iter().product();
+    let bytes: Vec<u8> = (0..count).flat_map(|at| number(at).to_le_bytes()).collect();
+    let size = bytes.len();
+    let wide = Tensor::new(shape, ElementType::F64, bytes.into(), 0..size);
+    let wide = wide.expect("simplify: a shape has as many elements as numbers");
+    let tensor = rounded(&wide, element).unwrap_or(wide);
+    Ok(Known::Constant(tensor, element))
+}
+
+pub(super) fn mel_weights(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
+    let sizes = [
+        args.integer(0, "the bands")?,
+        args.integer(1, "the length of the transform")?,
+        args.integer(2, "the sampling rate")?,
+    ];
+    let edges: Option<Vec<f64>> = (3..5).map(|port| number(args, port)).collect();
+    let valid = "constants: 1 band or more, a length and a rate of 1 or more, and frequencies \
+        from 0 to half the rate";
+    let sizes: Option<Vec<usize>> =
+        sizes.into_iter().map(|size| usize::try_from(size).ok()).collect();
+    let (Some(&[bands, length, rate]), Some(&[low, high])) = (sizes.as_deref(), edges.as_deref())
+    else {
+        return Err(Refusal::new("MelWeightMatrix of other inputs", valid, "correct the inputs"));
+    };
+    let rows = length / 2 + 1;
+    let sizes_fit =
+        bands > 0 && length > 0 && rate > 0 && low >= 0.0 && low < high && high.is_finite();
+    if !sizes_fit {
+        return Err(Refusal::new("MelWeightMatrix of other inputs", valid, "correct the inputs"));
+    }
+    let [first, last] =
+        [low, high].map(|hertz| 2595.0 * (hertz / 700.0).ln_1p() / std::f64::consts::LN_10);
+    let step = (last - first) / (bands + 2) as f64;
+    let places: Vec<usize> = (0..bands + 2)
+        .map(|k| {
+            let mel = k as f64 * step + first;
+            let hertz = 700.0 * (mel / 2595.0 * std::f64::consts::LN_10).exp_m1();
+            ((length + 1) as f64 * hertz / rate as f64).floor() as usize
+        })
+        .collect();
+    // the last one is where the last band has come down to 0
+    if places[bands] >= rows || places[bands + 1] > rows {
+        let found = format!("bands up to {high} Hz of a spectrum up to {} Hz", rate as f64 / 2.0);
+        return Err(Refusal::new(found, valid, "correct the upper frequency"));
+    }
+    set_numbers(core, args, vec![rows, bands], |at| {
+        let (row, band) = (at / bands, at % bands);
+        let [lower, center, upper] = [0, 1, 2].map(|k| places[band + k]);
+        if (center..upper).contains(&row) {
+            return (upper - row) as f64 / (upper - center) as f64;
+        }
+        match lower == center {
+            true => f64::from(u8::from(row == center)),
+            false if (lower..=center).contains(&row) => {
+                (row - lower) as f64 / (center - lower) as f64
             }
-        };
-        let (step, length) =
-            (self.integer(node, 1, "the step")?, self.integer(node, 2, "the length of a frame")?);
-        let sizes = usize::try_from(step).ok().zip(usize::try_from(length).ok());
-        let Some((step, length)) =
-            sizes.filter(|&(step, length)| step > 0 && length > 0 && length <= len)
-        else {
-            let found = format!(
-                "frames of {length} elements, {step} from one to the next, of a signal of {len}"
-            );
-            let valid = format!("a length of 1 to {len}, and a step of 1 or more");
-            self.error(node, &node.origin, found, valid, "correct the length and the step");
-            return None;
-        };
-        let frames = 1 + (len - length) / step;
-        let geometry = Geometry {
-            offset: 0,
-            strides: signed(vec![len * parts, step * parts, parts, 1]),
-            shape: vec![batch, frames, length, parts],
-        };
-        let mut rows = self.view(node, &signal, geometry)?;
-        let matrix = Matrix { length, inverse: false, half, taken: length, parts };
-        let window = if node.inputs.len() > 3 { Some(self.input(node, 3)?) } else { None };
-        if let Some(window) = &window
-            && self.shape_of(window) != [length]
-        {
-            let shapes = [self.shape_of(window)];
-            self.shapes_differ(
-                node,
-                &shapes,
-                &format!("a window of the {length} elements of a frame"),
-                "correct it",
-            );
-            return None;
+            false => 0.0,
         }
-        let known = window.as_ref().and_then(Known::tensor);
-        let matrix = match known {
-            Some(window) => self.transform_matrix(node, matrix, |at| window.get_f64(at))?,
-            None => self.transform_matrix(node, matrix, |_| 1.0)?,
-        };
-        if let (None, Some(window)) = (known, &window) {
-            let window = self.view(node, window, Geometry::reshaped(vec![length, 1]))?;
-            rows = self.computed(node, Elementwise::Multiply, vec![rows, window])?;
-        }
-        let rows =
-            self.view(node, &rows, Geometry::reshaped(vec![batch, frames, length * parts]))?;
-        let y = self.product(node, &[rows, matrix], false, false)?;
-        let count = if half { length / 2 + 1 } else { length };
-        self.view(node, &y, Geometry::reshaped(vec![batch, frames, count, 2]))
-    }
+    })
+}
 
-    pub(super) fn spectral_window(&mut self, node: &Node, of: SpectralWindow) {
-        let Some(size) = self.integer(node, 0, "the length of the window") else { return };
-        let least = if of.periodic { 1 } else { 2 };
-        let Some(size) = usize::try_from(size).ok().filter(|&size| size >= least) else {
-            let found = format!("a window of {size} elements");
-            self.error(node, &node.origin, found, format!("{least} or more"), "correct the length");
-            return;
-        };
-        let whole = if of.periodic { size } else { size - 1 };
-        self.set_numbers(node, vec![size], |at| {
-            let cosine = |k: usize| of_turn(k * at % whole, whole)[0];
-            (0..3).map(|k| of.cosines[k] * cosine(k)).sum()
-        });
-    }
-
-    /// A constant of numbers by their place, of the element type that the output states.
-    fn set_numbers(&mut self, node: &Node, shape: Vec<usize>, number: impl Fn(usize) -> f64) {
-        let element = self.model.values[node.outputs[0].0].element;
-        if !element.is_float() {
-            let found = format!("numbers of the type {}", element.name());
-            self.error(
-                node,
-                &node.origin,
-                found,
-                crate::check::report::floats(),
-                "compute them in floating point, and convert them",
-            );
-            return;
-        }
-        if self.foldable(node, &shape, element).is_none() {
-            return;
-        }
-        let count = shape.iter().product();
-        let bytes: Vec<u8> = (0..count).flat_map(|at| number(at).to_le_bytes()).collect();
-        let size = bytes.len();
-        let wide = Tensor::new(shape, ElementType::F64, bytes.into(), 0..size);
-        if let Some(wide) = wide {
-            let tensor = rounded(&wide, element).unwrap_or(wide);
-            self.set(node, 0, Known::Constant(tensor, element));
-        }
-    }
-
-    pub(super) fn mel_weights(&mut self, node: &Node) {
-        let Some(sizes) =
-            [(0, "the bands"), (1, "the length of the transform"), (2, "the sampling rate")]
-                .into_iter()
-                .map(|(port, what)| self.integer(node, port, what))
-                .collect::<Option<Vec<_>>>()
-        else {
-            return;
-        };
-        let edges: Option<Vec<f64>> = (3..5).map(|port| self.number(node, port)).collect();
-        let valid = "constants: 1 band or more, a length and a rate of 1 or more, and frequencies \
-            from 0 to half the rate";
-        let sizes: Option<Vec<usize>> =
-            sizes.into_iter().map(|size| usize::try_from(size).ok()).collect();
-        let (Some(&[bands, length, rate]), Some(&[low, high])) =
-            (sizes.as_deref(), edges.as_deref())
-        else {
-            self.error(
-                node,
-                &node.origin,
-                "MelWeightMatrix of other inputs",
-                valid,
-                "correct the inputs",
-            );
-            return;
-        };
-        let rows = length / 2 + 1;
-        let sizes_fit =
-            bands > 0 && length > 0 && rate > 0 && low >= 0.0 && low < high && high.is_finite();
-        if !sizes_fit || self.foldable(node, &[rows, bands], ElementType::F32).is_none() {
-            self.error(
-                node,
-                &node.origin,
-                "MelWeightMatrix of other inputs",
-                valid,
-                "correct the inputs",
-            );
-            return;
-        }
-        let [first, last] =
-            [low, high].map(|hertz| 2595.0 * (hertz / 700.0).ln_1p() / std::f64::consts::LN_10);
-        let step = (last - first) / (bands + 2) as f64;
-        let places: Vec<usize> = (0..bands + 2)
-            .map(|k| {
-                let mel = k as f64 * step + first;
-                let hertz = 700.0 * (mel / 2595.0 * std::f64::consts::LN_10).exp_m1();
-                ((length + 1) as f64 * hertz / rate as f64).floor() as usize
-            })
-            .collect();
-        // the last one is where the last band has come down to 0
-        if places[bands] >= rows || places[bands + 1] > rows {
-            let found =
-                format!("bands up to {high} Hz of a spectrum up to {} Hz", rate as f64 / 2.0);
-            self.error(node, &node.origin, found, valid, "correct the upper frequency");
-            return;
-        }
-        self.set_numbers(node, vec![rows, bands], |at| {
-            let (row, band) = (at / bands, at % bands);
-            let [lower, center, upper] = [0, 1, 2].map(|k| places[band + k]);
-            if (center..upper).contains(&row) {
-                return (upper - row) as f64 / (upper - center) as f64;
-            }
-            match lower == center {
-                true => f64::from(u8::from(row == center)),
-                false if (lower..=center).contains(&row) => {
-                    (row - lower) as f64 / (center - lower) as f64
-                }
-                false => 0.0,
-            }
-        });
-    }
-
-    /// The single number of a constant input.
-    fn number(&self, node: &Node, port: usize) -> Option<f64> {
-        let known = self.input(node, port)?;
-        known
-            .tensor()
-            .filter(|tensor| tensor.len() == 1 && known.element().is_float())
-            .map(|tensor| tensor.get_f64(0))
-    }
+/// The single number of a constant input.
+fn number(args: &Operands, port: usize) -> Option<f64> {
+    let known = args.known(port)?;
+    known
+        .tensor()
+        .filter(|tensor| tensor.len() == 1 && known.element().is_float())
+        .map(|tensor| tensor.get_f64(0))
 }

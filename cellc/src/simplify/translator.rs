@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::refusal::Refusal;
+use super::integers::all_exact;
+use super::operands::{Operands, all_floats};
+use super::refusal::{Refusal, Rule};
 use crate::check::Subject;
 use crate::check::input_sizes::InputSizes;
 use crate::check::report::{floats, refusal};
@@ -14,6 +16,7 @@ use crate::core::{
     LayerPlace, Source,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
+use crate::encoding::WeightFormat;
 use crate::model::{ElementType, Model, Node, Op, Tensor, ValueId, shape_text};
 
 /// Loops that cannot stay loops.
@@ -83,7 +86,11 @@ impl<'c, 'a> Translator<'c, 'a> {
             model: subject.model,
             inputs,
             known: vec![None; subject.model.values.len()],
-            core: CoreBuilder::new(core, subject.options.machine.target.memory.most_elements),
+            core: CoreBuilder::new(
+                core,
+                subject.options.machine.target.memory.most_elements,
+                inputs.open.is_some(),
+            ),
             depth: 0,
             visited: 0,
             loops: LoopForms::default(),
@@ -97,6 +104,12 @@ impl<'c, 'a> Translator<'c, 'a> {
 
     /// Makes a node the layer of the next operations.
     pub(super) fn begin(&mut self, node: &Node, place: LayerPlace) {
+        let is_integer =
+            |known: &Known| matches!(known, Known::Source(..)) && !known.element().is_float();
+        let mut operands = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref());
+        let becomes_float = operands.any(is_integer)
+            && node.outputs.first().is_some_and(|output| self.becomes_float(*output));
+        let precision = self.subject.options.numerics.precision_in(&node.name);
         let given = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref()?.tensor());
         self.core.layer = Layer {
             name: node.name.clone(),
@@ -104,6 +117,8 @@ impl<'c, 'a> Translator<'c, 'a> {
             ledger: node.ledger.clone(),
             place,
             most_given: given.map(Tensor::len).fold(0, usize::saturating_add),
+            becomes_float,
+            is_quantised: precision.stored() != WeightFormat::F32,
         };
     }
 
@@ -146,6 +161,41 @@ impl<'c, 'a> Translator<'c, 'a> {
     /// The tensors of all inputs of a node. `None` after an error in one of them.
     pub(super) fn inputs(&self, node: &Node) -> Option<Vec<Known>> {
         (0..node.inputs.len()).map(|port| self.input(node, port)).collect()
+    }
+
+    /// A node with its operands.
+    pub(super) fn operands<'n>(&self, node: &'n Node) -> Operands<'n>
+    where
+        'a: 'n,
+    {
+        Operands {
+            node,
+            known: (0..node.inputs.len()).map(|port| self.input(node, port)).collect(),
+            model: self.model,
+        }
+    }
+
+    /// Applies a rule to the operands of a node. `None` after the report of an error.
+    pub(super) fn rule<T>(
+        &mut self,
+        node: &'a Node,
+        rule: impl FnOnce(&mut CoreBuilder, &Operands) -> Rule<T>,
+    ) -> Option<T> {
+        let operands = self.operands(node);
+        self.build(node, |core| rule(core, &operands))
+    }
+
+    /// Builds a part of the translation of a node. `None` after the report of an error.
+    pub(super) fn build<T>(
+        &mut self,
+        node: &'a Node,
+        rule: impl FnOnce(&mut CoreBuilder) -> Rule<T>,
+    ) -> Option<T> {
+        let built = rule(&mut self.core);
+        for product in self.core.take_products() {
+            self.steps.layers.insert(product, node);
+        }
+        built.map_err(|refusal| self.refuse(node, refusal)).ok()
     }
 
     /// Sets the tensor of a node's output.
@@ -277,15 +327,30 @@ impl<'c, 'a> Translator<'c, 'a> {
 
     /// Refuses integer or boolean tensors computed at run time.
     pub(super) fn all_floats(&mut self, node: &Node, inputs: &[Known]) -> Option<()> {
-        let Some(wrong) = inputs.iter().map(Known::element).find(|element| !element.is_float())
-        else {
-            return Some(());
-        };
-        let found = format!("{} at run time", wrong.name());
-        let help = "integers and booleans are known when compiling, or lengths of sequences: \
-            compute in f32";
-        self.error(node, &node.origin, found, floats(), help);
-        None
+        all_floats(inputs).map_err(|refusal| self.refuse(node, refusal)).ok()
+    }
+
+    /// Refuses constants that f32 does not hold exactly.
+    pub(super) fn all_exact(&mut self, node: &Node, inputs: &[Known]) -> Option<()> {
+        all_exact(inputs).map_err(|refusal| self.refuse(node, refusal)).ok()
+    }
+
+    /// The integers of a constant input. `None` after an error, also for computed inputs.
+    pub(super) fn integers(&mut self, node: &Node, port: usize, what: &str) -> Option<Vec<i64>> {
+        let integers = self.operands(node).integers(port, what);
+        integers.map_err(|refusal| self.refuse(node, refusal)).ok()
+    }
+
+    /// The integer of a constant input with one element. `None` after an error.
+    pub(super) fn integer(&mut self, node: &Node, port: usize, what: &str) -> Option<i64> {
+        let integer = self.operands(node).integer(port, what);
+        integer.map_err(|refusal| self.refuse(node, refusal)).ok()
+    }
+
+    /// The index of an axis; a negative axis counts from the end. `None` after an error.
+    pub(super) fn axis(&mut self, node: &Node, axis: i64, rank: usize) -> Option<usize> {
+        let axis = self.operands(node).axis(axis, rank);
+        axis.map_err(|refusal| self.refuse(node, refusal)).ok()
     }
 
     pub(super) fn error(

@@ -2,7 +2,8 @@
 
 use super::windows::Axis;
 use crate::core::{
-    ConstantId, Convolve, CoreOp, Geometry, Known, Pointwise, PointwiseFunction, Source, strides,
+    Built, ConstantId, Convolve, CoreBuilder, CoreOp, Geometry, Known, Pointwise,
+    PointwiseFunction, Source, strides,
 };
 use crate::model::{ElementType, Node, Tensor};
 use crate::simplify::translator::Translator;
@@ -69,7 +70,7 @@ impl<'a> Translator<'_, 'a> {
     ) -> Option<Known> {
         let element = x.element();
         // kernels of one and of two axes add the padding while they read windows
-        let (x, pads, of_lines) = match &lines.padded[..] {
+        let (x, pads, line_gaps) = match &lines.padded[..] {
             [axis] => (x.clone(), (axis.begin as usize, axis.end as usize), (1, 0)),
             [before, last] => {
                 let gap = last.begin as usize;
@@ -83,7 +84,7 @@ impl<'a> Translator<'_, 'a> {
             axes => (self.padded(node, x, axes, 0.0)?, (0, 0), (1, 0)),
         };
         let given: usize = self.shape_of(&x)[2..].iter().product();
-        let length = pads.0 + given + of_lines.0 * of_lines.1 + pads.1;
+        let length = pads.0 + given + line_gaps.0 * line_gaps.1 + pads.1;
         let (source, channels) = (self.source(&x)?, groups * outputs);
         let w = ConstantId(self.intern(weights));
         let flat = vec![batch, channels, lines.positions];
@@ -99,7 +100,7 @@ impl<'a> Translator<'_, 'a> {
                 outputs,
                 length,
                 pads,
-                lines: of_lines,
+                lines: line_gaps,
                 start: lines.start,
                 positions: lines.positions,
                 wanted: counts.iter().product(),
@@ -119,84 +120,77 @@ impl<'a> Translator<'_, 'a> {
             strides: own.map(|stride| stride as isize).collect(),
             shape: [&[batch, channels], counts].concat(),
         };
-        self.of_lines(node, &y, geometry)
+        let lines = of_lines(&mut self.core, &y, geometry);
+        self.built(node, lines)
     }
+}
 
-    /// The valid elements of lines computed as one line.
-    pub(super) fn of_lines(
-        &mut self,
-        node: &Node,
-        lines: &Known,
-        geometry: Geometry,
-    ) -> Option<Known> {
-        let view = self.view(node, lines, geometry.clone())?;
-        if let (Known::Source(Source::Value(view), _), Known::Source(Source::Value(of), _)) =
-            (&view, lines)
-        {
-            self.core.facts.lines.insert(*view, (*of, geometry));
+/// The valid elements of lines computed as one line.
+pub(super) fn of_lines(core: &mut CoreBuilder, lines: &Known, geometry: Geometry) -> Built<Known> {
+    let view = core.view(lines, geometry.clone())?;
+    if let (Known::Source(Source::Value(view), _), Known::Source(Source::Value(of), _)) =
+        (&view, lines)
+    {
+        core.facts.lines.insert(*view, (*of, geometry));
+    }
+    Ok(view)
+}
+
+/// A pointwise operation on the valid elements of lines, if all other operands are constants
+/// per channel: computed on whole lines, so that the convolution applies the operation before
+/// its sums are stored. `None` for other operands.
+pub(in crate::simplify) fn pointwise_of_lines(
+    core: &mut CoreBuilder,
+    function: PointwiseFunction,
+    inputs: &[Source],
+    shape: &[usize],
+) -> Built<Option<Known>> {
+    let line = inputs.iter().enumerate().find_map(|(at, input)| match input {
+        Source::Value(value) => {
+            core.facts.lines.get(value).map(|(of, geometry)| (at, *of, geometry.clone()))
         }
-        Some(view)
-    }
-
-    /// A pointwise operation on the valid elements of lines, if all other operands are constants
-    /// per channel: computed on whole lines, so that the convolution applies the operation before
-    /// its sums are stored. `None` for other operands.
-    pub(in crate::simplify) fn pointwise_of_lines(
-        &mut self,
-        node: &Node,
-        function: PointwiseFunction,
-        inputs: &[Source],
-        shape: &[usize],
-    ) -> Option<Known> {
-        let (at, of, geometry) = inputs.iter().enumerate().find_map(|(at, input)| match input {
-            Source::Value(value) => {
-                self.core.facts.lines.get(value).map(|(of, geometry)| (at, *of, geometry.clone()))
-            }
-            _ => None,
-        })?;
-        let to = self.core.model.values[of].shape.clone();
-        let channels = geometry.shape[1];
-        // the operand's shape for the operation, and for joined lines
-        let mut flat = Vec::new();
-        for (i, input) in inputs.iter().enumerate() {
-            match input {
-                _ if i == at => flat.push((Source::Value(of), None)),
-                Source::Constant(constant) => {
-                    let tensor = &self.core.model.constants[*constant];
-                    let own = tensor.shape();
-                    let axis = (own.len() + 1).checked_sub(geometry.shape.len());
-                    match tensor.len() {
-                        1 => flat.push((*input, None)),
-                        len if len == channels
-                            && axis.is_some_and(|axis| own.get(axis) == Some(&len)) =>
-                        {
-                            flat.push((*input, Some(tensor.clone())));
-                        }
-                        _ => return None,
+        _ => None,
+    });
+    let Some((at, of, geometry)) = line else { return Ok(None) };
+    let to = core.model.values[of].shape.clone();
+    let channels = geometry.shape[1];
+    // the operand's shape for the operation, and for joined lines
+    let mut flat = Vec::new();
+    for (i, input) in inputs.iter().enumerate() {
+        match input {
+            _ if i == at => flat.push((Source::Value(of), None)),
+            Source::Constant(constant) => {
+                let tensor = &core.model.constants[*constant];
+                let own = tensor.shape();
+                let axis = (own.len() + 1).checked_sub(geometry.shape.len());
+                match tensor.len() {
+                    1 => flat.push((*input, None)),
+                    len if len == channels
+                        && axis.is_some_and(|axis| own.get(axis) == Some(&len)) =>
+                    {
+                        flat.push((*input, Some(tensor.clone())));
                     }
+                    _ => return Ok(None),
                 }
-                _ => return None,
             }
+            _ => return Ok(None),
         }
-        if geometry.shape != shape {
-            return None;
-        }
-        let mut sources = Vec::new();
-        for (source, tensor) in flat {
-            let Some(tensor) = tensor else {
-                sources.push(source);
-                continue;
-            };
-            let element = tensor.element();
-            let one = self.view(
-                node,
-                &Known::Constant(tensor, element),
-                Geometry::reshaped(vec![1, channels, 1]),
-            )?;
-            sources.push(self.source(&one)?);
-        }
-        let out = self.value(to);
-        self.emit(node, CoreOp::Pointwise(Pointwise { function, inputs: sources, out }));
-        self.of_lines(node, &Known::Source(Source::Value(out), ElementType::F32), geometry)
     }
+    if geometry.shape != shape {
+        return Ok(None);
+    }
+    let mut sources = Vec::new();
+    for (source, tensor) in flat {
+        let Some(tensor) = tensor else {
+            sources.push(source);
+            continue;
+        };
+        let element = tensor.element();
+        let one =
+            core.view(&Known::Constant(tensor, element), Geometry::reshaped(vec![1, channels, 1]))?;
+        sources.push(core.source(&one)?);
+    }
+    let out = core.value(to);
+    core.emit(CoreOp::Pointwise(Pointwise { function, inputs: sources, out }));
+    of_lines(core, &Known::Source(Source::Value(out), ElementType::F32), geometry).map(Some)
 }

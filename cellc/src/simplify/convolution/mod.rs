@@ -19,9 +19,16 @@ use crate::encoding::WeightFormat;
 use crate::model::{
     Convolution, ElementType, Elementwise, Groups, Node, Op, OutputSizes, Rounding, Tensor,
 };
+use crate::simplify::elementwise::computed;
+use crate::simplify::layout::concats::put_together;
+use crate::simplify::operands::shapes_differ;
 use crate::simplify::translator::Translator;
+
+pub(super) use lines::pointwise_of_lines;
 use lines::{Lines, MOST_OF_FOUR};
 use windows::{Axis, Patches};
+
+use super::parts::padded_behind;
 
 /// Number of window positions from which lanes run along the positions.
 const LEAST_POSITIONS: usize = 8;
@@ -69,11 +76,13 @@ impl<'a> Translator<'_, 'a> {
             && if of.transposed { weights[0] == channels } else { weights[1] * groups == channels };
         if !fits {
             let shapes = [shape, weights];
-            self.shapes_differ(
+            self.refuse(
                 node,
-                &shapes,
-                valid,
-                format!("correct the shapes, or the number of groups, {groups}"),
+                shapes_differ(
+                    &shapes,
+                    valid,
+                    format!("correct the shapes, or the number of groups, {groups}"),
+                ),
             );
             return None;
         }
@@ -132,15 +141,14 @@ impl<'a> Translator<'_, 'a> {
         if axis.stride != 1 || axis.begin < 0 || axis.end < 0 {
             return None;
         }
-        let number = |value: i64| {
-            Some(Known::Constant(Tensor::from_i64(Vec::new(), &[value])?, ElementType::I64))
-        };
-        let more = number(axis.begin + axis.end - (axis.reach() as i64 - 1))?;
+        let number = |value: i64| Known::integers(Vec::new(), &[value], ElementType::I64);
+        let more = number(axis.begin + axis.end - (axis.reach() as i64 - 1));
         let count = Known::Source(length.count, ElementType::I64);
-        let count = self.computed(node, Elementwise::Add, vec![count, more])?;
-        let count = self.computed(node, Elementwise::Maximum, vec![count, number(0)?])?;
-        let zero = self.number_like(&x, 0.0)?;
-        let parts = self.padded_behind(node, &x, length, &zero)?;
+        let count = self.build(node, |core| computed(core, Elementwise::Add, vec![count, more]))?;
+        let count =
+            self.build(node, |core| computed(core, Elementwise::Maximum, vec![count, number(0)]))?;
+        let zero = Known::number_like(&x, 0.0);
+        let parts = self.build(node, |core| padded_behind(core, &x, length, &zero))?;
         let whole = self.known[node.inputs[0].0].replace(parts);
         let y = self.convolved(node, of, None);
         self.known[node.inputs[0].0] = whole;
@@ -189,7 +197,7 @@ impl<'a> Translator<'_, 'a> {
         }
         if depthwise.is_some() {
             let why = match axes {
-                _ if self.inputs.open.is_some() => "a model that is computed step by step",
+                _ if self.core.is_one_step => "a model that is computed step by step",
                 _ if axes.iter().any(|axis| axis.stride != 1) => "windows with strides",
                 _ if axes.iter().any(|axis| axis.begin < 0 || axis.end < 0) => "x cut off",
                 _ if positions < LEAST_POSITIONS => "fewer than 8 positions",
@@ -214,8 +222,8 @@ impl<'a> Translator<'_, 'a> {
             let sizes = [batch, inner, outputs / groups, count];
             parts.push(self.sums_of_group(node, &patches, w, group, sizes, &counts)?);
         }
-        let last = counts.len() as i64 + 1;
-        let y = self.put_together(node, &parts, last)?;
+        let last = counts.len() + 1;
+        let y = self.build(node, |core| put_together(core, &parts, last))?;
         let y = self.with_bias(node, y, counts.len() + 1)?;
         // channels move back in front of the positions
         let shape = self.shape_of(&y);
@@ -302,7 +310,7 @@ impl<'a> Translator<'_, 'a> {
         let shape = vec![batch * groups, taps, each];
         self.foldable(node, &shape, ElementType::F32)?;
         let matrix: Vec<f32> = (0..batch * groups * taps * each).map(of).collect();
-        let b = self.source(&Known::Constant(Tensor::from_f32(shape, &matrix)?, element))?;
+        let b = self.source(&Known::floats(shape, &matrix, element))?;
         let a = self.source(&rows_of_taps)?;
         let out = self.value([&[batch, groups], counts, &[each]].concat());
         self.steps.layers.insert(out, node);
@@ -342,11 +350,13 @@ impl<'a> Translator<'_, 'a> {
         let shape = self.shape_of(&bias);
         if shape != [to[axis]] {
             let shapes = [to, shape];
-            self.shapes_differ(
+            self.refuse(
                 node,
-                &shapes,
-                "a bias for each output channel",
-                "correct the shape of the bias",
+                shapes_differ(
+                    &shapes,
+                    "a bias for each output channel",
+                    "correct the shape of the bias",
+                ),
             );
             return None;
         }

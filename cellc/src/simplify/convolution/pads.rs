@@ -4,6 +4,7 @@ use super::windows::Axis;
 use crate::check::step_facts::{Before, Front};
 use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{ElementType, Node, PadMode, Tensor, shape_text};
+use crate::simplify::layout::concats::put_together;
 use crate::simplify::translator::Translator;
 
 /// The elements of padding.
@@ -17,7 +18,7 @@ impl<'a> Translator<'_, 'a> {
     /// A tensor with more elements along its last axes, or fewer where a pad is negative.
     pub(super) fn padded(
         &mut self,
-        node: &Node,
+        node: &'a Node,
         x: &Known,
         axes: &[Axis],
         value: f32,
@@ -41,7 +42,7 @@ impl<'a> Translator<'_, 'a> {
     /// A tensor with more elements at the sides of an axis, or fewer.
     pub(super) fn pad_axis(
         &mut self,
-        node: &Node,
+        node: &'a Node,
         x: &Known,
         axis: usize,
         (begin, end): (i64, i64),
@@ -115,11 +116,11 @@ impl<'a> Translator<'_, 'a> {
             };
             this.foldable(node, &shape, ElementType::F32)?;
             let len = shape.iter().product();
-            Some(Some(Known::Constant(Tensor::from_f32(shape, &vec![number; len])?, element)))
+            Some(Some(Known::floats(shape, &vec![number; len], element)))
         };
         let (first, last) = (side(self, begin, before)?, side(self, end, after)?);
         let pieces: Vec<Known> = first.into_iter().chain([x.clone()]).chain(last).collect();
-        self.put_together(node, &pieces, axis as i64)
+        self.build(node, |core| put_together(core, &pieces, axis))
     }
 
     /// Pad. The padding is given for each axis of the data, or for the axes of the fifth input.

@@ -4,6 +4,7 @@ use super::pads::PadValue;
 use super::windows::{Axis, Patches};
 use crate::core::{CoreOp, Dense, Known, PointwiseFunction, Source, WeightSource};
 use crate::model::{Node, PadMode, Pool, PoolKind, Tensor};
+use crate::simplify::operands::shapes_differ;
 use crate::simplify::translator::Translator;
 
 /// The input and the windows of a pool.
@@ -52,7 +53,7 @@ impl<'a> Translator<'_, 'a> {
         let shape = self.shape_of(&x);
         if shape.len() < 3 || shape.len() > 5 {
             let valid = "[N, C, ..] with one to three more dimensions";
-            self.shapes_differ(node, &[shape], valid, "reshape the input");
+            self.refuse(node, shapes_differ(&[shape], valid, "reshape the input"));
             return None;
         }
         let (batch, channels, spatial) = (shape[0], shape[1], &shape[2..]);
@@ -205,7 +206,7 @@ impl<'a> Translator<'_, 'a> {
             counted.truncate(1);
             shape.fill(1);
         }
-        let counted = Known::Constant(Tensor::from_f32(shape, &counted)?, element);
+        let counted = Known::floats(shape, &counted, element);
         self.pointwise_of(node, PointwiseFunction::Divide, &[sum, counted], to)
     }
 }

@@ -3,6 +3,7 @@
 use super::windows::Axis;
 use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{Convolution, ElementType, Node, OutputSizes, Padding, Tensor, shape_text};
+use crate::simplify::layout::concats::put_together;
 use crate::simplify::translator::Translator;
 
 impl<'a> Translator<'_, 'a> {
@@ -103,7 +104,13 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// A tensor with zeros between the elements along an axis.
-    fn spread_out(&mut self, node: &Node, x: &Known, axis: usize, stride: usize) -> Option<Known> {
+    fn spread_out(
+        &mut self,
+        node: &'a Node,
+        x: &Known,
+        axis: usize,
+        stride: usize,
+    ) -> Option<Known> {
         let shape = self.shape_of(x);
         if stride == 1 || shape[axis] == 1 {
             return Some(x.clone());
@@ -114,8 +121,8 @@ impl<'a> Translator<'_, 'a> {
         column[axis + 1] = stride - 1;
         self.foldable(node, &column, ElementType::F32)?;
         let len = column.iter().product();
-        let zeros = Known::Constant(Tensor::from_f32(column, &vec![0.0; len])?, x.element());
-        let whole = self.put_together(node, &[x, zeros], axis as i64 + 1)?;
+        let zeros = Known::floats(column, &vec![0.0; len], x.element());
+        let whole = self.build(node, |core| put_together(core, &[x, zeros], axis + 1))?;
         let mut wide = shape;
         wide[axis] *= stride;
         let whole = self.view(node, &whole, Geometry::reshaped(wide.clone()))?;

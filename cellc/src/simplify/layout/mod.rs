@@ -1,14 +1,17 @@
 //! Operations that move elements without arithmetic: reshapes, transpositions, slices and
 //! concatenations.
 
-mod broadcasts;
-mod concats;
-mod gathers;
-mod slices;
+pub(super) mod broadcasts;
+pub(super) mod concats;
+pub(super) mod gathers;
+pub(super) mod slices;
 
+use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, counted, element_count, strides};
 use crate::diagnostic::Severity;
 use crate::model::{ElementType, Node, Tensor, shape_text};
+use crate::simplify::operands::Operands;
+use crate::simplify::refusal::{Refusal, Rule};
 use crate::simplify::translator::Translator;
 
 impl<'a> Translator<'_, 'a> {
@@ -23,163 +26,134 @@ impl<'a> Translator<'_, 'a> {
             self.set(node, port, view);
         }
     }
+}
 
-    pub(in crate::simplify) fn shape_of_op(&mut self, node: &Node) {
-        let Some(known) = self.input(node, 0) else { return };
-        let shape: Vec<i64> = self.shape_of(&known).iter().map(|&size| size as i64).collect();
-        let stated = self.model.values[node.outputs[0].0].element;
-        let element = if stated == ElementType::I32 { stated } else { ElementType::I64 };
-        if let Some(tensor) = Tensor::from_i64(vec![shape.len()], &shape) {
-            self.set(node, 0, Known::Constant(tensor, element));
+pub(in crate::simplify) fn shape_of_op(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
+    let known = args.get(0)?;
+    let shape: Vec<i64> = core.shape_of(&known).iter().map(|&size| size as i64).collect();
+    let stated = args.element();
+    let element = if stated == ElementType::I32 { stated } else { ElementType::I64 };
+    Ok(Known::integers(vec![shape.len()], &shape, element))
+}
+
+pub(in crate::simplify) fn reshape(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    zero_keeps: bool,
+) -> Rule<Known> {
+    let input = args.get(0)?;
+    let wanted = args.integers(1, "the shape")?;
+    let shape = core.shape_of(&input);
+    match reshaped(&shape, &wanted, zero_keeps) {
+        Some(to) => Ok(core.view(&input, Geometry::reshaped(to))?),
+        None => {
+            let found = format!(
+                "a tensor of shape {} reshaped to {}",
+                shape_text(&shape),
+                shape_text(&wanted)
+            );
+            let valid = "as many elements, and at most one size of -1";
+            Err(Refusal::new(found, valid, "correct the shape"))
         }
     }
+}
 
-    pub(in crate::simplify) fn reshape(&mut self, node: &Node, zero_keeps: bool) {
-        let Some(input) = self.input(node, 0) else { return };
-        let Some(wanted) = self.integers(node, 1, "the shape") else { return };
-        let shape = self.shape_of(&input);
-        match reshaped(&shape, &wanted, zero_keeps) {
-            Some(to) => self.set_view(node, 0, &input, Geometry::reshaped(to)),
-            None => {
-                let found = format!(
-                    "a tensor of shape {} reshaped to {}",
-                    shape_text(&shape),
-                    shape_text(&wanted)
-                );
-                let valid = "as many elements, and at most one size of -1";
-                self.error(node, &node.origin, found, valid, "correct the shape");
-            }
+pub(in crate::simplify) fn squeeze(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    skip: bool,
+) -> Rule<Known> {
+    let input = args.get(0)?;
+    let shape = core.shape_of(&input);
+    let axes = match args.len() {
+        1 => Vec::new(),
+        _ => args.integers(1, "the axes")?,
+    };
+    let mut gone: Vec<bool> = shape.iter().map(|&size| size == 1 && axes.is_empty()).collect();
+    for axis in axes {
+        let axis = args.axis(axis, shape.len())?;
+        if shape[axis] != 1 && skip {
+            continue;
+        }
+        if shape[axis] != 1 {
+            let found = format!("axis {axis} of a tensor of shape {} squeezed", shape_text(&shape));
+            return Err(Refusal::new(found, "an axis of size 1", "correct the axes"));
+        }
+        gone[axis] = true;
+    }
+    let kept = shape.iter().zip(gone).filter(|(_, gone)| !gone).map(|(&size, _)| size).collect();
+    Ok(core.view(&input, Geometry::reshaped(kept))?)
+}
+
+pub(in crate::simplify) fn unsqueeze(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
+    let input = args.get(0)?;
+    let axes = args.integers(1, "the axes")?;
+    let shape = core.shape_of(&input);
+    let rank = shape.len() + axes.len();
+    let mut added = vec![false; rank];
+    for axis in axes {
+        let axis = args.axis(axis, rank)?;
+        if std::mem::replace(&mut added[axis], true) {
+            let found = format!("axis {axis} added twice");
+            return Err(Refusal::new(found, "each once", "correct the axes"));
         }
     }
+    let mut sizes = shape.into_iter();
+    let shape =
+        added.into_iter().map(|added| if added { 1 } else { sizes.next().unwrap_or(1) }).collect();
+    Ok(core.view(&input, Geometry::reshaped(shape))?)
+}
 
-    pub(in crate::simplify) fn squeeze(&mut self, node: &Node, skip: bool) {
-        let Some(input) = self.input(node, 0) else { return };
-        let shape = self.shape_of(&input);
-        let axes = match node.inputs.len() {
-            1 => Vec::new(),
-            _ => match self.integers(node, 1, "the axes") {
-                Some(axes) => axes,
-                None => return,
-            },
-        };
-        let mut gone: Vec<bool> = shape.iter().map(|&size| size == 1 && axes.is_empty()).collect();
-        for axis in axes {
-            let Some(axis) = self.axis(node, axis, shape.len()) else { return };
-            if shape[axis] != 1 && skip {
-                continue;
-            }
-            if shape[axis] != 1 {
-                let found =
-                    format!("axis {axis} of a tensor of shape {} squeezed", shape_text(&shape));
-                self.error(node, &node.origin, found, "an axis of size 1", "correct the axes");
-                return;
-            }
-            gone[axis] = true;
-        }
-        let kept =
-            shape.iter().zip(gone).filter(|(_, gone)| !gone).map(|(&size, _)| size).collect();
-        self.set_view(node, 0, &input, Geometry::reshaped(kept));
-    }
+pub(in crate::simplify) fn transpose(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
+    let input = args.get(0)?;
+    let order = args.integers(1, "the order")?;
+    let shape = core.shape_of(&input);
+    let axes: Option<Vec<usize>> = match order.is_empty() {
+        true => Some((0..shape.len()).rev().collect()),
+        false => order.iter().map(|&axis| counted(axis, shape.len())).collect(),
+    };
+    let permutation = axes.filter(|order| {
+        let mut seen = vec![false; shape.len()];
+        order.len() == shape.len()
+            && order.iter().all(|&axis| !std::mem::replace(&mut seen[axis], true))
+    });
+    let Some(order) = permutation else {
+        return Err(no_permutation(args.node, &order, &shape));
+    };
+    let own = strides(&shape);
+    let geometry = Geometry {
+        offset: 0,
+        strides: order.iter().map(|&axis| own[axis] as isize).collect(),
+        shape: order.iter().map(|&axis| shape[axis]).collect(),
+    };
+    Ok(core.view(&input, geometry)?)
+}
 
-    pub(in crate::simplify) fn unsqueeze(&mut self, node: &Node) {
-        let Some(input) = self.input(node, 0) else { return };
-        let Some(axes) = self.integers(node, 1, "the axes") else { return };
-        let shape = self.shape_of(&input);
-        let rank = shape.len() + axes.len();
-        let mut added = vec![false; rank];
-        for axis in axes {
-            let Some(axis) = self.axis(node, axis, rank) else { return };
-            if std::mem::replace(&mut added[axis], true) {
-                let found = format!("axis {axis} added twice");
-                self.error(node, &node.origin, found, "each once", "correct the axes");
-                return;
-            }
+/// The refusal of an order of axes for another rank. The error names the operator that a reader has
+/// translated to a Transpose, and is reported once.
+fn no_permutation(node: &Node, order: &[i64], shape: &[usize]) -> Refusal {
+    let operator = node.kind.split(',').next().unwrap_or_default();
+    if operator == "Transpose" {
+        let of = format!("{} dimensions, {}", shape.len(), shape_text(shape));
+        if order.len() == shape.len() {
+            let found = format!("the order {order:?} of {of}");
+            let valid = "an order that names each dimension once";
+            return Refusal::new(found, valid, "correct the order");
         }
-        let mut sizes = shape.into_iter();
-        let shape = added
-            .into_iter()
-            .map(|added| if added { 1 } else { sizes.next().unwrap_or(1) })
-            .collect();
-        self.set_view(node, 0, &input, Geometry::reshaped(shape));
+        let found = format!("an order of {} numbers, {order:?}, for a tensor of {of}", order.len());
+        let valid = "an order of as many numbers as there are dimensions";
+        let help = "correct the sizes of the inputs of the model, from which the tensor has its \
+            dimensions, or the order";
+        return Refusal::new(found, valid, help);
     }
-
-    pub(in crate::simplify) fn transpose(&mut self, node: &Node) {
-        let Some(input) = self.input(node, 0) else { return };
-        let Some(order) = self.integers(node, 1, "the order") else { return };
-        let shape = self.shape_of(&input);
-        let axes: Option<Vec<usize>> = match order.is_empty() {
-            true => Some((0..shape.len()).rev().collect()),
-            false => order.iter().map(|&axis| counted(axis, shape.len())).collect(),
-        };
-        let permutation = axes.filter(|order| {
-            let mut seen = vec![false; shape.len()];
-            order.len() == shape.len()
-                && order.iter().all(|&axis| !std::mem::replace(&mut seen[axis], true))
-        });
-        let Some(order) = permutation else {
-            self.no_permutation(node, &order, &shape);
-            return;
-        };
-        let own = strides(&shape);
-        let geometry = Geometry {
-            offset: 0,
-            strides: order.iter().map(|&axis| own[axis] as isize).collect(),
-            shape: order.iter().map(|&axis| shape[axis]).collect(),
-        };
-        self.set_view(node, 0, &input, geometry);
-    }
-
-    /// Refuses an order of axes for another rank. The error names the operator that a reader has
-    /// translated to a Transpose, and is reported once.
-    fn no_permutation(&mut self, node: &Node, order: &[i64], shape: &[usize]) {
-        let operator = node.kind.split(',').next().unwrap_or_default();
-        if operator == "Transpose" {
-            let of = format!("{} dimensions, {}", shape.len(), shape_text(shape));
-            if order.len() == shape.len() {
-                let found = format!("the order {order:?} of {of}");
-                self.error(
-                    node,
-                    &node.origin,
-                    found,
-                    "an order that names each dimension once",
-                    "correct the order",
-                );
-                return;
-            }
-            let found =
-                format!("an order of {} numbers, {order:?}, for a tensor of {of}", order.len());
-            let valid = "an order of as many numbers as there are dimensions";
-            let help = "correct the sizes of the inputs of the model, from which the tensor has \
-                its dimensions, or the order";
-            self.error(node, &node.origin, found, valid, help);
-            return;
-        }
-        let label = node.label();
-        if self
-            .diagnostics
-            .0
-            .iter()
-            .any(|d| d.severity == Severity::Error && d.layer.as_ref() == Some(&label))
-        {
-            return;
-        }
-        let found = format!(
-            "{operator} reads a tensor of {} dimensions, {}",
-            shape.len(),
-            shape_text(shape)
-        );
-        let valid = match operator {
-            "LSTM" | "GRU" | "RNN" => "X of 3 dimensions, steps, batch and features; states of 3",
-            _ => "as many dimensions as the operator defines",
-        };
-        self.error(
-            node,
-            &node.origin,
-            found,
-            valid,
-            "correct the sizes of the inputs of the model, or the operator",
-        );
-    }
+    let found =
+        format!("{operator} reads a tensor of {} dimensions, {}", shape.len(), shape_text(shape));
+    let valid = match operator {
+        "LSTM" | "GRU" | "RNN" => "X of 3 dimensions, steps, batch and features; states of 3",
+        _ => "as many dimensions as the operator defines",
+    };
+    let help = "correct the sizes of the inputs of the model, or the operator";
+    Refusal::new(found, valid, help).once_per_layer()
 }
 
 /// The output shape of a Reshape; `None` if the elements do not fit.

@@ -105,7 +105,7 @@ pub(super) fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
 }
 
 impl<'a> Translator<'_, 'a> {
-    pub(in crate::simplify) fn split(&mut self, node: &Node, parts: usize) {
+    pub(in crate::simplify) fn split(&mut self, node: &'a Node, parts: usize) {
         let Some((input, axis)) = self.split_along(node) else { return };
         let size = self.shape_of(&input)[axis];
         if parts == 0 || !size.is_multiple_of(parts) {
@@ -122,7 +122,7 @@ impl<'a> Translator<'_, 'a> {
         self.parts(node, &input, axis, &vec![size / parts; parts]);
     }
 
-    pub(in crate::simplify) fn variadic_split(&mut self, node: &Node) {
+    pub(in crate::simplify) fn variadic_split(&mut self, node: &'a Node) {
         let Some((input, axis)) = self.split_along(node) else { return };
         let Some(lengths) = self.integers(node, 2, "the lengths") else { return };
         let size = self.shape_of(&input)[axis];
@@ -156,14 +156,14 @@ impl<'a> Translator<'_, 'a> {
         self.parts(node, &input, axis, &lengths);
     }
 
-    fn split_along(&mut self, node: &Node) -> Option<(Known, usize)> {
+    fn split_along(&mut self, node: &'a Node) -> Option<(Known, usize)> {
         let input = self.input(node, 0)?;
         let axis = self.integer(node, 1, "the axis")?;
         let rank = self.shape_of(&input).len();
         Some((input, self.axis(node, axis, rank)?))
     }
 
-    fn parts(&mut self, node: &Node, input: &Known, axis: usize, lengths: &[usize]) {
+    fn parts(&mut self, node: &'a Node, input: &Known, axis: usize, lengths: &[usize]) {
         let shape = self.shape_of(input);
         let mut start = 0;
         for (port, &count) in lengths.iter().enumerate() {
@@ -174,7 +174,7 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    pub(in crate::simplify) fn slice(&mut self, node: &Node) {
+    pub(in crate::simplify) fn slice(&mut self, node: &'a Node) {
         if self.slices_by_run_time(node) {
             return;
         }
@@ -219,7 +219,7 @@ impl<'a> Translator<'_, 'a> {
     /// operation reads them, the operand is computed without the windows.
     fn without_the_end(
         &mut self,
-        node: &Node,
+        node: &'a Node,
         input: Known,
         shape: Vec<usize>,
         along: &mut [Along],
@@ -239,7 +239,7 @@ impl<'a> Translator<'_, 'a> {
         (input, shape)
     }
 
-    pub(in crate::simplify) fn strided_slice(&mut self, node: &Node, op: &Op) {
+    pub(in crate::simplify) fn strided_slice(&mut self, node: &'a Node, op: &Op) {
         let Some(input) = self.input(node, 0) else { return };
         let (Some(begin), Some(end)) =
             (self.integers(node, 1, "the begin"), self.integers(node, 2, "the end"))
@@ -301,7 +301,7 @@ impl<'a> Translator<'_, 'a> {
     /// the slice removes. `numbers`: by entry, begin, end and stride. `None` after an error.
     fn slices(
         &mut self,
-        node: &Node,
+        node: &'a Node,
         entries: &[SliceEntry],
         numbers: &[[i64; 3]],
         shape: &[usize],
