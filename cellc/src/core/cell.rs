@@ -4,8 +4,8 @@ use std::fmt::{self, Display, Formatter};
 
 use super::print::visible;
 use super::{
-    CoreModel, Facts, Numbers, Operation, OverTime, Reference, Source, WeightSource, Work, Zeros,
-    drop_unneeded, product,
+    CoreModel, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment, WeightSource,
+    Work, Zeros, drop_unneeded, product,
 };
 use crate::model::{Activation, CellKind, Coupled, LedgerEntry, ResetGate, WeightLayout, counted};
 
@@ -185,6 +185,10 @@ impl Operation for CoreCell {
             zeros: Zeros::Unknown,
             numbers: Numbers::Any,
         }
+    }
+
+    fn treatment(&self) -> Treatment {
+        Treatment::EveryStep
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {

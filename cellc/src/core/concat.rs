@@ -1,7 +1,8 @@
 //! Concatenations.
 
 use super::{
-    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros, listed,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
+    Work, Zeros, listed,
 };
 
 /// The concatenation of the inputs along one axis.
@@ -27,6 +28,14 @@ impl Operation for Concat {
             zeros: Zeros::IfAll,
             numbers: Numbers::Moved(self.inputs.clone()),
         }
+    }
+
+    fn treatment(&self) -> Treatment {
+        Treatment::Copies
+    }
+
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        matches!(other, CoreOp::Concat(other) if self.axis == other.axis)
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {

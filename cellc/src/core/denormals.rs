@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Concat, CoreLoop, CoreModel, CoreNode, CoreOp, RunningSum, Source, View};
+use super::{CoreLoop, CoreModel, CoreNode, CoreOp, Source, Treatment};
 
 /// The knowledge about small magnitudes in a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,80 +109,23 @@ impl Denormals {
     }
 }
 
-/// How an operation treats small magnitudes.
-enum Treatment<'m> {
-    /// Flushes its outputs in every step.
-    EveryStep,
-    /// Moves elements: the producer of the input has flushed them.
-    Moves(&'m View),
-    /// Moves elements, and flushes elements of inputs and states.
-    Copies(&'m Concat),
-    /// Flushes each sum before it adds the next element.
-    EachSum(&'m RunningSum),
-    /// As the operations of its body.
-    Body(&'m CoreLoop),
-    /// Flushes outputs that a Result, a variable or a carried value needs.
-    Computes,
-    /// As `Computes`; reads each element of an operand of the output's size once.
-    Streams,
-}
-
-impl<'m> Treatment<'m> {
-    fn of(op: &'m CoreOp) -> Self {
-        match op {
-            CoreOp::Cell(_) => Self::EveryStep,
-            CoreOp::View(view) => Self::Moves(view),
-            CoreOp::Concat(concat) => Self::Copies(concat),
-            CoreOp::RunningSum(sum) => Self::EachSum(sum),
-            CoreOp::Loop(body) => Self::Body(body),
-            CoreOp::Pointwise(_) => Self::Streams,
-            CoreOp::Dense(_)
-            | CoreOp::MatMul(_)
-            | CoreOp::Convolve(_)
-            | CoreOp::Softmax(_)
-            | CoreOp::Reduce(_)
-            | CoreOp::Integers(_)
-            | CoreOp::Lookup(_)
-            | CoreOp::TopK(_) => Self::Computes,
-        }
-    }
-}
-
 impl FlushedTensors {
     /// Finds the operations that must flush the `wanted` values. Operations that move elements pass
     /// the obligation to the operations of their operands.
     fn places(&mut self, nodes: &[CoreNode], wanted: &mut BTreeSet<usize>) {
         for node in nodes.iter().rev() {
-            match Treatment::of(&node.op) {
+            if let CoreOp::Loop(body) = &node.op {
+                self.places_in_loop(body, wanted);
+                continue;
+            }
+            match node.op.treatment() {
                 Treatment::EveryStep => {}
-                Treatment::Moves(View { input, out, .. }) => {
-                    if wanted.contains(out) {
-                        wanted.extend(value(*input));
+                Treatment::Moves | Treatment::Copies => {
+                    if wanted.contains(&node.op.first_value()) {
+                        wanted.extend(node.op.reads().into_iter().filter_map(value));
                     }
                 }
-                Treatment::Copies(concat) => {
-                    if wanted.contains(&concat.out) {
-                        wanted.extend(concat.inputs.iter().copied().filter_map(value));
-                    }
-                }
-                Treatment::EachSum(sum) => _ = self.at.insert(sum.out),
-                Treatment::Body(body) => {
-                    let results =
-                        body.results.iter().filter(|r| wanted.contains(&r.out)).map(|r| r.of);
-                    let taken: Vec<_> = results
-                        .chain(body.carried.iter().map(|c| c.next))
-                        .filter_map(value)
-                        .collect();
-                    wanted.extend(taken);
-                    self.places(&body.body, wanted);
-                    let slices = body
-                        .slices
-                        .iter()
-                        .filter(|slice| wanted.contains(&slice.piece))
-                        .map(|slice| slice.of);
-                    let taken: Vec<_> = slices.filter_map(value).collect();
-                    wanted.extend(taken);
-                }
+                Treatment::EachSum => _ = self.at.insert(node.op.first_value()),
                 Treatment::Computes | Treatment::Streams => {
                     self.at.extend(node.op.outputs().into_iter().filter(|out| wanted.contains(out)))
                 }
@@ -190,43 +133,51 @@ impl FlushedTensors {
         }
     }
 
+    /// [`Self::places`] of a body: its results and carried values are wanted, then its slices.
+    fn places_in_loop(&mut self, body: &CoreLoop, wanted: &mut BTreeSet<usize>) {
+        let results = body.results.iter().filter(|r| wanted.contains(&r.out)).map(|r| r.of);
+        let taken: Vec<_> =
+            results.chain(body.carried.iter().map(|c| c.next)).filter_map(value).collect();
+        wanted.extend(taken);
+        self.places(&body.body, wanted);
+        let slices = body.slices.iter().filter(|slice| wanted.contains(&slice.piece));
+        let taken: Vec<_> = slices.map(|slice| slice.of).filter_map(value).collect();
+        wanted.extend(taken);
+    }
+
     /// Finds which computed values may hold small magnitudes.
     fn level(&mut self, nodes: &[CoreNode]) {
         for node in nodes {
-            match Treatment::of(&node.op) {
-                Treatment::Moves(View { input, out, .. }) => {
-                    self.values.insert(*out, self.of(*input));
-                }
-                Treatment::Copies(concat) => {
-                    let kept = concat.inputs.iter().any(|input| self.of(*input) == Small::Kept);
-                    self.values.insert(concat.out, if kept { Small::Kept } else { Small::Flushed });
-                }
-                Treatment::Body(body) => {
-                    for slice in &body.slices {
-                        self.values.insert(slice.piece, self.of(slice.of));
-                    }
-                    self.values.extend(body.carried.iter().map(|c| (c.value, Small::Flushed)));
-                    self.level(&body.body);
-                    for result in &body.results {
-                        // results are copies, as of a Concat
-                        let of = self.of(result.of);
-                        self.values.insert(
-                            result.out,
-                            if of == Small::Kept { of } else { Small::Flushed },
-                        );
-                    }
-                }
-                Treatment::EveryStep => self
-                    .values
-                    .extend(node.op.outputs().into_iter().map(|out| (out, Small::Flushed))),
-                Treatment::EachSum(_) | Treatment::Computes | Treatment::Streams => {
-                    for out in node.op.outputs() {
-                        let small =
-                            if self.at.contains(&out) { Small::Flushed } else { Small::Kept };
-                        self.values.insert(out, small);
-                    }
-                }
+            if let CoreOp::Loop(body) = &node.op {
+                self.level_of_loop(body);
+                continue;
             }
+            let small = |this: &Self, out: &usize| match node.op.treatment() {
+                Treatment::Moves => this.of(node.op.reads()[0]),
+                Treatment::Copies => {
+                    copied_level(node.op.reads().into_iter().map(|input| this.of(input)))
+                }
+                Treatment::EveryStep => Small::Flushed,
+                Treatment::EachSum | Treatment::Computes | Treatment::Streams => {
+                    if this.at.contains(out) { Small::Flushed } else { Small::Kept }
+                }
+            };
+            for out in node.op.outputs() {
+                let small = small(self, &out);
+                self.values.insert(out, small);
+            }
+        }
+    }
+
+    fn level_of_loop(&mut self, body: &CoreLoop) {
+        for slice in &body.slices {
+            self.values.insert(slice.piece, self.of(slice.of));
+        }
+        self.values.extend(body.carried.iter().map(|c| (c.value, Small::Flushed)));
+        self.level(&body.body);
+        for result in &body.results {
+            let copied = copied_level([self.of(result.of)]);
+            self.values.insert(result.out, copied);
         }
     }
 
@@ -239,6 +190,12 @@ impl FlushedTensors {
             Source::Value(value) => self.values[&value],
         }
     }
+}
+
+/// The level of a copy of several tensors.
+fn copied_level(inputs: impl IntoIterator<Item = Small>) -> Small {
+    let kept = inputs.into_iter().any(|input| input == Small::Kept);
+    if kept { Small::Kept } else { Small::Flushed }
 }
 
 /// The parameters to flush before the reading operation, which would copy the parameter to flush it
@@ -254,24 +211,24 @@ fn copied(model: &CoreModel) -> BTreeSet<usize> {
             _ => None,
         };
         let read = node.op.reads().into_iter();
-        match Treatment::of(&node.op) {
-            Treatment::Moves(View { input, out, .. }) => {
-                let seen = parameter(*input);
-                match model.len(Source::Value(*out)) <= model.len(*input) {
-                    true => shown.extend(seen.map(|i| (*out, i))),
+        match node.op.treatment() {
+            Treatment::Moves => {
+                let (input, out) = (node.op.reads()[0], node.op.first_value());
+                let seen = parameter(input);
+                match model.len(Source::Value(out)) <= model.len(input) {
+                    true => shown.extend(seen.map(|i| (out, i))),
                     false => copied.extend(seen),
                 }
             }
-            Treatment::Copies(_) => {}
+            Treatment::Copies => {}
             Treatment::Streams => {
                 let len = model.len(Source::Value(node.op.first_value()));
                 copied
                     .extend(read.filter(|source| model.len(*source) != len).filter_map(parameter));
             }
-            Treatment::EveryStep
-            | Treatment::EachSum(_)
-            | Treatment::Body(_)
-            | Treatment::Computes => copied.extend(read.filter_map(parameter)),
+            Treatment::EveryStep | Treatment::EachSum | Treatment::Computes => {
+                copied.extend(read.filter_map(parameter))
+            }
         }
     }
     copied

@@ -111,6 +111,24 @@ pub enum Numbers {
     Any,
 }
 
+/// How an operation treats small magnitudes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Treatment {
+    /// Flushes its outputs in every step.
+    EveryStep,
+    /// Moves elements of its operand: the producer of the operand has flushed them.
+    Moves,
+    /// Moves elements, and flushes elements of inputs and states.
+    Copies,
+    /// Flushes each sum before it adds the next element.
+    EachSum,
+    /// Flushes outputs that a Result, a variable or a carried value needs. Operations of a body
+    /// stand for their loop.
+    Computes,
+    /// As `Computes`; reads each element of an operand of the output's size once.
+    Streams,
+}
+
 impl Work {
     /// `times` element operations for each element of a value.
     pub(super) fn elements(of: Source, effort: Effort) -> Self {

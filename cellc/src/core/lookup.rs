@@ -1,7 +1,7 @@
 //! Row lookup in a table by computed indices (Gather along axis 0; embeddings).
 
 use super::{
-    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
 };
 
 /// `out[k, :] = table[indices[k], :]`. Negative indices count from the end; indices beyond an end
@@ -32,6 +32,10 @@ impl Operation for Lookup {
             zeros: Zeros::Unknown,
             numbers: Numbers::Moved(vec![self.table]),
         }
+    }
+
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        matches!(other, CoreOp::Lookup(other) if (self.size, self.len) == (other.size, other.len))
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {

@@ -44,6 +44,7 @@ pub use convolve::{Convolve, MOST_PRODUCTS, Pairs, offsets};
 pub use denormals::{Denormals, Small};
 pub use dense::Dense;
 pub use equations::general_equations;
+use facts::Treatment;
 use facts::product;
 pub use facts::{Effort, Facts, Numbers, OverTime, Work, Zeros};
 pub(crate) use geometry::{

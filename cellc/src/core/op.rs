@@ -2,7 +2,7 @@
 
 use super::{
     Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, Integers, Lookup, MatMul,
-    Pointwise, Reduce, Reference, RunningSum, Softmax, Source, TopK, View,
+    Pointwise, Reduce, Reference, RunningSum, Softmax, Source, TopK, Treatment, View,
 };
 use crate::model::{Activation, LedgerEntry};
 
@@ -37,6 +37,16 @@ pub(super) trait Operation {
 
     /// Visits the references to tensors, in bodies of loops too.
     fn visit(&mut self, visit: &mut dyn FnMut(Reference));
+
+    /// How the operation treats small magnitudes.
+    fn treatment(&self) -> Treatment {
+        Treatment::Computes
+    }
+
+    /// [`CoreOp::same_attributes`].
+    fn same_attributes(&self, _other: &CoreOp) -> bool {
+        true
+    }
 
     /// [`CoreOp::drop_outputs`].
     fn drop_outputs(&mut self, _needed: &[bool]) {}
@@ -116,6 +126,18 @@ impl CoreOp {
     /// The facts about the operation.
     pub fn facts(&self) -> Facts {
         self.operation().facts()
+    }
+
+    /// How the operation treats small magnitudes.
+    pub(super) fn treatment(&self) -> Treatment {
+        self.operation().treatment()
+    }
+
+    /// True if another operation has the same attributes. Sizes may differ by the number of steps
+    /// and are not compared, nor are weights, operands, windows and attributes that follow from
+    /// sizes.
+    pub(crate) fn same_attributes(&self, other: &Self) -> bool {
+        self.operation().same_attributes(other)
     }
 
     /// Drops optional outputs, and a loop's slices, carried values and results, unless needed.

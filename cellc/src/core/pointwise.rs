@@ -1,7 +1,8 @@
 //! Operations element by element.
 
 use super::{
-    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros, listed,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
+    Work, Zeros, listed,
 };
 use crate::model::Activation;
 
@@ -85,6 +86,14 @@ impl Operation for Pointwise {
             zeros,
             numbers: Numbers::Any,
         }
+    }
+
+    fn treatment(&self) -> Treatment {
+        Treatment::Streams
+    }
+
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        matches!(other, CoreOp::Pointwise(other) if self.function == other.function)
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {

@@ -1,8 +1,8 @@
 //! Reductions.
 
 use super::{
-    CoreModel, Effort, Facts, Numbers, Operation, OverTime, PointwiseFunction, Reference, Source,
-    Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, PointwiseFunction, Reference,
+    Source, Work, Zeros,
 };
 use crate::model::counted;
 
@@ -92,6 +92,10 @@ impl Operation for Reduce {
                 _ => Numbers::Any,
             },
         }
+    }
+
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        matches!(other, CoreOp::Reduce(other) if (self.combiner, self.first, self.end) == (other.combiner, other.first, other.end))
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {

@@ -1,7 +1,8 @@
 //! Running sums.
 
 use super::{
-    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
+    Work, Zeros,
 };
 
 /// `out[k] = out[k - 1] + input[k]` along one axis, from `out[-1] = 0`, in the order of `k`.
@@ -37,6 +38,14 @@ impl Operation for RunningSum {
             zeros: Zeros::IfAll,
             numbers: Numbers::Any,
         }
+    }
+
+    fn treatment(&self) -> Treatment {
+        Treatment::EachSum
+    }
+
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        matches!(other, CoreOp::RunningSum(other) if self.axis == other.axis)
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {

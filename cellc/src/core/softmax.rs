@@ -1,7 +1,7 @@
 //! Softmax and its logarithm.
 
 use super::{
-    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
 };
 use crate::model::Activation;
 
@@ -30,6 +30,10 @@ impl Operation for Softmax {
             zeros: Zeros::Unknown,
             numbers: Numbers::Any,
         }
+    }
+
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        matches!(other, CoreOp::Softmax(other) if (self.axis, self.log) == (other.axis, other.log))
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {

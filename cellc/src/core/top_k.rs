@@ -1,7 +1,7 @@
 //! The largest or smallest elements of rows.
 
 use super::{
-    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
     drop_unneeded,
 };
 
@@ -39,6 +39,10 @@ impl Operation for TopK {
             zeros: Zeros::Unknown,
             numbers: Numbers::Any,
         }
+    }
+
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        matches!(other, CoreOp::TopK(other) if (self.count, self.largest, self.last) == (other.count, other.largest, other.last))
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {

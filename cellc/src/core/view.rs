@@ -1,7 +1,8 @@
 //! Views: elements in another order.
 
 use super::{
-    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment, Work,
+    Zeros,
 };
 
 /// `out[i0, i1, ..] = input[offset + sum i_d * strides_d]`, in elements of the input in C order;
@@ -50,6 +51,10 @@ impl Operation for View {
             zeros: Zeros::IfAll,
             numbers: Numbers::Moved(vec![self.input]),
         }
+    }
+
+    fn treatment(&self) -> Treatment {
+        Treatment::Moves
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {

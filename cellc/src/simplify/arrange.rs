@@ -7,7 +7,7 @@ use super::layout::gathers::gathered;
 use super::operands::Operands;
 use super::operands::shapes_differ;
 use super::refusal::{Refusal, Rule};
-use super::scatter::{numbers_along, place};
+use super::scatter::numbers_along;
 use super::translator::Translator;
 use crate::check::report::UNDEFINED;
 use crate::check::step_facts::{Before, Front};
@@ -17,7 +17,7 @@ use crate::core::{
     strides,
 };
 use crate::model::{
-    Blocks, ElementType, Elementwise, Nearest, Node, Resize, ResizeBy, Sampling, Scaling, Tensor,
+    Blocks, ElementType, Elementwise, Nearest, Node, Resize, ResizeBy, Sampling, Scaling,
     shape_text,
 };
 
@@ -29,7 +29,7 @@ impl<'a> Translator<'_, 'a> {
     pub(super) fn running_sum(&mut self, node: &'a Node, exclusive: bool, reverse: bool) {
         let Some(x) = self.input(node, 0) else { return };
         let Some(axis) = self.integer(node, 1, "the axis") else { return };
-        let shape = self.shape_of(&x);
+        let shape = self.core.shape_of(&x);
         let Some(axis) = self.axis(node, axis, shape.len()) else { return };
         let front = Front { size: shape[axis], reach: 1, is_causal: false };
         self.note_lookback(node, &x, Before::Zero, if reverse { Vec::new() } else { vec![front] });

@@ -4,11 +4,10 @@ use super::elementwise::{computed, softmax_along};
 use super::matmul::product;
 use super::operands::Operands;
 use super::operands::shapes_differ;
-use super::refusal::{Refusal, Rule};
-use super::translator::Translator;
+use super::refusal::Rule;
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, broadcast};
-use crate::model::{ElementType, Elementwise, Node, Tensor};
+use crate::model::{ElementType, Elementwise};
 
 /// Inputs: query `[.., L, E]`, key `[.., S, E]`, value `[.., S, V]`, mask (booleans, or numbers
 /// to add), scale.

@@ -34,7 +34,7 @@ impl<'a> Translator<'_, 'a> {
     /// Computes both branches, and selects each output by the condition. The plan skips operations
     /// that only one branch needs.
     fn choose_at_run_time(&mut self, node: &'a Node, choice: &'a If, condition: &Known) {
-        let shape = self.shape_of(condition);
+        let shape = self.core.shape_of(condition);
         if shape.iter().product::<usize>() != 1 || condition.element() != ElementType::Bool {
             let found = format!(
                 "a condition of type {} and shape {}",
@@ -61,7 +61,7 @@ impl<'a> Translator<'_, 'a> {
             return;
         };
         for (port, (then, otherwise)) in then.into_iter().zip(otherwise).enumerate() {
-            let shapes = [&then, &otherwise].map(|known| self.shape_of(known));
+            let shapes = [&then, &otherwise].map(|known| self.core.shape_of(known));
             if shapes[0] != shapes[1] {
                 let valid = "branches whose outputs have the same shape";
                 let help = self.one_branch(node, &shapes);

@@ -21,7 +21,7 @@ impl<'a> Translator<'_, 'a> {
     pub(super) fn cell(&mut self, node: &'a Node, cell: &'a Cell, direction: Option<Direction>) {
         let inputs = (0..node.inputs.len()).map(|port| {
             let known = self.input(node, port)?;
-            let shape = self.shape_of(&known);
+            let shape = self.core.shape_of(&known);
             Some((known, shape))
         });
         let inputs = inputs.collect();

@@ -11,9 +11,7 @@ use crate::core::{
     CoreLoop, CoreOp, Geometry, Integers, Known, Lengths, LoopCarried, LoopResult, LoopSlice,
     Source, signed, strides,
 };
-use crate::model::{
-    Activation, BiasPart, CellKind, Coupled, Direction, Elementwise, ResetGate, Tensor,
-};
+use crate::model::{Activation, BiasPart, CellKind, Coupled, Direction, Elementwise, ResetGate};
 
 /// The operands of one direction that are constant over the steps.
 struct Operands {
@@ -106,13 +104,13 @@ impl<'a> Translator<'_, 'a> {
         let mut slices = Vec::new();
         let mut pieces = Vec::new();
         for whole in operands.inputs.iter().chain(mask) {
-            let columns = self.shape_of(whole)[2];
-            let (of, piece) = (self.source(whole)?, self.value(vec![1, batch, columns]));
+            let columns = self.core.shape_of(whole)[2];
+            let (of, piece) = (self.source(whole)?, self.core.value(vec![1, batch, columns]));
             slices.push(LoopSlice { of, axis: 0, reverse, piece });
             pieces.push((Known::Source(Source::Value(piece), element), columns));
         }
         let carry = |this: &mut Self, known: &Known| {
-            let (initial, value) = (this.source(known)?, this.value(vec![batch, hidden]));
+            let (initial, value) = (this.source(known)?, this.core.value(vec![batch, hidden]));
             this.steps.layers.insert(value, node);
             Some((initial, value))
         };
@@ -134,7 +132,7 @@ impl<'a> Translator<'_, 'a> {
         }
         let mut results = Vec::new();
         let mut result = |this: &mut Self, known: &Known, pieces, shape| {
-            let (of, out) = (this.source(known)?, this.value(shape));
+            let (of, out) = (this.source(known)?, this.core.value(shape));
             results.push(LoopResult { of, pieces, out });
             Some(Known::Source(Source::Value(out), element))
         };
@@ -144,10 +142,14 @@ impl<'a> Translator<'_, 'a> {
             Some(c) => Some(result(self, c, None, vec![batch, hidden])?),
             None => None,
         };
-        self.emit(
-            node,
-            CoreOp::Loop(CoreLoop { trips: steps, slices, carried, running: None, body, results }),
-        );
+        self.core.emit(CoreOp::Loop(CoreLoop {
+            trips: steps,
+            slices,
+            carried,
+            running: None,
+            body,
+            results,
+        }));
         let of_y = [hidden, 0, batch * hidden, 1];
         let shape = vec![batch, 1, steps, hidden];
         let y =
@@ -167,7 +169,7 @@ impl<'a> Translator<'_, 'a> {
         is_masked: bool,
         before: &State,
     ) -> Option<Outputs> {
-        let (node, batch) = (recurrent.node, self.shape_of(&before.h)[0]);
+        let (node, batch) = (recurrent.node, self.core.shape_of(&before.h)[0]);
         let mut rows = Vec::new();
         for (piece, columns) in pieces {
             rows.push(self.view(node, piece, Geometry::reshaped(vec![batch, *columns]))?);
@@ -185,7 +187,7 @@ impl<'a> Translator<'_, 'a> {
                 _ => None,
             };
         }
-        let shape = [&[1], &self.shape_of(&y)[..]].concat();
+        let shape = [&[1], &self.core.shape_of(&y)[..]].concat();
         Some((self.view(node, &y, Geometry::reshaped(shape))?, after))
     }
 
@@ -227,9 +229,9 @@ impl<'a> Translator<'_, 'a> {
         let lengths = match lengths {
             // an input that only gives lengths has no operation so far
             &Known::Source(Source::Parameter(parameter), element) => {
-                let out = self.value(vec![batch]);
+                let out = self.core.value(vec![batch]);
                 let most = i32::try_from(steps).ok()?;
-                self.emit(node, CoreOp::Integers(Integers { parameter, least: 0, most, out }));
+                self.core.emit(CoreOp::Integers(Integers { parameter, least: 0, most, out }));
                 self.core
                     .facts
                     .set_range(&Known::Source(Source::Value(out), element), [0.0, most.into()]);

@@ -4,7 +4,7 @@
 //! values stay unchanged, so the loop may end at this iteration.
 
 use super::elementwise::computed;
-use super::integers::{all_exact, converted};
+use super::integers::converted;
 use super::layout::broadcasts::selected;
 use super::loops::{Cut, iteration_number};
 use super::translator::Translator;
@@ -13,7 +13,7 @@ use crate::core::{
     LoopResult, LoopSlice, Source,
 };
 use crate::diagnostic::{Diagnostic, Origin, Setting, message};
-use crate::model::{ElementType, Elementwise as E, Loop, LoopInput, Node, Tensor, shape_text};
+use crate::model::{ElementType, Elementwise as E, Loop, LoopInput, Node, shape_text};
 
 /// Upper limit for passes over a body that search for ranges of carried integers.
 const MOST_ATTEMPTS: usize = 4;
@@ -189,17 +189,14 @@ impl<'a> Translator<'_, 'a> {
             Known::Source(Source::Value(value), _) => Some(value),
             _ => None,
         });
-        self.emit(
-            node,
-            CoreOp::Loop(CoreLoop {
-                trips: most,
-                slices,
-                carried: core_carried,
-                running,
-                body: nodes,
-                results: out,
-            }),
-        );
+        self.core.emit(CoreOp::Loop(CoreLoop {
+            trips: most,
+            slices,
+            carried: core_carried,
+            running,
+            body: nodes,
+            results: out,
+        }));
         Some(Ok(outputs))
     }
 
@@ -219,9 +216,9 @@ impl<'a> Translator<'_, 'a> {
                 (None, None) => outside.clone(),
                 (Some(pieces), _) => {
                     let whole = self.only_pieces(node, outside, *pieces)?;
-                    let mut shape = self.shape_of(&whole);
+                    let mut shape = self.core.shape_of(&whole);
                     shape[pieces.axis] = pieces.part;
-                    let (of, piece) = (self.source(&whole)?, self.value(shape));
+                    let (of, piece) = (self.source(&whole)?, self.core.value(shape));
                     slices.push(LoopSlice {
                         of,
                         axis: pieces.axis,
@@ -241,7 +238,7 @@ impl<'a> Translator<'_, 'a> {
                 }
                 (None, Some(result)) => {
                     self.all_exact(node, std::slice::from_ref(outside))?;
-                    let shape = self.shape_of(outside);
+                    let shape = self.core.shape_of(outside);
                     let value =
                         self.carried_value(node, shape, outside.element(), *assumed.next()?)?;
                     edges.push(BackEdge { initial: outside.clone(), value: value.clone(), result });
@@ -261,8 +258,10 @@ impl<'a> Translator<'_, 'a> {
         results: &[Known],
     ) -> Option<()> {
         for BackEdge { value, result, .. } in edges {
-            let (shapes, next) =
-                ([self.shape_of(&results[*result]), self.shape_of(value)], &results[*result]);
+            let (shapes, next) = (
+                [self.core.shape_of(&results[*result]), self.core.shape_of(value)],
+                &results[*result],
+            );
             if shapes[0] != shapes[1] || next.element().is_float() != value.element().is_float() {
                 let [from, to] = shapes.map(|shape| shape_text(&shape));
                 let types = [next.element().name(), value.element().name()];
@@ -329,7 +328,7 @@ impl<'a> Translator<'_, 'a> {
             let next = self.build(node, |core| {
                 computed(core, E::Add, vec![counter.clone(), number(1, counter.element())])
             })?;
-            let shape = self.shape_of(&counter);
+            let shape = self.core.shape_of(&counter);
             let initial =
                 self.build(node, |core| selected(core, &number(0, counter.element()), shape))?;
             carried.push(CarriedValue { initial, value: counter, next, result: None });
@@ -399,7 +398,7 @@ impl<'a> Translator<'_, 'a> {
                 (None, Some(_), Known::Constant(..)) => of.clone(),
                 // iterations after the last keep the value
                 (None, Some(running), _) => {
-                    let (shape, range) = (self.shape_of(of), self.core.facts.range_of(of));
+                    let (shape, range) = (self.core.shape_of(of), self.core.facts.range_of(of));
                     let zero = Known::number_like(of, 0.0);
                     let initial = self.build(node, |core| selected(core, &zero, shape.clone()))?;
                     let range = [range[0].min(0.0), range[1].max(0.0)];
@@ -428,7 +427,7 @@ impl<'a> Translator<'_, 'a> {
         let CountedLoop { node, body, count: Count { most, may_cut, .. }, .. } = *of;
         let (mut out, mut outputs) = (Vec::new(), Vec::new());
         for (output, value) in body.outputs.iter().zip(values) {
-            let mut shape = self.shape_of(value);
+            let mut shape = self.core.shape_of(value);
             let along = match output.concatenation {
                 None => None,
                 Some(slicing) => {
@@ -496,7 +495,7 @@ impl<'a> Translator<'_, 'a> {
         range: [f64; 2],
     ) -> Option<Known> {
         self.computable(node, &shape)?;
-        let value = Known::Source(Source::Value(self.value(shape)), element);
+        let value = Known::Source(Source::Value(self.core.value(shape)), element);
         self.core.facts.set_range(&value, range);
         Some(value)
     }
@@ -512,7 +511,7 @@ impl<'a> Translator<'_, 'a> {
     ) -> Option<Known> {
         self.computable(node, &shape)?;
         self.all_exact(node, std::slice::from_ref(of))?;
-        let (source, value) = (self.source(of)?, self.value(shape));
+        let (source, value) = (self.source(of)?, self.core.value(shape));
         out.push(LoopResult { of: source, pieces, out: value });
         let output = Known::Source(Source::Value(value), of.element());
         let range = self.core.facts.range_of(of);

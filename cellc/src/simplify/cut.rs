@@ -95,7 +95,7 @@ impl<'a> Translator<'_, 'a> {
             return Some(known.clone());
         }
         let Cuttable { node, inputs } = self.cuttable.get(&value)?.clone();
-        let whole = self.shape_of(self.known[value.0].as_ref()?);
+        let whole = self.core.shape_of(self.known[value.0].as_ref()?);
         let layer = self.core.layer.clone();
         let known = match &node.op {
             Op::Convolution(of) => axis.checked_sub(2).and_then(|axis| {
@@ -147,7 +147,7 @@ impl<'a> Translator<'_, 'a> {
         let mut shorter = Vec::new();
         for (input, known) in node.inputs.iter().zip(inputs) {
             let known = known?;
-            let shape = self.shape_of(&known);
+            let shape = self.core.shape_of(&known);
             let own = (axis + shape.len()).checked_sub(rank);
             shorter.push(match own.map(|own| (own, shape[own])) {
                 None | Some((_, 1)) => known,

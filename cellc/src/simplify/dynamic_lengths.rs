@@ -1,12 +1,11 @@
 //! Tensors with a length that only a call knows: outputs of loops that end by a condition, Ranges
 //! and Slices with computed limits. A tensor has the largest length, and zeros fill the rest.
 
-use super::elementwise::computed;
 use super::normalize::normalizes_inside;
 use super::parts::sizes_at_run_time;
 use super::translator::Translator;
 use crate::core::{Divider, DynamicLength, Known, ResultValue, Source};
-use crate::model::{ElementType, Elementwise as E, Node, Op, Tensor};
+use crate::model::{ElementType, Elementwise as E, Node, Op};
 
 /// The advice for a run-time Range used as a mask of lengths.
 pub(super) const COUNT_ALL: &str = "where it makes a mask of lengths, count all steps of x: \
@@ -205,7 +204,8 @@ impl<'a> Translator<'_, 'a> {
     /// The axis of the parts in the output of an operation that moves elements. `None` if the
     /// operation scatters the axis.
     fn moved_parts(&mut self, node: &'a Node, port: usize, along: usize) -> Option<usize> {
-        let rank = |this: &Self, port: usize| Some(this.shape_of(&this.input(node, port)?).len());
+        let rank =
+            |this: &Self, port: usize| Some(this.core.shape_of(&this.input(node, port)?).len());
         let counted = |axis: i64, rank: usize| {
             usize::try_from(if axis < 0 { axis + rank as i64 } else { axis })
                 .ok()
@@ -256,7 +256,7 @@ impl<'a> Translator<'_, 'a> {
             .inputs
             .iter()
             .map(|input| {
-                self.known[input.0].as_ref().map_or(Vec::new(), |known| self.shape_of(known))
+                self.known[input.0].as_ref().map_or(Vec::new(), |known| self.core.shape_of(known))
             })
             .collect();
         // a slope of one number may have more axes than the scaled operand

@@ -6,10 +6,9 @@ use super::operands::Operands;
 use super::operands::{all_floats, shapes_differ};
 use super::reduce::reduced;
 use super::refusal::{Refusal, Rule};
-use super::translator::Translator;
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, signed, strides};
-use crate::model::{Elementwise, Node, Reduction};
+use crate::model::{Elementwise, Reduction};
 
 /// A dimension's letter; dimensions of `...` are numbered from the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

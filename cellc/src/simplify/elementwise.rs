@@ -9,7 +9,6 @@ use super::operands::{all_floats, shapes_differ};
 use super::parts::padded_behind;
 use super::reduce::{power, squared};
 use super::refusal::{Refusal, Rule};
-use super::translator::Translator;
 use crate::activation::{self, Constants};
 use crate::check::cell::{wrong_parameter_text, wrong_parameters};
 use crate::check::report::UNDEFINED;
@@ -17,7 +16,7 @@ use crate::core::CoreBuilder;
 use crate::core::{
     CoreOp, Geometry, Known, Pointwise, PointwiseFunction, Softmax, Source, broadcast, fold,
 };
-use crate::model::{Activation, ElementType, Elementwise, Node, Tensor, shape_text};
+use crate::model::{Activation, ElementType, Elementwise, Tensor, shape_text};
 
 /// The operand chosen by a Select with a known uniform condition.
 fn decided(function: Elementwise, inputs: &[Known]) -> Option<usize> {

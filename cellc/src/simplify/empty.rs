@@ -4,7 +4,7 @@
 use super::reduce::listed_axes;
 use super::translator::Translator;
 use crate::core::{Known, broadcast, without_axes};
-use crate::model::{Node, Op, Reduction, Tensor, shape_text};
+use crate::model::{Node, Op, Reduction, shape_text};
 
 impl<'a> Translator<'_, 'a> {
     /// True if a node computes with a tensor without elements. The node is folded or refused.
@@ -41,7 +41,7 @@ impl<'a> Translator<'_, 'a> {
             None => {
                 let found = format!(
                     "an input of shape {}: a size of 0",
-                    shape_text(&self.shape_of(&known))
+                    shape_text(&self.core.shape_of(&known))
                 );
                 let help = "correct the shape, or leave the layer out: there is nothing to compute";
                 self.error(node, &node.origin, found, "sizes of 1 or more", help);
@@ -53,7 +53,7 @@ impl<'a> Translator<'_, 'a> {
     /// The result of an operation on tensors without elements; `None` where the operation has none.
     fn of_empty(&mut self, node: &'a Node) -> Option<Known> {
         let shapes: Vec<Vec<usize>> =
-            self.inputs(node)?.iter().map(|known| self.shape_of(known)).collect();
+            self.inputs(node)?.iter().map(|known| self.core.shape_of(known)).collect();
         let element = self.model.values[node.outputs.first()?.0].element;
         let (shape, number) = match &node.op {
             Op::Elementwise(_) => (broadcast(shapes.iter().map(Vec::as_slice))?, 0.0),

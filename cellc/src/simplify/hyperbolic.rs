@@ -8,13 +8,10 @@
 use std::f32::consts::LN_2;
 
 use super::elementwise::computed;
-use super::matmul::product;
-use super::operands::Operands;
-use super::refusal::{Refusal, Rule};
-use super::translator::Translator;
+use super::refusal::Rule;
 use crate::core::CoreBuilder;
 use crate::core::Known;
-use crate::model::{Activation, Elementwise, Node};
+use crate::model::{Activation, Elementwise};
 
 /// From here on asinh and acosh are log(2 v) to the last bit, and v * v may overflow.
 const LARGE: f32 = 1_073_741_824.0;

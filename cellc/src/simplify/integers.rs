@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 
 use super::elementwise::{absolute, clamp, pointwise};
-use super::operands::Operands;
 use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
 use crate::check::report::floats;
@@ -51,7 +50,9 @@ impl Translator<'_, '_> {
     pub(super) fn range_of_products(&mut self, node: &Node, op: &Op) {
         let &[a, b] = &node.inputs[..] else { return };
         let (Some(of_a), Some(of_b)) = (self.bounded(a), self.bounded(b)) else { return };
-        let Some(w) = self.known[b.0].as_ref().map(|known| self.shape_of(known)) else { return };
+        let Some(w) = self.known[b.0].as_ref().map(|known| self.core.shape_of(known)) else {
+            return;
+        };
         let terms: usize = match op {
             Op::MatMul { transpose_b, .. } => {
                 w.iter().rev().nth(usize::from(!transpose_b && w.len() > 1)).map_or(1, |n| *n)

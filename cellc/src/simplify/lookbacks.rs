@@ -44,7 +44,7 @@ impl<'a> Translator<'_, 'a> {
         let is_given = |known: &&Known| known.tensor().is_none_or(|tensor| tensor.is_empty());
         let Some(behind) = behind.iter().find(is_given) else { return };
         let (reach, size) =
-            (front.shape()[axis], self.shape_of(behind).get(axis).copied().unwrap_or(0));
+            (front.shape()[axis], self.core.shape_of(behind).get(axis).copied().unwrap_or(0));
         let sizes = [size, reach + size].into_iter().filter(|&size| size > 0);
         let fronts = sizes.map(|size| Front { size, reach, is_causal: true }).collect();
         self.note_lookback(node, behind, Before::Pads, fronts);

@@ -1,12 +1,9 @@
 //! Rows of a table, by run-time indices.
 
 use super::integers::all_exact;
-use super::operands::Operands;
 use super::refusal::{Refusal, Rule};
-use super::translator::Translator;
 use crate::core::CoreBuilder;
 use crate::core::{CoreOp, Geometry, Known, LARGEST_INTEGER, Lookup, Source, strides};
-use crate::model::Node;
 
 /// Parts of data along an axis, by computed indices.
 pub(super) fn look_up(

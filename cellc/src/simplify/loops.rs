@@ -3,16 +3,13 @@
 use std::collections::HashMap;
 
 use super::layout::concats::put_together;
-use super::scatter::place;
 use super::translator::{LoopForms, Translator};
 use crate::core::{
     CoreLoop, CoreNode, CoreOp, Geometry, Known, LoopCarried, LoopResult, LoopSlice, Source,
     strides,
 };
 use crate::diagnostic::{Diagnostic, Setting, Severity, message};
-use crate::model::{
-    ElementType, Loop, LoopInput, Model, Node, Slicing, Tensor, ValueId, shape_text,
-};
+use crate::model::{ElementType, Loop, LoopInput, Model, Node, Slicing, ValueId, shape_text};
 
 /// Largest number of unrolled iterations, for loops whose iterations differ in more than their
 /// inputs.
@@ -200,7 +197,7 @@ impl<'a> Translator<'_, 'a> {
             body: nodes,
             results: out,
         };
-        self.emit(node, CoreOp::Loop(body));
+        self.core.emit(CoreOp::Loop(body));
         Some(outputs)
     }
 
@@ -271,7 +268,7 @@ impl<'a> Translator<'_, 'a> {
             outputs.push(match output.concatenation {
                 None => pieces.pop()?,
                 Some(slicing) => {
-                    let shape = self.shape_of(pieces.last()?);
+                    let shape = self.core.shape_of(pieces.last()?);
                     let (axis, _) = self.concatenated(node, slicing, &shape, pieces.len())?;
                     if slicing.stride < 0 {
                         pieces.reverse();
@@ -292,7 +289,7 @@ impl<'a> Translator<'_, 'a> {
         trip: usize,
     ) -> Option<Known> {
         let Pieces { axis, start, trips, part, stride, reverse } = pieces;
-        let mut shape = self.shape_of(known);
+        let mut shape = self.core.shape_of(known);
         let own = strides(&shape);
         let place = start + stride * if reverse { trips - 1 - trip } else { trip };
         let strides = own.iter().map(|&stride| stride as isize).collect();
@@ -325,7 +322,9 @@ impl<'a> Translator<'_, 'a> {
             let count = self.integer(node, 0, WHAT)?;
             let go = match &inputs[1] {
                 // the loop may have no iteration
-                Known::Source(_, ElementType::Bool) if self.shape_of(&inputs[1]).is_empty() => {
+                Known::Source(_, ElementType::Bool)
+                    if self.core.shape_of(&inputs[1]).is_empty() =>
+                {
                     self.loops.wants_condition = true;
                     1
                 }
@@ -344,7 +343,7 @@ impl<'a> Translator<'_, 'a> {
                 all.push(None);
                 continue;
             };
-            let shape = self.shape_of(&inputs[input.input]);
+            let shape = self.core.shape_of(&inputs[input.input]);
             let pieces = self.pieces(node, slicing, &shape)?;
             if trips.is_some_and(|trips| trips != pieces.trips) {
                 let found = format!(
@@ -417,10 +416,10 @@ impl<'a> Translator<'_, 'a> {
             (Some(pieces), None) => {
                 self.floats_in_a_loop(node, known)?;
                 let whole = self.only_pieces(node, known, pieces)?;
-                let mut shape = self.shape_of(&whole);
+                let mut shape = self.core.shape_of(&whole);
                 shape[pieces.axis] = pieces.part;
                 let of = self.source(&whole)?;
-                let piece = self.value(shape);
+                let piece = self.core.value(shape);
                 iteration.slices.push(LoopSlice {
                     of,
                     axis: pieces.axis,
@@ -435,10 +434,10 @@ impl<'a> Translator<'_, 'a> {
                     return Some(known.clone());
                 }
                 self.floats_in_a_loop(node, known)?;
-                let shape = self.shape_of(known);
+                let shape = self.core.shape_of(known);
                 self.computable(node, &shape)?;
                 let initial = self.source(known)?;
-                let value = self.value(shape);
+                let value = self.core.value(shape);
                 self.steps.layers.insert(value, node);
                 iteration.carried.push(Carried { initial, value, result });
                 Some(Known::Source(Source::Value(value), known.element()))
@@ -460,7 +459,7 @@ impl<'a> Translator<'_, 'a> {
         pieces: Pieces,
     ) -> Option<Known> {
         let Pieces { axis, start, trips, part, stride, .. } = pieces;
-        let mut shape = self.shape_of(known);
+        let mut shape = self.core.shape_of(known);
         let own: Vec<isize> = strides(&shape).into_iter().map(|stride| stride as isize).collect();
         let offset = start * own[axis] as usize;
         shape[axis] = trips * part;
@@ -483,7 +482,7 @@ impl<'a> Translator<'_, 'a> {
     fn check_body_parameter(&mut self, body: &Model, parameter: usize, known: &Known) {
         let node = &body.nodes[body.parameters[parameter]];
         let value = &body.values[node.outputs[0].0];
-        let shape = self.shape_of(known);
+        let shape = self.core.shape_of(known);
         let Some(stated) = &value.shape else { return };
         let fits = stated.len() == shape.len()
             && stated
@@ -582,7 +581,7 @@ impl<'a> Translator<'_, 'a> {
         for &Carried { initial, value, result } in &iteration.carried {
             let known = &results[result];
             let (shape, wanted) =
-                (self.shape_of(known), self.core.model.values[value].shape.clone());
+                (self.core.shape_of(known), self.core.model.values[value].shape.clone());
             if shape != wanted || !known.element().is_float() {
                 self.loops.wants_unrolling = true;
                 let found = format!(
@@ -615,7 +614,7 @@ impl<'a> Translator<'_, 'a> {
         trips: usize,
         results: &mut Vec<LoopResult>,
     ) -> Option<Known> {
-        let mut shape = self.shape_of(known);
+        let mut shape = self.core.shape_of(known);
         let Some(slicing) = concatenation else {
             if let Known::Constant(..) = known {
                 return Some(known.clone());
@@ -667,7 +666,7 @@ impl<'a> Translator<'_, 'a> {
         let of = self
             .source(known)
             .expect("simplify: what is floating point is no number of an iteration");
-        let out = self.value(shape);
+        let out = self.core.value(shape);
         results.push(LoopResult { of, pieces, out });
         Known::Source(Source::Value(out), element)
     }

@@ -1,16 +1,14 @@
 //! Products of matrices.
 
 use super::layout::concats::put_together;
-use super::operands::Operands;
 use super::operands::{all_floats, shapes_differ};
-use super::refusal::{Refusal, Rule};
-use super::translator::Translator;
+use super::refusal::Rule;
 use crate::core::CoreBuilder;
 use crate::core::{
     CoreOp, Dense, Geometry, Known, MatMul, Source, WeightSource, broadcast, broadcast_strides,
     fold, signed, strides,
 };
-use crate::model::{Node, Tensor};
+use crate::model::Tensor;
 
 /// The most matrices of a constant that become dense layers: each layer has code of its own.
 const MOST_MATRICES: usize = 32;
@@ -83,16 +81,6 @@ impl Factor {
         let one = self.batch().iter().all(|&size| size == 1);
         if one { tensor.part(0, self.shape[self.shape.len() - 2..].to_vec()) } else { None }
     }
-}
-
-pub(super) fn matmul(
-    core: &mut CoreBuilder,
-    args: &Operands,
-    transpose_a: bool,
-    transpose_b: bool,
-) -> Rule<Known> {
-    let inputs = args.all()?;
-    product(core, &inputs, transpose_a, transpose_b)
 }
 
 /// The product of two tensors of matrices.

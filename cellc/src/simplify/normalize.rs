@@ -6,10 +6,9 @@ use super::operands::Operands;
 use super::operands::all_floats;
 use super::reduce::{listed_axes, reduced, squared};
 use super::refusal::{Refusal, Rule};
-use super::translator::Translator;
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, counted};
-use crate::model::{Activation, Elementwise, Node, Normalization, Reduction, Tensor, shape_text};
+use crate::model::{Activation, Elementwise, Normalization, Reduction, shape_text};
 
 const ROOT: Elementwise = Elementwise::Activation(Activation::Sqrt);
 

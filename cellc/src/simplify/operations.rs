@@ -8,7 +8,7 @@ use super::attention::attention;
 use super::cut::between;
 use super::einsum::einsum;
 use super::elementwise::{computed, softmax};
-use super::integers::{all_exact, converted, integers_of};
+use super::integers::{converted, integers_of};
 use super::layout::broadcasts::{broadcast_input, tile};
 use super::layout::gathers::{gather, reverse_sequence, scatter_update};
 use super::layout::{reshape, shape_of_op, squeeze, transpose, unsqueeze};
@@ -312,7 +312,7 @@ impl<'a> Translator<'_, 'a> {
     fn result(&mut self, node: &'a Node) -> Option<ResultValue> {
         let input = node.inputs[0];
         let known = self.with_zeros_behind(node, self.input(node, 0)?)?;
-        let (shape, element) = (self.shape_of(&known), known.element());
+        let (shape, element) = (self.core.shape_of(&known), known.element());
         let value = &self.model.values[input.0];
         if shape.contains(&0) {
             let found = format!("an output of shape {}: a size of 0", shape_text(&shape));

@@ -9,10 +9,9 @@ use super::operands::shapes_differ;
 use super::refusal::{Refusal, Rule};
 use super::scatter::MOST_SCATTERED;
 use super::scatter::{counted_places, numbers_along, place, scattered};
-use super::translator::Translator;
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, signed, strides};
-use crate::model::{ElementType, Elementwise, GatherNd, Node, Tensor};
+use crate::model::{ElementType, Elementwise, GatherNd};
 
 /// GatherND: parts of data, one for each row of the indices. Constant indices are resolved when
 /// compiling. Computed indices outside of an axis are clamped.

@@ -8,7 +8,7 @@ use super::matmul::product;
 use super::parts::padded_behind;
 use super::translator::Translator;
 use crate::core::{CoreOp, Divider, DynamicLength, Geometry, Known, Source, View, strides};
-use crate::model::{ElementType, Elementwise as E, Node, Tensor};
+use crate::model::{ElementType, Elementwise as E, Node};
 
 fn number(value: i64) -> Known {
     Known::integers(Vec::new(), &[value], ElementType::I64)
@@ -38,8 +38,8 @@ impl<'a> Translator<'_, 'a> {
         };
         let stop = self.input(node, 2).filter(|stop| matches!(stop, Known::Source(..)))?;
         let is_one =
-            self.shape_of(&stop).iter().all(|&size| size == 1) && !stop.element().is_float();
-        let rank = self.shape_of(&self.input(node, 0)?).len();
+            self.core.shape_of(&stop).iter().all(|&size| size == 1) && !stop.element().is_float();
+        let rank = self.core.shape_of(&self.input(node, 0)?).len();
         let axis = if node.inputs.len() > 4 { known(4)? } else { 0 };
         let axis = usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok()?;
         (is_one && axis < rank && known(1)? == 0 && known(3)? == 1).then_some(axis)
@@ -48,7 +48,7 @@ impl<'a> Translator<'_, 'a> {
     /// All elements, with the number of elements before the stop.
     fn prefix(&mut self, node: &'a Node, axis: usize) -> Option<(Known, DynamicLength)> {
         let (input, stop) = (self.input(node, 0)?, self.input(node, 2)?);
-        let shape = self.shape_of(&input);
+        let shape = self.core.shape_of(&input);
         let all = number(i64::try_from(shape[axis]).ok()?);
         let stop = self.view(node, &stop, Geometry::reshaped(Vec::new()))?;
         let stop = self.build(node, |core| converted(core, &stop, ElementType::I64))?;
@@ -63,9 +63,9 @@ impl<'a> Translator<'_, 'a> {
         let count = self.build(node, |core| computed(core, E::Minimum, vec![stop, all]))?;
         let count = self.source(&count)?;
         self.computable(node, &shape)?;
-        let (source, out) = (self.source(&input)?, self.value(shape.clone()));
+        let (source, out) = (self.source(&input)?, self.core.value(shape.clone()));
         let strides = strides(&shape).into_iter().map(|stride| stride as isize).collect();
-        self.emit(node, CoreOp::View(View { input: source, offset: 0, strides, out }));
+        self.core.emit(CoreOp::View(View { input: source, offset: 0, strides, out }));
         let known = Known::Source(Source::Value(out), input.element());
         self.core.facts.set_range(&known, self.core.facts.range_of(&input));
         let length = DynamicLength {
@@ -87,7 +87,8 @@ impl<'a> Translator<'_, 'a> {
         along: usize,
         transposed: bool,
     ) -> Option<usize> {
-        let shapes = [0, 1].map(|port| self.input(node, port).map(|known| self.shape_of(&known)));
+        let shapes =
+            [0, 1].map(|port| self.input(node, port).map(|known| self.core.shape_of(&known)));
         let [Some(a), Some(b)] = shapes else { return None };
         let (own, other) = if port == 0 { (&a, &b) } else { (&b, &a) };
         if own.len() < 2 || other.len() < 2 {
@@ -116,7 +117,7 @@ impl<'a> Translator<'_, 'a> {
         };
         let inputs = self.inputs(node)?;
         let is_inner = |OpenOperand { port, axis, .. }: OpenOperand| {
-            let rank = self.shape_of(&inputs[port]).len();
+            let rank = self.core.shape_of(&inputs[port]).len();
             let last = (port == 0) != transposed[port];
             rank >= 2 && axis + if last { 1 } else { 2 } == rank
         };

@@ -6,13 +6,12 @@ use super::integers::converted;
 use super::operands::Operands;
 use super::parts::padded_behind;
 use super::refusal::{Refusal, Rule};
-use super::translator::Translator;
 use crate::check::report::UNDEFINED;
 use crate::core::CoreBuilder;
 use crate::core::limits::MOST_ELEMENTS;
 use crate::core::{Divider, DynamicLength, Geometry, Known, LARGEST_INTEGER, fold};
 use crate::diagnostic::quoted;
-use crate::model::{ElementType, Elementwise as E, Node, Tensor};
+use crate::model::{ElementType, Elementwise as E, Tensor};
 
 pub(super) fn range(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let number = |known: Known| {

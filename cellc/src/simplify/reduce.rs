@@ -7,11 +7,10 @@ use super::operands::Operands;
 use super::operands::all_floats;
 use super::parts::padded_behind;
 use super::refusal::{Refusal, Rule};
-use super::translator::Translator;
 use crate::check::report::UNDEFINED;
 use crate::core::CoreBuilder;
 use crate::core::{Combiner, CoreOp, DynamicLength, Geometry, Known, Reduce, Source, fold};
-use crate::model::{Activation, ElementType, Elementwise, NoAxes, Node, Reduction, Tensor};
+use crate::model::{Activation, ElementType, Elementwise, NoAxes, Reduction, Tensor};
 
 /// Largest whole exponent computed by multiplications alone.
 const MOST_MULTIPLIED: f32 = 128.0;

@@ -296,7 +296,7 @@ impl Translator<'_, '_> {
             }
         }
         match Tensor::from_f32(tensor.shape().to_vec(), &numbers) {
-            Some(tensor) => Source::Constant(self.intern(&tensor)),
+            Some(tensor) => Source::Constant(self.core.intern(&tensor)),
             None => unreachable!("as many elements as before"),
         }
     }

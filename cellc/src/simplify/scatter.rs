@@ -6,10 +6,9 @@ use super::lookup::look_up;
 use super::operands::Operands;
 use super::operands::shapes_differ;
 use super::refusal::{Refusal, Rule};
-use super::translator::Translator;
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, strides};
-use crate::model::{Elementwise, Node, Tensor, shape_text};
+use crate::model::{Elementwise, shape_text};
 
 /// The most updates at places that are computed: every one is compared with every place.
 pub(super) const MOST_SCATTERED: usize = 64;

@@ -62,31 +62,28 @@ impl<'a> Translator<'_, 'a> {
                 self.source(&part)
             };
             let (Some(h), c) = (state(CellPort::H), state(CellPort::C)) else { return };
-            let h_out = self.value(of_state.clone());
-            let c_out = kind.has_cell_state().then(|| self.value(of_state.clone()));
-            let y = lengths.is_some().then(|| self.value(of_y.clone()));
+            let h_out = self.core.value(of_state.clone());
+            let c_out = kind.has_cell_state().then(|| self.core.value(of_state.clone()));
+            let y = lengths.is_some().then(|| self.core.value(of_y.clone()));
             let sequence = lengths.clone().map(|lengths| Sequence { steps, reverse, lengths });
-            self.emit(
-                node,
-                CoreOp::Cell(CoreCell {
-                    name: node.name.clone(),
-                    kind,
-                    batch,
-                    input_size: sizes.input,
-                    hidden_size,
-                    activations: cell.activations_of(weight_set).to_vec(),
-                    clip: cell.bound(),
-                    coupled: cell.coupled,
-                    x,
-                    h,
-                    c,
-                    a,
-                    weights: WeightSources { set: weight_set, ..weights.clone() },
-                    sequence,
-                    out: CellOutputs { h: Some(h_out), c: c_out, y },
-                    ledger: ledger.clone(),
-                }),
-            );
+            self.core.emit(CoreOp::Cell(CoreCell {
+                name: node.name.clone(),
+                kind,
+                batch,
+                input_size: sizes.input,
+                hidden_size,
+                activations: cell.activations_of(weight_set).to_vec(),
+                clip: cell.bound(),
+                coupled: cell.coupled,
+                x,
+                h,
+                c,
+                a,
+                weights: WeightSources { set: weight_set, ..weights.clone() },
+                sequence,
+                out: CellOutputs { h: Some(h_out), c: c_out, y },
+                ledger: ledger.clone(),
+            }));
             ys.extend(y);
             hs.push(h_out);
             cs.extend(c_out);
@@ -98,19 +95,19 @@ impl<'a> Translator<'_, 'a> {
         for (port, values) in outputs.enumerate() {
             let value = match values.as_slice() {
                 [value] => *value,
-                several => self.side_by_side(node, several),
+                several => self.side_by_side(several),
             };
             self.set(node, port, Known::Source(Source::Value(value), element));
         }
     }
 
     /// Values of both directions along axis 1.
-    fn side_by_side(&mut self, node: &crate::model::Node, values: &[usize]) -> usize {
+    fn side_by_side(&mut self, values: &[usize]) -> usize {
         let mut shape = self.core.model.values[values[0]].shape.clone();
         shape[1] *= values.len();
-        let out = self.value(shape);
+        let out = self.core.value(shape);
         let inputs = values.iter().map(|&value| Source::Value(value)).collect();
-        self.emit(node, CoreOp::Concat(Concat { axis: 1, inputs, out }));
+        self.core.emit(CoreOp::Concat(Concat { axis: 1, inputs, out }));
         out
     }
 

@@ -3,10 +3,9 @@
 use super::integers::all_exact;
 use super::operands::Operands;
 use super::refusal::{Refusal, Rule};
-use super::translator::Translator;
 use crate::core::CoreBuilder;
 use crate::core::{CoreOp, Geometry, Known, Source, TopK, strides};
-use crate::model::{ElementType, Node};
+use crate::model::ElementType;
 
 /// The largest number of elements that TopK selects from a row. Generated code reads the row once
 /// for each selected element.

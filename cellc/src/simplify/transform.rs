@@ -9,11 +9,9 @@ use super::operands::Operands;
 use super::operands::{all_floats, shapes_differ};
 use super::refusal::{Refusal, Rule};
 use super::rounding::rounded;
-use super::scatter::place;
-use super::translator::Translator;
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, counted, signed, strides};
-use crate::model::{Dft, ElementType, Elementwise, Node, SpectralWindow, Tensor, shape_text};
+use crate::model::{Dft, ElementType, Elementwise, SpectralWindow, Tensor, shape_text};
 
 /// Cosine and sine of a part of a turn, exact at quarters.
 fn of_turn(part: usize, whole: usize) -> [f64; 2] {

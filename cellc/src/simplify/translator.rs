@@ -8,12 +8,12 @@ use super::operands::{Operands, all_floats};
 use super::refusal::{Refusal, Rule};
 use crate::check::Subject;
 use crate::check::input_sizes::InputSizes;
-use crate::check::report::{floats, refusal};
+use crate::check::report::refusal;
 use crate::check::shape::admits_shape;
 use crate::check::step_facts::StepFacts;
 use crate::core::{
-    Built, CoreBuilder, CoreModel, CoreNode, CoreOp, DynamicLength, Geometry, Known, Layer,
-    LayerPlace, Source,
+    Built, CoreBuilder, CoreModel, CoreNode, DynamicLength, Geometry, Known, Layer, LayerPlace,
+    Source,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
 use crate::encoding::WeightFormat;
@@ -201,7 +201,7 @@ impl<'c, 'a> Translator<'c, 'a> {
     /// Sets the tensor of a node's output.
     pub(super) fn set(&mut self, node: &Node, port: usize, known: Known) {
         let Some(output) = node.outputs.get(port) else { return };
-        self.check_stated(node, *output, &self.shape_of(&known));
+        self.check_stated(node, *output, &self.core.shape_of(&known));
         if let (Some(length), Known::Source(Source::Value(value), _)) =
             (self.current_length, &known)
             && !matches!(node.op, Op::ShapeOf)
@@ -221,16 +221,6 @@ impl<'c, 'a> Translator<'c, 'a> {
         if let Some(diagnostic) = refusal.diagnostic(node, self.diagnostics) {
             self.diagnostics.push(diagnostic);
         }
-    }
-
-    /// Adds a value computed by a node.
-    pub(super) fn value(&mut self, shape: Vec<usize>) -> usize {
-        self.core.value(shape)
-    }
-
-    /// Adds an operation.
-    pub(super) fn emit(&mut self, _node: &Node, op: CoreOp) {
-        self.core.emit(op);
     }
 
     /// Refuses a shape above the limit for computed values.
@@ -265,11 +255,6 @@ impl<'c, 'a> Translator<'c, 'a> {
         self.built(node, built)
     }
 
-    pub(super) fn folding(&mut self, node: &Node, elements: usize) -> Option<()> {
-        let built = self.core.folding(elements);
-        self.built(node, built)
-    }
-
     pub(super) fn affords(&mut self, node: &Node, elements: usize) -> Option<()> {
         let built = self.core.affords(elements);
         self.built(node, built)
@@ -278,10 +263,6 @@ impl<'c, 'a> Translator<'c, 'a> {
     pub(super) fn view(&mut self, node: &Node, input: &Known, geometry: Geometry) -> Option<Known> {
         let built = self.core.view(input, geometry);
         self.built(node, built)
-    }
-
-    pub(super) fn scalar(&mut self, value: f32) -> Source {
-        self.core.scalar(value)
     }
 
     /// Reports an error shared by later nodes only once.
@@ -314,15 +295,6 @@ impl<'c, 'a> Translator<'c, 'a> {
     /// after a report.
     pub(super) fn source(&mut self, known: &Known) -> Option<Source> {
         self.core.source(known).ok()
-    }
-
-    /// The place of a constant in the list.
-    pub(super) fn intern(&mut self, tensor: &Tensor) -> usize {
-        self.core.intern(tensor)
-    }
-
-    pub(super) fn shape_of(&self, known: &Known) -> Vec<usize> {
-        self.core.shape_of(known)
     }
 
     /// Refuses integer or boolean tensors computed at run time.

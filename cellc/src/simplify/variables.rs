@@ -122,7 +122,7 @@ impl<'a> Translator<'_, 'a> {
             }
             return Some(index);
         }
-        let initial = initial.map(|tensor| self.intern(&tensor));
+        let initial = initial.map(|tensor| self.core.intern(&tensor));
         let index = self.core.model.variables.len();
         self.core.model.variables.push(Variable {
             name: name.to_owned(),
@@ -228,7 +228,7 @@ impl<'a> Translator<'_, 'a> {
             };
             let Some(known) = known else { continue };
             let (shape, wanted) =
-                (self.shape_of(&known), self.core.model.variables[index].shape.clone());
+                (self.core.shape_of(&known), self.core.model.variables[index].shape.clone());
             if !known.element().is_float() || shape != wanted {
                 let found = format!(
                     "a tensor of type {} and shape {}",

@@ -83,34 +83,31 @@ impl<'a> Translator<'_, 'a> {
             }
             axes => (self.padded(node, x, axes, 0.0)?, (0, 0), (1, 0)),
         };
-        let given: usize = self.shape_of(&x)[2..].iter().product();
+        let given: usize = self.core.shape_of(&x)[2..].iter().product();
         let length = pads.0 + given + line_gaps.0 * line_gaps.1 + pads.1;
         let (source, channels) = (self.source(&x)?, groups * outputs);
-        let w = ConstantId(self.intern(weights));
+        let w = ConstantId(self.core.intern(weights));
         let flat = vec![batch, channels, lines.positions];
         self.computable(node, &flat)?;
-        let out = self.value(flat);
+        let out = self.core.value(flat);
         self.steps.layers.insert(out, node);
-        self.emit(
-            node,
-            CoreOp::Convolve(Convolve {
-                batch,
-                groups,
-                inputs,
-                outputs,
-                length,
-                pads,
-                lines: line_gaps,
-                start: lines.start,
-                positions: lines.positions,
-                wanted: counts.iter().product(),
-                taps: lines.taps.clone(),
-                x: source,
-                w,
-                has_run_time_weights: false,
-                out,
-            }),
-        );
+        self.core.emit(CoreOp::Convolve(Convolve {
+            batch,
+            groups,
+            inputs,
+            outputs,
+            length,
+            pads,
+            lines: line_gaps,
+            start: lines.start,
+            positions: lines.positions,
+            wanted: counts.iter().product(),
+            taps: lines.taps.clone(),
+            x: source,
+            w,
+            has_run_time_weights: false,
+            out,
+        }));
         let y = self.with_bias(node, Known::Source(Source::Value(out), element), 1)?;
         let own = [channels * lines.positions, lines.positions]
             .into_iter()

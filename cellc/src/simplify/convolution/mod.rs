@@ -50,7 +50,7 @@ impl<'a> Translator<'_, 'a> {
     ) -> Option<Known> {
         let (x, w) = (self.input(node, 0)?, self.input(node, 1)?);
         self.all_floats(node, &[x.clone(), w.clone()])?;
-        let (shape, mut weights) = (self.shape_of(&x), self.shape_of(&w));
+        let (shape, mut weights) = (self.core.shape_of(&x), self.core.shape_of(&w));
         let mut w = w;
         let valid = "data [N, C, ..], weights [M, C / groups, ..] (transposed [C, M / groups, ..]) \
             of as many dimensions";
@@ -134,7 +134,7 @@ impl<'a> Translator<'_, 'a> {
         along: usize,
     ) -> Option<(Known, DynamicLength)> {
         let (x, w) = (self.input(node, 0)?, self.input(node, 1)?);
-        let (shape, weights) = (self.shape_of(&x), self.shape_of(&w));
+        let (shape, weights) = (self.core.shape_of(&x), self.core.shape_of(&w));
         let spatial = shape.get(2..).filter(|_| !of.transposed && weights.len() >= shape.len())?;
         let kernel = &weights[weights.len() - spatial.len()..];
         let axis = *self.axes(node, &of.window, spatial, kernel)?.get(along.checked_sub(2)?)?;
@@ -166,8 +166,8 @@ impl<'a> Translator<'_, 'a> {
         kernel: &[usize],
     ) -> Option<Known> {
         let counts = self.windows(node, axes, Rounding::Floor)?;
-        let (batch, channels) = (self.shape_of(x)[0], self.shape_of(x)[1]);
-        let (outputs, inner) = (self.shape_of(w)[0], channels / groups);
+        let (batch, channels) = (self.core.shape_of(x)[0], self.core.shape_of(x)[1]);
+        let (outputs, inner) = (self.core.shape_of(w)[0], channels / groups);
         let known = w.tensor();
         let (positions, count): (usize, usize) = (counts.iter().product(), kernel.iter().product());
         let to = [&[batch, outputs], &counts[..]].concat();
@@ -226,7 +226,7 @@ impl<'a> Translator<'_, 'a> {
         let y = self.build(node, |core| put_together(core, &parts, last))?;
         let y = self.with_bias(node, y, counts.len() + 1)?;
         // channels move back in front of the positions
-        let shape = self.shape_of(&y);
+        let shape = self.core.shape_of(&y);
         let own = signed(strides(&shape));
         let order: Vec<usize> = [0, counts.len() + 1].into_iter().chain(1..=counts.len()).collect();
         let geometry = Geometry {
@@ -262,8 +262,8 @@ impl<'a> Translator<'_, 'a> {
         let offset = group * per_group * size;
         let out = if let Some(weights) = w.tensor() {
             let matrix = weights.part(offset, vec![per_group, size])?;
-            let w = WeightSource::Constant(self.intern(&matrix));
-            let out = self.value(shape);
+            let w = WeightSource::Constant(self.core.intern(&matrix));
+            let out = self.core.value(shape);
             let dense = Dense {
                 rows,
                 inputs: size,
@@ -274,16 +274,16 @@ impl<'a> Translator<'_, 'a> {
                 chains: 1,
                 out,
             };
-            self.emit(node, CoreOp::Dense(dense));
+            self.core.emit(CoreOp::Dense(dense));
             out
         } else {
             let columns =
                 Geometry { offset, strides: vec![1, size as isize], shape: vec![size, per_group] };
             let b = self.view(node, w, columns)?;
             let b = self.source(&b)?;
-            let out = self.value(shape);
+            let out = self.core.value(shape);
             let of = MatMul { batch: 1, rows, inner: size, columns: per_group, a: source, b, out };
-            self.emit(node, CoreOp::MatMul(of));
+            self.core.emit(CoreOp::MatMul(of));
             out
         };
         self.steps.layers.insert(out, node);
@@ -312,10 +312,10 @@ impl<'a> Translator<'_, 'a> {
         let matrix: Vec<f32> = (0..batch * groups * taps * each).map(of).collect();
         let b = self.source(&Known::floats(shape, &matrix, element))?;
         let a = self.source(&rows_of_taps)?;
-        let out = self.value([&[batch, groups], counts, &[each]].concat());
+        let out = self.core.value([&[batch, groups], counts, &[each]].concat());
         self.steps.layers.insert(out, node);
         let of = MatMul { batch: batch * groups, rows, inner: taps, columns: each, a, b, out };
-        self.emit(node, CoreOp::MatMul(of));
+        self.core.emit(CoreOp::MatMul(of));
         // the outputs of a group move in front of the positions
         let own = signed(strides(&[&[batch, groups], counts, &[each]].concat()));
         let last = counts.len() + 2;
@@ -346,8 +346,8 @@ impl<'a> Translator<'_, 'a> {
             );
             return None;
         }
-        let to = self.shape_of(&y);
-        let shape = self.shape_of(&bias);
+        let to = self.core.shape_of(&y);
+        let shape = self.core.shape_of(&bias);
         if shape != [to[axis]] {
             let shapes = [to, shape];
             self.refuse(
@@ -381,8 +381,8 @@ impl<'a> Translator<'_, 'a> {
         self.computable(node, &shape)?;
         let element = inputs[0].element();
         let inputs = inputs.iter().map(|input| self.source(input)).collect::<Option<_>>()?;
-        let out = self.value(shape);
-        self.emit(node, CoreOp::Pointwise(Pointwise { function, inputs, out }));
+        let out = self.core.value(shape);
+        self.core.emit(CoreOp::Pointwise(Pointwise { function, inputs, out }));
         Some(Known::Source(Source::Value(out), element))
     }
 }

@@ -3,7 +3,7 @@
 use super::windows::Axis;
 use crate::check::step_facts::{Before, Front};
 use crate::core::{Geometry, Known, signed, strides};
-use crate::model::{ElementType, Node, PadMode, Tensor, shape_text};
+use crate::model::{ElementType, Node, PadMode, shape_text};
 use crate::simplify::layout::concats::put_together;
 use crate::simplify::translator::Translator;
 
@@ -23,7 +23,7 @@ impl<'a> Translator<'_, 'a> {
         axes: &[Axis],
         value: f32,
     ) -> Option<Known> {
-        let first = self.shape_of(x).len() - axes.len();
+        let first = self.core.shape_of(x).len() - axes.len();
         let mut x = x.clone();
         let value = PadValue::Number(value);
         for (at, axis) in axes.iter().enumerate() {
@@ -50,7 +50,7 @@ impl<'a> Translator<'_, 'a> {
         value: &PadValue,
     ) -> Option<Known> {
         let part = |this: &mut Self, x: &Known, start: usize, step: isize, count: usize| {
-            let mut shape = this.shape_of(x);
+            let mut shape = this.core.shape_of(x);
             let mut own = signed(strides(&shape));
             let offset = start * own[axis] as usize;
             own[axis] *= step;
@@ -60,7 +60,7 @@ impl<'a> Translator<'_, 'a> {
         // negative padding is cut off before positive padding is added
         let mut x = x.clone();
         if begin < 0 || end < 0 {
-            let size = self.shape_of(&x)[axis] as i64;
+            let size = self.core.shape_of(&x)[axis] as i64;
             let (start, cut) = ((-begin).max(0), (-end).max(0));
             let Some(count) = usize::try_from(size - start - cut).ok().filter(|&count| count > 0)
             else {
@@ -71,7 +71,7 @@ impl<'a> Translator<'_, 'a> {
             x = part(self, &x, start as usize, 1, count)?;
         }
         let (begin, end) = (begin.max(0) as usize, end.max(0) as usize);
-        let shape = self.shape_of(&x);
+        let shape = self.core.shape_of(&x);
         let size = shape[axis];
         let most = match mode {
             PadMode::Constant => usize::MAX,
@@ -133,7 +133,7 @@ impl<'a> Translator<'_, 'a> {
         };
         let value = match self.input(node, 3) {
             None => PadValue::Number(0.0),
-            Some(value) => match (value.tensor(), self.shape_of(&value)) {
+            Some(value) => match (value.tensor(), self.core.shape_of(&value)) {
                 (Some(tensor), _) if tensor.len() == 1 => PadValue::Number(tensor.get_f32(0)),
                 (None, shape) if shape.iter().product::<usize>() == 1 => PadValue::Computed(value),
                 (_, shape) => {
@@ -143,7 +143,7 @@ impl<'a> Translator<'_, 'a> {
                 }
             },
         };
-        let rank = self.shape_of(&x).len();
+        let rank = self.core.shape_of(&x).len();
         let axes: Option<Vec<usize>> = match node.inputs.len() {
             5 => match self.integers(node, 4, "the axes") {
                 Some(axes) => axes.into_iter().map(|axis| self.axis(node, axis, rank)).collect(),
@@ -170,7 +170,7 @@ impl<'a> Translator<'_, 'a> {
             self.error(node, &node.origin, "a pad above 2^24", "smaller pads", "correct the pads");
             return;
         }
-        let shape = self.shape_of(&x);
+        let shape = self.core.shape_of(&x);
         let fronts = axes.iter().zip(begin.iter().zip(&end)).filter(|(_, (begin, _))| **begin > 0);
         let fronts = fronts.map(|(&axis, (&begin, &end))| Front {
             size: shape[axis],

@@ -50,7 +50,7 @@ impl<'a> Translator<'_, 'a> {
         if range.is_none() {
             self.all_floats(node, std::slice::from_ref(&x))?;
         }
-        let shape = self.shape_of(&x);
+        let shape = self.core.shape_of(&x);
         if shape.len() < 3 || shape.len() > 5 {
             let valid = "[N, C, ..] with one to three more dimensions";
             self.refuse(node, shapes_differ(&[shape], valid, "reshape the input"));
@@ -167,8 +167,8 @@ impl<'a> Translator<'_, 'a> {
         let rows: usize = to.iter().product();
         let ones = Tensor::from_f32(vec![1, taps], &vec![1.0; taps])?;
         let source = self.source(&patches)?;
-        let w = WeightSource::Constant(self.intern(&ones));
-        let out = self.value(to.clone());
+        let w = WeightSource::Constant(self.core.intern(&ones));
+        let out = self.core.value(to.clone());
         let dense = Dense {
             rows,
             inputs: taps,
@@ -179,7 +179,7 @@ impl<'a> Translator<'_, 'a> {
             chains: 1,
             out,
         };
-        self.emit(node, CoreOp::Dense(dense));
+        self.core.emit(CoreOp::Dense(dense));
         let sum = Known::Source(Source::Value(out), element);
         // the number of elements in each window
         let held: Vec<Vec<f32>> = stated

@@ -2,7 +2,7 @@
 
 use super::windows::Axis;
 use crate::core::{Geometry, Known, signed, strides};
-use crate::model::{Convolution, ElementType, Node, OutputSizes, Padding, Tensor, shape_text};
+use crate::model::{Convolution, ElementType, Node, OutputSizes, Padding, shape_text};
 use crate::simplify::layout::concats::put_together;
 use crate::simplify::translator::Translator;
 
@@ -111,7 +111,7 @@ impl<'a> Translator<'_, 'a> {
         axis: usize,
         stride: usize,
     ) -> Option<Known> {
-        let shape = self.shape_of(x);
+        let shape = self.core.shape_of(x);
         if stride == 1 || shape[axis] == 1 {
             return Some(x.clone());
         }

@@ -243,7 +243,7 @@ impl<'a> Translator<'_, 'a> {
 
     /// The windows of a tensor `[N, C, ..]`.
     pub(super) fn patches(&mut self, x: Known, axes: &[Axis], counts: &[usize]) -> Patches {
-        let shape = self.shape_of(&x);
+        let shape = self.core.shape_of(&x);
         let own = signed(strides(&shape));
         let along = axes.iter().zip(counts).zip(&own[2..]);
         let positions =

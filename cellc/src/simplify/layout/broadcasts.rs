@@ -2,10 +2,9 @@
 
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, broadcast, broadcast_strides, signed, strides};
-use crate::model::{BroadcastMode, Node, shape_text};
+use crate::model::{BroadcastMode, shape_text};
 use crate::simplify::operands::Operands;
 use crate::simplify::refusal::{Refusal, Rule};
-use crate::simplify::translator::Translator;
 
 /// The shape of an input for broadcasting to `to`, with the input's axes at the given places.
 fn spread(own: &[usize], axes: &[i64], to: &[usize]) -> Option<Vec<usize>> {

@@ -5,9 +5,8 @@ use crate::core::{Concat, CoreOp, Known, Source, fold};
 use crate::model::{Node, Tensor};
 use crate::simplify::elementwise::differ_in_type;
 use crate::simplify::integers::all_exact;
-use crate::simplify::operands::Operands;
 use crate::simplify::operands::shapes_differ;
-use crate::simplify::refusal::{Refusal, Rule};
+use crate::simplify::refusal::Rule;
 use crate::simplify::translator::Translator;
 
 impl<'a> Translator<'_, 'a> {
@@ -15,7 +14,7 @@ impl<'a> Translator<'_, 'a> {
         let Some(inputs) = self.inputs(node) else { return };
         self.note_front(node, &inputs, axis);
         let Some(first) = inputs.first() else { return };
-        let Some(axis) = self.axis(node, axis, self.shape_of(first).len()) else { return };
+        let Some(axis) = self.axis(node, axis, self.core.shape_of(first).len()) else { return };
         if let Some(whole) = self.build(node, |core| put_together(core, &inputs, axis)) {
             self.set(node, 0, whole);
         }

@@ -3,7 +3,7 @@
 use super::slices::{Along, geometry};
 use crate::core::CoreBuilder;
 use crate::core::{Concat, CoreOp, Geometry, Known, Source, counted, fold, signed, strides};
-use crate::model::{Node, shape_text};
+use crate::model::shape_text;
 use crate::simplify::layout::concats::put_together;
 use crate::simplify::lookup::look_up;
 use crate::simplify::operands::Operands;
@@ -11,7 +11,6 @@ use crate::simplify::operands::shapes_differ;
 use crate::simplify::places::gather_by_rows;
 use crate::simplify::refusal::{Refusal, Rule};
 use crate::simplify::scatter::reversed_at_run_time;
-use crate::simplify::translator::Translator;
 
 /// The most indices of a Gather of a computed tensor that are no progression.
 const MOST_GATHERED: usize = 256;

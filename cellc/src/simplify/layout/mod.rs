@@ -8,8 +8,7 @@ pub(super) mod slices;
 
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, counted, element_count, strides};
-use crate::diagnostic::Severity;
-use crate::model::{ElementType, Node, Tensor, shape_text};
+use crate::model::{ElementType, Node, shape_text};
 use crate::simplify::operands::Operands;
 use crate::simplify::refusal::{Refusal, Rule};
 use crate::simplify::translator::Translator;

@@ -107,7 +107,7 @@ pub(super) fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
 impl<'a> Translator<'_, 'a> {
     pub(in crate::simplify) fn split(&mut self, node: &'a Node, parts: usize) {
         let Some((input, axis)) = self.split_along(node) else { return };
-        let size = self.shape_of(&input)[axis];
+        let size = self.core.shape_of(&input)[axis];
         if parts == 0 || !size.is_multiple_of(parts) {
             let found = format!("{size} elements along axis {axis} split into {parts} equal parts");
             self.error(
@@ -125,7 +125,7 @@ impl<'a> Translator<'_, 'a> {
     pub(in crate::simplify) fn variadic_split(&mut self, node: &'a Node) {
         let Some((input, axis)) = self.split_along(node) else { return };
         let Some(lengths) = self.integers(node, 2, "the lengths") else { return };
-        let size = self.shape_of(&input)[axis];
+        let size = self.core.shape_of(&input)[axis];
         let known = lengths
             .iter()
             .filter(|&&n| n != -1)
@@ -159,12 +159,12 @@ impl<'a> Translator<'_, 'a> {
     fn split_along(&mut self, node: &'a Node) -> Option<(Known, usize)> {
         let input = self.input(node, 0)?;
         let axis = self.integer(node, 1, "the axis")?;
-        let rank = self.shape_of(&input).len();
+        let rank = self.core.shape_of(&input).len();
         Some((input, self.axis(node, axis, rank)?))
     }
 
     fn parts(&mut self, node: &'a Node, input: &Known, axis: usize, lengths: &[usize]) {
-        let shape = self.shape_of(input);
+        let shape = self.core.shape_of(input);
         let mut start = 0;
         for (port, &count) in lengths.iter().enumerate() {
             let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
@@ -199,7 +199,7 @@ impl<'a> Translator<'_, 'a> {
             self.error(node, &node.origin, found, "as many of each, no step of 0", "correct them");
             return;
         }
-        let shape = self.shape_of(&input);
+        let shape = self.core.shape_of(&input);
         let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
         let mut seen = vec![false; shape.len()];
         for (i, &axis) in axes.iter().enumerate() {
@@ -231,7 +231,7 @@ impl<'a> Translator<'_, 'a> {
         };
         for (axis, cut) in along.iter().enumerate().filter_map(cut) {
             if let Some(shorter) = self.computed_without(node.inputs[0], axis, cut) {
-                let shape = self.shape_of(&shorter);
+                let shape = self.core.shape_of(&shorter);
                 along[axis] = Along::whole(shape[axis]);
                 return (shorter, shape);
             }
@@ -253,7 +253,7 @@ impl<'a> Translator<'_, 'a> {
             },
             _ => vec![1; begin.len()],
         };
-        let shape = self.shape_of(&input);
+        let shape = self.core.shape_of(&input);
         let entries: Vec<SliceEntry> = (0..begin.len()).map(|i| SliceEntry::new(op, i)).collect();
         let ellipses = entries.iter().filter(|entry| **entry == SliceEntry::Ellipsis).count();
         let own = entries.iter().filter(|entry| entry.has_an_axis()).count();

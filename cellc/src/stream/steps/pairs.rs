@@ -182,7 +182,7 @@ impl Pairing<'_> {
     /// True if both operations have equal functions, constants and weights.
     fn same_numbers(&self, of_long: &CoreNode, of_one: &CoreNode) -> bool {
         let (many, single) = (of_long.op.reads(), of_one.op.reads());
-        same_attributes(&of_long.op, &of_one.op)
+        of_long.op.same_attributes(&of_one.op)
             && many.len() == single.len()
             && many.iter().zip(&single).all(|(&a, &b)| self.same_constants(a, b))
             && self.same_weights(&of_long.op, &of_one.op)
@@ -239,44 +239,6 @@ impl Pairing<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// True if both operations have equal attributes. Sizes may differ by the number of steps and are
-/// not compared, nor are attributes that follow from sizes.
-fn same_attributes(of_long: &CoreOp, of_one: &CoreOp) -> bool {
-    use CoreOp as O;
-    match (of_long, of_one) {
-        (O::Pointwise(a), O::Pointwise(b)) => a.function == b.function,
-        (O::Softmax(a), O::Softmax(b)) => (a.axis, a.log) == (b.axis, b.log),
-        (O::Reduce(a), O::Reduce(b)) => {
-            (a.combiner, a.first, a.end) == (b.combiner, b.first, b.end)
-        }
-        (O::RunningSum(a), O::RunningSum(b)) => a.axis == b.axis,
-        (O::Concat(a), O::Concat(b)) => a.axis == b.axis,
-        (O::Lookup(a), O::Lookup(b)) => (a.size, a.len) == (b.size, b.len),
-        (O::TopK(a), O::TopK(b)) => (a.count, a.largest, a.last) == (b.count, b.largest, b.last),
-        (
-            O::Pointwise(_)
-            | O::Softmax(_)
-            | O::Reduce(_)
-            | O::RunningSum(_)
-            | O::Concat(_)
-            | O::Lookup(_)
-            | O::TopK(_),
-            _,
-        ) => false,
-        // weights, operands and windows are compared elsewhere
-        (
-            O::Cell(_)
-            | O::Dense(_)
-            | O::MatMul(_)
-            | O::Convolve(_)
-            | O::View(_)
-            | O::Loop(_)
-            | O::Integers(_),
-            _,
-        ) => true,
     }
 }
 
