@@ -7,7 +7,7 @@
 //! 4. `lower` makes kernels, `pass` rewrites them, `pack` orders the weights.
 //! 5. `emit` spells the kernels in Rust or C.
 
-use crate::arch::{Calls, MOST_SCALAR_WEIGHTS};
+use crate::arch::Calls;
 use crate::check::{self, Hints, Judgement, Purpose, judge};
 use crate::core::CoreModel;
 #[cfg(feature = "builder")]
@@ -17,12 +17,12 @@ use crate::emit::{self, names::Interface};
 use crate::kernel::{Program, Role, verify};
 use crate::lower::lower;
 use crate::model::Model;
-use crate::numerics::Precisions;
+use crate::numerics::{self, Precisions};
 use crate::pack::{Packed, pack};
 use crate::pass;
-use crate::plan::{Plan, Unrolled, Values, plan};
+use crate::plan::{Plan, Unrolled, Values, fills_no_vector, plan};
 use crate::request::{Options, Threads};
-use crate::simplify::{sweep, translate};
+use crate::simplify::{sweep, translate, unpack_weights_read_as_data};
 use crate::summary;
 
 /// A compiled model, every stage of it.
@@ -93,14 +93,15 @@ fn passes(judgement: &mut Judgement) -> Option<()> {
     let hints = Hints { subject, inputs, steps };
     check::notice_batch_named_steps(hints, diagnostics);
     check::interface_size(model, core, diagnostics)?;
-    check::unpack_weights_read_as_data(model, core, diagnostics);
+    unpack_weights_read_as_data(model, core, diagnostics);
     // stream
     check::states(hints, core, restart_warnings, diagnostics);
     sweep(core);
+    // numerics
+    numerics::keep_convolutions_in_f32(core);
+    numerics::layers_in_f32(core);
     // check
     check::limits_of_integers(model, core, diagnostics);
-    check::keep_convolutions_in_f32(core);
-    check::layers_in_f32(core);
     check::total_size(model, core, diagnostics);
     check::source_size(subject, core, diagnostics);
     check::precision(subject, core, diagnostics);
@@ -148,23 +149,6 @@ pub(crate) fn compile_core(model: CoreModel, options: &Options) -> Compilation {
         interface,
         warnings,
     }
-}
-
-/// Elements of the longest tensor of a network computed in scalars.
-const MOST_SCALAR_ELEMENTS: usize = 8;
-
-/// True if a network is too small for vectors of any target, and the options ask neither for an
-/// instruction set nor for extensions of C compilers, which scalar code does without.
-fn fills_no_vector(model: &CoreModel, options: &Options) -> bool {
-    let given = model.parameters.iter().filter(|parameter| parameter.weight);
-    let given: usize = given.map(|parameter| parameter.shape.iter().product::<usize>()).sum();
-    let known: usize = model.constants.iter().map(|constant| constant.len()).sum();
-    let elements = |shape: &[usize]| shape.iter().product::<usize>();
-    let longest = model.values.iter().map(|value| elements(&value.shape)).max().unwrap_or(0);
-    options.machine.isas.is_none()
-        && !options.needs_extensions()
-        && given + known < MOST_SCALAR_WEIGHTS
-        && longest <= MOST_SCALAR_ELEMENTS
 }
 
 /// The kernels, after all passes.

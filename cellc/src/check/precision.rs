@@ -126,39 +126,6 @@ fn stored_as(options: &Options, layer: &str) -> Option<String> {
     }
 }
 
-/// Keeps depthwise convolutions in f32 in a model with run-time weights.
-pub(crate) fn keep_convolutions_in_f32(core: &mut CoreModel) {
-    fn each(nodes: &mut [CoreNode], found: &mut Vec<(String, &'static str)>) {
-        for CoreNode { op, name, .. } in nodes {
-            match op {
-                CoreOp::Convolve(of) if of.is_depthwise() => {
-                    of.has_run_time_weights = true;
-                    found.push((name.clone(), "a model with weights that are given at run time"));
-                }
-                CoreOp::Loop(of) => each(&mut of.body, found),
-                _ => {}
-            }
-        }
-    }
-    if core.parameters.iter().any(|parameter| parameter.weight) {
-        each(&mut core.nodes, &mut core.in_f32);
-    }
-}
-
-/// Keeps one entry per f32 layer, without unused layers.
-pub(crate) fn layers_in_f32(core: &mut CoreModel) {
-    let mut left: BTreeSet<String> = BTreeSet::new();
-    for node in core.all_nodes() {
-        match &node.op {
-            CoreOp::MatMul(_) | CoreOp::Convolve(_) if !node.op.has_precision() => {
-                left.insert(node.name.clone())
-            }
-            _ => false,
-        };
-    }
-    core.in_f32.retain(|(layer, _)| left.remove(layer));
-}
-
 /// Refuses precisions of layers without a matrix, and two precisions for one layer.
 fn named_layers(options: &Options, core: &CoreModel, diagnostics: &mut Diagnostics) {
     let nodes = core.all_nodes();

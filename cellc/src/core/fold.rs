@@ -458,10 +458,34 @@ fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
         E::Activation(Activation::Floor) => a.floor(),
         E::Activation(Activation::Round) => a.round_ties_even(),
         E::Activation(Activation::Truncate) => a.trunc(),
-        // other functions express these before constants are folded
-        function if function.is_composed() => f64::NAN,
-        // the others are functions of integers
-        _ => f64::NAN,
+        // kernels compute the other activations, and other functions express the rest
+        E::Activation(_)
+        | E::Swish { .. }
+        | E::Mish
+        | E::HardSwish
+        | E::Selu
+        | E::Celu { .. }
+        | E::GeluTanh
+        | E::Gelu
+        | E::Tan
+        | E::Sinh
+        | E::Cosh
+        | E::Asin
+        | E::Acos
+        | E::Asinh
+        | E::Acosh
+        | E::Atanh
+        | E::SquaredDifference => f64::NAN,
+        // comparisons and logical functions give integers
+        E::Equal
+        | E::NotEqual
+        | E::Greater
+        | E::GreaterEqual
+        | E::Less
+        | E::LessEqual
+        | E::LogicalAnd
+        | E::LogicalOr
+        | E::LogicalNot => f64::NAN,
     }
 }
 
@@ -502,8 +526,27 @@ fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'stat
         E::LogicalNot => Some(i64::from(a == 0)),
         E::Select => Some(if a != 0 { b } else { c }),
         E::Clamp { min, max } => Some((a as f64).max(f64::from(min)).min(f64::from(max)) as i64),
-        // activations, and functions that activations express
-        _ => {
+        E::Activation(_)
+        | E::HardSigmoid
+        | E::PRelu
+        | E::Swish { .. }
+        | E::Mish
+        | E::HardSwish
+        | E::Selu
+        | E::Celu { .. }
+        | E::GeluTanh
+        | E::Gelu
+        | E::Tan
+        | E::Sinh
+        | E::Cosh
+        | E::Asin
+        | E::Acos
+        | E::Asinh
+        | E::Acosh
+        | E::Atanh
+        | E::SquaredDifference
+        | E::Exp
+        | E::Log => {
             return Err("an operation on integers that floating point is meant for");
         }
     };

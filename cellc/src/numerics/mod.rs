@@ -1,10 +1,12 @@
 //! The precision of every product, by operation.
 
+mod in_f32;
 mod matrices;
 mod precisions;
 mod quantised;
 mod whole;
 
+pub(crate) use in_f32::{keep_convolutions_in_f32, layers_in_f32};
 pub use matrices::Loss;
 pub(crate) use matrices::matrices;
 pub(crate) use precisions::Vector;

@@ -18,6 +18,7 @@ mod planner;
 mod product;
 mod reason;
 mod row_layout;
+mod scalars;
 mod sparse;
 mod threads;
 mod tiles;
@@ -37,6 +38,7 @@ pub use reason::{
     Unrolling,
 };
 pub use row_layout::{Interleave, RowLayout, WordOrder};
+pub(crate) use scalars::fills_no_vector;
 pub use threads::Half;
 pub use values::Values;
 

@@ -38,7 +38,9 @@ mod sweep;
 mod top_k;
 mod transform;
 mod translator;
+mod unpacked_weights;
 mod variables;
 
 pub(crate) use operations::translate;
 pub(crate) use sweep::sweep;
+pub(crate) use unpacked_weights::unpack_weights_read_as_data;

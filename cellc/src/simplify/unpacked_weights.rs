@@ -1,0 +1,49 @@
+//! Inputs that are weights of cells, and that operations read as data.
+
+use crate::check::report::refusal;
+use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource, needed};
+use crate::diagnostic::Diagnostics;
+use crate::model::Model;
+
+/// Marks inputs of cells with computed weights as data: `pack` leaves them alone.
+pub(crate) fn unpack_weights_read_as_data(
+    model: &Model,
+    core: &mut CoreModel,
+    diagnostics: &mut Diagnostics,
+) {
+    let needed = needed(core);
+    let mut read = vec![false; core.parameters.len()];
+    read_as_data(&core.nodes, &needed, &mut read);
+    let otherwise = (0..read.len()).filter(|&index| core.parameters[index].weight && read[index]);
+    for index in otherwise.collect::<Vec<_>>() {
+        let packed = core.all_nodes().into_iter().find(|node| packs(&node.op, index));
+        let Some(packed) = packed.map(|node| node.name.clone()) else {
+            core.parameters[index].weight = false;
+            continue;
+        };
+        let node = &model.nodes[model.parameters[index]];
+        let found = format!(
+            "the input gives weights of {packed:?}, and a cell with computed weights reads it \
+             too"
+        );
+        let help = "declare two inputs and give both the same contents";
+        let valid = "an input for the weights of one of them";
+        diagnostics.push(refusal(node, &node.origin, found, valid, help));
+    }
+}
+
+/// Marks the parameters that needed operations read, weights of cells left out.
+fn read_as_data(nodes: &[CoreNode], needed: &[bool], read: &mut [bool]) {
+    for node in nodes.iter().filter(|node| node.op.outputs().iter().any(|&value| needed[value])) {
+        for source in node.op.reads() {
+            if let Source::Parameter(index) = source {
+                read[index] = true;
+            }
+        }
+    }
+}
+
+/// True if the parameter is a weight of the operation.
+fn packs(op: &CoreOp, parameter: usize) -> bool {
+    op.facts().weights.contains(&WeightSource::Parameter(parameter))
+}
