@@ -263,52 +263,28 @@ fn clip_without_effect(node: &Node, cell: &Cell, diagnostics: &mut Diagnostics) 
 fn attention_is_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
     let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
     let before = diagnostics.0.len();
+    let mut refuse = |name: &str, found: String, valid: String, help: String| {
+        let origin = node.attribute_origin(name);
+        diagnostics.push(refusal(node, origin, format!("{op} with {found}"), valid, help));
+    };
+    let Spelling { linear_before_reset, activations, clip, direction, .. } = *node.spelling;
     if cell.kind.reset_gate() == Some(ResetGate::AfterMatMul) {
-        let name = node.spelling.linear_before_reset;
-        let found = format!("{op} with {name} = true");
-        diagnostics.push(refusal(
-            node,
-            node.attribute_origin(name),
-            found,
-            "false",
-            format!("leave {name} out"),
-        ));
+        let (name, help) = (linear_before_reset, format!("leave {linear_before_reset} out"));
+        refuse(name, format!("{name} = true"), "false".to_owned(), help);
     }
     let wanted = cell.kind.default_activations();
     if cell.activations.len() == wanted.len() && cell.activations != wanted {
-        let found =
-            format!("{op} with the {} {}", node.spelling.activations, names_of(&cell.activations));
-        let help = format!("leave {} out", node.spelling.activations);
-        diagnostics.push(refusal(
-            node,
-            node.attribute_origin(node.spelling.activations),
-            found,
-            names_of(wanted),
-            help,
-        ));
+        let found = format!("the {activations} {}", names_of(&cell.activations));
+        refuse(activations, found, names_of(wanted), format!("leave {activations} out"));
     }
-    if let Some(clip) = cell.bound() {
-        let name = node.spelling.clip;
-        let found = format!("{op} with the {name} {clip}");
-        diagnostics.push(refusal(
-            node,
-            node.attribute_origin(name),
-            found,
-            format!("no {name}"),
-            format!("leave {name} out"),
-        ));
+    if let Some(bound) = cell.bound() {
+        let (found, valid) = (format!("the {clip} {bound}"), format!("no {clip}"));
+        refuse(clip, found, valid, format!("leave {clip} out"));
     }
-    if let Some(direction) = recurrent.direction.filter(|d| *d != Direction::Forward) {
-        let name = node.spelling.direction;
-        let found = format!("{op} with the {name} {}", direction.name());
-        let help = "only a forward sequence is specified";
-        diagnostics.push(refusal(
-            node,
-            node.attribute_origin(name),
-            found,
-            Direction::Forward.name(),
-            help,
-        ));
+    if let Some(way) = recurrent.direction.filter(|way| *way != Direction::Forward) {
+        let help = "only a forward sequence is specified".to_owned();
+        let forward = Direction::Forward.name().to_owned();
+        refuse(direction, format!("the {direction} {}", way.name()), forward, help);
     }
     before == diagnostics.0.len()
 }

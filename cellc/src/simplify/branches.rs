@@ -2,6 +2,7 @@
 
 use super::elementwise::computed;
 use super::operands::shapes_differ;
+use super::refusal::Refusal;
 use super::translator::Translator;
 use crate::check::parameter_names;
 use crate::core::{Geometry, Known};
@@ -41,12 +42,9 @@ impl<'a> Translator<'_, 'a> {
                 condition.element().name(),
                 shape_text(&shape)
             );
-            self.error(
+            self.refuse(
                 node,
-                &node.origin,
-                found,
-                "one boolean",
-                "compare numbers, and reduce what is several",
+                Refusal::new(found, "one boolean", "compare numbers, and reduce what is several"),
             );
             return;
         }
@@ -79,7 +77,7 @@ impl<'a> Translator<'_, 'a> {
 
     /// Refuses an unread operation with a possible use.
     pub(super) fn unread(&mut self, node: &Node, why: &Unread) {
-        self.error(node, &node.origin, &why.found, &why.valid, &why.help);
+        self.refuse(node, Refusal::new(&why.found, &why.valid, &why.help));
     }
 
     /// One of two branches of a run-time condition. Errors in the branch name the branch, and the

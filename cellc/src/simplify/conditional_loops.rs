@@ -6,14 +6,15 @@
 use super::elementwise::computed;
 use super::integers::converted;
 use super::layout::broadcasts::selected;
-use super::loops::{Cut, iteration_number};
+use super::loops::{Cut, back_edge_differs, iteration_number};
+use super::refusal::Refusal;
 use super::translator::Translator;
 use crate::core::{
     CoreLoop, CoreOp, Divider, DynamicLength, Geometry, Known, LARGEST_INTEGER, LoopCarried,
     LoopResult, LoopSlice, Source,
 };
 use crate::diagnostic::{Diagnostic, Origin, Setting, message};
-use crate::model::{ElementType, Elementwise as E, Loop, LoopInput, Node, shape_text};
+use crate::model::{ElementType, Elementwise as E, Loop, LoopInput, Node};
 
 /// Upper limit for passes over a body that search for ranges of carried integers.
 const MOST_ATTEMPTS: usize = 4;
@@ -118,12 +119,9 @@ impl<'a> Translator<'_, 'a> {
         }
         let found = "integers that grow from iteration to iteration";
         let valid = format!("integers that stay between -{LARGEST_INTEGER} and {LARGEST_INTEGER}");
-        self.error(
+        self.refuse(
             node,
-            &node.origin,
-            found,
-            valid,
-            "clip them in the body, or carry floating point",
+            Refusal::new(found, valid, "clip them in the body, or carry floating point"),
         );
         None
     }
@@ -263,20 +261,8 @@ impl<'a> Translator<'_, 'a> {
                 &results[*result],
             );
             if shapes[0] != shapes[1] || next.element().is_float() != value.element().is_float() {
-                let [from, to] = shapes.map(|shape| shape_text(&shape));
-                let types = [next.element().name(), value.element().name()];
-                let found = format!(
-                    "a back edge from a {} tensor of shape {from} to a {} one of {to}",
-                    types[0], types[1]
-                );
-                let valid = "one type and shape in every iteration";
-                self.error(
-                    node,
-                    &node.origin,
-                    found,
-                    valid,
-                    "correct the body, or the initial value",
-                );
+                let [from, to] = &shapes;
+                self.refuse(node, back_edge_differs((next.element(), from), (value.element(), to)));
                 return None;
             }
         }
@@ -466,12 +452,9 @@ impl<'a> Translator<'_, 'a> {
     fn refuse_unlimited<T>(&mut self, node: &'a Node) -> Option<T> {
         let found = "a loop that ends when its condition says so, without a largest count";
         let help = message!("give one: {}", Setting::MaxSteps);
-        self.error(
+        self.refuse(
             node,
-            &node.origin,
-            found,
-            format!("a largest count, from 1 to {MOST_COUNTED}"),
-            help,
+            Refusal::new(found, format!("a largest count, from 1 to {MOST_COUNTED}"), help),
         );
         None
     }

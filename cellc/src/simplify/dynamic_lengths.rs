@@ -3,6 +3,7 @@
 
 use super::normalize::normalizes_inside;
 use super::parts::sizes_at_run_time;
+use super::refusal::Refusal;
 use super::translator::Translator;
 use crate::core::{Divider, DynamicLength, Known, ResultValue, Source};
 use crate::model::{ElementType, Elementwise as E, Node, Op};
@@ -122,14 +123,14 @@ impl<'a> Translator<'_, 'a> {
             Divider::Loop => {
                 let valid = "for each part one element, or one for all of them";
                 let help = "compute this part outside of the model";
-                self.error(node, &node.origin, found, valid, help);
+                self.refuse(node, Refusal::new(found, valid, help));
             }
             Divider::Slice => self.refuse_dynamic_length(node, length),
             Divider::Range => {
                 let found = "elements of a Range, of which only a call says how many there are, \
                     meet a fixed number of others: they fit at some calls only";
                 let valid = "for each element of the Range one other, or one for all of them";
-                self.error(node, &node.origin, found, valid, COUNT_ALL);
+                self.refuse(node, Refusal::new(found, valid, COUNT_ALL));
             }
         }
     }
@@ -180,7 +181,7 @@ impl<'a> Translator<'_, 'a> {
         let valid = "an output of the model, operations element by element, reductions, Softmax, \
             products of matrices, convolutions of stride 1, normalisation of each element alone, \
             indices of Gather, Unsqueeze, Squeeze, Transpose";
-        self.error(node, &node.origin, found, valid, help);
+        self.refuse(node, Refusal::new(found, valid, help));
     }
 
     /// Refuses results of a body with a dynamic length. `None` after an error.

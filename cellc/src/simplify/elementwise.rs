@@ -155,34 +155,39 @@ fn composed(core: &mut CoreBuilder, function: Elementwise, inputs: &[Known]) -> 
             let above = computed(core, E::Add, vec![error, one])?;
             computed(core, E::Multiply, vec![above, half])?
         }
-        E::Celu { alpha } => {
-            if !(alpha.is_finite() && alpha != 0.0) {
-                let found = format!("Celu with alpha {alpha}");
-                return Err(Refusal::new(found, "a finite number other than 0", "correct it"));
-            }
-            let alpha = Known::number_like(x, alpha);
-            let inner = computed(core, E::Divide, vec![x.clone(), alpha.clone()])?;
-            let elu = computed(core, E::Activation(A::Elu { alpha: 1.0 }), vec![inner])?;
-            return computed(core, E::Multiply, vec![elu, alpha]);
-        }
-        _ => {
-            let number = |known: &Known| {
-                known.tensor().filter(|tensor| tensor.len() == 1).map(|t| t.get_f32(0))
-            };
-            let (alpha, gamma) = (number(&inputs[1]), number(&inputs[2]));
-            let (Some(alpha), Some(gamma)) =
-                (alpha.filter(|v| v.is_finite()), gamma.filter(|v| v.is_finite()))
-            else {
-                let found = "Selu whose alpha or gamma is not one finite number that is known \
-                    when compiling";
-                return Err(Refusal::new(found, "constants of one element", "connect constants"));
-            };
-            let elu = computed(core, E::Activation(A::Elu { alpha }), vec![x.clone()])?;
-            let gamma = Known::number_like(x, gamma);
-            return computed(core, E::Multiply, vec![elu, gamma]);
-        }
+        E::Celu { alpha } => return celu(core, x, alpha),
+        E::Selu => return selu(core, inputs),
+        _ => unreachable!("simplify: {function:?} is no composition"),
     };
     computed(core, E::Multiply, vec![x.clone(), by])
+}
+
+fn celu(core: &mut CoreBuilder, x: &Known, alpha: f32) -> Rule<Known> {
+    use Elementwise as E;
+    if !(alpha.is_finite() && alpha != 0.0) {
+        let found = format!("Celu with alpha {alpha}");
+        return Err(Refusal::new(found, "a finite number other than 0", "correct it"));
+    }
+    let alpha = Known::number_like(x, alpha);
+    let inner = computed(core, E::Divide, vec![x.clone(), alpha.clone()])?;
+    let elu = computed(core, E::Activation(Activation::Elu { alpha: 1.0 }), vec![inner])?;
+    computed(core, E::Multiply, vec![elu, alpha])
+}
+
+fn selu(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
+    use Elementwise as E;
+    let x = &inputs[0];
+    let number = |known: &Known| {
+        let number = known.tensor().filter(|tensor| tensor.len() == 1).map(|t| t.get_f32(0));
+        number.filter(|number| number.is_finite())
+    };
+    let (Some(alpha), Some(gamma)) = (number(&inputs[1]), number(&inputs[2])) else {
+        let found =
+            "Selu whose alpha or gamma is not one finite number that is known when compiling";
+        return Err(Refusal::new(found, "constants of one element", "connect constants"));
+    };
+    let elu = computed(core, E::Activation(Activation::Elu { alpha }), vec![x.clone()])?;
+    computed(core, E::Multiply, vec![elu, Known::number_like(x, gamma)])
 }
 
 /// Inputs with both integers and floating point.

@@ -2,6 +2,7 @@
 //! when the model runs.
 
 use super::reduce::listed_axes;
+use super::refusal::Refusal;
 use super::translator::Translator;
 use crate::core::{Known, broadcast, without_axes};
 use crate::model::{Node, Op, Reduction, shape_text};
@@ -44,7 +45,7 @@ impl<'a> Translator<'_, 'a> {
                     shape_text(&self.core.shape_of(&known))
                 );
                 let help = "correct the shape, or leave the layer out: there is nothing to compute";
-                self.error(node, &node.origin, found, "sizes of 1 or more", help);
+                self.refuse(node, Refusal::new(found, "sizes of 1 or more", help));
             }
         }
         true

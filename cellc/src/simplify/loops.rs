@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::layout::concats::put_together;
+use super::refusal::Refusal;
 use super::translator::{LoopForms, Translator};
 use crate::core::{
     CoreLoop, CoreNode, CoreOp, Geometry, Known, LoopCarried, LoopResult, LoopSlice, Source,
@@ -45,6 +46,7 @@ struct Carried {
     initial: Source,
     value: usize,
     result: usize,
+    element: ElementType,
 }
 
 /// A loop that another form may fit.
@@ -117,7 +119,7 @@ impl<'a> Translator<'_, 'a> {
                     let found =
                         format!("a loop of 0 iterations: output {port} would have no elements");
                     let help = "remove the loop, or what reads this output";
-                    self.error(node, &node.origin, found, "1 iteration or more", help);
+                    self.refuse(node, Refusal::new(found, "1 iteration or more", help));
                 }
                 None => {}
             }
@@ -168,7 +170,7 @@ impl<'a> Translator<'_, 'a> {
                     "carry f32, or unroll the loop; up to {MOST_WRITTEN_OUT} iterations are \
                      written out"
                 );
-                self.error(node, &node.origin, found, crate::check::report::floats(), help);
+                self.refuse(node, Refusal::new(found, crate::check::report::floats(), help));
                 return None;
             }
         }
@@ -254,12 +256,9 @@ impl<'a> Translator<'_, 'a> {
             let found = format!("a loop of more than {MOST_WRITTEN_OUT} iterations");
             let help =
                 "give the number of iterations as the trip count, or cut an input into pieces";
-            self.error(
+            self.refuse(
                 node,
-                &node.origin,
-                found,
-                "a number of iterations that is known when compiling",
-                help,
+                Refusal::new(found, "a number of iterations that is known when compiling", help),
             );
             return None;
         }
@@ -316,7 +315,7 @@ impl<'a> Translator<'_, 'a> {
                      loop, and give a largest count: {}",
                     Setting::MaxSteps
                 );
-                self.error(node, &node.origin, found, valid, help);
+                self.refuse(node, Refusal::new(found, valid, help));
                 return None;
             }
             let count = self.integer(node, 0, WHAT)?;
@@ -352,12 +351,13 @@ impl<'a> Translator<'_, 'a> {
                     pieces.trips,
                     shape_text(&shape)
                 );
-                self.error(
+                self.refuse(
                     node,
-                    &node.origin,
-                    found,
-                    "one number of iterations",
-                    "correct the port map or the trip count",
+                    Refusal::new(
+                        found,
+                        "one number of iterations",
+                        "correct the port map or the trip count",
+                    ),
                 );
                 return None;
             }
@@ -367,12 +367,9 @@ impl<'a> Translator<'_, 'a> {
         if trips.is_none() && body.condition.is_none() {
             let found = "a loop that nothing says how often it is computed";
             let help = "cut an input into pieces, or give the trip count";
-            self.error(
+            self.refuse(
                 node,
-                &node.origin,
-                found,
-                "a number of iterations that is known when compiling",
-                help,
+                Refusal::new(found, "a number of iterations that is known when compiling", help),
             );
             return None;
         }
@@ -392,7 +389,7 @@ impl<'a> Translator<'_, 'a> {
             );
             let valid = "pieces of 1 or more elements that are inside the axis and cover the range \
                 from start to end";
-            self.error(node, &node.origin, found, valid, "correct the port map");
+            self.refuse(node, Refusal::new(found, valid, "correct the port map"));
         }
         pieces
     }
@@ -410,7 +407,7 @@ impl<'a> Translator<'_, 'a> {
             (None, None) => Some(known.clone()),
             (Some(_), Some(_)) => {
                 let found = "a Parameter of the body that is cut into pieces and carried on";
-                self.error(node, &node.origin, found, "one of the two", "correct the port map");
+                self.refuse(node, Refusal::new(found, "one of the two", "correct the port map"));
                 None
             }
             (Some(pieces), None) => {
@@ -439,7 +436,8 @@ impl<'a> Translator<'_, 'a> {
                 let initial = self.source(known)?;
                 let value = self.core.value(shape);
                 self.steps.layers.insert(value, node);
-                iteration.carried.push(Carried { initial, value, result });
+                let element = known.element();
+                iteration.carried.push(Carried { initial, value, result, element });
                 Some(Known::Source(Source::Value(value), known.element()))
             }
         }
@@ -556,12 +554,9 @@ impl<'a> Translator<'_, 'a> {
     pub(super) fn countable(&mut self, node: &Node, trips: usize, most: usize) -> Option<()> {
         if trips > most {
             let help = "give a smaller count, or put a loop into a loop";
-            self.error(
+            self.refuse(
                 node,
-                &node.origin,
-                format!("a loop of {trips} iterations"),
-                format!("1 to {most}"),
-                help,
+                Refusal::new(format!("a loop of {trips} iterations"), format!("1 to {most}"), help),
             );
             return None;
         }
@@ -571,33 +566,21 @@ impl<'a> Translator<'_, 'a> {
     fn condition_unknown(&mut self, node: &Node) {
         let found = "a loop whose condition is not constantly true";
         let help = "give the number of iterations as the trip count";
-        self.error(node, &node.origin, found, "a condition that is constantly true", help);
+        self.refuse(node, Refusal::new(found, "a condition that is constantly true", help));
     }
 
     /// The values carried from iteration to iteration.
     fn carried(&mut self, iteration: &Iteration, results: &[Known]) -> Option<Vec<LoopCarried>> {
         let node = iteration.node;
         let mut all = Vec::new();
-        for &Carried { initial, value, result } in &iteration.carried {
+        for &Carried { initial, value, result, element } in &iteration.carried {
             let known = &results[result];
             let (shape, wanted) =
                 (self.core.shape_of(known), self.core.model.values[value].shape.clone());
             if shape != wanted || !known.element().is_float() {
                 self.loops.wants_unrolling = true;
-                let found = format!(
-                    "a back edge from a tensor of type {} and shape {} to one of shape {}",
-                    known.element().name(),
-                    shape_text(&shape),
-                    shape_text(&wanted)
-                );
-                let valid = "floating point of one shape in every iteration";
-                self.error(
-                    node,
-                    &node.origin,
-                    found,
-                    valid,
-                    "correct the body, or the initial value",
-                );
+                let refusal = back_edge_differs((known.element(), &shape), (element, &wanted));
+                self.refuse(node, refusal);
                 return None;
             }
             all.push(LoopCarried { initial, value, next: self.source(known)? });
@@ -649,7 +632,7 @@ impl<'a> Translator<'_, 'a> {
                  {stride} and part_size {part_size}"
             );
             let valid = "adjacent pieces that cover the whole axis";
-            self.error(node, &node.origin, found, valid, "correct the port map");
+            self.refuse(node, Refusal::new(found, valid, "correct the port map"));
             return None;
         }
         Some((axis, size))
@@ -670,6 +653,22 @@ impl<'a> Translator<'_, 'a> {
         results.push(LoopResult { of, pieces, out });
         Known::Source(Source::Value(out), element)
     }
+}
+
+/// The refusal of a back edge between values of different types or shapes.
+pub(super) fn back_edge_differs(
+    (from, from_shape): (ElementType, &[usize]),
+    (to, to_shape): (ElementType, &[usize]),
+) -> Refusal {
+    let found = format!(
+        "a back edge from a {} tensor of shape {} to a {} one of {}",
+        from.name(),
+        shape_text(from_shape),
+        to.name(),
+        shape_text(to_shape)
+    );
+    let valid = "one type and shape in every iteration";
+    Refusal::new(found, valid, "correct the body, or the initial value")
 }
 
 /// The shape and the element type of the Parameter that is the number of the iteration.

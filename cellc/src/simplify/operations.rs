@@ -19,6 +19,7 @@ use super::parts::padded_behind;
 use super::places::{gather_nd, scatter_nd};
 use super::ranges::range;
 use super::reduce::reduce;
+use super::refusal::Refusal;
 use super::refusal::Rule;
 use super::rounding::rounded;
 use super::scatter::{gather_elements, scatter_elements};
@@ -209,7 +210,10 @@ impl<'a> Translator<'_, 'a> {
             "{MOST_VISITED} layers or fewer, those of loops that are written out counted again \
              and again"
         );
-        self.error_of_many(node, found, valid, "let every iteration compute the same");
+        self.refuse(
+            node,
+            Refusal::new(found, valid, "let every iteration compute the same").shared(),
+        );
     }
 
     /// Refuses values computed from the number of an iteration: neither shapes nor kernels know the
@@ -231,7 +235,7 @@ impl<'a> Translator<'_, 'a> {
         let found = "the number of the iteration is read";
         let help =
             "rewrite the body so that every iteration computes the same from what it is given";
-        self.error(node, &node.origin, found, "a body that does not depend on it", help);
+        self.refuse(node, Refusal::new(found, "a body that does not depend on it", help));
     }
 
     fn constant(&mut self, node: &'a Node, tensor: &Tensor) {
@@ -270,12 +274,9 @@ impl<'a> Translator<'_, 'a> {
                 match to_integers(&tensor, element) {
                     Ok(tensor) => Known::Constant(tensor, element),
                     Err(reason) => {
-                        self.error(
+                        self.refuse(
                             node,
-                            &node.origin,
-                            reason,
-                            "an operation that has a result",
-                            UNDEFINED,
+                            Refusal::new(reason, "an operation that has a result", UNDEFINED),
                         );
                         return;
                     }
@@ -316,7 +317,7 @@ impl<'a> Translator<'_, 'a> {
         let value = &self.model.values[input.0];
         if shape.contains(&0) {
             let found = format!("an output of shape {}: a size of 0", shape_text(&shape));
-            self.error(node, &node.origin, found, "sizes of 1 or more", "remove the output");
+            self.refuse(node, Refusal::new(found, "sizes of 1 or more", "remove the output"));
             return None;
         }
         if !element.is_float() {

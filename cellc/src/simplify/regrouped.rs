@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::cells::Given;
+use super::refusal::Refusal;
 use super::translator::Translator;
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::core::{
@@ -201,7 +202,7 @@ impl Translator<'_, '_> {
             Err(found) => {
                 let help = "connect a constant or an input, the gates of W and R in one order; \
                     or write the cell with MatMul, Add and Mul";
-                self.error(recurrent.node, &recurrent.node.origin, found, VALID, help);
+                self.refuse(recurrent.node, Refusal::new(found, VALID, help));
                 Err(())
             }
         }

@@ -1,6 +1,7 @@
 //! Translation of recurrent operations: a cell for each direction, and the concatenation of their
 //! outputs.
 
+use super::refusal::Refusal;
 use super::translator::Translator;
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::core::{
@@ -136,12 +137,13 @@ impl<'a> Translator<'_, 'a> {
                         let found =
                             format!("sequence_lengths says {length} steps for row {row} of X");
                         let valid = format!("0 to {}, the number of steps of X", sizes.steps);
-                        self.error(
+                        self.refuse(
                             node,
-                            &node.origin,
-                            found,
-                            valid,
-                            "correct sequence_lengths, or give X more steps",
+                            Refusal::new(
+                                found,
+                                valid,
+                                "correct sequence_lengths, or give X more steps",
+                            ),
                         );
                         return None;
                     }
@@ -162,7 +164,7 @@ impl<'a> Translator<'_, 'a> {
             Known::Source(..) | Known::Iteration(..) => {
                 let found = "sequence_lengths are computed at every step";
                 let help = "connect a constant or an input of the model of type i32 or i64";
-                self.error(node, &node.origin, found, "a constant or an input of the model", help);
+                self.refuse(node, Refusal::new(found, "a constant or an input of the model", help));
                 None
             }
         }

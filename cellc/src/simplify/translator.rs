@@ -8,14 +8,13 @@ use super::operands::{Operands, all_floats};
 use super::refusal::{Refusal, Rule};
 use crate::check::Subject;
 use crate::check::input_sizes::InputSizes;
-use crate::check::report::refusal;
 use crate::check::shape::admits_shape;
 use crate::check::step_facts::StepFacts;
 use crate::core::{
     Built, CoreBuilder, CoreModel, CoreNode, DynamicLength, Geometry, Known, Layer, LayerPlace,
     Source,
 };
-use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::encoding::WeightFormat;
 use crate::model::{ElementType, Model, Node, Op, Tensor, ValueId, shape_text};
 
@@ -265,17 +264,6 @@ impl<'c, 'a> Translator<'c, 'a> {
         self.built(node, built)
     }
 
-    /// Reports an error shared by later nodes only once.
-    pub(super) fn error_of_many(
-        &mut self,
-        node: &Node,
-        found: impl Into<Message>,
-        valid: String,
-        help: &str,
-    ) {
-        self.refuse(node, Refusal::new(found, valid, help).shared());
-    }
-
     /// Reports a promise of the model about a tensor that does not hold.
     pub(super) fn check_stated(&mut self, node: &Node, output: ValueId, shape: &[usize]) {
         let value = &self.model.values[output.0];
@@ -323,16 +311,5 @@ impl<'c, 'a> Translator<'c, 'a> {
     pub(super) fn axis(&mut self, node: &Node, axis: i64, rank: usize) -> Option<usize> {
         let axis = self.operands(node).axis(axis, rank);
         axis.map_err(|refusal| self.refuse(node, refusal)).ok()
-    }
-
-    pub(super) fn error(
-        &mut self,
-        node: &Node,
-        origin: &Origin,
-        found: impl Into<Message>,
-        valid: impl Into<Message>,
-        help: impl Into<Message>,
-    ) {
-        self.diagnostics.push(refusal(node, origin, found, valid, help));
     }
 }

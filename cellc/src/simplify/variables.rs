@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::refusal::Refusal;
 use super::translator::Translator;
 use crate::check::report::floats;
 use crate::check::shape::admits_shape;
@@ -25,7 +26,7 @@ impl<'a> Translator<'_, 'a> {
         let Some((initial, shape, element)) = self.initial_value(node, name) else { return };
         if !element.is_float() {
             let found = format!("the variable {} of type {}", quoted(name), element.name());
-            self.error(node, &node.origin, found, floats(), "keep f32 between steps");
+            self.refuse(node, Refusal::new(found, floats(), "keep f32 between steps"));
             return;
         }
         let fits = self.computable(node, &shape).and_then(|()| {
@@ -57,7 +58,7 @@ impl<'a> Translator<'_, 'a> {
                 format!("the variable {} whose initial value is not constant", quoted(name));
             let valid = "an initial value that is known when compiling";
             let help = "connect a constant, or give the initial state as an input of the model";
-            self.error(node, &node.origin, found, valid, help);
+            self.refuse(node, Refusal::new(found, valid, help));
             return None;
         };
         let shape = tensor.shape().to_vec();
@@ -81,7 +82,10 @@ impl<'a> Translator<'_, 'a> {
             );
             let valid = "an initial value of the variable's shape";
             let help = "correct variable_shape, or the initial value";
-            self.error(node, &self.model.values[node.outputs[0].0].origin, found, valid, help);
+            self.refuse(
+                node,
+                Refusal::at(&self.model.values[node.outputs[0].0].origin, found, valid, help),
+            );
             return None;
         }
         if let Some(stated) = stated_element.filter(|&stated| stated != element) {
@@ -93,7 +97,7 @@ impl<'a> Translator<'_, 'a> {
             );
             let valid = "an initial value of the variable's type";
             let help = "correct variable_type, or convert the initial value";
-            self.error(node, &node.origin, found, valid, help);
+            self.refuse(node, Refusal::new(found, valid, help));
             return None;
         }
         Some(())
@@ -117,7 +121,7 @@ impl<'a> Translator<'_, 'a> {
             if !same || before.shape != shape {
                 let found = format!("the variable {} has two initial values", quoted(name));
                 let help = "give the variables different names";
-                self.error(node, &node.origin, found, "one", help);
+                self.refuse(node, Refusal::new(found, "one", help));
                 return None;
             }
             return Some(index);
@@ -152,7 +156,7 @@ impl<'a> Translator<'_, 'a> {
             let found = format!("a variable without an initial value, of {text}");
             let batch = Setting::Batch(Some(1));
             let help = message!("give the batch size, {}, or the variable an initial value", batch);
-            self.error(node, &node.origin, found, "sizes that are fixed when compiling", help);
+            self.refuse(node, Refusal::new(found, "sizes that are fixed when compiling", help));
         }
         shape
     }
@@ -172,7 +176,7 @@ impl<'a> Translator<'_, 'a> {
         if self.depth > 0 {
             let found = "a variable inside a loop";
             let help = "carry the value from iteration to iteration by a back edge";
-            self.error(node, &node.origin, found, "variables of the model itself", help);
+            self.refuse(node, Refusal::new(found, "variables of the model itself", help));
         }
         self.depth > 0
     }
@@ -189,69 +193,56 @@ impl<'a> Translator<'_, 'a> {
             if let Some(other) = seen.insert(name, node) {
                 let found =
                     format!("the variable {} is assigned by {} too", quoted(name), other.label());
-                self.error(
-                    node,
-                    &node.origin,
-                    found,
-                    "one Assign for each variable",
-                    "remove one of them",
-                );
-                continue;
+                let valid = "one Assign for each variable";
+                self.refuse(node, Refusal::new(found, valid, "remove one of them"));
+            } else if let Some(&index) = self.variables.read.get(name) {
+                self.assign_next(node, index, known);
+            } else {
+                self.assigned_without_read(node, name, never.as_deref());
             }
-            let Some(&index) = self.variables.read.get(name) else {
-                // an error of the ReadValue explains the missing variable
-                if !self.diagnostics.has_errors() && !self.subject.is_partial() {
-                    let found = format!(
-                        "the variable {} is assigned, and no output needs what it holds",
-                        quoted(name)
-                    );
-                    match &never {
-                        // a misspelt name leaves the other variable without an Assign
-                        Some(other) => {
-                            let valid =
-                                "a ReadValue of the same variable_id that an output depends on";
-                            let help = format!(
-                                "is {other} meant, which is read and never assigned? Else remove \
-                                 the Assign"
-                            );
-                            self.error(node, &node.origin, found, valid, &help);
-                        }
-                        None => {
-                            let warning =
-                                Diagnostic::warning(node.origin.clone(), found).layer(node.label());
-                            self.diagnostics
-                                .push(warning.help("remove the Assign, which has no effect"));
-                        }
-                    }
-                }
-                continue;
-            };
-            let Some(known) = known else { continue };
-            let (shape, wanted) =
-                (self.core.shape_of(&known), self.core.model.variables[index].shape.clone());
-            if !known.element().is_float() || shape != wanted {
-                let found = format!(
-                    "a tensor of type {} and shape {}",
-                    known.element().name(),
-                    shape_text(&shape)
-                );
-                let valid = format!(
-                    "floating point of shape {}, as ReadValue gives it",
-                    shape_text(&wanted)
-                );
-                self.error(
-                    node,
-                    &node.origin,
-                    found,
-                    valid,
-                    "assign what has the variable's shape",
-                );
-                continue;
-            }
-            let next = self.source(&known);
-            self.core.model.variables[index].next =
-                next.filter(|&next| next != Source::Variable(index));
         }
+    }
+
+    /// Sets the next value of a variable.
+    fn assign_next(&mut self, node: &Node, index: usize, known: Option<Known>) {
+        let Some(known) = known else { return };
+        let shape = self.core.shape_of(&known);
+        let wanted = self.core.model.variables[index].shape.clone();
+        if !known.element().is_float() || shape != wanted {
+            let found = format!(
+                "a tensor of type {} and shape {}",
+                known.element().name(),
+                shape_text(&shape)
+            );
+            let wanted = shape_text(&wanted);
+            let valid = format!("floating point of shape {wanted}, as ReadValue gives it");
+            let help = "assign what has the variable's shape";
+            self.refuse(node, Refusal::new(found, valid, help));
+            return;
+        }
+        let next = self.source(&known);
+        self.core.model.variables[index].next =
+            next.filter(|&next| next != Source::Variable(index));
+    }
+
+    /// Reports an Assign of a variable that nothing reads. `never`: a variable that is read and
+    /// never assigned; a misspelt name leaves one.
+    fn assigned_without_read(&mut self, node: &Node, name: &str, never: Option<&str>) {
+        // an error of the ReadValue explains the missing variable
+        if self.diagnostics.has_errors() || self.subject.is_partial() {
+            return;
+        }
+        let found =
+            format!("the variable {} is assigned, and no output needs what it holds", quoted(name));
+        let Some(other) = never else {
+            let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
+            self.diagnostics.push(warning.help("remove the Assign, which has no effect"));
+            return;
+        };
+        let valid = "a ReadValue of the same variable_id that an output depends on";
+        let help =
+            format!("is {other} meant, which is read and never assigned? Else remove the Assign");
+        self.refuse(node, Refusal::new(found, valid, help));
     }
 }
 

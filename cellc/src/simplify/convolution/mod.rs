@@ -22,6 +22,7 @@ use crate::model::{
 use crate::simplify::elementwise::computed;
 use crate::simplify::layout::concats::put_together;
 use crate::simplify::operands::shapes_differ;
+use crate::simplify::refusal::Refusal;
 use crate::simplify::translator::Translator;
 
 pub(super) use lines::pointwise_of_lines;
@@ -337,12 +338,13 @@ impl<'a> Translator<'_, 'a> {
         let bias = self.input(node, 2)?;
         if !bias.element().is_float() {
             let found = "a third input of integers";
-            self.error(
+            self.refuse(
                 node,
-                &node.origin,
-                found,
-                "pads in place of a shape of the output",
-                "save the model with pads",
+                Refusal::new(
+                    found,
+                    "pads in place of a shape of the output",
+                    "save the model with pads",
+                ),
             );
             return None;
         }

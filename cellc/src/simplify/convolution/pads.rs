@@ -5,6 +5,7 @@ use crate::check::step_facts::{Before, Front};
 use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{ElementType, Node, PadMode, shape_text};
 use crate::simplify::layout::concats::put_together;
+use crate::simplify::refusal::Refusal;
 use crate::simplify::translator::Translator;
 
 /// The elements of padding.
@@ -65,7 +66,10 @@ impl<'a> Translator<'_, 'a> {
             let Some(count) = usize::try_from(size - start - cut).ok().filter(|&count| count > 0)
             else {
                 let found = format!("pads of {begin} and {end} on {size} elements");
-                self.error(node, &node.origin, found, "something that is left", "correct the pads");
+                self.refuse(
+                    node,
+                    Refusal::new(found, "something that is left", "correct the pads"),
+                );
                 return None;
             };
             x = part(self, &x, start as usize, 1, count)?;
@@ -82,7 +86,7 @@ impl<'a> Translator<'_, 'a> {
         if begin > most || end > most {
             let found =
                 format!("pads of {begin} and {end} by the elements of a side, on {size} elements");
-            self.error(node, &node.origin, found, format!("at most {most}"), "correct the pads");
+            self.refuse(node, Refusal::new(found, format!("at most {most}"), "correct the pads"));
             return None;
         }
         let element = x.element();
@@ -138,7 +142,7 @@ impl<'a> Translator<'_, 'a> {
                 (None, shape) if shape.iter().product::<usize>() == 1 => PadValue::Computed(value),
                 (_, shape) => {
                     let found = format!("a value for pads of shape {}", shape_text(&shape));
-                    self.error(node, &node.origin, found, "one number", "connect one number");
+                    self.refuse(node, Refusal::new(found, "one number", "connect one number"));
                     return;
                 }
             },
@@ -157,17 +161,14 @@ impl<'a> Translator<'_, 'a> {
         once.dedup();
         if begin.len() != axes.len() || end.len() != axes.len() || once.len() != axes.len() {
             let found = format!("{} and {} pads for {} axes", begin.len(), end.len(), axes.len());
-            self.error(
+            self.refuse(
                 node,
-                &node.origin,
-                found,
-                "two for each axis, each axis once",
-                "correct the pads",
+                Refusal::new(found, "two for each axis, each axis once", "correct the pads"),
             );
             return;
         }
         if begin.iter().chain(&end).any(|pad| pad.unsigned_abs() > 1 << 24) {
-            self.error(node, &node.origin, "a pad above 2^24", "smaller pads", "correct the pads");
+            self.refuse(node, Refusal::new("a pad above 2^24", "smaller pads", "correct the pads"));
             return;
         }
         let shape = self.core.shape_of(&x);

@@ -5,6 +5,7 @@ use super::windows::{Axis, Patches};
 use crate::core::{CoreOp, Dense, Known, PointwiseFunction, Source, WeightSource};
 use crate::model::{Node, PadMode, Pool, PoolKind, Tensor};
 use crate::simplify::operands::shapes_differ;
+use crate::simplify::refusal::Refusal;
 use crate::simplify::translator::Translator;
 
 /// The input and the windows of a pool.
@@ -34,12 +35,13 @@ impl<'a> Translator<'_, 'a> {
             && self.model.nodes.iter().any(|other| other.inputs.contains(&indices))
         {
             let found = "the indices of a maximum pool's elements are used";
-            self.error(
+            self.refuse(
                 node,
-                &node.origin,
-                found,
-                "the elements themselves, output 0",
-                "leave the indices unused",
+                Refusal::new(
+                    found,
+                    "the elements themselves, output 0",
+                    "leave the indices unused",
+                ),
             );
             return None;
         }
@@ -63,12 +65,9 @@ impl<'a> Translator<'_, 'a> {
             axis.begin < 0 || axis.end < 0 || axis.begin.max(axis.end) >= axis.reach() as i64
         }) {
             let found = "a pad that is negative, or as long as the kernel";
-            self.error(
+            self.refuse(
                 node,
-                &node.origin,
-                found,
-                "pads shorter than the kernel",
-                "correct the pads",
+                Refusal::new(found, "pads shorter than the kernel", "correct the pads"),
             );
             return None;
         }
@@ -79,7 +78,7 @@ impl<'a> Translator<'_, 'a> {
         if axes.iter().zip(&counts).any(behind) {
             let found = "a last window that holds nothing but pads";
             let help = "round the number of windows down, or as PyTorch does, or use other pads";
-            self.error(node, &node.origin, found, "an element of the data in each window", help);
+            self.refuse(node, Refusal::new(found, "an element of the data in each window", help));
             return None;
         }
         self.note_windows(node, &x, &axes);
@@ -113,7 +112,7 @@ impl<'a> Translator<'_, 'a> {
         if gapped && axes.iter().zip(&counts).any(|(axis, &count)| axis.has_window_of_pads(count)) {
             let found = "a window that holds nothing but pads";
             let help = "pad the input by an operator of its own";
-            self.error(node, &node.origin, found, "an element of the data in each window", help);
+            self.refuse(node, Refusal::new(found, "an element of the data in each window", help));
             return None;
         }
         // an element of the data in every window at the border may stand for the padding; without

@@ -4,6 +4,7 @@ use super::windows::Axis;
 use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{Convolution, ElementType, Node, OutputSizes, Padding, shape_text};
 use crate::simplify::layout::concats::put_together;
+use crate::simplify::refusal::Refusal;
 use crate::simplify::translator::Translator;
 
 impl<'a> Translator<'_, 'a> {
@@ -30,12 +31,13 @@ impl<'a> Translator<'_, 'a> {
             sizes.len() != axes.len() || sizes.iter().any(|size| !(1..=1 << 24).contains(size))
         }) {
             let found = format!("an output of {} for {} dimensions", shape_text(sizes), axes.len());
-            self.error(
+            self.refuse(
                 node,
-                &node.origin,
-                found,
-                "a size of 1 or more for each",
-                "correct the shape of the output",
+                Refusal::new(
+                    found,
+                    "a size of 1 or more for each",
+                    "correct the shape of the output",
+                ),
             );
             return None;
         }
@@ -45,12 +47,13 @@ impl<'a> Translator<'_, 'a> {
             let extra = of.output_padding.get(at).copied().unwrap_or(0);
             if extra >= axis.stride.max(axis.dilation) && extra > 0 {
                 let found = format!("an output padding of {extra}");
-                self.error(
+                self.refuse(
                     node,
-                    &node.origin,
-                    found,
-                    "less than the stride or the dilation",
-                    "correct the attribute",
+                    Refusal::new(
+                        found,
+                        "less than the stride or the dilation",
+                        "correct the attribute",
+                    ),
                 );
                 return None;
             }
@@ -79,7 +82,7 @@ impl<'a> Translator<'_, 'a> {
                         "at most {}, {full} and less than a stride more",
                         full + axis.stride - 1
                     );
-                    self.error(node, &node.origin, found, valid, "correct output_shape");
+                    self.refuse(node, Refusal::new(found, valid, "correct output_shape"));
                     return None;
                 }
                 end = total - begin;
@@ -87,7 +90,7 @@ impl<'a> Translator<'_, 'a> {
             let out = full as i64 - begin - end;
             if !(1..=1 << 24).contains(&out) {
                 let found = format!("an output of {out} elements along an axis");
-                self.error(node, &node.origin, found, "1 or more", "correct the pads");
+                self.refuse(node, Refusal::new(found, "1 or more", "correct the pads"));
                 return None;
             }
             let reach = axis.reach() as i64 - 1;

@@ -4,6 +4,7 @@ use crate::check::step_facts::{Before, Front, ShortOf};
 use crate::core::{Geometry, Known, signed, strides};
 use crate::diagnostic::quoted;
 use crate::model::{Node, Padding, Rounding, Window, counted, shape_text};
+use crate::simplify::refusal::Refusal;
 use crate::simplify::translator::Translator;
 
 /// One axis of a convolution; all sizes are known.
@@ -98,23 +99,25 @@ impl<'a> Translator<'_, 'a> {
                 shape_text(&dilations),
                 shape_text(kernel)
             );
-            self.error(
+            self.refuse(
                 node,
-                &node.origin,
-                found,
-                "a number of 1 or more for each dimension",
-                "correct the attributes",
+                Refusal::new(
+                    found,
+                    "a number of 1 or more for each dimension",
+                    "correct the attributes",
+                ),
             );
             return None;
         }
         let large = |n: &usize| *n > 1 << 24;
         if steps.iter().chain(&dilations).chain(kernel).any(large) {
-            self.error(
+            self.refuse(
                 node,
-                &node.origin,
-                "a stride or dilation above 2^24",
-                "smaller ones",
-                "correct the attributes",
+                Refusal::new(
+                    "a stride or dilation above 2^24",
+                    "smaller ones",
+                    "correct the attributes",
+                ),
             );
             return None;
         }
@@ -138,12 +141,13 @@ impl<'a> Translator<'_, 'a> {
                     }
                     _ => {
                         let found = format!("pads {} and {}", shape_text(begin), shape_text(end));
-                        self.error(
+                        self.refuse(
                             node,
-                            &node.origin,
-                            found,
-                            format!("{rank} at either side"),
-                            "correct the pads",
+                            Refusal::new(
+                                found,
+                                format!("{rank} at either side"),
+                                "correct the pads",
+                            ),
                         );
                         return None;
                     }
@@ -184,12 +188,9 @@ impl<'a> Translator<'_, 'a> {
                 shape_text(&reach),
                 shape_text(&sizes)
             );
-            self.error(
+            self.refuse(
                 node,
-                &node.origin,
-                found,
-                "an input, with its pads, as long as the kernel",
-                help,
+                Refusal::new(found, "an input, with its pads, as long as the kernel", help),
             );
         }
         counts

@@ -2,6 +2,7 @@
 
 use crate::core::{Geometry, Known, counted, strides};
 use crate::model::{Node, Op, shape_text};
+use crate::simplify::refusal::Refusal;
 use crate::simplify::translator::Translator;
 
 /// A slice along one axis: first element, count, step.
@@ -110,12 +111,9 @@ impl<'a> Translator<'_, 'a> {
         let size = self.core.shape_of(&input)[axis];
         if parts == 0 || !size.is_multiple_of(parts) {
             let found = format!("{size} elements along axis {axis} split into {parts} equal parts");
-            self.error(
+            self.refuse(
                 node,
-                &node.origin,
-                found,
-                "a number of parts that divides them",
-                "use VariadicSplit",
+                Refusal::new(found, "a number of parts that divides them", "use VariadicSplit"),
             );
             return;
         }
@@ -148,7 +146,7 @@ impl<'a> Translator<'_, 'a> {
                 "{} lengths that add up to {size}, of which one may be -1",
                 node.outputs.len()
             );
-            self.error(node, &node.origin, found, valid, "correct the lengths");
+            self.refuse(node, Refusal::new(found, valid, "correct the lengths"));
             return;
         };
         let lengths: Vec<usize> =
@@ -196,7 +194,7 @@ impl<'a> Translator<'_, 'a> {
         let lengths = [starts.len(), stops.len(), steps.len(), axes.len()];
         if lengths.iter().any(|&n| n != lengths[0]) || steps.contains(&0) {
             let found = "start, stop, step and axes of different lengths, or a step of 0";
-            self.error(node, &node.origin, found, "as many of each, no step of 0", "correct them");
+            self.refuse(node, Refusal::new(found, "as many of each, no step of 0", "correct them"));
             return;
         }
         let shape = self.core.shape_of(&input);
@@ -206,7 +204,7 @@ impl<'a> Translator<'_, 'a> {
             let Some(axis) = self.axis(node, axis, shape.len()) else { return };
             if std::mem::replace(&mut seen[axis], true) {
                 let found = format!("axis {axis} sliced twice");
-                self.error(node, &node.origin, found, "each once", "correct the axes");
+                self.refuse(node, Refusal::new(found, "each once", "correct the axes"));
                 return;
             }
             along[axis] = Along::range(shape[axis], Some(starts[i]), Some(stops[i]), steps[i]);
@@ -272,7 +270,7 @@ impl<'a> Translator<'_, 'a> {
             );
             let valid =
                 "as many of each, one ellipsis, no more than there are dimensions, no stride of 0";
-            self.error(node, &node.origin, found, valid, "correct them");
+            self.refuse(node, Refusal::new(found, valid, "correct them"));
             return;
         }
         let numbers: Vec<[i64; 3]> =
@@ -324,7 +322,7 @@ impl<'a> Translator<'_, 'a> {
                         let axis = along.len();
                         let found = format!("index {begin} of {size} elements along axis {axis}");
                         let valid = format!("0 to {}", size.max(1) - 1);
-                        self.error(node, &node.origin, found, valid, "correct begin");
+                        self.refuse(node, Refusal::new(found, valid, "correct begin"));
                         return None;
                     };
                     along.push(Along { start, count: 1, step: 1 });
