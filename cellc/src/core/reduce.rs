@@ -95,7 +95,8 @@ impl Operation for Reduce {
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {
-        matches!(other, CoreOp::Reduce(other) if (self.combiner, self.first, self.end) == (other.combiner, other.first, other.end))
+        let key = |of: &Self| (of.combiner, of.first, of.end);
+        matches!(other, CoreOp::Reduce(other) if key(self) == key(other))
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {

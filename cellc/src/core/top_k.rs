@@ -42,7 +42,8 @@ impl Operation for TopK {
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {
-        matches!(other, CoreOp::TopK(other) if (self.count, self.largest, self.last) == (other.count, other.largest, other.last))
+        let key = |of: &Self| (of.count, of.largest, of.last);
+        matches!(other, CoreOp::TopK(other) if key(self) == key(other))
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {

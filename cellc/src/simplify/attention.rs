@@ -1,10 +1,11 @@
 //! Scaled dot-product attention, made of products, a mask and a softmax.
 
-use super::elementwise::{computed, softmax_along};
+use super::elementwise::computed;
 use super::matmul::product;
 use super::operands::Operands;
 use super::operands::shapes_differ;
 use super::refusal::Rule;
+use super::softmax::softmax_along;
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, broadcast};
 use crate::model::{ElementType, Elementwise};

@@ -7,7 +7,7 @@
 
 use std::f32::consts::LN_2;
 
-use super::elementwise::computed;
+use super::arithmetic::arithmetic;
 use super::refusal::Rule;
 use crate::core::CoreBuilder;
 use crate::core::Known;
@@ -42,7 +42,7 @@ pub(super) fn hyperbolic(core: &mut CoreBuilder, function: Elementwise, x: &Know
 
 impl Formula<'_> {
     fn of(&mut self, function: Elementwise, inputs: &[&Known]) -> Rule<Known> {
-        computed(self.core, function, inputs.iter().map(|&known| known.clone()).collect())
+        arithmetic(self.core, function, inputs.iter().map(|&known| known.clone()).collect())
     }
 
     fn activation(&mut self, activation: Activation, x: &Known) -> Rule<Known> {

@@ -3,7 +3,8 @@
 
 use std::collections::HashSet;
 
-use super::elementwise::{absolute, clamp, pointwise};
+use super::operands::{all_exact, too_large_integer};
+use super::primitives::{absolute, clamp, pointwise};
 use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
 use crate::check::report::floats;
@@ -339,29 +340,6 @@ pub(super) fn integers_of(core: &mut CoreBuilder, parameter: usize, element: Ele
     core.facts.ranges.insert(out, [least.into(), most.into()]);
     core.facts.parameter_of.insert(out, (parameter, true));
     Known::Source(Source::Value(out), element)
-}
-
-/// Refuses constants that f32 does not hold exactly. `None` after an error.
-pub(super) fn all_exact(inputs: &[Known]) -> Rule<()> {
-    for input in inputs.iter().filter(|input| !input.element().is_float()) {
-        let wrong = match input {
-            Known::Constant(tensor, _) => {
-                (0..tensor.len()).find(|&i| tensor.get_f64(i).abs() > EXACT)
-            }
-            _ => None,
-        };
-        if let (Some(at), Some(tensor)) = (wrong, input.tensor()) {
-            let found = format!("{} in arithmetic at run time", tensor.get_f64(at));
-            return Err(too_large_integer(found));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn too_large_integer(found: String) -> Refusal {
-    let valid = format!("integers of at most {EXACT} in magnitude, which f32 holds");
-    let help = "clip the integers before, or compute this part outside of the model";
-    Refusal::new(found, valid, help)
 }
 
 /// The range of `size` elements reduced to one; `None` after an error.

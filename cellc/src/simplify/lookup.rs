@@ -1,6 +1,6 @@
 //! Rows of a table, by run-time indices.
 
-use super::integers::all_exact;
+use super::operands::all_exact;
 use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
 use crate::core::{CoreOp, Geometry, Known, LARGEST_INTEGER, Lookup, Source, strides};

@@ -2,10 +2,12 @@
 //! equal constant. Every file has one kind, and refuses nodes without a translation.
 //! [`crate::compile`] lists the passes.
 
+mod arithmetic;
 mod arrange;
 mod attention;
 mod branches;
 mod cells;
+mod compositions;
 mod computed_weights;
 mod conditional_loops;
 mod convolution;
@@ -26,7 +28,9 @@ mod operands;
 mod operations;
 mod parts;
 mod places;
+mod powers;
 mod prefixes;
+mod primitives;
 mod ranges;
 mod reduce;
 mod refusal;
@@ -34,6 +38,7 @@ mod regrouped;
 mod rounding;
 mod scatter;
 mod sequence;
+mod softmax;
 mod sweep;
 mod top_k;
 mod transform;

@@ -1,10 +1,11 @@
 //! Normalizations: means, variances and the arithmetic with them, as reductions and work element by
 //! element.
 
+use super::arithmetic::squared;
 use super::elementwise::computed;
 use super::operands::Operands;
 use super::operands::all_floats;
-use super::reduce::{listed_axes, reduced, squared};
+use super::reduce::{listed_axes, reduced};
 use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, counted};

@@ -3,6 +3,7 @@
 use super::refusal::{Refusal, Rule};
 use crate::check::report::floats;
 use crate::check::shape::{LONGEST_LIST, verb};
+use crate::core::interval::EXACT;
 use crate::core::{Known, counted};
 use crate::diagnostic::Message;
 use crate::model::{ElementType, Model, Node, shape_text};
@@ -110,4 +111,34 @@ pub(super) fn shapes_differ(
 ) -> Refusal {
     let texts: Vec<String> = shapes.iter().take(8).map(|shape| shape_text(shape)).collect();
     Refusal::new(format!("inputs of the shapes {}", texts.join(", ")), valid, help)
+}
+
+/// Inputs with both integers and floating point.
+pub(super) fn differ_in_type(inputs: &[Known]) -> Refusal {
+    let names: Vec<&str> = inputs.iter().take(8).map(|input| input.element().name()).collect();
+    let found = format!("inputs of the types {}", names.join(", "));
+    Refusal::new(found, "one type for all inputs", "convert the others")
+}
+
+/// Refuses constants that f32 does not hold exactly. `None` after an error.
+pub(super) fn all_exact(inputs: &[Known]) -> Rule<()> {
+    for input in inputs.iter().filter(|input| !input.element().is_float()) {
+        let wrong = match input {
+            Known::Constant(tensor, _) => {
+                (0..tensor.len()).find(|&i| tensor.get_f64(i).abs() > EXACT)
+            }
+            _ => None,
+        };
+        if let (Some(at), Some(tensor)) = (wrong, input.tensor()) {
+            let found = format!("{} in arithmetic at run time", tensor.get_f64(at));
+            return Err(too_large_integer(found));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn too_large_integer(found: String) -> Refusal {
+    let valid = format!("integers of at most {EXACT} in magnitude, which f32 holds");
+    let help = "clip the integers before, or compute this part outside of the model";
+    Refusal::new(found, valid, help)
 }

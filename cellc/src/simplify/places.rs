@@ -1,15 +1,17 @@
 //! Parts of a tensor at places that rows of indices name: GatherND, Gather by rows, and ScatterND.
 
 use super::elementwise::computed;
-use super::integers::{all_exact, converted};
+use super::integers::converted;
 use super::layout::gathers::gathered;
 use super::lookup::look_up;
 use super::operands::Operands;
+use super::operands::all_exact;
 use super::operands::shapes_differ;
 use super::refusal::{Refusal, Rule};
 use super::scatter::MOST_SCATTERED;
 use super::scatter::{counted_places, numbers_along, place, scattered};
 use crate::core::CoreBuilder;
+use crate::core::counted;
 use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{ElementType, Elementwise, GatherNd};
 
@@ -230,4 +232,36 @@ fn scattered_parts(
         whole = computed(core, Elementwise::Select, vec![is_here, new, whole])?;
     }
     Ok(core.view(&whole, Geometry::reshaped(shape))?)
+}
+
+pub(super) fn gather(core: &mut CoreBuilder, args: &Operands, batch_dims: i64) -> Rule<Known> {
+    let (data, indices) = (args.get(0)?, args.get(1)?);
+    let axis = args.integer(2, "the axis")?;
+    let (shape, of_indices) = (core.shape_of(&data), core.shape_of(&indices));
+    let axis = args.axis(axis, shape.len())?;
+    if batch_dims != 0 {
+        // a negative number counts from the last axis of the indices
+        let all = of_indices.len();
+        let batch = if batch_dims == all as i64 { Some(all) } else { counted(batch_dims, all) };
+        return match batch.filter(|&batch| batch <= axis) {
+            Some(batch) => gather_by_rows(core, args, [&data, &indices], axis, batch),
+            None => {
+                let found = format!("{} of {batch_dims}", args.node.spelling.batch_dims);
+                let valid = format!("0 to {}", axis.min(all));
+                let origin = args.node.attribute_origin(args.node.spelling.batch_dims);
+                Err(Refusal::at(origin, found, valid, "correct the number"))
+            }
+        };
+    }
+    if matches!(indices, Known::Source(..)) && !indices.element().is_float() {
+        return look_up(core, &data, &indices, axis);
+    }
+    let numbers = args.integers(1, "the indices")?;
+    let places: Option<Vec<usize>> = numbers.iter().map(|&i| counted(i, shape[axis])).collect();
+    let Some(places) = places else {
+        let found = format!("an index that is not among the {} along axis {axis}", shape[axis]);
+        let valid = format!("{} to {}", -(shape[axis] as i64), shape[axis] as i64 - 1);
+        return Err(Refusal::new(found, valid, "correct the indices"));
+    };
+    gathered(core, &data, axis, &places, &of_indices)
 }

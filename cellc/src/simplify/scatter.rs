@@ -2,11 +2,14 @@
 
 use super::elementwise::computed;
 use super::layout::concats::put_together;
+use super::layout::gathers::gathered;
+use super::layout::slices::{Along, geometry};
 use super::lookup::look_up;
 use super::operands::Operands;
 use super::operands::shapes_differ;
 use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
+use crate::core::counted;
 use crate::core::{Geometry, Known, strides};
 use crate::model::{Elementwise, shape_text};
 
@@ -372,4 +375,93 @@ pub(super) fn gather_elements(core: &mut CoreBuilder, args: &Operands, axis: i64
     let mut runs = Vec::new();
     places.iter().for_each(|&at| add(&mut runs, 0, at));
     of_runs(core, &[&data], &runs, to)
+}
+
+pub(super) fn scatter_update(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
+    let (data, indices, new) = (args.get(0)?, args.get(1)?, args.get(2)?);
+    let (numbers, axis) = (args.integers(1, "the indices")?, args.integer(3, "the axis")?);
+    let (shape, of_indices, of_new) =
+        (core.shape_of(&data), core.shape_of(&indices), core.shape_of(&new));
+    let axis = args.axis(axis, shape.len())?;
+    let first = numbers.first().and_then(|&i| counted(i, shape[axis]));
+    let follow = numbers.windows(2).all(|w| w[1].checked_sub(w[0]) == Some(1));
+    let Some(first) = first.filter(|first| follow && first + numbers.len() <= shape[axis]) else {
+        let found = format!(
+            "the indices {} along an axis of {} elements",
+            shape_text(&numbers),
+            shape[axis]
+        );
+        return Err(Refusal::new(
+            found,
+            "indices that follow one another",
+            "replace the parts one by one",
+        ));
+    };
+    if of_new != [&shape[..axis], &of_indices, &shape[axis + 1..]].concat() {
+        return Err(shapes_differ(
+            &[shape, of_indices, of_new],
+            "new parts as large as the old ones",
+            "correct the shapes",
+        ));
+    }
+    let after = first + numbers.len();
+    let mut parts = Vec::new();
+    for (start, count) in [(0, first), (first, numbers.len()), (after, shape[axis] - after)] {
+        if count == 0 {
+            continue;
+        }
+        let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+        along[axis] = Along { start, count, step: 1 };
+        let old = geometry(&shape, &along);
+        parts.push(match start == first {
+            true => core.view(&new, Geometry::reshaped(old.shape))?,
+            false => core.view(&data, old)?,
+        });
+    }
+    put_together(core, &parts, axis)
+}
+
+pub(super) fn reverse_sequence(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    batch_axis: i64,
+    seq_axis: i64,
+) -> Rule<Known> {
+    let data = args.get(0)?;
+    let shape = core.shape_of(&data);
+    let (batch, steps) = (args.axis(batch_axis, shape.len())?, args.axis(seq_axis, shape.len())?);
+    if let Some(lengths @ Known::Source(..)) = args.known(1) {
+        return reversed_at_run_time(core, &data, lengths, batch, steps);
+    }
+    let lengths = args.integers(1, "the lengths")?;
+    let inside: Option<Vec<usize>> =
+        lengths.iter().map(|&length| usize::try_from(length).ok()).collect();
+    let inside = inside.filter(|all| {
+        all.len() == shape[batch] && all.iter().all(|&length| length <= shape[steps])
+    });
+    let Some(lengths) = inside else {
+        let found =
+            format!("lengths of {} for {} by {}", shape_text(&lengths), shape[batch], shape[steps]);
+        let valid = "a length for each sequence, no longer than the axis";
+        return Err(Refusal::new(found, valid, "correct the lengths"));
+    };
+    let whole = |lengths: &[usize]| {
+        let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+        along[steps] = Along::range(shape[steps], None, None, -1);
+        lengths.iter().all(|&length| length == shape[steps]).then(|| geometry(&shape, &along))
+    };
+    if let Some(geometry) = whole(&lengths) {
+        return Ok(core.view(&data, geometry)?);
+    }
+    let mut sequences = Vec::new();
+    for (k, &length) in lengths.iter().enumerate() {
+        let mut one: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+        one[batch] = Along::range(shape[batch], Some(k as i64), Some(k as i64 + 1), 1);
+        let sequence = core.view(&data, geometry(&shape, &one))?;
+        let of_one = core.shape_of(&sequence);
+        let places: Vec<usize> = (0..length).rev().chain(length..shape[steps]).collect();
+        let sequence = gathered(core, &sequence, steps, &places, &of_one[steps..=steps])?;
+        sequences.push(sequence);
+    }
+    put_together(core, &sequences, batch)
 }

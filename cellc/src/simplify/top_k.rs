@@ -1,7 +1,7 @@
 //! The best elements along an axis.
 
-use super::integers::all_exact;
 use super::operands::Operands;
+use super::operands::all_exact;
 use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
 use crate::core::{CoreOp, Geometry, Known, Source, TopK, strides};

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::integers::all_exact;
+use super::operands::all_exact;
 use super::operands::{Operands, all_floats};
 use super::refusal::{Refusal, Rule};
 use crate::check::Subject;

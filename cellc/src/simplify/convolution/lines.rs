@@ -1,11 +1,9 @@
 //! Convolutions of stride 1 along the lines of several axes, joined into one line.
 
 use super::windows::Axis;
-use crate::core::{
-    Built, ConstantId, Convolve, CoreBuilder, CoreOp, Geometry, Known, Pointwise,
-    PointwiseFunction, Source, strides,
-};
-use crate::model::{ElementType, Node, Tensor};
+use crate::core::{ConstantId, Convolve, CoreOp, Geometry, Known, Source, strides};
+use crate::model::{Node, Tensor};
+use crate::simplify::primitives::of_lines;
 use crate::simplify::translator::Translator;
 
 /// Largest number of computed positions for four valid positions, if lines are joined into one.
@@ -120,74 +118,4 @@ impl<'a> Translator<'_, 'a> {
         let lines = of_lines(&mut self.core, &y, geometry);
         self.built(node, lines)
     }
-}
-
-/// The valid elements of lines computed as one line.
-pub(super) fn of_lines(core: &mut CoreBuilder, lines: &Known, geometry: Geometry) -> Built<Known> {
-    let view = core.view(lines, geometry.clone())?;
-    if let (Known::Source(Source::Value(view), _), Known::Source(Source::Value(of), _)) =
-        (&view, lines)
-    {
-        core.facts.lines.insert(*view, (*of, geometry));
-    }
-    Ok(view)
-}
-
-/// A pointwise operation on the valid elements of lines, if all other operands are constants
-/// per channel: computed on whole lines, so that the convolution applies the operation before
-/// its sums are stored. `None` for other operands.
-pub(in crate::simplify) fn pointwise_of_lines(
-    core: &mut CoreBuilder,
-    function: PointwiseFunction,
-    inputs: &[Source],
-    shape: &[usize],
-) -> Built<Option<Known>> {
-    let line = inputs.iter().enumerate().find_map(|(at, input)| match input {
-        Source::Value(value) => {
-            core.facts.lines.get(value).map(|(of, geometry)| (at, *of, geometry.clone()))
-        }
-        _ => None,
-    });
-    let Some((at, of, geometry)) = line else { return Ok(None) };
-    let to = core.model.values[of].shape.clone();
-    let channels = geometry.shape[1];
-    // the operand's shape for the operation, and for joined lines
-    let mut flat = Vec::new();
-    for (i, input) in inputs.iter().enumerate() {
-        match input {
-            _ if i == at => flat.push((Source::Value(of), None)),
-            Source::Constant(constant) => {
-                let tensor = &core.model.constants[*constant];
-                let own = tensor.shape();
-                let axis = (own.len() + 1).checked_sub(geometry.shape.len());
-                match tensor.len() {
-                    1 => flat.push((*input, None)),
-                    len if len == channels
-                        && axis.is_some_and(|axis| own.get(axis) == Some(&len)) =>
-                    {
-                        flat.push((*input, Some(tensor.clone())));
-                    }
-                    _ => return Ok(None),
-                }
-            }
-            _ => return Ok(None),
-        }
-    }
-    if geometry.shape != shape {
-        return Ok(None);
-    }
-    let mut sources = Vec::new();
-    for (source, tensor) in flat {
-        let Some(tensor) = tensor else {
-            sources.push(source);
-            continue;
-        };
-        let element = tensor.element();
-        let one =
-            core.view(&Known::Constant(tensor, element), Geometry::reshaped(vec![1, channels, 1]))?;
-        sources.push(core.source(&one)?);
-    }
-    let out = core.value(to);
-    core.emit(CoreOp::Pointwise(Pointwise { function, inputs: sources, out }));
-    of_lines(core, &Known::Source(Source::Value(out), ElementType::F32), geometry).map(Some)
 }

@@ -11,6 +11,7 @@ mod pools;
 mod transposed;
 mod windows;
 
+use super::parts::padded_behind;
 use crate::core::{
     CoreOp, Dense, DynamicLength, Geometry, Known, MOST_PRODUCTS, MatMul, Pointwise,
     PointwiseFunction, Source, WeightSource, signed, strides,
@@ -24,12 +25,8 @@ use crate::simplify::layout::concats::put_together;
 use crate::simplify::operands::shapes_differ;
 use crate::simplify::refusal::Refusal;
 use crate::simplify::translator::Translator;
-
-pub(super) use lines::pointwise_of_lines;
 use lines::{Lines, MOST_OF_FOUR};
 use windows::{Axis, Patches};
-
-use super::parts::padded_behind;
 
 /// Number of window positions from which lanes run along the positions.
 const LEAST_POSITIONS: usize = 8;

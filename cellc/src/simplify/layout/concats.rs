@@ -3,9 +3,8 @@
 use crate::core::CoreBuilder;
 use crate::core::{Concat, CoreOp, Known, Source, fold};
 use crate::model::{Node, Tensor};
-use crate::simplify::elementwise::differ_in_type;
-use crate::simplify::integers::all_exact;
 use crate::simplify::operands::shapes_differ;
+use crate::simplify::operands::{all_exact, differ_in_type};
 use crate::simplify::refusal::Rule;
 use crate::simplify::translator::Translator;
 

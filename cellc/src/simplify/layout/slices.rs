@@ -6,22 +6,27 @@ use crate::simplify::refusal::Refusal;
 use crate::simplify::translator::Translator;
 
 /// A slice along one axis: first element, count, step.
-pub(super) struct Along {
-    pub(super) start: usize,
-    pub(super) count: usize,
-    pub(super) step: isize,
+pub(in crate::simplify) struct Along {
+    pub(in crate::simplify) start: usize,
+    pub(in crate::simplify) count: usize,
+    pub(in crate::simplify) step: isize,
 }
 
 impl Along {
     /// The whole axis.
-    pub(super) fn whole(size: usize) -> Self {
+    pub(in crate::simplify) fn whole(size: usize) -> Self {
         Self { start: 0, count: size, step: 1 }
     }
 
     /// The slice from `start` to before `stop`. Negative numbers count from the end. Both are
     /// clamped by ONNX's rules: a backward slice starts within the axis. `None`: the first or last
     /// element of the axis.
-    pub(super) fn range(size: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> Self {
+    pub(in crate::simplify) fn range(
+        size: usize,
+        start: Option<i64>,
+        stop: Option<i64>,
+        step: i64,
+    ) -> Self {
         if size == 0 {
             return Self::whole(0);
         }
@@ -91,7 +96,7 @@ impl SliceEntry {
 }
 
 /// The slices along all axes.
-pub(super) fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
+pub(in crate::simplify) fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
     let own = strides(shape);
     Geometry {
         // an empty slice reads no element, so the offset may be 0

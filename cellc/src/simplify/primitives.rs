@@ -1,0 +1,117 @@
+//! Single operations element by element, and the lines of convolutions that they may work on.
+
+use super::refusal::Rule;
+use crate::core::{
+    Built, CoreBuilder, CoreOp, Geometry, Known, Pointwise, PointwiseFunction, Source,
+};
+use crate::model::ElementType;
+
+/// One operation.
+pub(super) fn pointwise(
+    core: &mut CoreBuilder,
+    function: PointwiseFunction,
+    inputs: &[Source],
+    shape: &[usize],
+) -> Rule<Source> {
+    core.computable(shape)?;
+    if let Some(Known::Source(source, _)) = pointwise_of_lines(core, function, inputs, shape)? {
+        return Ok(source);
+    }
+    let out = core.value(shape.to_vec());
+    core.emit(CoreOp::Pointwise(Pointwise { function, inputs: inputs.to_vec(), out }));
+    Ok(Source::Value(out))
+}
+
+pub(super) fn clamp(
+    core: &mut CoreBuilder,
+    input: Source,
+    min: f32,
+    max: f32,
+    shape: &[usize],
+) -> Rule<Source> {
+    let bounds = [(min, PointwiseFunction::Maximum), (max, PointwiseFunction::Minimum)];
+    let mut value = input;
+    for (bound, function) in bounds.into_iter().filter(|(bound, _)| bound.is_finite()) {
+        let bound = core.scalar(bound);
+        // v is the second operand, so that the result for NaN is NaN
+        value = pointwise(core, function, &[bound, value], shape)?;
+    }
+    Ok(value)
+}
+
+pub(super) fn absolute(core: &mut CoreBuilder, input: Source, shape: &[usize]) -> Rule<Source> {
+    let (minus, zero) = (core.scalar(-1.0), core.scalar(0.0));
+    let value = pointwise(core, PointwiseFunction::PRelu, &[input, minus], shape)?;
+    // 0 times -1 is a negative zero, and a negative zero plus zero is zero
+    pointwise(core, PointwiseFunction::Add, &[value, zero], shape)
+}
+
+/// The valid elements of lines computed as one line.
+pub(super) fn of_lines(core: &mut CoreBuilder, lines: &Known, geometry: Geometry) -> Built<Known> {
+    let view = core.view(lines, geometry.clone())?;
+    if let (Known::Source(Source::Value(view), _), Known::Source(Source::Value(of), _)) =
+        (&view, lines)
+    {
+        core.facts.lines.insert(*view, (*of, geometry));
+    }
+    Ok(view)
+}
+
+/// A pointwise operation on the valid elements of lines, if all other operands are constants
+/// per channel: computed on whole lines, so that the convolution applies the operation before
+/// its sums are stored. `None` for other operands.
+fn pointwise_of_lines(
+    core: &mut CoreBuilder,
+    function: PointwiseFunction,
+    inputs: &[Source],
+    shape: &[usize],
+) -> Built<Option<Known>> {
+    let line = inputs.iter().enumerate().find_map(|(at, input)| match input {
+        Source::Value(value) => {
+            core.facts.lines.get(value).map(|(of, geometry)| (at, *of, geometry.clone()))
+        }
+        _ => None,
+    });
+    let Some((at, of, geometry)) = line else { return Ok(None) };
+    let to = core.model.values[of].shape.clone();
+    let channels = geometry.shape[1];
+    // the operand's shape for the operation, and for joined lines
+    let mut flat = Vec::new();
+    for (i, input) in inputs.iter().enumerate() {
+        match input {
+            _ if i == at => flat.push((Source::Value(of), None)),
+            Source::Constant(constant) => {
+                let tensor = &core.model.constants[*constant];
+                let own = tensor.shape();
+                let axis = (own.len() + 1).checked_sub(geometry.shape.len());
+                match tensor.len() {
+                    1 => flat.push((*input, None)),
+                    len if len == channels
+                        && axis.is_some_and(|axis| own.get(axis) == Some(&len)) =>
+                    {
+                        flat.push((*input, Some(tensor.clone())));
+                    }
+                    _ => return Ok(None),
+                }
+            }
+            _ => return Ok(None),
+        }
+    }
+    if geometry.shape != shape {
+        return Ok(None);
+    }
+    let mut sources = Vec::new();
+    for (source, tensor) in flat {
+        let Some(tensor) = tensor else {
+            sources.push(source);
+            continue;
+        };
+        let element = tensor.element();
+        let one =
+            core.view(&Known::Constant(tensor, element), Geometry::reshaped(vec![1, channels, 1]))?;
+        sources.push(core.source(&one)?);
+    }
+    let out = core.value(to);
+    core.emit(CoreOp::Pointwise(Pointwise { function, inputs: sources, out }));
+    of_lines(core, &Known::Source(Source::Value(out), ElementType::F32), geometry).map(Some)
+}
