@@ -44,8 +44,13 @@ impl ConvSizes {
     }
 
     /// Samples before the newest one that the convolution reads.
-    pub(super) fn past(self) -> usize {
+    fn past(self) -> usize {
         (self.kernel - 1) * self.dilation
+    }
+
+    /// Number of values of earlier samples that the convolution keeps.
+    pub(super) fn kept(self) -> u64 {
+        [self.kernel - 1, self.dilation, self.inputs].map(|n| n as u64).iter().product()
     }
 
     /// Number of weights, the biases excluded.
@@ -57,6 +62,14 @@ impl ConvSizes {
     pub(super) fn weights(self) -> u64 {
         self.kernel_weights() + if self.bias { self.outputs as u64 } else { 0 }
     }
+}
+
+/// Most values of earlier samples that a network keeps.
+pub(super) const MOST_PAST: u64 = 1 << 24;
+
+/// The sum of sizes, at most the largest number.
+pub(super) fn total(sizes: impl IntoIterator<Item = u64>) -> u64 {
+    sizes.into_iter().fold(0, u64::saturating_add)
 }
 
 /// A convolution over time.

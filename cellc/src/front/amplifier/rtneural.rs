@@ -1,5 +1,6 @@
 //! The JSON of RTNeural, with AIDA-X's extensions: a skip connection and gains.
 
+use super::causal::MOST_PAST;
 use super::json::{Json, Object};
 use super::{AmplifierModel, Network, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
@@ -308,9 +309,6 @@ struct ConvKeys {
     dilation: usize,
     groups: usize,
 }
-
-/// Most values of the past that a convolution keeps.
-const MOST_PAST: u64 = 1 << 24;
 
 impl ConvKeys {
     fn read(layer: &mut Object, place: &str) -> Result<Self, Diagnostic> {

@@ -140,7 +140,6 @@ fn what_is_wrong_with_a_network_of_convolutions_is_said_with_its_place() {
         net("\"head_size\": 1", "\"head_size\": 2"),
         net("\"channels\": 1", "\"channels\": 2"),
         net("\"head_size\": 1, ", ""),
-        net("\"head_scale\": 0.5", "\"head_scale\": 0.25"),
         net("\"head_scale\": 0.5", "\"head_scale\": null"),
         net("[0.5, ", "["),
         net("[0.5, ", "[0.5, 0.5, "),
@@ -279,6 +278,36 @@ fn sequential() -> String {
     format!(
         r#"{{"version": "0.7.0", "architecture": "Sequential", "config": {{"models": [{wavenet}, {CONV_NET}]}}, "weights": [], "sample_rate": 48000}}"#
     )
+}
+
+#[test]
+fn the_last_weight_is_the_head_scale() {
+    let other = wavenet().replacen("\"head_scale\": 0.5", "\"head_scale\": 0.25", 1);
+    let (_, warnings) = read(&other).unwrap_or_else(|problems| panic!("{problems}"));
+    let said = warnings.to_string();
+    assert!(said.contains("a head_scale of 0.25, and 0.5 as the last weight"), "{said}");
+    assert_eq!(computed(&other, &[0.5, 1.0]), computed(&wavenet(), &[0.5, 1.0]));
+}
+
+/// Files before NAM's core played them: no version inside, no list of weights outside.
+#[test]
+fn a_sequential_may_be_written_in_short() {
+    let short = sequential()
+        .replacen("Sequential", "sequential", 1)
+        .replacen("\"models\"", "\"layers\"", 1)
+        .replacen("\"weights\": [], ", "", 1)
+        .replacen("{\"version\": \"0.5.4\", ", "{", 2);
+    assert_eq!(computed(&short, &[0.5, 1.0]), computed(&sequential(), &[0.5, 1.0]));
+}
+
+#[test]
+fn much_past_is_refused() {
+    let (dilations, weights) = (["65536"; 300].join(", "), ["0.5"; 300 * 3 + 2].join(", "));
+    let text = format!(
+        r#"{{"version": "0.5.4", "architecture": "ConvNet", "config": {{"channels": 1, "dilations": [{dilations}], "batchnorm": false, "activation": "ReLU"}}, "weights": [{weights}]}}"#
+    );
+    let said = read(&text).expect_err("much");
+    assert!(said.contains("19660800 values of the past of all layers"), "{said}");
 }
 
 /// With silence, the first call gives what every later call gives.

@@ -1,13 +1,10 @@
 //! The parts of a configuration: objects all of whose keys are read, sizes, lists of sizes.
 
-use super::super::causal::ConvSizes;
+use super::super::causal::{ConvSizes, MOST_PAST};
 use super::super::json::{Json, Object};
 use super::super::refusal;
 use crate::diagnostic::{Diagnostic, quoted};
 use crate::model::counted;
-
-/// Most values of the past that a convolution keeps.
-const MOST_PAST: u64 = 1 << 24;
 
 /// An object at a place of the file.
 pub(super) struct Config {
@@ -112,7 +109,7 @@ impl Config {
             );
             return Err(refusal(&self.place_of(groups), found).valid("a number that divides both"));
         }
-        if conv.past() as u64 * inputs as u64 > MOST_PAST {
+        if conv.kept() > MOST_PAST {
             let found = format!(
                 "{}, a dilation of {dilation} and {}",
                 counted(kernel, "tap"),

@@ -1,7 +1,7 @@
 //! NAM's ConvNet: convolutions of two taps, each with an optional batch normalisation and a
 //! function, and a sum of the channels.
 
-use super::super::causal::{Causal, Conv, ConvSizes, Signal};
+use super::super::causal::{Causal, Conv, ConvSizes, Signal, total};
 use super::super::refusal;
 use super::config::Config;
 use super::functions::Function;
@@ -49,7 +49,8 @@ pub(super) fn read(
     config.finish("channels, dilations, batchnorm, activation, groups and channels in and out")?;
     let head = ConvSizes { bias: true, ..ConvSizes::one(channels, outputs) };
     let of_norm = if normalised { 4 * channels as u64 + 1 } else { 0 };
-    let needed = blocks.iter().map(|block| block.weights() + of_norm).sum::<u64>() + head.weights();
+    let of_blocks = blocks.iter().map(|block| block.weights() + of_norm);
+    let needed = total(of_blocks.chain([head.weights()]));
     let text = format!("{} of {}", counted(dilations.len(), "block"), counted(channels, "channel"));
     Weights::check(&weights, needed, &text)?;
     let mut left = Weights::counted(&weights);
@@ -99,6 +100,10 @@ impl Network for ConvNet {
 
     fn outputs(&self) -> usize {
         self.head.sizes.outputs
+    }
+
+    fn past(&self) -> u64 {
+        total(self.blocks.iter().map(|block| block.sizes.kept()))
     }
 
     fn add(&self, net: &mut Causal, prefix: &str, x: &Signal) -> Signal {

@@ -25,6 +25,14 @@ pub(super) fn read(
         let found = format!("{inputs} in_channels and {outputs} out_channels");
         return Err(config.refused(found).valid("as many of both, or 1 of one"));
     }
+    let repeat = if is_alike { outputs } else { 1 };
+    let sizes = ConvSizes {
+        kernel: taps,
+        groups: repeat,
+        bias: has_bias,
+        ..ConvSizes::one(inputs, outputs)
+    };
+    config.check(sizes, "in_channels")?;
     config.finish("receptive_field, bias, in_channels, out_channels and implementation")?;
     let (responses, biases) = if is_alike { (1, 1) } else { (inputs.max(outputs), outputs) };
     let needed = taps as u64 * responses as u64 + if has_bias { biases as u64 } else { 0 };
@@ -38,13 +46,6 @@ pub(super) fn read(
         .copied()
         .collect();
     let bias = left.next(if has_bias { biases } else { 0 });
-    let repeat = if is_alike { outputs } else { 1 };
-    let sizes = ConvSizes {
-        kernel: taps,
-        groups: repeat,
-        bias: has_bias,
-        ..ConvSizes::one(inputs, outputs)
-    };
     Ok(Box::new(Linear(Conv {
         sizes,
         weights: reversed.repeat(repeat),
@@ -59,6 +60,10 @@ impl Network for Linear {
 
     fn outputs(&self) -> usize {
         self.0.sizes.outputs
+    }
+
+    fn past(&self) -> u64 {
+        self.0.sizes.kept()
     }
 
     fn add(&self, net: &mut Causal, prefix: &str, x: &Signal) -> Signal {

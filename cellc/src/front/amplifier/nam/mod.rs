@@ -12,7 +12,7 @@ mod sequential;
 mod wavenet;
 mod weights;
 
-use super::causal::Causal;
+use super::causal::{Causal, MOST_PAST};
 use super::json::{Json, Object};
 use super::{AmplifierModel, Network, about, of_metadata, one_size, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
@@ -77,11 +77,25 @@ pub(super) fn read(
         }
         _ => {
             let sample_rate = file.get("sample_rate").filter(|rate| **rate != Json::Null).cloned();
-            let mut outer = Outer { sample_rate, ledger: Vec::new(), depth: 0, reader, size };
+            let mut outer = Outer {
+                sample_rate,
+                ledger: Vec::new(),
+                warnings: Diagnostics::default(),
+                depth: 0,
+                reader,
+                size,
+            };
             let read = reader(&architecture).ok_or_else(|| other_architecture(&architecture))?;
-            let weights = numbers(&file.need("weights", "")?)?;
+            let weights = weights(&architecture, &mut file, "")?;
             let network = read(Config::of(config, "\"config\"")?, weights, &mut outer)?;
+            if network.past() > MOST_PAST {
+                let found = format!("{} values of the past of all layers", network.past());
+                return Err(refusal("\"config\"", found)
+                    .valid(format!("up to {MOST_PAST}"))
+                    .into());
+            }
             ledger.append(&mut outer.ledger);
+            warnings.extend(outer.warnings);
             size = outer.size;
             ledger.push(Causal::rest());
             let (mut causal, x) = Causal::new("NAM's network", network.inputs());
@@ -116,6 +130,14 @@ fn other_architecture(architecture: &str) -> Diagnostic {
     refusal("\"architecture\"", found)
         .valid(format!("LSTM, {ARCHITECTURES} and SlimmableContainer, of NAM's architectures"))
         .help("export it to ONNX in the program that trains it, and compile the .onnx file")
+}
+
+/// The list of weights of a model. A Sequential may have none.
+fn weights(architecture: &str, file: &mut Object, place: &str) -> Result<Vec<f32>, Diagnostic> {
+    if ["Sequential", "sequential"].contains(&architecture) && !file.has("weights") {
+        return Ok(Vec::new());
+    }
+    numbers(&file.need("weights", place)?)
 }
 
 /// The weights of a model.

@@ -4,7 +4,7 @@ use super::super::json::{Json, Object};
 use super::super::{about, refusal};
 use super::config::Config;
 use super::network::{Network, Outer};
-use super::{known_version, numbers};
+use super::{known_version, weights};
 use crate::diagnostic::{Diagnostic, quoted};
 
 /// Most models inside one another.
@@ -24,7 +24,10 @@ pub(super) fn nested(
         return Err(refusal(place, found));
     }
     let mut model = Object::of(model).ok_or_else(|| refusal(place, "the model is no object"))?;
-    known_version(&model.need("version", place)?, place)?;
+    // a model without a version is of the version around it
+    if let Some(version) = model.take("version") {
+        known_version(&version, place)?;
+    }
     let architecture = model.need("architecture", place)?;
     let Json::Text(architecture) = architecture else {
         return Err(refusal(place, format!("the architecture is {architecture}")));
@@ -42,7 +45,7 @@ pub(super) fn nested(
     })?;
     let config = Config::of(model.need("config", place)?, &format!("{place}, \"config\""))?;
     let of_weights = |problem| within(problem, place);
-    let weights = numbers(&model.need("weights", place)?).map_err(of_weights)?;
+    let weights = weights(&architecture, &mut model, place).map_err(of_weights)?;
     outer.depth += 1;
     let network = reader(config, weights, outer).map_err(of_weights);
     outer.depth -= 1;

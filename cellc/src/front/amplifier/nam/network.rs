@@ -3,7 +3,7 @@
 use super::super::causal::{Causal, Signal};
 use super::super::json::Json;
 use super::config::Config;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::model::{LedgerEntry, ModelSize};
 
 /// A network that gives as many samples as it reads.
@@ -13,6 +13,9 @@ pub(super) trait Network {
 
     /// Number of output channels.
     fn outputs(&self) -> usize;
+
+    /// Number of values of earlier samples that the network keeps.
+    fn past(&self) -> u64;
 
     /// Adds the network. `prefix`: the beginning of names of nodes.
     fn add(&self, net: &mut Causal, prefix: &str, x: &Signal) -> Signal;
@@ -27,6 +30,7 @@ pub(super) struct Outer {
     pub sample_rate: Option<Json>,
     /// Facts about nested models without influence on their results.
     pub ledger: Vec<LedgerEntry>,
+    pub warnings: Diagnostics,
     /// The size to compile, until a reader takes it.
     pub size: Option<ModelSize>,
     /// Number of models around this one.

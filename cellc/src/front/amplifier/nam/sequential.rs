@@ -1,6 +1,6 @@
 //! NAM's Sequential: complete models, each of which reads the output of the model before.
 
-use super::super::causal::{Causal, Signal};
+use super::super::causal::{Causal, Signal, total};
 use super::super::json::Json;
 use super::super::refusal;
 use super::config::Config;
@@ -63,6 +63,10 @@ impl Network for Sequential {
 
     fn outputs(&self) -> usize {
         self.0.last().map_or(0, |network| network.outputs())
+    }
+
+    fn past(&self) -> u64 {
+        total(self.0.iter().map(|network| network.past()))
     }
 
     fn add(&self, net: &mut Causal, prefix: &str, x: &Signal) -> Signal {

@@ -10,7 +10,7 @@ use super::super::network::{Network, Outer};
 use super::super::weights::Weights;
 use super::layer::{FILMS, Film, Gate, Layer};
 use super::{Array, Head, Sizes, WaveNet, slim};
-use crate::diagnostic::{Diagnostic, quoted};
+use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::model::{Activation, counted};
 
 /// Reads a WaveNet.
@@ -59,11 +59,14 @@ pub(in super::super) fn read(
     config.finish("in_channels, condition_dsp, layers, head and head_scale")?;
     let sizes = Sizes { inputs, arrays, head };
     Weights::check(&weights, sizes.weights(), &sizes.text())?;
-    // the list of weights ends in the head scale once more, which is the one that is computed with
+    // the list of weights ends in the head scale once more
     let in_weights = weights.last().copied().unwrap_or_default();
     if (in_weights - head_scale).abs() > 1e-5 * head_scale.abs() {
-        let found = format!("a head_scale of {head_scale}, and {in_weights} as the last weight");
-        return Err(refusal(&place_of_scale, found).valid("the same number"));
+        let found = format!(
+            "a head_scale of {head_scale}, and {in_weights} as the last weight: NAM computes with \
+             the weight, and so does the generated code"
+        );
+        outer.warnings.push(Diagnostic::warning(Origin::Unknown, found).layer(place_of_scale));
     }
     let is_slimmable = sizes.arrays.iter().any(|array| !array.allowed.is_empty());
     let size = if is_slimmable && outer.depth == 0 { outer.size.take() } else { None };

@@ -1,6 +1,6 @@
 //! One layer of a WaveNet.
 
-use super::super::super::causal::{Causal, Conv, ConvSizes, Signal};
+use super::super::super::causal::{Causal, Conv, ConvSizes, Signal, total};
 use super::super::functions::Function;
 use super::super::weights::Weights;
 
@@ -62,7 +62,7 @@ impl Layer {
     pub(super) fn weights(&self) -> u64 {
         let convs = [self.conv, self.mixin, self.layer1x1].into_iter().chain(self.head1x1);
         let films = self.films.iter().flatten().map(|film| film.projection);
-        convs.chain(films).map(ConvSizes::weights).sum()
+        total(convs.chain(films).map(ConvSizes::weights))
     }
 
     /// Adds the layer. Returns the input of the next layer and the addend of the head.

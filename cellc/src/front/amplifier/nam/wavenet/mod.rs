@@ -4,7 +4,7 @@ mod config;
 mod layer;
 mod slim;
 
-use super::super::causal::{Causal, Conv, ConvSizes, Signal};
+use super::super::causal::{Causal, Conv, ConvSizes, Signal, total};
 use super::functions::Function;
 use super::network::Network;
 use super::weights::Weights;
@@ -43,11 +43,19 @@ impl Sizes {
     /// Number of weights in a file: those of the arrays and of the head, and the head scale.
     fn weights(&self) -> u64 {
         let of_array = |array: &Array| {
-            let layers: u64 = array.layers.iter().map(Layer::weights).sum();
-            array.rechannel.weights() + layers + array.head.weights()
+            let layers = array.layers.iter().map(Layer::weights);
+            total(layers.chain([array.rechannel.weights(), array.head.weights()]))
         };
         let head = self.head.iter().flat_map(|head| &head.convs).map(|conv| conv.weights());
-        self.arrays.iter().map(of_array).sum::<u64>() + head.sum::<u64>() + 1
+        total(self.arrays.iter().map(of_array).chain(head).chain([1]))
+    }
+
+    /// Number of values of earlier samples that the convolutions keep.
+    fn past(&self) -> u64 {
+        let layers = self.arrays.iter().flat_map(|array| &array.layers).map(|layer| layer.conv);
+        let heads = self.arrays.iter().map(|array| array.head);
+        let last = self.head.iter().flat_map(|head| head.convs.iter().copied());
+        total(layers.chain(heads).chain(last).map(ConvSizes::kept))
     }
 
     fn outputs(&self) -> usize {
@@ -84,6 +92,11 @@ impl Network for WaveNet {
 
     fn outputs(&self) -> usize {
         self.sizes.outputs()
+    }
+
+    fn past(&self) -> u64 {
+        let condition = self.condition.iter().map(|network| network.past());
+        total(condition.chain([self.sizes.past()]))
     }
 
     fn add(&self, net: &mut Causal, prefix: &str, x: &Signal) -> Signal {
