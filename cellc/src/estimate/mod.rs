@@ -192,7 +192,7 @@ pub(crate) fn multiply_adds(model: &CoreModel) -> Vec<u64> {
 }
 
 /// A number of instructions with the three leading digits that an estimate has, rounded up.
-fn rounded(instructions: u64) -> u64 {
+pub(crate) fn rounded(instructions: u64) -> u64 {
     let unit = 10_u64.pow(instructions.max(1).ilog10().saturating_sub(2));
     instructions.div_ceil(unit) * unit
 }

@@ -165,15 +165,16 @@ const BITS_128: &[(&str, &str)] = &[
     ("dot_pairs", "_mm_add_epi32(c, _mm_madd_epi16(a, b))"),
 ];
 
-/// Rust: operations of four lanes of SSE2. A multiply-add has two roundings. Bytes become 16 bits by
-/// a comparison with zero: of a shift by 8, LLVM leaves the low byte undefined, and the register that
-/// it takes makes every product wait for the one before.
+/// Rust: operations of four lanes of SSE2. A multiply-add has two roundings. Bytes become 16 bits
+/// by a comparison with zero: LLVM leaves the low byte undefined for a shift by 8, and the register
+/// that it takes for this byte makes every product wait for the product before.
 const ON_SSE2: &[(&str, &str)] = &[
     ("from_halves", "_mm_loadu_ps(a.map(|a| half_to_f32(u16::from_le_bytes(a))).as_ptr())"),
     ("from_bytes", "_mm_loadu_ps(a.map(|a| f32::from(i8::from_le_bytes(a))).as_ptr())"),
     (
         "from_pairs",
-        "{ let bytes = _mm_loadl_epi64(a.as_ptr().cast()); _mm_castsi128_ps(_mm_unpacklo_epi8(bytes, _mm_cmpgt_epi8(_mm_setzero_si128(), bytes))) }",
+        "{ let bytes = _mm_loadl_epi64(a.as_ptr().cast()); \
+         _mm_castsi128_ps(_mm_unpacklo_epi8(bytes, _mm_cmpgt_epi8(_mm_setzero_si128(), bytes))) }",
     ),
     ("mul_add", "_mm_add_ps(_mm_mul_ps(a, b), c)"),
     (
@@ -191,7 +192,13 @@ const ON_SSE2: &[(&str, &str)] = &[
     ),
     (
         "dot_quads",
-        "{ let zero = _mm_setzero_si128(); let (a_sign, b_sign) = (_mm_cmpgt_epi8(zero, a), _mm_cmpgt_epi8(zero, b)); let low = _mm_madd_epi16(_mm_unpacklo_epi8(a, a_sign), _mm_unpacklo_epi8(b, b_sign)); let high = _mm_madd_epi16(_mm_unpackhi_epi8(a, a_sign), _mm_unpackhi_epi8(b, b_sign)); let (low, high) = (_mm_castsi128_ps(low), _mm_castsi128_ps(high)); let sums = _mm_add_epi32(_mm_castps_si128(_mm_shuffle_ps::<0x88>(low, high)), _mm_castps_si128(_mm_shuffle_ps::<0xdd>(low, high))); _mm_add_epi32(c, sums) }",
+        "{ let zero = _mm_setzero_si128(); let (a_sign, b_sign) = (_mm_cmpgt_epi8(zero, a), \
+         _mm_cmpgt_epi8(zero, b)); let low = _mm_madd_epi16(_mm_unpacklo_epi8(a, a_sign), \
+         _mm_unpacklo_epi8(b, b_sign)); let high = _mm_madd_epi16(_mm_unpackhi_epi8(a, a_sign), \
+         _mm_unpackhi_epi8(b, b_sign)); let (low, high) = (_mm_castsi128_ps(low), \
+         _mm_castsi128_ps(high)); let sums = \
+         _mm_add_epi32(_mm_castps_si128(_mm_shuffle_ps::<0x88>(low, high)), \
+         _mm_castps_si128(_mm_shuffle_ps::<0xdd>(low, high))); _mm_add_epi32(c, sums) }",
     ),
 ];
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::estimate::rounded;
 use crate::report::{
     ALIKE_IN_TIME, ArithmeticCost, Arithmetics, Clock, Flash, InF32, InputRole, Layer, Operand,
     Ram, Report, TargetCost, Totals,
@@ -284,7 +285,7 @@ fn on_target(cost: &TargetCost, totals: &Totals) -> Vec<String> {
     ));
     let instructions = match cost.instructions_estimate {
         Some(instructions) => {
-            let of_kernels = grouped(totals.cycles.round() as u64);
+            let of_kernels = grouped(rounded(totals.cycles.round() as u64));
             format!(
                 "about {} instructions (an estimate), {of_kernels} of them in kernels",
                 grouped(instructions)

@@ -2,7 +2,7 @@
 
 use super::graph::{Call, GraphReader, Outputs};
 use super::tensors::element_type;
-use crate::model::{Dft, ElementType, Op, SpectralWindow, ValueId};
+use crate::model::{Dft, ElementType, Op, SpectralWindow};
 
 pub(super) fn dft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let axis = match call.version < 20 {

@@ -4,7 +4,7 @@ use super::graph::{Call, GraphReader, Outputs};
 use crate::diagnostic::quoted;
 use crate::model::{
     Activation, Convolution, Elementwise as E, Groups, Op, OutputSizes, PadMode, Padding, Pool,
-    PoolKind, Rounding, ValueId, Window,
+    PoolKind, Rounding, Window,
 };
 
 /// An attribute with a list of sizes. `None` after an error.
