@@ -56,14 +56,19 @@ pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Json, Diagnostic> {
                 let message = error.to_string();
                 let message =
                     message.rsplit_once(" at line ").map_or(&message[..], |(message, _)| message);
-                format!("not JSON: {message}")
+                match message.starts_with("recursion limit") {
+                    true => "lists and objects are nested more than 127 deep".to_owned(),
+                    false => format!("not JSON: {message}"),
+                }
             }
         };
         let source = SourceText { name: name.to_owned(), text };
         let origin = Origin::Text { source: Arc::new(source), start: at, end: at };
         let problem = Diagnostic::error(origin, found);
         if not_finite.is_some() {
-            problem.valid("a finite number").help("the training has failed: train the model again")
+            problem
+                .valid("a finite number")
+                .help("if it is a weight, the training has failed: train the model again")
         } else {
             problem
         }
@@ -130,14 +135,14 @@ impl<'de> Visitor<'de> for Tree {
     }
 }
 
-/// A short text for people. Lists and objects are shown by their sizes.
+/// A short text for people. Texts are quoted, lists and objects are shown by their sizes.
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("null"),
             Self::Bool(value) => write!(f, "{value}"),
             Self::Number(value) => write!(f, "{value}"),
-            Self::Text(text) => f.write_str(text),
+            Self::Text(text) => f.write_str(&quoted(text)),
             Self::List(values) => write!(f, "a list of {}", values.len()),
             Self::Object(entries) => {
                 let keys: Vec<&str> = entries.iter().map(|(key, _)| &key[..]).collect();
@@ -174,8 +179,9 @@ impl Object {
     /// Takes a required key.
     pub(super) fn need(&mut self, key: &str, place: &str) -> Result<Json, Diagnostic> {
         self.take(key).ok_or_else(|| {
-            refusal(place, format!("there is no \"{key}\""))
-                .help("the file may be cut short, or of another format")
+            let found = refusal(place, format!("there is no \"{key}\""));
+            // a file that ends before its JSON is refused as such: other keys are not lost
+            if place.is_empty() { found.help("the file may be of another format") } else { found }
         })
     }
 
@@ -207,8 +213,7 @@ impl Json {
     /// A number within the range of f32. `place`: the number's place in messages.
     pub(super) fn f32(&self, place: &str) -> Result<f32, Diagnostic> {
         let Self::Number(number) = *self else {
-            let found = if let Self::Text(text) = self { quoted(text) } else { self.to_string() };
-            return Err(refusal(place, format!("{found} is no number")));
+            return Err(refusal(place, format!("{self} is no number")));
         };
         let nearest = number as f32;
         if nearest.is_finite() {

@@ -160,10 +160,14 @@ fn refusal(place: &str, found: impl Into<Message>) -> Diagnostic {
 
 /// A ledger entry for a fact about the model without influence on its results.
 fn about(key: &str, value: &Json) -> LedgerEntry {
-    let (given, origin) = (Some(value.to_string()), Origin::Unknown);
+    let text = match value {
+        Json::Text(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let origin = Origin::Unknown;
     LedgerEntry {
         attribute: key.to_owned(),
-        text: given,
+        text: Some(text),
         meaning: "about the model, not computed with".to_owned(),
         origin,
     }

@@ -261,7 +261,12 @@ fn add(
                 [slope] => vec![slope; units],
                 _ => slopes,
             };
-            expect(&tensors[0].tensor, &[1, units], slopes.len() == units, "alpha", place)?;
+            // RTNeural reads the first list alone
+            let is_row =
+                tensors[0].tensor.shape().last().is_none_or(|last| [1, units].contains(last))
+                    && tensors[0].tensor.shape().iter().rev().skip(1).all(|&outer| outer == 1);
+            let fits = is_row && slopes.len() == units;
+            expect(&tensors[0].tensor, &[1, units], fits, "alpha", place)?;
             stack.push_prelu(Tensor::from_f32(vec![units], &slopes).expect("as many values"));
         }
     }

@@ -105,6 +105,18 @@ fn what_is_wrong_is_said_with_its_place() {
         changed(&container(), "\"weights\": [], ", "\"weights\": [1], "),
         changed(&container(), "{\"submodels\"", "{\"level\": 1, \"submodels\""),
         read("[1, 2]").expect_err("a list"),
+        nam("\"version\": \"0.5.", "\"version\": \"+0.5."),
+        nam("\"num_layers\": 1", "\"num_layers\": 1, \"in_channels\": 2"),
+        nam(
+            "\"weights\": [",
+            &format!("\"deep\": {}0{}, \"weights\": [", "[".repeat(200), "]".repeat(200)),
+        ),
+        read(
+            r#"{"version": "0.7.0", "architecture": "SlimmableContainer",
+            "config": {"submodels": []}}"#,
+        )
+        .expect_err("no submodel"),
+        changed(CONVOLUTION, "[[[0.5, 0.25]]]", "[[0.5], [0.25]]"),
     ];
     for (part, said) in said.chunks(16).enumerate() {
         insta::assert_snapshot!(
@@ -190,10 +202,28 @@ fn what_is_wrong_with_a_network_of_convolutions_is_said_with_its_place() {
         changed(&sequential(), "\"weights\": [], ", "\"weights\": [1], "),
         changed(&sequential(), "\"sample_rate\": 48000}]", "\"sample_rate\": 44100}]"),
         changed(&sequential(), "\"channels\": 1", "\"in_channels\": 2, \"channels\": 1"),
+        activation("\"activation\": {\"type\": \"Hardtanh\", \"min_val\": -1, \"max_val\": 2}"),
+        net("\"gated\": false", "\"gated\": null"),
+        net("\"kernel_size\": 2", "\"kernel_size\": \"2\""),
+        add("\"bottleneck\": null"),
     ];
     for (part, said) in said.chunks(20).enumerate() {
         insta::assert_snapshot!(format!("networks_of_convolutions_{part}"), said.join("\n"));
     }
+}
+
+/// NAM's trainer writes the limits of Hardtanh.
+#[test]
+fn limits_of_hardtanh_are_the_players() {
+    let of = |value: &str| {
+        let text = wavenet().replacen("\"activation\": \"Tanh\"", value, 1);
+        assert!(text.contains(value));
+        let (model, _) = read(&text).unwrap_or_else(|problems| panic!("{problems}"));
+        model
+    };
+    let named = of("\"activation\": \"Hardtanh\"");
+    let limits = "\"activation\": {\"type\": \"Hardtanh\", \"min_val\": -1.0, \"max_val\": 1.0}";
+    assert_eq!(of(limits).nodes, named.nodes);
 }
 
 /// A convolution, a batch normalisation and slopes.

@@ -46,7 +46,7 @@ impl Config {
 
     /// Takes a size of 1 or more, or `default` if the key is missing.
     pub(super) fn size_or(&mut self, key: &str, default: usize) -> Result<usize, Diagnostic> {
-        match self.has(key) {
+        match self.object.has(key) {
             true => self.size(key),
             false => Ok(default),
         }
@@ -64,7 +64,7 @@ impl Config {
     }
 
     pub(super) fn flag_or(&mut self, key: &str, default: bool) -> Result<bool, Diagnostic> {
-        match self.has(key) {
+        match self.object.has(key) {
             true => self.flag(key),
             false => Ok(default),
         }

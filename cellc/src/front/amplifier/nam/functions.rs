@@ -65,6 +65,7 @@ impl Function {
         match self {
             Self::Activation(Activation::LeakyRelu { .. }) => "negative_slope",
             Self::Activation(Activation::Softsign) => "alpha",
+            Self::HardTanh => "min_val of -1 and max_val of 1",
             Self::PRelu(_) => "negative_slope or negative_slopes",
             Self::LeakyHardTanh(_) => "min_val, max_val, min_slope and max_slope",
             _ => "no parameter",
@@ -78,7 +79,18 @@ impl Function {
         };
         Ok(match name {
             "Tanh" => Self::Activation(Activation::Tanh),
-            "Hardtanh" => Self::HardTanh,
+            "Hardtanh" => {
+                let limits = [number("min_val", -1.0)?, number("max_val", 1.0)?];
+                if limits != [-1.0, 1.0] {
+                    let [min, max] = limits;
+                    let found = format!("a min_val of {min} and a max_val of {max} of Hardtanh");
+                    return Err(refusal(place, found).valid("-1 and 1").help(
+                        "NAM's player computes -1 and 1 whatever the file says, its trainer does \
+                         not",
+                    ));
+                }
+                Self::HardTanh
+            }
             "Fasttanh" => Self::FastTanh,
             "ReLU" => Self::Activation(Activation::Relu),
             "LeakyReLU" => {

@@ -4,15 +4,15 @@ use super::super::causal::{Causal, Conv, ConvSizes, Signal};
 use super::config::Config;
 use super::network::{Network, Outer};
 use super::weights::Weights;
-use crate::diagnostic::Diagnostic;
-use crate::model::counted;
+use crate::diagnostic::{Diagnostic, Origin};
+use crate::model::{LedgerEntry, counted};
 
 struct Linear(Conv);
 
 pub(super) fn read(
     mut config: Config,
     weights: Vec<f32>,
-    _: &mut Outer,
+    outer: &mut Outer,
 ) -> Result<Box<dyn Network>, Diagnostic> {
     let taps = config.size("receptive_field")?;
     let has_bias = config.flag("bias")?;
@@ -37,6 +37,14 @@ pub(super) fn read(
     let (responses, biases) = if is_alike { (1, 1) } else { (inputs.max(outputs), outputs) };
     let needed = taps as u64 * responses as u64 + if has_bias { biases as u64 } else { 0 };
     Weights::check(&weights, needed, &format!("a receptive field of {}", counted(taps, "sample")))?;
+    outer.ledger.push(LedgerEntry {
+        attribute: "weights".to_owned(),
+        text: None,
+        meaning: "newest sample first, as NAM's player reads them; NAM's trainer 0.13 computes \
+                  with the oldest first"
+            .to_owned(),
+        origin: Origin::Unknown,
+    });
     let mut left = Weights::counted(&weights);
     // the newest sample is the last tap of a convolution
     let reversed: Vec<f32> = left

@@ -32,6 +32,12 @@ impl LstmSizes {
             hidden_size: config.size("hidden_size", PLACE)?,
             num_layers: config.size("num_layers", PLACE)?,
         };
+        for key in ["in_channels", "out_channels"].into_iter().filter(|_| sizes.input_size == 1) {
+            if config.has(key) && config.size(key, PLACE)? != 1 {
+                let found = format!("{} other than 1", quoted(key));
+                return Err(refusal(PLACE, found).valid("1"));
+            }
+        }
         match config.rest().next() {
             None => Ok(sizes),
             Some((key, value)) => Err(refusal(

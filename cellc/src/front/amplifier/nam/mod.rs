@@ -30,7 +30,10 @@ const ABOUT: [&str; 1] = ["sample_rate"];
 /// If the architectures may have another meaning in the version: it is not 0.5.0 to 0.7.x.
 fn known_version(version: &Json, place: &str) -> Result<(), Diagnostic> {
     let is_known = |version: &str| {
-        let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
+        let mut parts = version.split('.').map(|part| {
+            // parse takes a plus sign
+            part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse::<u32>().ok())?
+        });
         let known = matches!(
             (parts.next(), parts.next(), parts.next()),
             (Some(Some(0)), Some(Some(5..=7)), Some(Some(_)))
@@ -41,7 +44,7 @@ fn known_version(version: &Json, place: &str) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let place = if place.is_empty() { "\"version\"" } else { place };
-    let found = refusal(place, format!("the version is {}", quoted(&version.to_string())));
+    let found = refusal(place, format!("the version is {version}"));
     Err(found.valid("0.5.0 to 0.7.x"))
 }
 
@@ -60,11 +63,11 @@ pub(super) fn read(
         ledger.extend(of_metadata(metadata, &METADATA));
     }
     let config = file.need("config", "")?;
-    let Json::Text(architecture) = architecture else {
-        return Err(other_architecture(&architecture.to_string()).into());
+    let Json::Text(known) = &architecture else {
+        return Err(other_architecture(&architecture).into());
     };
     let mut size = size;
-    let network = match &architecture[..] {
+    let network = match &known[..] {
         "SlimmableContainer" => {
             let found = container(&mut file, config, name, size.take())?;
             ledger.extend(found.ledger);
@@ -85,8 +88,8 @@ pub(super) fn read(
                 reader,
                 size,
             };
-            let read = reader(&architecture).ok_or_else(|| other_architecture(&architecture))?;
-            let weights = weights(&architecture, &mut file, "")?;
+            let read = reader(known).ok_or_else(|| other_architecture(&architecture))?;
+            let weights = weights(known, &mut file, "")?;
             let network = read(Config::of(config, "\"config\"")?, weights, &mut outer)?;
             if network.past() > MOST_PAST {
                 let found = format!("{} values of the past of all layers", network.past());
@@ -125,8 +128,8 @@ fn reader(architecture: &str) -> Option<Reader> {
 /// Keys of the metadata by which a host adjusts its levels.
 const METADATA: [&str; 4] = ["loudness", "gain", "input_level_dbu", "output_level_dbu"];
 
-fn other_architecture(architecture: &str) -> Diagnostic {
-    let found = format!("the architecture is {}", quoted(architecture));
+fn other_architecture(architecture: &Json) -> Diagnostic {
+    let found = format!("the architecture is {architecture}");
     refusal("\"architecture\"", found)
         .valid(format!("LSTM, {ARCHITECTURES} and SlimmableContainer, of NAM's architectures"))
         .help("export it to ONNX in the program that trains it, and compile the .onnx file")
@@ -233,7 +236,9 @@ fn submodels(config: Json) -> Result<Vec<Submodel>, Diagnostic> {
         }
         all.push(Submodel { place, most, model });
     }
-    let most = all.last().map_or(f32::NEG_INFINITY, |last| last.most);
+    let Some(most) = all.last().map(|last| last.most) else {
+        return Err(refusal(&list_place, "there is no submodel").valid("one submodel or more"));
+    };
     if most < 1.0 {
         let found = format!("{count} submodels, the last up to a max_value of {most}");
         return Err(refusal(&list_place, found).valid("a last one with a max_value of 1 or more"));

@@ -301,8 +301,7 @@ fn slimmable(config: &mut Config, channels: usize) -> Result<Vec<usize>, Diagnos
     match own.need("method")? {
         Json::Text(method) if method == METHOD => {}
         other => {
-            let found = format!("the method is {}", quoted(&other.to_string()));
-            return Err(own.refused(found).valid(METHOD));
+            return Err(own.refused(format!("the method is {other}")).valid(METHOD));
         }
     }
     let mut allowed: Vec<usize> = (1..=channels).collect();
