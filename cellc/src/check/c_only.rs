@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::request::{Options, Threads, WeightsAs};
 
-/// Refuses, for targets with C alone, features without a spelling in C.
+/// Refuses features that C does not have, for targets and compilers that take C alone.
 pub(crate) fn c_only(options: &Options, diagnostics: &mut Diagnostics) {
     if !options.c_only() {
         return;

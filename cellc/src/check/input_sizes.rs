@@ -29,7 +29,7 @@ pub(crate) struct BatchAxes {
     /// True if a name in the file or a recurrent operator says so; else the first axis is taken for
     /// the batch.
     pub(crate) is_known: bool,
-    /// True if recurrent operators start from the input, which then has no steps.
+    /// True if the input is an initial state of recurrent operators: it has no axis of time.
     pub(crate) is_state: bool,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct InputSizes {
     pub(crate) uses: Vec<Uses>,
     /// By parameter of the model.
     pub(crate) batch_axes: Vec<BatchAxes>,
-    /// By parameter.
+    /// By parameter of the model.
     pub(crate) sequence_axes: Vec<Option<SequenceAxes>>,
     /// By parameter of the model; `None` after an error.
     pub(crate) shapes: Vec<Option<Vec<usize>>>,

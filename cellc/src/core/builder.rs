@@ -16,13 +16,13 @@ use crate::model::{ElementType, LedgerEntry, Tensor};
 /// The layer of the input that the next operations compute.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layer {
-    /// [`CoreNode::name`].
+    /// The name in the model.
     pub(crate) name: String,
-    /// [`CoreNode::kind`].
+    /// The operator's name in the model's format.
     pub(crate) kind: String,
-    /// [`CoreNode::ledger`].
+    /// The attributes with their meanings.
     pub(crate) ledger: Vec<LedgerEntry>,
-    /// [`CoreNode::layer`].
+    /// The place of the node in the model.
     pub(crate) place: LayerPlace,
     /// The number of elements of the layer's constant operands.
     pub(crate) most_given: usize,
@@ -154,7 +154,7 @@ impl CoreBuilder {
         self.nodes.push(CoreNode { name, kind, op, ledger, layer: *place });
     }
 
-    /// Appends the operations of `add` to a body, and returns the body.
+    /// Replaces the list of operations, and returns the previous list.
     pub(crate) fn swap_nodes(&mut self, nodes: Vec<CoreNode>) -> Vec<CoreNode> {
         std::mem::replace(&mut self.nodes, nodes)
     }

@@ -26,7 +26,7 @@ pub struct CoreCell {
     pub activations: Vec<Activation>,
     /// The bound on every gate's pre-activation sum.
     pub clip: Option<f32>,
-    /// LSTM: true if the input gate is 1 - f.
+    /// LSTM: the gate that is 1 minus another gate, if any.
     pub coupled: Option<Coupled>,
     /// x, `[N, I]`; of a sequence `[N, T, I]`.
     pub x: Source,

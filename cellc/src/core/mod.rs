@@ -1,8 +1,8 @@
 //! The core: a small set of operations with known sizes. Every model is translated into core
 //! operations.
 //!
-//! A [`CoreModel`] cannot be wrong: [`crate::check`] has checked the model. Later stages
-//! translate operations to kernels, evaluate operations or bound their errors.
+//! After [`crate::check`] has judged a [`CoreModel`], nothing refuses it: later stages translate
+//! its operations to kernels, evaluate operations or bound their errors.
 
 mod build_error;
 mod builder;

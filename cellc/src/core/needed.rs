@@ -23,7 +23,7 @@ pub(crate) fn needed(model: &CoreModel) -> Vec<bool> {
     needed
 }
 
-/// Sets `reads`, by value, to the operands of each value.
+/// Sets `reads[value]` to the operands of the operation that computes the value.
 fn collect(nodes: &[CoreNode], reads: &mut [Vec<Source>]) {
     for node in nodes {
         let CoreOp::Loop(body) = &node.op else {

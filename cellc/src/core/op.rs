@@ -43,20 +43,20 @@ pub(super) trait Operation {
         Treatment::Computes
     }
 
-    /// [`CoreOp::same_attributes`].
+    /// True if the attributes equal those of another operation of the same kind.
     fn same_attributes(&self, _other: &CoreOp) -> bool {
         true
     }
 
-    /// [`CoreOp::drop_outputs`].
+    /// Forgets outputs that no operation and no result reads.
     fn drop_outputs(&mut self, _needed: &[bool]) {}
 
-    /// [`CoreOp::activations`].
+    /// The activation functions that the operation computes.
     fn activations(&self) -> Vec<Activation> {
         Vec::new()
     }
 
-    /// [`CoreOp::text`].
+    /// The operation with its operands and attributes, for people.
     fn text(&self, model: &CoreModel) -> String;
 }
 

@@ -53,7 +53,8 @@ pub struct ProductPrecision {
 }
 
 impl ProductPrecision {
-    /// The arithmetic. F32 also stands for products of integers of a quantised model.
+    /// The arithmetic that was asked for. F32 if integers of a quantised model are multiplied by
+    /// the model's scales: no rounding is added.
     pub fn arithmetic(&self) -> Arithmetic {
         if self.has_own_integers() { Arithmetic::F32 } else { self.asked.arithmetic() }
     }
@@ -64,17 +65,17 @@ impl ProductPrecision {
         self.quantised.as_ref().is_some_and(|of| of.is_stored() && of.has_x())
     }
 
-    /// The format of matrices that was asked for, for f32 products.
+    /// The format in which f32 products would read matrices: the format that was asked for.
     pub(crate) fn storage(&self) -> WeightFormat {
         self.asked.storage()
     }
 
-    /// The format of matrices that was asked for, without the integers of a quantised model.
+    /// The format of matrices in the arithmetic, if the model had no integers of its own.
     pub(crate) fn multiplied(&self) -> WeightFormat {
         self.arithmetic().stored(self.storage())
     }
 
-    /// The format of matrices.
+    /// The format in which the generated file keeps matrices.
     pub(crate) fn stored(&self) -> WeightFormat {
         let format = match &self.quantised {
             Some(of) if of.is_stored() => of.format(),
@@ -93,7 +94,8 @@ impl ProductPrecision {
         self.quantised.as_ref()?.in_arithmetic(self.arithmetic(), vector, len)
     }
 
-    /// The quantisation of the operand of a row: x or h of length `len`, or neither.
+    /// The quantisation of the operand that a row of weights multiplies: `x` or `h`, by its length.
+    /// `None` for a row without an operand.
     pub(crate) fn own_of_row(&self, [x, h]: [Option<usize>; 2]) -> Option<Multiples> {
         let vector = x.map(|len| (Vector::X, len)).or(h.map(|len| (Vector::H, len)));
         vector.and_then(|(vector, len)| self.own(vector, len))

@@ -74,7 +74,6 @@ fn decided(function: Elementwise, inputs: &[Known]) -> Option<usize> {
 }
 
 /// Refuses conditions of floats, and operands of which some are floats and others are not.
-/// `None` after an error.
 fn types_agree(function: Elementwise, inputs: &[Known]) -> Rule<()> {
     use Elementwise::{LogicalAnd, LogicalNot, LogicalOr, Select};
     let is_float = |input: &Known| input.element().is_float();

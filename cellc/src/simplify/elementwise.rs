@@ -9,7 +9,7 @@ use super::refusal::{Refusal, Rule};
 use crate::core::{CoreBuilder, Known};
 use crate::model::Elementwise;
 
-/// The output of an operation; `None` after an error.
+/// The output of an operation.
 pub(super) fn computed(
     core: &mut CoreBuilder,
     function: Elementwise,

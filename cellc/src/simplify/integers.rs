@@ -92,7 +92,7 @@ impl Translator<'_, '_> {
     }
 }
 
-/// A tensor of integers in a range; `None` after an error.
+/// A tensor of integers in a range.
 fn exact_integers(
     core: &mut CoreBuilder,
     source: Source,
@@ -238,7 +238,7 @@ pub(super) fn sign(core: &mut CoreBuilder, input: Source, shape: &[usize]) -> Ru
     pointwise(core, P::Select, &[number, sign, input], shape)
 }
 
-/// Comparisons, logical operations and selections; `None` after an error.
+/// Comparisons, logical operations and selections.
 pub(super) fn decision(
     core: &mut CoreBuilder,
     function: Elementwise,
@@ -298,7 +298,7 @@ fn is_not_zero(core: &mut CoreBuilder, source: Source, shape: &[usize]) -> Rule<
     not(core, equal, shape)
 }
 
-/// A conversion at run time from or to integers or booleans; `None` after an error.
+/// A conversion at run time from or to integers or booleans.
 pub(super) fn converted(
     core: &mut CoreBuilder,
     known: &Known,
@@ -342,7 +342,7 @@ pub(super) fn integers_of(core: &mut CoreBuilder, parameter: usize, element: Ele
     Known::Source(Source::Value(out), element)
 }
 
-/// The range of `size` elements reduced to one; `None` after an error.
+/// The range of `size` elements reduced to one.
 pub(super) fn reduced_range(
     core: &mut CoreBuilder,
     combiner: Combiner,

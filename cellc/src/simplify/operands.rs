@@ -120,7 +120,7 @@ pub(super) fn differ_in_type(inputs: &[Known]) -> Refusal {
     Refusal::new(found, "one type for all inputs", "convert the others")
 }
 
-/// Refuses constants that f32 does not hold exactly. `None` after an error.
+/// Refuses constants that f32 does not hold exactly.
 pub(super) fn all_exact(inputs: &[Known]) -> Rule<()> {
     for input in inputs.iter().filter(|input| !input.element().is_float()) {
         let wrong = match input {

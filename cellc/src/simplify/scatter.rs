@@ -50,7 +50,7 @@ fn of_runs(core: &mut CoreBuilder, of: &[&Known], runs: &[Run], shape: Vec<usize
     Ok(core.view(&whole, Geometry::reshaped(shape))?)
 }
 
-/// An index along an axis, counted from the end where negative; `None` after an error.
+/// An index along an axis, counted from the end where negative.
 pub(super) fn place(index: i64, size: usize) -> Rule<usize> {
     let counted = if index < 0 { index + size as i64 } else { index };
     usize::try_from(counted).ok().filter(|&place| place < size).ok_or_else(|| {
@@ -127,8 +127,7 @@ fn replaced(
     of_runs(core, &[data, updates], &runs, shape)
 }
 
-/// Indices and the shape they have, along an axis of a shape with as many dimensions; `None`
-/// after an error.
+/// Indices and the shape they have, along an axis of a shape with as many dimensions.
 fn along(
     core: &CoreBuilder,
     args: &Operands,

@@ -85,7 +85,7 @@ impl Matrix {
     }
 }
 
-/// A matrix as a constant; `None` after an error.
+/// A matrix as a constant.
 fn transform_matrix(
     core: &mut CoreBuilder,
     matrix: Matrix,

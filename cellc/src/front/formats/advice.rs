@@ -54,8 +54,8 @@ fn of_row(row: &Refused, named: &Named, content: &Content) -> Advice {
     }
 }
 
-/// A file of unknown content in words. A known ending of the name is contradicted; `unknown` is the
-/// text for other names.
+/// What a file is whose content no reader knows. If the name has a known ending, the text says that
+/// the file is not what the name promises; `unknown` is the text for other names.
 fn not_as_named(path: &Path, unknown: &str) -> String {
     let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
     let of_refused = REFUSED.iter().flat_map(|row| row.endings).copied();
@@ -112,7 +112,7 @@ fn of_tflite_variables(named: &Named, is: &'static str) -> Advice {
     advice(is, help, NONE)
 }
 
-/// Advice for a file of unknown content.
+/// Advice for a file that no reader knows: weights of OpenVINO (.bin) beside their .xml, or text.
 fn of_text(named: &Named, is: &'static str) -> Advice {
     let beside = named.path.with_extension("xml");
     if named.path.extension() == Some(OsStr::new("bin")) {
@@ -163,7 +163,7 @@ fn of_state_dict(named: &Named, content: &Content, is: &'static str) -> Advice {
     let load = format!("model = json.load(open({literal}))");
     let about = "about = {\"cellc.prefix\": \"rec\", \"cellc.head\": \"lin\"}";
     let cell = "if \"unit_type\" in data: about[\"cellc.cell\"] = data[\"unit_type\"].lower()";
-    // a lookup by number, so that other numbers fail instead of counting as false or true
+    // the program looks the number up, so that numbers other than 0 and 1 fail when it runs
     let skip =
         "if \"skip\" in data: about[\"cellc.skip\"] = {0: \"false\", 1: \"true\"}[data[\"skip\"]]";
     let arrays = "weights = \

@@ -34,8 +34,8 @@ impl Named {
             }
             ("Celu", &[alpha]) => E::Celu { alpha },
             ("HardSwish", &[]) => E::HardSwish,
-            // the operator passes elements greater than alpha, the cell's activation also alpha
-            // itself
+            // the operator passes elements greater than alpha; the activation of cells passes alpha
+            // itself, too
             ("ThresholdedRelu", &[alpha]) => {
                 E::Activation(Activation::ThresholdedRelu { alpha: alpha.next_up() })
             }
@@ -68,7 +68,7 @@ impl Named {
     }
 }
 
-/// An activation of Conv plus an optional tensor Z.
+/// FusedConv: a convolution, plus the tensor Z if there is one, and an activation of the sum.
 pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let name = call.attributes.text("activation").filter(|name| !name.is_empty());
     let parameters = call.attributes.floats("activation_params").unwrap_or_default();
@@ -98,7 +98,7 @@ pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     Some(vec![y])
 }
 
-/// An activation of Gemm.
+/// FusedGemm: Gemm and an activation of its output.
 pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let name = call.attributes.text("activation");
     let names = ["activation_alpha", "activation_beta", "activation_gamma"];
@@ -134,8 +134,9 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     Some(vec![activation.of(reader, y)?])
 }
 
-/// An operand of FusedMatMul and its transposition. `batch`: name of the attribute transBatch, if
-/// set; it moves the first dimension to the last but one. `None` after an error.
+/// An operand of FusedMatMul and its transposition. `batch`: name of the attribute transBatch if
+/// the node sets it; then the operand's first dimension becomes its last but one. `None` after an
+/// error.
 fn operand(
     reader: &mut GraphReader<'_>,
     value: ValueId,

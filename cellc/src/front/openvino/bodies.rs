@@ -12,7 +12,7 @@ use crate::model::{Branch, ElementType, If, Loop, LoopInput, LoopOutput, Model, 
 /// Maximum nesting depth of bodies.
 const MOST_LEVELS: usize = 8;
 
-/// The graph of a body.
+/// A body: its graph, and the layers that its port map names.
 struct Body {
     model: Model,
     /// Index among the body's Parameters, by layer id.
@@ -48,7 +48,8 @@ struct Repeated {
 
 impl GraphReader<'_, '_> {
     /// The loop of a TensorIterator or, if `counted`, of a Loop, and the element types of its
-    /// outputs. `read` reads the graph inside an element. `None` after an error.
+    /// outputs. `read` reads the graph of the body, in which other loops may stand. `None` after an
+    /// error.
     pub(super) fn repeated(
         &mut self,
         index: usize,
@@ -409,7 +410,7 @@ impl GraphReader<'_, '_> {
                     part_size,
                 })
             }
-            // the error was reported above
+            // an attribute of the entry was refused
             None if self.errors > before => None,
             None => {
                 for (name, (_, origin)) in
@@ -464,7 +465,8 @@ impl GraphReader<'_, '_> {
         place
     }
 
-    /// Index of the layer's port named by an entry. `None` after an error.
+    /// Index of the layer's port that an entry of the port map names. `side`: input or output.
+    /// `None` after an error.
     fn outer(
         &mut self,
         index: usize,

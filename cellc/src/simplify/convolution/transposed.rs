@@ -8,8 +8,8 @@ use crate::simplify::refusal::Refusal;
 use crate::simplify::translator::Translator;
 
 impl<'a> Translator<'_, 'a> {
-    /// A transposed convolution as a convolution of stride 1 over the elements with zeros between
-    /// them.
+    /// A transposed convolution as a convolution of stride 1 over an input with zeros: `stride - 1`
+    /// between neighbours along each axis.
     pub(super) fn transposed_axes(
         &mut self,
         node: &'a Node,
@@ -22,7 +22,7 @@ impl<'a> Translator<'_, 'a> {
             OutputSizes::Given(sizes) => Some(sizes.iter().map(|&size| size as i64).collect()),
             OutputSizes::Input => Some(self.integers(node, 2, "the shape of the output")?),
         };
-        // an exporter may state the whole shape
+        // an exporter may state the whole shape, with N and C
         let sizes: Option<Vec<i64>> = sizes.map(|sizes: Vec<i64>| match &of.output_sizes {
             OutputSizes::Given(_) if sizes.len() == axes.len() + 2 => sizes[2..].to_vec(),
             _ => sizes,
@@ -68,6 +68,10 @@ impl<'a> Translator<'_, 'a> {
             if let Some(wanted) = wanted {
                 let total = full as i64 - wanted;
                 let less = total.max(0) / 2;
+                // what is cut before the first element: for an input with the output's shape
+                // (OpenVINO), the larger half with same_upper, the smaller half with same_lower,
+                // else pads_begin; for ONNX's output_shape, the smaller half with SAME_UPPER, else
+                // the larger half
                 begin = match (&of.output_sizes, &of.window.padding) {
                     (OutputSizes::Input, Padding::SameUpper) => total.max(0) - less,
                     (OutputSizes::Input, Padding::SameLower) => less,

@@ -17,8 +17,8 @@ const MOST_ALIGNED: usize = 256;
 /// Upper limit for attempts to find the views of one layer that vanish for one step.
 const MOST_TRIED: usize = 1 << 12;
 
-/// True if two shapes agree, apart from time: each size is equal, or larger by `steps - 1` in
-/// `of_long`.
+/// True if two shapes agree, apart from time: along each axis, the sizes are equal, or the size in
+/// `of_long` is larger by `steps - 1`.
 fn alike(of_long: &[usize], of_one: &[usize], steps: usize) -> bool {
     of_long.len() == of_one.len()
         && of_long.iter().zip(of_one).all(|(&a, &b)| a == b || (b > 0 && a == b + steps - 1))
@@ -81,7 +81,7 @@ impl Pairing<'_> {
             return Ok(());
         }
         self.pairs.truncate(start);
-        // the first node that differs from its partner only in numbers
+        // the first pair whose operations differ only in numbers
         for (node, at) in of_long.iter().zip(of_one) {
             let found = &self.one.nodes[at];
             if self.same_operation(node, found) && !self.same_numbers(node, found) {
@@ -200,9 +200,9 @@ impl Pairing<'_> {
             })
     }
 
-    /// True if two constants have equal elements. If all elements are one number, the constant of
-    /// the long model may be longer by `steps - 1`. False for a constant and another source, true
-    /// for two other sources.
+    /// False for two constants with different elements, and for a constant and a computed value;
+    /// true for two computed values. A constant whose elements are all one number may be longer by
+    /// `steps - 1` in the long model.
     fn same_constants(&self, of_long: Source, of_one: Source) -> bool {
         match (of_long, of_one) {
             (Source::Constant(a), Source::Constant(b)) => {
