@@ -107,7 +107,7 @@ fn passes(judgement: &mut Judgement) -> Option<()> {
     check::precision(subject, core, diagnostics);
     check::threads(subject, core, diagnostics);
     check::common_interface(options, core, diagnostics);
-    check::c_only(options, diagnostics);
+    check::language(options, diagnostics);
     Some(())
 }
 

@@ -624,7 +624,7 @@ impl Builder {
     }
 
     /// True (the default) if generated Rust implements `cellc_runtime::Cell`. The crate must then
-    /// depend on cellc-runtime.
+    /// depend on cellc-runtime. C has no trait.
     pub fn runtime(self, runtime: bool) -> Self {
         self.option(|options| options.output.runtime = runtime)
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::request::{Language, Options, Threads};
+use crate::request::{Options, Threads};
 
 /// Refuses models without a function in the table, and names unfit for an `#include`.
 pub(crate) fn common_interface(options: &Options, core: &CoreModel, diagnostics: &mut Diagnostics) {
@@ -21,11 +21,6 @@ pub(crate) fn common_interface(options: &Options, core: &CoreModel, diagnostics:
             valid,
             "choose another name: cellc_model.h",
         );
-    }
-    if options.output.language != Language::C {
-        let help = "generate C, or use the trait `Cell` of cellc-runtime, which is common to \
-            all models in Rust";
-        refuse("the common interface is asked for, and the output is not C".to_owned(), "C", help);
     }
     let weights: Vec<_> = core.parameters.iter().filter(|parameter| parameter.weight).collect();
     if let Some(first) = weights.first() {

@@ -5,12 +5,11 @@
 //! * With the translation of [`crate::simplify`]: `cell` refuses recurrent nodes. Rules for one
 //!   operation stand beside its translation.
 //! * After the translation: `states`, `precision`, `size_limits`, `threads`, `common_interface`,
-//!   `c_only`. After these, nothing can fail.
+//!   `language`. After these, nothing can fail.
 //! * `judge` runs the passes, for a model of open steps by `steps`. `hints` tries the shapes and
 //!   options that a message proposes.
 
 mod batch_axes;
-mod c_only;
 pub(crate) mod cell;
 mod common_interface;
 mod hints;
@@ -21,6 +20,7 @@ mod instruction_sets;
 mod integers;
 pub(crate) mod interface;
 mod judge;
+mod language;
 pub(crate) mod limits;
 mod precision;
 mod pytorch_export;
@@ -38,7 +38,6 @@ mod tests;
 mod threads;
 mod uses;
 
-pub(crate) use c_only::c_only;
 #[cfg(test)]
 pub(crate) use cell::{CLIPS, PARAMETERS_OF_ACTIVATIONS};
 pub(crate) use common_interface::common_interface;
@@ -48,6 +47,7 @@ pub(crate) use instruction_sets::instruction_sets;
 pub(crate) use integers::limits_of_integers;
 pub(crate) use interface::parameter_names;
 pub(crate) use judge::{judge, problems};
+pub(crate) use language::language;
 pub(crate) use precision::precision;
 pub(crate) use size_limits::{interface_size, source_size, total_size};
 pub(crate) use states::states;

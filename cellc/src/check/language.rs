@@ -1,10 +1,26 @@
-//! Features without a spelling in C for compilers without extensions.
+//! Options that the output's language does not have.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::request::{Options, Threads, WeightsAs};
+use crate::request::{Language, Options, Threads, WeightsAs};
 
-/// Refuses features that C does not have, for targets and compilers that take C alone.
-pub(crate) fn c_only(options: &Options, diagnostics: &mut Diagnostics) {
+/// Refuses options of the other language, and extensions of C for targets without them.
+pub(crate) fn language(options: &Options, diagnostics: &mut Diagnostics) {
+    let mut refuse = |found: &str, valid: &str, help: &str| {
+        diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(help));
+    };
+    if options.output.interface.is_some() && options.output.language != Language::C {
+        refuse(
+            "the common interface is asked for, and the output is not C",
+            "C",
+            "generate C, or use the trait `Cell` of cellc-runtime, which is common to all models \
+             in Rust",
+        );
+    }
+    c11_alone(options, diagnostics);
+}
+
+/// Refuses what needs extensions of C11, for targets whose files have none.
+fn c11_alone(options: &Options, diagnostics: &mut Diagnostics) {
     if !options.c_only() {
         return;
     }
