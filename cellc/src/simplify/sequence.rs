@@ -133,21 +133,12 @@ impl<'a> Translator<'_, 'a> {
                 let mut lengths = Vec::with_capacity(tensor.len());
                 for row in 0..tensor.len() {
                     let length = tensor.get_i64(row).unwrap_or_default();
-                    if length > sizes.steps as i64 {
-                        let found =
-                            format!("sequence_lengths says {length} steps for row {row} of X");
-                        let valid = format!("0 to {}, the number of steps of X", sizes.steps);
-                        self.refuse(
-                            node,
-                            Refusal::new(
-                                found,
-                                valid,
-                                "correct sequence_lengths, or give X more steps",
-                            ),
-                        );
+                    let inside = usize::try_from(length).ok().filter(|&n| n <= sizes.steps);
+                    let Some(length) = inside else {
+                        self.refuse(node, out_of_range(length, row, sizes.steps));
                         return None;
-                    }
-                    lengths.push(usize::try_from(length).unwrap_or(0));
+                    };
+                    lengths.push(length);
                 }
                 let full = lengths.iter().all(|&length| length == sizes.steps);
                 Some(if full { Lengths::Full } else { Lengths::Constant(lengths) })
@@ -169,4 +160,15 @@ impl<'a> Translator<'_, 'a> {
             }
         }
     }
+}
+
+/// The refusal of a constant length that is negative or past the last step.
+fn out_of_range(length: i64, row: usize, steps: usize) -> Refusal {
+    let found = format!("sequence_lengths says {length} steps for row {row} of X");
+    let valid = format!("0 to {steps}, the number of steps of X");
+    let help = match length < 0 {
+        true => "correct sequence_lengths",
+        false => "correct sequence_lengths, or give X more steps",
+    };
+    Refusal::new(found, valid, help)
 }

@@ -187,6 +187,7 @@ fn attention_is_the_last_input() {
             none(),
         ),
         ("too long", sequence(CellKind::Rnn, Direction::Forward, &[3, 4], &[0]), none()),
+        ("negative", sequence(CellKind::Rnn, Direction::Forward, &[3, -1], &[0]), none()),
         ("too many lengths", sequence(CellKind::Rnn, Direction::Forward, &[3, 3, 3], &[0]), none()),
         (
             "peepholes of a sequence",

@@ -85,7 +85,7 @@ fn recurrent(
     };
     let rows = size(reader, batch_axis);
     let lengths = match call.input(4) {
-        Some(lengths) => not_negative(reader, lengths)?,
+        Some(lengths) => lengths,
         None => {
             let steps = size(reader, step_axis);
             reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![steps, rows])
@@ -197,17 +197,6 @@ fn clip(call: &mut Call<'_>, ledger: &mut Vec<LedgerEntry>) -> Option<f32> {
     let given = call.attributes.float("clip");
     ledger.push(entry("clip", given.map(|v| v.to_string()), Cell::clip_text(given)));
     given
-}
-
-/// The input `sequence_lens`, refused if a known length is negative.
-fn not_negative(reader: &mut GraphReader<'_>, lengths: ValueId) -> Option<ValueId> {
-    let tensor = reader.known(lengths);
-    let negative = tensor
-        .and_then(|tensor| (0..tensor.len()).find_map(|k| tensor.get_i64(k).filter(|&n| n < 0)));
-    let Some(negative) = negative else { return Some(lengths) };
-    let found = format!("a length of {negative} in sequence_lens");
-    reader.error(found, "0 to the number of steps of X", "correct sequence_lens");
-    None
 }
 
 /// Refuses states and biases of wrong shapes if the shapes are known. Later stages see transposed
