@@ -116,7 +116,7 @@ fn what_is_wrong_is_said_with_its_place() {
             "config": {"submodels": []}}"#,
         )
         .expect_err("no submodel"),
-        changed(CONVOLUTION, "[[[0.5, 0.25]]]", "[[0.5], [0.25]]"),
+        changed(CONVOLUTION, "[[[0.5, 0.25]]]", "[[[0.5], [0.25]]]"),
     ];
     for (part, said) in said.chunks(16).enumerate() {
         insta::assert_snapshot!(

@@ -15,7 +15,7 @@ mod weights;
 use super::causal::{Causal, MOST_PAST};
 use super::json::{Json, Object};
 use super::{AmplifierModel, Network, about, of_metadata, one_size, refusal, remaining};
-use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::front::keys::Spanned;
 use crate::model::{LedgerEntry, ModelSize, counted};
 use config::Config;

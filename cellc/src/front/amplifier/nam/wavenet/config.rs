@@ -10,7 +10,7 @@ use super::super::network::{Network, Outer};
 use super::super::weights::Weights;
 use super::layer::{FILMS, Film, Gate, Layer};
 use super::{Array, Head, Sizes, WaveNet, slim};
-use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::diagnostic::{Diagnostic, Origin};
 use crate::model::{Activation, counted};
 
 /// Reads a WaveNet.
