@@ -8,8 +8,7 @@ use super::operands::Operands;
 use super::operands::all_exact;
 use super::operands::shapes_differ;
 use super::refusal::{Refusal, Rule};
-use super::scatter::MOST_SCATTERED;
-use super::scatter::{counted_places, numbers_along, place, scattered};
+use super::scatter::{counted_places, few_scattered, numbers_along, place, scattered};
 use crate::core::CoreBuilder;
 use crate::core::counted;
 use crate::core::{Geometry, Known, signed, strides};
@@ -205,14 +204,7 @@ fn scattered_parts(
     let [shape, of_indices] = [data, indices].map(|known| core.shape_of(known));
     let (&depth, outer) = of_indices.split_last().expect("simplify: indices have a dimension");
     let (count, len) = (outer.iter().product::<usize>(), shape[depth..].iter().product::<usize>());
-    if count > MOST_SCATTERED {
-        let found = format!("{count} updates at places that are computed");
-        return Err(Refusal::new(
-            found,
-            format!("{MOST_SCATTERED} or fewer"),
-            "use constant indices",
-        ));
-    }
+    few_scattered(count)?;
     let places = computed_places(core, indices, &shape[..depth], 0)?;
     let parts = shape[..depth].iter().product();
     let numbers: Vec<i64> = (0..parts as i64).collect();

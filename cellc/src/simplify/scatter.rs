@@ -14,7 +14,17 @@ use crate::core::{Geometry, Known, strides};
 use crate::model::{Elementwise, shape_text};
 
 /// The most updates at places that are computed: every one is compared with every place.
-pub(super) const MOST_SCATTERED: usize = 64;
+const MOST_SCATTERED: usize = 64;
+
+/// Refuses more updates at computed places than [`MOST_SCATTERED`].
+pub(super) fn few_scattered(count: usize) -> Rule<()> {
+    if count > MOST_SCATTERED {
+        let found = format!("{count} updates at places that are computed");
+        let valid = format!("{MOST_SCATTERED} or fewer");
+        return Err(Refusal::new(found, valid, "use constant indices"));
+    }
+    Ok(())
+}
 
 /// Largest number of pieces of a tensor.
 const MOST_PIECES: usize = 4096;
@@ -240,14 +250,7 @@ fn scattered_at_run_time(
         return Err(shapes_differ(&shapes, valid, "correct the indices"));
     }
     let (size, count, rank) = (shapes[0][axis], shapes[1][axis], shapes[0].len());
-    if count > MOST_SCATTERED {
-        let found = format!("{count} updates at places that are computed");
-        return Err(Refusal::new(
-            found,
-            format!("{MOST_SCATTERED} or fewer"),
-            "use constant indices",
-        ));
-    }
+    few_scattered(count)?;
     let indices = counted_places(core, indices, size)?;
     let numbers = numbers_along(&indices, axis, rank, size, 1);
     // what the indices do not reach along other axes stays as it is

@@ -1,4 +1,4 @@
-//! What operations give, at run time and folded: the same, and what NumPy gives.
+//! Operations give the results of NumPy, at run time and folded.
 
 use super::*;
 use crate::model::{
@@ -557,7 +557,7 @@ fn shapes_are_known_and_sizes_come_from_them() {
     );
 }
 
-/// What a MatMul of tensors of these shapes gives, by definition.
+/// The product of two tensors by the definition of MatMul.
 fn product(a: (&[usize], &[f64]), b: (&[usize], &[f64]), transpose: [bool; 2]) -> Vec<f64> {
     let matrix = |shape: &[usize], vector: [usize; 2]| {
         if shape.len() == 1 { vector.to_vec() } else { shape.to_vec() }
@@ -871,8 +871,8 @@ fn an_empty_constant_adds_nothing_to_what_is_joined() {
     assert_eq!(valid.results[0].shape, [2, 3]);
 }
 
-/// Functions that are made of activations are theirs to seven digits, where they are small too, and
-/// NaN where they have no value.
+/// Compositions of activations have seven digits of the float64 function, near zero too, and are NaN
+/// outside its domain.
 #[test]
 fn functions_of_circles_and_hyperbolas() {
     use Elementwise as E;
@@ -947,7 +947,7 @@ fn rolled_elements_and_ones_on_a_diagonal() {
     gives(&[2, 3], plus_eye(-9), (&[2, 3], &counting(&[2, 3])));
 }
 
-/// The first `n` of five steps of x, `[1, 2, 5]`, and what follows them.
+/// A model that takes the first steps of x, `[1, 2, 5]`, and applies `follows` to them.
 fn cut_at(follows: impl FnOnce(&mut Graph, ValueId) -> ValueId) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, 2, 5]);
