@@ -11,6 +11,7 @@ mod depth;
 mod documents;
 mod integers;
 mod kernels;
+mod lengths;
 mod limits;
 mod macros;
 mod onnx;

@@ -190,8 +190,7 @@ pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
 /// Scratch memory of [`FUNCTION()`]: no result depends on its contents before a step.
 //.
 //* no scratch of the caller
-/// Scratch memory of [`FUNCTION()`], of which this file needs none. The argument keeps calls alike
-/// for files of other targets.
+/// Empty: only files for other targets need scratch memory in this argument of [`FUNCTION()`].
 //.
 //* own state in order
 /// The order in which weights are read, which changes with each step, and scratch memory.
