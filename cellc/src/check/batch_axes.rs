@@ -3,7 +3,7 @@
 use super::interface::parameter_names;
 use crate::check::cell::{CellPort, roles};
 use crate::check::input_sizes::{BatchAxes, SequenceAxes};
-use crate::model::{AxisName, Dim, Model, Op};
+use crate::model::{AxisName, Dim, Elements, Model, Op};
 
 /// True if the name of a size means the rows of a batch. Single letters also name other sizes.
 fn names_batch(name: &str, shape: &[Dim], axis: usize) -> bool {
@@ -88,22 +88,7 @@ fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> V
         let of = |input: usize| roots.get(input).copied().flatten();
         let parameters: Vec<usize> = roots.iter().copied().flatten().collect();
         match &node.op {
-            Op::Convert
-            | Op::Reshape { .. }
-            | Op::Squeeze { .. }
-            | Op::Unsqueeze
-            | Op::Transpose
-            | Op::Slice
-            | Op::StridedSlice { .. }
-            | Op::Gather { .. }
-            | Op::Split { .. }
-            | Op::VariadicSplit
-            | Op::Elementwise(_)
-                if parameters.len() < 2 =>
-            {
-                node.outputs.iter().for_each(|output| root[output.0] = parameters.first().copied());
-            }
-            Op::ShapeOf | Op::Result => {}
+            Op::Result => {}
             Op::If(choice) => {
                 for branch in [&choice.then, &choice.otherwise] {
                     let mut inner = vec![None; branch.body.values.len()];
@@ -131,6 +116,16 @@ fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> V
                 follow(&body.body, inner, found);
             }
             op => {
+                let moves_one = match op.facts().elements {
+                    Elements::None => continue,
+                    Elements::Moved | Elements::Pointwise { .. } => parameters.len() < 2,
+                    Elements::Sums | Elements::Computed => false,
+                };
+                if moves_one {
+                    let parameter = parameters.first().copied();
+                    node.outputs.iter().for_each(|output| root[output.0] = parameter);
+                    continue;
+                }
                 let roles = roles(op, node.inputs.len()).unwrap_or_default();
                 for port in 0..node.inputs.len() {
                     let Some(parameter) = of(port) else { continue };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::check::cell::{CellPort, roles};
 use crate::check::input_sizes::SequenceAxes;
-use crate::model::{Model, Op, Tensor};
+use crate::model::{Axes, Model, Op, Tensor};
 
 /// A value with axes of an input: the input, and the input's axis for each axis of the value.
 type Followed = (usize, Vec<Option<usize>>);
@@ -35,8 +35,10 @@ pub(crate) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
             if let (true, [Some(rows), Some(steps), ..]) = (is_x, &axes[..]) {
                 found[index].push(SequenceAxes { rows: *rows, steps: *steps, node: place });
             }
-        } else if let Some(axes) = passed(&node.op, port, node.inputs.len(), axes, &constant) {
-            followed[node.outputs[0].0] = Some((index, axes));
+        } else if let Some(axes) = passed(&node.op, port, node.inputs.len(), axes, &constant)
+            && let Some(output) = node.outputs.first()
+        {
+            followed[output.0] = Some((index, axes));
         }
     }
     let agree = |a: &SequenceAxes, b: &SequenceAxes| (a.rows, a.steps) == (b.rows, b.steps);
@@ -55,20 +57,20 @@ fn passed<'a>(
     constant: &dyn Fn(usize) -> Option<&'a Tensor>,
 ) -> Option<Vec<Option<usize>>> {
     let others = || (0..inputs).filter(move |&other| other != port);
-    match op {
-        Op::Convert => Some(axes),
-        Op::Elementwise(_) => {
+    match op.facts().axes {
+        Axes::Same => Some(axes),
+        Axes::Broadcast(_) => {
             let is_small =
                 |other| constant(other).is_some_and(|tensor| tensor.shape().len() <= axes.len());
             others().all(is_small).then_some(axes)
         }
-        Op::MatMul { transpose_a: false, .. }
+        Axes::Product { transpose_a: false, .. }
             if port == 0 && constant(1).is_some_and(|b| b.shape().len() == 2) =>
         {
             *axes.last_mut()? = None;
             Some(axes)
         }
-        Op::Transpose if port == 0 => {
+        Axes::Permuted if port == 0 => {
             let order = constant(1).filter(|order| order.len() == axes.len())?;
             let axis = |at| {
                 usize::try_from(order.get_i64(at)?).ok().and_then(|axis| axes.get(axis).copied())

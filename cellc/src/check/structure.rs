@@ -2,14 +2,13 @@
 //! loops. Builders and readers may pass any graph.
 
 use std::collections::HashSet;
-use std::ops::RangeInclusive;
 
 use crate::check::cell::{CellPort, roles};
 use crate::check::limits::MOST_LOOPS;
 use crate::check::report::{MALFORMED, refusal};
 use crate::check::subject::Subject;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
-use crate::model::{Branch, If, Loop, Model, Node, Op, ValueId};
+use crate::model::{Branch, If, Loop, Model, Node, Op, OpFacts, ValueId};
 
 /// Refuses a graph with a wrong structure, bodies of loops and branches included. `None` after an
 /// error.
@@ -89,7 +88,7 @@ impl Structure<'_, '_> {
 
     /// Refuses a wrong number of inputs or outputs.
     fn arity(&mut self, node: &Node) {
-        let (inputs, outputs) = arity(&node.op);
+        let OpFacts { inputs, outputs, .. } = node.op.facts();
         if !inputs.contains(&node.inputs.len()) || roles_missing(node) {
             let (name, valid) = match &node.op {
                 Op::Cell(_) | Op::Sequence(..) => recurrent_inputs(&node.op),
@@ -182,56 +181,6 @@ impl Structure<'_, '_> {
             self.error(node, found, "as many", MALFORMED);
         }
         self.structure(&body.body, depth + 1);
-    }
-}
-
-/// The numbers of inputs and of outputs that an operation may have.
-fn arity(op: &Op) -> (RangeInclusive<usize>, RangeInclusive<usize>) {
-    match op {
-        Op::Parameter | Op::Constant(_) => (0..=0, 1..=1),
-        Op::Convert | Op::Softmax { .. } | Op::ShapeOf => (1..=1, 1..=1),
-        // `roles` decides the number of inputs
-        Op::Cell(cell) => (0..=9, 1..=1 + usize::from(cell.kind.has_cell_state())),
-        Op::Sequence(cell, _) => (0..=9, 1..=2 + usize::from(cell.kind.has_cell_state())),
-        Op::Result => (1..=1, 0..=1),
-        Op::Elementwise(function) => (function.inputs()..=function.inputs(), 1..=1),
-        Op::MatMul { .. } | Op::Reshape { .. } | Op::Unsqueeze | Op::Transpose | Op::Tile => {
-            (2..=2, 1..=1)
-        }
-        Op::Concat { .. } | Op::Einsum { .. } => (1..=usize::MAX, 1..=1),
-        Op::RunningSum { .. } => (2..=2, 1..=1),
-        Op::Resize(_) => (2..=3, 1..=1),
-        Op::OneHot { .. } => (4..=4, 1..=1),
-        Op::Eye | Op::Roll => (3..=3, 1..=1),
-        Op::Triangle { .. } => (1..=2, 1..=1),
-        Op::Unread(_) => (0..=0, 0..=usize::MAX),
-        Op::EyeLike { .. } | Op::Blocks(_) => (1..=1, 1..=1),
-        Op::Split { parts } => (2..=2, *parts..=*parts),
-        Op::VariadicSplit => (3..=3, 1..=usize::MAX),
-        Op::Squeeze { .. } | Op::Reduce { .. } => (1..=2, 1..=1),
-        Op::Normalize(normalization) => (normalization.inputs(), 1..=1),
-        Op::Gather { .. } | Op::Range => (3..=3, 1..=1),
-        Op::Slice => (4..=5, 1..=1),
-        Op::StridedSlice { .. } => (3..=4, 1..=1),
-        Op::ReverseSequence { .. } => (2..=2, 1..=1),
-        Op::ScatterUpdate | Op::ScatterElements { .. } => (4..=4, 1..=1),
-        Op::ScatterNd { .. } => (3..=3, 1..=1),
-        Op::GatherElements { .. } => (2..=2, 1..=1),
-        Op::GatherNd(_) => (2..=2, 1..=1),
-        Op::Dft(_) => (2..=3, 1..=1),
-        Op::Stft { .. } => (3..=4, 1..=1),
-        Op::SpectralWindow(_) => (1..=1, 1..=1),
-        Op::MelWeights => (5..=5, 1..=1),
-        Op::Attention { .. } => (3..=5, 1..=1),
-        Op::Broadcast(_) => (2..=3, 1..=1),
-        Op::ReadValue { .. } => (0..=1, 1..=1),
-        Op::Assign { .. } => (1..=1, 0..=1),
-        Op::Convolution(_) => (2..=3, 1..=1),
-        Op::Pool(_) => (1..=1, 1..=2),
-        Op::Pad(_) => (3..=5, 1..=1),
-        Op::TopK { .. } => (2..=2, 1..=2),
-        Op::Loop(_) => (0..=usize::MAX, 0..=usize::MAX),
-        Op::If(_) => (1..=usize::MAX, 0..=usize::MAX),
     }
 }
 

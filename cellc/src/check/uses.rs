@@ -4,7 +4,7 @@ use crate::check::cell::{CellPort, roles};
 use crate::check::input_sizes::Uses;
 use crate::check::report::refusal;
 use crate::diagnostic::Diagnostics;
-use crate::model::{Dim, Elementwise, Model, Node, Op, Reduction, ValueId};
+use crate::model::{Dim, Elements, Model, Node, Op, ValueId};
 
 /// By input: its readers. Refuses inputs that are weights of cells and read as data, too.
 pub(super) fn uses(model: &Model, diagnostics: &mut Diagnostics) -> Vec<Uses> {
@@ -46,8 +46,6 @@ fn read_graph(all: &mut [Uses], model: &Model, mut root: Vec<Option<usize>>, out
                 root[node.outputs[0].0] = of(&node.inputs[0]);
                 continue;
             }
-            // a shape has no elements of its operand
-            Op::ShapeOf => continue,
             Op::Loop(body) => {
                 let mut inner = vec![None; body.body.values.len()];
                 let mut handed_on = vec![false; node.inputs.len()];
@@ -77,6 +75,7 @@ fn read_graph(all: &mut [Uses], model: &Model, mut root: Vec<Option<usize>>, out
                 read_graph(all, &body.body, inner, false);
                 continue;
             }
+            op if op.facts().elements == Elements::None => continue,
             _ => {}
         }
         let roles = roles(&node.op, node.inputs.len()).unwrap_or_default();
@@ -127,11 +126,11 @@ fn handed_on(model: &Model) -> Vec<Option<String>> {
     let mut read = vec![Read::Not; model.values.len()];
     for node in model.nodes.iter().rev() {
         let roles = roles(&node.op, node.inputs.len()).unwrap_or_default();
+        let elements = node.op.facts().elements;
         let through = match node.op {
-            Op::ShapeOf => Read::Not,
-            Op::Result | Op::Loop(_) | Op::If(_) | Op::Assign { .. } => Read::Data,
-            Op::Cell(_) | Op::Sequence(..) => Read::Data,
-            _ if !keeps_gates(&node.op) => Read::Data,
+            Op::Result => Read::Data,
+            _ if elements == Elements::None => Read::Not,
+            _ if !elements.keep_gates() => Read::Data,
             _ => node.outputs.iter().fold(Read::Not, |all, output| match (all, &read[output.0]) {
                 (Read::Data, _) | (_, Read::Data) => Read::Data,
                 (Read::Not, of) => of.clone(),
@@ -155,19 +154,6 @@ fn handed_on(model: &Model) -> Vec<Option<String>> {
     }
     let text = |read| if let Read::Weight(text) = read { Some(text) } else { None };
     read.into_iter().map(text).collect()
-}
-
-/// True if the operation only moves the gates of weights, or adds two tensors of them: packing then
-/// reads the weights before the operation.
-fn keeps_gates(op: &Op) -> bool {
-    match op {
-        Op::Convert | Op::Concat { .. } | Op::Split { .. } | Op::VariadicSplit | Op::Slice => true,
-        Op::Reshape { .. } | Op::Squeeze { .. } | Op::Unsqueeze | Op::Transpose => true,
-        Op::StridedSlice { .. } | Op::Gather { .. } | Op::Broadcast(_) | Op::Constant(_) => true,
-        Op::Elementwise(Elementwise::Add) => true,
-        Op::Reduce { reduction, .. } => *reduction == Reduction::Sum,
-        _ => false,
-    }
 }
 
 /// The last size of the first input, from the matrix of the product.

@@ -2,8 +2,8 @@
 
 use crate::diagnostic::Origin;
 use crate::model::{
-    Convolution, Dim, ElementType, Elementwise, Groups, LedgerEntry, Model, Node, Op, OutputSizes,
-    Padding, Spelling, Tensor, Value, ValueId, Window,
+    Convolution, Dim, ElementType, Groups, LedgerEntry, Model, Node, Op, OutputSizes, Padding,
+    Spelling, Tensor, Value, ValueId, Window,
 };
 
 /// A model under construction. Values and nodes are in the order of their addition.
@@ -97,30 +97,9 @@ impl Graph {
         origin: &Origin,
     ) -> ValueId {
         let value = self.value(name, None, origin);
-        let kind = match &op {
-            Op::Transpose => Some("Transpose"),
-            Op::Reshape { .. } => Some("Reshape"),
-            Op::MatMul { .. } => Some("MatMul"),
-            Op::Softmax { .. } => Some("Softmax"),
-            Op::Concat { .. } => Some("Concat"),
-            Op::Slice => Some("Slice"),
-            Op::Convolution(_) => Some("Convolution"),
-            Op::Elementwise(Elementwise::Add) => Some("Add"),
-            Op::Elementwise(Elementwise::Subtract) => Some("Subtract"),
-            Op::Elementwise(Elementwise::Multiply) => Some("Multiply"),
-            Op::Elementwise(Elementwise::Divide) => Some("Divide"),
-            Op::Elementwise(Elementwise::Clamp { .. }) => Some("Clamp"),
-            Op::Elementwise(Elementwise::PRelu) => Some("PRelu"),
-            Op::Elementwise(Elementwise::Swish { .. }) => Some("Swish"),
-            Op::Elementwise(Elementwise::HardSwish) => Some("HardSwish"),
-            Op::Elementwise(Elementwise::Abs) => Some("Abs"),
-            Op::Elementwise(Elementwise::Activation(activation)) => Some(activation.name()),
-            _ => None,
-        };
+        let kind = op.facts().name.to_owned();
         let node = self.node(name, op, inputs, vec![value], Vec::new(), origin);
-        if let Some(kind) = kind {
-            self.model.nodes[node].kind = kind.to_owned();
-        }
+        self.model.nodes[node].kind = kind;
         value
     }
 

@@ -6,6 +6,7 @@
 mod activation;
 mod cell;
 mod f32_range;
+mod facts;
 pub(crate) mod half;
 mod names;
 mod op;
@@ -19,12 +20,13 @@ pub use cell::{
 };
 pub(crate) use f32_range::overflows;
 pub use f32_range::underflows;
+pub use facts::{Axes, Elements, ElementwiseFacts, OpFacts, Rank};
 pub(crate) use names::{is_made_up, lasting};
 pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Dft, Elementwise, GatherNd, Groups, If, Loop,
     LoopInput, LoopOutput, Nearest, NoAxes, Normalization, Op, OutputSizes, PadMode, Padding, Pool,
-    PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, Slicing, SpectralWindow,
-    Unread, Window,
+    PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, SliceMasks, Slicing,
+    SpectralWindow, Unread, Window,
 };
 pub use size::ModelSize;
 pub use spelling::Spelling;

@@ -83,20 +83,8 @@ pub enum Op {
     },
     /// Inputs: data, start, stop, step, axes (the first ones if absent).
     Slice,
-    /// Inputs: data, begin, end, strides (1 if absent). Masks are by dimension; missing entries are
-    /// false.
-    StridedSlice {
-        /// True to ignore begin.
-        begin_mask: Vec<bool>,
-        /// True to ignore end.
-        end_mask: Vec<bool>,
-        /// True to insert a dimension of size 1.
-        new_axis_mask: Vec<bool>,
-        /// True to remove the dimension.
-        shrink_axis_mask: Vec<bool>,
-        /// True for the ellipsis: all unmentioned dimensions.
-        ellipsis_mask: Vec<bool>,
-    },
+    /// Inputs: data, begin, end, strides (1 if absent).
+    StridedSlice(SliceMasks),
     /// The first elements along an axis in reverse. Inputs: data, how many for each place along the
     /// other axis.
     ReverseSequence {
@@ -232,6 +220,21 @@ pub enum Op {
     Loop(Box<Loop>),
     /// One of two bodies.
     If(Box<If>),
+}
+
+/// The masks of [`Op::StridedSlice`], by entry of begin and end. Missing bits are false.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SliceMasks {
+    /// True to ignore begin.
+    pub begin: Vec<bool>,
+    /// True to ignore end.
+    pub end: Vec<bool>,
+    /// True to insert a dimension of size 1.
+    pub new_axis: Vec<bool>,
+    /// True to remove the dimension.
+    pub shrink_axis: Vec<bool>,
+    /// True for the ellipsis: all unmentioned dimensions.
+    pub ellipsis: Vec<bool>,
 }
 
 /// The meaning of a reduction along an empty list of axes.
@@ -472,30 +475,6 @@ impl Elementwise {
             self,
             E::Tan | E::Sinh | E::Cosh | E::Asin | E::Acos | E::Asinh | E::Acosh | E::Atanh
         )
-    }
-
-    /// The number of inputs.
-    pub fn inputs(self) -> usize {
-        use Elementwise as E;
-        match self {
-            E::Activation(_) | E::Clamp { .. } | E::Exp | E::Log | E::Negative | E::Abs => 1,
-            E::Floor | E::Ceiling | E::Round | E::Truncate | E::Sign | E::LogicalNot => 1,
-            E::Mish | E::HardSwish | E::Celu { .. } | E::GeluTanh | E::Gelu => 1,
-            E::Tan | E::Sinh | E::Cosh | E::Asin | E::Acos | E::Asinh | E::Acosh | E::Atanh => 1,
-            E::SquaredDifference => 2,
-            E::Swish { scaled } => 1 + usize::from(scaled),
-            E::HardSigmoid | E::Select | E::Selu => 3,
-            E::PRelu
-            | E::Add
-            | E::Subtract
-            | E::Multiply
-            | E::Divide
-            | E::Maximum
-            | E::Minimum
-            | E::Power => 2,
-            E::Mod | E::FloorMod | E::Equal | E::NotEqual | E::Greater | E::GreaterEqual => 2,
-            E::Less | E::LessEqual | E::LogicalAnd | E::LogicalOr => 2,
-        }
     }
 }
 

@@ -7,11 +7,10 @@ use std::collections::HashMap;
 use super::elementwise::computed;
 use super::translator::{Cuttable, Translator};
 use crate::core::{Known, LayerPlace};
-use crate::model::{Convolution, Model, Node, Op, Padding, ValueId};
+use crate::model::{Axes, Convolution, Model, Node, Padding, ValueId};
 
-/// Whether a convolution puts pads behind the data.
-fn pads_behind(op: &Op) -> bool {
-    let Op::Convolution(of) = op else { return false };
+/// True if a convolution pads the end of an axis.
+fn pads_behind(of: &Convolution) -> bool {
     // the last outputs of a transposed convolution are sums of fewer elements, as with padding
     of.transposed
         || match &of.window.padding {
@@ -35,7 +34,7 @@ pub(super) fn between(model: &Model) -> Vec<bool> {
     }
     let mut between = vec![false; model.values.len()];
     for (slice, node) in model.nodes.iter().enumerate() {
-        if !matches!(node.op, Op::Slice | Op::StridedSlice { .. }) {
+        if !matches!(node.op.facts().axes, Axes::Sliced | Axes::Masked(_)) {
             continue;
         }
         let (mut nodes, mut values, mut is_padded) = (vec![slice], Vec::new(), false);
@@ -46,14 +45,11 @@ pub(super) fn between(model: &Model) -> Vec<bool> {
             let Some(at) = producers[value.0].filter(|_| !values.contains(&value)) else {
                 continue;
             };
-            let of = &model.nodes[at];
-            if pads_behind(&of.op) {
-                is_padded = true;
-            } else if matches!(of.op, Op::Elementwise(_)) {
-                open.extend(&of.inputs);
-            } else {
-                // `shortened` accepts such an operand only if it is broadcast along the axis
-                continue;
+            match model.nodes[at].op.facts().axes {
+                Axes::Convolved(of) if pads_behind(of) => is_padded = true,
+                Axes::Broadcast(_) => open.extend(&model.nodes[at].inputs),
+                // `shortened` accepts other operands only if they are broadcast along the axis
+                _ => continue,
             }
             values.push(value);
             nodes.push(at);
@@ -97,15 +93,15 @@ impl<'a> Translator<'_, 'a> {
         let Cuttable { node, inputs } = self.cuttable.get(&value)?.clone();
         let whole = self.core.shape_of(self.known[value.0].as_ref()?);
         let layer = self.core.layer.clone();
-        let known = match &node.op {
-            Op::Convolution(of) => axis.checked_sub(2).and_then(|axis| {
+        let known = match node.op.facts().axes {
+            Axes::Convolved(of) => axis.checked_sub(2).and_then(|axis| {
                 self.convolved_without(node, of, inputs, (axis, cut), layer.place)
             }),
-            Op::Elementwise(function) => {
+            Axes::Broadcast(function) => {
                 let shorter = self.shorter(node, inputs, (axis, whole.len()), cut, done);
                 self.begin(node, layer.place);
                 shorter
-                    .and_then(|shorter| self.build(node, |core| computed(core, *function, shorter)))
+                    .and_then(|shorter| self.build(node, |core| computed(core, function, shorter)))
             }
             _ => None,
         };

@@ -6,7 +6,7 @@ use super::parts::sizes_at_run_time;
 use super::refusal::Refusal;
 use super::translator::Translator;
 use crate::core::{Divider, DynamicLength, Known, ResultValue, Source};
-use crate::model::{ElementType, Elementwise as E, Node, Op};
+use crate::model::{Axes, ElementType, Elementwise as E, Node};
 
 /// The advice for a run-time Range used as a mask of lengths.
 pub(super) const COUNT_ALL: &str = "where it makes a mask of lengths, count all steps of x: \
@@ -32,12 +32,12 @@ impl<'a> Translator<'_, 'a> {
     pub(super) fn reads_dynamic_length(&mut self, node: &'a Node) -> bool {
         let open = self.open_operands(node);
         let Some(&OpenOperand { port, length, axis }) = open.first() else { return false };
-        match node.op {
-            Op::Result | Op::Convert => {
+        match node.op.facts().axes {
+            Axes::Same => {
                 self.current_length = Some(length);
                 false
             }
-            Op::ShapeOf => {
+            Axes::Sizes => {
                 if let Some(sizes) =
                     self.rule(node, |core, args| sizes_at_run_time(core, args, length, axis))
                 {
@@ -45,20 +45,20 @@ impl<'a> Translator<'_, 'a> {
                 }
                 true
             }
-            Op::Elementwise(function) => {
+            Axes::Broadcast(function) => {
                 let parts = self.parts_of_elements(node, function, &open);
                 if let Ok(axis) = parts {
                     self.pass_length(length, axis);
                 }
                 parts.map_err(|found| self.refuse_elements(node, length, found)).is_err()
             }
-            Op::Reduce { .. } if port == 0 => false,
+            Axes::Reduced if port == 0 => false,
             // elements behind the last part have no share of the sum
-            Op::Softmax { .. } => {
+            Axes::Softmax => {
                 self.pass_length(length, axis);
                 false
             }
-            Op::Convolution(ref of) if open.len() == 1 && port == 0 => {
+            Axes::Convolved(of) if open.len() == 1 && port == 0 => {
                 let errors = self.diagnostics.0.len();
                 match self.convolution_of_parts(node, of, length, axis) {
                     Some((y, length)) => {
@@ -72,18 +72,18 @@ impl<'a> Translator<'_, 'a> {
                 }
                 true
             }
-            Op::Normalize(normalization)
+            Axes::Normalized(normalization)
                 if open.len() == 1
                     && normalizes_inside(&self.core, &self.operands(node), normalization, axis) =>
             {
                 self.pass_length(length, axis);
                 false
             }
-            Op::MatMul { transpose_a, transpose_b } => {
+            Axes::Product { transpose_a, transpose_b } => {
                 let transposed = [transpose_a, transpose_b];
                 self.product_with_parts(node, &open, transposed)
             }
-            Op::Gather { .. } | Op::Unsqueeze | Op::Squeeze { .. } | Op::Transpose
+            Axes::Indexed { .. } | Axes::Inserted | Axes::Removed | Axes::Permuted
                 if open.len() == 1 =>
             {
                 let moved = self.moved_parts(node, port, axis);
@@ -212,26 +212,26 @@ impl<'a> Translator<'_, 'a> {
                 .ok()
                 .filter(|&axis| axis < rank)
         };
-        match node.op {
-            Op::Gather { batch_dims: 0 } if port == 1 => {
+        match node.op.facts().axes {
+            Axes::Indexed { batch_dims: 0 } if port == 1 => {
                 let axis = counted(self.integer(node, 2, "the axis")?, rank(self, 0)?)?;
                 Some(axis + along)
             }
-            Op::Unsqueeze => {
+            Axes::Inserted => {
                 let axes = self.integers(node, 1, "the axes")?;
                 let rank = rank(self, 0)? + axes.len();
                 let added: Vec<usize> =
                     axes.iter().map(|&axis| counted(axis, rank)).collect::<Option<_>>()?;
                 (0..rank).filter(|axis| !added.contains(axis)).nth(along)
             }
-            Op::Squeeze { .. } if node.inputs.len() > 1 => {
+            Axes::Removed if node.inputs.len() > 1 => {
                 let (axes, rank) = (self.integers(node, 1, "the axes")?, rank(self, 0)?);
                 let removed: Vec<usize> =
                     axes.iter().map(|&axis| counted(axis, rank)).collect::<Option<_>>()?;
                 let before = removed.iter().filter(|&&axis| axis < along).count();
                 (!removed.is_empty() && !removed.contains(&along)).then(|| along - before)
             }
-            Op::Transpose => {
+            Axes::Permuted => {
                 let order = self.integers(node, 1, "the order")?;
                 let rank = rank(self, 0)?;
                 match order.is_empty() {

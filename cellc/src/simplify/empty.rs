@@ -5,33 +5,21 @@ use super::reduce::listed_axes;
 use super::refusal::Refusal;
 use super::translator::Translator;
 use crate::core::{Known, broadcast, without_axes};
-use crate::model::{Node, Op, Reduction, shape_text};
+use crate::model::{Axes, Node, Op, Reduction, shape_text};
 
 impl<'a> Translator<'_, 'a> {
     /// True if a node computes with a tensor without elements. The node is folded or refused.
     pub(super) fn reads_empty(&mut self, node: &'a Node) -> bool {
-        use Op::{Concat, Convert, If, Result, ShapeOf, Slice, Split, StridedSlice, VariadicSplit};
-        use Op::{Reshape, Squeeze, Transpose, Unsqueeze};
         let is_empty = |known: &Known| {
             known.element().is_float()
                 && known.tensor().is_some_and(|tensor| tensor.shape().contains(&0))
         };
-        let moves = matches!(
-            &node.op,
-            Concat { .. }
-                | Convert
-                | If(_)
-                | Result
-                | ShapeOf
-                | Slice
-                | Split { .. }
-                | StridedSlice { .. }
-                | VariadicSplit
-                | Reshape { .. }
-                | Squeeze { .. }
-                | Transpose
-                | Unsqueeze
-        );
+        let moves = match node.op.facts().axes {
+            Axes::Same | Axes::Sizes | Axes::Joined | Axes::Split | Axes::Sliced => true,
+            Axes::Masked(_) | Axes::Reshaped | Axes::Removed | Axes::Inserted => true,
+            Axes::Permuted => true,
+            _ => matches!(node.op, Op::If(_)),
+        };
         let mut inputs = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref());
         let Some(known) = inputs.find(|known| is_empty(known)).filter(|_| !moves) else {
             return false;

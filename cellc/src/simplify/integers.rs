@@ -11,7 +11,7 @@ use crate::check::report::floats;
 use crate::core::CoreBuilder;
 use crate::core::interval::{EXACT, Interval, TRUTH, ends};
 use crate::core::{Combiner, CoreOp, Integers, Known, PointwiseFunction, Source};
-use crate::model::{Activation, ElementType, Elementwise, Groups, Node, Op, Tensor, ValueId};
+use crate::model::{Activation, Axes, ElementType, Elementwise, Groups, Node, Op, Tensor, ValueId};
 
 impl Translator<'_, '_> {
     /// True if every use of an integer value ends in a conversion to floating point, with only
@@ -21,14 +21,16 @@ impl Translator<'_, '_> {
         let (mut waiting, mut seen) = (vec![value], HashSet::from([value]));
         while let Some(value) = waiting.pop() {
             for node in nodes.iter().filter(|node| node.inputs.contains(&value)) {
-                match node.op {
-                    Op::Convert if self.model.values[node.outputs[0].0].element.is_float() => {}
-                    Op::Elementwise(Elementwise::Add | Elementwise::Subtract)
-                    | Op::Reshape { .. }
-                    | Op::Transpose
-                    | Op::Squeeze { .. }
-                    | Op::Unsqueeze => {
-                        waiting.extend(node.outputs.iter().filter(|&&output| seen.insert(output)))
+                let output = node.outputs.first();
+                let is_float = |output: &ValueId| self.model.values[output.0].element.is_float();
+                match node.op.facts().axes {
+                    Axes::Same if output.is_some_and(is_float) => {}
+                    Axes::Broadcast(Elementwise::Add | Elementwise::Subtract)
+                    | Axes::Reshaped
+                    | Axes::Permuted
+                    | Axes::Removed
+                    | Axes::Inserted => {
+                        waiting.extend(output.filter(|&&output| seen.insert(output)));
                     }
                     _ => return false,
                 }

@@ -172,7 +172,7 @@ impl<'a> Translator<'_, 'a> {
             Op::Split { parts } => self.split(node, *parts),
             Op::VariadicSplit => self.variadic_split(node),
             Op::Slice => self.slice(node),
-            Op::StridedSlice { .. } => self.strided_slice(node, op),
+            Op::StridedSlice(masks) => self.strided_slice(node, masks),
             Op::RunningSum { exclusive, reverse } => self.running_sum(node, *exclusive, *reverse),
             Op::Unread(why) => self.unread(node, why),
             Op::ReadValue { variable, shape, element } => {
@@ -422,7 +422,7 @@ fn outputs(core: &mut CoreBuilder, args: &Operands, op: &Op) -> Rule<Vec<Known>>
         | Op::Split { .. }
         | Op::VariadicSplit
         | Op::Slice
-        | Op::StridedSlice { .. }
+        | Op::StridedSlice(_)
         | Op::RunningSum { .. }
         | Op::Unread(_)
         | Op::ReadValue { .. }

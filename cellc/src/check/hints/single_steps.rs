@@ -3,7 +3,7 @@
 
 use super::Hints;
 use crate::diagnostic::{Diagnostic, quoted};
-use crate::model::{Dim, Elementwise, Model, Node, Op, Tensor, ValueId};
+use crate::model::{Axes, Dim, Elements, Elementwise, Model, Node, Op, OpFacts, Tensor, ValueId};
 
 /// Steps of the example in the lines that export the model again.
 const EXAMPLE_STEPS: usize = 100;
@@ -126,17 +126,18 @@ fn one_step_of(model: &Model, value: ValueId, steps: Steps) -> Option<(&Node, &'
         if let Op::Constant(tensor) = &node.op {
             constants[node.outputs[0].0] = Some(tensor);
         }
+        let OpFacts { elements, axes, .. } = node.op.facts();
         let depends = match node.op {
             Op::Parameter | Op::ReadValue { .. } => true,
-            Op::ShapeOf => false,
+            _ if elements == Elements::None => false,
             _ => node.inputs.iter().any(|input| of_elements[input.0]),
         };
         node.outputs.iter().for_each(|output| of_elements[output.0] = depends);
         let is_taken = node.inputs.iter().any(|input| taken[input.0]);
-        match node.op {
-            Op::MatMul { .. } => is_multiplied |= is_taken,
-            Op::Convert | Op::Squeeze { .. } | Op::Reshape { .. } if is_taken => {
-                taken[node.outputs[0].0] = true
+        match axes {
+            Axes::Product { .. } => is_multiplied |= is_taken,
+            Axes::Same | Axes::Removed | Axes::Reshaped if is_taken => {
+                node.outputs.iter().for_each(|output| taken[output.0] = true);
             }
             _ => {}
         }
@@ -161,7 +162,7 @@ fn one_step_of(model: &Model, value: ValueId, steps: Steps) -> Option<(&Node, &'
                 along[node.outputs[0].0] = steps;
             }
             // a shape has no elements of the input
-            Read::One if node.op == Op::ShapeOf => {}
+            Read::One if axes == Axes::Sizes => {}
             Read::One => {
                 taken[node.outputs[0].0] = true;
                 let is_first = along[node.inputs[port].0].is_some_and(|steps| !steps.reordered);
@@ -195,42 +196,43 @@ fn read(
     let Steps { axis, rank, .. } = steps;
     let from_start = |at: i64| if at < 0 { at + rank as i64 } else { at };
     let numbers = |port: usize| constant(port).filter(|tensor| tensor.len() <= 8).map(integers);
-    match &node.op {
-        Op::ShapeOf => Read::One,
-        Op::Convert => Read::Each(steps),
-        Op::Elementwise(function) if *function != Elementwise::PRelu => {
+    match node.op.facts().axes {
+        Axes::Sizes => Read::One,
+        // an output of the model holds all steps
+        Axes::Same if node.op != Op::Result => Read::Each(steps),
+        Axes::Broadcast(function) if function != Elementwise::PRelu => {
             let others = (0..node.inputs.len()).filter(|&other| other != port);
             match others.into_iter().all(|other| rank_of(other).is_some_and(|of| of <= rank)) {
                 true => Read::Each(steps),
                 false => Read::Several,
             }
         }
-        Op::Pad(_) if port == 0 && steps.open => Read::Each(steps),
+        Axes::Padded if port == 0 && steps.open => Read::Each(steps),
         // windows read a few neighbouring steps
-        Op::Convolution(_) | Op::Pool(_) if port == 0 && axis > 1 && steps.open => {
+        Axes::Convolved(_) | Axes::Pooled(_) if port == 0 && axis > 1 && steps.open => {
             Read::Each(steps)
         }
         // a layer over the features of each step
-        Op::MatMul { transpose_a: false, .. }
+        Axes::Product { transpose_a: false, .. }
             if port == 0 && axis + 1 < rank && rank_of(1) == Some(2) =>
         {
             Read::Each(steps)
         }
-        Op::Transpose if port == 0 => match numbers(1).and_then(|order| {
+        Axes::Permuted if port == 0 => match numbers(1).and_then(|order| {
             let order = if order.is_empty() { (0..rank as i64).rev().collect() } else { order };
             order.iter().position(|&at| from_start(at) == axis as i64)
         }) {
             Some(axis) => Read::Each(Steps { axis, ..steps }),
             None => Read::Several,
         },
-        Op::Gather { batch_dims: 0 } if port == 0 => match (numbers(1), numbers(2).as_deref()) {
+        Axes::Indexed { batch_dims: 0 } if port == 0 => match (numbers(1), numbers(2).as_deref()) {
             (Some(indices), Some(&[at])) if from_start(at) == axis as i64 && indices == [0] => {
                 Read::One
             }
             (None, Some(&[at])) if from_start(at) == axis as i64 => Read::Reordered,
             _ => Read::Several,
         },
-        Op::Slice if port == 0 => {
+        Axes::Sliced if port == 0 => {
             let [starts, stops, by] = [1, 2, 3].map(&numbers);
             let axes = if node.inputs.len() > 4 {
                 numbers(4)
@@ -253,18 +255,12 @@ fn read(
                 Some(_) => Read::Several,
             }
         }
-        Op::StridedSlice {
-            begin_mask,
-            end_mask,
-            new_axis_mask,
-            shrink_axis_mask,
-            ellipsis_mask,
-        } if port == 0 => {
+        Axes::Masked(masks) if port == 0 => {
             let is = |mask: &[bool]| mask.get(axis).copied().unwrap_or(false);
-            let moves = new_axis_mask.iter().chain(ellipsis_mask).any(|&on| on);
+            let moves = masks.new_axis.iter().chain(&masks.ellipsis).any(|&on| on);
             let (Some(begin), Some(end)) = (numbers(1), numbers(2)) else { return Read::Several };
-            let first = is(begin_mask) || begin.get(axis) == Some(&0);
-            let one = is(shrink_axis_mask) || !is(end_mask) && end.get(axis) == Some(&1);
+            let first = is(&masks.begin) || begin.get(axis) == Some(&0);
+            let one = is(&masks.shrink_axis) || !is(&masks.end) && end.get(axis) == Some(&1);
             let forward =
                 node.inputs.len() < 4 || numbers(3).is_some_and(|by| by.get(axis) == Some(&1));
             if !moves && first && one && forward { Read::One } else { Read::Several }

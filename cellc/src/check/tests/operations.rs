@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::model::{
-    BroadcastMode, NoAxes, Normalization, Padding, Pool, PoolKind, Reduction, Rounding, Window,
+    BroadcastMode, NoAxes, Normalization, Padding, Pool, PoolKind, Reduction, Rounding, SliceMasks,
+    Window,
 };
 
 /// 0, 1, 2 ... of a shape.
@@ -265,13 +266,13 @@ fn slices_are_those_of_numpy() {
 #[test]
 fn strided_slices_and_their_masks() {
     let masks = |begin: &[bool], end: &[bool], new: &[bool], shrink: &[bool], ellipsis: &[bool]| {
-        Op::StridedSlice {
-            begin_mask: begin.to_vec(),
-            end_mask: end.to_vec(),
-            new_axis_mask: new.to_vec(),
-            shrink_axis_mask: shrink.to_vec(),
-            ellipsis_mask: ellipsis.to_vec(),
-        }
+        Op::StridedSlice(SliceMasks {
+            begin: begin.to_vec(),
+            end: end.to_vec(),
+            new_axis: new.to_vec(),
+            shrink_axis: shrink.to_vec(),
+            ellipsis: ellipsis.to_vec(),
+        })
     };
     let with =
         |op: Op, begin: &'static [i64], end: &'static [i64], steps: Option<&'static [i64]>| {
@@ -491,7 +492,7 @@ fn integer_arithmetic_is_that_of_openvino() {
     let of = |function: Elementwise, a: &[i64], b: &[i64]| {
         let mut graph = Graph::default();
         let inputs = [graph.ints(a), graph.ints(b)];
-        let value = graph.elementwise(function, &inputs[..function.inputs()]);
+        let value = graph.elementwise(function, &inputs[..function.facts().inputs]);
         let float = graph.convert(value, ElementType::F32);
         graph.result("y", float);
         computed(&graph, &[]).remove(0).1

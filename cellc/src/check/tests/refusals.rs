@@ -3,7 +3,7 @@
 use super::*;
 use crate::arch::{GENERIC, Isa, IsaId};
 use crate::model::{
-    BroadcastMode, Nearest, NoAxes, Reduction, Resize, ResizeBy, Sampling, Scaling,
+    BroadcastMode, Nearest, NoAxes, Reduction, Resize, ResizeBy, Sampling, Scaling, SliceMasks,
 };
 
 /// x [2, 3], y = what is built of it.
@@ -26,13 +26,13 @@ fn operations_are_refused_by_name() {
         ellipses: usize,
     ) -> ValueId {
         let (begin, end) = (g.ints(begin), g.ints(end));
-        let op = Op::StridedSlice {
-            begin_mask: Vec::new(),
-            end_mask: Vec::new(),
-            new_axis_mask: Vec::new(),
-            shrink_axis_mask: vec![shrink],
-            ellipsis_mask: vec![true; ellipses],
-        };
+        let op = Op::StridedSlice(SliceMasks {
+            begin: Vec::new(),
+            end: Vec::new(),
+            new_axis: Vec::new(),
+            shrink_axis: vec![shrink],
+            ellipsis: vec![true; ellipses],
+        });
         g.op(op, &[x, begin, end])
     }
     fn with_ints(g: &mut Graph, op: Op, x: ValueId, lists: &[&[i64]]) -> ValueId {
@@ -48,7 +48,7 @@ fn operations_are_refused_by_name() {
     };
     let elementwise = |function: Elementwise| -> Build {
         Box::new(move |g: &mut Graph, x: ValueId| {
-            let inputs = vec![x; function.inputs()];
+            let inputs = vec![x; function.facts().inputs];
             g.elementwise(function, &inputs)
         })
     };

@@ -2,7 +2,7 @@
 //! call.
 
 use super::*;
-use crate::model::{BroadcastMode, Direction, Loop, LoopInput, LoopOutput, Slicing};
+use crate::model::{BroadcastMode, Direction, Loop, LoopInput, LoopOutput, SliceMasks, Slicing};
 
 pub(super) const FORWARD: Direction = Direction::Forward;
 
@@ -105,13 +105,13 @@ pub(super) fn part(
         LayerSplit::StridedSlice => {
             let (begin, end) = (graph.ints(&[at]), graph.ints(&[at + 1]));
             let masks = || vec![false];
-            let op = Op::StridedSlice {
-                begin_mask: masks(),
-                end_mask: masks(),
-                new_axis_mask: masks(),
-                shrink_axis_mask: vec![true],
-                ellipsis_mask: masks(),
-            };
+            let op = Op::StridedSlice(SliceMasks {
+                begin: masks(),
+                end: masks(),
+                new_axis: masks(),
+                shrink_axis: vec![true],
+                ellipsis: masks(),
+            });
             let row = graph.op(op, &[state, begin, end]);
             let shape = graph.ints(&[N as i64, 1, -1]);
             graph.op(Op::Reshape { zero_keeps: false }, &[row, shape])
@@ -555,13 +555,13 @@ fn the_last_step_of_y_is_the_last_state() {
             LayerSplit::StridedSlice => {
                 let (begin, end) = (graph.ints(&[0, 0, step - 3]), graph.ints(&[0, 0, 0]));
                 let masks = vec![true, true, false];
-                let op = Op::StridedSlice {
-                    begin_mask: masks.clone(),
-                    end_mask: if step == 2 { vec![true; 3] } else { masks },
-                    new_axis_mask: vec![false; 3],
-                    shrink_axis_mask: vec![false; 3],
-                    ellipsis_mask: vec![false; 3],
-                };
+                let op = Op::StridedSlice(SliceMasks {
+                    begin: masks.clone(),
+                    end: if step == 2 { vec![true; 3] } else { masks },
+                    new_axis: vec![false; 3],
+                    shrink_axis: vec![false; 3],
+                    ellipsis: vec![false; 3],
+                });
                 graph.op(op, &[y, begin, end])
             }
         };

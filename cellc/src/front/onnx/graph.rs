@@ -13,8 +13,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, quot
 use crate::front::graph::Graph;
 use crate::front::not_finite;
 use crate::model::{
-    AxisName, BroadcastMode, Dim, ElementType, LedgerEntry, NoAxes, Op, Spelling, Tensor, Value,
-    ValueId,
+    AxisName, Dim, ElementType, LedgerEntry, Op, Rank, Spelling, Tensor, Value, ValueId,
 };
 use crate::request::NamedSize;
 
@@ -237,62 +236,30 @@ impl<'f> GraphReader<'f> {
     /// The rank of an operation's first output, as far as ranks and constants of the inputs
     /// determine it.
     fn rank_of(&mut self, op: &Op, inputs: &[ValueId]) -> Option<usize> {
-        match op {
-            Op::Elementwise(_) => {
+        match op.facts().rank {
+            Rank::Fixed(rank) => Some(rank),
+            Rank::First => self.rank(inputs[0]),
+            Rank::Largest => {
                 inputs.iter().try_fold(0, |most, &input| Some(most.max(self.rank(input)?)))
             }
-            Op::MatMul { .. } => {
+            Rank::Product => {
                 let ranks = [self.rank(inputs[0])?, self.rank(inputs[1])?];
                 ranks.iter().all(|&rank| rank > 1).then(|| ranks[0].max(ranks[1]))
             }
-            Op::Unsqueeze => Some(self.rank(inputs[0])? + self.known(inputs[1])?.len()),
-            Op::Reshape { .. } => Some(self.known(inputs[1])?.len()),
-            Op::Reduce { keep: false, no_axes: NoAxes::All, .. } => match inputs.get(1) {
+            Rank::FirstAndOne => Some(self.rank(inputs[0])? + 1),
+            Rank::Inserted => Some(self.rank(inputs[0])? + self.known(inputs[1])?.len()),
+            Rank::Removed => self.rank(inputs[0])?.checked_sub(self.known(*inputs.get(1)?)?.len()),
+            Rank::Reduced => match inputs.get(1) {
                 None => Some(0),
                 Some(&axes) => match (self.known(axes)?.len(), self.rank(inputs[0])) {
                     (0, _) => Some(0),
                     (axes, rank) => rank?.checked_sub(axes),
                 },
             },
-            Op::Gather { batch_dims: 0 } => {
-                (self.rank(inputs[0])? + self.rank(inputs[1])?).checked_sub(1)
-            }
-            Op::Convert | Op::Softmax { .. } | Op::Normalize(_) | Op::Transpose | Op::Slice => {
-                self.rank(inputs[0])
-            }
-            Op::Concat { .. }
-            | Op::Convolution(_)
-            | Op::Pool(_)
-            | Op::Pad(_)
-            | Op::Reduce { keep: true, .. } => self.rank(inputs[0]),
-            Op::Split { .. }
-            | Op::VariadicSplit
-            | Op::Tile
-            | Op::TopK { .. }
-            | Op::RunningSum { .. } => self.rank(inputs[0]),
-            Op::ReverseSequence { .. }
-            | Op::ScatterUpdate
-            | Op::ScatterNd { .. }
-            | Op::ScatterElements { .. } => self.rank(inputs[0]),
-            Op::GatherElements { .. } | Op::Triangle { .. } | Op::Resize(_) | Op::Blocks(_) => {
-                self.rank(inputs[0])
-            }
-            Op::Squeeze { skip: false } => {
-                self.rank(inputs[0])?.checked_sub(self.known(*inputs.get(1)?)?.len())
-            }
-            Op::Broadcast(BroadcastMode::Numpy | BroadcastMode::Bidirectional) => {
-                Some(self.rank(inputs[0])?.max(self.known(inputs[1])?.len()))
-            }
-            Op::OneHot { .. } => Some(self.rank(inputs[0])? + 1),
-            Op::Sequence(..) => Some(4),
-            Op::EyeLike { .. } => Some(2),
-            Op::ShapeOf | Op::Range => Some(1),
-            Op::Einsum { equation } => {
-                let (_, result) =
-                    equation.split_once("->").filter(|(_, result)| !result.contains('.'))?;
-                Some(result.chars().filter(char::is_ascii_alphabetic).count())
-            }
-            _ => None,
+            Rank::Listed => Some(self.known(inputs[1])?.len()),
+            Rank::AtLeastListed => Some(self.rank(inputs[0])?.max(self.known(inputs[1])?.len())),
+            Rank::Indexed => (self.rank(inputs[0])? + self.rank(inputs[1])?).checked_sub(1),
+            Rank::Unknown => None,
         }
     }
 

@@ -6,7 +6,7 @@ use super::layers::GraphReader;
 use super::operations::{ANY_INTEGER, OutputTypes, Ports, ReadOperation, Then};
 use crate::model::{
     Activation, Blocks, BroadcastMode, ElementType, Elementwise, GatherNd, Normalization, Op,
-    PadMode,
+    PadMode, SliceMasks,
 };
 
 /// An operation without attributes.
@@ -301,18 +301,17 @@ pub(super) fn strided_slice(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
 ) -> Option<ReadOperation> {
-    let begin_mask = reader.mask(data, "begin_mask", Presence::Required);
-    let end_mask = reader.mask(data, "end_mask", Presence::Required);
-    let [new_axis_mask, shrink_axis_mask, ellipsis_mask] =
-        ["new_axis_mask", "shrink_axis_mask", "ellipsis_mask"]
-            .map(|n| reader.mask(data, n, Presence::Optional));
-    Some(ReadOperation::new(Op::StridedSlice {
-        begin_mask: begin_mask?,
-        end_mask: end_mask?,
-        new_axis_mask: new_axis_mask?,
-        shrink_axis_mask: shrink_axis_mask?,
-        ellipsis_mask: ellipsis_mask?,
-    }))
+    let begin = reader.mask(data, "begin_mask", Presence::Required);
+    let end = reader.mask(data, "end_mask", Presence::Required);
+    let [new_axis, shrink_axis, ellipsis] = ["new_axis_mask", "shrink_axis_mask", "ellipsis_mask"]
+        .map(|n| reader.mask(data, n, Presence::Optional));
+    Some(ReadOperation::new(Op::StridedSlice(SliceMasks {
+        begin: begin?,
+        end: end?,
+        new_axis: new_axis?,
+        shrink_axis: shrink_axis?,
+        ellipsis: ellipsis?,
+    })))
 }
 
 /// The axes of batch and steps.

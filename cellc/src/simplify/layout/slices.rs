@@ -1,7 +1,7 @@
 //! Slices and splits.
 
 use crate::core::{Geometry, Known, counted, strides};
-use crate::model::{Node, Op, shape_text};
+use crate::model::{Node, SliceMasks, shape_text};
 use crate::simplify::refusal::Refusal;
 use crate::simplify::translator::Translator;
 
@@ -68,24 +68,14 @@ enum SliceEntry {
 
 impl SliceEntry {
     /// Entry `i` of a StridedSlice.
-    fn new(op: &Op, i: usize) -> Self {
-        let Op::StridedSlice {
-            begin_mask,
-            end_mask,
-            new_axis_mask,
-            shrink_axis_mask,
-            ellipsis_mask,
-        } = op
-        else {
-            return Self::Range { has_begin: true, has_end: true };
-        };
+    fn new(masks: &SliceMasks, i: usize) -> Self {
         let is_set = |mask: &[bool]| mask.get(i).copied().unwrap_or(false);
-        let has_begin = !is_set(begin_mask);
+        let has_begin = !is_set(&masks.begin);
         match () {
-            () if is_set(ellipsis_mask) => Self::Ellipsis,
-            () if is_set(new_axis_mask) => Self::NewAxis,
-            () if is_set(shrink_axis_mask) => Self::Index { has_begin },
-            () => Self::Range { has_begin, has_end: !is_set(end_mask) },
+            () if is_set(&masks.ellipsis) => Self::Ellipsis,
+            () if is_set(&masks.new_axis) => Self::NewAxis,
+            () if is_set(&masks.shrink_axis) => Self::Index { has_begin },
+            () => Self::Range { has_begin, has_end: !is_set(&masks.end) },
         }
     }
 
@@ -242,7 +232,7 @@ impl<'a> Translator<'_, 'a> {
         (input, shape)
     }
 
-    pub(in crate::simplify) fn strided_slice(&mut self, node: &'a Node, op: &Op) {
+    pub(in crate::simplify) fn strided_slice(&mut self, node: &'a Node, masks: &SliceMasks) {
         let Some(input) = self.input(node, 0) else { return };
         let (Some(begin), Some(end)) =
             (self.integers(node, 1, "the begin"), self.integers(node, 2, "the end"))
@@ -257,7 +247,8 @@ impl<'a> Translator<'_, 'a> {
             _ => vec![1; begin.len()],
         };
         let shape = self.core.shape_of(&input);
-        let entries: Vec<SliceEntry> = (0..begin.len()).map(|i| SliceEntry::new(op, i)).collect();
+        let entries: Vec<SliceEntry> =
+            (0..begin.len()).map(|i| SliceEntry::new(masks, i)).collect();
         let ellipses = entries.iter().filter(|entry| **entry == SliceEntry::Ellipsis).count();
         let own = entries.iter().filter(|entry| entry.has_an_axis()).count();
         if begin.len() != end.len()

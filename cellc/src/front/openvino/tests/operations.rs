@@ -4,7 +4,8 @@ use super::*;
 use crate::model::{
     Blocks, BroadcastMode, Cell, Convolution, Coupled, Dft, Dim, Direction, Elementwise, GatherNd,
     Groups, LstmGateOrder, Nearest, NoAxes, Normalization, OutputSizes, PadMode, Padding, Pool,
-    PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, WeightLayout, Window,
+    PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, SliceMasks, WeightLayout,
+    Window,
 };
 
 const CONST: (&str, &str) = ("Const", "opset1");
@@ -337,13 +338,12 @@ fn cases() -> Vec<Case> {
             "opset1",
             "begin_mask=\"0, 1\" end_mask=\"\" new_axis_mask=\"1\" ellipsis_mask=\"0,0,1\"",
             (4, 1),
-            Op::StridedSlice {
-                begin_mask: vec![false, true],
-                end_mask: Vec::new(),
-                new_axis_mask: vec![true],
-                shrink_axis_mask: Vec::new(),
-                ellipsis_mask: vec![false, false, true],
-            },
+            Op::StridedSlice(SliceMasks {
+                begin: vec![false, true],
+                new_axis: vec![true],
+                ellipsis: vec![false, false, true],
+                ..SliceMasks::default()
+            }),
         ),
         ("Broadcast", "opset3", "", (2, 1), Op::Broadcast(BroadcastMode::Numpy)),
         (
