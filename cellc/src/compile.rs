@@ -8,11 +8,11 @@
 //! 5. `emit` spells the kernels in Rust or C.
 
 use crate::arch::Calls;
-use crate::check::{self, Hints, Judgement, Purpose, judge};
+use crate::check::{self, Hints, Judgement, Purpose, Unused, judge};
 use crate::core::CoreModel;
 #[cfg(feature = "builder")]
 use crate::description::Description;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::diagnostic::Diagnostics;
 use crate::emit::{self, names::Interface};
 use crate::kernel::{Program, Role, verify};
 use crate::lower::lower;
@@ -107,7 +107,7 @@ fn passes(judgement: &mut Judgement) -> Option<()> {
     check::precision(subject, core, diagnostics);
     check::threads(subject, core, diagnostics);
     check::common_interface(options, core, diagnostics);
-    check::language(options, diagnostics);
+    check::contradictions(options, diagnostics);
     Some(())
 }
 
@@ -123,8 +123,8 @@ pub(crate) fn compile_core(model: CoreModel, options: &Options) -> Compilation {
     let precisions = Precisions::new(&model, &options.numerics);
     let plan = plan(&model, options, &precisions);
     let mut warnings = Diagnostics::default();
-    for found in plan.without_effect(options) {
-        warnings.push(Diagnostic::warning(Origin::Unknown, found));
+    if let Some(reasons) = plan.why_no_second_thread(options) {
+        warnings.push(Unused::SecondThread(reasons).warning());
     }
     let program = program(&model, &plan);
     let packed = pack(&model, &program);

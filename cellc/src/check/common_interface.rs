@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::request::{Options, Threads};
+use crate::request::Options;
 
 /// Refuses models without a function in the table, and names unfit for an `#include`.
 pub(crate) fn common_interface(options: &Options, core: &CoreModel, diagnostics: &mut Diagnostics) {
@@ -31,15 +31,6 @@ pub(crate) fn common_interface(options: &Options, core: &CoreModel, diagnostics:
             found,
             "constant weights",
             "make the weights constants of the model, or call the functions of its own header",
-        );
-    }
-    if options.machine.threads == Threads::Two {
-        let found =
-            "the common interface cannot give a step the pool of a second thread".to_owned();
-        refuse(
-            found,
-            "one thread",
-            "leave out the number of threads, or call the functions of the model's own header",
         );
     }
     problems.into_iter().for_each(|problem| diagnostics.push(problem));

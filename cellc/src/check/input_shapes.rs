@@ -3,6 +3,7 @@
 use super::interface::{find_name, list_names};
 use super::pytorch_export::export_again;
 use crate::check::input_sizes::InputSizes;
+use crate::check::options::Unused;
 use crate::check::report::{floats, refusal};
 use crate::check::shape::admits;
 use crate::check::size_limits::too_large;
@@ -86,9 +87,7 @@ impl InputShapes<'_, '_> {
         // no warning for a batch of 1, which most models with a fixed batch have
         let asked = self.subject.options.bindings.batch.is_some_and(|batch| batch > 1);
         if asked && !batch_used && !self.diagnostics.has_errors() {
-            let found = "the batch size that was given has no effect: the model leaves the batch \
-                of no input open";
-            self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
+            self.diagnostics.push(Unused::Batch.warning());
         }
         shapes
     }

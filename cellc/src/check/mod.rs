@@ -5,7 +5,7 @@
 //! * With the translation of [`crate::simplify`]: `cell` refuses recurrent nodes. Rules for one
 //!   operation stand beside its translation.
 //! * After the translation: `states`, `precision`, `size_limits`, `threads`, `common_interface`,
-//!   `language`. After these, nothing can fail.
+//!   `options`. After these, nothing can fail.
 //! * `judge` runs the passes, for a model of open steps by `steps`. `hints` tries the shapes and
 //!   options that a message proposes.
 
@@ -20,8 +20,8 @@ mod instruction_sets;
 mod integers;
 pub(crate) mod interface;
 mod judge;
-mod language;
 pub(crate) mod limits;
+pub(crate) mod options;
 mod precision;
 mod pytorch_export;
 pub(crate) mod report;
@@ -39,7 +39,7 @@ mod threads;
 mod uses;
 
 #[cfg(test)]
-pub(crate) use cell::{CLIPS, PARAMETERS_OF_ACTIVATIONS};
+pub(crate) use cell::{CLIPS, PARAMETERS_OF_ACTIVATIONS, WRONG_HIDDEN_SIZES};
 pub(crate) use common_interface::common_interface;
 pub(crate) use hints::{Hints, notice_batch_named_steps};
 pub(crate) use inputs::inputs;
@@ -47,7 +47,7 @@ pub(crate) use instruction_sets::instruction_sets;
 pub(crate) use integers::limits_of_integers;
 pub(crate) use interface::parameter_names;
 pub(crate) use judge::{judge, problems};
-pub(crate) use language::language;
+pub(crate) use options::{Unused, contradictions};
 pub(crate) use precision::precision;
 pub(crate) use size_limits::{interface_size, source_size, total_size};
 pub(crate) use states::states;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::check::options::Unused;
 use crate::check::report::{at_layer, layer_named, whole_model};
 use crate::check::subject::Subject;
 use crate::core::{CoreModel, CoreNode, CoreOp};
@@ -146,13 +147,7 @@ fn named_layers(options: &Options, core: &CoreModel, diagnostics: &mut Diagnosti
     if let Some(precision) =
         asked.filter(|precision| !nodes.iter().any(|node| stores(*precision, node)))
     {
-        let all = Setting::Key { name: "precision", in_files: "precision" };
-        let found = message!(
-            "{} has no effect: no layer of the model has a matrix for {}",
-            all,
-            precision.name()
-        );
-        problems.push(Diagnostic::warning(Origin::Unknown, found));
+        problems.push(Unused::Precision(precision).warning());
     }
     for (i, (layer, precision)) in options.numerics.precision_of.iter().enumerate() {
         let name = quoted(layer);

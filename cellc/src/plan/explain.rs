@@ -78,24 +78,21 @@ impl ProductPlan {
 }
 
 impl Plan {
-    /// Options without effect on the model, one sentence each.
-    pub fn without_effect(&self, options: &Options) -> Vec<String> {
-        let mut said = Vec::new();
+    /// The reasons why no cell is shared by two threads, without repetitions. `None` if a cell is
+    /// shared, or if the options have one thread.
+    pub fn why_no_second_thread(&self, options: &Options) -> Option<Vec<String>> {
         let cells = || self.products.iter().filter(|plan| plan.product.recurs());
-        if options.machine.threads == Threads::Two && cells().all(|plan| plan.halves.is_none()) {
-            let one_thread = |reason: &Reason| match reason {
-                Reason::Threading(Threading::One(why)) => Some(why.to_string()),
-                _ => None,
-            };
-            let mut why: Vec<String> =
-                cells().flat_map(|plan| &plan.reasons).filter_map(one_thread).collect();
-            why.dedup();
-            said.push(format!(
-                "a second thread has nothing to do, as no cell is shared: {}",
-                why.join("; ")
-            ));
+        if options.machine.threads == Threads::One || cells().any(|plan| plan.halves.is_some()) {
+            return None;
         }
-        said
+        let one_thread = |reason: &Reason| match reason {
+            Reason::Threading(Threading::One(why)) => Some(why.to_string()),
+            _ => None,
+        };
+        let mut why: Vec<String> =
+            cells().flat_map(|plan| &plan.reasons).filter_map(one_thread).collect();
+        why.dedup();
+        Some(why)
     }
 }
 

@@ -9,11 +9,12 @@ use super::layout::broadcasts::selected;
 use super::loops::{Cut, back_edge_differs, iteration_number};
 use super::refusal::Refusal;
 use super::translator::Translator;
+use crate::check::Unused;
 use crate::core::{
     CoreLoop, CoreOp, Divider, DynamicLength, Geometry, Known, LARGEST_INTEGER, LoopCarried,
     LoopResult, LoopSlice, Source,
 };
-use crate::diagnostic::{Diagnostic, Origin, Setting, message};
+use crate::diagnostic::{Setting, message};
 use crate::model::{ElementType, Elementwise as E, Loop, LoopInput, Node};
 
 /// Upper limit for passes over a body that search for ranges of carried integers.
@@ -462,10 +463,7 @@ impl<'a> Translator<'_, 'a> {
     /// Warns of a largest count without a loop.
     pub(super) fn warn_of_unused_max_steps(&mut self) {
         if self.subject.options.bindings.max_steps.is_some() && !self.loops.needs_max_steps {
-            let setting = Setting::MaxSteps;
-            let found =
-                message!("{} has no effect: no loop of the model needs a largest count", setting);
-            self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
+            self.diagnostics.push(Unused::MaxSteps.warning());
         }
     }
 

@@ -3,9 +3,10 @@
 mod caches;
 mod hints;
 
+use crate::check::options::Unused;
 use crate::check::subject::{Judgement, Subject};
 use crate::core::CoreModel;
-use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Setting, Severity, message};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, message};
 use crate::model::{Dim, Model, Op};
 use crate::request::State;
 use crate::stream::steps::{one_step, why_not_stepwise};
@@ -51,7 +52,7 @@ pub(crate) fn one_step_of(
     Some(match one_step(&long.core, one.core, steps, &time) {
         Ok(one) => {
             if matches!(long.subject.options.bindings.state, State::None) {
-                diagnostics.push(state_goes_on());
+                diagnostics.push(Unused::NoState.warning());
             }
             Ok((one, diagnostics))
         }
@@ -60,18 +61,6 @@ pub(crate) fn one_step_of(
             Err(diagnostics)
         }
     })
-}
-
-/// A warning: without kept states, an open number of steps would not continue one sequence.
-fn state_goes_on() -> Diagnostic {
-    let no_state = Setting::NoState;
-    let found = message!(
-        "{} has no effect where the number of steps is open: the state goes on from call \
-         to call",
-        no_state
-    );
-    Diagnostic::warning(Origin::Unknown, found)
-        .help("call reset before each sequence, or fix the number of steps")
 }
 
 /// A model whose steps cannot be taken one by one; `time`: by input, the axis of the steps.

@@ -1,0 +1,82 @@
+//! Options that contradict each other, and options without effect on the model.
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message};
+use crate::request::{Language, Options, Precision, WeightsAs};
+
+/// Refuses pairs of options that no output can have. [`super::threads`] judges the number of
+/// threads.
+pub(crate) fn contradictions(options: &Options, diagnostics: &mut Diagnostics) {
+    let (output, target) = (&options.output, options.machine.target.name);
+    let mut refuse = |found: String, valid: &str, help: &str| {
+        diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(help));
+    };
+    if output.interface.is_some() && output.language != Language::C {
+        refuse(
+            "the common interface is asked for, and the output is not C".to_owned(),
+            "C",
+            "generate C, or use the trait `Cell` of cellc-runtime, which is common to all models \
+             in Rust",
+        );
+    }
+    if output.weights_as == WeightsAs::File && options.c_only() {
+        refuse(
+            format!(
+                "weights in a file of their own: C11, which is all that the target {target} \
+                 uses, cannot take in a file"
+            ),
+            "weights in the source",
+            "leave out where the weights are, or choose another target",
+        );
+    }
+}
+
+/// An option without effect on the model, with the reason. The pass that knows the reason pushes
+/// the warning.
+pub(crate) enum Unused {
+    /// The batch size: no input has an open batch.
+    Batch,
+    /// The limit for iterations: no loop ends by its condition alone.
+    MaxSteps,
+    /// The option against states: the states of a model with open steps are always kept.
+    NoState,
+    /// The precision: no layer has a matrix for it.
+    Precision(Precision),
+    /// The second thread: no cell is shared. One reason for each cell.
+    SecondThread(Vec<String>),
+}
+
+impl Unused {
+    /// The warning.
+    pub(crate) fn warning(self) -> Diagnostic {
+        let warning = |found| Diagnostic::warning(Origin::Unknown, found);
+        match self {
+            Self::Batch => warning(
+                "the batch size that was given has no effect: the model leaves the batch of no \
+                 input open"
+                    .into(),
+            ),
+            Self::MaxSteps => warning(message!(
+                "{} has no effect: no loop of the model needs a largest count",
+                Setting::MaxSteps
+            )),
+            Self::NoState => warning(message!(
+                "{} has no effect where the number of steps is open: the state goes on from call \
+                 to call",
+                Setting::NoState
+            ))
+            .help("call reset before each sequence, or fix the number of steps"),
+            Self::Precision(precision) => warning(message!(
+                "{} has no effect: no layer of the model has a matrix for {}",
+                Setting::Key { name: "precision", in_files: "precision" },
+                precision.name()
+            )),
+            Self::SecondThread(reasons) => {
+                let why = reasons.join("; ");
+                warning(
+                    format!("a second thread has nothing to do, as no cell is shared: {why}")
+                        .into(),
+                )
+            }
+        }
+    }
+}
