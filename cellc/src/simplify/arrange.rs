@@ -9,6 +9,7 @@ use super::operands::shapes_differ;
 use super::refusal::{Refusal, Rule};
 use super::scatter::numbers_along;
 use super::translator::Translator;
+use crate::check::limits::MOST_ALONG_AXIS;
 use crate::check::report::UNDEFINED;
 use crate::check::step_facts::{Before, Front};
 use crate::core::CoreBuilder;
@@ -388,7 +389,7 @@ fn scaled(args: &Operands, of: Resize, shape: &[usize], axes: &[usize]) -> Rule<
         let sizes = args.integers(1, "the sizes")?;
         for (&size, &axis) in sizes.iter().zip(axes) {
             let Some(size) =
-                usize::try_from(size).ok().filter(|&size| (1..=1 << 24).contains(&size))
+                usize::try_from(size).ok().filter(|&size| (1..=MOST_ALONG_AXIS).contains(&size))
             else {
                 return Err(wrong(format!("a size of {size}")));
             };

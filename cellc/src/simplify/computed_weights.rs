@@ -7,6 +7,7 @@ use super::layout::concats::put_together;
 use super::matmul::product;
 use super::translator::Translator;
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
+use crate::check::limits::MOST_ITERATIONS;
 use crate::core::{
     CoreLoop, CoreOp, Geometry, Integers, Known, Lengths, LoopCarried, LoopResult, LoopSlice,
     Source, signed, strides,
@@ -124,7 +125,7 @@ impl<'a> Translator<'_, 'a> {
         });
         self.depth -= 1;
         let (y, after) = after?;
-        self.countable(node, steps, u32::MAX as usize)?;
+        self.countable(node, steps, MOST_ITERATIONS)?;
         let mut carried =
             vec![LoopCarried { initial: h.0, value: h.1, next: self.source(&after.h)? }];
         if let (Some((initial, value)), Some(next)) = (c, &after.c) {

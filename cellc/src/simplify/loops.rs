@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::layout::concats::put_together;
 use super::refusal::Refusal;
 use super::translator::{LoopForms, Translator};
+use crate::check::limits::MOST_ITERATIONS;
 use crate::core::{
     CoreLoop, CoreNode, CoreOp, Geometry, Known, LoopCarried, LoopResult, LoopSlice, Source,
     strides,
@@ -15,9 +16,6 @@ use crate::model::{ElementType, Loop, LoopInput, Model, Node, Slicing, ValueId, 
 /// Largest number of unrolled iterations, for loops whose iterations differ in more than their
 /// inputs.
 const MOST_WRITTEN_OUT: usize = 64;
-
-/// The most iterations of a loop: generated code counts them in 32 bits.
-const MOST_TRIPS: usize = u32::MAX as usize;
 
 /// The pieces of a tensor along an axis, one for each iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,7 +177,7 @@ impl<'a> Translator<'_, 'a> {
             return None;
         }
         self.goes_on(node, body, &results, trips)?;
-        self.countable(node, trips, MOST_TRIPS)?;
+        self.countable(node, trips, MOST_ITERATIONS)?;
         let carried = self.carried(&iteration, &results)?;
         let (mut out, mut outputs) = (Vec::new(), Vec::new());
         for output in &body.outputs {

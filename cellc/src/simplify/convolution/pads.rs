@@ -1,6 +1,7 @@
 //! Pad, and the padding of convolutions and pools.
 
 use super::windows::Axis;
+use crate::check::limits::MOST_ALONG_AXIS;
 use crate::check::step_facts::{Before, Front};
 use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{ElementType, Node, PadMode, shape_text};
@@ -167,7 +168,7 @@ impl<'a> Translator<'_, 'a> {
             );
             return;
         }
-        if begin.iter().chain(&end).any(|pad| pad.unsigned_abs() > 1 << 24) {
+        if begin.iter().chain(&end).any(|pad| pad.unsigned_abs() > MOST_ALONG_AXIS as u64) {
             self.refuse(node, Refusal::new("a pad above 2^24", "smaller pads", "correct the pads"));
             return;
         }

@@ -1,6 +1,7 @@
 //! Transposed convolutions, as convolutions of stride 1 over spread elements.
 
 use super::windows::Axis;
+use crate::check::limits::MOST_ALONG_AXIS;
 use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{Convolution, ElementType, Node, OutputSizes, Padding, shape_text};
 use crate::simplify::layout::concats::put_together;
@@ -28,7 +29,8 @@ impl<'a> Translator<'_, 'a> {
             _ => sizes,
         });
         if let Some(sizes) = sizes.as_ref().filter(|sizes| {
-            sizes.len() != axes.len() || sizes.iter().any(|size| !(1..=1 << 24).contains(size))
+            sizes.len() != axes.len()
+                || sizes.iter().any(|size| !(1..=MOST_ALONG_AXIS as i64).contains(size))
         }) {
             let found = format!("an output of {} for {} dimensions", shape_text(sizes), axes.len());
             self.refuse(
@@ -92,7 +94,7 @@ impl<'a> Translator<'_, 'a> {
                 end = total - begin;
             }
             let out = full as i64 - begin - end;
-            if !(1..=1 << 24).contains(&out) {
+            if !(1..=MOST_ALONG_AXIS as i64).contains(&out) {
                 let found = format!("an output of {out} elements along an axis");
                 self.refuse(node, Refusal::new(found, "1 or more", "correct the pads"));
                 return None;

@@ -1,5 +1,6 @@
 //! The windows of convolutions and pools along each axis.
 
+use crate::check::limits::MOST_ALONG_AXIS;
 use crate::check::step_facts::{Before, Front, ShortOf};
 use crate::core::{Geometry, Known, signed, strides};
 use crate::diagnostic::quoted;
@@ -109,7 +110,7 @@ impl<'a> Translator<'_, 'a> {
             );
             return None;
         }
-        let large = |n: &usize| *n > 1 << 24;
+        let large = |n: &usize| *n > MOST_ALONG_AXIS;
         if steps.iter().chain(&dilations).chain(kernel).any(large) {
             self.refuse(
                 node,
@@ -135,7 +136,8 @@ impl<'a> Translator<'_, 'a> {
                 Padding::Explicit { begin, end } if begin.is_empty() && end.is_empty() => (0, 0),
                 Padding::Explicit { begin, end } => match (begin.get(at), end.get(at)) {
                     (Some(&begin), Some(&end))
-                        if begin.unsigned_abs().max(end.unsigned_abs()) <= 1 << 24 =>
+                        if begin.unsigned_abs().max(end.unsigned_abs())
+                            <= MOST_ALONG_AXIS as u64 =>
                     {
                         (begin, end)
                     }
