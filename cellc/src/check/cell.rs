@@ -101,6 +101,39 @@ impl Recurrent<'_> {
         if self.sequence() { self.cell.kind.sequence_name() } else { self.cell.kind.op_name() }
     }
 
+    /// The sizes of an input, in the order of axes of the input file.
+    fn as_written<T: Clone>(&self, role: CellPort, sizes: &[T]) -> Vec<T> {
+        let mut sizes = sizes.to_vec();
+        let has_batch = matches!(role, CellPort::X | CellPort::H | CellPort::C);
+        if self.node.spelling.batch_second && has_batch && sizes.len() == 3 {
+            sizes.swap(0, 1);
+        }
+        sizes
+    }
+
+    /// The required sizes of an input in words, in the order of axes of the input file.
+    fn sizes_in_words(&self, role: CellPort, sizes: &[(&'static str, Option<usize>)]) -> String {
+        let sizes = self.as_written(role, sizes).into_iter();
+        let sizes: Vec<String> = sizes
+            .map(|(letter, size)| size.map_or_else(|| letter.to_owned(), |n| n.to_string()))
+            .collect();
+        format!("[{}]", sizes.join(", "))
+    }
+
+    /// True if B holds Wb and Rb of every gate, as in ONNX.
+    fn has_both_biases(&self) -> bool {
+        self.cell.layout.bias_tensors() == [2 * self.cell.kind.gates()]
+    }
+
+    /// The name of an input.
+    fn port_name(&self, role: CellPort) -> &'static str {
+        match role {
+            CellPort::H if self.sequence() => self.node.spelling.initial_h,
+            CellPort::C if self.sequence() => self.node.spelling.initial_c,
+            _ => role.name(self.sequence()),
+        }
+    }
+
     fn shapes(&self) -> impl Iterator<Item = (CellPort, Option<&Vec<usize>>)> {
         self.roles
             .iter()
@@ -126,9 +159,8 @@ pub(crate) fn recurrent<'a>(
     inputs: Vec<Option<(Known, Vec<usize>)>>,
     diagnostics: &mut Diagnostics,
 ) -> Option<(Recurrent<'a>, CellSizes)> {
-    if let Some([valid, help]) = Cell::wrong_hidden_size(cell.hidden_size) {
-        let name = node.spelling.hidden_size;
-        let found = format!("{name} is {}", cell.hidden_size);
+    let name = node.spelling.hidden_size;
+    if let Some([found, valid, help]) = cell.wrong_hidden_size(name) {
         diagnostics.push(refusal(node, node.attribute_origin(name), found, valid, help));
         return None;
     }
@@ -144,35 +176,9 @@ pub(crate) fn recurrent<'a>(
 fn attributes_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
     let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
     let mut right = true;
-    let wanted = cell.kind.default_activations();
-    let own_each = recurrent.direction == Some(Direction::Bidirectional)
-        && cell.activations.len() == 2 * wanted.len();
-    if cell.activations.len() != wanted.len() && !own_each {
-        let (takes, roles) = match cell.kind {
-            CellKind::Rnn => ("1", "f"),
-            CellKind::Gru(_) | CellKind::Augru(_) => {
-                ("2", "f for z and r, and g for the candidate")
-            }
-            CellKind::Lstm => {
-                ("3", "f for f, i and o, g for the candidate, and h for the cell state")
-            }
-        };
-        let found = match cell.activations.len() {
-            1 => format!("1 activation, but {op} takes {takes}"),
-            n => format!("{n} activations, but {op} takes {takes}"),
-        };
-        let help = format!(
-            "write {roles}; or leave {} out for {}",
-            node.spelling.activations,
-            names_of(wanted)
-        );
-        diagnostics.push(refusal(
-            node,
-            node.attribute_origin(node.spelling.activations),
-            found,
-            format!("{takes}: {roles}"),
-            help,
-        ));
+    if let Some([found, valid, help]) = cell.wrong_activations(recurrent.direction, node.spelling) {
+        let origin = node.attribute_origin(node.spelling.activations);
+        diagnostics.push(refusal(node, origin, found, valid, help));
         right = false;
     }
     for activation in &cell.activations {
@@ -297,7 +303,7 @@ fn types_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool
     for (port, (role, input)) in recurrent.roles.iter().zip(&recurrent.inputs).enumerate() {
         // an input without a tensor has an error
         let Some((known, _)) = input else { continue };
-        let (name, element) = (role.name(recurrent.sequence()), known.element());
+        let (name, element) = (recurrent.port_name(*role), known.element());
         let origin = &recurrent.model.values[node.inputs[port].0].origin;
         if *role == CellPort::Lengths {
             if element.is_float() {
@@ -369,12 +375,9 @@ fn legal_sizes(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> Option<C
             continue;
         }
         right = false;
-        let sizes: Vec<String> = wanted
-            .iter()
-            .map(|(letter, size)| size.map_or_else(|| (*letter).to_owned(), |n| n.to_string()))
-            .collect();
         let (found, help) = advice(recurrent, role, shape, &wanted);
-        let valid = format!("[{}]: {}", sizes.join(", "), meaning(recurrent, role));
+        let sizes = recurrent.sizes_in_words(role, &wanted);
+        let valid = format!("{sizes}: {}", meaning(recurrent, role));
         diagnostics.push(refusal(
             node,
             &recurrent.model.values[node.inputs[port].0].origin,
@@ -387,10 +390,12 @@ fn legal_sizes(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> Option<C
 }
 
 fn refuse_hidden_size(recurrent: &Recurrent, other: usize, diagnostics: &mut Diagnostics) {
-    let (node, hidden_size, sequence) =
-        (recurrent.node, recurrent.cell.hidden_size, recurrent.sequence());
+    let (node, hidden_size) = (recurrent.node, recurrent.cell.hidden_size);
     let of = |(role, shape): (CellPort, Option<&Vec<usize>>)| {
-        shape.map(|shape| format!("{} {}", role.name(sequence), shape_text(shape)))
+        shape.map(|shape| {
+            let shape = recurrent.as_written(role, shape);
+            format!("{} {}", recurrent.port_name(role), shape_text(&shape))
+        })
     };
     let texts: Vec<String> = recurrent
         .shapes()
@@ -408,11 +413,7 @@ fn refuse_hidden_size(recurrent: &Recurrent, other: usize, diagnostics: &mut Dia
         .filter(|r| !matches!(r, CellPort::X | CellPort::Lengths | CellPort::A))
         .map(|&role| {
             let sizes = wanted(recurrent, role, hidden_size, [None; 3]);
-            let sizes: Vec<String> = sizes
-                .iter()
-                .map(|(l, n)| n.map_or_else(|| (*l).to_owned(), |n| n.to_string()))
-                .collect();
-            format!("{} [{}]", role.name(sequence), sizes.join(", "))
+            format!("{} {}", recurrent.port_name(role), recurrent.sizes_in_words(role, &sizes))
         });
     let valid = format!("{}, or {name} {other}", all.collect::<Vec<_>>().join(", "));
     let help = format!("write {name}={other}, or give tensors of the other size");
@@ -468,16 +469,24 @@ fn meaning(recurrent: &Recurrent, role: CellPort) -> String {
     let gates = if kind.gates() == 1 { String::new() } else { format!("{} * ", kind.gates()) };
     match (role, recurrent.direction.is_some()) {
         (CellPort::X, false) => "N rows of I elements".to_owned(),
+        (CellPort::X, true) if recurrent.node.spelling.batch_second => {
+            "T steps of N rows of I elements".to_owned()
+        }
         (CellPort::X, true) => "N rows of T steps of I elements".to_owned(),
         (CellPort::H | CellPort::C, false) => "[N, H], N as in x".to_owned(),
         (CellPort::H | CellPort::C, true) => {
-            "[N, D, H], N as in X, D the number of directions".to_owned()
+            let axes = recurrent.as_written(role, &["N", "D", "H"]).join(", ");
+            format!("[{axes}], N as in X, D the number of directions")
         }
         (CellPort::Lengths, _) => "the number of steps of each row of X".to_owned(),
         (CellPort::W, false) => format!("[{gates}H, I], I as in x"),
         (CellPort::W, true) => format!("[D, {gates}H, I], I as in X"),
         (CellPort::R, false) => format!("[{gates}H, H]"),
         (CellPort::R, true) => format!("[D, {gates}H, H]"),
+        (CellPort::B(_), _) if recurrent.has_both_biases() => {
+            let parts = 2 * kind.gates();
+            format!("[D, {parts} * H], Wb of all gates and Rb of all gates")
+        }
         (CellPort::B(_), false) => bias_layout(kind, recurrent.node.spelling),
         (CellPort::B(_), true) => {
             format!("for each direction {}", bias_layout(kind, recurrent.node.spelling))
@@ -581,11 +590,13 @@ fn advice(
 ) -> (String, String) {
     let (cell, sequence) = (recurrent.cell, recurrent.sequence());
     let Spelling { hidden_size: size, linear_before_reset: after, .. } = recurrent.node.spelling;
-    let found = format!("{} has the shape {}", role.name(sequence), shape_text(shape));
+    let written = recurrent.as_written(role, shape);
+    let found = format!("{} has the shape {}", recurrent.port_name(role), shape_text(&written));
     let of_sequence = !sequence && shape.len() == wanted.len() + 1 && shape[0] == 1;
     let length = shape.last().copied().filter(|_| shape.len() == wanted.len() || of_sequence);
     if let (CellPort::B(_), Some(length)) = (role, length)
         && length % cell.hidden_size == 0
+        && !recurrent.has_both_biases()
     {
         let parts = length / cell.hidden_size;
         if let Some((layout, help)) = other_bias_layout(recurrent, parts) {
@@ -640,6 +651,11 @@ fn advice(
         (CellPort::W, _) if last && Some(shape[0]) == wanted[0].1 => {
             "give the rows of x and of W the same length"
         }
+        (CellPort::B(_), _) if recurrent.has_both_biases() => {
+            let help = "give the tensor this shape, with zeros for biases that are not there, or \
+                correct";
+            return (found, format!("{help} {size}"));
+        }
         (CellPort::B(_), CellKind::Gru(_) | CellKind::Augru(_)) => {
             return (found, format!("give the tensor this shape, or correct {size} or {after}"));
         }
@@ -659,6 +675,10 @@ pub(crate) const CLIPS: [(f32, Option<f32>, bool); 6] = [
     (-1.0, None, true),
     (f32::NAN, None, true),
 ];
+
+/// Numbers of units that no cell has. The tests of every way in read this table.
+#[cfg(test)]
+pub(crate) const WRONG_HIDDEN_SIZES: [usize; 4] = [0, (1 << 20) + 1, 1 << 61, i64::MAX as usize];
 
 /// Parameters of activations, each with true if it is legal. The tests of every way in read this
 /// table.

@@ -4,11 +4,10 @@
 use std::collections::HashSet;
 
 use crate::check::cell::{CellPort, roles};
-use crate::check::limits::MOST_LOOPS;
 use crate::check::report::{MALFORMED, refusal};
 use crate::check::subject::Subject;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
-use crate::model::{Branch, If, Loop, Model, Node, Op, OpFacts, ValueId};
+use crate::model::{Branch, If, Loop, MOST_NESTED, Model, Node, Op, OpFacts, ValueId};
 
 /// Refuses a graph with a wrong structure, bodies of loops and branches included. `None` after an
 /// error.
@@ -116,11 +115,11 @@ impl Structure<'_, '_> {
 
     /// Refuses a body inside of too many bodies. True if refused.
     fn too_deep(&mut self, node: &Node, depth: usize) -> bool {
-        if depth < MOST_LOOPS {
+        if depth < MOST_NESTED {
             return false;
         }
-        let found = format!("more than {MOST_LOOPS} loops or branches inside each other");
-        self.error(node, found, format!("{MOST_LOOPS} or fewer"), "unroll some of them");
+        let found = format!("more than {MOST_NESTED} loops or branches inside each other");
+        self.error(node, found, format!("{MOST_NESTED} or fewer"), "unroll some of them");
         true
     }
 
@@ -142,6 +141,16 @@ impl Structure<'_, '_> {
     fn loop_structure(&mut self, node: &Node, body: &Loop, depth: usize) {
         if self.too_deep(node, depth) {
             return;
+        }
+        if body.counted && node.inputs.len() < 2 {
+            let found = format!("a loop with {} inputs", node.inputs.len());
+            let valid = "the number of iterations, the condition, and what the port map names";
+            self.error(node, found, valid, "connect the missing inputs");
+        }
+        if body.counted && body.condition.is_none() {
+            let found = "a loop without the condition for its next iteration";
+            let help = "add the condition, execution_condition, to the port map of the outputs";
+            self.error(node, found, "one output of the body that is the condition", help);
         }
         let (parameters, results) = (body.body.parameters.len(), body.body.results.len());
         let ports = body.inputs.iter().all(|i| {

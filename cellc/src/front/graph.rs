@@ -43,6 +43,11 @@ impl Graph {
         })
     }
 
+    /// The names of attributes in messages about the operations.
+    pub(super) fn spelling(&self) -> &'static Spelling {
+        self.spelling
+    }
+
     /// Adds an operation. Returns its index among the nodes.
     pub(super) fn node(
         &mut self,

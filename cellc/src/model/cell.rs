@@ -1,4 +1,4 @@
-use super::Activation;
+use super::{Activation, ActivationLists, Spelling};
 
 /// The place of the reset gate of a GRU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -317,15 +317,72 @@ pub struct Cell {
 const MOST_UNITS: usize = 1 << 20;
 
 impl Cell {
-    /// The valid numbers and the help about a `hidden_size` that no cell has. `None` for legal
-    /// numbers. The same for every input format.
-    pub fn wrong_hidden_size(size: usize) -> Option<[String; 2]> {
-        (!(1..=MOST_UNITS).contains(&size)).then(|| {
-            [
-                format!("an integer from 1 to {MOST_UNITS}"),
-                "write the length of the state h".to_owned(),
-            ]
-        })
+    /// The valid numbers of units, and the help about another number or text.
+    pub fn valid_hidden_size() -> [String; 2] {
+        [format!("an integer from 1 to {MOST_UNITS}"), "write the length of the state h".to_owned()]
+    }
+
+    /// The finding, the valid numbers and the help about a number of units that no cell has. `None`
+    /// for legal numbers. `name` is the attribute's name in the input.
+    pub fn wrong_hidden_size(&self, name: &str) -> Option<[String; 3]> {
+        let is_legal = (1..=MOST_UNITS).contains(&self.hidden_size);
+        let [valid, help] = Self::valid_hidden_size();
+        (!is_legal).then(|| [format!("{name} is {}", self.hidden_size), valid, help])
+    }
+
+    /// The finding, the valid lists and the help about activations that are too many, too few, or
+    /// of lists that the input format does not have. `None` for legal lists. `direction`: that of a
+    /// sequence.
+    pub fn wrong_activations(
+        &self,
+        direction: Option<Direction>,
+        spelling: &Spelling,
+    ) -> Option<[String; 3]> {
+        let defaults = self.kind.default_activations();
+        let (given, wanted) = (self.activations.len(), defaults.len());
+        let is_twice = direction == Some(Direction::Bidirectional) && given == 2 * wanted;
+        let is_one_list = given == wanted;
+        let name = spelling.activations;
+        let directions = direction.map_or(1, Direction::count);
+        let legal = match spelling.activation_lists {
+            ActivationLists::OneOrTwo => is_one_list || is_twice,
+            ActivationLists::OneForEach => given == directions * wanted,
+            ActivationLists::OneForAll if is_twice => {
+                let (forward, reverse) = self.activations.split_at(wanted);
+                return (forward != reverse).then(|| {
+                    [
+                        "activations that differ between the directions".to_owned(),
+                        "the same for both, given once or twice".to_owned(),
+                        "write a forward and a reverse sequence of their own".to_owned(),
+                    ]
+                });
+            }
+            ActivationLists::OneForAll => is_one_list,
+        };
+        if legal {
+            return None;
+        }
+        let op = match direction {
+            Some(_) => self.kind.sequence_name(),
+            None => self.kind.op_name(),
+        };
+        let found = match given {
+            1 => format!("1 activation, but {op} takes {wanted}"),
+            _ => format!("{given} activations, but {op} takes {wanted}"),
+        };
+        let roles = match self.kind {
+            CellKind::Rnn => "f",
+            CellKind::Gru(_) | CellKind::Augru(_) => "f for z and r, and g for the candidate",
+            CellKind::Lstm => "f for f, i and o, g for the candidate, and h for the cell state",
+        };
+        if spelling.activation_lists == ActivationLists::OneForEach && directions > 1 {
+            let valid = format!("{}: {roles}, for each direction", directions * wanted);
+            let help = "name those of the forward direction, then those of the reverse one";
+            return Some([format!("{found} for each direction"), valid, help.to_owned()]);
+        }
+        let names: Vec<String> = defaults.iter().map(|a| a.label()).collect();
+        let help = format!("write {roles}; or leave {name} out for {}", names.join(", "));
+        Some([found, format!("{wanted}: {roles}"), help])
     }
 
     /// The bound of a `clip` attribute, the same for every input format. As in OpenVINO, `None`
@@ -406,5 +463,38 @@ impl Direction {
     /// The number of directions, D: the number of weight sets.
     pub fn count(self) -> usize {
         if self == Self::Bidirectional { 2 } else { 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// For each kind of lists and each direction, the lengths of the lists that are legal.
+    #[test]
+    fn activations_are_lists_for_one_direction_or_for_each() {
+        use ActivationLists::{OneForAll, OneForEach, OneOrTwo};
+        let cases = [
+            (OneOrTwo, Direction::Forward, [true, false]),
+            (OneOrTwo, Direction::Bidirectional, [true, true]),
+            (OneForAll, Direction::Reverse, [true, false]),
+            (OneForAll, Direction::Bidirectional, [true, true]),
+            (OneForEach, Direction::Forward, [true, false]),
+            (OneForEach, Direction::Bidirectional, [false, true]),
+        ];
+        for (activation_lists, direction, legal) in cases {
+            let spelling = Spelling { activation_lists, ..Spelling::OWN };
+            let mut cell = Cell::new(CellKind::Lstm, 4);
+            for is_legal in legal {
+                let wrong = cell.wrong_activations(Some(direction), &spelling);
+                assert_eq!(wrong.is_none(), is_legal, "{activation_lists:?} {direction:?}");
+                cell.activations.extend_from_within(..);
+            }
+            assert!(cell.wrong_activations(Some(direction), &spelling).is_some());
+        }
+        let spelling = Spelling { activation_lists: OneForAll, ..Spelling::OWN };
+        let activations = vec![Activation::Tanh, Activation::Relu];
+        let cell = Cell { activations, ..Cell::new(CellKind::Rnn, 4) };
+        assert!(cell.wrong_activations(Some(Direction::Bidirectional), &spelling).is_some());
     }
 }

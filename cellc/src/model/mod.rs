@@ -24,12 +24,12 @@ pub use facts::{Axes, Elements, ElementwiseFacts, OpFacts, Rank};
 pub(crate) use names::{is_made_up, lasting};
 pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Dft, Elementwise, GatherNd, Groups, If, Loop,
-    LoopInput, LoopOutput, Nearest, NoAxes, Normalization, Op, OutputSizes, PadMode, Padding, Pool,
-    PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, SliceMasks, Slicing,
+    LoopInput, LoopOutput, MOST_NESTED, Nearest, NoAxes, Normalization, Op, OutputSizes, PadMode,
+    Padding, Pool, PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, SliceMasks, Slicing,
     SpectralWindow, Unread, Window,
 };
 pub use size::ModelSize;
-pub use spelling::Spelling;
+pub use spelling::{ActivationLists, Spelling};
 pub use tensor::{ElementType, Tensor};
 
 use std::fmt;

@@ -478,6 +478,10 @@ impl Elementwise {
     }
 }
 
+/// The most loops and branches inside each other. Readers do not read deeper bodies, see
+/// [`Loop::too_deep`].
+pub const MOST_NESTED: usize = 8;
+
 /// A loop with a trip count from a constant or from the pieces of an input.
 ///
 /// Inputs of the node: trip count and condition, if present; then the inputs of [`LoopInput`] by
@@ -701,6 +705,19 @@ impl Slicing {
 }
 
 impl Loop {
+    /// A loop without a body in place of a loop or branch that is nested deeper than
+    /// [`MOST_NESTED`]: the check of the structure refuses its node.
+    pub fn too_deep() -> Self {
+        Self {
+            body: Model::default(),
+            counted: false,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            current_iteration: None,
+            condition: None,
+        }
+    }
+
     /// The body's Parameter as a value of the body, as named by back edges and slices.
     pub fn parameter(&self, index: usize) -> Option<ValueId> {
         let node = *self.body.parameters.get(index)?;

@@ -6,6 +6,8 @@ pub struct Spelling {
     pub hidden_size: &'static str,
     /// The activation functions of a cell.
     pub activations: &'static str,
+    /// The directions that the list of activation functions covers.
+    pub activation_lists: ActivationLists,
     /// The limit of pre-activations: every gate's sum is clipped to `[-clip, clip]`.
     pub clip: &'static str,
     /// The direction of a sequence.
@@ -18,6 +20,25 @@ pub struct Spelling {
     pub axis: &'static str,
     /// The number of batch dimensions of a Gather.
     pub batch_dims: &'static str,
+    /// The input of a sequence with the first hidden state.
+    pub initial_h: &'static str,
+    /// The input of a sequence with the first cell state.
+    pub initial_c: &'static str,
+    /// True if the axis of steps, or of directions, precedes the axis of the batch in X and in the
+    /// states of a sequence. The model always has the batch first.
+    pub batch_second: bool,
+}
+
+/// The lists of activation functions that a bidirectional sequence accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActivationLists {
+    /// One list for both directions, or the list of the forward direction followed by the list of
+    /// the reverse direction.
+    OneOrTwo,
+    /// One list for both directions, or the same list twice.
+    OneForAll,
+    /// The list of the forward direction followed by the list of the reverse direction.
+    OneForEach,
 }
 
 impl Spelling {
@@ -25,11 +46,15 @@ impl Spelling {
     pub const OWN: Self = Self {
         hidden_size: "hidden_size",
         activations: "activations",
+        activation_lists: ActivationLists::OneOrTwo,
         clip: "clip",
         direction: "direction",
         linear_before_reset: "linear_before_reset",
         element_type: "element_type",
         axis: "axis",
         batch_dims: "batch_dims",
+        initial_h: "h0",
+        initial_c: "c0",
+        batch_second: false,
     };
 }

@@ -26,9 +26,7 @@ fn branch(
         return None;
     };
     let own = reader.named();
-    if !reader.enter() {
-        return None;
-    }
+    reader.enter();
     let (before, said, outputs) = (reader.errors(), reader.diagnostics.0.len(), graph.output.len());
     (reader.read_body)(reader, graph, Some(&[]));
     let level = reader.leave();
@@ -54,9 +52,7 @@ fn unread(
     elements: &[ElementType],
 ) -> Option<Level> {
     let own = reader.named();
-    if !reader.enter() {
-        return None;
-    }
+    reader.enter();
     for (at, problem) in problems.into_iter().enumerate() {
         let label = problem.layer.unwrap_or_default();
         let (name, _) = label.split_once(" (").unwrap_or_default();
@@ -87,6 +83,9 @@ pub(super) fn whole(
 }
 
 pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
+    if let Some(outputs) = reader.too_deep(call) {
+        return Some(outputs);
+    }
     let then = branch(reader, call, "then_branch");
     let otherwise = branch(reader, call, "else_branch");
     let (then, otherwise) = match (then?, otherwise?) {
@@ -150,6 +149,9 @@ fn trips_and_condition(
 }
 
 pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
+    if let Some(outputs) = reader.too_deep(call) {
+        return Some(outputs);
+    }
     let graph = call.attributes.graph("body");
     let Some(graph) = graph else {
         reader.error("no body", "a graph", "export the model again");
@@ -187,9 +189,7 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     let scans = graph.output.len() - count - 1;
     let of_condition = reader.element(condition);
     let own = reader.named();
-    if !reader.enter() {
-        return None;
-    }
+    reader.enter();
     let depth = reader.levels.len();
     reader.level().sequence_outputs = Some(Vec::new());
     let mut parameters = Vec::new();
@@ -307,6 +307,9 @@ fn with_dimension(reader: &mut GraphReader<'_>, from: usize, axes: &[i64]) {
 }
 
 pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
+    if let Some(outputs) = reader.too_deep(call) {
+        return Some(outputs);
+    }
     let Some(graph) = call.attributes.graph("body") else {
         reader.error("no body", "a graph", "export the model again");
         return None;
@@ -355,9 +358,7 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     };
     let outer: Vec<ElementType> = all.iter().map(|&value| reader.element(value)).collect();
     let own = reader.named();
-    if !reader.enter() {
-        return None;
-    }
+    reader.enter();
     let mut parameters = Vec::new();
     for (at, input) in graph.input.iter().enumerate() {
         let name = input.name.clone().unwrap_or_default();

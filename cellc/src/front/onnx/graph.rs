@@ -13,12 +13,22 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, quot
 use crate::front::graph::Graph;
 use crate::front::not_finite;
 use crate::model::{
-    AxisName, Dim, ElementType, LedgerEntry, Op, Rank, Spelling, Tensor, Value, ValueId,
+    ActivationLists, AxisName, Dim, ElementType, LedgerEntry, Loop, MOST_NESTED, Op, Rank, Spelling,
+    Tensor, Value, ValueId,
 };
 use crate::request::NamedSize;
 
 /// ONNX's names of attributes, for messages.
-static SPELLING: Spelling = Spelling { element_type: "to", ..Spelling::OWN };
+static SPELLING: Spelling = Spelling {
+    element_type: "to",
+    activation_lists: ActivationLists::OneForEach,
+    initial_h: "initial_h",
+    initial_c: "initial_c",
+    ..Spelling::OWN
+};
+
+/// [`SPELLING`] for sequences whose attribute `layout` is 0.
+static BATCH_SECOND: Spelling = Spelling { batch_second: true, ..SPELLING };
 
 /// The graph under construction at one depth: the model itself, or a graph inside a node.
 pub(super) struct Level {
@@ -383,21 +393,31 @@ impl<'f> GraphReader<'f> {
         outputs
     }
 
+    /// Words messages about the last operation, a sequence, with the batch as the second axis.
+    pub(super) fn word_batch_second(&mut self) {
+        let last = self.level().graph.model.nodes.last_mut();
+        last.expect("the sequence").spelling = &BATCH_SECOND;
+    }
+
     /// Operator and index of the current node: the part of the label in brackets.
     fn kind(&self) -> String {
         let inner = self.label.rfind(" (").map(|at| &self.label[at + 2..]);
         inner.and_then(|inner| inner.strip_suffix(')')).unwrap_or(&self.label).to_owned()
     }
 
-    /// Begins a nested graph. False, after an error, if the nesting is too deep.
-    pub(super) fn enter(&mut self) -> bool {
-        if self.levels.len() > super::nodes::MOST_NESTED {
-            let found = format!("more than {} graphs inside each other", super::nodes::MOST_NESTED);
-            self.error(found, "fewer", "simplify the model");
-            return false;
-        }
+    /// The outputs of a node whose graphs are nested deeper than any graph may be. `None` for other
+    /// nodes.
+    pub(super) fn too_deep(&mut self, call: &Call<'_>) -> Outputs {
+        let depth = self.levels.len() - 1;
+        (depth >= MOST_NESTED).then(|| {
+            let elements = vec![ElementType::F32; call.outputs()];
+            self.ops_of(Op::Loop(Box::new(Loop::too_deep())), Vec::new(), elements, Vec::new())
+        })
+    }
+
+    /// Begins a nested graph.
+    pub(super) fn enter(&mut self) {
         self.levels.push(Level::new());
-        true
     }
 
     /// Ends the innermost graph.

@@ -14,9 +14,6 @@ pub(super) const MOST_NODES: usize = 1 << 16;
 /// Maximum size of all expanded function calls together, in encoded bytes.
 const MOST_CALLED: usize = 1 << 26;
 
-/// Maximum depth of nested graphs.
-pub(super) const MOST_NESTED: usize = 16;
-
 /// Maximum depth of nested function calls.
 const MOST_CALLS: usize = 64;
 

@@ -434,7 +434,17 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
         return None;
     }
     let (x, w, r, b, p) = (call.x(), call.input(1)?, call.input(2)?, call.input(3), call.input(7));
-    let hidden_size = hidden_size(reader, call, (r, 1), &mut ledger)? as i64;
+    let hidden_size = hidden_size(reader, call, (r, 1), &mut ledger)?;
+    let cell = Cell { activations: all.clone(), ..Cell::new(CellKind::Lstm, hidden_size) };
+    // no cell reaches the check of cells, so the reader asks the rules of cells
+    let spelling = reader.level().graph.spelling();
+    let size = cell.wrong_hidden_size(spelling.hidden_size);
+    let refused = size.or_else(|| cell.wrong_activations(Some(direction), spelling));
+    if let Some([found, valid, help]) = refused {
+        reader.error(found, valid, help);
+        return None;
+    }
+    let hidden_size = hidden_size as i64;
     let [Some(w_scale), Some(w_zero), Some(r_scale), Some(r_zero)] =
         [8, 9, 10, 11].map(|port| call.input(port))
     else {
@@ -513,9 +523,7 @@ fn steps(
     reverse: bool,
 ) -> Option<[ValueId; 3]> {
     let own = reader.named();
-    if !reader.enter() {
-        return None;
-    }
+    reader.enter();
     let before = reader.errors();
     let [sums, h, c, r, r_scale] =
         ["gates", "h", "c", "R", "R_scale"].map(|name| reader.parameter(name, F32, None));

@@ -6,7 +6,7 @@ use crate::diagnostic::{Origin, quoted};
 use crate::front::layout::{Framework, Wanted, layout};
 use crate::model::{
     Activation, BroadcastMode, Cell, CellKind, Coupled, Dim, Direction, ElementType, LedgerEntry,
-    Op, ResetGate, ValueId, shape_text,
+    Op, ResetGate, ValueId,
 };
 
 pub(super) fn rnn(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
@@ -75,7 +75,9 @@ fn recurrent(
     let activations = activations?;
 
     let count = direction.count();
-    own_shapes(reader, call, kind, [count, hidden_size], batch_first)?;
+    // check refuses a wrong number of units; shapes that depend on it have any legal length
+    let is_legal = Cell::new(kind, hidden_size).wrong_hidden_size("").is_none();
+    let length_of_states = if is_legal { hidden_size } else { 1 };
     let x = call.x();
     let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
     let (batch_axis, step_axis) = if batch_first { (0, 1) } else { (1, 0) };
@@ -92,11 +94,10 @@ fn recurrent(
         }
     };
     let state = |reader: &mut GraphReader<'_>, given: Option<ValueId>| match given {
-        Some(state) if batch_first => state,
-        Some(state) => transposed(reader, state, &[1, 0, 2]),
+        Some(state) => by_row(reader, state, batch_first),
         None => {
             let zero = reader.number_like(x, 0.0);
-            let rest = reader.integers(&[count as i64, hidden_size as i64]);
+            let rest = reader.integers(&[count as i64, length_of_states as i64]);
             let shape = reader.op(Op::Concat { axis: 0 }, vec![rows, rest]);
             reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![zero, shape])
         }
@@ -108,7 +109,7 @@ fn recurrent(
         Some(b) => b,
         None => {
             let zero = reader.number_like(x, 0.0);
-            let shape = reader.integers(&[count as i64, (2 * gates * hidden_size) as i64]);
+            let shape = reader.integers(&[count as i64, (2 * gates * length_of_states) as i64]);
             reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![zero, shape])
         }
     };
@@ -133,8 +134,8 @@ fn recurrent(
         let taken = if coupled { "f = 1 - i" } else { "f has weights of its own" };
         ledger.push(entry("input_forget", coupled.then(|| "1".to_owned()), taken));
     }
-    let by_row = if batch_first { x } else { transposed(reader, x, &[1, 0, 2]) };
-    let inputs = [Some(by_row), Some(h), c, Some(lengths), call.input(1), Some(r), Some(b), p];
+    let x_by_row = by_row(reader, x, batch_first);
+    let inputs = [Some(x_by_row), Some(h), c, Some(lengths), call.input(1), Some(r), Some(b), p];
     let element = reader.element(x);
     let outputs = vec![element; if c.is_some() { 3 } else { 2 }];
     let outputs = reader.ops_of(
@@ -143,6 +144,9 @@ fn recurrent(
         outputs,
         ledger,
     );
+    if !batch_first {
+        reader.word_batch_second();
+    }
     // Y is [N, D, T, H], the states [N, D, H]
     let order: [i64; 4] = if batch_first { [0, 2, 1, 3] } else { [2, 1, 0, 3] };
     let mut values = vec![transposed(reader, outputs[0], &order)];
@@ -179,15 +183,14 @@ pub(super) fn hidden_size(
         _ => None,
     });
     let given = call.attributes.int("hidden_size");
-    // the shapes below need a legal size
-    let size = given.map_or(of_r, |size| usize::try_from(size).ok()).unwrap_or(0);
-    if let Some([valid, help]) = Cell::wrong_hidden_size(size) {
+    let Some(size) = given.map_or(of_r, |size| usize::try_from(size).ok()) else {
         let found = given.map_or("no hidden_size, and an R of unknown shape".to_owned(), |v| {
             format!("hidden_size={v}")
         });
+        let [valid, help] = Cell::valid_hidden_size();
         reader.error(found, valid, help);
         return None;
-    }
+    };
     ledger.push(entry("hidden_size", given.map(|v| v.to_string()), size.to_string()));
     Some(size)
 }
@@ -199,66 +202,11 @@ fn clip(call: &mut Call<'_>, ledger: &mut Vec<LedgerEntry>) -> Option<f32> {
     given
 }
 
-/// Refuses states and biases of wrong shapes if the shapes are known. Later stages see transposed
-/// tensors, so their messages would name other shapes. `None` after an error.
-fn own_shapes(
-    reader: &mut GraphReader<'_>,
-    call: &Call<'_>,
-    kind: CellKind,
-    [directions, hidden_size]: [usize; 2],
-    batch_first: bool,
-) -> Option<()> {
-    let shape_of = |reader: &mut GraphReader<'_>, value: ValueId| {
-        reader.level().graph.model.values[value.0].shape.clone()
-    };
-    let rows = shape_of(reader, call.x())
-        .filter(|shape| shape.len() == 3)
-        .map(|shape| shape[usize::from(!batch_first)]);
-    let (directions, hidden, rows) = (
-        Dim::Fixed(directions),
-        Dim::Fixed(hidden_size),
-        rows.unwrap_or(Dim::Dynamic { min: 0, max: None }),
-    );
-    let of_state = if batch_first {
-        ([rows, directions, hidden], "[N, D, H]")
-    } else {
-        ([directions, rows, hidden], "[D, N, H]")
-    };
-    let state = (
-        of_state.0.to_vec(),
-        format!("{}, N as in X, D the number of directions", of_state.1),
-        "give the tensor this shape, or correct hidden_size",
-    );
-    let gates = kind.gates();
-    let biases = (
-        vec![directions, Dim::Fixed(2 * gates * hidden_size)],
-        format!("[D, {} * H], Wb of all gates and Rb of all gates", 2 * gates),
-        "give the tensor this shape, with zeros for biases that are not there, or correct \
-         hidden_size",
-    );
-    let before = reader.errors();
-    for (at, name, (wanted, what, help)) in
-        [(3, "B", &biases), (5, "initial_h", &state), (6, "initial_c", &state)]
-    {
-        let Some(shape) = call
-            .input(at)
-            .filter(|_| at < 6 || kind == CellKind::Lstm)
-            .and_then(|value| shape_of(reader, value))
-        else {
-            continue;
-        };
-        // a larger c means a projection, which the validation reports
-        if at == 6 && matches!(shape.last(), Some(Dim::Fixed(size)) if *size > hidden_size) {
-            continue;
-        }
-        let agree =
-            |(a, b): (&Dim, &Dim)| !matches!((a, b), (Dim::Fixed(a), Dim::Fixed(b)) if a != b);
-        if shape.len() != wanted.len() || !shape.iter().zip(wanted).all(agree) {
-            let found = format!("{name} has the shape {}", shape_text(&shape));
-            reader.error(found, format!("{}: {what}", shape_text(wanted)), *help);
-        }
-    }
-    (reader.errors() == before).then_some(())
+/// X or a state with the batch as its first axis. A tensor of another rank than 3 stays: the check
+/// of the cell refuses its shape.
+fn by_row(reader: &mut GraphReader<'_>, value: ValueId, batch_first: bool) -> ValueId {
+    let has_other_rank = reader.rank(value).is_some_and(|rank| rank != 3);
+    if batch_first || has_other_rank { value } else { transposed(reader, value, &[1, 0, 2]) }
 }
 
 fn transposed(reader: &mut GraphReader<'_>, value: ValueId, order: &[i64]) -> ValueId {
@@ -276,7 +224,6 @@ pub(super) fn activations(
     ledger: &mut Vec<LedgerEntry>,
 ) -> Option<Vec<Activation>> {
     let defaults = kind.default_activations();
-    let wanted = defaults.len() * direction.count();
     let given = call.attributes.texts("activations");
     let [alphas, betas] = ["activation_alpha", "activation_beta"]
         .map(|name| call.attributes.floats(name).unwrap_or_default());
@@ -288,17 +235,7 @@ pub(super) fn activations(
     };
     if kind == CellKind::Rnn {
         // ONNX's default names two activations even for one direction
-        names.truncate(wanted);
-    }
-    if names.len() != wanted {
-        let found = format!("{} activations", names.len());
-        let valid = format!("{wanted}: {} for each direction", defaults.len());
-        reader.error(
-            found,
-            valid,
-            "name those of the forward direction, then those of the reverse one",
-        );
-        return None;
+        names.truncate(direction.count());
     }
     let (mut alphas, mut betas) = (alphas.into_iter(), betas.into_iter());
     let mut all = Vec::new();

@@ -984,9 +984,9 @@ fn states_and_biases_of_other_shapes_are_called_what_they_are() {
     ];
     let x = [zeros("X", [2, 1], &[4]), inputs.concat()].concat();
     let gru = long(1, &node("GRU", &["X", "w", "r", "b", "", "h"], "y", &size));
-    let said = read(&file(&[gru, x, long(12, &value("y", 3))].concat(), 17), None)
-        .unwrap_err()
-        .to_string();
+    let (model, _) = read(&file(&[gru, x, long(12, &value("y", 3))].concat(), 17), None)
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let said = core_model(&model, &Options::default()).unwrap_err().to_string();
     for words in [
         "B has the shape [1, 9]",
         "[1, 18]: [D, 6 * H]",
@@ -1000,12 +1000,22 @@ fn states_and_biases_of_other_shapes_are_called_what_they_are() {
 
 /// A GRU with this attribute clip.
 fn clipped(clip: f32) -> Vec<u8> {
+    gru(3, field(2, 5, &clip.to_le_bytes()))
+}
+
+/// A GRU for 3 units with this attribute hidden_size.
+fn gru_of_size(size: usize) -> Vec<u8> {
+    gru(size as i64, field(2, 5, &0f32.to_le_bytes()))
+}
+
+/// A GRU with the attribute hidden_size, and the value of its attribute clip.
+fn gru(size: i64, clip: Vec<u8>) -> Vec<u8> {
     let zeros = |name: &str, dims: &[i64]| {
         let len = dims.iter().product::<i64>() as usize;
         called(name, 1, dims, &long(4, &floats(&vec![0.0; len])))
     };
-    let size = long(5, &[long(1, b"hidden_size"), int(3, 3), int(20, 2)].concat());
-    let clip = long(5, &[long(1, b"clip"), field(2, 5, &clip.to_le_bytes()), int(20, 1)].concat());
+    let size = long(5, &[long(1, b"hidden_size"), int(3, size), int(20, 2)].concat());
+    let clip = long(5, &[long(1, b"clip"), clip, int(20, 1)].concat());
     let gru = node("GRU", &["x", "w", "r", "b"], "y", &[size, clip].concat());
     let graph = [
         long(1, &gru),
@@ -1016,6 +1026,19 @@ fn clipped(clip: f32) -> Vec<u8> {
         long(12, &sized("y", 1, &[2, 1, 1, 3])),
     ];
     file(&graph.concat(), 17)
+}
+
+#[test]
+fn a_hidden_size_has_the_limits_of_any_other_reader() {
+    for size in crate::check::WRONG_HIDDEN_SIZES {
+        let (model, _) =
+            read(&gru_of_size(size), None).unwrap_or_else(|problems| panic!("{problems}"));
+        let problems = core_model(&model, &Options::default()).unwrap_err();
+        assert_eq!(problems.0.len(), 1, "{problems}");
+        let problems = problems.to_string();
+        assert!(problems.contains(&format!("hidden_size is {size}")), "{problems}");
+        assert!(problems.contains("an integer from 1 to 1048576"), "{problems}");
+    }
 }
 
 #[test]
@@ -1070,9 +1093,11 @@ fn a_clip_of_a_quantised_lstm_is_judged_as_any_other() {
 
 #[test]
 fn a_hidden_size_of_a_quantised_lstm_has_the_limits_of_any_other() {
-    for size in [i64::MIN, -1, 0, (1 << 20) + 1, 1 << 61, i64::MAX] {
+    let wrong = crate::check::WRONG_HIDDEN_SIZES.map(|size| size as i64);
+    for size in [i64::MIN, -1].into_iter().chain(wrong) {
         let problems = read(&quantised_lstm(size, 0.0), None).expect_err("hidden_size").to_string();
-        let found = format!("hidden_size={size}");
+        let word = if size < 0 { "=" } else { " is " };
+        let found = format!("hidden_size{word}{size}");
         assert!(problems.contains(&found), "{size}: {problems}");
         assert!(problems.contains("an integer from 1 to 1048576"), "{size}: {problems}");
     }

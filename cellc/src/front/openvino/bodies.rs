@@ -7,10 +7,9 @@ use super::layers::{GraphReader, SAVE_AGAIN};
 use super::text::{parse_integer, parse_signed};
 use super::xml::ElementId;
 use crate::diagnostic::{Origin, quoted};
-use crate::model::{Branch, ElementType, If, Loop, LoopInput, LoopOutput, Model, Slicing};
-
-/// Maximum nesting depth of bodies.
-const MOST_LEVELS: usize = 8;
+use crate::model::{
+    Branch, ElementType, If, Loop, LoopInput, LoopOutput, MOST_NESTED, Model, Slicing,
+};
 
 /// A body: its graph, and the layers that its port map names.
 struct Body {
@@ -47,6 +46,11 @@ struct Repeated {
 }
 
 impl GraphReader<'_, '_> {
+    /// True if a layer's bodies are nested deeper than any graph may be.
+    pub(super) fn is_too_deep(&self) -> bool {
+        self.around.len() >= MOST_NESTED
+    }
+
     /// The loop of a TensorIterator or, if `counted`, of a Loop, and the element types of its
     /// outputs. `read` reads the graph of the body, in which other loops may stand. `None` after an
     /// error.
@@ -102,18 +106,6 @@ impl GraphReader<'_, '_> {
         read: fn(&mut GraphReader<'_, '_>, ElementId),
     ) -> Option<(ElementId, Repeated)> {
         let element = self.layers[index].element;
-        if self.around.len() >= MOST_LEVELS {
-            let found = format!("more than {MOST_LEVELS} bodies inside each other");
-            let valid = format!("at most {MOST_LEVELS} levels");
-            self.error(
-                index,
-                self.origin(index),
-                found,
-                valid,
-                "unroll the innermost loops before saving the model",
-            );
-            return None;
-        }
         let sections = names.map(|name| self.document.children_named(element, name).next());
         for (name, section) in names.iter().zip(sections) {
             if section.is_none() {
@@ -391,17 +383,11 @@ impl GraphReader<'_, '_> {
             let found = "an entry of the port map without the attribute external_port_id";
             self.error(index, document.origin(element), found, KNOWN, SAVE_AGAIN);
         }
-        let origin = document.origin(element);
         let number =
             |given: Option<(i64, Origin)>, default| given.map_or(default, |(value, _)| value);
         let slice = match axis {
             Some((axis, _)) => {
                 let (stride, part_size) = (number(stride, 1), number(part_size, 1));
-                if stride == 0 || part_size <= 0 {
-                    let found = format!("pieces of length {part_size}, {stride} apart");
-                    let valid = "a part_size of 1 or more and a stride that is not 0";
-                    self.error(index, origin, found, valid, SAVE_AGAIN);
-                }
                 Some(Slicing {
                     axis,
                     start: number(start, 0),
@@ -585,15 +571,6 @@ impl GraphReader<'_, '_> {
         for id in left(&of.inputs, &|place| *place >= first && !map.used.contains(place)) {
             let found = format!("the port map does not name the input port {id}: it is not read");
             self.warning(index, origin.clone(), found);
-        }
-        if of.counted && of.inputs.len() < first {
-            let found = format!("a Loop with {} inputs", of.inputs.len());
-            let valid = "the number of iterations, the condition, and what the port map names";
-            self.error(index, origin.clone(), found, valid, SAVE_AGAIN);
-        }
-        if of.counted && map.condition.is_none() {
-            let found = "a Loop whose port map has no output with purpose=\"execution_condition\"";
-            self.error(index, origin, found, "one such output", SAVE_AGAIN);
         }
     }
 }

@@ -16,15 +16,14 @@ impl GraphReader<'_, '_> {
     pub(super) fn cell(&mut self, data: &mut Data) -> Option<(Cell, Direction, Vec<LedgerEntry>)> {
         let mut ledger = Ledger::default();
 
-        const HIDDEN_SIZE: &str = "an integer of 1 or more";
-        let hidden_size = self.required(data, "hidden_size", HIDDEN_SIZE).and_then(|given| {
+        let [valid, help] = Cell::valid_hidden_size();
+        let hidden_size = self.required(data, "hidden_size", &valid).and_then(|given| {
             let size = parse_integer(given.text).and_then(|n| usize::try_from(n).ok());
             match size {
                 Some(size) => ledger.add("hidden_size", Some(&given), size.to_string()),
                 None => {
                     let found = format!("hidden_size={}", quoted(given.text));
-                    let help = "write the length of the state h";
-                    self.error(data.index, given.origin, found, HIDDEN_SIZE, help);
+                    self.error(data.index, given.origin, found, valid, &help);
                 }
             }
             size
@@ -47,9 +46,12 @@ impl GraphReader<'_, '_> {
         let clip = self.clip(data, &mut ledger);
         let direction =
             if is_sequence { self.direction(data, &mut ledger) } else { Some(Direction::Forward) };
-        let activations = match direction {
-            Some(Direction::Bidirectional) => {
-                self.of_one_direction(data, activations, defaults.len())
+        let activations = match activations.split_at_checked(defaults.len()) {
+            // the list of both directions, twice
+            Some((forward, reverse))
+                if direction == Some(Direction::Bidirectional) && forward == reverse =>
+            {
+                forward.to_vec()
             }
             _ => activations,
         };
@@ -247,34 +249,6 @@ impl GraphReader<'_, '_> {
                 (taken, _) => taken.join(", "),
             };
             ledger.add(attribute, given.as_ref(), taken);
-        }
-        activations
-    }
-
-    /// The activations of both directions, from a list as ONNX has it: those of one direction after
-    /// those of the other.
-    fn of_one_direction(
-        &mut self,
-        data: &Data,
-        mut activations: Vec<Activation>,
-        count: usize,
-    ) -> Vec<Activation> {
-        if activations.len() == 2 * count {
-            let reverse = activations.split_off(count);
-            if reverse != activations {
-                let origin = data
-                    .origin_of(self.document, "activations")
-                    .unwrap_or_else(|| self.origin(data.index));
-                let found = "activations that differ between the directions";
-                let valid = "the same for both, given once or twice";
-                self.error(
-                    data.index,
-                    origin,
-                    found,
-                    valid,
-                    "write a forward and a reverse sequence of their own",
-                );
-            }
         }
         activations
     }

@@ -8,10 +8,14 @@ use super::weights::BinFile;
 use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, quoted};
 use crate::front::graph::Graph;
-use crate::model::{Dim, LedgerEntry, Op, Spelling, ValueId};
+use crate::model::{ActivationLists, Dim, LedgerEntry, Op, Spelling, ValueId};
 
 /// OpenVINO's names of attributes, for messages.
-static SPELLING: Spelling = Spelling { element_type: "destination_type", ..Spelling::OWN };
+static SPELLING: Spelling = Spelling {
+    element_type: "destination_type",
+    activation_lists: ActivationLists::OneForAll,
+    ..Spelling::OWN
+};
 
 /// Advice for a file unlike the ones written by OpenVINO.
 pub(super) const SAVE_AGAIN: &str = "save the model again with OpenVINO's save_model";

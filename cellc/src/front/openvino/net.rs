@@ -13,7 +13,7 @@ use super::text::{compatible, precision, split_names};
 use super::weights::BinFile;
 use super::xml::{Document, ElementId};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::model::{ElementType, Model, Op, Value, ValueId, shape_text};
+use crate::model::{ElementType, Loop, Model, Op, Value, ValueId, shape_text};
 
 /// The model of a document, and all problems found.
 ///
@@ -269,7 +269,10 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let kind = self.layers[index].kind;
         let operation = if kind.has_body() && set.is_some() {
             let read = |body: &mut GraphReader<'_, '_>, element| body.read_graph(element);
-            if kind == LayerType::If {
+            if self.is_too_deep() {
+                let elements = vec![ElementType::F32; self.port_ids(index, "output").len()];
+                Some(ReadOperation::with_body(Op::Loop(Box::new(Loop::too_deep())), elements))
+            } else if kind == LayerType::If {
                 self.either(index, read).map(|(either, elements)| {
                     ReadOperation::with_body(Op::If(Box::new(either)), elements)
                 })

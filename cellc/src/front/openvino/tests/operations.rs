@@ -777,12 +777,6 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         ("GRUSequence", "opset5", hidden("direction=\"backward\""), (6, 2)),
         ("GRUSequence", "opset5", hidden("axis=\"1\""), (6, 2)),
         ("RNNSequence", "opset5", hidden("linear_before_reset=\"true\""), (6, 2)),
-        (
-            "RNNSequence",
-            "opset5",
-            hidden("direction=\"bidirectional\" activations=\"tanh,relu\""),
-            (6, 2),
-        ),
         ("LSTMSequence", "opset1", hidden("direction=\"forward\""), (7, 3)),
         ("AUGRUCell", "extension", hidden(""), (6, 1)),
         (
