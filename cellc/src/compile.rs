@@ -1,54 +1,53 @@
-//! The pipeline, on one screen:
+//! The pipeline, on one screen. [`read`] and [`compile`] take these steps:
 //!
-//! 1. `front` reads a file, a macro or Builder calls into a [`Model`].
-//! 2. `check` judges the model, `simplify` translates it to a [`CoreModel`], `stream` finds its
-//!    states: the list in `passes`. `judge` calls the list again for one step of a stream.
-//! 3. `numerics` chooses the precision of each product, `plan` sizes and layouts.
-//! 4. `lower` makes kernels, `pass` rewrites them, `pack` orders the weights.
-//! 5. `emit` spells the kernels in Rust or C.
+//! 1. read: `front` reads a file, a macro or Builder calls into a [`Model`].
+//! 2. check: `check` judges the structure, the inputs and the options.
+//! 3. core: `simplify` translates the model to core operations, [`Translated`].
+//! 4. stream: `stream` finds the states, [`WithStates`]; `sweep` leaves a [`CoreModel`].
+//! 5. numerics: the precision of each product.
+//! 6. plan: sizes and layouts.
+//! 7. lower: `lower` makes kernels, `pass` rewrites them, `pack` orders the weights.
+//! 8. emit: `emit` spells the kernels in Rust or C.
+//!
+//! [`judge`] takes steps 2 to 4 up to three times: for the sizes that are given and, if nothing but
+//! the number of steps is open, for many steps and for one step.
 
 use crate::arch::Calls;
-use crate::check::{self, Hints, Judgement, Purpose, Unused, judge};
+use crate::check::input_sizes::InputSizes;
+use crate::check::step_facts::StepFacts;
+use crate::check::{
+    self, Hints, Judgement, Outcome, Subject, Translated, Trials, Unused, WithStates,
+};
+pub use crate::compilation::Compilation;
 use crate::core::CoreModel;
 #[cfg(feature = "builder")]
 use crate::description::Description;
-use crate::diagnostic::Diagnostics;
-use crate::emit::{self, names::Interface};
+use crate::diagnostic::{Diagnostics, Severity};
+use crate::emit::names::Interface;
+use crate::front::formats::{self, ReadOptions};
+use crate::front::model_file::ModelFile;
 use crate::kernel::{Program, Role, verify};
 use crate::lower::lower;
 use crate::model::Model;
 use crate::numerics::{self, Precisions};
-use crate::pack::{Packed, pack};
+use crate::pack::pack;
 use crate::pass;
-use crate::plan::{Plan, Unrolled, Values, fills_no_vector, plan};
-use crate::request::{Options, Threads};
+use crate::plan::{Plan, Unrolled, fills_no_vector, plan};
+#[cfg(feature = "builder")]
+use crate::request::Language;
+use crate::request::{Options, State, Threads};
 use crate::simplify::{sweep, translate, unpack_weights_read_as_data};
 use crate::summary;
 
-/// A compiled model, every stage of it.
-#[derive(Clone, Debug)]
-pub struct Compilation {
-    /// The options.
-    pub options: Options,
-    /// The core model.
-    pub model: CoreModel,
-    /// The precision of every product.
-    pub precisions: Precisions,
-    /// The sizes of panels, tiles and loops.
-    pub plan: Plan,
-    /// The kernels, for each of the plan's instruction sets.
-    pub program: Program,
-    /// The constants, in the order of the kernels.
-    pub packed: Packed,
-    /// The names in generated code.
-    pub interface: Interface,
-    /// The header, the bounds and the costs, stated by files only.
-    #[cfg(feature = "builder")]
-    pub description: Description,
-    /// The lines about the model in the documentation of the generated type.
-    pub summary: Vec<String>,
-    /// Warnings and notices.
-    pub warnings: Diagnostics,
+/// Reads a model file of any format. Returns the model and all warnings.
+///
+/// # Errors
+/// All errors in the files, and the errors of the model as far as it was read.
+pub fn read<'a>(
+    file: impl Into<ModelFile<'a>>,
+    options: &ReadOptions,
+) -> Result<(Model, Diagnostics), Diagnostics> {
+    complete(formats::read(file, options)?)
 }
 
 /// Compiles a model.
@@ -71,31 +70,66 @@ pub fn core_model(
     model: &Model,
     options: &Options,
 ) -> Result<(CoreModel, Diagnostics), Diagnostics> {
-    judge(model, options, Purpose::Compile, passes)
+    let trials = Some(Trials { judge, judgement });
+    judge(Subject { model, options, is_partial: false, trials })
 }
 
-/// The errors in a partly read model: sizes may be open, values may have no producer.
-pub(crate) fn problems(model: &Model) -> Diagnostics {
-    check::problems(model, passes)
+/// The result of a reader. After an error, the errors of the model as far as it was read.
+pub(crate) fn complete(
+    (model, mut problems): (Model, Diagnostics),
+) -> Result<(Model, Diagnostics), Diagnostics> {
+    if !problems.has_errors() {
+        return Ok((model, problems));
+    }
+    // sizes may be open, values may have no producer
+    let options = &Options::default().with_state(State::None);
+    let subject = Subject { model: &model, options, is_partial: true, trials: None };
+    let found = judgement(subject, None).diagnostics.0.into_iter();
+    problems.extend(Diagnostics(found.filter(|d| d.severity == Severity::Error).collect()));
+    Err(problems)
 }
 
-/// The checks and passes of a model whose sizes are given, in order. `None`: a pass has reported
-/// why the next ones have nothing to work on.
-fn passes(judgement: &mut Judgement) -> Option<()> {
-    let Judgement { subject, inputs, steps, core, restart_warnings, diagnostics } = judgement;
-    let (subject, model, options) = (*subject, subject.model, subject.options);
+/// The three judgements of a model: for the sizes that are given, for many steps, for one step.
+fn judge(subject: Subject) -> Outcome {
+    let given = judgement(subject, None);
+    if !given.diagnostics.has_errors() {
+        return given.accepted();
+    }
+    let many = judgement(subject, Some(check::distinct_steps(subject.model)));
+    let one = many.has_open_steps().then(|| judgement(subject, Some(1)));
+    check::step_by_step(given, many, one)
+}
+
+/// The judgement of a model for a size of the axes left open. `None`: open axes are errors.
+fn judgement(subject: Subject<'_>, open: Option<usize>) -> Judgement<'_> {
+    let mut inputs = InputSizes::new(subject.model.parameters.len(), open);
+    let (mut steps, mut diagnostics) = (StepFacts::default(), Diagnostics::default());
+    let translated = passes(subject, &mut inputs, &mut steps, &mut diagnostics);
+    Judgement { subject, inputs, steps, translated, diagnostics }
+}
+
+/// The checks and passes of a model, in order. `None`: a pass has reported why the next ones have
+/// nothing to work on.
+fn passes<'a>(
+    subject: Subject<'a>,
+    inputs: &mut InputSizes,
+    steps: &mut StepFacts<'a>,
+    diagnostics: &mut Diagnostics,
+) -> Option<WithStates> {
+    let Subject { model, options, .. } = subject;
     // check
     check::structure(subject, diagnostics)?;
     check::instruction_sets(options, diagnostics);
-    check::inputs(subject, inputs, diagnostics);
-    // simplify: from here on the model is a core model
-    translate(subject, inputs, steps, core, diagnostics)?;
+    *inputs = check::inputs(subject, inputs.open, diagnostics);
+    // core
+    let mut translated: Translated = translate(subject, inputs, steps, diagnostics)?;
     let hints = Hints { subject, inputs, steps };
     check::notice_batch_named_steps(hints, diagnostics);
-    check::interface_size(model, core, diagnostics)?;
-    unpack_weights_read_as_data(model, core, diagnostics);
+    check::interface_size(model, &translated.0, diagnostics)?;
+    unpack_weights_read_as_data(model, &mut translated, diagnostics);
     // stream
-    check::states(hints, core, restart_warnings, diagnostics);
+    let mut with_states: WithStates = check::states(hints, translated, diagnostics);
+    let core: &mut CoreModel = &mut with_states.core;
     sweep(core);
     // numerics
     numerics::keep_convolutions_in_f32(core);
@@ -108,7 +142,7 @@ fn passes(judgement: &mut Judgement) -> Option<()> {
     check::threads(subject, core, diagnostics);
     check::common_interface(options, core, diagnostics);
     check::contradictions(options, diagnostics);
-    Some(())
+    Some(with_states)
 }
 
 /// Compiles a judged model under the options of the judgement. The caller reports the warnings of
@@ -120,14 +154,18 @@ pub(crate) fn compile_core(model: CoreModel, options: &Options) -> Compilation {
         options.machine.target
     };
     let options = &options.clone().with_target(arch);
+    // numerics
     let precisions = Precisions::new(&model, &options.numerics);
+    // plan
     let plan = plan(&model, options, &precisions);
     let mut warnings = Diagnostics::default();
     if let Some(reasons) = plan.why_no_second_thread(options) {
         warnings.push(Unused::SecondThread(reasons).warning());
     }
+    // lower
     let program = program(&model, &plan);
     let packed = pack(&model, &program);
+    // emit: `Compilation::emit` and `Compilation::tokens` spell the kernels
     let name = options.output.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
     let pool = options.machine.threads == Threads::Two;
     let interface = Interface::new(&model, &program, name, pool, options.output.language);
@@ -194,79 +232,14 @@ fn verified(program: &Program, pass: &str) {
     }
 }
 
-impl Compilation {
-    /// The Rust items as tokens, the weights as one literal.
-    pub fn tokens(&self) -> proc_macro2::TokenStream {
-        emit::rust_tokens(&self.contents())
-    }
-
-    /// The parts of the output for Rust tokens.
-    pub(crate) fn contents(&self) -> emit::Contents<'_> {
-        let values = Values::of(self.options.output.language, &self.plan.isas);
-        assert_eq!(self.plan.values, values, "emit: the plan is for another language");
-        emit::Contents {
-            options: &self.options,
-            isas: &self.plan.isas,
-            program: &self.program,
-            packed: &self.packed,
-            passes: match self.plan.values {
-                Values::OneText => emit::Passes::Looped,
-                _ => emit::Passes::Separate,
-            },
-            interface: &self.interface,
-            longest: self
-                .model
-                .values
-                .iter()
-                .map(|value| value.shape.iter().product())
-                .max()
-                .unwrap_or(0),
-            header: &[],
-            estimate: Vec::new(),
-            summary: &self.summary,
-            sha256: self.model.files.iter().map(|file| &file.sha256[..]).collect(),
-        }
-    }
-}
-
-/// Parts without use in macros: files, their header and its bounds.
 #[cfg(feature = "builder")]
 impl Compilation {
-    /// The arithmetic of an instruction set with or without fused multiply-add, for error bounds.
-    pub fn profile(&self, fused: bool) -> crate::bound::Profile {
-        crate::bound::Profile::new(fused, &self.options.numerics, &self.precisions)
-    }
-
     /// The same model in another language: the plan knows how values of kernels are spelled.
-    pub fn in_language(self, language: crate::request::Language) -> Self {
+    pub fn in_language(self, language: Language) -> Self {
         if self.options.output.language == language {
             return self;
         }
         let options = self.options.with_language(language);
         Self { warnings: self.warnings, ..compile_core(self.model, &options) }
-    }
-
-    /// The files of the output under a stem, weights first, the source last.
-    pub fn emit(&self, stem: &str) -> Vec<emit::OutputFile> {
-        let (header, target) = (&self.description.header, self.options.machine.target.name);
-        let estimate = self.description.estimate.lines(target);
-        emit::files(&emit::Contents { header, estimate, ..self.contents() }, stem)
-    }
-
-    /// Measures the growth of the model's own rounding over many steps, to tell useful error bounds
-    /// from useless ones: half a second at most.
-    pub fn measure(&mut self) {
-        let best = self.program.body(self.program.bodies.len() - 1);
-        let found = crate::free_run::measure(
-            &self.model,
-            best,
-            &self.precisions,
-            self.options.numerics.range,
-        );
-        // what was seen says which bounds are of use
-        let known = crate::header::errors(&self.description.bounds, &self.interface, None).len();
-        let Description { header, bounds, .. } = &mut self.description;
-        header.truncate(header.len() - known);
-        header.extend(crate::header::errors(bounds, &self.interface, found.as_ref()));
     }
 }

@@ -7,10 +7,9 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 
-use crate::compile::compile_core;
-use crate::compile::core_model;
+use crate::compile::{self, compile_core, core_model};
 use crate::core::CoreModel;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity, method};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity, method, method_name};
 use crate::emit::names::Interface;
 use crate::front::declaration::{self, Declaration, Parsed, TokenTable};
 use crate::front::formats::{self, ReadOptions};
@@ -24,24 +23,20 @@ use crate::request::Options;
 
 /// The name of a setting for users of macros.
 fn key(setting: &Setting) -> String {
-    match setting {
-        Setting::Weights => "`weights`".to_owned(),
-        Setting::Batch(None) => "`batch`".to_owned(),
-        Setting::Batch(Some(rows)) => format!("`batch = {rows}`"),
-        Setting::Isa => "`isa`".to_owned(),
-        Setting::Dim => "`dim`".to_owned(),
-        Setting::Constant | Setting::ConstantOf(..) => "`const`".to_owned(),
-        Setting::Key { name: "cell", .. } => "the cell".to_owned(),
-        Setting::Key { name, .. } => format!("`{name}`"),
+    if let Setting::Flag(names) = setting
+        && Key::of_macros().any(|key| key.name() == names.key())
+    {
+        return format!("`{}`", names.key());
+    }
+    match (setting, method(setting)) {
+        (Setting::Weights, _) => "`weights`".to_owned(),
+        (Setting::BatchOf(rows), _) => format!("`batch = {rows}`"),
+        (Setting::ConstantOf(..), _) => format!("`{}`", Key::Const.name()),
+        (Setting::Key { name: "cell", .. }, _) => "the cell".to_owned(),
+        (Setting::Key { name, .. }, _) => format!("`{name}`"),
         // no macro has a key for the rest
-        Setting::Shape => "`cellc::Builder::shape`".to_owned(),
-        Setting::OpenShape => "`cellc::Builder::open_shape`".to_owned(),
-        Setting::State => "`cellc::Builder::state`".to_owned(),
-        Setting::MaxSteps => "`cellc::Builder::max_steps`".to_owned(),
-        Setting::Size => "`cellc::Builder::size`".to_owned(),
-        Setting::ShapeOf(..) | Setting::OpenDim(_) | Setting::StateOf(_) | Setting::NoState => {
-            format!("`.{}` of cellc::Builder", method(setting).unwrap_or_default())
-        }
+        (_, Some(call)) => format!("`.{call}` of cellc::Builder"),
+        (_, None) => format!("`cellc::Builder::{}`", method_name(setting)),
     }
 }
 
@@ -146,7 +141,7 @@ fn read(
     let (path, weights) = (shown(model), weights.map(shown));
     let (dims, constants) = (given.bindings.dims.clone(), given.bindings.constants.clone());
     let options = ReadOptions { dims, constants, ..ReadOptions::with_weights(weights.as_deref()) };
-    let read = formats::read(&path, &options);
+    let read = compile::read(&path, &options);
     let (model, mut found) = match read {
         Ok((model, warnings)) => (Some(model), warnings),
         Err(refused) => (None, refused),

@@ -18,6 +18,7 @@ mod builder;
 mod check;
 #[cfg(feature = "cli")]
 mod cli;
+mod compilation;
 mod compile;
 mod core;
 #[cfg(feature = "builder")]

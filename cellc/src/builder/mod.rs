@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::arch::{self, Arch, Isa};
-use crate::compile::{Compilation, compile};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, method};
+use crate::compile::{self, Compilation, compile};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, method, method_name};
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
 use crate::front::apple::AppleResetGate;
-use crate::front::formats::{self, ReadOptions};
+use crate::front::formats::ReadOptions;
 use crate::front::keys::{Key, Spanned, Value};
 use crate::front::layer::Declared;
 use crate::front::layer::apple;
@@ -115,6 +115,57 @@ fn slow_profile(level: &str, processor: &str, profile: &str, package: &str) -> V
         format!("[profile.{profile}.package.{package}]"),
         "opt-level = 3".to_owned(),
     ]
+}
+
+/// Methods that set one option each: the documentation, the name, the field of the options, and the
+/// type of the value. A field may be an `Option` of the type.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($($field:ident).+: $type:ty);)*) => {
+        impl Builder {
+            $($(#[$doc])*
+            pub fn $name(mut self, value: $type) -> Self {
+                self.options.$($field).+ = value.into();
+                self
+            })*
+        }
+    };
+}
+
+setters! {
+    /// The language; Rust by default. C is written as a `.h` and a `.c`.
+    language(output.language: Language);
+    /// How far to unroll loops.
+    unroll(tuning.unroll: Unroll);
+    /// Overrides decisions of the planner. Results keep their bits.
+    tuning(tuning: Tuning);
+    /// Chooses whether multiply-adds are fused.
+    fma(numerics.fma: Fma);
+    /// The states that the generated type keeps between calls.
+    state(bindings.state: State);
+    /// Upper limit for loops whose end is decided at run time. Outputs have room for as many
+    /// iterations.
+    max_steps(bindings.max_steps: usize);
+    /// The size of an amplifier model that has several. Default: the largest.
+    size(bindings.size: ModelSize);
+    /// The magnitudes of inputs and states for the stated error bound.
+    range(numerics.range: Range);
+    /// Where to put the weights.
+    weights_as(output.weights_as: WeightsAs);
+    /// The accuracy of activation functions.
+    accuracy(numerics.accuracy: Accuracy);
+    /// The precision of the matrices of cells, dense layers and convolutions. The stated error
+    /// bound includes the rounding. Default: f32; quantised models keep their 8-bit weights.
+    precision(numerics.precision: Precision);
+    /// The number of threads. Two threads share a cell of one time step if the planner expects less
+    /// time. Generated Rust then needs std, generated C pthreads. Sequences, loops, and cells with
+    /// the reset gate before the product are not divided.
+    threads(machine.threads: Threads);
+    /// Keeps denormals. By default, inputs, kept states and outputs below 2^-100 in magnitude are
+    /// flushed to zero.
+    keep_denormals(numerics.keep_denormals: bool);
+    /// True (the default) if generated Rust implements `cellc_runtime::Cell`. The crate must then
+    /// depend on cellc-runtime. C has no trait.
+    runtime(output.runtime: bool);
 }
 
 impl Builder {
@@ -508,31 +559,6 @@ impl Builder {
         self.option(|options| options.machine.isas = Some(isas.into_iter().collect()))
     }
 
-    /// The language; Rust by default. C is written as a `.h` and a `.c`.
-    pub fn language(self, language: Language) -> Self {
-        self.option(|options| options.output.language = language)
-    }
-
-    /// How far to unroll loops.
-    pub fn unroll(self, unroll: Unroll) -> Self {
-        self.option(|options| options.tuning.unroll = unroll)
-    }
-
-    /// Overrides decisions of the planner. Results keep their bits.
-    pub fn tuning(self, tuning: Tuning) -> Self {
-        self.option(|options| options.tuning = tuning)
-    }
-
-    /// Chooses whether multiply-adds are fused.
-    pub fn fma(self, fma: Fma) -> Self {
-        self.option(|options| options.numerics.fma = fma)
-    }
-
-    /// The states that the generated type keeps between calls.
-    pub fn state(self, state: State) -> Self {
-        self.option(|options| options.bindings.state = state)
-    }
-
     /// The batch size, if the model leaves it open; 1 for a declared cell.
     pub fn batch(mut self, rows: usize) -> Self {
         match &mut self.source {
@@ -540,17 +566,6 @@ impl Builder {
             BuilderSource::File { .. } => self.options.bindings.batch = Some(rows),
         }
         self
-    }
-
-    /// Upper limit for loops whose end is decided at run time. Outputs have room for `most`
-    /// iterations.
-    pub fn max_steps(self, most: usize) -> Self {
-        self.option(|options| options.bindings.max_steps = Some(most))
-    }
-
-    /// The size of an amplifier model that has several. Default: the largest.
-    pub fn size(self, size: ModelSize) -> Self {
-        self.option(|options| options.bindings.size = Some(size))
     }
 
     /// The shape of an input, if the model leaves sizes open.
@@ -584,49 +599,9 @@ impl Builder {
         self.option(|options| options.bindings.constants.push((input.into(), value.to_string())))
     }
 
-    /// The magnitudes of inputs and states for the stated error bound.
-    pub fn range(self, range: Range) -> Self {
-        self.option(|options| options.numerics.range = range)
-    }
-
-    /// Where to put the weights.
-    pub fn weights_as(self, weights_as: WeightsAs) -> Self {
-        self.option(|options| options.output.weights_as = weights_as)
-    }
-
-    /// The accuracy of activation functions.
-    pub fn accuracy(self, accuracy: Accuracy) -> Self {
-        self.option(|options| options.numerics.accuracy = accuracy)
-    }
-
-    /// The precision of the matrices of cells, dense layers and convolutions. The stated error
-    /// bound includes the rounding. Default: f32; quantised models keep their 8-bit weights.
-    pub fn precision(self, precision: Precision) -> Self {
-        self.option(|options| options.numerics.precision = Some(precision))
-    }
-
     /// The precision of one layer, by its name in the model.
     pub fn precision_of(self, layer: impl Into<String>, precision: Precision) -> Self {
         self.option(|options| options.numerics.precision_of.push((layer.into(), precision)))
-    }
-
-    /// The number of threads. Two threads share a cell of one time step if the planner expects less
-    /// time. Generated Rust then needs std, generated C pthreads. Sequences, loops, and cells with
-    /// the reset gate before the product are not divided.
-    pub fn threads(self, threads: Threads) -> Self {
-        self.option(|options| options.machine.threads = threads)
-    }
-
-    /// Keeps denormals. By default, inputs, kept states and outputs below 2^-100 in magnitude are
-    /// flushed to zero.
-    pub fn keep_denormals(self, keep: bool) -> Self {
-        self.option(|options| options.numerics.keep_denormals = keep)
-    }
-
-    /// True (the default) if generated Rust implements `cellc_runtime::Cell`. The crate must then
-    /// depend on cellc-runtime. C has no trait.
-    pub fn runtime(self, runtime: bool) -> Self {
-        self.option(|options| options.output.runtime = runtime)
     }
 
     /// Writes a header file that declares a struct of function pointers, and adds such a struct to
@@ -830,7 +805,7 @@ impl Builder {
                     size: self.options.bindings.size,
                     ..ReadOptions::with_weights(weights.as_deref())
                 };
-                let (model, found) = match formats::read(xml, &options) {
+                let (model, found) = match compile::read(xml, &options) {
                     Ok((model, warnings)) => (Some(model), warnings),
                     Err(refused) => (None, refused),
                 };
@@ -843,27 +818,10 @@ impl Builder {
 
 /// The name of a setting for users of the Builder.
 fn call(setting: &Setting) -> String {
-    match setting {
-        Setting::Weights => "`Builder::weights`".to_owned(),
-        Setting::Batch(None) => "`Builder::batch`".to_owned(),
-        Setting::Batch(Some(rows)) => format!("`.batch({rows})`"),
-        Setting::Shape => "`Builder::shape`".to_owned(),
-        Setting::OpenShape => "`Builder::open_shape`".to_owned(),
-        Setting::State => "`Builder::state`".to_owned(),
-        Setting::ShapeOf(..)
-        | Setting::OpenDim(_)
-        | Setting::StateOf(_)
-        | Setting::NoState
-        | Setting::ConstantOf(..) => {
-            format!("`.{}`", method(setting).unwrap_or_default())
-        }
-        Setting::Isa => "`Builder::isa`".to_owned(),
-        Setting::MaxSteps => "`Builder::max_steps`".to_owned(),
-        Setting::Size => "`Builder::size`".to_owned(),
-        Setting::Dim => "`Builder::dim`".to_owned(),
-        Setting::Constant => "`Builder::constant`".to_owned(),
-        Setting::Key { name: "cell", .. } => "the cell".to_owned(),
-        Setting::Key { name, .. } => format!("`Builder::{name}`"),
+    match (setting, method(setting)) {
+        (Setting::Key { name: "cell", .. }, _) => "the cell".to_owned(),
+        (_, Some(call)) => format!("`.{call}`"),
+        (_, None) => format!("`Builder::{}`", method_name(setting)),
     }
 }
 

@@ -14,6 +14,7 @@ use crate::diagnostic::{
     Cause, Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted,
 };
 use crate::model::{Dim, ElementType, Node, Op, Value, shape_text};
+use crate::request::flag;
 
 const ANY: Dim = Dim::Dynamic { min: 0, max: None };
 
@@ -72,7 +73,7 @@ impl InputShapes<'_, '_> {
         }
         if self.subject.options.bindings.batch == Some(0) {
             let found = "a batch size of 0";
-            let help = message!("correct {}", Setting::Batch(None));
+            let help = message!("correct {}", flag::BATCH.setting());
             self.diagnostics
                 .push(Diagnostic::error(Origin::Unknown, found).valid("1 or more").help(help));
         }
@@ -170,7 +171,7 @@ impl InputShapes<'_, '_> {
             return;
         }
         // `advise_sizes` replaces the help after the shapes of all inputs were tried
-        let help = message!("give the sizes, by {}", Setting::Shape);
+        let help = message!("give the sizes, by {}", flag::SHAPE.setting());
         let found =
             format!("the input has the shape {}: not every size is known", shape_text(stated));
         let valid = "sizes that are fixed when compiling";
@@ -191,12 +192,12 @@ impl InputShapes<'_, '_> {
                     "an input without elements gives nothing to a call: save the model \
                     with an example of 1 or more; where 0 stands for an open size, give \
                     the size by {}",
-                    Setting::Shape
+                    flag::SHAPE.setting()
                 ),
             ),
             _ => (
                 format!("the batch size {size}, but the input has the shape {shape}"),
-                message!("correct {}", Setting::Batch(None)),
+                message!("correct {}", flag::BATCH.setting()),
             ),
         };
         self.error(
@@ -224,10 +225,10 @@ impl InputShapes<'_, '_> {
             }
             (Some(shape), None) => Some(shape.clone()),
             (None, Some(given)) => Some(vec![ANY; given.len()]),
-            (None, None) if self.subject.is_partial() => None,
+            (None, None) if self.subject.is_partial => None,
             (None, None) => {
                 // `advise_sizes` replaces the help by a shape that works
-                let help = message!("give its shape, by {}", Setting::Shape);
+                let help = message!("give its shape, by {}", flag::SHAPE.setting());
                 let found = "an input without a shape";
                 let refusal = refusal(node, &value.origin, found, "a shape", help);
                 self.diagnostics.push(refusal.cause(Cause::NoShape));
@@ -250,7 +251,7 @@ impl InputShapes<'_, '_> {
         let origin = &self.subject.model.values[node.outputs[0].0].origin;
         let found =
             format!("the batch size {batch} is given, but the input has the shape {shape:?}");
-        let batch = Setting::Batch(None);
+        let batch = flag::BATCH.setting();
         let help = message!("leave out {}, or save the model with another batch size", batch);
         self.error(node, origin, found, format!("a batch size of {size}"), help);
         None
@@ -303,7 +304,7 @@ impl InputShapes<'_, '_> {
                     self.inputs.open?
                 }
                 // later options may fix the size
-                (None, Dim::Dynamic { .. }, _) if self.subject.is_partial() => return None,
+                (None, Dim::Dynamic { .. }, _) if self.subject.is_partial => return None,
                 (None, Dim::Dynamic { .. }, _) => {
                     self.unknown_sizes(index, &stated, given);
                     return None;
@@ -411,7 +412,7 @@ impl InputShapes<'_, '_> {
 /// The setting for the shape of an input, with an open size if one is allowed.
 fn shape_option(given: Option<&[Option<usize>]>) -> Setting {
     let is_open = given.is_some_and(|given| given.contains(&None));
-    if is_open { Setting::OpenShape } else { Setting::Shape }
+    if is_open { Setting::OpenShape } else { flag::SHAPE.setting() }
 }
 
 /// A given shape in words of messages: `[1, ?, 16]`.

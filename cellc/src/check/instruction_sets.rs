@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message};
 use crate::request::Options;
+use crate::request::flag;
 
 /// Refuses a list of instruction sets that names one twice, or one of another architecture.
 pub(crate) fn instruction_sets(options: &Options, diagnostics: &mut Diagnostics) {
@@ -10,7 +11,7 @@ pub(crate) fn instruction_sets(options: &Options, diagnostics: &mut Diagnostics)
         let found = format!("the instruction set {} is given twice", isa.name);
         let diagnostic =
             Diagnostic::error(Origin::Unknown, found).valid("each instruction set once");
-        diagnostics.push(diagnostic.help(message!("correct {}", Setting::Isa)));
+        diagnostics.push(diagnostic.help(message!("correct {}", flag::ISA.setting())));
     }
     let known: Vec<_> = options.known_isas().collect();
     for isa in isas.iter().filter(|isa| !known.contains(isa)) {
@@ -19,7 +20,7 @@ pub(crate) fn instruction_sets(options: &Options, diagnostics: &mut Diagnostics)
             format!("{language:?} for the target {target} has no instruction set {}", isa.name);
         let names: Vec<_> = known.iter().map(|isa| isa.name).collect();
         let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(names.join(", "));
-        let help = message!("leave it out of {}", Setting::Isa);
+        let help = message!("leave it out of {}", flag::ISA.setting());
         diagnostics.push(diagnostic.help(help));
     }
 }

@@ -1,6 +1,7 @@
 //! Options that contradict each other, and options without effect on the model.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message};
+use crate::request::flag;
 use crate::request::{Language, Options, Precision, WeightsAs};
 
 /// Refuses pairs of options that no output can have. [`super::threads`] judges the number of
@@ -57,17 +58,17 @@ impl Unused {
             ),
             Self::MaxSteps => warning(message!(
                 "{} has no effect: no loop of the model needs a largest count",
-                Setting::MaxSteps
+                flag::MAX_STEPS.setting()
             )),
             Self::NoState => warning(message!(
                 "{} has no effect where the number of steps is open: the state goes on from call \
                  to call",
-                Setting::NoState
+                flag::NO_STATE.setting()
             ))
             .help("call reset before each sequence, or fix the number of steps"),
             Self::Precision(precision) => warning(message!(
                 "{} has no effect: no layer of the model has a matrix for {}",
-                Setting::Key { name: "precision", in_files: "precision" },
+                flag::PRECISION.setting(),
                 precision.name()
             )),
             Self::SecondThread(reasons) => {

@@ -9,6 +9,7 @@ use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
 use crate::encoding::{Arithmetic, WeightFormat};
 use crate::numerics::{Precisions, matrices};
+use crate::request::flag;
 use crate::request::{Options, Precision};
 
 /// Refuses halves in a model with run-time weights, and weights outside the range of a format.
@@ -74,7 +75,7 @@ fn exact_in_8_bits(subject: Subject, core: &CoreModel, diagnostics: &mut Diagnos
     let Subject { model, options, .. } = subject;
     let products = Precisions::new(core, &options.numerics);
     let [count, scaled] = products.quantised_weights();
-    let option = Setting::Key { name: "precision", in_files: "precision" };
+    let option = flag::PRECISION.setting();
     if scaled > 0 {
         let found = format!(
             "{scaled} weights and what they multiply are whole numbers of 8 bits with scales \
@@ -137,7 +138,7 @@ fn named_layers(options: &Options, core: &CoreModel, diagnostics: &mut Diagnosti
     let product =
         |node: &&CoreNode| matches!(node.op, CoreOp::MatMul(_)).then(|| node.name.clone());
     let products: BTreeSet<_> = nodes.iter().filter_map(product).collect();
-    let option = Setting::Key { name: "precision_of", in_files: "precision_of" };
+    let option = flag::PRECISION_OF.setting();
     let mut problems = Vec::new();
     let stores = |precision: Precision, node: &CoreNode| {
         node.op.has_precision()

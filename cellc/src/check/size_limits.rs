@@ -7,6 +7,7 @@ use crate::core::{CoreModel, CoreNode, CoreOp, Work, element_count};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message};
 use crate::model::{ElementType, Model, Node, shape_text};
 use crate::request::Unroll;
+use crate::request::flag;
 
 /// Refuses inputs and outputs with too many bytes together. `None` after an error.
 pub(crate) fn interface_size(
@@ -23,8 +24,8 @@ pub(crate) fn interface_size(
         let valid = format!("{MOST_INTERFACE_BYTES} bytes (64 MiB) or fewer");
         let help = message!(
             "give a smaller {} or {}, or split the model",
-            Setting::Batch(None),
-            Setting::Shape
+            flag::BATCH.setting(),
+            flag::SHAPE.setting()
         );
         diagnostics.push(Diagnostic::error(whole_model(model), found).valid(valid).help(help));
     }

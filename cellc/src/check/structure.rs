@@ -37,7 +37,7 @@ impl Structure<'_, '_> {
         for node in &model.nodes {
             self.arity(node);
             let exists = |input: &ValueId| {
-                produced.get(input.0).is_some_and(|&p| p || self.subject.is_partial())
+                produced.get(input.0).is_some_and(|&p| p || self.subject.is_partial)
             };
             if !node.inputs.iter().all(exists) {
                 let found = "no earlier operation produces this input";
@@ -77,7 +77,7 @@ impl Structure<'_, '_> {
                     .push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(MALFORMED));
             }
         }
-        if model.results.is_empty() && depth == 0 && !self.subject.is_partial() {
+        if model.results.is_empty() && depth == 0 && !self.subject.is_partial {
             let diagnostic = Diagnostic::error(Origin::Unknown, "the model has no Result");
             self.diagnostics
                 .push(diagnostic.valid("at least one Result").help("give the model an output"));
@@ -177,7 +177,7 @@ impl Structure<'_, '_> {
         if given.iter().any(|&n| n > 1) {
             let found = "a Parameter of the body is given more than once";
             self.error(node, found, "each of them once", "correct the port map");
-        } else if given.contains(&0) && !self.subject.is_partial() {
+        } else if given.contains(&0) && !self.subject.is_partial {
             let found = "a Parameter of the body that the port map does not name";
             self.error(node, found, "each of them once", "connect it");
         }

@@ -1,4 +1,4 @@
-//! The subject of a judgement, and the results of its passes.
+//! The subject of a judgement, its trials, and the results of the passes.
 
 use super::interface::{self, parameter_names};
 use crate::check::input_sizes::InputSizes;
@@ -8,40 +8,41 @@ use crate::diagnostic::Diagnostics;
 use crate::model::Model;
 use crate::request::Options;
 
-/// Every check and pass of a model whose sizes are given, in order. `None`: a pass has reported why
-/// the next ones have nothing to work on.
-pub(crate) type Passes = for<'a> fn(&mut Judgement<'a>) -> Option<()>;
+/// The outcome for a model and its options: the core model and the warnings, or everything that is
+/// wrong, warnings included.
+pub(crate) type Outcome = Result<(CoreModel, Diagnostics), Diagnostics>;
 
-/// The reason for checking a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// Compilation: hints may check the model with other options.
-    Compile,
-    /// A trial of a hint.
-    Trial,
-    /// More problems of a model of which only a part was read; the reader has reported the rest.
-    Partial,
+/// The pipeline as hints call it, for another model or other options.
+#[derive(Clone, Copy)]
+pub(crate) struct Trials {
+    /// The outcome of a changed model. The subject has no trials.
+    pub(crate) judge: fn(Subject) -> Outcome,
+    /// The judgement of a changed model for a size of the axes left open.
+    pub(crate) judgement: for<'a> fn(Subject<'a>, Option<usize>) -> Judgement<'a>,
 }
 
-/// A model, the options for it, and the reason for the check.
+/// A model and the options for it.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub(crate) model: &'a Model,
     pub(crate) options: &'a Options,
-    pub(crate) purpose: Purpose,
-    /// The passes, for trials of hints.
-    pub(crate) passes: Passes,
+    /// True if only a part of the model was read. The reader has reported the rest.
+    pub(crate) is_partial: bool,
+    /// The trials of hints. `None`: no hints, as the subject is a trial or a part.
+    pub(crate) trials: Option<Trials>,
 }
 
 impl<'a> Subject<'a> {
-    /// True if only a part of the model was read.
-    pub(crate) fn is_partial(self) -> bool {
-        self.purpose == Purpose::Partial
+    /// The outcome of this model or a change of it, under other options. `None` if the subject has
+    /// no trials.
+    pub(crate) fn tried(self, model: &Model, options: &Options) -> Option<Outcome> {
+        let Trials { judge, .. } = self.trials?;
+        Some(judge(Subject { model, options, trials: None, ..self }))
     }
 
-    /// True if hints may check the model with other options.
-    pub(crate) fn tries_hints(self) -> bool {
-        self.purpose == Purpose::Compile
+    /// True if a model is right under the options of a hint.
+    pub(crate) fn is_right(self, model: &Model, options: &Options) -> bool {
+        self.tried(model, options).is_some_and(|outcome| outcome.is_ok())
     }
 
     /// The names of an input, by its place among the inputs.
@@ -58,33 +59,49 @@ impl<'a> Subject<'a> {
     pub(crate) fn input_name(self, index: usize) -> String {
         interface::name(&self.names_of_input(index), "in", index)
     }
-
-    /// All passes; `open`: the size for unknown axes behind the first.
-    pub(crate) fn judged(self, open: Option<usize>) -> Judgement<'a> {
-        let mut judgement = Judgement {
-            subject: self,
-            inputs: InputSizes::new(self.model.parameters.len(), open),
-            steps: StepFacts::default(),
-            core: CoreModel {
-                name: self.model.name.clone(),
-                files: self.model.files.clone(),
-                ..CoreModel::default()
-            },
-            restart_warnings: Diagnostics::default(),
-            diagnostics: Diagnostics::default(),
-        };
-        (self.passes)(&mut judgement);
-        judgement
-    }
 }
 
-/// The passes' results so far: each pass reads some of them and writes others.
+/// A model as core operations, before the search for its states.
+pub(crate) struct Translated(pub(crate) CoreModel);
+
+/// A core model with its states.
+pub(crate) struct WithStates {
+    pub(crate) core: CoreModel,
+    /// Warnings about layers that start anew at every call, dropped if their states are kept.
+    pub(crate) restart_warnings: Diagnostics,
+}
+
+/// The judgement of a model for some sizes of its inputs.
 pub(crate) struct Judgement<'a> {
     pub(crate) subject: Subject<'a>,
     pub(crate) inputs: InputSizes,
     pub(crate) steps: StepFacts<'a>,
-    pub(crate) core: CoreModel,
-    /// Warnings about layers that start anew at every call, dropped if their states are kept.
-    pub(crate) restart_warnings: Diagnostics,
+    /// The results of the passes. `None` if a pass had nothing to work on: the diagnostics have an
+    /// error, or the subject is a part.
+    pub(crate) translated: Option<WithStates>,
     pub(crate) diagnostics: Diagnostics,
+}
+
+impl Judgement<'_> {
+    /// The core model of a judgement without errors.
+    pub(crate) fn core(&self) -> &CoreModel {
+        &self.translated.as_ref().expect("check: a model without errors is translated").core
+    }
+
+    /// True if some input has one axis of the assumed size, and no input has several.
+    pub(crate) fn has_open_steps(&self) -> bool {
+        let open = &self.inputs.open_axes;
+        open.iter().all(|axes| axes.len() <= 1) && open.iter().any(|axes| !axes.is_empty())
+    }
+
+    /// The outcome of a judgement without errors.
+    pub(crate) fn accepted(self) -> Outcome {
+        let hints = self.hints().single_steps();
+        let mut diagnostics = self.diagnostics;
+        let WithStates { core, restart_warnings } =
+            self.translated.expect("check: a model without errors is translated");
+        diagnostics.extend(restart_warnings);
+        diagnostics.0.extend(hints);
+        Ok((core, diagnostics))
+    }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::arch::{self, Isa};
+use crate::compile;
 use crate::diagnostic::Diagnostics;
 use crate::diagnostic::in_shell;
 use crate::front::formats::{self, Format, ReadOptions};
@@ -638,7 +639,7 @@ impl ModelArguments {
             constants: bindings.constants.clone(),
             size: bindings.size,
         };
-        Ok(formats::read(file, &options)?)
+        Ok(compile::read(file, &options)?)
     }
 
     /// The precisions to compile the model in, the most exact first.

@@ -166,10 +166,10 @@ mod tests {
 
     #[test]
     fn each_interface_names_settings_in_its_own_words() {
-        let message = message!("give {} or {}", Setting::Batch(Some(2)), "nothing");
+        let message = message!("give {} or {}", Setting::BatchOf(2), "nothing");
         assert_eq!(message.with_options(), "give --batch 2 or nothing");
         assert_eq!(message.worded(|_| "`batch`".to_owned()), "give `batch` or nothing");
-        let other = Message::joined([Setting::Shape.into(), message], "; ");
+        let other = Message::joined([Setting::OpenShape.into(), message], "; ");
         assert_eq!(other.with_options(), "--shape; give --batch 2 or nothing");
     }
 
@@ -177,6 +177,6 @@ mod tests {
     fn a_message_without_settings_is_its_text() {
         assert!(message!("{}, {}", "a", 2) == "a, 2");
         assert!(Message::default() == "");
-        assert!(message!("{}", Setting::Isa) != "--isa");
+        assert!(message!("{}", Setting::Weights) != "--weights");
     }
 }

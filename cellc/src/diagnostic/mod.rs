@@ -12,8 +12,8 @@ use std::sync::Arc;
 pub use message::Message;
 pub(crate) use message::{holes, message};
 pub(crate) use remedies::WITHOUT_PROJECTIONS;
-pub use setting::{Setting, option};
-pub(crate) use setting::{in_shell, method};
+pub use setting::{FlagNames, Setting, option};
+pub(crate) use setting::{in_shell, method, method_name};
 
 /// The text of an input file, shown by diagnostics.
 #[derive(PartialEq, Eq)]

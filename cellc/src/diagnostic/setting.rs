@@ -7,34 +7,20 @@
 pub enum Setting {
     /// The file of a model's weights.
     Weights,
-    /// The batch size, with a value to set if known.
-    Batch(Option<usize>),
-    /// The shapes of inputs.
-    Shape,
+    /// An option, without a value to show.
+    Flag(FlagNames),
+    /// The batch size to set.
+    BatchOf(usize),
     /// The shapes of inputs, to leave a size open.
     OpenShape,
     /// The shape of an input. A size of `None` stays open.
     ShapeOf(String, Vec<Option<usize>>),
-    /// Sizes of the file's named dimensions.
-    Dim,
     /// A named dimension, to leave it open.
     OpenDim(String),
-    /// Inputs fixed to constants.
-    Constant,
     /// An input, and the number to fix it to.
     ConstantOf(String, f64),
-    /// The maximum number of iterations of a loop.
-    MaxSteps,
-    /// The size of an amplifier model that has several.
-    Size,
-    /// The pairs of inputs and outputs to be states.
-    State,
     /// The given pairs of inputs and outputs, as states.
     StateOf(Vec<(String, String)>),
-    /// No states.
-    NoState,
-    /// The instruction sets.
-    Isa,
     /// A key of a declaration.
     Key {
         /// Name in macros and in the Builder.
@@ -44,38 +30,44 @@ pub enum Setting {
     },
 }
 
+/// The names of an option.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlagNames {
+    /// The option of the command line, without hyphens in front.
+    pub flag: &'static str,
+    /// The Builder's method; with arguments if one call has the effect of the flag. Empty: the name
+    /// of the flag, with `_` in place of `-`.
+    pub method: &'static str,
+}
+
+impl FlagNames {
+    /// The name of a key of macros for the option, if macros have such a key.
+    pub(crate) fn key(self) -> String {
+        self.flag.replace('-', "_")
+    }
+}
+
 /// The option of the command line for a setting.
 pub fn option(setting: &Setting) -> String {
+    let pair = |flag: &str, name: &str, value: &str| {
+        format!("--{flag} {}", in_shell(&format!("{name}={value}")))
+    };
     match setting {
         Setting::Weights => "--weights".to_owned(),
-        Setting::Batch(None) => "--batch".to_owned(),
-        Setting::Batch(Some(rows)) => format!("--batch {rows}"),
-        Setting::Shape | Setting::OpenShape => "--shape".to_owned(),
+        Setting::Flag(names) => format!("--{}", names.flag),
+        Setting::BatchOf(rows) => format!("--batch {rows}"),
+        Setting::OpenShape => "--shape".to_owned(),
         Setting::ShapeOf(input, sizes) => {
             let sizes =
                 sizes.iter().map(|size| size.map_or("?".to_owned(), |size| size.to_string()));
-            format!(
-                "--shape {}",
-                in_shell(&format!("{input}={}", sizes.collect::<Vec<_>>().join(",")))
-            )
+            pair("shape", input, &sizes.collect::<Vec<_>>().join(","))
         }
-        Setting::Dim => "--dim".to_owned(),
-        Setting::OpenDim(name) => format!("--dim {}", in_shell(&format!("{name}=?"))),
-        Setting::Constant => "--const".to_owned(),
-        Setting::ConstantOf(input, number) => {
-            format!("--const {}", in_shell(&format!("{input}={number}")))
-        }
-        Setting::MaxSteps => "--max-steps".to_owned(),
-        Setting::Size => "--size".to_owned(),
-        Setting::State => "--state".to_owned(),
+        Setting::OpenDim(name) => pair("dim", name, "?"),
+        Setting::ConstantOf(input, number) => pair("const", input, &number.to_string()),
         Setting::StateOf(pairs) => {
-            let pairs = pairs.iter().map(|(input, output)| {
-                format!("--state {}", in_shell(&format!("{input}={output}")))
-            });
+            let pairs = pairs.iter().map(|(input, output)| pair("state", input, output));
             pairs.collect::<Vec<_>>().join(" ")
         }
-        Setting::NoState => "--no-state".to_owned(),
-        Setting::Isa => "--isa".to_owned(),
         Setting::Key { in_files, .. } => format!("--{}", in_files.replace('_', "-")),
     }
 }
@@ -87,6 +79,17 @@ pub(crate) fn in_shell(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// The Builder's method for a setting without a value to show: its name.
+pub(crate) fn method_name(setting: &Setting) -> String {
+    match setting {
+        Setting::Flag(names) if names.method.is_empty() => names.key(),
+        Setting::Flag(names) => names.method.to_owned(),
+        Setting::OpenShape => "open_shape".to_owned(),
+        Setting::Key { name, .. } => (*name).to_owned(),
+        _ => "weights".to_owned(),
+    }
 }
 
 /// The call of the Builder's method for a setting. `None` for settings without a value to show.
@@ -104,7 +107,8 @@ pub(crate) fn method(setting: &Setting) -> Option<String> {
                 .map(|(input, output)| format!("({input:?}.into(), {output:?}.into())"));
             format!("state(cellc::State::Pairs(vec![{}]))", pairs.collect::<Vec<_>>().join(", "))
         }
-        Setting::NoState => "state(cellc::State::None)".to_owned(),
+        Setting::BatchOf(rows) => format!("batch({rows})"),
+        Setting::Flag(names) if names.method.contains('(') => names.method.to_owned(),
         Setting::OpenDim(name) => format!("open_dim({name:?})"),
         Setting::ConstantOf(input, number) => format!("constant({input:?}, {number})"),
         _ => return None,

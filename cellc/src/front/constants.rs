@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted};
 use crate::model::{Dim, ElementType, Model, Op, Tensor};
+use crate::request::flag;
 
 /// Replaces the named inputs by constants. Each number fills all elements of its input.
 pub(super) fn fix(model: &mut Model, constants: &[(String, String)]) -> Diagnostics {
@@ -14,7 +15,7 @@ pub(super) fn fix(model: &mut Model, constants: &[(String, String)]) -> Diagnost
             let value = &model.values[node.outputs[0].0];
             value.names.iter().any(|own| own == name) || node.name == *name
         });
-        let option = Setting::Constant;
+        let option = flag::CONST.setting();
         let refused = |found: Message, valid: String| {
             Diagnostic::error(Origin::Unknown, found)
                 .valid(valid)

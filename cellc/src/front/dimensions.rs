@@ -2,12 +2,13 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
 use crate::model::Model;
+use crate::request::flag;
 use crate::request::{NamedSize, size_text};
 
 /// Refuses sizes for names that are not in the file, and two sizes for one name.
 pub(super) fn check(model: &Model, dims: &[NamedSize]) -> Diagnostics {
     let mut problems = Diagnostics::default();
-    let option = Setting::Dim;
+    let option = flag::DIM.setting();
     for (at, (name, size)) in dims.iter().enumerate() {
         let shown = quoted(name);
         if let Some((_, other)) = dims[..at].iter().find(|(earlier, _)| earlier == name) {

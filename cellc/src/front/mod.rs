@@ -32,26 +32,13 @@ mod weight_norm;
 pub(crate) mod weights;
 pub mod weights_file;
 
-use crate::compile;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::model::{InputFile, Model};
+use crate::diagnostic::{Diagnostic, Origin};
+use crate::model::InputFile;
 
 /// The warning for a tensor with NaN or an infinity.
 pub(crate) fn not_finite(origin: Origin, name: &str, value: f64) -> Diagnostic {
     let found = format!("{name} holds {value}: what is computed from it is not finite either");
     Diagnostic::warning(origin, found).help("check the weights: training may have diverged")
-}
-
-/// The final result of a reader. If the reader found errors, errors of the partial model are added
-/// to them.
-fn complete(
-    (model, mut problems): (Model, Diagnostics),
-) -> Result<(Model, Diagnostics), Diagnostics> {
-    if problems.has_errors() {
-        problems.extend(compile::problems(&model));
-        return Err(problems);
-    }
-    Ok((model, problems))
 }
 
 /// The header's entry for a file: the name and, in generated files, the SHA-256 of its bytes.

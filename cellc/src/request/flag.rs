@@ -10,6 +10,7 @@ use super::{
     WeightsAs, Word, Words, size_text,
 };
 use crate::arch::{self, Arch, Isa};
+use crate::diagnostic::{FlagNames, Setting};
 use crate::model::ModelSize;
 
 /// The value of a flag.
@@ -74,6 +75,27 @@ pub enum Shown {
     InLongHelp,
 }
 
+/// The order of flags in the comment at the top of generated files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)] // the names say it
+pub enum Rank {
+    Target,
+    InstructionSets,
+    Unrolling,
+    Tuning,
+    MultiplyAdds,
+    Accuracy,
+    Sizes,
+    Range,
+    Precision,
+    Threads,
+    States,
+    Runtime,
+    Denormals,
+    /// The comment never names the flag: other parts of the files show its value.
+    Unstated,
+}
+
 /// A flag: a row of the table.
 pub struct Flag {
     /// The name without the two hyphens.
@@ -94,6 +116,8 @@ pub struct Flag {
     pub details: fn() -> String,
     /// The value without the flag. `None`: the help says it, or there is none.
     pub default: Option<&'static str>,
+    /// The Builder's method, see [`FlagNames`].
+    pub method: &'static str,
     /// The flag that contradicts this flag.
     pub excludes: Option<&'static str>,
     /// Stores a value in the options; a switch has the value "".
@@ -101,9 +125,9 @@ pub struct Flag {
     /// # Errors
     /// The valid values, if the text is none.
     pub set: fn(&mut Options, &str) -> Result<(), String>,
-    /// The rank in the comment at the top of generated files: flags of a lower rank come first,
-    /// flags of one rank in the order of the help.
-    pub rank: u8,
+    /// The place in the comment at the top of generated files. Flags of one rank stand in the order
+    /// of the help.
+    pub rank: Rank,
     /// The values that differ from the default, for the comment at the top of generated files. A
     /// switch has the value "". Always empty for flags that other parts of the files show.
     pub given: fn(&Options) -> Vec<String>,
@@ -124,11 +148,18 @@ impl Flag {
         help: "",
         details: String::new,
         default: None,
+        method: "",
         excludes: None,
+        // the macro below demands a name and a `set` of every row
         set: |_, _| Ok(()),
-        rank: 0,
+        rank: Rank::Unstated,
         given: |_| Vec::new(),
     };
+
+    /// The option in advice.
+    pub(crate) fn setting(&self) -> Setting {
+        Setting::Flag(FlagNames { flag: self.name, method: self.method })
+    }
 
     /// Checks a value.
     ///
@@ -162,10 +193,15 @@ impl Flag {
 
 /// The flags: for each row a static item, and the list of all rows in the order of the help.
 macro_rules! flags {
-    ($($item:ident { $($field:ident: $value:expr),* $(,)? })*) => {
+    ($($item:ident {
+        name: $name:literal,
+        set: $set:expr,
+        $($field:ident: $value:expr),* $(,)?
+    })*) => {
         $(
             #[allow(missing_docs)] // the row says it
-            pub static $item: Flag = Flag { $($field: $value,)* ..Flag::ANY };
+            pub static $item: Flag =
+                Flag { name: $name, set: $set, $($field: $value,)* ..Flag::ANY };
         )*
 
         /// Every flag, in the order of the help.
@@ -176,15 +212,16 @@ macro_rules! flags {
 flags! {
     BATCH {
         name: "batch",
+        set: |options, text| stored(&mut options.bindings.batch, Some(positive(text)?)),
         operand: Operand::Text("N"),
         shown: Shown::Always,
         help: "The batch size, if the model leaves it open [default for PyTorch's weights: 1]",
-        set: |options, text| stored(&mut options.bindings.batch, Some(positive(text)?)),
-        rank: 7,
+        rank: Rank::Sizes,
         given: |options| options.bindings.batch.iter().map(usize::to_string).collect(),
     }
     SHAPE {
         name: "shape",
+        set: |options, text| added(&mut options.bindings.shapes, shape(text)?),
         operand: Operand::Each("NAME=SIZES"),
         shown: Shown::Always,
         help: "The shape of an input with open sizes: x=1,100,16 or, for streaming, 'x=1,?,16'",
@@ -194,50 +231,54 @@ flags! {
              from the state of the last call."
                 .to_owned()
         },
-        set: |options, text| added(&mut options.bindings.shapes, shape(text)?),
-        rank: 7,
+        rank: Rank::Sizes,
         given: |options| pairs(&options.bindings.shapes, |sizes| shape_text(sizes)),
     }
     DIM {
         name: "dim",
+        set: |options, text| added(&mut options.bindings.dims, Bindings::dim_of(text)?),
         operand: Operand::Each("NAME=SIZE"),
         help: "The size of a named dimension of an ONNX model; steps=? leaves the number of steps \
             open",
-        set: |options, text| added(&mut options.bindings.dims, Bindings::dim_of(text)?),
-        rank: 7,
+        rank: Rank::Sizes,
         given: |options| pairs(&options.bindings.dims, |size| size_text(*size)),
     }
     MAX_STEPS {
         name: "max-steps",
+        set: |options, text| stored(&mut options.bindings.max_steps, Some(positive(text)?)),
         operand: Operand::Text("N"),
         help: "Upper limit for the iterations of loops whose end is decided at run time",
         details: || "Outputs have room for N iterations.".to_owned(),
-        set: |options, text| stored(&mut options.bindings.max_steps, Some(positive(text)?)),
-        rank: 7,
+        rank: Rank::Sizes,
         given: |options| options.bindings.max_steps.iter().map(usize::to_string).collect(),
     }
     CONST {
         name: "const",
-        operand: Operand::Each("NAME=NUMBER"),
-        help: "Make an input a constant; branches that the constant rules out are not compiled",
         set: |options, text| added(&mut options.bindings.constants, Bindings::constant_of(text)?),
-        rank: 7,
+        operand: Operand::Each("NAME=NUMBER"),
+        method: "constant",
+        help: "Make an input a constant; branches that the constant rules out are not compiled",
+        rank: Rank::Sizes,
         given: |options| pairs(&options.bindings.constants, String::clone),
     }
     SIZE {
         name: "size",
+        set: |options, text| stored(&mut options.bindings.size, Some(ModelSize::of(text)?)),
         operand: Operand::Text("SIZE"),
         help: "The size of an amplifier model that has several: largest, smallest, or a number \
             from 0 to 1",
         details: || {
             "The number is the place of Neural Amp Modeler's size control.".to_owned()
         },
-        set: |options, text| stored(&mut options.bindings.size, Some(ModelSize::of(text)?)),
-        rank: 7,
+        rank: Rank::Sizes,
         given: |options| options.bindings.size.iter().map(|size| size.text()).collect(),
     }
     STATE {
         name: "state",
+        set: |options, text| match (&mut options.bindings.state, pair(text)?) {
+            (State::Pairs(pairs), pair) => added(pairs, pair),
+            (state, pair) => stored(state, State::Pairs(vec![pair])),
+        },
         operand: Operand::Each("IN=OUT"),
         group: Group::State,
         shown: Shown::Always,
@@ -247,11 +288,7 @@ flags! {
             "IN is the input that takes the state, OUT the output with the next value."
                 .to_owned()
         },
-        set: |options, text| match (&mut options.bindings.state, pair(text)?) {
-            (State::Pairs(pairs), pair) => added(pairs, pair),
-            (state, pair) => stored(state, State::Pairs(vec![pair])),
-        },
-        rank: 11,
+        rank: Rank::States,
         given: |options| match &options.bindings.state {
             State::Pairs(states) => pairs(states, String::clone),
             State::Auto | State::None => Vec::new(),
@@ -259,6 +296,7 @@ flags! {
     }
     NO_STATE {
         name: "no-state",
+        set: |options, _| stored(&mut options.bindings.state, State::None),
         group: Group::State,
         help: "Make every input of the model an argument of step, even if the input is a state",
         details: || {
@@ -267,13 +305,17 @@ flags! {
              nevertheless."
                 .to_owned()
         },
+        method: "state(cellc::State::None)",
         excludes: Some("state"),
-        set: |options, _| stored(&mut options.bindings.state, State::None),
-        rank: 11,
+        rank: Rank::States,
         given: |options| switched(options.bindings.state == State::None),
     }
     TARGET {
         name: "target",
+        set: |options, text| {
+            let target = Arch::from_name(text).ok_or("the name of a target is needed")?;
+            stored(&mut options.machine.target, target)
+        },
         operand: Operand::NamedWord("NAME", || {
             let word = |arch: &&Arch| Word { text: arch.name, help: "" };
             arch::TARGETS.iter().map(word).collect()
@@ -289,11 +331,7 @@ flags! {
             )
         },
         default: Some(arch::TARGETS[0].name),
-        set: |options, text| {
-            let target = Arch::from_name(text).ok_or("the name of a target is needed")?;
-            stored(&mut options.machine.target, target)
-        },
-        rank: 1,
+        rank: Rank::Target,
         given: |options| {
             let name = options.machine.target.name;
             (name != arch::TARGETS[0].name).then(|| name.to_owned()).into_iter().collect()
@@ -301,6 +339,7 @@ flags! {
     }
     THREADS {
         name: "threads",
+        set: |options, text| worded(&mut options.machine.threads, text),
         operand: Operand::NamedWord("N", Threads::words),
         group: Group::Machine,
         help: "The number of threads, 1 or 2; has no effect on results",
@@ -309,12 +348,12 @@ flags! {
                 .to_owned()
         },
         default: Some("1"),
-        set: |options, text| worded(&mut options.machine.threads, text),
-        rank: 10,
+        rank: Rank::Threads,
         given: |options| unless_default(options.machine.threads),
     }
     UNROLL {
         name: "unroll",
+        set: |options, text| worded(&mut options.tuning.unroll, text),
         operand: Operand::Word("HOW", Unroll::words),
         group: Group::Machine,
         help: "How far to unroll loops",
@@ -322,12 +361,15 @@ flags! {
             "full is refused above 8192 multiply-adds; rustc may take minutes.".to_owned()
         },
         default: Some("auto"),
-        set: |options, text| worded(&mut options.tuning.unroll, text),
-        rank: 3,
+        rank: Rank::Unrolling,
         given: |options| unless_default(options.tuning.unroll),
     }
     PRECISION {
         name: "precision",
+        set: |options, text| {
+            let precision = Precision::from_word(text).ok_or_else(words_of::<Precision>)?;
+            stored(&mut options.numerics.precision, Some(precision))
+        },
         operand: Operand::NamedWord("PRECISION", Precision::words),
         group: Group::Precision,
         shown: Shown::Always,
@@ -340,60 +382,57 @@ flags! {
              for quantised models. cellc check --precision all compares precisions."
                 .to_owned()
         },
-        set: |options, text| {
-            let precision = Precision::from_word(text).ok_or_else(words_of::<Precision>)?;
-            stored(&mut options.numerics.precision, Some(precision))
-        },
-        rank: 9,
+        rank: Rank::Precision,
         given: |options| {
             options.numerics.precision.iter().map(|precision| precision.name().to_owned()).collect()
         },
     }
     PRECISION_OF {
         name: "precision-of",
+        set: |options, text| added(&mut options.numerics.precision_of, Precision::of_layer(text)?),
         operand: Operand::Each("LAYER=PRECISION"),
         group: Group::Precision,
         help: "The precision of one layer, by its name in the model",
-        set: |options, text| added(&mut options.numerics.precision_of, Precision::of_layer(text)?),
-        rank: 9,
+        rank: Rank::Precision,
         given: |options| {
             pairs(&options.numerics.precision_of, |precision| precision.name().to_owned())
         },
     }
     ACCURACY {
         name: "accuracy",
+        set: |options, text| worded(&mut options.numerics.accuracy, text),
         operand: Operand::Word("LEVEL", Accuracy::words),
         group: Group::Precision,
         help: "The accuracy of activation functions",
         default: Some("exact"),
-        set: |options, text| worded(&mut options.numerics.accuracy, text),
-        rank: 6,
+        rank: Rank::Accuracy,
         given: |options| unless_default(options.numerics.accuracy),
     }
     FMA {
         name: "fma",
+        set: |options, text| worded(&mut options.numerics.fma, text),
         operand: Operand::Word("HOW", Fma::words),
         group: Group::Precision,
         help: "Whether multiply-adds are fused",
         default: Some("auto"),
-        set: |options, text| worded(&mut options.numerics.fma, text),
-        rank: 5,
+        rank: Rank::MultiplyAdds,
         given: |options| unless_default(options.numerics.fma),
     }
     KEEP_DENORMALS {
         name: "keep-denormals",
+        set: |options, _| stored(&mut options.numerics.keep_denormals, true),
         group: Group::Precision,
         help: "Keep subnormal numbers",
         details: || {
             "By default inputs, states and outputs below 2^-100 in magnitude are flushed to zero."
                 .to_owned()
         },
-        set: |options, _| stored(&mut options.numerics.keep_denormals, true),
-        rank: 13,
+        rank: Rank::Denormals,
         given: |options| switched(options.numerics.keep_denormals),
     }
     TUNE {
         name: "tune",
+        set: |options, text| options.tuning.set(text),
         operand: Operand::Texts("CHOICES"),
         group: Group::Developers,
         help: "Decisions of the planner, KEY=VALUE; no effect on results",
@@ -401,8 +440,7 @@ flags! {
             let keys = TUNING_KEYS.iter().map(|key| format!("{}={}", key.name, key.values));
             format!("Keys: {}.", keys.collect::<Vec<_>>().join(", "))
         },
-        set: |options, text| options.tuning.set(text),
-        rank: 4,
+        rank: Rank::Tuning,
         given: |options| {
             let choices = options.tuning.given().join(",");
             (!choices.is_empty()).then_some(choices).into_iter().collect()
@@ -410,42 +448,47 @@ flags! {
     }
     NAME {
         name: "name",
+        set: |options, text| stored(&mut options.output.name, Some(text.to_owned())),
         operand: Operand::Text("NAME"),
         group: Group::Output,
         commands: Commands::Compile,
         help: "The name of the type and functions [default: the name of the output file, else the \
             model]",
-        set: |options, text| stored(&mut options.output.name, Some(text.to_owned())),
     }
     WEIGHTS_AS {
         name: "weights-as",
+        set: |options, text| worded(&mut options.output.weights_as, text),
         operand: Operand::Word("WHERE", WeightsAs::words),
         group: Group::Output,
         commands: Commands::Compile,
         help: "Where to put the weights",
         default: Some("auto"),
-        set: |options, text| worded(&mut options.output.weights_as, text),
     }
     RUNTIME {
         name: "runtime",
+        set: |options, _| stored(&mut options.output.runtime, true),
         group: Group::Output,
         commands: Commands::Compile,
         help: "Implement the trait cellc_runtime::Cell (Rust only)",
-        set: |options, _| stored(&mut options.output.runtime, true),
-        rank: 12,
+        rank: Rank::Runtime,
         given: |options| switched(options.output.runtime),
     }
     INTERFACE {
         name: "interface",
+        set: |options, text| stored(&mut options.output.interface, Some(PathBuf::from(text))),
         operand: Operand::Text("FILE"),
         group: Group::Output,
         commands: Commands::Compile,
         help: "Write a header file that declares a struct of function pointers (C only)",
         details: || "The generated C file defines one such struct, for its model.".to_owned(),
-        set: |options, text| stored(&mut options.output.interface, Some(PathBuf::from(text))),
     }
     ISA {
         name: "isa",
+        set: |options, text| {
+            let isa = Isa::from_name(text);
+            let isa = isa.ok_or_else(|| arch::ALL.map(|isa| isa.name).join(", "))?;
+            added(options.machine.isas.get_or_insert_default(), isa)
+        },
         operand: Operand::List("LIST", || {
             arch::ALL.iter().map(|isa| Word { text: isa.name, help: "" }).collect()
         }),
@@ -453,12 +496,7 @@ flags! {
         commands: Commands::Compile,
         help: "The instruction sets to generate code for, beside the target's baseline [default: \
             all]",
-        set: |options, text| {
-            let isa = Isa::from_name(text);
-            let isa = isa.ok_or_else(|| arch::ALL.map(|isa| isa.name).join(", "))?;
-            added(options.machine.isas.get_or_insert_default(), isa)
-        },
-        rank: 2,
+        rank: Rank::InstructionSets,
         given: |options| {
             let names = |isas: &Vec<&Isa>| isas.iter().map(|isa| isa.name).collect::<Vec<_>>();
             options.machine.isas.iter().map(|isas| names(isas).join(",")).collect()
@@ -466,13 +504,13 @@ flags! {
     }
     RANGE {
         name: "range",
+        set: |options, text| stored(&mut options.numerics.range, Range::read(text)?),
         operand: Operand::Text("X[,H]"),
         group: Group::Precision,
         commands: Commands::Compile,
         help: "The largest magnitudes of inputs and states for the stated error bound",
         default: Some("1,1"),
-        set: |options, text| stored(&mut options.numerics.range, Range::read(text)?),
-        rank: 8,
+        rank: Rank::Range,
         given: |options| {
             let range = options.numerics.range;
             let text = || format!("{},{}", range.x, range.h);

@@ -8,6 +8,7 @@ use crate::check::parameter_names;
 use crate::core::{Geometry, Known};
 use crate::diagnostic::{Message, Setting, Severity, message, quoted};
 use crate::model::{Branch, ElementType, Elementwise, If, Node, Op, Unread, ValueId, shape_text};
+use crate::request::flag;
 
 /// A comparison of an input that decides between branches.
 struct Decision {
@@ -108,7 +109,7 @@ impl<'a> Translator<'_, 'a> {
         let Some(Decision { input, number, equal }) =
             node.inputs.first().and_then(|&input| self.decides(input))
         else {
-            let option = Setting::Constant;
+            let option = flag::CONST.setting();
             let branch = if holds { "then_branch" } else { "else_branch" };
             let way =
                 message!("if an input decides which branch is taken, fix the input by {}", option);
@@ -117,7 +118,7 @@ impl<'a> Translator<'_, 'a> {
         let name_of = quoted(&input);
         match equal == holds {
             true => {
-                let option = Setting::Constant;
+                let option = flag::CONST.setting();
                 let way = message!(
                     "leave the branch out: fix {} to another number than {} by \
                      {}",

@@ -16,6 +16,7 @@ use crate::core::{
 };
 use crate::diagnostic::{Setting, message};
 use crate::model::{ElementType, Elementwise as E, Loop, LoopInput, Node};
+use crate::request::flag;
 
 /// Upper limit for passes over a body that search for ranges of carried integers.
 const MOST_ATTEMPTS: usize = 4;
@@ -452,7 +453,7 @@ impl<'a> Translator<'_, 'a> {
     /// Refuses a loop with a run-time end.
     fn refuse_unlimited<T>(&mut self, node: &'a Node) -> Option<T> {
         let found = "a loop that ends when its condition says so, without a largest count";
-        let help = message!("give one: {}", Setting::MaxSteps);
+        let help = message!("give one: {}", flag::MAX_STEPS.setting());
         self.refuse(
             node,
             Refusal::new(found, format!("a largest count, from 1 to {MOST_COUNTED}"), help),

@@ -12,6 +12,7 @@ use crate::core::{
 };
 use crate::diagnostic::{Diagnostic, Setting, Severity, message};
 use crate::model::{ElementType, Loop, LoopInput, Model, Node, Slicing, ValueId, shape_text};
+use crate::request::flag;
 
 /// Largest number of unrolled iterations, for loops whose iterations differ in more than their
 /// inputs.
@@ -311,7 +312,7 @@ impl<'a> Translator<'_, 'a> {
                 let help = message!(
                     "connect a constant; or leave the trip count out, let the condition end the \
                      loop, and give a largest count: {}",
-                    Setting::MaxSteps
+                    flag::MAX_STEPS.setting()
                 );
                 self.refuse(node, Refusal::new(found, valid, help));
                 return None;

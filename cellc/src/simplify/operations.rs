@@ -35,7 +35,7 @@ use crate::check::limits::MOST_VISITED;
 use crate::check::report::UNDEFINED;
 use crate::check::size_limits::too_large;
 use crate::check::step_facts::StepFacts;
-use crate::check::{Subject, interface_size};
+use crate::check::{Subject, Translated, interface_size};
 use crate::core::fold::to_integers;
 use crate::core::limits::MOST_ELEMENTS;
 use crate::core::{
@@ -44,19 +44,19 @@ use crate::core::{
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::model::{Activation, ElementType, Elementwise, Node, Op, Tensor, shape_text};
 
-/// Translates a model, whose inputs are known, to core operations. `None` after an error.
+/// Translates a model, whose inputs are known, to core operations. `None` after an error, and for
+/// a part of a model.
 pub(crate) fn translate<'a>(
     subject: Subject<'a>,
     inputs: &InputSizes,
     steps: &mut StepFacts<'a>,
-    core: &mut CoreModel,
     diagnostics: &mut Diagnostics,
-) -> Option<()> {
-    let without_nodes = std::mem::take(core);
+) -> Option<Translated> {
+    let (name, files) = (subject.model.name.clone(), subject.model.files.clone());
+    let without_nodes = CoreModel { name, files, ..CoreModel::default() };
     let mut translator = Translator::new(subject, inputs, steps, without_nodes, diagnostics);
-    let translated = translator.translated();
-    *core = translator.core.finish();
-    translated
+    translator.translated()?;
+    Some(Translated(translator.core.finish()))
 }
 
 impl<'a> Translator<'_, 'a> {
@@ -109,7 +109,7 @@ impl<'a> Translator<'_, 'a> {
             }
         });
         self.assignments();
-        if self.subject.is_partial() || self.diagnostics.has_errors() {
+        if self.subject.is_partial || self.diagnostics.has_errors() {
             return None;
         }
         assert_eq!(

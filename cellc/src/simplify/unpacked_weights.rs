@@ -1,14 +1,15 @@
 //! Inputs that are weights of cells, and that operations read as data.
 
+use crate::check::Translated;
 use crate::check::report::refusal;
-use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource, needed};
+use crate::core::{CoreNode, CoreOp, Source, WeightSource, needed};
 use crate::diagnostic::Diagnostics;
 use crate::model::Model;
 
 /// Marks inputs of cells with computed weights as data: `pack` leaves them alone.
 pub(crate) fn unpack_weights_read_as_data(
     model: &Model,
-    core: &mut CoreModel,
+    Translated(core): &mut Translated,
     diagnostics: &mut Diagnostics,
 ) {
     let needed = needed(core);

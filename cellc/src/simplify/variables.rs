@@ -150,11 +150,11 @@ impl<'a> Translator<'_, 'a> {
         };
         let stated = value.shape.as_ref();
         let shape = stated.and_then(|shape| shape.iter().enumerate().map(size).collect());
-        if shape.is_none() && !self.subject.is_partial() {
+        if shape.is_none() && !self.subject.is_partial {
             let text = stated
                 .map_or("no shape".to_owned(), |shape| format!("the shape {}", shape_text(shape)));
             let found = format!("a variable without an initial value, of {text}");
-            let batch = Setting::Batch(Some(1));
+            let batch = Setting::BatchOf(1);
             let help = message!("give the batch size, {}, or the variable an initial value", batch);
             self.refuse(node, Refusal::new(found, "sizes that are fixed when compiling", help));
         }
@@ -229,7 +229,7 @@ impl<'a> Translator<'_, 'a> {
     /// never assigned; a misspelt name leaves one.
     fn assigned_without_read(&mut self, node: &Node, name: &str, never: Option<&str>) {
         // an error of the ReadValue explains the missing variable
-        if self.diagnostics.has_errors() || self.subject.is_partial() {
+        if self.diagnostics.has_errors() || self.subject.is_partial {
             return;
         }
         let found =

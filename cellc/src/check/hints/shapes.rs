@@ -11,6 +11,7 @@ use crate::core::CoreModel;
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Message, Setting, message};
 use crate::model::{Dim, Model, Op, ValueId};
 use crate::request::Options;
+use crate::request::flag;
 
 /// Numbers of steps to try, in order of preference.
 const STEPS: [usize; 8] = [100, 16, 64, 256, 1024, 16_000, 10, 1];
@@ -124,7 +125,7 @@ impl Hints<'_, '_> {
 
     /// The core model with axes of inputs left open by the file. `None` if the model is then wrong.
     pub(crate) fn opened(&self, axes: &[(usize, usize)]) -> Option<CoreModel> {
-        if !self.subject.tries_hints() || axes.is_empty() {
+        if self.subject.trials.is_none() || axes.is_empty() {
             return None;
         }
         let mut model: Model = self.subject.model.clone();
@@ -269,7 +270,7 @@ impl Hints<'_, '_> {
             .filter(|(_, diagnostic)| diagnostic.cause == Cause::OpenSizes)
             .filter_map(|(at, diagnostic)| Some((at, input_of(&diagnostic.layer)?)))
             .collect();
-        if !self.subject.tries_hints() {
+        if self.subject.trials.is_none() {
             return;
         }
         let without_shape = |diagnostic: &&mut Diagnostic| diagnostic.cause == Cause::NoShape;
@@ -436,7 +437,7 @@ impl Hints<'_, '_> {
                 let shape = if many { "whole shapes" } else { "whole shape" };
                 match found.by_batch {
                     true => {
-                        let batch = Setting::Batch(Some(1));
+                        let batch = Setting::BatchOf(1);
                         message!(
                             "give the batch size, {}, or the {}, {}{}",
                             batch,
@@ -457,7 +458,10 @@ impl Hints<'_, '_> {
                     message!("leave the number of steps, the first axis, open, {}", first)
                 }
                 None => {
-                    message!("give the sizes that the model was made for, by {}", Setting::Shape)
+                    message!(
+                        "give the sizes that the model was made for, by {}",
+                        flag::SHAPE.setting()
+                    )
                 }
             },
         }
@@ -481,7 +485,7 @@ impl Hints<'_, '_> {
         match by_batch {
             true => message!(
                 "give the batch size, {}: the {} stays open, {}{}{}",
-                Setting::Batch(Some(1)),
+                Setting::BatchOf(1),
                 count,
                 GOES_ON,
                 or_whole,

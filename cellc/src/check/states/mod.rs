@@ -11,12 +11,14 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::hints::Hints;
 use super::interface::{find_name, list_names, name};
+use super::subject::{Translated, WithStates};
 use crate::core::{CoreModel, ResultValue, Source, StatePair, needed};
 use crate::diagnostic::{
     Diagnostic, Diagnostics, Message, Origin, Setting, listed, message, quoted,
 };
 use crate::model::{Direction, Node, Op};
 use crate::request::State;
+use crate::request::flag;
 use crate::stream::states::{Order, Reach, Recurrence, Recurrences, Words, offered, reached};
 
 /// How to name a pair of states.
@@ -165,19 +167,19 @@ struct States<'c, 'a> {
 /// Adds the states of a model, and the layers that every call starts anew.
 pub(crate) fn states(
     hints: Hints,
-    core: &mut CoreModel,
-    restart_warnings: &mut Diagnostics,
+    Translated(mut core): Translated,
     diagnostics: &mut Diagnostics,
-) {
-    let needed = needed(core);
-    let recurrences = Recurrences::new(core, &needed);
+) -> WithStates {
+    let needed = needed(&core);
+    let recurrences = Recurrences::new(&core, &needed);
+    let mut restart_warnings = Diagnostics::default();
     let state = &hints.subject.options.bindings.state;
     let mut search = States {
         hints,
-        model: core,
+        model: &core,
         recurrences: &recurrences,
         needed: &needed,
-        restart_warnings,
+        restart_warnings: &mut restart_warnings,
         diagnostics,
     };
     let states = match state {
@@ -196,6 +198,7 @@ pub(crate) fn states(
     }
     core.states = states;
     core.restarts = restarts;
+    WithStates { core, restart_warnings }
 }
 
 impl<'a> States<'_, 'a> {
@@ -443,7 +446,7 @@ impl<'a> States<'_, 'a> {
         let mut states: Vec<StatePair> = Vec::new();
         for (input, output) in pairs {
             let text = format!("{}={}", quoted(input), quoted(output));
-            let correct = message!("correct {}", Setting::State);
+            let correct = message!("correct {}", flag::STATE.setting());
             let mut refuse_with = |found: String, valid: String, help: Message| {
                 let diagnostic =
                     Diagnostic::error(Origin::Unknown, format!("the state {text}: {found}"));

@@ -8,6 +8,7 @@ use crate::core::{CoreOp, Restart, Source};
 use crate::diagnostic::{Cause, Diagnostic, Message, Setting, message, quoted};
 use crate::model::{Direction, Node, Op};
 use crate::request::State;
+use crate::request::flag;
 use crate::stream::dependence::{Change, Dependence};
 use crate::stream::states::{Order, Recurrence, Start, cells_in_parts, lost, repeated_cells};
 
@@ -143,7 +144,7 @@ impl States<'_, '_> {
                 "a layer that runs {} needs the whole sequence in one call: give all of its steps \
                  in {}",
                 way(direction),
-                Setting::Shape
+                flag::SHAPE.setting()
             ));
         } else {
             match lost.start {
@@ -170,7 +171,7 @@ impl States<'_, '_> {
                 ways.push("make the model stateful in OpenVINO".into());
             }
         }
-        let no_state = Setting::NoState;
+        let no_state = flag::NO_STATE.setting();
         ways.push(message!("if every call should start from the initial state, pass {}", no_state));
         let warning = Diagnostic::warning(node.origin.clone(), found)
             .cause(Cause::StartsAnew)

@@ -6,6 +6,7 @@ use super::States;
 use crate::diagnostic::{Diagnostic, Message, Setting, message, quoted};
 use crate::model::{Node, counted};
 use crate::request::State;
+use crate::request::flag;
 use crate::stream::dependence::Dependence;
 use crate::stream::states::begins_anew;
 
@@ -67,7 +68,7 @@ impl States<'_, '_> {
             "export the model with the state as an input and an output{}, which are then found",
             keras
         ));
-        let (ways, no_state) = (Message::joined(ways, "; or "), Setting::NoState);
+        let (ways, no_state) = (Message::joined(ways, "; or "), flag::NO_STATE.setting());
         let notice = Diagnostic::notice(node.origin.clone(), found).layer(node.label());
         let help = message!(
             "to keep the state, {}; if every call is a whole sequence, pass {}",

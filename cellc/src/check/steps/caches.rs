@@ -5,6 +5,7 @@ use crate::check::interface::{name, names};
 use crate::check::subject::Judgement;
 use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, Model, Node, Op, ValueId};
+use crate::request::flag;
 
 /// An input to which every call appends elements, and the longer output.
 struct GrowingCache {
@@ -120,7 +121,7 @@ pub(crate) fn refused(long: &Judgement) -> Option<Diagnostic> {
         quoted(output),
     );
     let sizes = one_size(long, &caches).map_or_else(
-        || message!("every size, by {}", Setting::Shape),
+        || message!("every size, by {}", flag::SHAPE.setting()),
         |shapes| long.hints().shape_settings(&shapes),
     );
     let shown = &pairs[..pairs.len().min(MOST_PAIRS)];

@@ -3,10 +3,11 @@
 use super::super::states::{kept_states, states_go_on};
 use crate::check::input_sizes::Uses;
 use crate::check::step_facts::ShortOf;
-use crate::check::subject::{Judgement, Purpose, Subject};
+use crate::check::subject::{Judgement, Subject, Trials};
 use crate::diagnostic::{Message, Setting, message, quoted};
 use crate::model::{Model, Op, Padding};
 use crate::request::State;
+use crate::request::flag;
 
 /// Largest number of operations padded in a trial.
 const MOST_PADDED: usize = 32;
@@ -18,10 +19,10 @@ pub(crate) fn fixed_steps(long: &Judgement, time: &[Option<usize>]) -> Message {
         false => "",
     };
     let Some(shapes) = long.hints().whole_shapes(time, &long.hints().numbers_of_steps()) else {
-        return message!("give the number of steps of every call, by {}", Setting::Shape);
+        return message!("give the number of steps of every call, by {}", flag::SHAPE.setting());
     };
     let whole = long.hints().shape_settings(&shapes);
-    let kept = kept_states(&long.core, &long.core.states);
+    let kept = kept_states(long.core(), &long.core().states);
     if kept.is_empty() || long.subject.options.bindings.state == State::None {
         return message!("give the number of steps of every call, {}{}", whole, shorter);
     }
@@ -58,12 +59,14 @@ pub(crate) fn fixed_steps(long: &Judgement, time: &[Option<usize>]) -> Message {
 /// How to make windows without pads take any number of steps: by pads in front of the first step.
 /// `None` if the model is wrong with such pads.
 pub(crate) fn pads_in_front(long: &Judgement) -> Option<String> {
-    if !long.subject.tries_hints() {
-        return None;
-    }
+    let Trials { judgement, .. } = long.subject.trials?;
     let mut model: Model = long.subject.model.clone();
     let mut padded: Vec<ShortOf> = Vec::new();
-    while let Some(short) = short_of(long, &model) {
+    // the first window too long for one step
+    let short_of = |model: &Model| {
+        judgement(Subject { model, trials: None, ..long.subject }, Some(1)).steps.short_of
+    };
+    while let Some(short) = short_of(&model) {
         if padded.len() == MOST_PADDED {
             return None;
         }
@@ -88,11 +91,6 @@ pub(crate) fn pads_in_front(long: &Judgement) -> Option<String> {
         ({behind}{missing}, 0)), where input is what that layer takes, channels before \
         steps{others}: there is then an output for every step"
     ))
-}
-
-/// The first window too long for one step.
-fn short_of(long: &Judgement, model: &Model) -> Option<ShortOf> {
-    Subject { model, purpose: Purpose::Trial, ..long.subject }.judged(Some(1)).steps.short_of
 }
 
 /// Adds pads in front of an axis of an operation. `None` if its padding is no number of elements.

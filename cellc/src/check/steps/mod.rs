@@ -4,31 +4,43 @@ mod caches;
 mod hints;
 
 use crate::check::options::Unused;
-use crate::check::subject::{Judgement, Subject};
-use crate::core::CoreModel;
+use crate::check::subject::{Judgement, Outcome};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, message};
 use crate::model::{Dim, Model, Op};
 use crate::request::State;
 use crate::stream::steps::{one_step, why_not_stepwise};
 
+/// The outcome for a model with an error under the sizes that are given: perhaps nothing but the
+/// number of steps is open. `many`: the judgement for [`distinct_steps`]. `one`: the judgement for
+/// one step, if the model has open steps.
+pub(crate) fn step_by_step(given: Judgement, many: Judgement, one: Option<Judgement>) -> Outcome {
+    let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
+    let errors = given.diagnostics.0.iter().filter(is_error).count();
+    let only_sizes = errors == given.inputs.unknown_sizes;
+    let warnings = given.hints().single_steps();
+    let outcome = one_step_of(&many, one, only_sizes);
+    let outcome = outcome.unwrap_or_else(|| Err(given.diagnostics.clone()));
+    match outcome {
+        Ok((core, mut diagnostics)) => {
+            diagnostics.0.extend(warnings);
+            Ok((core, diagnostics))
+        }
+        Err(mut diagnostics) => {
+            given.hints().advise_sizes(&mut diagnostics);
+            diagnostics.0.extend(warnings);
+            Err(diagnostics)
+        }
+    }
+}
+
 /// The model of one step, for a model with an open number of steps. `None` if the model has other
 /// problems. `only_sizes`: true if every error is an open size.
-pub(crate) fn one_step_of(
-    subject: Subject,
-    only_sizes: bool,
-) -> Option<Result<(CoreModel, Diagnostics), Diagnostics>> {
-    let model = subject.model;
-    let steps = marker(model);
-    let long = subject.judged(Some(steps));
-    if only_sizes && let Some(refused) = caches::refused(&long) {
+fn one_step_of(long: &Judgement, one: Option<Judgement>, only_sizes: bool) -> Option<Outcome> {
+    if only_sizes && let Some(refused) = caches::refused(long) {
         return Some(Err(Diagnostics(vec![refused])));
     }
-    let open = long.inputs.open_axes.iter().all(|axes| axes.len() <= 1)
-        && long.inputs.open_axes.iter().any(|axes| !axes.is_empty());
-    if !open {
-        return None;
-    }
-    let one = subject.judged(Some(1));
+    let (one, model) = (one?, long.subject.model);
+    let steps = long.inputs.open?;
     let time: Vec<Option<usize>> =
         long.inputs.open_axes.iter().map(|axes| axes.first().copied()).collect();
     if long.diagnostics.has_errors() || one.diagnostics.has_errors() {
@@ -41,15 +53,16 @@ pub(crate) fn one_step_of(
             && asked
             && !long.diagnostics.has_errors()
             && long.steps.most_lengths.is_none()
-            && let Some(why) = why_not_stepwise(&long.core, steps, &time)
+            && let Some(why) = why_not_stepwise(long.core(), steps, &time)
         {
-            return Some(Err(Diagnostics(vec![not_stepwise(&long, &time, &why)])));
+            return Some(Err(Diagnostics(vec![not_stepwise(long, &time, &why)])));
         }
         return (only_sizes && (asked || recurrent))
-            .then(|| Err(only_some(&long, &one, &time, steps)));
+            .then(|| Err(only_some(long, &one, &time, steps)));
     }
     let mut diagnostics = one.diagnostics;
-    Some(match one_step(&long.core, one.core, steps, &time) {
+    let one = one.translated?.core;
+    Some(match one_step(long.core(), one, steps, &time) {
         Ok(one) => {
             if matches!(long.subject.options.bindings.state, State::None) {
                 diagnostics.push(Unused::NoState.warning());
@@ -57,7 +70,7 @@ pub(crate) fn one_step_of(
             Ok((one, diagnostics))
         }
         Err(why) => {
-            diagnostics.push(not_stepwise(&long, &time, &why));
+            diagnostics.push(not_stepwise(long, &time, &why));
             Err(diagnostics)
         }
     })
@@ -180,7 +193,7 @@ fn with_size(found: &str, steps: usize, other: &str) -> String {
 }
 
 /// A number of steps that occurs nowhere else in the model: a prime that divides no size.
-fn marker(model: &Model) -> usize {
+pub(crate) fn distinct_steps(model: &Model) -> usize {
     let mut sizes: Vec<usize> = Vec::new();
     for node in &model.nodes {
         if let Op::Constant(tensor) = &node.op {

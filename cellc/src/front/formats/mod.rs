@@ -25,6 +25,7 @@ use std::io;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
 use crate::front::model_file::ModelFile;
 use crate::model::Model;
+use crate::request::flag;
 use content::Content;
 pub(crate) use readers::are_read;
 use readers::{FORMATS, OPENVINO};
@@ -50,10 +51,11 @@ pub fn recognise<'a>(file: impl Into<ModelFile<'a>>) -> Result<&'static Format, 
     format.ok_or_else(|| Diagnostics(vec![advice::refusal(file, &content)]))
 }
 
-/// Reads a model of any format. Returns the model and all warnings.
+/// Reads a model of any format. Returns the model and all problems. If the problems have errors,
+/// faulty operations are missing in the model.
 ///
 /// # Errors
-/// All errors in the files.
+/// If no part of the model could be read.
 pub fn read<'a>(
     file: impl Into<ModelFile<'a>>,
     options: &ReadOptions,
@@ -69,16 +71,17 @@ pub fn read<'a>(
         ]));
     }
     if options.size.is_some() && !format.has_sizes {
-        let found = message!("{} is for amplifier models, which may have several", Setting::Size);
+        let found =
+            message!("{} is for amplifier models, which may have several", flag::SIZE.setting());
         let problem = Diagnostic::error(Origin::Unknown, found);
-        return Err(problem.help(message!("remove {}", Setting::Size)).into());
+        return Err(problem.help(message!("remove {}", flag::SIZE.setting())).into());
     }
     let (mut model, mut problems) = (format.read)(file, options)?;
     problems.extend(super::dimensions::check(&model, &options.dims));
     problems.extend(super::constants::fix(&mut model, &options.constants));
     // last, because options are looked up by full names
     problems.extend(Diagnostics(super::long_texts::cut(&mut model).into_iter().collect()));
-    super::complete((model, problems))
+    Ok((model, problems))
 }
 
 /// The message for a file that cannot be opened.

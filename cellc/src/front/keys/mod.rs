@@ -399,7 +399,7 @@ impl Key {
     }
 
     /// The keys of macros.
-    pub(super) fn of_macros() -> impl Iterator<Item = Self> {
+    pub(crate) fn of_macros() -> impl Iterator<Item = Self> {
         Self::all().filter(|key| key.row().of.is_some())
     }
 

@@ -70,10 +70,10 @@ fn unreadable(file: &ModelFile, error: io::Error) -> Diagnostics {
 }
 
 /// Reads an IR from memory, without access to the file system. `weights`: name and contents of the
-/// `.bin` file.
+/// `.bin` file. Returns the model and all problems found, as the reader of files does.
 ///
 /// # Errors
-/// All errors in the file.
+/// If the file is no XML.
 pub fn read_bytes(
     name: &str,
     xml: &[u8],
@@ -83,7 +83,7 @@ pub fn read_bytes(
         Some((name, bytes)) => BinLocation::Memory(name.to_owned(), bytes),
         None => BinLocation::Nowhere,
     };
-    super::complete(read_from(name, &file_name(Path::new(name)), xml, BinFile::new(place))?)
+    read_from(name, &file_name(Path::new(name)), xml, BinFile::new(place))
 }
 
 fn read_from(

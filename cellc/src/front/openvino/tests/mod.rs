@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use super::weights::{BinFile, BinLocation};
-use super::{SUPPORTED, net, read_bytes, xml};
+use super::{SUPPORTED, net, xml};
 use crate::compile::core_model;
 use crate::core::{CoreModel, CoreOp, Source, WeightSource};
 use crate::diagnostic::{Diagnostics, Origin, Severity};
@@ -178,7 +178,16 @@ impl Graph {
 
 /// A model from files, or everything that is wrong with them.
 fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
-    crate::front::complete(super::read(xml.into(), weights)?)
+    crate::compile::complete(super::read(xml.into(), weights)?)
+}
+
+/// A model from memory, or everything that is wrong with its files.
+fn read_bytes(
+    name: &str,
+    xml: &[u8],
+    weights: Option<(&str, Vec<u8>)>,
+) -> Result<(Model, Diagnostics), Diagnostics> {
+    crate::compile::complete(super::read_bytes(name, xml, weights)?)
 }
 
 /// What the reader makes of a text before anything looks at whether it is right.

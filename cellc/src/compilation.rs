@@ -1,0 +1,106 @@
+//! A compiled model with the results of all stages, and its output.
+
+use crate::core::CoreModel;
+#[cfg(feature = "builder")]
+use crate::description::Description;
+use crate::diagnostic::Diagnostics;
+use crate::emit::{self, names::Interface};
+use crate::kernel::Program;
+use crate::numerics::Precisions;
+use crate::pack::Packed;
+use crate::plan::{Plan, Values};
+use crate::request::Options;
+
+/// A compiled model, every stage of it.
+#[derive(Clone, Debug)]
+pub struct Compilation {
+    /// The options.
+    pub options: Options,
+    /// The core model.
+    pub model: CoreModel,
+    /// The precision of every product.
+    pub precisions: Precisions,
+    /// The sizes of panels, tiles and loops.
+    pub plan: Plan,
+    /// The kernels, for each of the plan's instruction sets.
+    pub program: Program,
+    /// The constants, in the order of the kernels.
+    pub packed: Packed,
+    /// The names in generated code.
+    pub interface: Interface,
+    /// The header, the bounds and the costs, stated by files only.
+    #[cfg(feature = "builder")]
+    pub description: Description,
+    /// The lines about the model in the documentation of the generated type.
+    pub summary: Vec<String>,
+    /// Warnings and notices.
+    pub warnings: Diagnostics,
+}
+
+impl Compilation {
+    /// The Rust items as tokens, the weights as one literal.
+    pub fn tokens(&self) -> proc_macro2::TokenStream {
+        emit::rust_tokens(&self.contents())
+    }
+
+    /// The parts of the output for Rust tokens.
+    pub(crate) fn contents(&self) -> emit::Contents<'_> {
+        let values = Values::of(self.options.output.language, &self.plan.isas);
+        assert_eq!(self.plan.values, values, "emit: the plan is for another language");
+        emit::Contents {
+            options: &self.options,
+            isas: &self.plan.isas,
+            program: &self.program,
+            packed: &self.packed,
+            passes: match self.plan.values {
+                Values::OneText => emit::Passes::Looped,
+                _ => emit::Passes::Separate,
+            },
+            interface: &self.interface,
+            longest: self
+                .model
+                .values
+                .iter()
+                .map(|value| value.shape.iter().product())
+                .max()
+                .unwrap_or(0),
+            header: &[],
+            estimate: Vec::new(),
+            summary: &self.summary,
+            sha256: self.model.files.iter().map(|file| &file.sha256[..]).collect(),
+        }
+    }
+}
+
+/// Parts without use in macros: files, their header and its bounds.
+#[cfg(feature = "builder")]
+impl Compilation {
+    /// The arithmetic of an instruction set with or without fused multiply-add, for error bounds.
+    pub fn profile(&self, fused: bool) -> crate::bound::Profile {
+        crate::bound::Profile::new(fused, &self.options.numerics, &self.precisions)
+    }
+
+    /// The files of the output under a stem, weights first, the source last.
+    pub fn emit(&self, stem: &str) -> Vec<emit::OutputFile> {
+        let (header, target) = (&self.description.header, self.options.machine.target.name);
+        let estimate = self.description.estimate.lines(target);
+        emit::files(&emit::Contents { header, estimate, ..self.contents() }, stem)
+    }
+
+    /// Measures the growth of the model's own rounding over many steps, to tell useful error bounds
+    /// from useless ones: half a second at most.
+    pub fn measure(&mut self) {
+        let best = self.program.body(self.program.bodies.len() - 1);
+        let found = crate::free_run::measure(
+            &self.model,
+            best,
+            &self.precisions,
+            self.options.numerics.range,
+        );
+        // what was seen says which bounds are of use
+        let known = crate::header::errors(&self.description.bounds, &self.interface, None).len();
+        let Description { header, bounds, .. } = &mut self.description;
+        header.truncate(header.len() - known);
+        header.extend(crate::header::errors(bounds, &self.interface, found.as_ref()));
+    }
+}
