@@ -24,9 +24,10 @@ pub use dot::{ByLane, Dot};
 pub use machine::{Arch, Caches, Costs, Limits, Memory};
 use riscv::RVV_OF_ANY;
 pub use riscv::{RISCV32, RISCV64, RVV};
+use spell::gcc;
 pub use spell::{
     CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Copies, FloatUnit, RustRules,
-    RustSpelling, RustVector, Tuning,
+    RustSpelling, RustVector,
 };
 use wasm::WASM;
 pub use wasm::WASM32;
@@ -288,7 +289,8 @@ const NEUTRAL_COSTS: Costs = Costs {
 /// Rules for C of gcc and clang without tuning.
 const NEUTRAL_C_RULES: CRules = CRules {
     extensions: true,
-    tuning: &[],
+    pragmas: &[],
+    declares: |_| false,
     copies: Copies::Inlined,
     float_unit: FloatUnit::Known,
     float_flags: "",
@@ -394,7 +396,7 @@ pub static ANY: Arch = Arch {
     ],
     costs: x86::COSTS,
     c: CRules {
-        tuning: &[Tuning::X86, Tuning::HeliumOfAny],
+        pragmas: &[gcc::OF_X86, gcc::OF_HELIUM_OF_ANY],
         float_unit: FloatUnit::Optional,
         float_flags: PORTABLE.c.float_flags,
         refused: (arm::CLANG_WITH_HELIUM, arm::WITHOUT_HELIUM),

@@ -13,6 +13,7 @@ pub static WASM32: Arch = Arch {
     c: CRules {
         float_flags: "no flag of clang does otherwise there",
         rows: WASM,
+        declares,
         ..NEUTRAL_C_RULES
     },
     memory: Memory {
@@ -23,3 +24,10 @@ pub static WASM32: Arch = Arch {
     },
     ..NEUTRAL
 };
+
+/// True if `wasm_simd128.h` may declare the name.
+fn declares(name: &str) -> bool {
+    let rest = name.strip_prefix("wasm_").unwrap_or_default();
+    let digits = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    rest.strip_prefix(['v', 'i', 'u', 'f']).is_some_and(digits) && rest.contains('_')
+}

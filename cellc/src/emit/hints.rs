@@ -1,7 +1,7 @@
 //! What is known about LLVM, gcc and clang: patterns of kernels that these compilers make slow code
 //! of, the measurements, and what generated files say instead. No other file decides about hints.
 
-use crate::arch::{Arch, Isa, Tuning};
+use crate::arch::Isa;
 use crate::encoding::WeightFormat;
 use crate::kernel::{Expr, LaneOp, Stmt};
 use crate::kernel::{Kernel, Scalar};
@@ -160,81 +160,6 @@ pub(super) fn fills_registers(kernel: &Kernel, isa: &Isa) -> bool {
     let is_full = |scalar, registers| kernel.most_accumulators(scalar) * 4 >= registers * 3;
     is_full(Scalar::F32, isa.registers) || is_full(Scalar::U32, isa.integer_registers)
 }
-
-/// The pragma lines for gcc, in a file whose kernels hold values in registers or in structs of
-/// registers.
-pub(super) fn tuning(arch: &Arch, of_structs: bool) -> String {
-    let lines = |tuning: &Tuning| match tuning {
-        Tuning::X86 if of_structs => X86_OF_STRUCTS.to_owned(),
-        Tuning::X86 => X86.to_owned(),
-        Tuning::Loads => LOADS.to_owned(),
-        Tuning::Helium => [LOADS, HELIUM].concat(),
-        Tuning::HeliumOfAny => ["#if defined(__arm__)\n", LOADS, HELIUM, "#endif\n"].concat(),
-        Tuning::Armv7 => [LOADS, ARMV7].concat(),
-        Tuning::SoftFloats => SOFT_FLOATS.to_owned(),
-        Tuning::RiscV => RISC_V.to_owned(),
-    };
-    arch.c.tuning.iter().map(lines).collect()
-}
-
-/// The order of loads, and sums in registers.
-const X86: &str = "\
-#if defined(__x86_64__)
-/* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
- * beyond the L2 cache: the processor prefetches what is read in order. Coalescing variables makes gcc spill
- * accumulators at every row if registers are scarce. */
-#pragma GCC optimize(\"no-schedule-insns2,no-tree-coalesce-vars\")
-#endif
-";
-
-/// Values in structs of registers. Without coalescing, gcc would copy accumulators at every row (an
-/// LSTM of 40 units takes 1.37 times as long with AVX2).
-const X86_OF_STRUCTS: &str = "\
-#if defined(__x86_64__)
-/* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
- * beyond the L2 cache: the processor prefetches what is read in order. */
-#pragma GCC optimize(\"no-schedule-insns2\")
-#endif
-";
-
-/// Loads stand where they are needed.
-const LOADS: &str = "\
-/* gcc's first scheduling pass moves loads up, until they do not fit the registers. */
-#pragma GCC optimize(\"no-schedule-insns\")
-";
-
-/// Further lines where the compiler may have Helium.
-const HELIUM: &str = "\
-#if defined(__ARM_FEATURE_MVE)
-/* Helium, of which gcc would make use on its own, makes 0 of subnormal numbers. */
-#pragma GCC optimize(\"no-tree-loop-vectorize,no-tree-slp-vectorize\")
-/* Vectors of weights are at constant distances from one pointer: several pointers do not fit the registers. */
-#pragma GCC optimize(\"no-tree-pre,no-auto-inc-dec\")
-/* gcc merges variables of vectors, and spills: an LSTM of 64 units takes 9 % more. */
-#pragma GCC optimize(\"no-tree-coalesce-vars\")
-#endif
-";
-
-/// Further lines for a core of the A profile that computes one lane.
-const ARMV7: &str = "\
-/* gcc moves products down to their sums, and values to the paths that need them: their factors then
- * stay in registers. */
-#pragma GCC optimize(\"no-tree-coalesce-vars,no-tree-ter,no-tree-pre\")
-";
-
-/// Products stay next to their additions.
-const SOFT_FLOATS: &str = "\
-/* Products stand where they are added: as gcc arranges them, sums do not fit the registers. */
-#pragma GCC optimize(\"no-schedule-insns,no-tree-reassoc\")
-";
-
-/// Fewer registers.
-const RISC_V: &str = "\
-#if defined(__riscv)
-/* gcc's first scheduling pass takes more registers than there are, and values spill. */
-#pragma GCC optimize(\"sched-pressure\")
-#endif
-";
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Reserved words: keywords of the languages, and names of the C library.
 
+use crate::arch::TARGETS;
+
 /// Names of the C library: built into compilers, or declared by common headers or by headers of
 /// generated C (glibc's with `_GNU_SOURCE`).
 #[rustfmt::skip]
@@ -76,52 +78,7 @@ pub(super) const RESERVED: &[&str] = &[
     "using", "usize", "virtual", "void", "volatile", "wchar_t", "where", "while", "xor", "xor_eq", "yield",
 ];
 
-/// The beginnings of Arm's intrinsics with a type in the name: `vadd_f32`.
-#[rustfmt::skip]
-const NEON: &[&str] = &[
-    "vab", "vadd", "van", "vbf", "vbi", "vbs", "vca", "vce", "vcg", "vcl", "vcm", "vcn", "vco", "vcr", "vcv", "vdi",
-    "vdo", "vdu", "veo", "vex", "vfm", "vge", "vha", "vhs", "vld", "vma", "vmi", "vml", "vmo", "vmu", "vmv", "vne",
-    "vor", "vpa", "vpm", "vqa", "vqd", "vqm", "vqn", "vqr", "vqs", "vqt", "vra", "vrb", "vre", "vrh", "vrn", "vrs",
-    "vse", "vsh", "vsl", "vsq", "vsr", "vst", "vsu", "vtb", "vtr", "vts", "vuq", "vus", "vuz", "vzi",
-];
-
-/// Arm's names of types, before a number of bits.
-const TYPES: [&str; 6] = ["s", "u", "f", "p", "bf", "mf"];
-
-/// Helium's intrinsics without a type in the name.
-#[rustfmt::skip]
-const HELIUM: &[&str] = &[
-    "asrl", "lsll", "sqrshr", "sqrshrl", "sqrshrl_sat48", "sqshl", "sqshll", "srshr", "srshrl", "uqrshl", "uqrshll",
-    "uqrshll_sat48", "uqshl", "uqshll", "urshr", "urshrl", "vpnot",
-];
-
-/// The beginnings of vector types, before a number of bits.
-const VECTORS: &[&str] =
-    &["int", "uint", "float", "bfloat", "mfloat", "poly", "bool", "mve_pred", "v"];
-
-/// True if `arm_neon.h`, `arm_mve.h`, `wasm_simd128.h` or `riscv_vector.h` may declare the name.
-/// Names in other headers of intrinsics begin with `_`.
+/// True if a header of some target's intrinsics may declare the name.
 pub(super) fn is_intrinsic(name: &str) -> bool {
-    let (first, rest) = name.split_once('_').unwrap_or((name, ""));
-    let digits = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
-    let number = |text: &str| matches!(text, "8" | "16" | "32" | "64" | "128");
-    let is_type = |part: &str| TYPES.iter().any(|kind| part.strip_prefix(kind).is_some_and(number));
-    let begins_with = |words: &[&str]| words.iter().any(|word| first.starts_with(word));
-    let says_a_type = rest.split('_').any(is_type);
-    // `vaddq`, of any type
-    let of_quadwords = first.len() >= 5 && first.starts_with('v') && first.ends_with('q');
-    let of_wasm = first == "wasm"
-        && rest.strip_prefix(['v', 'i', 'u', 'f']).is_some_and(digits)
-        && rest.contains('_');
-    let of_lanes = matches!(first, "splat" | "splatq") && rest.starts_with("lane");
-    let is_vector = |word: &&str| {
-        let after = |text: &str| text.strip_prefix(*word).is_some_and(digits);
-        after(name) || name.strip_prefix('v').is_some_and(after)
-    };
-    of_quadwords
-        || of_wasm
-        || of_lanes
-        || begins_with(NEON) && says_a_type
-        || HELIUM.contains(&name)
-        || name.ends_with("_t") && VECTORS.iter().any(is_vector)
+    TARGETS.iter().any(|arch| (arch.c.declares)(name))
 }

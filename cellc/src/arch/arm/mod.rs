@@ -1,31 +1,28 @@
 //! Arm: AArch64, always with NEON, and cores with or without vectors.
 
+mod declared;
 pub(super) mod loads;
 mod work;
 
 use crate::kernel::Element;
 
+use declared::declares;
+
+use super::spell::gcc;
 use super::{
     Arch, ByLane, CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Calls, Code, Condition,
     Detection, Dot, FloatUnit, GENERIC, Isa, IsaId, Memory, NEUTRAL, NEUTRAL_C_RULES, ONE_LANE,
-    RustRules, RustSpelling, RustVector, SCALAR, SCALAR_FMA, SOFT, Tuning,
+    RustRules, RustSpelling, RustVector, SCALAR, SCALAR_FMA, SOFT,
 };
 
 /// Four lanes of AArch64.
 const LANES_4: CVector = CVector {
     lanes: 4,
     load: "vld1q_f32({0})",
-    load_constant: "",
     load_f16: "vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16({0})))",
-    load_i8: "",
     store: "vst1q_f32({0}, {1})",
     splat: "vdupq_n_f32({0})",
     mul_add: "vfmaq_f32({2}, {0}, {1})",
-    mul_add_one: "",
-    add: "",
-    sub: "",
-    mul: "",
-    div: "",
     max: "vbslq_f32(vcgtq_f32({0}, {1}), {0}, {1})",
     min: "vbslq_f32(vcltq_f32({0}, {1}), {0}, {1})",
     max_magnitude: "vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), \
@@ -40,7 +37,7 @@ const LANES_4: CVector = CVector {
     // no byte is -128: two products are 16 bits
     dot_quads: "vpadalq_s16((int32x4_t){2}, vpaddq_s16(vmull_s8(vget_low_s8((int8x16_t){0}), \
         vget_low_s8((int8x16_t){1})), vmull_high_s8((int8x16_t){0}, (int8x16_t){1})))",
-    sums: "",
+    ..CVector::PLAIN
 };
 
 /// Four lanes with products of bytes.
@@ -74,17 +71,9 @@ const QUADS_BY_LANE: ByLane = ByLane {
 const LANES_2: CVector = CVector {
     lanes: 2,
     load: "vld1_f32({0})",
-    load_constant: "",
-    load_f16: "",
-    load_i8: "",
     store: "vst1_f32({0}, {1})",
     splat: "vdup_n_f32({0})",
     mul_add: "vfma_f32({2}, {0}, {1})",
-    mul_add_one: "",
-    add: "",
-    sub: "",
-    mul: "",
-    div: "",
     max: "vbsl_f32(vcgt_f32({0}, {1}), {0}, {1})",
     min: "vbsl_f32(vclt_f32({0}, {1}), {0}, {1})",
     max_magnitude: "vreinterpret_f32_u32(vmax_u32(vreinterpret_u32_f32(vabs_f32({0})), \
@@ -92,11 +81,7 @@ const LANES_2: CVector = CVector {
     select_less: "vbsl_f32(vclt_f32({0}, {1}), {2}, {3})",
     flush: "vreinterpret_f32_u32(vbic_u32(vreinterpret_u32_f32({0}), vcalt_f32({0}, \
         vdup_n_f32({1}))))",
-    load_i8_pairs: "",
-    from_signed: "",
-    dot_pairs: "",
-    dot_quads: "",
-    sums: "",
+    ..CVector::PLAIN
 };
 
 /// Sixteen signed bytes. Each byte becomes the highest byte of a lane, read as a multiple of 2^-24.
@@ -353,7 +338,8 @@ pub static CORTEX_M4F: Arch = Arch {
     instructions: Some(work::ONE_LANE),
     instructions_per_cycle: 1,
     c: CRules {
-        tuning: &[Tuning::Loads],
+        pragmas: &[gcc::OF_FPU],
+        declares,
         refused: (
             NO_FMA,
             "compile it with -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16; for a processor \
@@ -419,17 +405,12 @@ pub static CORTEX_M33: Arch = Arch {
 const LANES_4_OF_HELIUM: CVector = CVector {
     lanes: 4,
     // gcc assumes loads and stores of these intrinsics touch only the first lane
-    load: "",
     load_constant: "vldrwq_f32({0})",
     load_f16: "PREFIX_halves({0})",
     load_i8: "vcvtq_f32_s32(vldrbq_s32({0}))",
-    store: "",
     splat: "vdupq_n_f32({0})",
     mul_add: "vfmaq_f32({2}, {0}, {1})",
     mul_add_one: "vfmaq_n_f32({2}, {0}, {1})",
-    add: "",
-    sub: "",
-    mul: "",
     div: "PREFIX_quotient({0}, {1})",
     max: "PREFIX_where_less({1}, {0}, {0}, {1})",
     min: "PREFIX_where_less({0}, {1}, {0}, {1})",
@@ -441,8 +422,7 @@ const LANES_4_OF_HELIUM: CVector = CVector {
     from_signed: "vcvtq_f32_s32((int32x4_t){0})",
     dot_pairs: "vaddq_s32((int32x4_t){2}, vaddq_s32(vmullbq_int_s16((int16x8_t){0}, \
         (int16x8_t){1}), vmulltq_int_s16((int16x8_t){0}, (int16x8_t){1})))",
-    dot_quads: "",
-    sums: "",
+    ..CVector::PLAIN
 };
 
 /// Sums across lanes in assembly. From intrinsics, gcc would move sums between registers, since
@@ -529,7 +509,7 @@ pub(super) static HELIUM_OF_ANY: Isa = Isa {
 };
 
 /// clang vectorises scalar code for the FPU with Helium, and no text in a file prevents this. For
-/// gcc, [`Tuning::Helium`] does.
+/// gcc, [`gcc::OF_HELIUM`] does.
 pub(super) const CLANG_WITH_HELIUM: &str =
     "defined(__clang__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)";
 
@@ -544,7 +524,8 @@ pub static CORTEX_M55: Arch = Arch {
     isas: &[&HELIUM],
     instructions_per_cycle: 2,
     c: CRules {
-        tuning: &[Tuning::Helium],
+        pragmas: &[gcc::OF_HELIUM],
+        declares,
         refused: (
             "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || (defined(__clang__) && \
          defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)))",
@@ -577,7 +558,7 @@ pub static CORTEX_M3: Arch = Arch {
     instructions: Some(work::CORTEX_M3),
     instructions_per_cycle: 1,
     c: CRules {
-        tuning: &[Tuning::SoftFloats],
+        pragmas: &[gcc::OF_SOFT_FLOATS],
         compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"],
         ..ONE_LANE.c
     },
@@ -693,7 +674,7 @@ pub static ARMV7: Arch = Arch {
     // Cortex-A15
     instructions_per_cycle: 3,
     c: CRules {
-        tuning: &[Tuning::Armv7],
+        pragmas: &[gcc::OF_ARMV7],
         float_unit: FloatUnit::Optional,
         compiler: &["arm-linux-gnueabihf-gcc"],
         ..ONE_LANE.c

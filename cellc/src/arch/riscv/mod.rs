@@ -2,9 +2,10 @@
 
 mod work;
 
+use super::spell::{declares_vector, gcc};
 use super::{
     Arch, CRules, CSpelling, CVector, Calls, Code, Condition, Detection, GENERIC, Isa, IsaId,
-    Memory, NEUTRAL_COSTS, ONE_LANE, RustSpelling, SCALAR_FMA, SOFT, Tuning,
+    Memory, NEUTRAL_COSTS, ONE_LANE, RustSpelling, SCALAR_FMA, SOFT,
 };
 
 /// One lane with F. Rust has no safe function for the fused multiply-add; the assembly only reads
@@ -33,31 +34,7 @@ const MUL_ADD: &str = "{
 /// A vector type with `lanes` lanes. Operators of the language are instructions, apart from the
 /// fused multiply-add.
 const fn lanes(lanes: usize) -> CVector {
-    CVector {
-        lanes,
-        load: "",
-        load_constant: "",
-        load_f16: "",
-        load_i8: "",
-        store: "",
-        splat: "",
-        mul_add: "__builtin_elementwise_fma({0}, {1}, {2})",
-        mul_add_one: "",
-        add: "",
-        sub: "",
-        mul: "",
-        div: "",
-        max: "",
-        min: "",
-        max_magnitude: "",
-        select_less: "",
-        flush: "",
-        load_i8_pairs: "",
-        from_signed: "",
-        dot_pairs: "",
-        dot_quads: "",
-        sums: "",
-    }
+    CVector { lanes, mul_add: "__builtin_elementwise_fma({0}, {1}, {2})", ..CVector::PLAIN }
 }
 
 /// Vectors of 128 bits or more. Sixteen lanes are a group of at most four registers, with one
@@ -102,7 +79,8 @@ pub static RISCV64: Arch = Arch {
     costs: NEUTRAL_COSTS,
     c: CRules {
         compiler: &["riscv64-linux-gnu-gcc"],
-        tuning: &[Tuning::RiscV],
+        pragmas: &[gcc::OF_RISC_V],
+        declares: declares_vector,
         refused: (
             "defined(__riscv) && !defined(__riscv_flen)",
             "compile it with -march=rv64gc, or generate it with --target any",

@@ -1,5 +1,6 @@
 //! C: rules of targets, and the spelling of vectors, loads and sums of instruction sets.
 
+use super::gcc::GccPragmas;
 use crate::kernel::Element;
 
 /// Rules of a target for generated C.
@@ -8,7 +9,10 @@ pub struct CRules {
     /// True if the file uses extensions of gcc and clang; otherwise plain C11.
     pub extensions: bool,
     /// Passes of gcc that the file turns off.
-    pub tuning: &'static [Tuning],
+    pub pragmas: &'static [GccPragmas],
+    /// True if the header of the target's intrinsics may declare the name, so that no file takes
+    /// the name. Names that begin with `_` need no entry.
+    pub declares: fn(&str) -> bool,
     /// Copies of long float arrays.
     pub copies: Copies,
     /// The floating-point unit of the machines that may compile the file.
@@ -26,26 +30,6 @@ pub struct CRules {
     /// A C compiler with its flags, for `cellc inspect` to measure code size and stack if the
     /// compiler is installed. Empty: none.
     pub compiler: &'static [&'static str],
-}
-
-/// Passes of gcc that make slower code of kernels on some machines. The table of hints has the
-/// pragmas and their measurements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tuning {
-    /// x86-64.
-    X86,
-    /// Arm cores with an FPU.
-    Loads,
-    /// Arm cores with Helium, and others of the M profile.
-    Helium,
-    /// As `Helium`, in a file for every machine.
-    HeliumOfAny,
-    /// Cores of Arm's A profile that compute one lane.
-    Armv7,
-    /// Arm cores that compute floats in software.
-    SoftFloats,
-    /// RISC-V.
-    RiscV,
 }
 
 /// Copies of long float arrays by gcc.
@@ -231,6 +215,35 @@ pub struct CVector {
     pub dot_quads: &'static str,
     /// Members of the struct of integer sums, each a machine vector. Empty: sums are lanes.
     pub sums: &'static str,
+}
+
+impl CVector {
+    /// One lane, every operation in plain C. Rows state what differs.
+    pub const PLAIN: Self = Self {
+        lanes: 1,
+        load: "",
+        load_constant: "",
+        load_f16: "",
+        load_i8: "",
+        store: "",
+        splat: "",
+        mul_add: "",
+        mul_add_one: "",
+        add: "",
+        sub: "",
+        mul: "",
+        div: "",
+        max: "",
+        min: "",
+        max_magnitude: "",
+        select_less: "",
+        flush: "",
+        load_i8_pairs: "",
+        from_signed: "",
+        dot_pairs: "",
+        dot_quads: "",
+        sums: "",
+    };
 }
 
 /// C: detection of subnormal operands or results that an instruction set flushed to zero.

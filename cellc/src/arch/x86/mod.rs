@@ -4,10 +4,11 @@
 pub(super) mod floor;
 pub(super) mod vectors;
 
+use super::spell::gcc;
 use super::{
     Arch, CRules, CSpelling, Caches, Code, Condition, Copies, Costs, Detection, Dot, GENERIC, Isa,
     IsaId, Limits, Memory, NEUTRAL, NEUTRAL_C_RULES, NEUTRAL_COSTS, Processor, Question, RustRules,
-    RustSpelling, Tuning,
+    RustSpelling,
 };
 
 /// C: the condition for run-time detection. gcc for Windows aligns the stack to 16 bytes only, but
@@ -110,7 +111,7 @@ pub(super) const COSTS: Costs = Costs {
 
 /// Rules for C on x86-64.
 pub(super) const C_RULES: CRules = CRules {
-    tuning: &[Tuning::X86],
+    pragmas: &[gcc::OF_X86],
     copies: Copies::ByMemcpy,
     float_flags: "32-bit x86: -msse2 -mfpmath=sse",
     baseline_refused: (

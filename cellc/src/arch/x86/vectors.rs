@@ -6,17 +6,11 @@ use super::super::{CVector, RustVector};
 const LANES_16: CVector = CVector {
     lanes: 16,
     load: "_mm512_loadu_ps({0})",
-    load_constant: "",
     load_f16: "_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)({0})))",
     load_i8: "_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)({0}))))",
     store: "_mm512_storeu_ps({0}, {1})",
     splat: "_mm512_set1_ps({0})",
     mul_add: "_mm512_fmadd_ps({0}, {1}, {2})",
-    mul_add_one: "",
-    add: "",
-    sub: "",
-    mul: "",
-    div: "",
     max: "_mm512_max_ps({0}, {1})",
     min: "_mm512_min_ps({0}, {1})",
     max_magnitude: "_mm512_castsi512_ps(_mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps({0})), \
@@ -33,24 +27,18 @@ const LANES_16: CVector = CVector {
         _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8((__m512i){1}), \
         _mm512_mask_sub_epi8((__m512i){0}, _mm512_movepi8_mask((__m512i){1}), \
         _mm512_setzero_si512(), (__m512i){0})), _mm512_set1_epi16(1)))",
-    sums: "",
+    ..CVector::PLAIN
 };
 
 /// Eight lanes: AVX2, FMA and F16C.
 const LANES_8: CVector = CVector {
     lanes: 8,
     load: "_mm256_loadu_ps({0})",
-    load_constant: "",
     load_f16: "_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)({0})))",
     load_i8: "_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)({0}))))",
     store: "_mm256_storeu_ps({0}, {1})",
     splat: "_mm256_set1_ps({0})",
     mul_add: "_mm256_fmadd_ps({0}, {1}, {2})",
-    mul_add_one: "",
-    add: "",
-    sub: "",
-    mul: "",
-    div: "",
     max: "_mm256_max_ps({0}, {1})",
     min: "_mm256_min_ps({0}, {1})",
     max_magnitude: "_mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), {0})), _mm256_castps_si256({1})))",
@@ -64,24 +52,18 @@ const LANES_8: CVector = CVector {
     dot_quads: "_mm256_add_epi32((__m256i){2}, \
         _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_abs_epi8((__m256i){1}), \
         _mm256_sign_epi8((__m256i){0}, (__m256i){1})), _mm256_set1_epi16(1)))",
-    sums: "",
+    ..CVector::PLAIN
 };
 
 /// Four lanes: the 128-bit forms of AVX2 bodies (SSE4.1, FMA and F16C).
 const LANES_4: CVector = CVector {
     lanes: 4,
     load: "_mm_loadu_ps({0})",
-    load_constant: "",
     load_f16: "_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)({0})))",
     load_i8: "_mm_cvtepi32_ps(_mm_cvtepi8_epi32(_mm_loadu_si32({0})))",
     store: "_mm_storeu_ps({0}, {1})",
     splat: "_mm_set1_ps({0})",
     mul_add: "_mm_fmadd_ps({0}, {1}, {2})",
-    mul_add_one: "",
-    add: "",
-    sub: "",
-    mul: "",
-    div: "",
     max: "_mm_max_ps({0}, {1})",
     min: "_mm_min_ps({0}, {1})",
     max_magnitude: "_mm_castsi128_ps(_mm_max_epi32(_mm_castps_si128(_mm_andnot_ps(_mm_set1_ps(-0.0f), {0})), _mm_castps_si128({1})))",
@@ -94,7 +76,7 @@ const LANES_4: CVector = CVector {
     dot_quads: "_mm_add_epi32((__m128i){2}, \
         _mm_madd_epi16(_mm_maddubs_epi16(_mm_abs_epi8((__m128i){1}), _mm_sign_epi8((__m128i){0}, \
         (__m128i){1})), _mm_set1_epi16(1)))",
-    sums: "",
+    ..CVector::PLAIN
 };
 
 /// AVX2 with FMA.

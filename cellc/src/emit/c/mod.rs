@@ -281,7 +281,7 @@ impl CFile<'_> {
             ("HELP", help.to_owned()),
             ("SOURCE_FILE", if is_plain(&file) { file } else { "FILE.c".to_owned() }),
             ("FLOAT_FLAGS", arch.c.float_flags.to_owned()),
-            ("TUNING\n", hints::tuning(arch, shares)),
+            ("TUNING\n", arch.c.pragmas.iter().map(|of| of.text(shares)).collect()),
             ("IS_GCC", C_IS_GCC.to_owned()),
             ("BASELINE_HEADER", baseline.to_owned()),
             ("ADDS_OFFSETS", arch.c.rows.to_owned()),
