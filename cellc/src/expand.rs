@@ -49,8 +49,8 @@ pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     };
     let place = declaration.model_file().or(declaration.tensor_file());
     let place = place.map_or(Origin::Token(0), |file| file.origin);
-    let judged = judge(&declaration, &mut problems);
-    let Some((model, options)) = judged.filter(|_| !problems.has_errors()) else {
+    let declared = declared_model(&declaration, &mut problems);
+    let Some((model, options)) = declared.filter(|_| !problems.has_errors()) else {
         return errors(&problems, &tokens, &place);
     };
     let mut compilation = compile_core(model, &options);
@@ -90,7 +90,10 @@ fn module_name(name: &Ident, interface: &Interface) -> String {
 }
 
 /// The core model with the options for compiling. `None` after an error.
-fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(CoreModel, Options)> {
+fn declared_model(
+    declaration: &Declaration,
+    problems: &mut Diagnostics,
+) -> Option<(CoreModel, Options)> {
     let (model, options) = match declaration.model_file() {
         None if !declaration.readable => return None,
         None => {

@@ -184,7 +184,7 @@ fn attributes_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) ->
     for activation in &cell.activations {
         let origin = node.attribute_origin(node.spelling.activations);
         if Activation::NAMES.contains(&activation.name()) {
-            right &= parameters_are_finite(node, origin, *activation, diagnostics);
+            right &= check_parameters(node, origin, *activation, diagnostics);
             continue;
         }
         let found = format!("the activation {activation}");
@@ -222,7 +222,7 @@ fn attributes_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) ->
 
 /// Refuses an activation with a parameter that is infinite or NaN. 0 and negative numbers are
 /// legal.
-pub(crate) fn parameters_are_finite(
+pub(crate) fn check_parameters(
     node: &Node,
     origin: &Origin,
     activation: Activation,

@@ -4,7 +4,7 @@
 pub(crate) const MOST_INTERFACE_BYTES: usize = 1 << 26;
 /// The most elements of all tensors together.
 pub(crate) const MOST_ELEMENTS_IN_ALL: usize = 1 << 30;
-/// Largest number of cells, of Parameters and of Results: compilers must accept the generated
+/// The most cells, of Parameters and of Results: compilers must accept the generated
 /// source.
 pub(crate) const MOST_NODES: usize = 1000;
 /// The most elements along an axis that a stride, a dilation, a pad or the size of an output may

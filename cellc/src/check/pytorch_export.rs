@@ -3,7 +3,7 @@
 use crate::model::{Dim, Model};
 
 /// Steps of the example input: exporters take a single step for a constant.
-const EXAMPLE_STEPS: usize = 16;
+const STEPS_OF_EXPORT: usize = 16;
 
 /// The condition under which PyTorch 2.15 opens sizes.
 const NEW_PROCESS: &str = "# in a new process: PyTorch 2.15 ignores dynamic_shapes if the process \
@@ -23,7 +23,7 @@ pub(crate) fn export_again(model: &Model, open: &[(usize, usize)], counted: &str
         let Some(stated) = &value.shape else { return Vec::new() };
         let axis = open.iter().find(|(input, _)| *input == index).map(|(_, axis)| *axis);
         let size = |(at, dim): (usize, &Dim)| match *dim {
-            _ if Some(at) == axis => EXAMPLE_STEPS.to_string(),
+            _ if Some(at) == axis => STEPS_OF_EXPORT.to_string(),
             Dim::Fixed(size) => size.to_string(),
             Dim::Dynamic { min, .. } => min.max(1).to_string(),
         };

@@ -13,7 +13,7 @@ use crate::diagnostic::{Diagnostics, Severity};
 use crate::model::counted;
 use crate::summary::escape;
 
-/// Maximum number of cells in the line of success. Further cells are counted.
+/// The most cells in the line of success. Further cells are counted.
 const MOST_CELLS: usize = 3;
 
 /// True if only errors are printed.

@@ -74,7 +74,7 @@ impl Pairs {
     }
 }
 
-/// Upper limit for groups of one channel. A convolution with more groups of one channel is
+/// The most groups of one channel. A convolution with more groups of one channel is
 /// depthwise.
 pub const MOST_PRODUCTS: usize = 4;
 

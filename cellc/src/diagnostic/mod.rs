@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub use message::Message;
 pub(crate) use message::{holes, message};
-pub(crate) use remedies::WITHOUT_PROJECTIONS;
+pub(crate) use remedies::{EXAMPLE_STEPS, WITHOUT_PROJECTIONS};
 pub use setting::{FlagNames, Setting, option};
 pub(crate) use setting::{in_shell, method, method_name};
 

@@ -6,3 +6,6 @@ pub(crate) const WITHOUT_PROJECTIONS: &str = "cellc computes no projections; an 
     proj_size and, behind it, an nn.Linear without a bias compute the same with these weights: \
     weight_hh of each layer is weight_hh @ weight_hr, weight_ih of the next layer is weight_ih @ \
     weight_hr, and the weight_hr of the last layer is the weight of the nn.Linear";
+
+/// The number of steps in examples of commands and of lines that export a model.
+pub(crate) const EXAMPLE_STEPS: usize = 100;

@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 
 use super::{Diagnostic, Diagnostics, Message, Origin, Severity, SourceText, push_visible};
 
-/// Maximum number of problems printed.
+/// The most problems printed.
 const MOST_PRINTED: usize = 50;
 /// Maximum length of a message in characters.
 const LONGEST_MESSAGE: usize = 2000;

@@ -619,11 +619,11 @@ fn is_read_across(done: &[Stmt], locals: &[Local], rest: &[Stmt], dialect: &impl
     })
 }
 
-/// Largest number of kernels with one function each. In larger programs, kernels that differ only
+/// The most kernels with one function each. In larger programs, kernels that differ only
 /// in memory share a function.
 const MOST_APART: usize = 64;
 
-/// Largest number of kernel groups called by one function.
+/// The most kernel groups called by one function.
 pub(super) const MOST_CALLED: usize = 64;
 
 /// The names of buffers and functions, shared by all kernels of a file.

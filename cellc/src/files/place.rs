@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::folder_of;
 
-/// Maximum number of symbolic links followed from one path.
+/// The most symbolic links followed from one path.
 const MOST_LINKS: usize = 40;
 
 /// The target of an output path after its symbolic links.

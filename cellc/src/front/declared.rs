@@ -13,10 +13,10 @@ use super::weights::{Baked, DenseLayer};
 use crate::diagnostic::{Diagnostic, Diagnostics, message};
 use crate::model::{Direction, Family, Model, Spelling};
 
-/// Maximum number of layers.
+/// The most layers.
 const MOST_LAYERS: usize = 1000;
 
-/// Maximum number of states of a layer, counting both directions. [`crate::check`] checks all
+/// The most states of a layer, counting both directions. [`crate::check`] checks all
 /// other limits.
 const MOST_STATES: usize = 1 << 24;
 

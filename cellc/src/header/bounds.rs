@@ -8,7 +8,7 @@ use crate::numerics::Precisions;
 use crate::plan::Plan;
 use crate::request::Numerics;
 
-/// Largest number of products per step for a computed bound. The computation takes some seconds.
+/// The most products per step for a computed bound. The computation takes some seconds.
 const MOST_WORK: usize = 1 << 30;
 
 /// The worst-case error of one step, for each arithmetic profile in a file.

@@ -9,11 +9,11 @@ use crate::emit::names::Interface;
 use crate::plan::{Fusion, Labels};
 use crate::summary::escape;
 
-/// The largest number of equations in a header. Networks with more have the number of operations
+/// The most equations in a header. Networks with more have the number of operations
 /// instead.
 const MOST_EQUATIONS: usize = 16;
 
-/// The largest number of operations of a network with equations. An expression is as deep as its
+/// The most operations of a network with equations. An expression is as deep as its
 /// chain of operations.
 const MOST_OPERATIONS: usize = 100;
 

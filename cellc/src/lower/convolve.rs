@@ -44,10 +44,10 @@ struct Scales {
     x: Place,
 }
 
-/// Upper limit for channels padded at once, for groups with few channels.
+/// The most channels padded at once, for groups with few channels.
 const MOST_PADDED: usize = 16;
 
-/// Upper limit for unrolled multiply-adds of one channel, on cores without vectors. On such cores,
+/// The most unrolled multiply-adds of one channel, on cores without vectors. On such cores,
 /// loop overhead takes as long as the multiply-adds.
 const MOST_IN_LINE: usize = 128;
 

@@ -99,7 +99,7 @@ impl<'m> End<'m> {
     }
 }
 
-/// Upper limit for operations in one expression. After this many, a variable holds the value, to
+/// The most operations in one expression. After this many, a variable holds the value, to
 /// limit nesting.
 const MOST_NESTED: usize = 16;
 

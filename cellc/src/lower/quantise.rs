@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::builder::{KernelBuilder, load, op};
-use super::product::{Scale, Words};
+use super::product::{PackedWords, Scale};
 use crate::core::Source;
 use crate::encoding::{LEAST_LARGEST, OFFSET};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
@@ -36,7 +36,7 @@ impl KernelBuilder<'_, '_> {
         &mut self,
         (len, given): (usize, Scale),
         from: Place,
-        (to, words): (Place, Words),
+        (to, words): (Place, PackedWords),
         scale: Place,
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
@@ -198,7 +198,7 @@ impl KernelBuilder<'_, '_> {
         &mut self,
         body: &mut Vec<Stmt>,
         (from, count): (Place, usize),
-        (to, words): (Place, Words),
+        (to, words): (Place, PackedWords),
         range: Range<usize>,
         (parts, inverse): (usize, Option<Factor>),
     ) {

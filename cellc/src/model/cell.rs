@@ -313,7 +313,7 @@ pub struct Cell {
     pub peepholes: bool,
 }
 
-/// Largest number of units; the square of a larger number exceeds any file.
+/// The most units; the square of a larger number exceeds any file.
 const MOST_UNITS: usize = 1 << 20;
 
 impl Cell {

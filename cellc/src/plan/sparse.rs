@@ -13,7 +13,7 @@ const INPUTS: usize = 4;
 /// loops is shorter in time (measured by hand on a Zen 5: 85 with 16 rows, 70 with 8).
 const MOST_PRESENT: usize = 80;
 
-/// The largest number of blocks in the code of one product: about 64 KiB of instructions.
+/// The most blocks in the code of one product: about 64 KiB of instructions.
 const MOST_BLOCKS: usize = 6144;
 
 /// The blocks of a product.
@@ -28,7 +28,7 @@ pub(super) struct Blocks {
 }
 
 /// A matrix of constant weights, gate after gate.
-struct Matrix<'m> {
+struct SparseMatrix<'m> {
     model: &'m CoreModel,
     constant: usize,
     /// The first element of each gate that takes part.
@@ -39,7 +39,7 @@ struct Matrix<'m> {
     steps: (usize, usize),
 }
 
-impl<'m> Matrix<'m> {
+impl<'m> SparseMatrix<'m> {
     /// The matrix of a phase. `None` for weights that are not constant, and for phases without.
     fn new(model: &'m CoreModel, op: &CoreOp, product: &Product, phase: Phase) -> Option<Self> {
         let (units, inputs) = (product.units, product.phase_rows(phase));
@@ -106,7 +106,7 @@ pub(super) fn blocks(
         && isas.iter().all(broadcasts);
     let best = isas.iter().rev().map(|own| own.isa).find(|isa| skips(isa)).filter(|_| is_plain)?;
     let matrices: Option<Vec<_>> =
-        phases.iter().map(|phase| Matrix::new(model, op, product, *phase)).collect();
+        phases.iter().map(|phase| SparseMatrix::new(model, op, product, *phase)).collect();
     let matrices = matrices?;
     let of_lanes = |lanes: usize| {
         let all = matrices.iter().map(|matrix| matrix.blocks(lanes));

@@ -18,10 +18,10 @@ use crate::diagnostic::{Setting, message};
 use crate::model::{ElementType, Elementwise as E, Loop, LoopInput, Node};
 use crate::request::flag;
 
-/// Upper limit for passes over a body that search for ranges of carried integers.
+/// The most passes over a body that search for ranges of carried integers.
 const MOST_ATTEMPTS: usize = 4;
 
-/// Largest number of iterations of a loop with a run-time count: f32 holds this number and the
+/// The most iterations of a loop with a run-time count: f32 holds this number and the
 /// next.
 const MOST_COUNTED: usize = (1 << 24) - 1;
 

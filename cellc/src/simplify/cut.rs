@@ -20,7 +20,7 @@ fn pads_behind(of: &Convolution) -> bool {
         }
 }
 
-/// Largest number of values between a slice and the convolutions with the sliced ends.
+/// The most values between a slice and the convolutions with the sliced ends.
 const MOST_BETWEEN: usize = 64;
 
 /// By value: true between padded convolutions and the single slice of their results, with only

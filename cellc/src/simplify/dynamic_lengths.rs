@@ -29,7 +29,7 @@ pub(super) struct OpenOperand {
 impl<'a> Translator<'_, 'a> {
     /// Notes the dynamic length of the outputs of an operation, if an operand has one. Refuses
     /// operations that would read the elements behind the last part. True if the node is done.
-    pub(super) fn reads_dynamic_length(&mut self, node: &'a Node) -> bool {
+    pub(super) fn note_dynamic_length(&mut self, node: &'a Node) -> bool {
         let open = self.open_operands(node);
         let Some(&OpenOperand { port, length, axis }) = open.first() else { return false };
         match node.op.facts().axes {

@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, Setting, Severity, message};
 use crate::model::{ElementType, Loop, LoopInput, Model, Node, Slicing, ValueId, shape_text};
 use crate::request::flag;
 
-/// Largest number of unrolled iterations, for loops whose iterations differ in more than their
+/// The most unrolled iterations, for loops whose iterations differ in more than their
 /// inputs.
 const MOST_WRITTEN_OUT: usize = 64;
 

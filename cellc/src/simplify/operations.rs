@@ -28,7 +28,7 @@ use super::softmax::softmax;
 use super::top_k::top_k;
 use super::transform::{dft, mel_weights, spectral_window, stft};
 use super::translator::Translator;
-use crate::check::cell::parameters_are_finite;
+use crate::check::cell::check_parameters;
 use crate::check::input_sizes::InputSizes;
 use crate::check::interface::names;
 use crate::check::limits::MOST_VISITED;
@@ -142,8 +142,8 @@ impl<'a> Translator<'_, 'a> {
                 Op::Parameter => {}
                 // an unread empty tensor may stand for an omitted input
                 Op::Constant(_) if readers[node.outputs[0].0] == 0 => {}
-                _ if self.reads_iteration(node)
-                    || self.reads_dynamic_length(node)
+                _ if self.refuse_iteration_number(node)
+                    || self.note_dynamic_length(node)
                     || self.reads_empty(node) => {}
                 op => self.operation(node, op),
             }
@@ -185,7 +185,7 @@ impl<'a> Translator<'_, 'a> {
             Op::Loop(body) => self.iterate(node, body),
             Op::If(choice) => self.choose(node, choice),
             Op::Elementwise(Elementwise::Activation(activation))
-                if !self.is_finite(node, *activation) => {}
+                if !self.check_finite(node, *activation) => {}
             op => {
                 let outputs = self.rule(node, |core, args| outputs(core, args, op));
                 for (port, known) in outputs.into_iter().flatten().enumerate() {
@@ -200,10 +200,10 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// True if an activation has finite parameters; others are refused.
-    fn is_finite(&mut self, node: &'a Node, activation: Activation) -> bool {
+    /// Refuses an activation with a parameter that is infinite or NaN. True if not refused.
+    fn check_finite(&mut self, node: &'a Node, activation: Activation) -> bool {
         let origin = node.attribute_origin("alpha");
-        parameters_are_finite(node, origin, activation, self.diagnostics)
+        check_parameters(node, origin, activation, self.diagnostics)
     }
 
     fn bodies_too_large(&mut self, node: &'a Node) {
@@ -219,8 +219,8 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// Refuses values computed from the number of an iteration: neither shapes nor kernels know the
-    /// number.
-    fn reads_iteration(&mut self, node: &'a Node) -> bool {
+    /// number. True if refused.
+    fn refuse_iteration_number(&mut self, node: &'a Node) -> bool {
         let reads = node
             .inputs
             .iter()

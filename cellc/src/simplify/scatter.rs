@@ -26,7 +26,7 @@ pub(super) fn few_scattered(count: usize) -> Rule<()> {
     Ok(())
 }
 
-/// Largest number of pieces of a tensor.
+/// The most pieces of a tensor.
 const MOST_PIECES: usize = 4096;
 
 /// A run of elements: its tensor, first element and length.

@@ -7,11 +7,11 @@ use crate::core::CoreBuilder;
 use crate::core::{CoreOp, Geometry, Known, Source, TopK, strides};
 use crate::model::ElementType;
 
-/// The largest number of elements that TopK selects from a row. Generated code reads the row once
+/// The most elements that TopK selects from a row. Generated code reads the row once
 /// for each selected element.
 const MOST_WANTED: usize = 64;
 
-/// The largest number of elements in a row: their indices are stored in f32.
+/// The most elements in a row: their indices are stored in f32.
 const MOST_PLACES: usize = 1 << 24;
 
 pub(super) fn top_k(

@@ -29,7 +29,7 @@ fn of_turn(part: usize, whole: usize) -> [f64; 2] {
 
 /// The matrix of a transform of one axis.
 #[derive(Clone, Copy)]
-struct Matrix {
+struct TransformMatrix {
     /// The length of the transform.
     length: usize,
     inverse: bool,
@@ -41,7 +41,7 @@ struct Matrix {
     parts: usize,
 }
 
-impl Matrix {
+impl TransformMatrix {
     /// Elements of the result, and parts of each.
     fn result(&self) -> [usize; 2] {
         match (self.half, self.inverse) {
@@ -88,7 +88,7 @@ impl Matrix {
 /// A matrix as a constant.
 fn transform_matrix(
     core: &mut CoreBuilder,
-    matrix: Matrix,
+    matrix: TransformMatrix,
     weight: impl Fn(usize) -> f64,
 ) -> Rule<Known> {
     let [count, parts] = matrix.result();
@@ -108,8 +108,13 @@ fn transformed(
     let shape = core.shape_of(x);
     let (&parts, outer) = shape.split_last().expect("simplify: an axis");
     let most = if of.half && of.inverse { length / 2 + 1 } else { length };
-    let matrix =
-        Matrix { length, inverse: of.inverse, half: of.half, taken: shape[axis].min(most), parts };
+    let matrix = TransformMatrix {
+        length,
+        inverse: of.inverse,
+        half: of.half,
+        taken: shape[axis].min(most),
+        parts,
+    };
     let entries = transform_matrix(core, matrix, |_| 1.0)?;
     // the axis and the parts last
     let own = signed(strides(&shape));
@@ -262,7 +267,7 @@ fn stft_of(core: &mut CoreBuilder, args: &Operands, half: bool) -> Rule<Known> {
         shape: vec![batch, frames, length, parts],
     };
     let mut rows = core.view(&signal, geometry)?;
-    let matrix = Matrix { length, inverse: false, half, taken: length, parts };
+    let matrix = TransformMatrix { length, inverse: false, half, taken: length, parts };
     let window = if args.len() > 3 { Some(args.get(3)?) } else { None };
     if let Some(window) = &window
         && core.shape_of(window) != [length]

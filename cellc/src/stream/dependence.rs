@@ -21,7 +21,7 @@ pub(crate) enum Change {
 
 /// The effect of operands on a tensor: when the tensor is zero, and how changes of operands count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rule {
+enum OperandEffect {
     /// Zero if every operand is zero.
     Linear,
     /// Zero if one operand is zero.
@@ -41,7 +41,7 @@ pub(crate) struct Dependence<'m> {
     zeros: Vec<bool>,
     /// By tensor: its rule and its operands. Tensors are numbered: the model's values, then its
     /// variables.
-    rules: Vec<(Rule, Vec<Source>)>,
+    rules: Vec<(OperandEffect, Vec<Source>)>,
     changes: Vec<Change>,
     /// By tensor: the number of its group. Tensors of one group depend on each other.
     groups: Vec<usize>,
@@ -66,11 +66,11 @@ impl<'m> Dependence<'m> {
             groups: Vec::new(),
             looks: 0,
         };
-        found.rules.resize(model.values.len(), (Rule::Any, Vec::new()));
+        found.rules.resize(model.values.len(), (OperandEffect::Any, Vec::new()));
         nodes.iter().for_each(|node| found.rule(node));
         for variable in &model.variables {
             let sources = variable.initial.map(Source::Constant).into_iter().chain(variable.next);
-            found.rules.push((Rule::Assigned, sources.collect()));
+            found.rules.push((OperandEffect::Assigned, sources.collect()));
         }
         let mut readers: Vec<Vec<usize>> = vec![Vec::new(); found.rules.len()];
         for (tensor, (_, sources)) in found.rules.iter().enumerate() {
@@ -125,28 +125,28 @@ impl<'m> Dependence<'m> {
         };
         if let CoreOp::Loop(body) = &node.op {
             for slice in &body.slices {
-                self.rules[slice.piece] = (Rule::Linear, vec![slice.of]);
+                self.rules[slice.piece] = (OperandEffect::Linear, vec![slice.of]);
             }
             for carried in &body.carried {
                 // a single iteration reads the initial value alone
                 let next = Some(carried.next).filter(|_| body.trips > 1);
                 let sources = [Some(carried.initial), next].into_iter().flatten();
-                self.rules[carried.value] = (Rule::Linear, sources.collect());
+                self.rules[carried.value] = (OperandEffect::Linear, sources.collect());
             }
             for result in &body.results {
-                self.rules[result.out] = (Rule::Linear, vec![result.of]);
+                self.rules[result.out] = (OperandEffect::Linear, vec![result.of]);
             }
             return;
         }
         let facts = node.op.facts();
         let weights = facts.weights.iter().filter_map(weight);
-        let (rule, weights): (Rule, Vec<Source>) = match facts.zeros {
-            Zeros::Always => (Rule::Linear, Vec::new()),
-            Zeros::IfAll => (Rule::Linear, weights.collect()),
-            Zeros::IfOne => (Rule::Product, weights.collect()),
+        let (rule, weights): (OperandEffect, Vec<Source>) = match facts.zeros {
+            Zeros::Always => (OperandEffect::Linear, Vec::new()),
+            Zeros::IfAll => (OperandEffect::Linear, weights.collect()),
+            Zeros::IfOne => (OperandEffect::Product, weights.collect()),
             // constants neither change nor make anything zero
             Zeros::Unknown => (
-                Rule::Any,
+                OperandEffect::Any,
                 weights.filter(|source| matches!(source, Source::Parameter(_))).collect(),
             ),
         };
@@ -160,22 +160,22 @@ impl<'m> Dependence<'m> {
     /// Starts every tensor at its least change, and raises readers to the changes of their operands
     /// until all rules hold. Returns the number of visited readers.
     fn propagate(&mut self, readers: &[Vec<usize>]) -> usize {
-        let least = |(rule, _): &(Rule, Vec<Source>)| {
-            if *rule == Rule::Any { Change::Never } else { Change::Zero }
+        let least = |(rule, _): &(OperandEffect, Vec<Source>)| {
+            if *rule == OperandEffect::Any { Change::Never } else { Change::Zero }
         };
         self.changes = self.rules.iter().map(least).collect();
         for tensor in 0..self.rules.len() {
             let (rule, sources) = &self.rules[tensor];
-            let fixed = sources
-                .iter()
-                .filter(|source| self.tensor(**source).is_none() && *rule != Rule::Product);
+            let fixed = sources.iter().filter(|source| {
+                self.tensor(**source).is_none() && *rule != OperandEffect::Product
+            });
             let most = fixed.map(|source| self.change(*source)).fold(self.changes[tensor], max);
             self.changes[tensor] = capped(*rule, most);
         }
         let mut open: Vec<usize> =
             (0..self.rules.len()).filter(|&tensor| self.changes[tensor] > Change::Zero).collect();
         let products =
-            (0..self.rules.len()).filter(|&tensor| self.rules[tensor].0 == Rule::Product);
+            (0..self.rules.len()).filter(|&tensor| self.rules[tensor].0 == OperandEffect::Product);
         for product in products.collect::<Vec<_>>() {
             self.changes[product] = self.product(product);
             open.extend((self.changes[product] > Change::Zero).then_some(product));
@@ -186,7 +186,7 @@ impl<'m> Dependence<'m> {
             for &reader in &readers[tensor] {
                 looks += 1;
                 let change = match self.rules[reader].0 {
-                    Rule::Product => self.product(reader),
+                    OperandEffect::Product => self.product(reader),
                     rule => capped(rule, self.changes[tensor]),
                 };
                 if change > self.changes[reader] {
@@ -257,6 +257,6 @@ impl<'m> Dependence<'m> {
     }
 }
 
-fn capped(rule: Rule, change: Change) -> Change {
-    if rule == Rule::Assigned { change.min(Change::Variables) } else { change }
+fn capped(rule: OperandEffect, change: Change) -> Change {
+    if rule == OperandEffect::Assigned { change.min(Change::Variables) } else { change }
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use crate::core::{Concat, CoreModel, CoreNode, CoreOp, Source, View};
 
-/// Upper limit for the work of one [`Flow`]: an element counts once for every operation on its way.
-const MOST_FOLLOWED: usize = 1 << 26;
+/// The most the work of one [`Flow`]: an element counts once for every operation on its way.
+const MOST_FLOW: usize = 1 << 26;
 
 /// A tensor, and the index of one of its elements in C order.
 pub(crate) type TensorElement = (Source, usize);
@@ -55,15 +55,15 @@ impl<'m> Flow<'m> {
         Self { model, producers, followed: Cell::new(0) }
     }
 
-    /// Spends all work, so that the next search ends at [`MOST_FOLLOWED`].
+    /// Spends all work, so that the next search ends at [`MOST_FLOW`].
     #[cfg(test)]
     pub(crate) fn give_up(&self) {
-        self.followed.set(MOST_FOLLOWED + 1);
+        self.followed.set(MOST_FLOW + 1);
     }
 
-    /// True if a search ended at [`MOST_FOLLOWED`].
+    /// True if a search ended at [`MOST_FLOW`].
     pub(crate) fn gave_up(&self) -> bool {
-        self.followed.get() > MOST_FOLLOWED
+        self.followed.get() > MOST_FLOW
     }
 
     /// The producer of a value.
@@ -72,7 +72,7 @@ impl<'m> Flow<'m> {
     }
 
     /// The origin of each element of a tensor, in C order: an input, a constant, a variable, or a
-    /// value with [`Producer::Operation`]. `None` if the search ended at [`MOST_FOLLOWED`].
+    /// value with [`Producer::Operation`]. `None` if the search ended at [`MOST_FLOW`].
     pub(crate) fn origins(&self, source: Source) -> Option<Vec<TensorElement>> {
         let len = self.model.len(source);
         let mut found: Vec<TensorElement> = Vec::with_capacity(len);
@@ -83,7 +83,7 @@ impl<'m> Flow<'m> {
         let mut open = BTreeMap::from([(value, (0..len).map(|i| (i, i)).collect::<Vec<_>>())]);
         while let Some((value, elements)) = open.pop_last() {
             self.followed.set(self.followed.get().saturating_add(elements.len()));
-            if self.followed.get() > MOST_FOLLOWED {
+            if self.followed.get() > MOST_FLOW {
                 return None;
             }
             let shape = &self.model.values[value].shape;

@@ -29,7 +29,7 @@ const MOST_SIZES: usize = 8;
 const MOST_TRIALS: usize = 40;
 
 /// The most nodes that the checks for the hints of one model look at.
-const MOST_NODES: usize = 200_000;
+const MOST_NODES_TRIED: usize = 200_000;
 
 /// Shapes of inputs, each with the place of its input. `None` leaves a size open.
 pub(crate) type Shapes = Vec<(usize, Vec<Option<usize>>)>;
@@ -52,7 +52,7 @@ struct OpenInput {
 
 /// How a hint gives the open sizes.
 #[derive(Clone, Copy)]
-enum Way {
+enum StepSizes {
     /// The number of steps stays open.
     Open,
     /// A call has so many steps.
@@ -74,16 +74,16 @@ impl OpenInput {
     }
 
     /// A shape of one row, with `other` as the size of axes that count neither rows nor steps.
-    fn shape(&self, way: Way, other: usize) -> Vec<Option<usize>> {
+    fn shape(&self, way: StepSizes, other: usize) -> Vec<Option<usize>> {
         let size = |(axis, &dim): (usize, &Dim)| {
             let Dim::Dynamic { min, max } = dim else {
                 return if let Dim::Fixed(size) = dim { Some(size) } else { None };
             };
             let within = |size: usize| Some(size.min(max.unwrap_or(size)).max(min).max(1));
             match way {
-                Way::First if self.first && axis == 0 => None,
-                Way::Open if self.time == Some(axis) => None,
-                Way::Whole(steps) if self.time == Some(axis) => within(steps),
+                StepSizes::First if self.first && axis == 0 => None,
+                StepSizes::Open if self.time == Some(axis) => None,
+                StepSizes::Whole(steps) if self.time == Some(axis) => within(steps),
                 _ if self.is_other(axis) => within(other),
                 _ => within(1),
             }
@@ -361,14 +361,15 @@ impl Hints<'_, '_> {
     }
 
     fn try_shapes(&self, inputs: &[OpenInput]) -> WorkingShapes {
-        let left =
-            Cell::new(MOST_TRIALS.min(MOST_NODES / self.subject.model.nodes.len().max(1)).max(2));
+        let left = Cell::new(
+            MOST_TRIALS.min(MOST_NODES_TRIED / self.subject.model.nodes.len().max(1)).max(2),
+        );
         let works = |shapes: &Shapes| {
             let may = left.get() > 0;
             left.set(left.get().saturating_sub(1));
             may && self.is_right_with(shapes)
         };
-        let shapes = |way: Way, others: &[usize]| -> Shapes {
+        let shapes = |way: StepSizes, others: &[usize]| -> Shapes {
             inputs
                 .iter()
                 .zip(others)
@@ -379,13 +380,14 @@ impl Hints<'_, '_> {
             sizes_of_weights(self.subject.model).into_iter().chain(SIZES).collect();
         let others = combinations(inputs, &sizes);
         let has_time = inputs.iter().any(|input| input.time.is_some());
-        let first_of =
-            |way: Way| others.iter().find_map(|sizes| Some(shapes(way, sizes)).filter(&works));
-        let first = Some(shapes(Way::First, &others[0]));
+        let first_of = |way: StepSizes| {
+            others.iter().find_map(|sizes| Some(shapes(way, sizes)).filter(&works))
+        };
+        let first = Some(shapes(StepSizes::First, &others[0]));
         let first = first.filter(|_| inputs.iter().any(|input| input.first)).filter(&works);
-        let open = if has_time { first_of(Way::Open) } else { None };
+        let open = if has_time { first_of(StepSizes::Open) } else { None };
         let steps = if has_time { self.numbers_of_steps() } else { vec![1] };
-        let whole = steps.iter().find_map(|&steps| first_of(Way::Whole(steps)));
+        let whole = steps.iter().find_map(|&steps| first_of(StepSizes::Whole(steps)));
         // a model that is right with an arbitrary size does not require the tried sizes
         let another = whole
             .as_ref()
@@ -394,7 +396,7 @@ impl Hints<'_, '_> {
                 let (of, sizes) = (inputs.iter(), vec![ANOTHER_SIZE; inputs.len()]);
                 let steps =
                     of.zip(found).find_map(|(input, (_, sizes))| sizes[input.time?]).unwrap_or(1);
-                Some(shapes(Way::Whole(steps), &sizes)).filter(&works)
+                Some(shapes(StepSizes::Whole(steps), &sizes)).filter(&works)
             });
         let by_batch = inputs.iter().any(|input| input.only_rows)
             && self

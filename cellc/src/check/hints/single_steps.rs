@@ -2,11 +2,8 @@
 //! recurrent layers with an open number of steps.
 
 use super::Hints;
-use crate::diagnostic::{Diagnostic, quoted};
+use crate::diagnostic::{Diagnostic, EXAMPLE_STEPS, quoted};
 use crate::model::{Axes, Dim, Elements, Elementwise, Model, Node, Op, OpFacts, Tensor, ValueId};
-
-/// Steps of the example in the lines that export the model again.
-const EXAMPLE_STEPS: usize = 100;
 
 /// The axis of a value that holds the steps of an input.
 #[derive(Clone, Copy)]

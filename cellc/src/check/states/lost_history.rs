@@ -10,7 +10,7 @@ use crate::diagnostic::{Cause, Diagnostic, Message, listed, message, quoted};
 use crate::model::Node;
 use crate::request::State;
 
-/// Largest number of states, or operations, named by a warning.
+/// The most states, or operations, named by a warning.
 const MOST_NAMED: usize = 4;
 
 /// The names of the states kept between calls.

@@ -19,7 +19,7 @@ use crate::diagnostic::{
 use crate::model::{Direction, Node, Op};
 use crate::request::State;
 use crate::request::flag;
-use crate::stream::states::{Order, Reach, Recurrence, Recurrences, Words, offered, reached};
+use crate::stream::states::{NameWords, Order, Reach, Recurrence, Recurrences, offered, reached};
 
 /// How to name a pair of states.
 fn any_state() -> Setting {
@@ -108,8 +108,8 @@ struct Refused<'a> {
 /// The output of a pair. Refused if another output has the shape of the input, is computed from the
 /// input, and has the name of its next state.
 fn unless_named_otherwise<'a>(model: &CoreModel, pair: StatePair) -> Result<usize, Refused<'a>> {
-    let input = Words::new(&model.parameters[pair.parameter].names);
-    let named = |result: usize| input.become_names(&Words::new(&model.results[result].names));
+    let input = NameWords::new(&model.parameters[pair.parameter].names);
+    let named = |result: usize| input.become_names(&NameWords::new(&model.results[result].names));
     let fits = |&result: &usize| {
         result != pair.result
             && model.results[result].shape == model.parameters[pair.parameter].shape
@@ -233,8 +233,8 @@ impl<'a> States<'_, 'a> {
         let mut taken = Vec::new();
         let mut refused = Vec::new();
         for (parameter, updates) in updates {
-            let judged = self.judged(parameter, &updates);
-            match judged
+            let next = self.next_value(parameter, &updates);
+            match next
                 .and_then(|result| unless_named_otherwise(model, StatePair { parameter, result }))
             {
                 Ok(result) => taken.push(StatePair { parameter, result }),
@@ -270,12 +270,12 @@ impl<'a> States<'_, 'a> {
             if input.weight || input.length.is_some() || input.element.is_float() {
                 continue;
             }
-            let (source, words) = (Source::Parameter(parameter), Words::new(&input.names));
+            let (source, words) = (Source::Parameter(parameter), NameWords::new(&input.names));
             let fits = |result: &&ResultValue| {
                 let same = !result.element.is_float()
                     && result.shape == input.shape
                     && result.source != source;
-                same && words.become_names(&Words::new(&result.names))
+                same && words.become_names(&NameWords::new(&result.names))
             };
             let computed = reached(model, &[source], Reach::Any);
             let Some(at) =
@@ -297,7 +297,11 @@ impl<'a> States<'_, 'a> {
     }
 
     /// The output with the next value of an input, or the reason against a state.
-    fn judged(&self, parameter: usize, updates: &[(usize, Update)]) -> Result<usize, Refused<'a>> {
+    fn next_value(
+        &self,
+        parameter: usize,
+        updates: &[(usize, Update)],
+    ) -> Result<usize, Refused<'a>> {
         let Self { model, recurrences, .. } = *self;
         let shape = &model.parameters[parameter].shape;
         let same_shape = |(result, _): &&(usize, Update)| model.results[*result].shape == *shape;

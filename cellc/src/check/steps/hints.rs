@@ -9,7 +9,7 @@ use crate::model::{Model, Op, Padding};
 use crate::request::State;
 use crate::request::flag;
 
-/// Largest number of operations padded in a trial.
+/// The most operations padded in a trial.
 const MOST_PADDED: usize = 32;
 
 /// How to give the number of steps of every call. `time`: by input, the axis of the steps.

@@ -199,14 +199,14 @@ fn counted(
 
 /// s' = s + x[i] * n, n' = n + 1, and whether i < 2; s' and n' are Results 0 and 1, the last one is
 /// Result 2.
-fn counting_body(reads_iteration: bool, counts: bool, stops: bool) -> Model {
+fn counting_body(refuse_iteration_number: bool, counts: bool, stops: bool) -> Model {
     let mut graph = Graph::default();
     let i = graph.input_of("i", &[], ElementType::I64);
     let [x, s] = ["x", "s"]
         .map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
     let n = graph.input_of("n", &[1], ElementType::I64);
     let (axis, one, two) = (graph.int(0), graph.ints(&[1]), graph.int(2));
-    let place = if reads_iteration { i } else { axis };
+    let place = if refuse_iteration_number { i } else { axis };
     let element = graph.op(Op::Gather { batch_dims: 0 }, &[x, place, axis]);
     let float = graph.convert(n, ElementType::F32);
     let product = graph.elementwise(Elementwise::Multiply, &[element, float]);

@@ -54,7 +54,7 @@ pub(super) struct Rust {
     pub(super) long: BTreeSet<String>,
 }
 
-/// The largest number of calls in a module that use closures: rustc compiles every closure
+/// The most calls in a module that use closures: rustc compiles every closure
 /// separately.
 pub(super) const MOST_CLOSURES: usize = 512;
 

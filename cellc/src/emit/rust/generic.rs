@@ -55,7 +55,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     all
 }
 
-/// The maximum number of generic counts.
+/// The most generic counts.
 const MOST_COUNTS: usize = 12;
 
 /// A kernel shared by some modules.

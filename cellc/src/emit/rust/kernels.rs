@@ -30,7 +30,7 @@ const MODULE: [&str; 10] =
 /// Upper limit for the loops of a copy, beyond all needs.
 const DEEPEST: usize = 24;
 
-/// The largest number of kernels in a module whose function `run` calls shared kernels itself. LLVM
+/// The most kernels in a module whose function `run` calls shared kernels itself. LLVM
 /// inlines functions with one call; the limit bounds the time that it takes for one function. A
 /// kernel with a loop whose end is decided at run time has a function of its own: LLVM keeps values
 /// of iterations in registers only if it knows that arguments do not overlap.

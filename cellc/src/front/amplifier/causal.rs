@@ -64,7 +64,7 @@ impl ConvSizes {
     }
 }
 
-/// Most values of earlier samples that a network keeps.
+/// The most values of earlier samples that a network keeps.
 pub(super) const MOST_PAST: u64 = 1 << 24;
 
 /// The sum of sizes, at most the largest number.

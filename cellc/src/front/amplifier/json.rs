@@ -10,7 +10,7 @@ use super::refusal;
 use crate::diagnostic::{Diagnostic, Origin, SourceText, quoted};
 use crate::model::{Tensor, shape_text};
 
-/// Maximum number of dimensions of a tensor.
+/// The most dimensions of a tensor.
 const MOST_DIMENSIONS: usize = 4;
 
 /// A value.

@@ -9,7 +9,7 @@ use super::{archive, protobuf};
 
 /// Number of bytes examined at the start of a file.
 const HEAD: usize = 4096;
-/// Maximum number of files examined in a folder.
+/// The most files examined in a folder.
 const MOST_FILES: usize = 1000;
 
 /// The kind of a file or folder.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-/// Maximum number of stack and memo entries, a limit of memory for damaged pickles.
+/// The most stack and memo entries, a limit of memory for damaged pickles.
 const MOST_VALUES: usize = 1 << 20;
 
 /// The tensors of a checkpoint, and the path to their dictionary.

@@ -6,12 +6,9 @@ use std::fs::File;
 use super::archive;
 use super::lines::{Advice, Named, advice, in_python, in_shell, python, to_output};
 use super::pickle::{Checkpoint, checkpoint};
-use crate::diagnostic::{WITHOUT_PROJECTIONS, quoted};
+use crate::diagnostic::{EXAMPLE_STEPS, WITHOUT_PROJECTIONS, quoted};
 use crate::front::export::EXPORT_WITH_OPEN_STEPS;
 use crate::front::weight_norm::{projection, remedy_of_weight_norm, undeclared};
-
-/// Number of steps in the example command for bidirectional layers.
-const EXAMPLE_STEPS: usize = 100;
 
 /// Usual keys of the dictionary of tensors in a checkpoint.
 const KEYS: [&str; 6] =

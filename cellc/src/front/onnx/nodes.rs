@@ -8,8 +8,8 @@ use prost::Message;
 use super::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto};
 use crate::diagnostic::quoted;
 
-/// Maximum number of nodes of a model. The nodes of a function count once per call.
-pub(super) const MOST_NODES: usize = 1 << 16;
+/// The most nodes of a model. The nodes of a function count once per call.
+pub(super) const MOST_NODES_IN_FILE: usize = 1 << 16;
 
 /// Maximum size of all expanded function calls together, in encoded bytes.
 const MOST_CALLED: usize = 1 << 26;
@@ -63,7 +63,8 @@ pub(super) struct TooMany {
 }
 
 fn too_many_nodes() -> TooMany {
-    let found = format!("more than {MOST_NODES} nodes, those of functions counted at each call");
+    let found =
+        format!("more than {MOST_NODES_IN_FILE} nodes, those of functions counted at each call");
     TooMany { found, help: "simplify the model" }
 }
 
@@ -107,7 +108,7 @@ pub(super) fn expanded(
         );
         let Some(function) = functions.get(&key) else {
             *count += 1;
-            if *count > MOST_NODES {
+            if *count > MOST_NODES_IN_FILE {
                 return Err(too_many_nodes());
             }
             done.push(node);
@@ -131,7 +132,7 @@ pub(super) fn expanded(
         }
         // checked before the body is copied; nodes of nested graphs count as well
         *count += function.node.iter().map(nodes_of).sum::<usize>();
-        if *count > MOST_NODES {
+        if *count > MOST_NODES_IN_FILE {
             return Err(too_many_nodes());
         }
         bytes += function.node.iter().map(Message::encoded_len).sum::<usize>();

@@ -14,7 +14,7 @@ use crate::model::{ElementType, Tensor};
 /// Maximum size of one tensor in bytes.
 const MOST_BYTES: u64 = 1 << 31;
 
-/// Maximum number of elements of all sparse tensors together, zeros included.
+/// The most elements of all sparse tensors together, zeros included.
 const MOST_SPARSE: usize = 1 << 25;
 
 /// `data_location` of a tensor with data in another file.

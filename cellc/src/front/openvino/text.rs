@@ -2,7 +2,7 @@
 
 use crate::model::{Dim, ElementType};
 
-/// Maximum number of dimensions of a tensor.
+/// The most dimensions of a tensor.
 pub(super) const MOST_DIMS: usize = 16;
 
 /// The text, or its start and an ellipsis.

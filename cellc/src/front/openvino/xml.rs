@@ -20,7 +20,7 @@ use crate::front::bounded::Limit;
 const LARGEST_TEXT: usize = 1 << 28;
 /// Limit for the file.
 pub(super) const LIMIT: Limit = Limit { what: "the text of a model", bytes: LARGEST_TEXT as u64 };
-/// Maximum number of elements, and of attributes.
+/// The most elements, and of attributes.
 const MOST_ELEMENTS: usize = 1 << 23;
 
 /// An element: an index into the arena.

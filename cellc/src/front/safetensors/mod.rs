@@ -21,7 +21,7 @@ use crate::diagnostic::{
 };
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
 
-/// Maximum number of surplus tensors in a message.
+/// The most surplus tensors in a message.
 const MOST_LISTED: usize = 8;
 
 /// The tensors of a file, as ranges of its bytes.

@@ -29,7 +29,7 @@ use crate::kernel::{Expr, Place, Stmt, Var};
 use crate::plan::{Panels, Phase, Product, ProductPlan, Tiling, Values};
 pub(super) use each_row::{for_rows, for_tiles};
 use late::LateSum;
-pub(super) use operands::{Scale, Words};
+pub(super) use operands::{PackedWords, Scale};
 use operands::{lane_sums, suffix};
 pub(super) use panels::{Column, Panel};
 use panels::{PanelWeights, Pass, Stage};

@@ -42,7 +42,7 @@ impl Scale {
 
 /// A vector of packed integers: words that hold several elements each.
 #[derive(Clone, Copy)]
-pub(in crate::lower) struct Words {
+pub(in crate::lower) struct PackedWords {
     /// The integers of one word.
     word: DotWord,
     /// Words of elements in one operation that sums across lanes. 1: each lane has a sum of its
@@ -53,7 +53,7 @@ pub(in crate::lower) struct Words {
     distance: usize,
 }
 
-impl Words {
+impl PackedWords {
     /// Elements per word.
     pub(in crate::lower) fn each(self) -> usize {
         self.word.elements()
@@ -100,14 +100,14 @@ impl Rows<'_, '_, '_> {
 
     /// The words of integers of a phase, which every panel multiplies. `None` if the weights are
     /// floats.
-    pub(in crate::lower) fn words(&self, phase: Phase) -> Option<Words> {
+    pub(in crate::lower) fn words(&self, phase: Phase) -> Option<PackedWords> {
         let choice = self.choice(phase, self.plan.panels[0].columns);
         let word = choice.kernel.word()?;
         let together = match choice.kernel {
             Microkernel::Across(_) => choice.layout.words_together(),
             _ => 1,
         };
-        Some(Words { word, together, distance: choice.layout.word_distance() })
+        Some(PackedWords { word, together, distance: choice.layout.word_distance() })
     }
 
     /// True if tiles compute the sums of a phase.

@@ -6,7 +6,7 @@ use crate::model::{Node, Tensor};
 use crate::simplify::primitives::of_lines;
 use crate::simplify::translator::Translator;
 
-/// Largest number of computed positions for four valid positions, if lines are joined into one.
+/// The most computed positions for four valid positions, if lines are joined into one.
 pub(super) const MOST_OF_FOUR: usize = 6;
 
 /// Windows that move element by element along several axes, as one axis.

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap};
 pub(crate) use offered::offered;
 pub(crate) use restarts::{Start, cells_in_parts, lost, repeated_cells};
 pub(crate) use sequence_restarts::begins_anew;
-pub(crate) use state_names::Words;
+pub(crate) use state_names::NameWords;
 pub(crate) use through::{Reach, reached};
 
 use super::flow::{Flow, Producer, TensorElement};

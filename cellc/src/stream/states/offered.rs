@@ -2,15 +2,15 @@
 //! computes the output from the input. Messages offer these pairs to the user.
 
 use super::Recurrences;
-use super::state_names::Words;
-use super::through::{MOST_FOLLOWED, New, Passages, Way};
+use super::state_names::NameWords;
+use super::through::{MOST_FOLLOWED, New, Passages, UpdateKind};
 use crate::core::{CoreModel, Source, StatePair};
 
 /// An input and an output offered as a state.
 pub(crate) struct Offer {
     pub(crate) pair: StatePair,
     /// The computation of the output from the input. `None` if only the names suggest a state.
-    way: Option<Way>,
+    way: Option<UpdateKind>,
     /// Other outputs that could be the next state instead of the pair's output.
     pub(crate) others: Vec<usize>,
 }
@@ -18,14 +18,14 @@ pub(crate) struct Offer {
 impl Offer {
     /// The reason why the pair is only offered.
     pub(crate) fn why(&self) -> &'static str {
-        self.way.map_or(BY_NAME, Way::why)
+        self.way.map_or(BY_NAME, UpdateKind::why)
     }
 }
 
 /// An input, and an output of equal shape computed from the input.
 struct Candidate {
     pair: StatePair,
-    way: Option<Way>,
+    way: Option<UpdateKind>,
     /// True if the names are those of one state before and after a call.
     named: bool,
 }
@@ -33,18 +33,18 @@ struct Candidate {
 /// The search for pairs to offer.
 struct Search<'m> {
     model: &'m CoreModel,
-    inputs: Vec<Words>,
-    outputs: Vec<Words>,
+    inputs: Vec<NameWords>,
+    outputs: Vec<NameWords>,
     candidates: Vec<Candidate>,
     offers: Vec<Offer>,
 }
 
 /// A pair, other outputs that could be the next state, and the computation of the pair's output.
-type SeveralOutputs = (StatePair, Vec<usize>, Option<Way>);
+type SeveralOutputs = (StatePair, Vec<usize>, Option<UpdateKind>);
 
 /// The new elements of a window. `None` if the output is no window of the input.
-fn added(way: Option<Way>) -> Option<New> {
-    way.and_then(Way::added_to_window)
+fn added(way: Option<UpdateKind>) -> Option<New> {
+    way.and_then(UpdateKind::added_to_window)
 }
 
 const BY_NAME: &str = "no recurrent operator computes the output from the input, though the names \
@@ -59,8 +59,8 @@ pub(crate) fn offered(
 ) -> Vec<Offer> {
     let mut search = Search {
         model,
-        inputs: model.parameters.iter().map(|parameter| Words::new(&parameter.names)).collect(),
-        outputs: model.results.iter().map(|result| Words::new(&result.names)).collect(),
+        inputs: model.parameters.iter().map(|parameter| NameWords::new(&parameter.names)).collect(),
+        outputs: model.results.iter().map(|result| NameWords::new(&result.names)).collect(),
         candidates: Vec::new(),
         offers: Vec::new(),
     };
@@ -109,7 +109,7 @@ impl Search<'_> {
         }
     }
 
-    fn offer(&mut self, pair: StatePair, way: Option<Way>, others: Vec<usize>) {
+    fn offer(&mut self, pair: StatePair, way: Option<UpdateKind>, others: Vec<usize>) {
         let gone = |of: &StatePair| {
             of.parameter == pair.parameter
                 || of.result == pair.result
@@ -129,7 +129,7 @@ impl Search<'_> {
             };
             named.iter().filter(shares).count() == 1
         };
-        let found: Vec<(StatePair, Option<Way>)> =
+        let found: Vec<(StatePair, Option<UpdateKind>)> =
             named.iter().filter(once).map(|c| (c.pair, c.way)).collect();
         found.into_iter().for_each(|(pair, way)| self.offer(pair, way, Vec::new()));
     }
@@ -164,7 +164,7 @@ impl Search<'_> {
 
     fn is_sure(&self, candidate: &Candidate) -> bool {
         let parameter = candidate.pair.parameter;
-        candidate.way.is_some_and(Way::is_sure)
+        candidate.way.is_some_and(UpdateKind::is_sure)
             && self.has_others(parameter)
             && !self.inputs[parameter].are_data()
     }

@@ -136,9 +136,9 @@ fn taken_apart(word: String) -> Vec<String> {
 }
 
 /// The names of one tensor, each as a list of words.
-pub(crate) struct Words(Vec<Vec<String>>);
+pub(crate) struct NameWords(Vec<Vec<String>>);
 
-impl Words {
+impl NameWords {
     pub(crate) fn new(names: &[String]) -> Self {
         Self(names.iter().map(|name| words(name)).collect())
     }
@@ -212,8 +212,8 @@ fn stems(words: &[String], marks: &[&str]) -> Vec<Vec<String>> {
 mod tests {
     use super::*;
 
-    fn of(name: &str) -> Words {
-        Words::new(&[name.to_owned()])
+    fn of(name: &str) -> NameWords {
+        NameWords::new(&[name.to_owned()])
     }
 
     #[test]

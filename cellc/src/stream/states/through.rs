@@ -8,7 +8,7 @@ use crate::core::{
 };
 use crate::stream::flow::Producer;
 
-/// Largest number of states of recurrent operators, and of inputs, to follow.
+/// The most states of recurrent operators, and of inputs, to follow.
 pub(super) const MOST_FOLLOWED: usize = 64;
 
 /// Largest output, in elements, whose elements are followed one by one.
@@ -93,7 +93,7 @@ pub(super) enum New {
 
 /// The kind of computation of an output from an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum UpdateKind {
     /// Through a recurrent operator or a loop.
     Recurrent(Reach),
     /// Through products with a matrix for each gate, as in a cell that consists of separate
@@ -107,7 +107,7 @@ pub(super) enum Way {
     Averaged,
 }
 
-impl Way {
+impl UpdateKind {
     /// True if only states are likely to be computed in this way.
     pub(super) fn is_sure(self) -> bool {
         use New::Computed;
@@ -217,7 +217,7 @@ impl<'a, 'm> Passages<'a, 'm> {
 
     /// The kind of computation of an output from an input of equal shape. `None` if nothing
     /// suggests a state.
-    pub(super) fn way(&self, start: &Start, output: Source) -> Option<Way> {
+    pub(super) fn way(&self, start: &Start, output: Source) -> Option<UpdateKind> {
         let recurrent = |reach: Reach| {
             let from = if reach == Reach::Near { &start.near } else { &start.far };
             let starts = |state: &&CellState| from.contains(&state.initial);
@@ -233,17 +233,17 @@ impl<'a, 'm> Passages<'a, 'm> {
         let multiplied =
             start.multiplied.as_ref().filter(|(_, computed)| computed.contains(&output));
         if recurrent(Reach::Near) {
-            Some(Way::Recurrent(Reach::Near))
+            Some(UpdateKind::Recurrent(Reach::Near))
         } else if let Some(new) = appended(self.model, self.recurrences, input, output) {
-            Some(Way::Appended(new))
+            Some(UpdateKind::Appended(new))
         } else if let Some(new) = self.moved(input, output) {
-            Some(Way::Moved(new))
+            Some(UpdateKind::Moved(new))
         } else if let Some((reach, _)) = multiplied {
-            Some(Way::Multiplied(*reach))
+            Some(UpdateKind::Multiplied(*reach))
         } else if recurrent(Reach::Far) {
-            Some(Way::Recurrent(Reach::Far))
+            Some(UpdateKind::Recurrent(Reach::Far))
         } else {
-            self.averages(start, output).then_some(Way::Averaged)
+            self.averages(start, output).then_some(UpdateKind::Averaged)
         }
     }
 

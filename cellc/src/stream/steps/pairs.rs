@@ -14,7 +14,7 @@ pub(super) const OTHERWISE: &str = "is computed in another way for one step than
 /// Largest layer, in operations, that is searched for views that vanish for one step.
 const MOST_ALIGNED: usize = 256;
 
-/// Upper limit for attempts to find the views of one layer that vanish for one step.
+/// The most attempts to find the views of one layer that vanish for one step.
 const MOST_TRIED: usize = 1 << 12;
 
 /// True if two shapes agree, apart from time: along each axis, the sizes are equal, or the size in
