@@ -1,8 +1,6 @@
 //! A compiled model with the results of all stages, and its output.
 
 use crate::core::CoreModel;
-#[cfg(feature = "builder")]
-use crate::description::Description;
 use crate::diagnostic::Diagnostics;
 use crate::emit::{self, names::Interface};
 use crate::kernel::Program;
@@ -30,7 +28,7 @@ pub struct Compilation {
     pub interface: Interface,
     /// The header, the bounds and the costs, stated by files only.
     #[cfg(feature = "builder")]
-    pub description: Description,
+    pub description: crate::description::Description,
     /// The lines about the model in the documentation of the generated type.
     pub summary: Vec<String>,
     /// Warnings and notices.
@@ -99,7 +97,7 @@ impl Compilation {
         );
         // what was seen says which bounds are of use
         let known = crate::header::errors(&self.description.bounds, &self.interface, None).len();
-        let Description { header, bounds, .. } = &mut self.description;
+        let crate::description::Description { header, bounds, .. } = &mut self.description;
         header.truncate(header.len() - known);
         header.extend(crate::header::errors(bounds, &self.interface, found.as_ref()));
     }

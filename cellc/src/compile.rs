@@ -33,8 +33,6 @@ use crate::numerics::{self, Precisions};
 use crate::pack::pack;
 use crate::pass;
 use crate::plan::{Plan, Unrolled, fills_no_vector, plan};
-#[cfg(feature = "builder")]
-use crate::request::Language;
 use crate::request::{Options, State, Threads};
 use crate::simplify::{sweep, translate, unpack_weights_read_as_data};
 use crate::summary;
@@ -229,17 +227,5 @@ pub(crate) fn program(model: &CoreModel, plan: &Plan) -> Program {
 fn verified(program: &Program, pass: &str) {
     if let Err(problem) = verify(program) {
         panic!("{pass} left a program that is wrong: {problem}");
-    }
-}
-
-#[cfg(feature = "builder")]
-impl Compilation {
-    /// The same model in another language: the plan knows how values of kernels are spelled.
-    pub fn in_language(self, language: Language) -> Self {
-        if self.options.output.language == language {
-            return self;
-        }
-        let options = self.options.with_language(language);
-        Self { warnings: self.warnings, ..compile_core(self.model, &options) }
     }
 }

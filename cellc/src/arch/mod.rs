@@ -26,8 +26,8 @@ use riscv::RVV_OF_ANY;
 pub use riscv::{RISCV32, RISCV64, RVV};
 use spell::gcc;
 pub use spell::{
-    CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Copies, FloatUnit, RustRules,
-    RustSpelling, RustVector,
+    CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Copies, FloatUnit, GccPragmas,
+    RustRules, RustSpelling, RustVector,
 };
 use wasm::WASM;
 pub use wasm::WASM32;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::arch::{self, Arch, Isa};
-use crate::compile::{self, Compilation, compile};
+use crate::compile::{self, Compilation, compile, compile_core};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, method, method_name};
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
@@ -813,6 +813,17 @@ impl Builder {
                 model
             }
         }
+    }
+}
+
+impl Compilation {
+    /// The same model in another language: the plan knows how values of kernels are spelled.
+    pub fn in_language(self, language: Language) -> Self {
+        if self.options.output.language == language {
+            return self;
+        }
+        let options = self.options.with_language(language);
+        Self { warnings: self.warnings, ..compile_core(self.model, &options) }
     }
 }
 

@@ -4,8 +4,8 @@
 pub(crate) const MOST_ELEMENTS: usize = 1 << 28;
 /// The most elements of the result of an operation on constants; more if the operands have more.
 pub(crate) const MOST_FOLDED_ALONE: usize = 1 << 24;
-/// The most elements and products that all operations on constants compute, beside [`FOLDS_PER_BYTE`]:
-/// a second in a build without optimisation.
+/// The most elements and products that all operations on constants compute, beside
+/// [`FOLDS_PER_BYTE`]: a second in a build without optimisation.
 pub(crate) const MOST_FOLDED: usize = 1 << 26;
 /// Largest number of folded elements for each byte of the model's constants.
 pub(crate) const FOLDS_PER_BYTE: usize = 64;

@@ -32,8 +32,14 @@ mod weight_norm;
 pub(crate) mod weights;
 pub mod weights_file;
 
-use crate::diagnostic::{Diagnostic, Origin};
+use crate::diagnostic::{Diagnostic, Origin, Setting};
 use crate::model::InputFile;
+use crate::request::flag;
+
+/// The option for the size of an amplifier model.
+pub(crate) fn size_setting() -> Setting {
+    flag::SIZE.setting()
+}
 
 /// The warning for a tensor with NaN or an infinity.
 pub(crate) fn not_finite(origin: Origin, name: &str, value: f64) -> Diagnostic {

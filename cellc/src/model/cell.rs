@@ -345,9 +345,9 @@ impl Cell {
         let name = spelling.activations;
         let directions = direction.map_or(1, Direction::count);
         let legal = match spelling.activation_lists {
-            ActivationLists::OneOrTwo => is_one_list || is_twice,
-            ActivationLists::OneForEach => given == directions * wanted,
-            ActivationLists::OneForAll if is_twice => {
+            ActivationLists::AllOrEach => is_one_list || is_twice,
+            ActivationLists::ForEach => given == directions * wanted,
+            ActivationLists::ForAll if is_twice => {
                 let (forward, reverse) = self.activations.split_at(wanted);
                 return (forward != reverse).then(|| {
                     [
@@ -357,7 +357,7 @@ impl Cell {
                     ]
                 });
             }
-            ActivationLists::OneForAll => is_one_list,
+            ActivationLists::ForAll => is_one_list,
         };
         if legal {
             return None;
@@ -375,7 +375,7 @@ impl Cell {
             CellKind::Gru(_) | CellKind::Augru(_) => "f for z and r, and g for the candidate",
             CellKind::Lstm => "f for f, i and o, g for the candidate, and h for the cell state",
         };
-        if spelling.activation_lists == ActivationLists::OneForEach && directions > 1 {
+        if spelling.activation_lists == ActivationLists::ForEach && directions > 1 {
             let valid = format!("{}: {roles}, for each direction", directions * wanted);
             let help = "name those of the forward direction, then those of the reverse one";
             return Some([format!("{found} for each direction"), valid, help.to_owned()]);
@@ -473,14 +473,14 @@ mod tests {
     /// For each kind of lists and each direction, the lengths of the lists that are legal.
     #[test]
     fn activations_are_lists_for_one_direction_or_for_each() {
-        use ActivationLists::{OneForAll, OneForEach, OneOrTwo};
+        use ActivationLists::{AllOrEach, ForAll, ForEach};
         let cases = [
-            (OneOrTwo, Direction::Forward, [true, false]),
-            (OneOrTwo, Direction::Bidirectional, [true, true]),
-            (OneForAll, Direction::Reverse, [true, false]),
-            (OneForAll, Direction::Bidirectional, [true, true]),
-            (OneForEach, Direction::Forward, [true, false]),
-            (OneForEach, Direction::Bidirectional, [false, true]),
+            (AllOrEach, Direction::Forward, [true, false]),
+            (AllOrEach, Direction::Bidirectional, [true, true]),
+            (ForAll, Direction::Reverse, [true, false]),
+            (ForAll, Direction::Bidirectional, [true, true]),
+            (ForEach, Direction::Forward, [true, false]),
+            (ForEach, Direction::Bidirectional, [false, true]),
         ];
         for (activation_lists, direction, legal) in cases {
             let spelling = Spelling { activation_lists, ..Spelling::OWN };
@@ -492,7 +492,7 @@ mod tests {
             }
             assert!(cell.wrong_activations(Some(direction), &spelling).is_some());
         }
-        let spelling = Spelling { activation_lists: OneForAll, ..Spelling::OWN };
+        let spelling = Spelling { activation_lists: ForAll, ..Spelling::OWN };
         let activations = vec![Activation::Tanh, Activation::Relu];
         let cell = Cell { activations, ..Cell::new(CellKind::Rnn, 4) };
         assert!(cell.wrong_activations(Some(Direction::Bidirectional), &spelling).is_some());

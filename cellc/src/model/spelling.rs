@@ -34,11 +34,11 @@ pub struct Spelling {
 pub enum ActivationLists {
     /// One list for both directions, or the list of the forward direction followed by the list of
     /// the reverse direction.
-    OneOrTwo,
+    AllOrEach,
     /// One list for both directions, or the same list twice.
-    OneForAll,
+    ForAll,
     /// The list of the forward direction followed by the list of the reverse direction.
-    OneForEach,
+    ForEach,
 }
 
 impl Spelling {
@@ -46,7 +46,7 @@ impl Spelling {
     pub const OWN: Self = Self {
         hidden_size: "hidden_size",
         activations: "activations",
-        activation_lists: ActivationLists::OneOrTwo,
+        activation_lists: ActivationLists::AllOrEach,
         clip: "clip",
         direction: "direction",
         linear_before_reset: "linear_before_reset",

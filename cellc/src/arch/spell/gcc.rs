@@ -22,20 +22,20 @@ impl GccPragmas {
 }
 
 /// x86-64.
-pub const OF_X86: GccPragmas = GccPragmas { registers: &[X86], structs: &[X86_OF_STRUCTS] };
+pub(crate) const OF_X86: GccPragmas = GccPragmas { registers: &[X86], structs: &[X86_OF_STRUCTS] };
 /// Arm cores with an FPU.
-pub const OF_FPU: GccPragmas = GccPragmas::of_both(&[LOADS]);
+pub(crate) const OF_FPU: GccPragmas = GccPragmas::of_both(&[LOADS]);
 /// Arm cores with Helium, and others of the M profile.
-pub const OF_HELIUM: GccPragmas = GccPragmas::of_both(&[LOADS, HELIUM]);
+pub(crate) const OF_HELIUM: GccPragmas = GccPragmas::of_both(&[LOADS, HELIUM]);
 /// As [`OF_HELIUM`], in a file for every machine.
-pub const OF_HELIUM_OF_ANY: GccPragmas =
+pub(crate) const OF_HELIUM_OF_ANY: GccPragmas =
     GccPragmas::of_both(&["#if defined(__arm__)\n", LOADS, HELIUM, "#endif\n"]);
 /// Cores of Arm's A profile that compute one lane.
-pub const OF_ARMV7: GccPragmas = GccPragmas::of_both(&[LOADS, ARMV7]);
+pub(crate) const OF_ARMV7: GccPragmas = GccPragmas::of_both(&[LOADS, ARMV7]);
 /// Arm cores that compute floats in software.
-pub const OF_SOFT_FLOATS: GccPragmas = GccPragmas::of_both(&[SOFT_FLOATS]);
+pub(crate) const OF_SOFT_FLOATS: GccPragmas = GccPragmas::of_both(&[SOFT_FLOATS]);
 /// RISC-V.
-pub const OF_RISC_V: GccPragmas = GccPragmas::of_both(&[RISC_V]);
+pub(crate) const OF_RISC_V: GccPragmas = GccPragmas::of_both(&[RISC_V]);
 
 /// The order of loads, and sums in registers.
 const X86: &str = "\

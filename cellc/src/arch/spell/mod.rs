@@ -5,6 +5,7 @@ pub(super) mod gcc;
 mod rust;
 
 pub use c::{CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Copies, FloatUnit};
+pub use gcc::GccPragmas;
 pub use rust::{RustRules, RustSpelling, RustVector};
 
 /// The beginnings of vector types, before a number of bits.

@@ -23,7 +23,6 @@ use super::stack::Stack;
 use super::{file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted};
 use crate::model::{LedgerEntry, Model, ModelSize, Op, counted};
-use crate::request::flag;
 use json::{Json, Object};
 
 /// Limit for the file.
@@ -151,8 +150,8 @@ fn read_bytes(
 
 /// The error for a chosen size of a model that has only one.
 fn one_size() -> Diagnostic {
-    let found = message!("{} is given, and the model has one size", flag::SIZE.setting());
-    refusal("", found).help(message!("remove {}", flag::SIZE.setting()))
+    let found = message!("{} is given, and the model has one size", super::size_setting());
+    refusal("", found).help(message!("remove {}", super::size_setting()))
 }
 
 fn refusal(place: &str, found: impl Into<Message>) -> Diagnostic {

@@ -25,7 +25,6 @@ use std::io;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
 use crate::front::model_file::ModelFile;
 use crate::model::Model;
-use crate::request::flag;
 use content::Content;
 pub(crate) use readers::are_read;
 use readers::{FORMATS, OPENVINO};
@@ -72,9 +71,9 @@ pub fn read<'a>(
     }
     if options.size.is_some() && !format.has_sizes {
         let found =
-            message!("{} is for amplifier models, which may have several", flag::SIZE.setting());
+            message!("{} is for amplifier models, which may have several", super::size_setting());
         let problem = Diagnostic::error(Origin::Unknown, found);
-        return Err(problem.help(message!("remove {}", flag::SIZE.setting())).into());
+        return Err(problem.help(message!("remove {}", super::size_setting())).into());
     }
     let (mut model, mut problems) = (format.read)(file, options)?;
     problems.extend(super::dimensions::check(&model, &options.dims));

@@ -21,7 +21,7 @@ use crate::request::NamedSize;
 /// ONNX's names of attributes, for messages.
 static SPELLING: Spelling = Spelling {
     element_type: "to",
-    activation_lists: ActivationLists::OneForEach,
+    activation_lists: ActivationLists::ForEach,
     initial_h: "initial_h",
     initial_c: "initial_c",
     ..Spelling::OWN

@@ -13,7 +13,7 @@ use crate::model::{ActivationLists, Dim, LedgerEntry, Op, Spelling, ValueId};
 /// OpenVINO's names of attributes, for messages.
 static SPELLING: Spelling = Spelling {
     element_type: "destination_type",
-    activation_lists: ActivationLists::OneForAll,
+    activation_lists: ActivationLists::ForAll,
     ..Spelling::OWN
 };
 
