@@ -25,8 +25,8 @@ pub(crate) use names::{is_made_up, lasting};
 pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Dft, Elementwise, GatherNd, Groups, If, Loop,
     LoopInput, LoopOutput, MOST_NESTED, Nearest, NoAxes, Normalization, Op, OutputSizes, PadMode,
-    Padding, Pool, PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, SliceMasks, Slicing,
-    SpectralWindow, Unread, Window,
+    Padding, Pool, PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, SliceMasks,
+    Slicing, SpectralWindow, Unread, Window,
 };
 pub use size::ModelSize;
 pub use spelling::{ActivationLists, Spelling};

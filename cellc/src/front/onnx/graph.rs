@@ -13,8 +13,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, quot
 use crate::front::graph::Graph;
 use crate::front::not_finite;
 use crate::model::{
-    ActivationLists, AxisName, Dim, ElementType, LedgerEntry, Loop, MOST_NESTED, Op, Rank, Spelling,
-    Tensor, Value, ValueId,
+    ActivationLists, AxisName, Dim, ElementType, LedgerEntry, Loop, MOST_NESTED, Op, Rank,
+    Spelling, Tensor, Value, ValueId,
 };
 use crate::request::NamedSize;
 
