@@ -373,29 +373,7 @@ impl InputShapes<'_, '_> {
             }
             (Some(_), ..) => (Vec::new(), None),
         };
-        let help = match (counts, to_open, again.is_empty()) {
-            (None, _, true) => {
-                "give the size, or save the model with a dynamic size there".to_owned()
-            }
-            (None, _, false) => {
-                "give the size, or export the model with an open size there, as these lines do"
-                    .to_owned()
-            }
-            (Some(counts), Some(steps), false) => format!(
-                "give the number of {counts}, which is fixed; only the number of steps may be \
-                open, axis {steps}: export the model as these lines do"
-            ),
-            (Some(counts), ..) => match steps {
-                Some(steps) if fixed_steps.is_some() => format!(
-                    "give the number of {counts}, which is fixed; only the number of steps may be \
-                    open: save the model with a dynamic size of axis {steps}"
-                ),
-                _ => format!(
-                    "give the number of {counts}, which is fixed; only the number of steps may be \
-                     open"
-                ),
-            },
-        };
+        let help = help_for_fixed_axis(counts, to_open, !again.is_empty(), fixed_steps);
         self.error(node, origin, found, format!("{size} in place of the ?"), help);
         if let Some(error) = self.diagnostics.0.last_mut() {
             error.lines = again;
@@ -406,6 +384,34 @@ impl InputShapes<'_, '_> {
     fn other_features(&self, index: usize, given: Option<&[Option<usize>]>) -> Option<usize> {
         let last = given?.last().copied()??;
         self.inputs.uses[index].features.filter(|&features| features != last)
+    }
+}
+
+/// The help for an axis that must not be open. `counts`: the things that the axis counts, if not
+/// steps. `to_open`: the axis of steps that an export may leave open. `fixed_steps`: the axis of
+/// steps, if its size is fixed.
+fn help_for_fixed_axis(
+    counts: Option<&str>,
+    to_open: Option<usize>,
+    has_export: bool,
+    fixed_steps: Option<usize>,
+) -> String {
+    let Some(counts) = counts else {
+        return match has_export {
+            true => "give the size, or export the model with an open size there, as these lines do",
+            false => "give the size, or save the model with a dynamic size there",
+        }
+        .to_owned();
+    };
+    let fixed = format!(
+        "give the number of {counts}, which is fixed; only the number of steps may be open"
+    );
+    match (to_open.filter(|_| has_export), fixed_steps) {
+        (Some(steps), _) => format!("{fixed}, axis {steps}: export the model as these lines do"),
+        (None, Some(steps)) => {
+            format!("{fixed}: save the model with a dynamic size of axis {steps}")
+        }
+        (None, None) => fixed,
     }
 }
 

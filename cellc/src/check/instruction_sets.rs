@@ -1,6 +1,6 @@
 //! Checks of the list of instruction sets.
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message};
 use crate::request::Options;
 use crate::request::flag;
 

@@ -1,6 +1,6 @@
 //! Options that contradict each other, and options without effect on the model.
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message};
 use crate::request::flag;
 use crate::request::{Language, Options, Precision, WeightsAs};
 

@@ -6,7 +6,7 @@ use crate::check::options::Unused;
 use crate::check::report::{at_layer, layer_named, whole_model};
 use crate::check::subject::Subject;
 use crate::core::{CoreModel, CoreNode, CoreOp};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
 use crate::encoding::{Arithmetic, WeightFormat};
 use crate::numerics::{Precisions, matrices};
 use crate::request::flag;

@@ -4,7 +4,7 @@ use crate::check::limits::{MOST_ELEMENTS_IN_ALL, MOST_INTERFACE_BYTES, MOST_NODE
 use crate::check::report::{refusal, whole_model};
 use crate::check::subject::Subject;
 use crate::core::{CoreModel, CoreNode, CoreOp, Work, element_count};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message};
 use crate::model::{ElementType, Model, Node, shape_text};
 use crate::request::Unroll;
 use crate::request::flag;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, message, quoted};
 use crate::model::{Dim, ElementType, Model, Op, Tensor};
 use crate::request::flag;
 

@@ -1,6 +1,6 @@
 //! The user's sizes for named dimensions of a file.
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
 use crate::model::Model;
 use crate::request::flag;
 use crate::request::{NamedSize, size_text};

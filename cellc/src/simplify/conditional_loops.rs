@@ -14,7 +14,7 @@ use crate::core::{
     CoreLoop, CoreOp, Divider, DynamicLength, Geometry, Known, LARGEST_INTEGER, LoopCarried,
     LoopResult, LoopSlice, Source,
 };
-use crate::diagnostic::{Setting, message};
+use crate::diagnostic::message;
 use crate::model::{ElementType, Elementwise as E, Loop, LoopInput, Node};
 use crate::request::flag;
 

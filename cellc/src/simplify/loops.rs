@@ -10,7 +10,7 @@ use crate::core::{
     CoreLoop, CoreNode, CoreOp, Geometry, Known, LoopCarried, LoopResult, LoopSlice, Source,
     strides,
 };
-use crate::diagnostic::{Diagnostic, Setting, Severity, message};
+use crate::diagnostic::{Diagnostic, Severity, message};
 use crate::model::{ElementType, Loop, LoopInput, Model, Node, Slicing, ValueId, shape_text};
 use crate::request::flag;
 

@@ -229,33 +229,11 @@ fn read(
             (None, Some(&[at])) if from_start(at) == axis as i64 => Read::Reordered,
             _ => Read::Several,
         },
-        Axes::Sliced if port == 0 => {
-            let [starts, stops, by] = [1, 2, 3].map(&numbers);
-            let axes = if node.inputs.len() > 4 {
-                numbers(4)
-            } else {
-                starts.as_ref().map(|s| (0..s.len() as i64).collect())
-            };
-            let (Some(starts), Some(stops), Some(by), Some(axes)) = (starts, stops, by, axes)
-            else {
-                return Read::Several;
-            };
-            match axes.iter().position(|&at| from_start(at) == axis as i64) {
-                None => Read::Each(steps),
-                Some(at)
-                    if starts.get(at) == Some(&0)
-                        && stops.get(at) == Some(&1)
-                        && by.get(at) == Some(&1) =>
-                {
-                    Read::One
-                }
-                Some(_) => Read::Several,
-            }
-        }
+        Axes::Sliced if port == 0 => read_of_slice(node, steps, &numbers),
         Axes::Masked(masks) if port == 0 => {
+            let (Some(begin), Some(end)) = (numbers(1), numbers(2)) else { return Read::Several };
             let is = |mask: &[bool]| mask.get(axis).copied().unwrap_or(false);
             let moves = masks.new_axis.iter().chain(&masks.ellipsis).any(|&on| on);
-            let (Some(begin), Some(end)) = (numbers(1), numbers(2)) else { return Read::Several };
             let first = is(&masks.begin) || begin.get(axis) == Some(&0);
             let one = is(&masks.shrink_axis) || !is(&masks.end) && end.get(axis) == Some(&1);
             let forward =
@@ -263,6 +241,26 @@ fn read(
             if !moves && first && one && forward { Read::One } else { Read::Several }
         }
         _ => Read::Several,
+    }
+}
+
+/// How a Slice reads the steps of its operand. `numbers`: the constants at its ports.
+fn read_of_slice(node: &Node, steps: Steps, numbers: &dyn Fn(usize) -> Option<Vec<i64>>) -> Read {
+    let [starts, stops, by] = [1, 2, 3].map(numbers);
+    let axes = match node.inputs.len() {
+        0..=4 => starts.as_ref().map(|starts| (0..starts.len() as i64).collect()),
+        _ => numbers(4),
+    };
+    let (Some(starts), Some(stops), Some(by), Some(axes)) = (starts, stops, by, axes) else {
+        return Read::Several;
+    };
+    let from_start = |at: i64| if at < 0 { at + steps.rank as i64 } else { at };
+    match axes.iter().position(|&at| from_start(at) == steps.axis as i64) {
+        None => Read::Each(steps),
+        Some(at) => match (starts.get(at), stops.get(at), by.get(at)) {
+            (Some(0), Some(1), Some(1)) => Read::One,
+            _ => Read::Several,
+        },
     }
 }
 

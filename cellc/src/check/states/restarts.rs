@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::{States, kind_of, way};
 use crate::core::{CoreOp, Restart, Source};
-use crate::diagnostic::{Cause, Diagnostic, Message, Setting, message, quoted};
+use crate::diagnostic::{Cause, Diagnostic, Message, message, quoted};
 use crate::model::{Direction, Node, Op};
 use crate::request::State;
 use crate::request::flag;
@@ -110,8 +110,34 @@ impl States<'_, '_> {
     /// Warns of a layer with [`Cause::StartsAnew`]. `opens`: true if the layer takes an open number
     /// of steps, as layers of one row without lengths do.
     fn warn_of_restart(&mut self, node: &Node, lost: &Lost, opens: bool) {
+        let direction = match &node.op {
+            Op::Sequence(_, direction) => Some(*direction),
+            _ => None,
+        };
+        let (mut ways, lines) = match direction {
+            Some(direction) if direction != Direction::Forward => {
+                let way = message!(
+                    "a layer that runs {} needs the whole sequence in one call: give all of its \
+                     steps in {}",
+                    way(direction),
+                    flag::SHAPE.setting()
+                );
+                (vec![way], Vec::new())
+            }
+            _ => self.ways_to_go_on(node, lost.start, direction.is_some(), opens),
+        };
+        let no_state = flag::NO_STATE.setting();
+        ways.push(message!("if every call should start from the initial state, pass {}", no_state));
+        let warning = Diagnostic::warning(node.origin.clone(), self.restart_in_words(node, lost))
+            .cause(Cause::StartsAnew)
+            .help(Message::joined(ways, "; or "));
+        self.warn(node, warning.lines(lines));
+    }
+
+    /// The start of a layer at every call, in words.
+    fn restart_in_words(&self, node: &Node, lost: &Lost) -> String {
         let (name, states) = (quoted(&node.name), &lost.states);
-        let found = match lost.start {
+        match lost.start {
             Start::Constant { .. } => format!(
                 "{name} starts every call from the same constant state: it computes one step per \
                 call, and nothing keeps {states} between calls"
@@ -133,50 +159,44 @@ impl States<'_, '_> {
                     does not depend on its {states}"
                 )
             }
-        };
-        let direction = match &node.op {
-            Op::Sequence(_, direction) => Some(*direction),
-            _ => None,
-        };
+        }
+    }
+
+    /// The ways to let a layer that runs forward go on from call to call, and the lines of an
+    /// export.
+    fn ways_to_go_on(
+        &self,
+        node: &Node,
+        start: Start,
+        is_sequence: bool,
+        opens: bool,
+    ) -> (Vec<Message>, Vec<String>) {
         let (mut ways, mut lines) = (Vec::new(), Vec::new());
-        if let Some(direction) = direction.filter(|direction| *direction != Direction::Forward) {
-            ways.push(message!(
-                "a layer that runs {} needs the whole sequence in one call: give all of its steps \
-                 in {}",
-                way(direction),
-                flag::SHAPE.setting()
-            ));
-        } else {
-            match lost.start {
-                Start::Constant { as_it_is: true } if direction.is_some() && opens => {
-                    let (way, export) =
-                        self.hints.open_steps(self.model, &self.recurrences.initial_elements);
-                    ways.push(way);
-                    lines = export;
-                }
-                Start::Constant { .. } | Start::InParts => {}
-                Start::Variables(_) => {
-                    ways.push(message!("assign the last state of {} to the variable", name))
-                }
+        match start {
+            Start::Constant { as_it_is: true } if is_sequence && opens => {
+                let (way, export) =
+                    self.hints.open_steps(self.model, &self.recurrences.initial_elements);
+                ways.push(way);
+                lines = export;
             }
-            ways.push(message!(
-                "export the model with the state as an input and an output{}, {}",
-                if opens { "" } else { self.in_keras() },
-                match lost.start {
-                    Start::InParts => message!("and name them, {}", super::any_state()),
-                    _ => "which are then found".into(),
-                }
-            ));
-            if !matches!(lost.start, Start::Variables(_)) {
-                ways.push("make the model stateful in OpenVINO".into());
+            Start::Constant { .. } | Start::InParts => {}
+            Start::Variables(_) => {
+                let name = quoted(&node.name);
+                ways.push(message!("assign the last state of {} to the variable", name));
             }
         }
-        let no_state = flag::NO_STATE.setting();
-        ways.push(message!("if every call should start from the initial state, pass {}", no_state));
-        let warning = Diagnostic::warning(node.origin.clone(), found)
-            .cause(Cause::StartsAnew)
-            .help(Message::joined(ways, "; or "));
-        self.warn(node, warning.lines(lines));
+        ways.push(message!(
+            "export the model with the state as an input and an output{}, {}",
+            if opens { "" } else { self.in_keras() },
+            match start {
+                Start::InParts => message!("and name them, {}", super::any_state()),
+                _ => "which are then found".into(),
+            }
+        ));
+        if !matches!(start, Start::Variables(_)) {
+            ways.push("make the model stateful in OpenVINO".into());
+        }
+        (ways, lines)
     }
 
     /// Adds a warning of a node, unless the user wants no state.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::States;
-use crate::diagnostic::{Diagnostic, Message, Setting, message, quoted};
+use crate::diagnostic::{Diagnostic, Message, message, quoted};
 use crate::model::{Node, counted};
 use crate::request::State;
 use crate::request::flag;

@@ -4,7 +4,7 @@ use super::super::states::{kept_states, states_go_on};
 use crate::check::input_sizes::Uses;
 use crate::check::step_facts::ShortOf;
 use crate::check::subject::{Judgement, Subject, Trials};
-use crate::diagnostic::{Message, Setting, message, quoted};
+use crate::diagnostic::{Message, message, quoted};
 use crate::model::{Model, Op, Padding};
 use crate::request::State;
 use crate::request::flag;

@@ -29,7 +29,6 @@ use super::names::Field;
 use super::text::{listed, single_spaced, when};
 use super::{Contents, Passes};
 use crate::arch::{Calls, Condition, Isa};
-use crate::emit::hints;
 pub(crate) use interface::FILE as INTERFACE;
 use once::Once;
 use vectors::VectorFunction;

@@ -21,7 +21,7 @@ use super::model_file::ModelFile;
 use super::safetensors::TensorFile;
 use super::stack::Stack;
 use super::{file_name, input_file};
-use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, message, quoted};
 use crate::model::{LedgerEntry, Model, ModelSize, Op, counted};
 use json::{Json, Object};
 

@@ -79,40 +79,8 @@ fn recurrent(
     let is_legal = Cell::new(kind, hidden_size).wrong_hidden_size("").is_none();
     let length_of_states = if is_legal { hidden_size } else { 1 };
     let x = call.x();
-    let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
-    let (batch_axis, step_axis) = if batch_first { (0, 1) } else { (1, 0) };
-    let size = |reader: &mut GraphReader<'_>, axis: i64| {
-        let (at, zero) = (reader.integers(&[axis]), reader.integer(0));
-        reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, at, zero])
-    };
-    let rows = size(reader, batch_axis);
-    let lengths = match call.input(4) {
-        Some(lengths) => lengths,
-        None => {
-            let steps = size(reader, step_axis);
-            reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![steps, rows])
-        }
-    };
-    let state = |reader: &mut GraphReader<'_>, given: Option<ValueId>| match given {
-        Some(state) => by_row(reader, state, batch_first),
-        None => {
-            let zero = reader.number_like(x, 0.0);
-            let rest = reader.integers(&[count as i64, length_of_states as i64]);
-            let shape = reader.op(Op::Concat { axis: 0 }, vec![rows, rest]);
-            reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![zero, shape])
-        }
-    };
-    let h = state(reader, call.input(5));
-    let c = (kind == CellKind::Lstm).then(|| state(reader, call.input(6)));
-    let gates = kind.gates();
-    let b = match call.input(3) {
-        Some(b) => b,
-        None => {
-            let zero = reader.number_like(x, 0.0);
-            let shape = reader.integers(&[count as i64, (2 * gates * length_of_states) as i64]);
-            reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![zero, shape])
-        }
-    };
+    let Operands { h, c, lengths, b } =
+        operands(reader, call, kind, [count, length_of_states], batch_first);
     let p = (kind == CellKind::Lstm).then(|| call.input(7)).flatten();
     let wanted = Wanted {
         kind,
@@ -154,6 +122,63 @@ fn recurrent(
         values.push(if batch_first { state } else { transposed(reader, state, &[1, 0, 2]) });
     }
     Some(values)
+}
+
+/// The inputs of a sequence that a file may leave out.
+struct Operands {
+    /// `[N, D, H]`, as c.
+    h: ValueId,
+    /// `None` if the cell has no c.
+    c: Option<ValueId>,
+    lengths: ValueId,
+    b: ValueId,
+}
+
+/// The inputs of a sequence that a file may leave out: absent states and biases are zeros, absent
+/// lengths are the number of steps.
+fn operands(
+    reader: &mut GraphReader<'_>,
+    call: &Call<'_>,
+    kind: CellKind,
+    [directions, hidden_size]: [usize; 2],
+    batch_first: bool,
+) -> Operands {
+    let x = call.x();
+    let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
+    let (batch_axis, step_axis) = if batch_first { (0, 1) } else { (1, 0) };
+    let size = |reader: &mut GraphReader<'_>, axis: i64| {
+        let (at, zero) = (reader.integers(&[axis]), reader.integer(0));
+        reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, at, zero])
+    };
+    let rows = size(reader, batch_axis);
+    let lengths = match call.input(4) {
+        Some(lengths) => lengths,
+        None => {
+            let steps = size(reader, step_axis);
+            reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![steps, rows])
+        }
+    };
+    let state = |reader: &mut GraphReader<'_>, given: Option<ValueId>| match given {
+        Some(state) => by_row(reader, state, batch_first),
+        None => {
+            let zero = reader.number_like(x, 0.0);
+            let rest = reader.integers(&[directions as i64, hidden_size as i64]);
+            let shape = reader.op(Op::Concat { axis: 0 }, vec![rows, rest]);
+            reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![zero, shape])
+        }
+    };
+    let h = state(reader, call.input(5));
+    let c = (kind == CellKind::Lstm).then(|| state(reader, call.input(6)));
+    let b = match call.input(3) {
+        Some(b) => b,
+        None => {
+            let zero = reader.number_like(x, 0.0);
+            let shape =
+                reader.integers(&[directions as i64, (2 * kind.gates() * hidden_size) as i64]);
+            reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![zero, shape])
+        }
+    };
+    Operands { h, c, lengths, b }
 }
 
 /// True if the batch comes before the steps: the attribute `layout`, new in operator set 14.

@@ -318,31 +318,52 @@ impl GraphReader<'_, '_> {
         Some(())
     }
 
-    /// The attributes of an entry of the port map. `purpose`: the valid purpose, if any. `None`
-    /// after an error.
+    /// An entry of the port map. `purpose`: the valid purpose, if any. `None` after an error.
     fn entry(&mut self, index: usize, element: ElementId, purpose: Option<&str>) -> Option<Entry> {
-        const KNOWN: &str = "external_port_id, internal_layer_id, axis, start, end, stride, \
-            part_size, purpose (in a Loop)";
-        let document = self.document;
         let before = self.errors;
-        let [mut axis, mut start, mut end, mut stride, mut part_size, mut external] =
-            [const { None }; 6];
-        let mut special = false;
+        let mut given = self.entry_attributes(index, element, purpose);
+        if given.external_port_id.is_none() && self.errors == before {
+            let found = "an entry of the port map without the attribute external_port_id";
+            let origin = self.document.origin(element);
+            self.error(index, origin, found, ENTRY_ATTRIBUTES, SAVE_AGAIN);
+        }
+        let (external, external_origin) = given.external_port_id.take()?;
+        let special = given.has_purpose;
+        if special && external != -1 {
+            let found = format!("external_port_id={external} with a purpose");
+            let valid = "-1: what has a purpose has no port outside";
+            self.error(index, external_origin, found, valid, SAVE_AGAIN);
+        }
+        if self.errors > before {
+            return None;
+        }
+        Some(Entry { external, slice: self.slicing(index, given), special })
+    }
+
+    /// The attributes of an entry of the port map. `purpose`: the valid purpose, if any.
+    fn entry_attributes(
+        &mut self,
+        index: usize,
+        element: ElementId,
+        purpose: Option<&str>,
+    ) -> EntryAttributes {
+        let document = self.document;
+        let mut given = EntryAttributes::default();
         for attribute in document.attributes(element) {
             let (name, text) = (document.attribute_name(attribute), document.value(attribute));
             let origin = document.attribute_origin(attribute);
             let number = match name {
-                "axis" => &mut axis,
-                "start" => &mut start,
-                "end" => &mut end,
-                "stride" => &mut stride,
-                "part_size" => &mut part_size,
-                "external_port_id" => &mut external,
+                "axis" => &mut given.axis,
+                "start" => &mut given.start,
+                "end" => &mut given.end,
+                "stride" => &mut given.stride,
+                "part_size" => &mut given.part_size,
+                "external_port_id" => &mut given.external_port_id,
                 "internal_layer_id" => continue,
                 "purpose" if text.trim().is_empty() => continue,
                 "purpose" => {
-                    special = purpose.is_some_and(|purpose| purpose == text.trim());
-                    if !special {
+                    given.has_purpose = purpose.is_some_and(|purpose| purpose == text.trim());
+                    if !given.has_purpose {
                         let valid = match purpose {
                             Some(purpose) => format!("no purpose, or {purpose}"),
                             None => "no purpose: only entries of a Loop have one".to_owned(),
@@ -354,11 +375,9 @@ impl GraphReader<'_, '_> {
                 }
                 // Parameters and Results have a single port
                 "internal_port_id" => {
-                    self.warning(
-                        index,
-                        origin,
-                        "internal_port_id has no effect: Parameters and Results have one port",
-                    );
+                    let found =
+                        "internal_port_id has no effect: Parameters and Results have one port";
+                    self.warning(index, origin, found);
                     continue;
                 }
                 name => {
@@ -367,7 +386,7 @@ impl GraphReader<'_, '_> {
                         quoted(name)
                     );
                     let help = "remove the attribute, or correct it if it is misspelt";
-                    self.error(index, origin, found, KNOWN, help);
+                    self.error(index, origin, found, ENTRY_ATTRIBUTES, help);
                     continue;
                 }
             };
@@ -379,48 +398,31 @@ impl GraphReader<'_, '_> {
                 }
             }
         }
-        if external.is_none() && self.errors == before {
-            let found = "an entry of the port map without the attribute external_port_id";
-            self.error(index, document.origin(element), found, KNOWN, SAVE_AGAIN);
+        given
+    }
+
+    /// The slices of an entry. `None` if the port takes the whole tensor.
+    fn slicing(&mut self, index: usize, given: EntryAttributes) -> Option<Slicing> {
+        let EntryAttributes { axis, start, end, stride, part_size, .. } = given;
+        if let Some((axis, _)) = axis {
+            let number =
+                |given: Option<(i64, Origin)>, default| given.map_or(default, |(value, _)| value);
+            return Some(Slicing {
+                axis,
+                start: number(start, 0),
+                end: number(end, -1),
+                stride: number(stride, 1),
+                part_size: number(part_size, 1),
+            });
         }
-        let number =
-            |given: Option<(i64, Origin)>, default| given.map_or(default, |(value, _)| value);
-        let slice = match axis {
-            Some((axis, _)) => {
-                let (stride, part_size) = (number(stride, 1), number(part_size, 1));
-                Some(Slicing {
-                    axis,
-                    start: number(start, 0),
-                    end: number(end, -1),
-                    stride,
-                    part_size,
-                })
+        let numbers =
+            [("start", start), ("end", end), ("stride", stride), ("part_size", part_size)];
+        for (name, number) in numbers {
+            if let Some((_, origin)) = number {
+                self.warning(index, origin, format!("{name} has no effect without axis"));
             }
-            // an attribute of the entry was refused
-            None if self.errors > before => None,
-            None => {
-                for (name, (_, origin)) in
-                    [("start", start), ("end", end), ("stride", stride), ("part_size", part_size)]
-                        .into_iter()
-                        .filter_map(|(name, given)| Some((name, given?)))
-                {
-                    self.warning(index, origin, format!("{name} has no effect without axis"));
-                }
-                None
-            }
-        };
-        let (external, external_origin) = external?;
-        if special && external != -1 {
-            let found = format!("external_port_id={external} with a purpose");
-            self.error(
-                index,
-                external_origin,
-                found,
-                "-1: what has a purpose has no port outside",
-                SAVE_AGAIN,
-            );
         }
-        (self.errors == before).then_some(Entry { external, slice, special })
+        None
     }
 
     /// Index of the Parameter or Result of the body with the id in an attribute. `None` after an
@@ -573,6 +575,23 @@ impl GraphReader<'_, '_> {
             self.warning(index, origin.clone(), found);
         }
     }
+}
+
+/// The attributes of an entry of the port map.
+const ENTRY_ATTRIBUTES: &str = "external_port_id, internal_layer_id, axis, start, end, stride, \
+    part_size, purpose (in a Loop)";
+
+/// The attributes of an entry of the port map: the numbers with their places. `None`: not given.
+#[derive(Default)]
+struct EntryAttributes {
+    axis: Option<(i64, Origin)>,
+    start: Option<(i64, Origin)>,
+    end: Option<(i64, Origin)>,
+    stride: Option<(i64, Origin)>,
+    part_size: Option<(i64, Origin)>,
+    external_port_id: Option<(i64, Origin)>,
+    /// True if the entry has its valid purpose.
+    has_purpose: bool,
 }
 
 /// An entry of the port map.
