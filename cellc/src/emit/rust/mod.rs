@@ -80,8 +80,8 @@ impl RustFile<'_> {
         );
         if [&*out, &modules].iter().any(|text| text.contains("FLUSH_LIMIT")) {
             let limit = decimal(FLUSH_BELOW);
-            out += "/// Smaller magnitudes than 2^-100 become 0: subnormal numbers are slow on many \
-                    processors.\n";
+            out += "/// Smaller magnitudes than 2^-100 become 0: subnormal numbers are slow on \
+                many processors.\n";
             out += &format!("const FLUSH_LIMIT: f32 = {limit};\n");
         }
         out.push_str(&modules);
