@@ -354,7 +354,10 @@ fn memory(model: &CoreModel, program: &Program) -> Vec<Vec<f32>> {
     let initial = initial_variables(model);
     let contents = |role: Role, len: usize| match role {
         Role::Constant(i) => (0..len).map(|k| model.constants[i].get_f32(k)).collect(),
-        Role::Variable(i) => initial[i].iter().map(|value| *value as f32).collect(),
+        Role::Variable(i) => {
+            let values: Vec<_> = initial[i].iter().map(|value| *value as f32).collect();
+            program.variable_memory(i, &values, 0)
+        }
         _ => vec![0.0; len],
     };
     let mut memory: Vec<Vec<f32>> =

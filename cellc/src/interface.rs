@@ -3,10 +3,10 @@
 use crate::core::{CoreCell, CoreModel, Parameter, ResultValue, Steps, Variable};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::names::{
-    Field, HostConstant, InPlace, Interface, Scope, StackArrays, StateField, StepFlags,
-    pascal_case, prefix,
+    Field, HostConstant, InPlace, Interface, Layout, Phase, Scope, StackArrays, StateField,
+    StepFlags, pascal_case, prefix,
 };
-use crate::kernel::{AlignedArrays, BodyRef, Element, Program, Role};
+use crate::kernel::{AlignedArrays, BodyRef, Buffer, Element, Program, Role};
 use crate::lower::element_of;
 use crate::model::{ElementType, lasting};
 use crate::request::Language;
@@ -65,6 +65,15 @@ impl Interface {
                 element: Element::F32,
             })
             .collect();
+        let steps_of = |buffer: &Buffer| match buffer.role {
+            Role::Phase(steps) => Some(steps),
+            _ => None,
+        };
+        let phases = program.buffers.iter().filter_map(steps_of).map(|steps| {
+            let name = scope.field(&[format!("phase {steps}")], "phase", steps);
+            Phase { name, steps }
+        });
+        let phases = phases.collect();
         let mut in_place = in_place(&inputs, &outputs, &states);
         if let Some(pair) = &mut in_place {
             let (input, output) = (inputs[pair.input].index, outputs[pair.output].index);
@@ -102,7 +111,12 @@ impl Interface {
             steps,
             block_len,
             stack,
-            alternates: program.find(Role::Backwards).is_some(),
+            layout: Layout {
+                alternates: program.find(Role::Backwards).is_some(),
+                phases,
+                delay_lines: program.delay_lines.clone(),
+                steps_at_once: program.steps_at_once.max(1),
+            },
             isas: program.bodies.len(),
             takes_memory: takes_memory(model),
             in_place,

@@ -432,6 +432,7 @@ pub fn subject(name: &str) -> Subject {
         shape: shape.to_vec(),
         initial,
         next: None,
+        history: None,
     };
     let model = CoreModel {
         parameters: vec![

@@ -147,7 +147,8 @@ impl Subject {
             .iter()
             .map(|buffer| match buffer.role {
                 Role::Parameter(i) => parameters[i].clone(),
-                Role::Variable(i) => variables[i].clone(),
+                Role::Variable(i) => program.variable_memory(i, &variables[i], STEP),
+                Role::Phase(steps) => vec![(STEP % steps) as f32],
                 Role::Constant(i) => {
                     let tensor = &self.model().constants[i];
                     (0..tensor.len()).map(|k| tensor.get_f32(k)).collect()
@@ -159,7 +160,7 @@ impl Subject {
         interpret(program.body(isa), &mut memory);
         for (buffer, contents) in program.buffers.iter().zip(&memory) {
             if let Role::Variable(i) = buffer.role {
-                variables[i].clone_from(contents);
+                variables[i] = program.variable_values(i, contents, STEP + 1);
             }
         }
         let result =
@@ -228,6 +229,9 @@ impl Subject {
         values
     }
 }
+
+/// The number of the step that the interpreter computes: its rows of delay lines are not the first.
+const STEP: usize = 5;
 
 /// The values of these subjects, on the instruction sets of which they have bodies.
 pub fn of_subjects(values: &Values, subjects: &[Subject]) -> Values {

@@ -73,7 +73,29 @@ fn convolution_of(channels: usize, taps: usize) -> Builder {
     Builder::new(stem.with_extension("xml"))
 }
 
-fn workloads() -> [Workload; 18] {
+/// A causal convolution of 8 to 8 channels and 6 taps, one frame a step.
+fn streamed_convolution(dilation: usize) -> Builder {
+    const OPEN: usize = 7777;
+    let mut random = Random::new(1);
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &[1, 8, OPEN]);
+    let weights = random.even(8 * 8 * 6, 0.2);
+    let w = file.constant(&[8, 8, 6], Stored::F32, weights.into_iter());
+    let data = format!(
+        "strides=\"1\" dilations=\"{dilation}\" pads_begin=\"{}\" pads_end=\"0\"",
+        5 * dilation
+    );
+    let y = file.operation("Convolution", "opset1", &data, &[&x, &w], &[1, 8, OPEN]);
+    file.result(&y);
+    let text = file.text().replace(&OPEN.to_string(), "-1");
+    let stem =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("streamed_convolution_{dilation}"));
+    fs::write(stem.with_extension("xml"), text).expect("a file");
+    fs::write(stem.with_extension("bin"), &file.weights).expect("a file");
+    Builder::new(stem.with_extension("xml")).open_shape("x", [Some(1), Some(8), None])
+}
+
+fn workloads() -> [Workload; 20] {
     let gru = |hidden_size, input_size| {
         with_weights(Builder::gru(hidden_size, input_size), hidden_size, input_size, 3, 4)
     };
@@ -139,6 +161,9 @@ fn workloads() -> [Workload; 18] {
         // LLVM unrolled the taps of these, and spilled sums
         ("convolution_of_2_taps", convolution_of(16, 2), "[0.25; 368]", "[0.0; 352]"),
         ("convolution_of_8_taps", convolution_of(16, 8), "[0.25; 464]", "[0.0; 352]"),
+        // a step takes its taps, whatever lies between them
+        ("streamed_convolution_1", streamed_convolution(1), "[0.25; 8]", "[0.0; 8]"),
+        ("streamed_convolution_239", streamed_convolution(239), "[0.25; 8]", "[0.0; 8]"),
     ]
 }
 

@@ -7,6 +7,7 @@
 mod book;
 mod cli;
 mod conformance;
+mod delay_lines;
 mod depth;
 mod documents;
 mod integers;

@@ -45,7 +45,7 @@ fn bodies(one: &Subject, all: &Subject) -> Vec<(usize, usize, &'static str)> {
     found
 }
 
-fn x(steps: usize, inputs: usize) -> Vec<f32> {
+pub(crate) fn x(steps: usize, inputs: usize) -> Vec<f32> {
     (0..steps * inputs).map(|i| ((i * 37 % 64) as f32 - 32.0) / 32.0).collect()
 }
 
@@ -129,12 +129,12 @@ fn sums_of_the_steps_so_far_give_the_bits_of_all_at_once() {
 }
 
 /// What both programs print: the bits of the outputs.
-fn lines(output: &str) -> Vec<u32> {
+pub(crate) fn lines(output: &str) -> Vec<u32> {
     output.lines().map(|line| u32::from_str_radix(line, 16).expect("hexadecimal")).collect()
 }
 
 /// What a main program in Rust prints, beside generated modules.
-fn printed_in_rust(folder: &Path, main: &str) -> String {
+pub(crate) fn printed_in_rust(folder: &Path, main: &str) -> String {
     fs::write(folder.join("main.rs"), main).expect("a file");
     let program = folder.join("main");
     let mut command = driver::rustc();
@@ -147,7 +147,7 @@ fn printed_in_rust(folder: &Path, main: &str) -> String {
 }
 
 /// What a main program in C prints beside a generated source, by compiler.
-fn printed_in_c(folder: &Path, main: &str, source: &str) -> Vec<(&'static str, String)> {
+pub(crate) fn printed_in_c(folder: &Path, main: &str, source: &str) -> Vec<(&'static str, String)> {
     fs::write(folder.join("main.c"), main).expect("a file");
     let by = |compiler: &'static str| {
         let program = folder.join(format!("main-{compiler}"));
@@ -250,7 +250,7 @@ fn steps_in_pieces_give_the_bits_of_all_at_once_in_c() {
 }
 
 /// What stands for an open number of steps in the text of a model.
-const OPEN: usize = 7777;
+pub(crate) const OPEN: usize = 7777;
 
 /// Convolutions over time whose pads are all in front but `behind` elements of the first one, of an
 /// input `[1, 1, steps]`: one with dilation, one with a kernel for each channel in front of which a
@@ -368,7 +368,7 @@ fn onnx_case(case: &str, name: &str, shape: Vec<Option<usize>>) -> Subject {
 
 /// Whether steps `[1, channels, 1]`, one after the other, give the bits of all of them,
 /// `[1, channels, steps]`, at once.
-fn assert_stepwise(one: &Subject, all: &Subject, steps: usize) {
+pub(crate) fn assert_stepwise(one: &Subject, all: &Subject, steps: usize) {
     let channels = one.model().parameters[0].shape.iter().product::<usize>();
     let outputs = one.model().results[0].shape.iter().product::<usize>();
     let x = x(steps, channels);
@@ -449,7 +449,7 @@ fn planes_give_the_bits_of_all_steps_at_once() {
 }
 
 /// Layers of an IR over time, of an input `[1, 4, steps]`.
-fn layer(
+pub(crate) fn layer(
     steps: Option<usize>,
     build: impl FnOnce(&mut ModelFile, &Port) -> Port,
 ) -> Result<Subject, String> {
@@ -480,7 +480,7 @@ fn layer_in(
     Ok(Subject { name: "layer".to_owned(), compilation, calls: Vec::new() })
 }
 
-fn drawn(file: &mut ModelFile, shape: &[usize]) -> Port {
+pub(crate) fn drawn(file: &mut ModelFile, shape: &[usize]) -> Port {
     let count = shape.iter().product::<usize>();
     file.constant(shape, Stored::F32, (0..count).map(|i| ((i * 29 % 31) as f32 - 15.0) / 16.0))
 }

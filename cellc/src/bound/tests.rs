@@ -357,7 +357,7 @@ fn run(
 ) -> Vec<Vec<f32>> {
     let contents = |role: Role, len: usize| match role {
         Role::Parameter(i) => parameters[i].clone(),
-        Role::Variable(i) => variables[i].clone(),
+        Role::Variable(i) => body.program.variable_memory(i, &variables[i], 0),
         Role::Constant(i) => (0..len).map(|k| model.constants[i].get_f32(k)).collect(),
         _ => vec![0.0; len],
     };
@@ -368,7 +368,10 @@ fn run(
     let result = |i: usize| memory[buffer(Role::Result(i)).expect("a result's buffer")].clone();
     // unused variables have no buffer
     let variable = |i: usize| {
-        buffer(Role::Variable(i)).map_or_else(|| variables[i].clone(), |b| memory[b].clone())
+        buffer(Role::Variable(i)).map_or_else(
+            || variables[i].clone(),
+            |b| body.program.variable_values(i, &memory[b], 1),
+        )
     };
     (0..model.results.len()).map(result).chain((0..model.variables.len()).map(variable)).collect()
 }

@@ -78,6 +78,9 @@ pub struct Variable {
     pub initial: Option<usize>,
     /// The value's next state. `None` if the value is constant across steps.
     pub next: Option<Source>,
+    /// The axis of time, for the last frames of a stream that cellc keeps. `None`: a variable of
+    /// another kind.
+    pub history: Option<usize>,
 }
 
 /// A tensor that a node computes.

@@ -37,7 +37,9 @@ impl Uses {
         let any = |is: fn(Role) -> bool| buffers.iter().any(|id| is(body.buffer(*id).role));
         Self {
             pool: calls.iter().any(|group| group.len() > 1),
-            memory: any(|role| matches!(role, Role::Scratch | Role::Variable(_) | Role::Backwards)),
+            memory: any(|role| {
+                matches!(role, Role::Scratch | Role::Variable(_) | Role::Backwards | Role::Phase(_))
+            }),
             weights: any(|role| role == Role::Weights),
             inputs: any(|role| matches!(role, Role::Parameter(_))),
             buffers,
@@ -54,6 +56,8 @@ pub(super) enum Location<'a> {
     Variable(&'a Field),
     /// The reading direction of weights, in the state.
     Order,
+    /// The number of steps modulo another number, in the state.
+    Phase(&'a str),
     /// In the block, at an offset in elements.
     Block(usize),
     /// In a table with these integers.
@@ -94,6 +98,7 @@ impl Contents<'_> {
             Role::Result(i) => Location::Output(&interface.outputs[i]),
             Role::Variable(i) => Location::Variable(&interface.variables[i]),
             Role::Backwards => Location::Order,
+            Role::Phase(steps) => Location::Phase(interface.phase(steps)),
             Role::Scratch => Location::Block(
                 body.block_place(id).expect("emit: what kernels share stands in the block"),
             ),
@@ -128,7 +133,7 @@ impl Contents<'_> {
             let (of, at) = match self.location(body, id) {
                 Location::Block(at) => (None, at),
                 Location::Part(of, at) => (Some(of), at),
-                Location::Variable(_) | Location::Order => {
+                Location::Variable(_) | Location::Order | Location::Phase(_) => {
                     only_read.push((id, false));
                     continue;
                 }

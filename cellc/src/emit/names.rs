@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::elements::spelling;
 use super::reserved::{C_LIBRARY, OF_THREADS, RESERVED, is_intrinsic};
 use crate::arch::{ALL, Isa, PLAIN, PlannedIsa, SCALAR, SCALAR_FMA, SOFT};
-use crate::kernel::Element;
+use crate::kernel::{DelayLine, Element};
 
 /// A number of a model's file for the program around the model, such as a level.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,8 +53,8 @@ pub struct Interface {
     /// Constants for the program around the model, from the file of an amplifier with one sample
     /// per step.
     pub host: Vec<HostConstant>,
-    /// True if the [`Memory`] stores the reading direction of large weights.
-    pub alternates: bool,
+    /// The memory beside variables and the block.
+    pub layout: Layout,
     /// The number of instruction sets with a body in the file.
     pub isas: usize,
     /// True if the caller of the pure function provides its [`Memory`], on every target: for models
@@ -117,6 +117,29 @@ impl Memory {
             Self::Scratch => "scratch_init",
         }
     }
+}
+
+/// The layout of the [`Memory`]: its order, and what it holds beside variables and the block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// True if the memory stores the reading direction of large weights.
+    pub alternates: bool,
+    /// Counts of steps that select the rows of delay lines.
+    pub phases: Vec<Phase>,
+    /// By variable: the layout of a delay line. All other variables are in the model's order.
+    pub delay_lines: BTreeMap<usize, DelayLine>,
+    /// The most steps that a call computes together, each with a block of its own. 1: one step
+    /// after the other.
+    pub steps_at_once: usize,
+}
+
+/// A count of steps in the state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// The identifier.
+    pub name: String,
+    /// The count is the number of steps so far, modulo this number.
+    pub steps: usize,
 }
 
 /// An input or output of the generated code.
@@ -194,9 +217,25 @@ impl Interface {
         self.inputs.iter().chain(&self.weights).chain(&self.outputs).any(|field| field.name == name)
     }
 
+    /// Elements of the blocks of all steps that a call computes together.
+    pub fn blocks_len(&self) -> usize {
+        self.layout.steps_at_once * self.block_len
+    }
+
+    /// The name of the count of steps modulo `steps`.
+    pub(crate) fn phase(&self, steps: usize) -> &str {
+        let known = self.layout.phases.iter().find(|phase| phase.steps == steps);
+        &known.expect("emit: every count of the program has a name").name
+    }
+
+    /// The variables in the model's order: all but delay lines.
+    pub fn ordered_variables(&self) -> impl Iterator<Item = &Field> {
+        self.variables.iter().filter(|field| !self.layout.delay_lines.contains_key(&field.index))
+    }
+
     /// True if kernels use a [`Memory`].
     pub fn has_memory(&self) -> bool {
-        self.takes_memory || self.alternates || self.block_len > 0
+        self.takes_memory || self.layout.alternates || self.block_len > 0
     }
 
     /// The memory of a step.
@@ -206,7 +245,7 @@ impl Interface {
 
     /// True if the memory must be set before the first step.
     pub fn sets_memory(&self) -> bool {
-        self.alternates || !self.variables.is_empty()
+        self.layout.alternates || !self.variables.is_empty()
     }
 
     /// True if the caller can choose an instruction set.
@@ -419,13 +458,14 @@ pub(crate) const POOL_MEMBERS: [&str; 7] =
     ["pool", "pair", "step_with", "join", "here", "there", "context"];
 
 /// Further members if calls take a run-time number of steps.
-const STEPS_MEMBERS: [&str; 3] = ["steps", "steps_done", "steps_before"];
+const STEPS_MEMBERS: [&str; 4] = ["steps", "steps_done", "steps_now", "steps_before"];
 
 /// Further items of the file for pools, also used in C after the prefix.
 const POOL_ITEMS: [&str; 4] = ["join", "pair", "pool", "threads"];
 
 /// Types and functions of generated C, after the prefix and an underscore.
-const C_ITEMS: [&str; 16] = [
+const C_ITEMS: [&str; 17] = [
+    "several",
     "isa",
     "inputs",
     "outputs",

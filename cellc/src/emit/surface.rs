@@ -1,7 +1,7 @@
 //! The surface of a generated file: its items, their order, and the statements of their bodies.
 //! Languages spell the items: an item is a text with the item's name.
 
-use super::names::{Field, Interface};
+use super::names::{Field, Interface, Phase};
 use super::signature::Signature;
 use super::text::{List, Word, when};
 use super::{Contents, tensors};
@@ -70,7 +70,8 @@ impl Contents<'_> {
             .flat_map(|(fields, kind)| fields.iter().map(move |field| (field, kind)));
         let mut elements =
             interface.inputs.iter().chain(&interface.outputs).map(|field| field.element);
-        let integers = interface.alternates
+        let integers = interface.layout.alternates
+            || !interface.layout.phases.is_empty()
             || self.packed.run_time_pairs > 0
             || elements.any(|element| element != Element::F32);
         let each_step = interface.step_tensors().filter(|tensor| tensor.each_step);
@@ -121,19 +122,18 @@ impl Contents<'_> {
             ("outputs", all(&interface.outputs)),
             ("weights", all(&interface.weights)),
             ("variables", interface.variables.iter().enumerate().map(variable).collect()),
+            ("variables in order", interface.ordered_variables().map(words).collect()),
             ("step inputs", interface.step_inputs().map(words).collect()),
             ("each step", each_step.map(|tensor| words(tensor.field)).collect()),
             ("states", self.states().map(kept).collect()),
             ("states with a pool", self.states().filter(|_| interface.pool).map(kept).collect()),
             ("in place", pair_of(true)),
             ("in place with a copy", pair_of(self.copies())),
-            ("steps in place", pair_of(pair_of_steps)),
             when("not in place", interface.in_place.is_none()),
             when("some inputs", !interface.inputs.is_empty()),
             when("no step inputs", interface.step_inputs().next().is_none()),
             when("steps", interface.steps.is_some()),
             when("states that are swapped", interface.swaps_states()),
-            when("no states that are swapped", !interface.swaps_states()),
             when("some step inputs", interface.step_inputs().next().is_some()),
             when("pool", interface.pool),
             when("no pool", !interface.pool),
@@ -144,7 +144,8 @@ impl Contents<'_> {
             when("empty memory", is_empty),
             when("nothing kept", self.keeps_nothing()),
             when("block", interface.block_len > 0),
-            when("order", interface.alternates),
+            when("order", interface.layout.alternates),
+            ("phases", self.phases()),
             when(
                 "nothing to reset",
                 !self.keeps_nothing() && !keeps && interface.states.is_empty(),
@@ -160,12 +161,27 @@ impl Contents<'_> {
             when("not zero at first", !self.starts_at_zero()),
         ];
         lists.extend(self.memory());
+        lists.extend(self.several(pair_of(true), pair_of(pair_of_steps)));
         lists
+    }
+
+    /// The lists of functions for many steps. `pair`: the input and the output that may share
+    /// memory, in a step and in many steps.
+    fn several(&self, pair: Vec<Vec<Word>>, of_steps: Vec<Vec<Word>>) -> [List; 5] {
+        let several = self.interface.layout.steps_at_once > 1;
+        let only = |is: bool, pair: &[Vec<Word>]| if is { pair.to_vec() } else { Vec::new() };
+        [
+            when("several at once", several),
+            when("no states that are swapped", !self.interface.swaps_states() && !several),
+            ("several in place with a copy", only(several && self.copies(), &pair)),
+            ("steps in place", only(!several, &of_steps)),
+            ("steps in place, several at once", only(several, &of_steps)),
+        ]
     }
 
     /// The lists that tell states from scratch memory.
     fn memory(&self) -> [List; 16] {
-        let Interface { takes_memory, alternates, variables, .. } = self.interface;
+        let Interface { takes_memory, variables, layout, .. } = self.interface;
         let has_variables = !variables.is_empty();
         let is_own = !takes_memory && self.interface.has_memory();
         let keeps = self.interface.sets_memory();
@@ -182,25 +198,40 @@ impl Contents<'_> {
             when("state of the caller between steps", *takes_memory && has_variables),
             when("scratch of the caller", *takes_memory && !has_variables && !is_empty),
             when("no scratch of the caller", *takes_memory && !has_variables && is_empty),
-            when("own state in order", is_own && *alternates),
-            when("own scratch", is_own && !alternates),
+            when("own state in order", is_own && layout.alternates),
+            when("own scratch", is_own && !layout.alternates),
             when("some variables", has_variables),
             when("keeps states", self.keeps_states()),
             when("keeps no states", !self.keeps_states()),
         ]
     }
 
+    /// The words of each count of steps in the state.
+    pub(super) fn phases(&self) -> Vec<Vec<Word>> {
+        let words = |Phase { name, steps }: &Phase| {
+            vec![
+                ("PHASE_NAME", name.clone()),
+                ("PHASE_STEPS", steps.to_string()),
+                ("PHASE_LAST", (steps - 1).to_string()),
+            ]
+        };
+        self.interface.layout.phases.iter().map(words).collect()
+    }
+
     /// The words for all texts of both languages: names and sizes.
     pub(super) fn names_and_sizes(&self) -> Vec<Word> {
-        let (block, packed) = (self.interface.block_len, self.packed.run_time_len);
+        let (block, packed) = (self.interface.blocks_len(), self.packed.run_time_len);
         let variables = self.interface.variables.iter().map(Field::len).sum::<usize>();
-        let memory = block + variables + usize::from(self.interface.alternates);
+        let counters =
+            usize::from(self.interface.layout.alternates) + self.interface.layout.phases.len();
+        let memory = block + variables + counters;
         vec![
             ("TYPE_NAME", self.interface.type_name.clone()),
             ("FUNCTION", self.interface.function.clone()),
             ("PREFIX", self.interface.function.clone()),
             ("UPPER", self.interface.function.to_ascii_uppercase()),
             ("ALIGNMENT", self.program.alignment.to_string()),
+            ("AT_ONCE", self.interface.layout.steps_at_once.to_string()),
             ("BLOCK_BYTES", (block * 4).to_string()),
             ("BLOCK_LEN", block.to_string()),
             ("PACKED_BYTES", self.packed.run_time_bytes().to_string()),

@@ -448,8 +448,9 @@ pub(super) trait Dialect {
     fn registers(&self, lanes: usize) -> Vec<(usize, usize)> {
         vec![(0, lanes)]
     }
-    /// Begins a block with a window at one of several places.
-    fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>);
+    /// Begins a block with a window at one of several places. `most`: the last place, if `at` may
+    /// be larger.
+    fn begin_pick(&mut self, at: Text, count: usize, most: Option<usize>, walking: &Walking<'_>);
     fn begin_if(&mut self, a: Text, b: Text);
     fn begin_else(&mut self);
     /// Leaves the enclosing loop unless the first number is below the second.
@@ -692,7 +693,8 @@ impl Shared {
                     Role::Weights => baked || buffer.element != Element::F32,
                     Role::Constant(_) => true,
                     Role::Parameter(_) | Role::Result(_) | Role::Variable(_) => false,
-                    Role::Table | Role::Backwards | Role::Scratch | Role::Part { .. } => false,
+                    Role::Table | Role::Backwards | Role::Phase(_) => false,
+                    Role::Scratch | Role::Part { .. } => false,
                 };
                 let name = match private.contains(&BufferId(i)) {
                     true => hint,
@@ -1160,6 +1162,8 @@ impl Traversal<'_> {
         body: &[Stmt],
         dialect: &mut impl Dialect,
     ) {
+        let is_inside = matches!(at, Expr::Length { most, .. } if *most < count);
+        let most = (!is_inside).then(|| count - 1);
         let at = self.expr(at, dialect);
         let around = Rc::new(std::mem::take(&mut self.scope));
         self.scope = Scope::within(around);
@@ -1172,13 +1176,13 @@ impl Traversal<'_> {
             of,
             offset,
             step,
-            written: false,
+            written: walk.written,
             reverse: false,
             count: None,
             hides_place: false,
             is_pass: false,
         };
-        dialect.begin_pick(at, count, &walking);
+        dialect.begin_pick(at, count, most, &walking);
         self.enter(walk.window, window);
         self.block(body, dialect);
         dialect.end_block();

@@ -95,9 +95,13 @@ impl Estimate {
             multiply_adds: multiply_adds(model).iter().sum(),
             weight_bytes: weight_bytes as u64,
             constant_bytes: (packed.bytes.len() - weight_bytes) as u64,
-            state_bytes: 4 * (kept + variables + usize::from(interface.alternates)) as u64,
+            state_bytes: 4
+                * (kept
+                    + variables
+                    + usize::from(interface.layout.alternates)
+                    + interface.layout.phases.len()) as u64,
             isa_bytes: if interface.has_isas() { 4 } else { 0 },
-            scratch_bytes: 4 * interface.block_len as u64,
+            scratch_bytes: 4 * interface.blocks_len() as u64,
             stack: match interface.stack.step {
                 0 => String::new(),
                 _ => {

@@ -52,7 +52,7 @@ impl Written {
 
     pub(crate) fn variable(&mut self, shape: &[usize], initial: Option<usize>) -> usize {
         let (name, shape) = (format!("v{}", self.0.variables.len()), shape.to_vec());
-        self.0.variables.push(Variable { name, shape, initial, next: None });
+        self.0.variables.push(Variable { name, shape, initial, next: None, history: None });
         self.0.variables.len() - 1
     }
 

@@ -134,7 +134,8 @@ fn call(interface: &Interface, inputs: &str, outputs: &str, weights: &str) -> Ca
                 call.declared += &format!("    static {f}_{name} {name};\n");
                 if interface.sets_memory() {
                     call.first += &format!("    {f}_{setter}(&{name});\n");
-                    call.reset = format!("        if (flags & RESET) {f}_{setter}(&{name});\n");
+                    call.reset =
+                        format!("        if (flags & (RESET | SET)) {f}_{setter}(&{name});\n");
                 }
             }
             Argument::Inputs(_) => {

@@ -114,6 +114,8 @@ pub struct Harness {
     output: BufReader<ChildStdout>,
     isa: String,
     interface: Interface,
+    // Steps since the variables were set.
+    steps: usize,
     // Holds the program's file as long as it runs.
     _folder: Option<Rc<TemporaryFolder>>,
 }
@@ -220,8 +222,15 @@ impl Executable {
         let input = child.stdin.take().map(BufWriter::new);
         let output = BufReader::new(child.stdout.take().expect("its output is piped"));
         let (interface, folder) = (interface.clone(), self.folder.clone());
-        let mut harness =
-            Harness { child, input, output, isa: String::new(), interface, _folder: folder };
+        let mut harness = Harness {
+            child,
+            input,
+            output,
+            isa: String::new(),
+            interface,
+            steps: 0,
+            _folder: folder,
+        };
         let Some(isa) = harness.greeting(isa.is_some())? else { return Ok(None) };
         harness.isa = isa;
         Ok(Some(harness))
@@ -246,11 +255,20 @@ impl Harness {
         variables: Variables<'_>,
     ) -> Result<Outcome<f32>, Diagnostic> {
         let message = self.message(parameters, pack, variables)?;
+        if !matches!(variables, Variables::Kept) {
+            self.steps = 0;
+        }
+        self.steps += 1;
         self.exchange(|harness| {
             harness.send(&message)?;
-            let Harness { interface, output, .. } = harness;
+            let Harness { interface, output, steps, .. } = harness;
             let results = receive(output, &interface.outputs)?;
-            Ok(Outcome { results, variables: receive(output, &interface.variables)? })
+            let mut variables = receive(output, &interface.variables)?;
+            for (variable, line) in &interface.layout.delay_lines {
+                let phase = *steps % line.phases;
+                variables[*variable] = line.in_order_of_time(&variables[*variable], phase);
+            }
+            Ok(Outcome { results, variables })
         })
     }
 
@@ -273,6 +291,7 @@ impl Harness {
     /// # Errors
     /// That the program has ended.
     pub fn run(&mut self, calls: usize) -> Result<Duration, Diagnostic> {
+        self.steps += calls;
         self.exchange(|harness| {
             let mut message = vec![TIME];
             message.extend((calls as u64).to_ne_bytes());
@@ -297,7 +316,10 @@ impl Harness {
             Variables::Given(given) => (SET, given),
         };
         let mut message = vec![pack | flag];
-        for values in given {
+        for (variable, values) in given.iter().enumerate() {
+            let line = self.interface.layout.delay_lines.get(&variable);
+            let ordered = line.map(|line| line.in_rows(values, 0));
+            let values = ordered.as_ref().unwrap_or(values);
             values.iter().for_each(|v| message.extend(v.to_ne_bytes()));
         }
         let weights = self.interface.weights.iter().filter(|_| pack != 0);

@@ -112,7 +112,8 @@ pub(super) fn program(subjects: &[Subject<'_>]) -> String {
         let Subject { name, interface, .. } = subject;
         // arrays are built on the stack before they are boxed
         let all = [&interface.inputs, &interface.weights, &interface.outputs, &interface.variables];
-        let values = all.into_iter().flatten().map(Field::len).sum::<usize>() + interface.block_len;
+        let values =
+            all.into_iter().flatten().map(Field::len).sum::<usize>() + interface.blocks_len();
         arms += &format!("        {name:?} => (serve_{name}, {}),\n", (64 << 20) + 16 * values);
         text += &serve(subject);
     }
@@ -222,7 +223,8 @@ while start.elapsed().as_micros() < 500 {{
         read_weights += &format!("{m}::pack(&{m}::Weights {{ {fields} }}, &mut packed);\n");
     }
     let read_variables = lines(variables, |f| receive(format!("state.{}", f.name)));
-    let reset = if variables.is_empty() { "" } else { "if flags & RESET != 0 { state.reset(); }" };
+    let reset =
+        if variables.is_empty() { "" } else { "if flags & (RESET | SET) != 0 { state.reset(); }" };
     let spoil = lines(outputs, |f| format!("{}.change(spoilt);", place(interface, f)));
     let send = lines(outputs, |f| format!("{}.send(&mut output)?;", place(interface, f)));
     let send_variables = lines(variables, |f| format!("state.{}.send(&mut output)?;", f.name));
@@ -320,7 +322,7 @@ assert!(same(cell.{name}(), &kept));"
             if interface.outputs.len() == 1 { "&*y".to_owned() } else { format!("&y.{}", y.name) };
         format!("assert!(same(cell.{}(), {reference}));", x.name)
     });
-    let first = lines(&interface.variables, |Field { name, .. }| {
+    let first = lines(interface.ordered_variables(), |Field { name, .. }| {
         format!(
             "let first = *cell.{name}();
 let mut other = first;

@@ -91,12 +91,16 @@ fn states(model: &CoreModel, interface: &Interface, language: Language) -> Vec<S
             escape(&restart.name)
         ));
     }
-    for variable in &model.variables {
+    for (i, variable) in model.variables.iter().enumerate() {
         let initial = if variable.initial.is_some() { "a constant of the model" } else { "zero" };
         let kept = if variable.next.is_some() { "" } else { ", never assigned" };
         let shape = &variable.shape;
+        let line = interface.layout.delay_lines.get(&i).map_or_else(String::new, |line| {
+            let (bytes, row) = (4 * line.len(), 4 * line.row());
+            format!(", kept as {line} of {bytes} bytes: a step moves and writes {row}")
+        });
         lines.push(format!(
-            "State: variable \"{}\", shape {shape:?}, initially {initial}{kept}.",
+            "State: variable \"{}\", shape {shape:?}, initially {initial}{kept}{line}.",
             escape(&variable.name)
         ));
     }
@@ -106,8 +110,12 @@ fn states(model: &CoreModel, interface: &Interface, language: Language) -> Vec<S
         );
     }
     if interface.block_len > 0 {
-        let bytes = interface.block_len * 4;
-        lines.push(format!("Scratch memory: {bytes} bytes."));
+        let bytes = interface.blocks_len() * 4;
+        let steps = match interface.layout.steps_at_once {
+            1 => String::new(),
+            most => format!(", for up to {most} steps at a time"),
+        };
+        lines.push(format!("Scratch memory: {bytes} bytes{steps}."));
     }
     if interface.stack.function.max(interface.stack.step) >= LEAST_STACK {
         lines.push(stack(interface, language));

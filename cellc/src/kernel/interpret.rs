@@ -15,10 +15,10 @@ const UNDEFINED: f32 = f32::NAN;
 /// Runs one step. `memory[i]` is the contents of the program's buffer `i`, with packed weights.
 ///
 /// Results and the body's private memory are filled with NaN first, as programs must not rely on
-/// their contents. Variables persist from step to step, and [`Role::Backwards`] changes after each
-/// step. Tables are filled from the program. Integer buffers hold f32 of equal values; sequence
-/// lengths are small enough to be exact. Buffers of narrow weights also hold f32. Concurrent
-/// kernels run one after the other.
+/// their contents. Variables persist from step to step; [`Role::Backwards`] and [`Role::Phase`]
+/// change after each step. Tables are filled from the program. Integer buffers hold f32 of equal
+/// values; sequence lengths are small enough to be exact. Buffers of narrow weights also hold f32.
+/// Concurrent kernels run one after the other.
 ///
 /// Scratch buffers of [`super::Body::block`] share one block of memory, as in generated code: a
 /// program with overlapping live buffers fails visibly.
@@ -56,8 +56,12 @@ pub fn interpret(body: BodyRef<'_>, memory: &mut [Vec<f32>]) {
         };
         machine.kernel(kernel);
     }
-    if let Some(id) = program.find(Role::Backwards) {
-        memory[id.0][0] = 1.0 - memory[id.0][0];
+    for (buffer, contents) in program.buffers.iter().zip(memory) {
+        match buffer.role {
+            Role::Backwards => contents[0] = 1.0 - contents[0],
+            Role::Phase(steps) => contents[0] = (contents[0] + 1.0) % steps as f32,
+            _ => {}
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 use std::ops::Deref;
 
+mod delay_line;
 mod hints;
 mod interpret;
 mod print;
@@ -17,6 +18,7 @@ mod rewrite;
 mod tests;
 mod verify;
 
+pub use delay_line::DelayLine;
 pub use hints::Hints;
 #[cfg(test)]
 pub(crate) use interpret::evaluate;
@@ -56,6 +58,9 @@ pub enum Role {
     /// One u32, 0 and 1 in alternating steps: the direction in which large weights are read.
     /// Results do not depend on the direction.
     Backwards,
+    /// One u32: the number of steps so far, modulo this number. Selects rows of [delay
+    /// lines](DelayLine).
+    Phase(usize),
     /// Scratch memory between kernels or inside one kernel. Contents are undefined at the start of
     /// a step.
     Scratch,
@@ -80,7 +85,7 @@ pub enum Element {
     I64,
     /// As I32: 0 or 1.
     Bool,
-    /// Tables and [`Role::Backwards`] only, read by [`Expr::Length`] only.
+    /// Tables, [`Role::Backwards`] and [`Role::Phase`] only, read by [`Expr::Length`] only.
     U32,
     /// IEEE 754 binary16, finite. Weights only; [`Expr::Load`] converts to f32.
     F16,
@@ -346,7 +351,7 @@ pub enum Stmt {
         at: Expr,
         /// The number of places.
         count: usize,
-        /// The movement of the window over the places; read only.
+        /// The movement of the window over the places.
         walk: Walk,
         /// The body.
         body: Vec<Stmt>,
@@ -784,6 +789,12 @@ pub struct Program {
     pub packing: Kernel,
     /// Parameters that [`LaneOp::Flush`] processes before the first kernel.
     pub flushed_before: Vec<BufferId>,
+    /// By variable of the model: the layout of a variable that is a delay line. The buffers of
+    /// all other variables are in the order of the model.
+    pub delay_lines: BTreeMap<usize, DelayLine>,
+    /// The most steps that a call computes together, stage by stage, each with a block of its own.
+    /// 0 or 1: none.
+    pub steps_at_once: usize,
     /// The contents of the buffers with the role [`Role::Table`].
     pub tables: Vec<(BufferId, Vec<u32>)>,
     /// The bodies, one per instruction set.
@@ -806,6 +817,9 @@ pub struct Body {
     pub block: Vec<(BufferId, usize)>,
     /// Elements of the block.
     pub block_len: usize,
+    /// The number of kernels in each stage. Several steps may be computed together: each stage for
+    /// all of them, then the next stage. Empty: the kernels of a step are one stage.
+    pub stages: Vec<usize>,
 }
 
 /// A reference to a body of a program, with access to the program's memory.
@@ -833,6 +847,7 @@ impl Role {
             Self::Result(_) => Self::Result(0),
             Self::Constant(_) => Self::Constant(0),
             Self::Variable(_) => Self::Variable(0),
+            Self::Phase(_) => Self::Phase(2),
             Self::Part { .. } => Self::Part { of: BufferId(0), at: 0 },
             Self::Weights | Self::Table | Self::Backwards | Self::Scratch => self,
         }
@@ -853,6 +868,23 @@ impl Program {
     /// The first shared buffer with this role, if any.
     pub fn find(&self, role: Role) -> Option<BufferId> {
         self.buffers.iter().position(|buffer| buffer.role == role).map(BufferId)
+    }
+
+    /// The contents of a variable's buffer before step `step`, from the variable's values in the
+    /// order of the model.
+    pub fn variable_memory(&self, variable: usize, values: &[f32], step: usize) -> Vec<f32> {
+        match self.delay_lines.get(&variable) {
+            Some(line) => line.in_rows(values, step % line.phases),
+            None => values.to_vec(),
+        }
+    }
+
+    /// The opposite of [`Self::variable_memory`].
+    pub fn variable_values(&self, variable: usize, memory: &[f32], step: usize) -> Vec<f32> {
+        match self.delay_lines.get(&variable) {
+            Some(line) => line.in_order_of_time(memory, step % line.phases),
+            None => memory.to_vec(),
+        }
     }
 
     /// The bodies, in order.

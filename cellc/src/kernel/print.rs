@@ -63,6 +63,10 @@ impl Display for BodyRef<'_> {
             let parts: Vec<String> = self.block.iter().map(part).collect();
             writeln!(f, "block of {} f32: {}", self.block_len, parts.join(", "))?;
         }
+        if self.program.steps_at_once > 1 {
+            let steps = self.program.steps_at_once;
+            writeln!(f, "up to {steps} steps at once, in stages of {:?} kernels", self.stages)?;
+        }
         for function in &self.functions {
             writeln!(f)?;
             print_function(*self, &buffers, function, f)?;
@@ -96,6 +100,7 @@ fn print_buffer(
         Role::Variable(i) => format!("variable {i}"),
         Role::Table => "table".to_owned(),
         Role::Backwards => "order".to_string(),
+        Role::Phase(steps) => format!("steps modulo {steps}"),
         Role::Scratch => "scratch".to_owned(),
         Role::Part { of, at } => format!("part of {} from {at}", name(buffers, "buffer", of.0)),
     };

@@ -737,6 +737,7 @@ fn wrong_stateful_programs_are_found() {
         ("a Variable(0) of one body alone", |p| p.bodies[0].scratch[1].role = Role::Variable(0)),
         ("a Scratch that all bodies share", |p| p.buffers[1].role = Role::Scratch),
         ("no buffer for these 3 values", |p| p.tables[0].1.push(0)),
+        ("stages that are not all of a step", |p| p.bodies[0].stages = vec![1]),
         ("no buffer for these 2 values", |p| p.tables.push(p.tables[0].clone())),
         ("no buffer for these 2 values", |p| p.tables[0].0 = STEPS),
         ("no buffer 77", |p| p.tables[0].0 = BufferId(77)),

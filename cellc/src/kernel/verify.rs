@@ -66,10 +66,34 @@ fn verify_body(body: BodyRef<'_>) -> Result<(), String> {
     for group in body.groups() {
         apart(body, group)?;
     }
+    stages(body)?;
     match body.functions.iter().enumerate().find(|(i, _)| !called.contains(i)) {
         Some((_, function)) => Err(format!("no kernel calls function {:?}", function.name)),
         None => Ok(()),
     }
+}
+
+/// Checks stages: they have all kernels, and one stage alone uses a variable.
+fn stages(body: BodyRef<'_>) -> Result<(), String> {
+    if body.stages.is_empty() {
+        return Ok(());
+    }
+    if body.stages.iter().sum::<usize>() != body.kernels.len() {
+        return Err("stages that are not all of a step".to_owned());
+    }
+    let numbers = body.stages.iter().enumerate().flat_map(|(at, n)| std::iter::repeat_n(at, *n));
+    let mut users: BTreeMap<BufferId, usize> = BTreeMap::new();
+    for (stage, kernel) in numbers.zip(&body.kernels) {
+        for id in kernel.params.iter().map(|(id, _)| body.whole(*id).0) {
+            let buffer = body.buffer(id);
+            if matches!(buffer.role, Role::Variable(_))
+                && *users.entry(id).or_insert(stage) != stage
+            {
+                return Err(format!("two stages use variable {:?}", buffer.name));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// True if a buffer with this role belongs to one body.
@@ -93,6 +117,7 @@ fn role(buffer: &Buffer) -> Result<(), String> {
         }
         Role::Table => buffer.element == Element::U32,
         Role::Backwards => buffer.element == Element::U32 && buffer.len == 1,
+        Role::Phase(steps) => buffer.element == Element::U32 && buffer.len == 1 && steps > 1,
         Role::Weights => buffer.element.is_loaded(),
         _ => buffer.element == Element::F32,
     };
@@ -491,9 +516,9 @@ impl<'a> Checker<'a> {
                 if self.expr(at)? != (Type { scalar: Scalar::U32, lanes: 1 }) {
                     return Err("the number of a place is a u32".to_owned());
                 }
-                if walk.written || walk.reverse {
+                if walk.reverse {
                     return Err(format!(
-                        "{:?}, of which one place is read, is no other window",
+                        "{:?}, of which one place is used, is no other window",
                         walk.name
                     ));
                 }

@@ -86,8 +86,25 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         (doc, body)
     }
 
+    /// Ends a kernel that assigns to variables.
+    pub(super) fn assigned(self, body: Vec<Stmt>) -> &'a mut Lowering<'m> {
+        let name = self.lowering.name("assign");
+        let doc = vec!["variables take their new values".to_owned()];
+        self.end_kernel(name, doc, body, false)
+    }
+
     /// Ends the kernel. Its parameters are the buffers that `body` uses.
-    pub(super) fn finish(mut self, name: String, doc: Vec<String>, body: Vec<Stmt>, unroll: bool) {
+    pub(super) fn finish(self, name: String, doc: Vec<String>, body: Vec<Stmt>, unroll: bool) {
+        self.end_kernel(name, doc, body, unroll);
+    }
+
+    fn end_kernel(
+        mut self,
+        name: String,
+        doc: Vec<String>,
+        body: Vec<Stmt>,
+        unroll: bool,
+    ) -> &'a mut Lowering<'m> {
         let mut params = params(&body);
         params.retain(|(id, _)| !self.kernel.scratch.contains(id));
         // weights, then other inputs, then outputs
@@ -95,6 +112,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         params.sort_by_key(|(id, written)| (*written, role(*id) != Role::Weights, *id));
         self.kernel = Kernel { name, doc, params, body, unroll, ..self.kernel };
         self.lowering.push(self.kernel);
+        self.lowering
     }
 
     pub(super) fn window(&mut self) -> WindowId {
@@ -612,7 +630,7 @@ fn uses(body: &[Stmt], used: &mut BTreeMap<BufferId, bool>) {
             Stmt::For { walks, .. } => walks.iter().for_each(|walk| note(walk.of, walk.written)),
             Stmt::Pick { at, walk, .. } => {
                 reads(at, &mut note);
-                note(walk.of, false);
+                note(walk.of, walk.written);
             }
             Stmt::If { less, .. } | Stmt::LeaveUnless { less } => {
                 reads(&less.0, &mut note);

@@ -44,9 +44,12 @@ pub(super) fn strided(
 
 impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn view(&mut self, view: &'m View) -> (Vec<String>, Vec<Stmt>) {
+        let to = self.lowering.source(Source::Value(view.out));
+        if let Some(taps) = self.lowering.plan.delay_lines.taps.get(&view.out) {
+            return self.gathered(taps, to);
+        }
         let shape = &self.lowering.model.values[view.out].shape;
         let from = self.lowering.source(view.input).at(view.offset);
-        let to = self.lowering.source(Source::Value(view.out));
         if from == to {
             return (Vec::new(), Vec::new());
         }

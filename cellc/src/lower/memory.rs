@@ -7,7 +7,7 @@ use super::builder::params;
 use crate::core::{CoreCell, CoreModel, CoreOp, Denormals, Lengths, Source, WeightSource};
 use crate::kernel::{Buffer, BufferId, Element, Program, Role, Stmt};
 use crate::model::ElementType;
-use crate::plan::{Labels, Plan};
+use crate::plan::{History, Labels, Plan};
 
 /// The buffers of the packed weights of a product.
 #[derive(Clone, Copy)]
@@ -98,6 +98,13 @@ impl Memory {
                 variable.shape.iter().product(),
             );
             memory.variables.push(id);
+        }
+        for History { variable, line, .. } in &plan.delay_lines.histories {
+            memory.program.delay_lines.insert(*variable, *line);
+            let phase = Role::Phase(line.phases);
+            if line.phases > 1 && memory.program.find(phase).is_none() {
+                memory.typed(format!("phase{}", line.phases), phase, Element::U32, 1);
+            }
         }
         let nodes = model.all_nodes();
         let read = nodes.iter().flat_map(|node| node.op.reads());

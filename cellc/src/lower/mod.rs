@@ -8,6 +8,7 @@ mod block;
 mod builder;
 mod cell;
 mod convolve;
+mod delay_lines;
 mod dense;
 mod gru;
 mod integers;
@@ -25,6 +26,7 @@ mod reduce;
 mod rnn;
 mod running_sum;
 mod softmax;
+mod stages;
 mod step;
 mod storage;
 mod top_k;
@@ -46,10 +48,14 @@ use memory::{Memory, PackedWeights};
 /// Lowers a model for every instruction set of the plan.
 pub(crate) fn lower(model: &CoreModel, plan: &Plan) -> Program {
     let denormals = Denormals::new(model, plan.flush_below, plan.arch.memory.stack_limit);
-    let memory = Memory::new(model, plan, &denormals);
+    let mut memory = Memory::new(model, plan, &denormals);
+    memory.program.steps_at_once = stages::steps_at_once(model, plan, &denormals);
     let bodies = (0..plan.isas.len())
         .map(|isa| Lowering::new(model, plan, &denormals, &memory, isa).finish());
-    Program { bodies: bodies.collect(), ..memory.program }
+    let mut program = Program { bodies: bodies.collect(), ..memory.program };
+    let steps = program.bodies().map(|body| stages::with_memory(program.steps_at_once, body));
+    program.steps_at_once = steps.min().unwrap_or(1);
+    program
 }
 
 /// A body under construction, and the buffers of its values.
@@ -116,7 +122,12 @@ impl<'m> Lowering<'m> {
             self.kernel_of(node);
         }
         self.copies();
+        let first = self.body.kernels.len();
         self.assignments();
+        if self.memory.program.steps_at_once > 1 {
+            self.settle(first);
+            self.body.stages = stages::stages(self.body_ref());
+        }
         (self.body.block, self.body.block_len) = block::allocate(self.body_ref());
         self.body
     }
@@ -258,13 +269,23 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Assigns new values to variables, after all kernels have read the old values.
+    /// Assigns new values to variables, after all kernels have read the old values. With
+    /// [stages], each variable has a kernel of its own.
     fn assignments(&mut self) {
         let model = self.model;
+        let apart = self.memory.program.steps_at_once > 1;
         let mut first = Vec::new();
         let mut then = KernelBuilder::new(self);
         let mut body = Vec::new();
         for (i, variable) in model.variables.iter().enumerate() {
+            if apart && !body.is_empty() {
+                let lowering = then.assigned(std::mem::take(&mut body));
+                then = KernelBuilder::new(lowering);
+            }
+            if let Some(history) = then.lowering.plan.delay_lines.of_variable(i) {
+                body.extend(then.take_frame(history));
+                continue;
+            }
             let Some(next) = variable.next else { continue };
             let lowering = &mut *then.lowering;
             let len = lowering.len(next);
@@ -290,8 +311,7 @@ impl<'m> Lowering<'m> {
             KernelBuilder::new(then.lowering).finish(name, vec![doc.to_owned()], first, false);
         }
         if !body.is_empty() {
-            let name = then.lowering.name("assign");
-            then.finish(name, vec!["variables take their new values".to_owned()], body, false);
+            then.assigned(body);
         }
     }
 

@@ -43,7 +43,7 @@ impl<'m> Lowering<'m> {
                         wanted.entry(input).or_insert(place);
                     }
                 }
-                CoreOp::Concat(concat) => {
+                CoreOp::Concat(concat) if !self.plan.delay_lines.has_no_memory(concat.out) => {
                     let model = self.model;
                     let shape = &model.values[concat.out].shape;
                     let place = match wanted.get(&concat.out) {
@@ -76,7 +76,13 @@ impl<'m> Lowering<'m> {
                     wanted.get(&value).filter(|place| !busy.contains(&place.base)),
                     &node.op,
                 ) {
+                    _ if self.plan.delay_lines.has_no_memory(value) => None,
                     (Some(place), _) => Some(*place),
+                    (None, CoreOp::View(view))
+                        if self.plan.delay_lines.taps.contains_key(&value) =>
+                    {
+                        Some(self.new_place(view.out))
+                    }
                     (None, CoreOp::View(view))
                         if view.is_contiguous(&self.model.values[view.out].shape) =>
                     {
@@ -145,7 +151,10 @@ impl<'m> Lowering<'m> {
     /// True if an operation needs statements. False for views without a copy, and for operations
     /// that another operation's kernel computes.
     pub(super) fn is_computed(&self, node: &CoreNode) -> bool {
+        let lines = &self.plan.delay_lines;
         match &node.op {
+            op if lines.has_no_memory(op.first_value()) => false,
+            CoreOp::View(view) if lines.taps.contains_key(&view.out) => true,
             CoreOp::View(view) => {
                 self.places[view.out].is_some_and(|place| {
                     self.known_place(view.input).is_none_or(|from| from.at(view.offset) != place)

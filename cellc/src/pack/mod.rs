@@ -8,16 +8,30 @@ use crate::model::half::F16;
 
 use crate::core::CoreModel;
 use crate::encoding::encode;
-use crate::kernel::{BufferId, Copied, CopiedDim, Element, Encoding, Program, Role};
+use crate::kernel::{BufferId, Copied, CopiedDim, DelayLine, Element, Encoding, Program, Role};
 use crate::model::Tensor;
 
-/// The initial value of a variable.
+/// The initial value of a variable, in the order of its memory: element `i` is element `i / repeat
+/// % len` of the stored ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Initial {
-    /// Offset in the block, in units of 4 bytes.
+    /// Offset of the first stored element in the block, in units of 4 bytes.
     pub at: usize,
-    /// Number of consecutive elements of the variable for each element of the block.
+    /// The number of stored elements.
+    pub len: usize,
+    /// Number of consecutive elements of the variable for each stored element.
     pub repeat: usize,
+}
+
+impl Initial {
+    /// The stored part of a variable of `len` elements, in words. Empty if all is stored.
+    pub(crate) fn part(&self, len: usize) -> &'static str {
+        match (self.repeat, self.len) {
+            (1, stored) if stored == len => "",
+            (1, _) => ", of each frame",
+            _ => ", by row",
+        }
+    }
 }
 
 /// Least number of elements of a variable whose initial value is stored without repetitions.
@@ -139,9 +153,10 @@ pub fn pack(model: &CoreModel, program: &Program) -> Packed {
         (id, at)
     });
     let parts = parts.collect();
-    let initial = model.variables.iter().map(|variable| {
+    let initial = model.variables.iter().enumerate().map(|(i, variable)| {
         let tensor = &model.constants[variable.initial?];
-        (!is_zero(tensor)).then(|| block.place_initial(tensor))
+        let delay_line = program.delay_lines.get(&i);
+        (!is_zero(tensor)).then(|| block.place_initial(tensor, delay_line))
     });
     let initial = initial.collect();
     let (mut run_time_parts, mut run_time_len, mut run_time_pairs) = (Vec::new(), 0, 0);
@@ -214,21 +229,30 @@ impl Block {
 }
 
 impl Block {
-    /// Places the initial value of a variable: one element for each row of equal elements.
-    fn place_initial(&mut self, tensor: &Tensor) -> Initial {
+    /// Places the initial value of a variable: one element for each row of equal elements, and one
+    /// frame of a delay line with equal frames.
+    fn place_initial(&mut self, tensor: &Tensor, delay_line: Option<&DelayLine>) -> Initial {
         let bits: Vec<u32> = (0..tensor.len()).map(|k| tensor.get_f32(k).to_bits()).collect();
-        let row = tensor.shape().last().copied().unwrap_or(1).max(1);
-        let is_one = |row: &[u32]| row.iter().all(|element| *element == row[0]);
-        if bits.len() < LEAST_REPEATED || !bits.chunks(row).all(is_one) {
-            return Initial { at: self.place_constant(tensor), repeat: 1 };
+        let (mut stored, mut repeat) = (bits, 1);
+        if let Some(line) = delay_line {
+            stored = line.in_rows(&stored, 0);
+            let is_first = |frame: &[u32]| *frame == stored[..line.frame()];
+            if stored.chunks(line.frame()).all(is_first) {
+                stored.truncate(line.frame());
+            }
+        } else if stored.len() >= LEAST_REPEATED {
+            let row = tensor.shape().last().copied().unwrap_or(1).max(1);
+            let is_one = |row: &[u32]| row.iter().all(|element| *element == row[0]);
+            if stored.chunks(row).all(is_one) {
+                (stored, repeat) = (stored.into_iter().step_by(row).collect(), row);
+            }
         }
-        let firsts: Vec<u32> = bits.iter().step_by(row).copied().collect();
-        let at = self.place(4 * firsts.len(), Element::F32, |bytes| {
-            for (to, element) in bytes.chunks_exact_mut(4).zip(&firsts) {
+        let at = self.place(4 * stored.len(), Element::F32, |bytes| {
+            for (to, element) in bytes.chunks_exact_mut(4).zip(&stored) {
                 to.copy_from_slice(&element.to_le_bytes());
             }
         });
-        Initial { at, repeat: row }
+        Initial { at, len: stored.len(), repeat }
     }
 }
 

@@ -138,6 +138,6 @@ fn a_constant_shares_the_place_of_weights_with_its_bits() {
     assert_eq!(packed.bytes.len(), (4 * HIDDEN).next_multiple_of(64));
     assert_eq!(
         (packed.parts.len(), &packed.initial[..]),
-        (2, &[Some(Initial { at: 0, repeat: 1 })][..])
+        (2, &[Some(Initial { at: 0, len: HIDDEN, repeat: 1 })][..])
     );
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::cost::LEAST_TILE_ROWS;
+use super::delay_lines::History;
 use super::panels::Panels;
 use super::passes::Tiling;
 use super::product::{Phase, Product};
@@ -122,6 +123,13 @@ impl fmt::Display for Plan {
         for chain in self.fusion.chains() {
             let links: Vec<_> = chain.links.iter().map(|v| format!("value {v}")).collect();
             writeln!(f, "value {}: continued to {} in registers", chain.root, links.join(", "))?;
+        }
+        for History { variable, line, concat, .. } in &self.delay_lines.histories {
+            writeln!(f, "variable {variable}: {line}; value {concat} has no memory")?;
+        }
+        for (value, row) in &self.delay_lines.rows {
+            let variable = self.delay_lines.histories[row.history].variable;
+            writeln!(f, "value {value}: taps of variable {variable}, read in place")?;
         }
         for (value, (arithmetic, x)) in &self.windows {
             let x = x.map_or(String::new(), |x| format!(", x is {}", integers(x)));

@@ -8,6 +8,7 @@
 mod branches;
 mod choose;
 mod cost;
+mod delay_lines;
 mod explain;
 mod fusion;
 mod labels;
@@ -27,6 +28,7 @@ mod values;
 pub use branches::{Branches, Side};
 pub use choose::{Chains, Choice, DotWord, Microkernel, most_per_pass};
 pub use cost::{cycles, equal_parts, tile_vectors, window_channels, window_tile};
+pub use delay_lines::{DelayLines, History, Taken, TapRow, Taps};
 pub use fusion::{Along, Fusion, along};
 pub use labels::Labels;
 pub use panels::{Blocks, Panels};
@@ -47,7 +49,7 @@ use std::collections::BTreeMap;
 pub use crate::arch::vectors;
 use crate::arch::{Arch, Isa, PlannedIsa};
 use crate::core::{CoreModel, CoreOp};
-use crate::encoding::Arithmetic;
+use crate::encoding::{Arithmetic, WeightFormat};
 use crate::numerics::Multiples;
 use crate::request::Accuracy;
 
@@ -105,6 +107,19 @@ impl ProductPlan {
         self.product.layout.bytes(self.weights, self.biases)
     }
 
+    /// True if x may stand at any places: the multiply-adds broadcast one element after the other.
+    pub(super) fn reads_elements(&self, isas: &[PlannedIsa]) -> bool {
+        let is_broadcast = |isa: &Isa, panels: &Panels| {
+            let choice = self.choice(Phase::Input, panels.columns, 1, isa);
+            choice.kernel == Microkernel::Broadcast
+        };
+        let all = |own: &PlannedIsa| self.panels.iter().all(|of| is_broadcast(own.isa, of));
+        self.own.x.is_none()
+            && self.product.layout.format != WeightFormat::Bf16Pair
+            && self.product.chains(Phase::Input) == 1
+            && isas.iter().all(all)
+    }
+
     /// True if panels have columns that no unit has.
     pub fn is_padded(&self) -> bool {
         self.panels.iter().any(Panels::is_padded)
@@ -151,6 +166,8 @@ pub struct Plan {
     pub branches: Branches,
     /// Operations fused into the kernel of their operand.
     pub fusion: Fusion,
+    /// The variables that are kept as delay lines.
+    pub delay_lines: DelayLines,
     /// The accuracy of activations.
     pub accuracy: Accuracy,
     /// The magnitude below which inputs, states and outputs are flushed to zero. `None`: denormals

@@ -12,7 +12,7 @@ use super::reason::{
 use super::row_layout::RowLayout;
 use super::threads::{halves, threads};
 use super::values::Values;
-use super::{Branches, Fusion, OwnMultiples, Plan, ProductPlan, cost, sparse};
+use super::{Branches, DelayLines, Fusion, OwnMultiples, Plan, ProductPlan, cost, sparse};
 use crate::arch::{Arch, Isa, PlannedIsa};
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::encoding::{Arithmetic, WeightFormat};
@@ -91,6 +91,20 @@ fn is_too_wide(plan: &Plan, (at, isa): (usize, &Isa), options: &Options) -> bool
             && product.panels.iter().all(|panels| panels.columns <= before.lanes)
     };
     options.machine.isas.is_none() && product.is_padded() && before.is_some_and(covers)
+}
+
+/// The delay lines of a model, with the products that read taps in place.
+fn delay_lines(model: &CoreModel, products: &[ProductPlan], isas: &[PlannedIsa]) -> DelayLines {
+    let mut lines = DelayLines::new(model);
+    let nodes = model.all_nodes().into_iter().filter(|node| node.op.is_product());
+    for (node, product) in nodes.zip(products) {
+        if let CoreOp::Dense(dense) = &node.op
+            && product.reads_elements(isas)
+        {
+            lines.read_in_place(model, dense);
+        }
+    }
+    lines
 }
 
 /// Plans a model for these instruction sets.
@@ -200,7 +214,19 @@ fn plan_for(
     let branches = Branches::new(model, lanes, options.tuning.branches);
     let fusion = if fuses { Fusion::new(model, &unfused, &branches) } else { Fusion::default() };
     let values = Values::of(options.output.language, &isas);
-    Plan { arch, isas, products, windows, branches, fusion, accuracy, flush_below, values }
+    let delay_lines = delay_lines(model, &products, &isas);
+    Plan {
+        arch,
+        isas,
+        products,
+        windows,
+        branches,
+        fusion,
+        delay_lines,
+        accuracy,
+        flush_below,
+        values,
+    }
 }
 
 /// Columns of a panel of which one pass computes all sums, for a product without blocks of zeros.

@@ -288,7 +288,7 @@ impl Report {
         let mut read = (0, 0);
         count_layers(model, &mut read);
         let state_bytes = compilation.description.estimate.state_bytes;
-        let block_bytes = bytes(interface.block_len);
+        let block_bytes = bytes(interface.blocks_len());
         let files = compilation.emit(&interface.function);
         let source = files.iter().filter(|file| !file.name.ends_with(".bin"));
         let totals = Totals {

@@ -133,6 +133,7 @@ impl<'a> Translator<'_, 'a> {
             shape,
             initial,
             next: None,
+            history: None,
         });
         self.variables.read.insert(name, index);
         Some(index)

@@ -125,6 +125,10 @@ impl CFile<'_> {
             (true, false) => ("run_on".to_owned(), "self->isa, "),
             (true, true) => ("advance".to_owned(), "self->isa, "),
         };
+        let several = |fields: &[Field]| {
+            let place = |f: &Field| format!(".{0} = {0} + steps_done * {1}", f.name, self.size(f));
+            fields.iter().map(place).collect::<Vec<_>>().join(", ")
+        };
         let stateless = self.interface.states.is_empty() && self.interface.variables.is_empty();
         let copies =
             self.interface.in_place.map_or_else(String::new, |pair| pair.copied(self.isas));
@@ -151,13 +155,15 @@ impl CFile<'_> {
             ("STEPS_PLACES", step_places.join(STEPS_INDENT)),
             ("STEPS_KEEP", copied(true)),
             ("STEPS_GIVE", copied(false)),
+            ("SEVERAL_INPUTS", several(&self.interface.inputs)),
+            ("SEVERAL_OUTPUTS", several(&self.interface.outputs)),
             (" STEPS_ARGUMENTS", self.interface.step_tensors().map(steps).collect()),
             ("INPUT_PLACES", places(&self.interface.inputs)),
             ("OUTPUT_PLACES", places(&self.interface.outputs)),
             ("FLUSHED_PLACES", flushed_places.join(", ")),
             ("BASELINE", self.baseline()),
             ("FALLBACK", self.fallback()),
-            ("BLOCK_FLOATS", counted(Element::F32, self.interface.block_len).to_owned()),
+            ("BLOCK_FLOATS", counted(Element::F32, self.interface.blocks_len()).to_owned()),
             ("MEMORY_HOLDS", self.memory_holds().to_owned()),
             (" NO_STATE", if stateless { " (it has none)" } else { "" }.to_owned()),
             ("COPIES", copies),
@@ -260,7 +266,7 @@ impl CFile<'_> {
     /// The contents of the struct of state and scratch memory.
     fn memory_holds(&self) -> &'static str {
         match (
-            self.interface.variables.is_empty() && !self.interface.alternates,
+            self.interface.variables.is_empty() && !self.interface.layout.alternates,
             self.interface.block_len,
         ) {
             (true, _) => "Scratch memory of a step, which keeps nothing",
@@ -394,16 +400,25 @@ impl OwnWords for CFile<'_> {
         let from = |at| weights::place(self, Element::F32, at);
         let reset = match self.initial(variable) {
             None => self.zeroed(&place, (&size, variable.len())),
-            Some(Initial { at, repeat: 1 }) => self.copied(&place, &from(at), variable),
-            Some(Initial { at, repeat }) => format!(
-                "for (size_t i = 0; i < {}; i++) {{ {place}[i] = ({})[i / {repeat}]; }}",
-                variable.len(),
-                from(at)
-            ),
+            Some(Initial { at, len, repeat: 1 }) if len == variable.len() => {
+                self.copied(&place, &from(at), variable)
+            }
+            Some(Initial { at, len, repeat }) => {
+                let stored =
+                    if repeat > 1 { format!("i / {repeat}") } else { format!("i % {len}") };
+                format!(
+                    "for (size_t i = 0; i < {}; i++) {{ {place}[i] = ({})[{stored}]; }}",
+                    variable.len(),
+                    from(at)
+                )
+            }
         };
+        let line = self.interface.layout.delay_lines.get(&variable.index);
+        let note = line.map_or_else(String::new, |line| format!(" /* {line} */"));
         vec![
             ("RESET", reset),
             ("FIRST_ALIGNED", self.member_aligned(at == 0 && self.interface.block_len == 0)),
+            ("LAID_OUT", note),
         ]
     }
 
@@ -444,11 +459,12 @@ pub(super) fn run_alone(file: &CFile<'_>, lists: &[List]) -> String {
 pub(super) fn source(out: &mut String, file: &CFile<'_>) {
     let (items, flushes) = (file.items(Language::C), file.flushed_before().next().is_some());
     // the function that sets the memory precedes the functions of the struct, which call them
-    for name in ["declared", "isa", "flush", "function", "memory", "struct", "steps"] {
+    for name in ["declared", "isa", "flush", "function", "memory", "struct", "several", "steps"] {
         let wanted = match name {
             "isa" => file.interface.has_isas(),
             "flush" | "function" if file.steps_by_run() => false,
             "flush" => flushes,
+            "several" => file.interface.layout.steps_at_once > 1,
             "declared" => true,
             "memory" => file.interface.sets_memory(),
             _ => items.contains(&name),

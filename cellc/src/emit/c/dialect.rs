@@ -1036,7 +1036,7 @@ impl Dialect for C<'_> {
         }
     }
 
-    fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>) {
+    fn begin_pick(&mut self, at: Text, count: usize, most: Option<usize>, walking: &Walking<'_>) {
         let (window, i) = (&walking.window, counter(self.within.loops));
         self.line("{");
         self.within.blocks.push(Around::Loop);
@@ -1044,14 +1044,15 @@ impl Dialect for C<'_> {
         self.within.loops += 1;
         self.within.depth += 1;
         self.line(&format!("const uint32_t {i} = {};", at.text));
-        let k = if count == 1 {
-            "0".to_owned()
-        } else {
-            format!("({i} < {count}u ? {i} : {}u)", count - 1)
+        let k = match most {
+            Some(0) => "0".to_owned(),
+            Some(most) => format!("({i} < {count}u ? {i} : {most}u)"),
+            None => i.clone(),
         };
         let k = if walking.step == 1 { k } else { format!("(size_t){k} * {}", walking.step) };
         let (from, ty) = (plus(&walking.of.name, walking.offset), spelling(walking.of.element).c);
-        self.line(&format!("const {ty} *{} = {from} + {k};", window.name));
+        let constant = if walking.written { "" } else { "const " };
+        self.line(&format!("{constant}{ty} *{} = {from} + {k};", window.name));
     }
 
     fn begin_if(&mut self, a: Text, b: Text) {

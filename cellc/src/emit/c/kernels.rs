@@ -9,7 +9,7 @@ use super::dialect::{C, DEEPEST, counter, ending, of_each, outlined, plus};
 use super::joined::Joined;
 use super::once::{Defined, Once, Piece, Pieces, RUN, target};
 use super::vectors::{self, VectorFunction, spaced};
-use super::{CFile, api, guarded, weights, wrap};
+use super::{CFile, api, guarded, several, weights, wrap};
 use crate::arch::{Calls, Isa, PlannedIsa};
 use crate::emit::Spelled;
 use crate::emit::calls::{Location, Uses};
@@ -184,7 +184,7 @@ fn packing(file: &CFile<'_>, used: &RefCell<BTreeSet<VectorFunction>>, out: &mut
     let mut dialect = C::new(file.prefix(), isa, file.program.alignment, file.extensions(), used);
     shared.all_kernels(body, &mut dialect);
     out.push_str(&dialect.text());
-    let calls = pairs(file, isa, body, &shared, out);
+    let calls = pairs(file, isa, body, (&shared, ""), out);
     let len = file.packed.run_time_len;
     let zeroed = file.zeroed("packed->values", (&len.to_string(), len));
     let pairs = file.packed.run_time_pairs;
@@ -255,7 +255,7 @@ fn pairs(
     file: &CFile<'_>,
     isa: &Isa,
     body: BodyRef<'_>,
-    shared: &Shared,
+    (shared, block): (&Shared, &str),
     out: &mut String,
 ) -> Vec<Vec<Word>> {
     let prefix = file.prefix();
@@ -263,8 +263,11 @@ fn pairs(
     for group in shared.calls(body) {
         let mut pool = vec!["pool".to_owned()];
         for (kernel, name) in &group {
-            let args: Vec<_> =
-                kernel.params.iter().map(|(id, _)| file.argument(body, shared, *id)).collect();
+            let args: Vec<_> = kernel
+                .params
+                .iter()
+                .map(|(id, _)| file.argument(body, shared, *id, block))
+                .collect();
             let (full, args) = (format!("{prefix}_{name}_{}", isa.name), args.join(", "));
             if group.len() == 1 {
                 calls.push(format!("{full}({args});"));
@@ -310,7 +313,8 @@ fn run(
     shared: &Shared,
     out: &mut String,
 ) {
-    let mut calls = pairs(file, isa, body, shared, out);
+    let block = format!("{}->block", file.interface.memory().name());
+    let mut calls = pairs(file, isa, body, (shared, &block), out);
     let mut groups = shared.calls(body);
     // variables change last, so a step can be repeated until then
     let assigned = isa.c.flushes.and_then(|_| {
@@ -349,12 +353,18 @@ fn run(
         when("unused inputs", !interface.inputs.is_empty() && !uses.inputs),
         ("calls", calls),
         when("alone", isa.c.flushes.is_some()),
-        when("order", interface.alternates && isa.c.flushes.is_none()),
+        when("order", interface.layout.alternates && isa.c.flushes.is_none()),
+        ("phases", if isa.c.flushes.is_none() { file.phases() } else { Vec::new() }),
     ];
     if file.steps_by_run() {
         return out.push_str(&api::run_alone(file, &lists));
     }
     out.push_str(&text(file, isa, "run", &lists, &words));
+    if interface.layout.steps_at_once > 1 {
+        let texts = pairs(file, isa, body, (shared, "block"), &mut String::new());
+        let calls = shared.calls(body);
+        out.push_str(&several::function(file, (isa, &words[2].1), body, &calls, &texts));
+    }
     if let Some(flushes) = isa.c.flushes {
         words = vec![
             ("BEGIN\n", flushes.begin.to_owned()),
@@ -374,10 +384,11 @@ fn run(
             ]
         });
         lists = vec![
-            when("more of the step", assigned.is_some() || interface.alternates),
+            when("more of the step", assigned.is_some() || interface.layout.alternates),
             ("assigned", assigned.into_iter().collect()),
             ("in place without a copy", pair.into_iter().collect()),
-            when("order", interface.alternates),
+            when("order", interface.layout.alternates),
+            ("phases", file.phases()),
         ];
         out.push_str(&text(file, isa, "run twice", &lists, &words));
     }
@@ -403,7 +414,8 @@ impl CFile<'_> {
         })
     }
 
-    fn argument(&self, body: BodyRef<'_>, shared: &Shared, id: BufferId) -> String {
+    /// The place of a buffer. `block`: the place of the block.
+    fn argument(&self, body: BodyRef<'_>, shared: &Shared, id: BufferId, block: &str) -> String {
         let memory = self.interface.memory().name();
         match self.location(body, id) {
             Location::Input(field) => format!("inputs->{}", field.name),
@@ -411,7 +423,8 @@ impl CFile<'_> {
             Location::Output(field) => format!("outputs->{}", field.name),
             Location::Variable(field) => format!("{memory}->{}", field.name),
             Location::Order => format!("&{memory}->backwards"),
-            Location::Block(at) => plus(&format!("{memory}->block"), at),
+            Location::Phase(name) => format!("&{memory}->{name}"),
+            Location::Block(at) => plus(block, at),
             Location::Table(_) => shared.buffer(id).name.clone(),
             Location::Packed(at) => match self.program.buffer(id).element {
                 Element::F32 => plus("packed->values", at),
@@ -421,7 +434,7 @@ impl CFile<'_> {
                 let element = self.program.buffer(id).element;
                 weights::place(self, element, at * 4 / element.size())
             }
-            Location::Part(of, at) => plus(&self.argument(body, shared, of), at),
+            Location::Part(of, at) => plus(&self.argument(body, shared, of, block), at),
         }
     }
 }

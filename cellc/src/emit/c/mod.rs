@@ -13,6 +13,7 @@ mod joined;
 mod kernels;
 mod once;
 mod pool;
+mod several;
 mod values;
 mod vectors;
 mod weights;

@@ -11,7 +11,6 @@ use crate::emit::text::{Word, listed, part};
 use crate::emit::traversal::decimal;
 use crate::emit::weights::{Tail, assembler_string, hexadecimal, weights_file};
 use crate::kernel::Element;
-use crate::pack::Initial;
 use crate::request::Language;
 
 /// Declares `<prefix>_weight_data`, if the file has constants.
@@ -146,11 +145,11 @@ fn arrays(file: &CFile<'_>) -> Vec<(usize, (String, String))> {
         }
     }
     for variable in &file.interface.variables {
-        if let Some(Initial { at, repeat }) = file.initial(variable) {
+        if let Some(initial) = file.initial(variable) {
             let name = format!("{}_initial", variable.name);
-            let rows = if repeat > 1 { ", by row" } else { "" };
-            let doc = format!("the initial value of {}{rows}.", variable.name);
-            all.entry(at).or_insert((name, doc));
+            let part = initial.part(variable.len());
+            let doc = format!("the initial value of {}{part}.", variable.name);
+            all.entry(initial.at).or_insert((name, doc));
         }
     }
     all.into_iter().collect()

@@ -737,9 +737,12 @@ impl Dialect for Rust {
         }
     }
 
-    fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>) {
+    fn begin_pick(&mut self, at: Text, count: usize, most: Option<usize>, walking: &Walking<'_>) {
         let window = &walking.window.name;
-        let at = format!("{}.min({}) as usize", at.operand(), count - 1);
+        let at = match most {
+            Some(most) => format!("{}.min({most}) as usize", at.operand()),
+            None => format!("{} as usize", at.operand()),
+        };
         let place = self.window_at(count, walking, &at);
         let _ = writeln!(self.out, "{{ let {window} = {place};");
     }

@@ -15,7 +15,7 @@ use crate::emit::Spelled;
 use crate::emit::calls::{Call, Cut, Location, Uses};
 use crate::emit::elements::spelling;
 use crate::emit::hints;
-use crate::emit::names::POOL_MEMBERS;
+use crate::emit::names::{Field, POOL_MEMBERS, Phase};
 use crate::emit::products;
 use crate::emit::signature::{Argument, Signature};
 use crate::emit::text::COLUMNS;
@@ -474,25 +474,108 @@ impl RustFile<'_> {
         vectors: &mut Used,
     ) -> String {
         let calls = shared.calls(body);
+        let of_first = if self.interface.layout.steps_at_once > 1 { "[0]" } else { "" };
+        let block = format!("&mut {}.block{of_first}", self.interface.memory().name());
         let signature = self.signature(body, shared, &calls, true);
         let mut out = format!("/// One step.\n{attribute} pub(super) fn run({}) {{", signature.0);
         let mut parts = String::new();
         if shared.runs.is_empty() {
-            self.calls(&mut out, body, shared, &calls, vectors);
+            self.calls(&mut out, body, shared, &calls, vectors, &block);
         }
         for (name, calls) in shared.runs.iter().zip(calls.chunks(MOST_CALLED)) {
             let (params, args) = self.signature(body, shared, calls, false);
             let _ = writeln!(out, "{name}({args});");
             let _ = write!(parts, "/// Part of a step.\n{attribute} fn {name}({params}) {{");
-            self.calls(&mut parts, body, shared, calls, vectors);
+            self.calls(&mut parts, body, shared, calls, vectors, &block);
             parts.push_str("}\n");
         }
         let memory = self.interface.memory().name();
-        let order = match self.interface.alternates {
+        if self.interface.layout.steps_at_once > 1 {
+            parts += &self.several(body, shared, attribute, vectors);
+        }
+        let mut order = match self.interface.layout.alternates {
             true => format!("{memory}.backwards ^= 1;\n"),
             false => String::new(),
         };
+        order.extend(self.interface.layout.phases.iter().map(|phase| self.counted_on(phase)));
         format!("{out}{order}}}\n{parts}")
+    }
+
+    /// The statement that counts one more step.
+    fn counted_on(&self, Phase { name, steps }: &Phase) -> String {
+        let count = format!("{}.{name}", self.interface.memory().name());
+        let last = steps - 1;
+        format!("{count} = if {count} < {last} {{ {count}.wrapping_add(1) }} else {{ 0 }};\n")
+    }
+
+    /// The function of a module for several steps: each stage for all of them, then the next.
+    fn several(
+        &self,
+        body: BodyRef<'_>,
+        shared: &Shared,
+        attribute: &str,
+        vectors: &mut Used,
+    ) -> String {
+        let memory = self.interface.memory();
+        let (name, calls) = (memory.name(), shared.calls(body));
+        let (x, y) = (&self.interface.inputs[0], &self.interface.outputs[0]);
+        let array = |field: &Field| format!("[{}; {}]", spelling(field.element).rust, field.len());
+        let state = format!("{name}: &mut super::{}", memory.type_name());
+        let (mut stages, mut called, mut moved) = (String::new(), String::new(), BTreeSet::new());
+        let mut first = 0;
+        for (stage, count) in body.stages.iter().enumerate() {
+            let own = &calls[first..first + count];
+            first += count;
+            let uses = Uses::of(body, own);
+            let buffer = |role: Role| {
+                let id = self.program.find(role).expect("every field has a buffer");
+                (shared.buffer(id).name.clone(), uses.buffers.contains(&id))
+            };
+            let [x_name, y_name] =
+                [buffer(Role::Parameter(x.index)), buffer(Role::Result(y.index))]
+                    .map(|(name, used)| if used { name } else { format!("_{name}") });
+            let in_block = |id: &BufferId| body.buffer(*id).role == Role::Scratch;
+            let has_block = uses.buffers.iter().any(in_block);
+            let (block, walked) = match has_block {
+                true => ("(block, ", format!("{name}.block.iter_mut().zip")),
+                false => ("", String::new()),
+            };
+            let close = if has_block { ")" } else { "" };
+            let _ = write!(
+                stages,
+                "/// A stage of several steps.\n{attribute} fn stage{stage}({state}, x: &[{}], \
+                 y: &mut [{}]) {{ for {block}({x_name}, {y_name}){close} in \
+                 {walked}(x.iter().zip(y.iter_mut())) {{",
+                array(x),
+                array(y)
+            );
+            self.calls(&mut stages, body, shared, own, vectors, "block");
+            for phase in &self.interface.layout.phases {
+                let is_own = |id: &BufferId| body.buffer(*id).role == Role::Phase(phase.steps);
+                if uses.buffers.iter().any(is_own) {
+                    stages += &self.counted_on(phase);
+                    if !moved.insert(phase.steps) {
+                        let _ = write!(called, "{name}.{0} = {0};", phase.name);
+                    }
+                }
+            }
+            stages += "}}\n";
+            let _ = write!(called, "stage{stage}({name}, x, y);");
+        }
+        let saved: String = self
+            .interface
+            .layout
+            .phases
+            .iter()
+            .filter(|phase| called.contains(&format!("= {};", phase.name)))
+            .map(|phase| format!("let {0} = {name}.{0};", phase.name))
+            .collect();
+        format!(
+            "/// Several steps: each stage for all of them, then the next.\n{attribute} pub(super) \
+             fn several({state}, x: &[{}], y: &mut [{}]) {{ {saved}{called} }}\n{stages}",
+            array(x),
+            array(y)
+        )
     }
 
     /// The parameters of a function with calls of kernels, and arguments of equal names: all
@@ -559,6 +642,7 @@ impl RustFile<'_> {
         shared: &Shared,
         calls: &[Vec<Call<'_>>],
         vectors: &mut Used,
+        block: &str,
     ) {
         for id in Uses::of(body, calls).buffers {
             let Block { name, len, .. } = shared.buffer(id);
@@ -586,7 +670,7 @@ impl RustFile<'_> {
         for group in calls {
             let named = group.len() > 1;
             out.push_str(if named { "{\n" } else { "" });
-            self.cut(out, body, shared, group, vectors);
+            self.cut(out, body, (shared, block), group, vectors);
             let call = |(kernel, name): &Call<'_>| {
                 format!("{name}({})", self.arguments(body, shared, kernel, named))
             };
@@ -604,14 +688,14 @@ impl RustFile<'_> {
         &self,
         out: &mut String,
         body: BodyRef<'_>,
-        shared: &Shared,
+        (shared, block): (&Shared, &str),
         group: &[Call<'_>],
         vectors: &mut Used,
     ) {
-        let (cuts, memory) = (self.cuts(body, group, shared), self.interface.memory().name());
+        let cuts = self.cuts(body, group, shared);
         for Cut { of, parts } in &cuts.cuts {
             let (of, len) = match of {
-                None => (format!("&mut {memory}.block"), self.interface.block_len),
+                None => (block.to_owned(), self.interface.block_len),
                 Some(whole) => {
                     let is_field = matches!(self.location(body, *whole), Location::Variable(_));
                     let of = self.memory(body, shared, *whole);
@@ -639,6 +723,7 @@ impl RustFile<'_> {
         match self.location(body, id) {
             Location::Variable(field) => format!("{memory}.{}", field.name),
             Location::Order => format!("[{memory}.backwards]"),
+            Location::Phase(name) => format!("[{memory}.{name}]"),
             _ => shared.buffer(id).name.clone(),
         }
     }
@@ -652,7 +737,7 @@ impl RustFile<'_> {
         named: bool,
     ) -> String {
         let argument = |(id, written): &(BufferId, bool)| match body.buffer(*id).role {
-            Role::Variable(_) | Role::Backwards if !named => {
+            Role::Variable(_) | Role::Backwards | Role::Phase(_) if !named => {
                 let mutable = if *written { "mut " } else { "" };
                 format!("&{mutable}{},", self.memory(body, shared, *id))
             }

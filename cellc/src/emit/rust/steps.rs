@@ -12,12 +12,18 @@ pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
     if interface.steps.is_none() {
         return Vec::new();
     }
+    let most = interface.layout.steps_at_once;
     let signature = Signature::step(interface);
     let mut params = Vec::new();
     let mut lengths: Vec<String> = Vec::new();
     let mut steps: Vec<(String, String)> = Vec::new();
     for StepTensor { field, written, each_step } in interface.step_tensors() {
-        let (mutable, each) = if written { ("mut ", "iter_mut") } else { ("", "iter") };
+        let (mutable, each) = match (written, most) {
+            (true, 1) => ("mut ", "iter_mut()".to_owned()),
+            (false, 1) => ("", "iter()".to_owned()),
+            (true, _) => ("mut ", format!("chunks_mut({most})")),
+            (false, _) => ("", format!("chunks({most})")),
+        };
         let (name, ty) = (&field.name, array(field));
         if !each_step {
             params.push(format!("{name}: &{mutable}{ty}"));
@@ -25,12 +31,16 @@ pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
         }
         params.push(format!("{name}: &{mutable}[{ty}]"));
         lengths.push(format!("{name}.len()"));
-        steps.push((name.clone(), format!("{name}.{each}()")));
+        steps.push((name.clone(), format!("{name}.{each}")));
     }
     let params = params.join(", ");
     let (names, places) = zipped(&steps);
     let (before, step, after) = match interface.swaps_states() {
         true => swapped(file),
+        false if most > 1 => {
+            let (x, y) = (&interface.inputs[0].name, &interface.outputs[0].name);
+            (String::new(), file.several_at_once(x, y), String::new())
+        }
         false => copied(&signature),
     };
     let unequal: Vec<String> =

@@ -45,15 +45,11 @@ impl RustFile<'_> {
             }
         }
         for variable in &self.interface.variables {
-            if let Some(Initial { at, repeat }) = self.initial(variable) {
-                let rows = if repeat > 1 { ", by row" } else { "" };
-                let doc = format!("The initial value of the variable `{}`{rows}.", variable.name);
-                add(
-                    at,
-                    format!("initial_{}", variable.name),
-                    format!("[f32; {}]", variable.len() / repeat),
-                    doc,
-                );
+            if let Some(initial) = self.initial(variable) {
+                let Initial { at, len, .. } = initial;
+                let part = initial.part(variable.len());
+                let doc = format!("The initial value of the variable `{}`{part}.", variable.name);
+                add(at, format!("initial_{}", variable.name), format!("[f32; {len}]"), doc);
             }
         }
         all.sort_by_key(|field| field.at);

@@ -99,6 +99,9 @@ impl RustFile<'_> {
             ("ONE_NAME", self.isas[0].isa.name.to_owned()),
             ("STEP_PARAMETERS: ()", step.spelled(parameter)),
             ("BODIES;", self.chosen_body(&body)),
+            ("SEVERAL_IN_PLACE;", self.several_at_once("&input", "io")),
+            ("BLOCK_ARRAY", self.blocks("f32")),
+            ("BLOCK_ZERO", self.blocks("0.0")),
             ("STEP;", self.step(pool)),
             ("STEP_WITH;", self.step("pool")),
             (
@@ -290,6 +293,21 @@ impl RustFile<'_> {
     }
 
     /// Calls the body of an instruction set.
+    /// The type or the value of scratch memory, with `element`: a block for each step of a call.
+    fn blocks(&self, element: &str) -> String {
+        let block = format!("[{element}; {}]", self.interface.block_len);
+        match self.interface.layout.steps_at_once {
+            1 => block,
+            most => format!("[{block}; {most}]"),
+        }
+    }
+
+    /// The call of the body for several steps at a time, `x` and `y`.
+    pub(super) fn several_at_once(&self, x: &str, y: &str) -> String {
+        let args = format!("&mut self.{}, {x}, {y}", self.interface.memory().name());
+        self.chosen("self.isa.0", "several", &args, String::new())
+    }
+
     fn chosen_body(&self, signature: &Signature<'_>) -> String {
         let (args, flattened) = match self.body_arguments(signature, false) {
             (args, _) if self.isas.len() > 1 && args.len() > LONG_CALL => {
@@ -297,11 +315,18 @@ impl RustFile<'_> {
             }
             arguments => arguments,
         };
+        self.chosen("isa.0", "run", &args, flattened)
+    }
+
+    /// The call of a function of the body for an instruction set, after the statements `before`.
+    fn chosen(&self, isa: &str, function: &str, args: &str, before: String) -> String {
         let called = |isa: &'static Isa, reason: &str| {
             let module = self.module_of(self.named(isa));
             match isa.rust.features {
-                "" => format!("{module}::run({args})"),
-                _ => format!("{{\n// SAFETY: {reason}\nunsafe {{ {module}::run({args}) }}\n}}"),
+                "" => format!("{module}::{function}({args})"),
+                _ => format!(
+                    "{{\n// SAFETY: {reason}\nunsafe {{ {module}::{function}({args}) }}\n}}"
+                ),
             }
         };
         let of_kind = |row: Row| {
@@ -313,7 +338,7 @@ impl RustFile<'_> {
             [own] => called(own.isa, "the file is made for machines with these features"),
             _ => {
                 let arms: String = self.rows().into_iter().map(of_kind).collect();
-                format!("{flattened}match isa.0 {{\n{arms}}}\n")
+                format!("{before}match {isa} {{\n{arms}}}\n")
             }
         }
     }
@@ -447,16 +472,25 @@ impl OwnWords for RustFile<'_> {
         let (name, len) = (&variable.name, variable.len());
         let reset = match self.initial(variable) {
             None => format!("self.{name} = [0.0; {len}];"),
-            Some(Initial { at, repeat: 1 }) => {
+            Some(Initial { at, len: stored, repeat: 1 }) if stored == len => {
                 format!("self.{name} = {}.{}.0;", self.weights(), self.stored_at(at))
             }
-            Some(Initial { at, repeat }) => {
+            Some(Initial { at, len: stored, repeat: 1 }) => {
+                let frames = format!("self.{name}.as_chunks_mut::<{stored}>().0.iter_mut()");
+                let value = format!("{}.{}.0", self.weights(), self.stored_at(at));
+                format!("for frame in {frames} {{ *frame = {value}; }}")
+            }
+            Some(Initial { at, repeat, .. }) => {
                 let rows = format!("self.{name}.as_chunks_mut::<{repeat}>().0.iter_mut()");
                 let values = format!("{}.{}.0", self.weights(), self.stored_at(at));
                 format!("for (row, value) in {rows}.zip(&{values}) {{ row.fill(*value); }}")
             }
         };
-        vec![("RESET;", reset)]
+        let about = match self.interface.layout.delay_lines.get(&variable.index) {
+            None => format!("Shape `{:?}`", variable.shape),
+            Some(line) => format!("The last steps of shape `{:?}`, as {line}", variable.shape),
+        };
+        vec![("RESET;", reset), ("ABOUT_VARIABLE", about)]
     }
 
     fn in_place(&self, _input: &Field, output: &Field) -> Vec<Word> {

@@ -2,7 +2,7 @@
 
 use super::rows::{Accumulation, Accumulator};
 use super::sums::added;
-use super::terms::Vectors;
+use super::terms::{Elements, Vectors};
 use super::{PanelWeights, Rows, SumVector, first_row, suffix};
 use crate::kernel::{Expr, LaneOp, Stmt};
 use crate::lower::builder::op;
@@ -30,7 +30,8 @@ impl Rows<'_, '_, '_> {
             }
             Microkernel::Lanes => {
                 let [part] = parts else { unreachable!("plan: one column has one sum") };
-                let operands = &vectors.rows(self.taken_at_once(phase))[..];
+                let operands = vectors.rows(self.taken_at_once(phase)).into_iter();
+                let operands = &operands.map(Elements::neighbours).collect::<Vec<_>>()[..];
                 let rows = weights.rows.at(first_row(panels, phase));
                 let sums = self.accumulate_lanes(body, phase, rows, operands, part);
                 let scaled = |sum| vec![Some(self.scaled(panels, weights, phase, part, sum, None))];
@@ -87,7 +88,14 @@ impl Rows<'_, '_, '_> {
         self.mark(&sum, phase, operands.len());
         let last = product.row_of(phase, panels.columns, product.active(phase) - 1).0;
         let between = if choice.layout.separates_sums(panels.columns) { last } else { 0 };
-        self.add_rows(body, &sum, &choice, operands, (between, weights.short * together));
+        let window = (between, weights.short * together);
+        match *operands {
+            [Elements::Taps(taps)] => self.add_taps(body, &sum, taps, window),
+            _ => {
+                let operands: Vec<_> = operands.iter().map(|of| of.neighbours()).collect();
+                self.add_rows(body, &sum, &choice, &operands, window);
+            }
+        }
         sum.add_chains_of_integers(body);
         let row = |row: usize| {
             let mut sums = (0..).map(|part| sum.value(part, row));

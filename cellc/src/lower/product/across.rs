@@ -40,7 +40,7 @@ impl Rows<'_, '_, '_> {
             let (first, step) =
                 product.row_of(phase, panels.columns, product.position(phase, part.sum));
             let tiles = Tiles {
-                elements: vectors.elements,
+                elements: vectors.elements.neighbours(),
                 weights: weights.rows.at(first_row(panels, phase) + first + part.lane * together),
                 to: room.at(met),
                 rows: vectors.count,

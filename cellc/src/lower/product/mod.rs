@@ -17,6 +17,7 @@ mod rows;
 mod smlad;
 mod stored;
 mod sums;
+mod taps;
 mod terms;
 mod tiles;
 
@@ -26,7 +27,7 @@ use super::builder::KernelBuilder;
 use super::memory::PackedWeights;
 use crate::arch::Isa;
 use crate::kernel::{Expr, Place, Stmt, Var};
-use crate::plan::{Panels, Phase, Product, ProductPlan, Tiling, Values};
+use crate::plan::{Panels, Phase, Product, ProductPlan, TapRow, Tiling, Values};
 pub(super) use each_row::{for_rows, for_tiles};
 use late::LateSum;
 pub(super) use operands::{PackedWords, Scale};
@@ -35,7 +36,7 @@ pub(super) use panels::{Column, Panel};
 use panels::{PanelWeights, Pass, Stage};
 use sums::SumVector;
 pub(super) use sums::{Sums, add};
-use terms::{Multiplied, Terms};
+use terms::{Elements, Multiplied, Terms, Vectors};
 
 /// The rows of a product that one set of statements computes. Several rows share each weight load.
 pub(super) struct Rows<'b, 'a, 'm> {
@@ -74,6 +75,19 @@ pub(super) enum X {
     Elements(Place),
     /// The x terms of all sums, computed by [`Rows::input_sums`].
     Sums(Place),
+    /// The taps of a delay line, of a single row.
+    Taps(TapPlaces),
+}
+
+/// The places of the taps of a product's x.
+#[derive(Clone, Copy)]
+pub(in crate::lower) struct TapPlaces {
+    /// The counts and distances.
+    pub(in crate::lower) row: TapRow,
+    /// The first channel's oldest tap.
+    pub(in crate::lower) earlier: Place,
+    /// The first channel's newest tap.
+    pub(in crate::lower) newest: Place,
 }
 
 /// The number of vectors of columns with concurrent pointwise parts, for sums in memory: a quarter
@@ -181,6 +195,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let x = match operands.x {
             X::Elements(x) => self.of_elements(&mut all, Phase::Input, x),
             X::Sums(of) => Terms::Sums(of),
+            X::Taps(of) => {
+                Terms::Vectors(Vectors { elements: Elements::Taps(of), count: 1, scales: None })
+            }
         };
         let h = operands.h.map(|h| self.of_elements(&mut all, Phase::Hidden, h));
         let operands = Multiplied { x, h };

@@ -2,7 +2,7 @@
 
 use super::Rows;
 use super::each_row::for_rows;
-use super::terms::{Terms, Vectors};
+use super::terms::{Elements, Terms, Vectors};
 use crate::kernel::{Place, Stmt};
 use crate::numerics::Multiples;
 use crate::plan::{Choice, DotWord, Microkernel, Phase};
@@ -133,6 +133,7 @@ impl Rows<'_, '_, '_> {
         let (count, len) = (self.count, self.product().phase_rows(phase));
         let own = self.plan.own(phase);
         let Some((scale, as_integers)) = Scale::of_x(own, self.plan.arithmetic.largest(len)) else {
+            let elements = Elements::Neighbours(elements);
             return Vectors { elements, count, scales: None };
         };
         let words = self.words(phase).expect("lower: what is rounded multiplies integers");
@@ -147,7 +148,7 @@ impl Rows<'_, '_, '_> {
         body.extend(for_rows(self.builder, count, &rows, |builder, places| {
             builder.quantise((len, scale), places[0], (places[1], words), places[2])
         }));
-        Vectors { elements: to, count, scales: Some(scales) }
+        Vectors { elements: Elements::Neighbours(to), count, scales: Some(scales) }
     }
 
     /// The operand of a phase: vectors, or with tiles the integer sums of all rows.
@@ -159,9 +160,10 @@ impl Rows<'_, '_, '_> {
     ) -> Terms {
         let vectors = self.vectors(body, phase, elements);
         match vectors.scales.filter(|_| self.in_tiles(phase)) {
-            Some(scale) => {
-                Terms::Integers { sums: self.tiles(body, phase, vectors.elements), scale }
-            }
+            Some(scale) => Terms::Integers {
+                sums: self.tiles(body, phase, vectors.elements.neighbours()),
+                scale,
+            },
             None => Terms::Vectors(vectors),
         }
     }

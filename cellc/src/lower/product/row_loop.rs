@@ -88,21 +88,31 @@ impl Rows<'_, '_, '_> {
         count: usize,
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
-        let mut multiply_add: Box<dyn MultiplyAdd> = match kernel {
-            Microkernel::Dot(word) => Box::new(Dot::new(word)),
-            Microkernel::ByLane(word) => Box::new(ByLane::new(word, elements.len())),
-            Microkernel::Smlad(word) => Box::new(Smlad::new(word)),
-            _ => Box::new(Broadcast::default()),
-        };
+        let mut multiply_add = Self::multiply_add(kernel, elements.len());
         for k in 0..count {
-            let row = Row { sum, first, elements, k, count };
+            let row = Row { sum, first, elements, element: k, k, count };
             self.add_row(&mut body, &mut *multiply_add, row);
         }
         body
     }
 
+    /// The multiply-adds of a micro-kernel for some operands.
+    pub(super) fn multiply_add(kernel: Microkernel, operands: usize) -> Box<dyn MultiplyAdd> {
+        match kernel {
+            Microkernel::Dot(word) => Box::new(Dot::new(word)),
+            Microkernel::ByLane(word) => Box::new(ByLane::new(word, operands)),
+            Microkernel::Smlad(word) => Box::new(Smlad::new(word)),
+            _ => Box::new(Broadcast::default()),
+        }
+    }
+
     /// The multiply-adds of one row.
-    fn add_row(&mut self, body: &mut Vec<Stmt>, kernel: &mut dyn MultiplyAdd, row: Row<'_>) {
+    pub(super) fn add_row(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        kernel: &mut dyn MultiplyAdd,
+        row: Row<'_>,
+    ) {
         kernel.begin(self, body, row);
         for group in row.loaded_together(kernel.most_together(), self.lanes() == 1) {
             let mut weights = Vec::new();

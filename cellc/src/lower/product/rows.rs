@@ -45,6 +45,8 @@ pub(super) struct Row<'s> {
     pub(super) first: Place,
     /// For each operand, the words of each part.
     pub(super) elements: &'s [Vec<Place>],
+    /// The index of the row's word in `elements`.
+    pub(super) element: usize,
     /// The index of the row in the iteration.
     pub(super) k: usize,
     /// The number of rows in the iteration.
@@ -125,7 +127,7 @@ impl Broadcasts {
             return value.clone();
         }
         let lanes = factor.lanes;
-        let from = row.elements[factor.operand][factor.part].at(row.k * row.sum.distance);
+        let from = row.elements[factor.operand][factor.part].at(row.element * row.sum.distance);
         let splat = Expr::Splat { from, lanes };
         let name = format!("{}_k", row.sum.name);
         let value = match row.sum.word {

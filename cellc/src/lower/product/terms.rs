@@ -1,5 +1,6 @@
 //! The right-hand sides of phases: vectors that multiply the weights, or sums computed earlier.
 
+use super::TapPlaces;
 use crate::kernel::Place;
 
 /// The operands of a product in the form in which kernels multiply weights by operands.
@@ -35,7 +36,8 @@ impl Terms {
         match self {
             Self::Vectors(Vectors { elements, scales, .. }) => {
                 let scales = scales.map(|scales| ("scale_row", scales, 1, false));
-                [("words_row", *elements, words, false)].into_iter().chain(scales).collect()
+                let elements = ("words_row", elements.neighbours(), words, false);
+                [elements].into_iter().chain(scales).collect()
             }
             Self::Sums(of) => vec![("sums_row", *of, sums, false)],
             Self::Integers { sums: of, scale } => {
@@ -67,7 +69,7 @@ impl Terms {
         let mut place = || places.next().expect("lower: as many places as rows");
         match self {
             Self::Vectors(Vectors { scales, .. }) => {
-                let elements = place();
+                let elements = Elements::Neighbours(place());
                 Self::Vectors(Vectors { elements, count: 1, scales: scales.map(|_| place()) })
             }
             Self::Sums(_) => Self::Sums(place()),
@@ -79,20 +81,43 @@ impl Terms {
     }
 }
 
+/// The elements of a vector.
+#[derive(Clone, Copy)]
+pub(super) enum Elements {
+    /// Side by side from a place.
+    Neighbours(Place),
+    /// The taps of a delay line.
+    Taps(TapPlaces),
+}
+
+impl Elements {
+    /// The first of elements that stand side by side.
+    pub(super) fn neighbours(self) -> Place {
+        match self {
+            Self::Neighbours(first) => first,
+            Self::Taps(_) => unreachable!("plan: only single rows of broadcast elements are taps"),
+        }
+    }
+}
+
 /// Vectors that multiply the weights of a phase, one for each row.
 #[derive(Clone)]
 pub(super) struct Vectors {
     /// The first vector. The vectors of further rows follow.
-    pub(super) elements: Place,
+    pub(super) elements: Elements,
     pub(super) count: usize,
     /// The scales of the vectors, one per row. `None` for f32 operands.
     pub(super) scales: Option<Place>,
 }
 
 impl Vectors {
-    /// The place of each vector, for vectors of `len` elements.
-    pub(super) fn rows(&self, len: usize) -> Vec<Place> {
-        (0..self.count).map(|row| self.elements.at(row * len)).collect()
+    /// The elements of each vector, for vectors of `len` elements.
+    pub(super) fn rows(&self, len: usize) -> Vec<Elements> {
+        let row = |row| match self.elements {
+            Elements::Neighbours(first) => Elements::Neighbours(first.at(row * len)),
+            taps @ Elements::Taps(_) => taps,
+        };
+        (0..self.count).map(row).collect()
     }
 
     /// The scale of one vector.

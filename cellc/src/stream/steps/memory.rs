@@ -160,6 +160,7 @@ pub(super) fn carry_sums(
             shape: model.values[out].shape.clone(),
             initial: None,
             next: Some(Source::Value(out)),
+            history: None,
         });
     }
     Ok(())
@@ -198,6 +199,7 @@ pub(super) fn remember(
             shape,
             initial: (!zero).then_some(constant),
             next: Some(Source::Value(next)),
+            history: Some(axis),
         });
         let view =
             View { input: Source::Value(out), offset: own[axis] as usize, strides: own, out: next };

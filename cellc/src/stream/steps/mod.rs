@@ -437,6 +437,7 @@ fn carry(model: &mut CoreModel) -> Stepwise<()> {
                     shape: state.to_vec(),
                     initial: (!zero).then_some(constant),
                     next: Some(Source::Value(value)),
+                    history: None,
                 });
             }
         }

@@ -136,7 +136,10 @@ typedef struct PREFIX_MEMORY_NAME {
     MEMBER_ALIGNEDfloat block[UPPER_BLOCK_SIZE]; /* scratch memory: nothing in it outlives a step */
 //.
 //* variables
-    FIRST_ALIGNEDfloat FIELD[FIELD_SIZE];
+    FIRST_ALIGNEDfloat FIELD[FIELD_SIZE];LAID_OUT
+//.
+//* phases
+    uint32_t PHASE_NAME; /* steps so far, modulo PHASE_STEPS: the row of delay lines that the next step uses */
 //.
 //* order
     ORDER_ALIGNEDuint32_t backwards; /* the order in which large weights are read, 0 and 1 alternately; no result depends on it */

@@ -49,6 +49,9 @@ LINKAGE void PREFIX_KERNELS_ISA(RUN_PARAMETERS) {
 //* order
     MEMORY_NAME->backwards ^= 1u;
 //.
+//* phases
+    MEMORY_NAME->PHASE_NAME = MEMORY_NAME->PHASE_NAME < PHASE_LASTu ? MEMORY_NAME->PHASE_NAME + 1u : 0u;
+//.
 }
 //: run twice
 
@@ -82,5 +85,8 @@ END
 //.
 //* order
     MEMORY_NAME->backwards ^= 1u;
+//.
+//* phases
+    MEMORY_NAME->PHASE_NAME = MEMORY_NAME->PHASE_NAME < PHASE_LASTu ? MEMORY_NAME->PHASE_NAME + 1u : 0u;
 //.
 }

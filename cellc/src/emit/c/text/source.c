@@ -153,6 +153,9 @@ void PREFIX_run(RUN_PARAMETERS) {
 //* order
     MEMORY_NAME->backwards ^= 1u;
 //.
+//* phases
+    MEMORY_NAME->PHASE_NAME = MEMORY_NAME->PHASE_NAME < PHASE_LASTu ? MEMORY_NAME->PHASE_NAME + 1u : 0u;
+//.
 }
 //: memory
 
@@ -162,6 +165,9 @@ LINKAGEvoid PREFIX_MEMORY_SET(PREFIX_MEMORY_NAME *MEMORY_NAME) {
 //.
 //* variables
     RESET
+//.
+//* phases
+    MEMORY_NAME->PHASE_NAME = 0;
 //.
 }
 //: struct
@@ -233,12 +239,60 @@ void PREFIX_step(PREFIX *restrict self STEP_PARAMETERS) {
     KEEP
 //.
 }
+//: several
+
+/* Up to AT_ONCE steps. */
+static void PREFIX_several(PREFIX *self, size_t steps, const PREFIX_inputs *inputs, const PREFIX_outputs *outputs) {
+//* isas to choose
+    switch (self->isa) {
+//.
+//* asked
+BEFORE
+    case ENUMERATOR:
+        PREFIX_several_BODY(&self->MEMORY_NAME, steps, inputs, outputs);
+        return;
+AFTER
+//.
+//* isas to choose
+    default:
+//.
+//* baselines when chosen
+CONDITION
+        PREFIX_several_BODY(&self->MEMORY_NAME, steps, inputs, outputs);
+//.
+//* chosen by conditions
+#endif
+//.
+//* isas to choose
+        return;
+    }
+//.
+//* one isa
+    PREFIX_several_ONE_BODY(&self->MEMORY_NAME, steps, inputs, outputs);
+//.
+}
 //: steps
 
 void PREFIX_steps(PREFIX *restrict self, size_t steps STEP_PARAMETERS) {
 //* no states that are swapped
     for (size_t steps_done = 0; steps_done < steps; steps_done++) {
         PREFIX_step(self STEPS_ARGUMENTS);
+    }
+//.
+//* several in place with a copy
+    if (FIELD == OUTPUT) {
+        for (size_t steps_done = 0; steps_done < steps; steps_done++) {
+            PREFIX_step(self STEPS_ARGUMENTS);
+        }
+        return;
+    }
+//.
+//* several at once
+    for (size_t steps_done = 0, steps_now; steps_done < steps; steps_done += steps_now) {
+        const PREFIX_inputs inputs = {SEVERAL_INPUTS};
+        const PREFIX_outputs outputs = {SEVERAL_OUTPUTS};
+        steps_now = steps - steps_done < AT_ONCEu ? steps - steps_done : AT_ONCEu;
+        PREFIX_several(self, steps_now, &inputs, &outputs);
     }
 //.
 //* states that are swapped

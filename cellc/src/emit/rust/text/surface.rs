@@ -206,15 +206,19 @@ pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
 PUB struct MEMORY_TYPE {
 //* block
     /// Scratch memory, BLOCK_BYTES bytes.
-    block: [f32; BLOCK_LEN],
+    block: BLOCK_ARRAY,
 //.
 //* variables
-    /// Shape `FIELD_SHAPE`.
+    /// ABOUT_VARIABLE.
     pub FIELD: [f32; FIELD_LEN],
 //.
 //* order
     /// The order in which large weights are read, 0 and 1 alternately. No result depends on it.
     backwards: u32,
+//.
+//* phases
+    /// The number of steps so far, modulo PHASE_STEPS: the row of delay lines that the next step uses.
+    PHASE_NAME: u32,
 //.
 }
 #[unused_new]
@@ -234,8 +238,11 @@ impl MEMORY_TYPE {
 //* order
             backwards: 0,
 //.
+//* phases
+            PHASE_NAME: 0,
+//.
 //* block
-            block: [0.0; BLOCK_LEN],
+            block: BLOCK_ZERO,
 //.
 //* variables
             FIELD: [0.0; FIELD_LEN],
@@ -253,6 +260,9 @@ impl MEMORY_TYPE {
 //.
 //* variables
         RESET;
+//.
+//* phases
+        self.PHASE_NAME = 0;
 //.
 //* some variables
     }
@@ -452,6 +462,18 @@ impl<'w> TYPE_NAME<'w> {
         }
     }
 //.
+//* steps in place, several at once
+    /// [`Self::steps`] in place: `io` holds `FIELD` before and `OUTPUT` after.
+    pub fn steps_in_place(&mut self, io: &mut [OUT_ARRAY]) {
+        for io in io.chunks_mut(AT_ONCE) {
+            let mut input = [FIELD_ZERO; AT_ONCE];
+            for (to, from) in input.iter_mut().zip(io.iter()) {
+                *to = *from;
+            }
+            SEVERAL_IN_PLACE;
+        }
+    }
+//.
 //* states
     /// The state `FIELD`.
     pub fn FIELD(&self) -> &FIELD_ARRAY {
@@ -462,7 +484,7 @@ impl<'w> TYPE_NAME<'w> {
         self.FIELD = GIVEN;
     }
 //.
-//* variables
+//* variables in order
     /// The variable `FIELD`, shape `FIELD_SHAPE`.
     pub fn FIELD(&self) -> &[f32; FIELD_LEN] {
         &self.state.FIELD

@@ -1,0 +1,309 @@
+//! The variables that are kept as delay lines.
+//!
+//! A history that cellc keeps in front of a stream is a Concat of the history and the frame of the
+//! step, a view of all frames but the first as the next history, and views with the taps of
+//! windows. If views are its only readers, nothing is concatenated and nothing is moved but the
+//! taps: a view gathers its taps from the delay line and from the frame.
+
+use std::collections::BTreeMap;
+
+use crate::core::{Concat, CoreModel, CoreOp, Dense, Source, View, signed, strides};
+use crate::kernel::DelayLine;
+
+/// A history that is kept as a delay line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct History {
+    /// The layout.
+    pub line: DelayLine,
+    /// The variable.
+    pub variable: usize,
+    /// The frame of the step.
+    pub frame: Source,
+    /// The Concat of the history and the frame: a value without memory.
+    pub concat: usize,
+    /// The next history: a value without memory.
+    pub next: usize,
+}
+
+/// Elements that a view takes: `out[to + sum i_d * to_d] = from[from + sum i_d * from_d]` for all
+/// `i_d < extent_d`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The first element to read.
+    pub from: usize,
+    /// The first element of the view.
+    pub to: usize,
+    /// The loops, outermost first: (extent, distance between reads, distance between writes).
+    pub dims: Vec<(usize, usize, usize)>,
+}
+
+/// A view of a history and the frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taps {
+    /// The index of the history in [`DelayLines::histories`].
+    pub history: usize,
+    /// The elements from a row of the delay line. `None`: none.
+    pub earlier: Option<Taken>,
+    /// The elements from the frame. `None`: none.
+    pub newest: Option<Taken>,
+}
+
+/// Taps as the x of a product: for each channel the earlier taps, the oldest first, then the
+/// newest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TapRow {
+    /// The index of the history in [`DelayLines::histories`].
+    pub history: usize,
+    /// The number of channels.
+    pub channels: usize,
+    /// Taps of a channel, without the newest.
+    pub earlier: usize,
+    /// The first channel's oldest tap in a row of the delay line.
+    pub first: usize,
+    /// Elements between the earlier taps of a channel.
+    pub distance: usize,
+    /// The first channel's newest tap in the frame.
+    pub newest: usize,
+    /// Elements between channels.
+    pub step: usize,
+}
+
+/// The delay lines of a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DelayLines {
+    /// The histories, in the order of their variables.
+    pub histories: Vec<History>,
+    /// By value of a view: its taps.
+    pub taps: BTreeMap<usize, Taps>,
+    /// By value of a view without memory: its taps, which a product reads in place.
+    pub rows: BTreeMap<usize, TapRow>,
+}
+
+impl DelayLines {
+    /// The delay lines of a model.
+    pub fn new(model: &CoreModel) -> Self {
+        let mut lines = Self::default();
+        for variable in 0..model.variables.len() {
+            if let Some((history, shown)) = history(model, variable) {
+                let index = lines.histories.len();
+                let taps = shown.iter().map(|shown| (shown.out, shown.taps(index, &history)));
+                lines.taps.extend(taps);
+                lines.histories.push(history);
+            }
+        }
+        lines
+    }
+
+    /// The history of a variable.
+    pub fn of_variable(&self, variable: usize) -> Option<&History> {
+        self.histories.iter().find(|history| history.variable == variable)
+    }
+
+    /// Lets a dense layer of one row read its taps in place, if nothing else reads them.
+    pub fn read_in_place(&mut self, model: &CoreModel, dense: &Dense) {
+        let Source::Value(value) = dense.x else { return };
+        let reads = |op: &CoreOp| op.reads().iter().filter(|read| **read == dense.x).count();
+        let readers: usize = model.all_nodes().into_iter().map(|node| reads(&node.op)).sum();
+        let is_result = model.results.iter().any(|result| result.source == dense.x);
+        let row = self.taps.get(&value).and_then(|taps| taps.row(dense.inputs));
+        if dense.rows == 1 && readers == 1 && !is_result {
+            self.rows.extend(row.map(|row| (value, row)));
+        }
+    }
+
+    /// True for a value without memory: the frames of a history in order, and taps that are read
+    /// in place.
+    pub fn has_no_memory(&self, value: usize) -> bool {
+        self.rows.contains_key(&value)
+            || self.histories.iter().any(|history| [history.concat, history.next].contains(&value))
+    }
+}
+
+impl Taps {
+    /// The taps as a row of `len` elements of a product. `None` for another order of elements.
+    fn row(&self, len: usize) -> Option<TapRow> {
+        let (earlier, newest) = (self.earlier.as_ref()?, self.newest.as_ref()?);
+        let taps = newest.to + 1;
+        let channels = len / taps;
+        // the taps of a channel are neighbours, the oldest first
+        let (own, of_earlier) = match earlier.dims[..] {
+            [ref own @ .., (count, distance, 1)] if count + 1 == taps => (own, (count, distance)),
+            ref own if taps == 2 => (own, (1, 0)),
+            _ => return None,
+        };
+        let step = match (own, &newest.dims[..]) {
+            ([], []) => 0,
+            ([(count, step, to)], [other]) if (*count, *step, *to) == *other && *to == taps => {
+                *step
+            }
+            _ => return None,
+        };
+        let is_whole = channels * taps == len && own.iter().all(|dim| dim.0 == channels);
+        (is_whole && (channels == 1 || step > 0)).then_some(TapRow {
+            history: self.history,
+            channels,
+            earlier: of_earlier.0,
+            first: earlier.from,
+            distance: of_earlier.1,
+            newest: newest.from,
+            step,
+        })
+    }
+}
+
+/// The history in a variable, and the views with its taps. `None` if something else reads the
+/// variable or its frames in order.
+fn history(model: &CoreModel, variable: usize) -> Option<(History, Vec<Shown>)> {
+    let source = Source::Variable(variable);
+    let axis = model.variables[variable].history?;
+    let Some(Source::Value(next)) = model.variables[variable].next else { return None };
+    let reads_variable = |op: &&CoreOp| op.reads().contains(&source);
+    let all: Vec<&CoreOp> = model.all_nodes().into_iter().map(|node| &node.op).collect();
+    let mut readers = all.iter().copied().filter(reads_variable);
+    let (Some(CoreOp::Concat(concat)), None) = (readers.next(), readers.next()) else {
+        return None;
+    };
+    let Concat { inputs, out, .. } = concat;
+    let [first, frame] = inputs[..] else { return None };
+    let is_frame = first == source && concat.axis == axis && model.shape(frame)[axis] == 1;
+    let is_read = |value: usize| {
+        let value = Source::Value(value);
+        model.results.iter().any(|result| result.source == value)
+            || all.iter().any(|op| op.reads().contains(&value))
+    };
+    let is_result = model.results.iter().any(|result| result.source == Source::Value(*out));
+    let own_next =
+        model.variables.iter().filter(|other| other.next == Some(Source::Value(next))).count();
+    if !is_frame || is_result || is_read(next) || own_next != 1 {
+        return None;
+    }
+    let shape = &model.values[*out].shape;
+    let (history, inner) = (shape[axis] - 1, shape[axis + 1..].iter().product::<usize>());
+    let frames = Frames { history, outer: shape[..axis].iter().product(), inner };
+    let mut shown = Vec::new();
+    let top: Vec<&CoreOp> = model.nodes.iter().map(|node| &node.op).collect();
+    for op in all.iter().filter(|op| op.reads().contains(&Source::Value(*out))) {
+        // a loop computes with whole arrays
+        let CoreOp::View(view) = op else { return None };
+        if !top.iter().any(|other| std::ptr::eq(*other, *op)) {
+            return None;
+        }
+        if view.out != next {
+            shown.push(Shown::new(model, view, &frames)?);
+        } else if view.offset != inner || view.strides != signed(strides(shape)) {
+            return None;
+        }
+    }
+    let distances = shown.iter().flat_map(|shown| shown.frames().map(|frame| history - frame));
+    let phases = distances.fold(history, gcd);
+    let line =
+        DelayLine { phases, frames: history / phases, outer: frames.outer, inner: frames.inner };
+    Some((History { line, variable, frame, concat: *out, next }, shown))
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The shape of a history and a frame behind it: `[outer][history + 1][inner]`.
+struct Frames {
+    history: usize,
+    outer: usize,
+    inner: usize,
+}
+
+/// A place in [`Frames`], or a distance between places.
+#[derive(Clone, Copy)]
+struct Step {
+    outer: usize,
+    frame: usize,
+    inner: usize,
+}
+
+impl Frames {
+    /// The place of an element.
+    fn place(&self, element: usize) -> Step {
+        let (line, inner) = (element / self.inner, element % self.inner);
+        let frames = self.history + 1;
+        Step { outer: line / frames, frame: line % frames, inner }
+    }
+
+    /// A stride of a view as a distance along one axis.
+    fn step(&self, stride: isize) -> Option<Step> {
+        let step = self.place(usize::try_from(stride).ok()?);
+        let axes = [step.outer, step.frame, step.inner];
+        (axes.iter().filter(|part| **part > 0).count() <= 1).then_some(step)
+    }
+}
+
+/// A view of a history and a frame.
+struct Shown {
+    out: usize,
+    /// The place of the first element.
+    first: Step,
+    /// By dimension: the size, the step, and the distance in the view.
+    dims: Vec<(usize, Step, usize)>,
+    /// The dimension along the frames. `None`: all elements are of one frame.
+    along: Option<usize>,
+    history: usize,
+}
+
+impl Shown {
+    /// The view, if every dimension of it moves along one axis, and at most one along the frames.
+    fn new(model: &CoreModel, view: &View, frames: &Frames) -> Option<Self> {
+        let first = frames.place(view.offset);
+        let shape = &model.values[view.out].shape;
+        let mut last = first;
+        let mut dims: Vec<(usize, Step, usize)> = Vec::new();
+        for ((&size, &stride), to) in shape.iter().zip(&view.strides).zip(strides(shape)) {
+            if size == 1 {
+                continue;
+            }
+            let step = frames.step(stride)?;
+            last.outer += step.outer * (size - 1);
+            last.frame += step.frame * (size - 1);
+            last.inner += step.inner * (size - 1);
+            dims.push((size, step, to));
+        }
+        if last.outer >= frames.outer || last.frame > frames.history || last.inner >= frames.inner {
+            return None;
+        }
+        let mut moving = (0..dims.len()).filter(|dim| dims[*dim].1.frame > 0);
+        let (along, None) = (moving.next(), moving.next()) else { return None };
+        Some(Self { out: view.out, first, dims, along, history: frames.history })
+    }
+
+    /// The numbers of the frames that the view shows, the oldest first.
+    fn frames(&self) -> impl Iterator<Item = usize> {
+        let (count, step) =
+            self.along.map_or((1, 0), |dim| (self.dims[dim].0, self.dims[dim].1.frame));
+        (0..count).map(move |k| self.first.frame + k * step)
+    }
+
+    fn taps(&self, history: usize, of: &History) -> Taps {
+        let line = &of.line;
+        let (count, newest) =
+            (self.frames().count(), self.frames().any(|frame| frame == self.history));
+        let earlier = count - usize::from(newest);
+        let in_frame = self.first.outer * line.inner + self.first.inner;
+        let dims = |frames: Option<usize>| {
+            let dims = self.dims.iter().enumerate().map(|(dim, (size, step, to))| {
+                let from =
+                    step.outer * line.inner + step.inner + step.frame / line.phases * line.frame();
+                let along = self.along == Some(dim);
+                (if along { frames.unwrap_or(1) } else { *size }, from, *to)
+            });
+            dims.filter(|(size, ..)| *size > 1).collect::<Vec<_>>()
+        };
+        let last = self.along.map_or(0, |dim| self.dims[dim].2 * earlier);
+        Taps {
+            history,
+            earlier: (earlier > 0).then(|| Taken {
+                from: self.first.frame / line.phases * line.frame() + in_frame,
+                to: 0,
+                dims: dims(Some(earlier)),
+            }),
+            newest: newest.then(|| Taken { from: in_frame, to: last, dims: dims(None) }),
+        }
+    }
+}
