@@ -130,6 +130,7 @@ impl Recurrent<'_> {
         match role {
             CellPort::H if self.sequence() => self.node.spelling.initial_h,
             CellPort::C if self.sequence() => self.node.spelling.initial_c,
+            CellPort::Lengths => self.node.spelling.sequence_lengths,
             _ => role.name(self.sequence()),
         }
     }

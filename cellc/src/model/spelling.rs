@@ -24,6 +24,14 @@ pub struct Spelling {
     pub initial_h: &'static str,
     /// The input of a sequence with the first cell state.
     pub initial_c: &'static str,
+    /// The input of a sequence with the number of steps of each row.
+    pub sequence_lengths: &'static str,
+    /// The attribute or input of a transposed convolution with the sizes of its output.
+    pub output_shape: &'static str,
+    /// The element type of a variable.
+    pub variable_type: &'static str,
+    /// True for half of the spectrum of a real signal.
+    pub onesided: &'static str,
     /// True if the axis of steps, or of directions, precedes the axis of the batch in X and in the
     /// states of a sequence. The model always has the batch first.
     pub batch_second: bool,
@@ -55,6 +63,10 @@ impl Spelling {
         batch_dims: "batch_dims",
         initial_h: "h0",
         initial_c: "c0",
+        sequence_lengths: "sequence_lengths",
+        output_shape: "output_shape",
+        variable_type: "variable_type",
+        onesided: "onesided",
         batch_second: false,
     };
 }

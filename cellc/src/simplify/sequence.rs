@@ -135,7 +135,8 @@ impl<'a> Translator<'_, 'a> {
                     let length = tensor.get_i64(row).unwrap_or_default();
                     let inside = usize::try_from(length).ok().filter(|&n| n <= sizes.steps);
                     let Some(length) = inside else {
-                        self.refuse(node, out_of_range(length, row, sizes.steps));
+                        let name = node.spelling.sequence_lengths;
+                        self.refuse(node, out_of_range(name, length, row, sizes.steps));
                         return None;
                     };
                     lengths.push(length);
@@ -153,7 +154,8 @@ impl<'a> Translator<'_, 'a> {
                 Some(Lengths::Computed(*source))
             }
             Known::Source(..) | Known::Iteration(..) => {
-                let found = "sequence_lengths are computed at every step";
+                let lengths = node.spelling.sequence_lengths;
+                let found = format!("{lengths} are computed at every step");
                 let help = "connect a constant or an input of the model of type i32 or i64";
                 self.refuse(node, Refusal::new(found, "a constant or an input of the model", help));
                 None
@@ -162,13 +164,13 @@ impl<'a> Translator<'_, 'a> {
     }
 }
 
-/// The refusal of a constant length that is negative or past the last step.
-fn out_of_range(length: i64, row: usize, steps: usize) -> Refusal {
-    let found = format!("sequence_lengths says {length} steps for row {row} of X");
+/// The refusal of a constant length that is negative or past the last step. `name`: the input.
+fn out_of_range(name: &str, length: i64, row: usize, steps: usize) -> Refusal {
+    let found = format!("{name} says {length} steps for row {row} of X");
     let valid = format!("0 to {steps}, the number of steps of X");
     let help = match length < 0 {
-        true => "correct sequence_lengths",
-        false => "correct sequence_lengths, or give X more steps",
+        true => format!("correct {name}"),
+        false => format!("correct {name}, or give X more steps"),
     };
     Refusal::new(found, valid, help)
 }

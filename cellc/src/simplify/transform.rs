@@ -161,7 +161,7 @@ fn dft_of(core: &mut CoreBuilder, args: &Operands, of: Dft) -> Rule<Known> {
     if !wanted.contains(&parts) || shape.len() < 2 && !is_real {
         let valid =
             if wanted == [1] { "real numbers" } else { "numbers of two parts, the last dimension" };
-        let help = "reshape the input, or correct onesided";
+        let help = format!("reshape the input, or correct {}", args.node.spelling.onesided);
         return Err(shapes_differ(&[shape], valid, help));
     }
     // what the last dimension of ONNX counts as an axis, OpenVINO does not
@@ -245,8 +245,11 @@ fn stft_of(core: &mut CoreBuilder, args: &Operands, half: bool) -> Rule<Known> {
         [batch, len] | [batch, len, 1] => (batch, len, 1),
         [batch, len, 2] if !half => (batch, len, 2),
         _ => {
-            let valid = "a real signal [N, T] or [N, T, 1]; without onesided [N, T, 2] as well";
-            return Err(shapes_differ(&[shape], valid, "reshape the signal, or correct onesided"));
+            let name = args.node.spelling.onesided;
+            let valid =
+                &format!("a real signal [N, T] or [N, T, 1]; without {name} [N, T, 2] as well");
+            let help = format!("reshape the signal, or correct {name}");
+            return Err(shapes_differ(&[shape], valid, help));
         }
     };
     let (step, length) = (args.integer(1, "the step")?, args.integer(2, "the length of a frame")?);

@@ -96,7 +96,8 @@ impl<'a> Translator<'_, 'a> {
                 element.name()
             );
             let valid = "an initial value of the variable's type";
-            let help = "correct variable_type, or convert the initial value";
+            let attribute = node.spelling.variable_type;
+            let help = format!("correct {attribute}, or convert the initial value");
             self.refuse(node, Refusal::new(found, valid, help));
             return None;
         }

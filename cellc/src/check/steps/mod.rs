@@ -135,18 +135,18 @@ fn only_some(
     };
     // constant sequence lengths fit one number of steps
     if let Some((most, node)) = long.steps.most_lengths {
-        let why = format!("sequence_lengths is a constant, {most} at most").into();
-        const EXPORT: &str =
-            "export the model with sequence_lengths that follow the number of steps";
+        let lengths = node.spelling.sequence_lengths;
+        let why = format!("{lengths} is a constant, {most} at most").into();
+        let export = format!("export the model with {lengths} that follow the number of steps");
         let help = match long.hints().whole_shapes(time, &[most.max(1)]) {
             Some(shapes) => {
                 message!(
                     "give as many steps, {}; or {}",
                     long.hints().shape_settings(&shapes),
-                    &EXPORT
+                    &export[..]
                 )
             }
-            None => EXPORT.into(),
+            None => export.into(),
         };
         return refused(&node.origin, Some(node.label()), why, help);
     }

@@ -24,6 +24,7 @@ static SPELLING: Spelling = Spelling {
     activation_lists: ActivationLists::ForEach,
     initial_h: "initial_h",
     initial_c: "initial_c",
+    sequence_lengths: "sequence_lens",
     ..Spelling::OWN
 };
 

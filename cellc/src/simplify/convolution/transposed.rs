@@ -88,7 +88,14 @@ impl<'a> Translator<'_, 'a> {
                         "at most {}, {full} and less than a stride more",
                         full + axis.stride - 1
                     );
-                    self.refuse(node, Refusal::new(found, valid, "correct output_shape"));
+                    self.refuse(
+                        node,
+                        Refusal::new(
+                            found,
+                            valid,
+                            format!("correct {}", node.spelling.output_shape),
+                        ),
+                    );
                     return None;
                 }
                 end = total - begin;
