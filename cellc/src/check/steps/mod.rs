@@ -2,13 +2,15 @@
 
 mod caches;
 mod hints;
+mod words;
 
 use crate::check::options::Unused;
 use crate::check::subject::{Judgement, Outcome};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, message};
 use crate::model::{Dim, Model, Op};
 use crate::request::State;
-use crate::stream::steps::{one_step, why_not_stepwise};
+use crate::stream::steps::{Refused, one_step, why_not_stepwise};
+use words::in_words;
 
 /// The outcome for a model with an error under the sizes that are given: perhaps nothing but the
 /// number of steps is open. `many`: the judgement for [`distinct_steps`]. `one`: the judgement for
@@ -53,9 +55,9 @@ fn one_step_of(long: &Judgement, one: Option<Judgement>, only_sizes: bool) -> Op
             && asked
             && !long.diagnostics.has_errors()
             && long.steps.most_lengths.is_none()
-            && let Some(why) = why_not_stepwise(long.core(), steps, &time)
+            && let Some(refused) = why_not_stepwise(long.core(), steps, &time)
         {
-            return Some(Err(Diagnostics(vec![not_stepwise(long, &time, &why)])));
+            return Some(Err(Diagnostics(vec![not_stepwise(long, &time, &refused)])));
         }
         return (only_sizes && (asked || recurrent))
             .then(|| Err(only_some(long, &one, &time, steps)));
@@ -69,15 +71,16 @@ fn one_step_of(long: &Judgement, one: Option<Judgement>, only_sizes: bool) -> Op
             }
             Ok((one, diagnostics))
         }
-        Err(why) => {
-            diagnostics.push(not_stepwise(long, &time, &why));
+        Err(refused) => {
+            diagnostics.push(not_stepwise(long, &time, &refused));
             Err(diagnostics)
         }
     })
 }
 
 /// A model whose steps cannot be taken one by one; `time`: by input, the axis of the steps.
-fn not_stepwise(long: &Judgement, time: &[Option<usize>], why: &str) -> Diagnostic {
+fn not_stepwise(long: &Judgement, time: &[Option<usize>], refused: &Refused) -> Diagnostic {
+    let why = &in_words(refused)[..];
     let model = long.subject.model;
     let origin =
         model.parameters.first().map_or(Origin::Unknown, |&node| model.nodes[node].origin.clone());

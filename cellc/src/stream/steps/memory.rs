@@ -5,18 +5,11 @@
 //! `t + n`. Element-wise operations keep all `n` elements in front. Windows over `k` elements keep
 //! `n + 1 - k`.
 
-use super::pairs::{OTHERWISE, wrong};
-use super::{ACROSS, StepAnalysis, Stepwise, Time, strides};
+use super::{InFront, Place, Refused, StepAnalysis, Stepwise, Time, Why, strides};
 use crate::core::{
     Concat, CoreModel, CoreNode, CoreOp, CoreValue, Pointwise, PointwiseFunction, RunningSum,
     Source, Variable, View,
 };
-use crate::diagnostic::quoted;
-
-/// The error for an operation that cannot read elements in front of the first step, with a remedy.
-pub(super) const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each \
-    element follow elements in front of the first step; without the pad, give them as the first \
-    steps";
 
 /// Padding in front of the first step and running sums, for all tensors of a model.
 #[derive(Default)]
@@ -62,11 +55,7 @@ impl StepAnalysis<'_> {
             });
         }
         if let Some(ahead) = self.ahead(concat, &all) {
-            let plural = if ahead == 1 { "" } else { "s" };
-            return Err(format!(
-                "looks {ahead} step{plural} ahead: pad in front of the first step only, or cut as \
-                 many outputs off right behind it"
-            ));
+            return Err(Why::PadsBehind(ahead));
         }
         let time = self.joined(&concat.inputs)?;
         // along another axis: only inputs of equal time, or constants next to a padded tensor
@@ -74,10 +63,8 @@ impl StepAnalysis<'_> {
             |input: &Source| matches!((time, input), (Time::Behind(..), Source::Constant(_)));
         let mut inputs = concat.inputs.iter().zip(&all);
         match time.axis() {
-            Some(axis) if axis == concat.axis => Err(ACROSS.to_owned()),
-            Some(_) if inputs.any(|(input, of)| *of != time && !is_pad(input)) => {
-                Err(ACROSS.to_owned())
-            }
+            Some(axis) if axis == concat.axis => Err(Why::Across),
+            Some(_) if inputs.any(|(input, of)| *of != time && !is_pad(input)) => Err(Why::Across),
             _ => Ok(time),
         }
     }
@@ -90,9 +77,7 @@ impl StepAnalysis<'_> {
                 self.padded.sums.push(at);
                 Ok(time)
             }
-            Time::Behind(axis, _) if axis == sum.axis => {
-                Err(format!("adds them up: {ONLY_WINDOWS}"))
-            }
+            Time::Behind(axis, _) if axis == sum.axis => Err(Why::AddsFront),
             _ => Ok(time),
         }
     }
@@ -108,15 +93,9 @@ impl StepAnalysis<'_> {
         })
     }
 
-    /// The error for a node: the origin of its padding, its name, its kind and `why`.
-    pub(super) fn refused(&self, node: &CoreNode, why: &str) -> String {
-        let in_front = self.in_front(&node.op.reads()).unwrap_or_default();
-        format!("{in_front}{} ({}) {why}", quoted(&node.name), node.kind)
-    }
-
-    /// The beginning of an error message: the node that first puts elements in front of the first
-    /// step of one of the tensors. `None` if no tensor has elements in front.
-    pub(super) fn in_front(&self, sources: &[Source]) -> Option<String> {
+    /// The node that first puts elements in front of the first step of one of the tensors. `None`
+    /// if no tensor has elements in front.
+    pub(super) fn in_front(&self, sources: &[Source]) -> Option<InFront> {
         let value = sources.iter().find_map(|source| match source {
             Source::Value(value) if matches!(self.values.get(value), Some(Time::Behind(..))) => {
                 Some(*value)
@@ -129,12 +108,7 @@ impl StepAnalysis<'_> {
             return Some(before);
         }
         let Time::Behind(_, before) = self.values[&value] else { return None };
-        let plural = if before == 1 { "" } else { "s" };
-        let name = quoted(&node.name);
-        Some(format!(
-            "{name} ({}) puts {before} element{plural} in front of the first step, and ",
-            node.kind
-        ))
+        Some(InFront { name: node.name.clone(), kind: node.kind.clone(), before })
     }
 }
 
@@ -144,11 +118,11 @@ pub(super) fn carry_sums(
     model: &mut CoreModel,
     sums: &[usize],
     pairs: &[Option<usize>],
-) -> Stepwise<()> {
+) -> Result<(), Refused> {
     for &sum in sums {
         let node = pairs[sum].map(|node| &mut model.nodes[node]);
         let Some(node) = node.filter(|node| matches!(node.op, CoreOp::RunningSum(_))) else {
-            return Err(format!("a running sum {OTHERWISE}"));
+            return Err(Place::RunningSum.refused(Why::Otherwise));
         };
         let (input, out) = (node.op.reads()[0], node.op.first_value());
         let before = Source::Variable(model.variables.len());
@@ -172,19 +146,19 @@ pub(super) fn remember(
     model: &mut CoreModel,
     memories: &[Memory],
     pairs: &[Option<usize>],
-) -> Stepwise<()> {
+) -> Result<(), Refused> {
     for memory in memories.iter().rev() {
         let Memory { axis, before, .. } = *memory;
         let Some(node) = pairs[memory.node] else {
-            return Err(format!("what stands in front of the first step {OTHERWISE}"));
+            return Err(Place::Padding.refused(Why::Otherwise));
         };
         let CoreNode { name, layer, .. } = model.nodes[node].clone();
         let (constant, out, front) = match &mut model.nodes[node].op {
             CoreOp::Concat(Concat { inputs, out, .. }) => match inputs.first_mut() {
                 Some(front @ &mut Source::Constant(constant)) => (constant, *out, front),
-                _ => return Err(format!("{} {OTHERWISE}", quoted(&name))),
+                _ => return Err(Place::Layer(name).refused(Why::Otherwise)),
             },
-            _ => return Err(format!("{} {OTHERWISE}", quoted(&name))),
+            _ => return Err(Place::Layer(name).refused(Why::Otherwise)),
         };
         *front = Source::Variable(model.variables.len());
         let own = strides(&model.values[out].shape);
@@ -223,7 +197,7 @@ pub(super) fn same_windows(
     steps: usize,
     windows: &[Windows],
     pairs: &[Option<usize>],
-) -> Stepwise<()> {
+) -> Result<(), Refused> {
     for &Windows { node, axis, before } in windows {
         let many =
             long.nodes[node].op.outputs().first().map_or(&[][..], |&out| &long.values[out].shape);
@@ -241,7 +215,7 @@ pub(super) fn same_windows(
         let (of_many, of_one) =
             (places(long, node, steps), pairs[node].and_then(|at| places(one, at, 1)));
         if of_many.is_none() || of_many != of_one {
-            return Err(wrong(&long.nodes[node], OTHERWISE));
+            return Err(Place::of(&long.nodes[node]).refused(Why::Otherwise));
         }
     }
     Ok(())

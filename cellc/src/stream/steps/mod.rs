@@ -6,13 +6,15 @@
 
 mod memory;
 mod pairs;
+mod refused;
 mod views;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use memory::{ONLY_WINDOWS, Padded, Windows, carry_sums, remember, same_windows};
+use memory::{Padded, Windows, carry_sums, remember, same_windows};
 use pairs::{is_one_number, same_but_for_time};
+pub(crate) use refused::{InFront, Place, Refused, Why};
 
 use super::flow::Flow;
 use super::states::goes_on;
@@ -27,7 +29,7 @@ pub(crate) fn why_not_stepwise(
     model: &CoreModel,
     steps: usize,
     axes: &[Option<usize>],
-) -> Option<String> {
+) -> Option<Refused> {
     StepAnalysis::new(model, steps, axes.to_vec()).run().err()
 }
 
@@ -41,7 +43,7 @@ pub(crate) fn one_step(
     mut one: CoreModel,
     steps: usize,
     axes: &[Option<usize>],
-) -> Result<CoreModel, String> {
+) -> Result<CoreModel, Refused> {
     let (found, padded, times) = StepAnalysis::new(long, steps, axes.to_vec()).run()?;
     let pairs = same_but_for_time(long, &one, steps, &times)?;
     same_windows(long, &one, steps, &padded.windows, &pairs)?;
@@ -90,19 +92,7 @@ impl Time {
 }
 
 /// A fact about single steps, or the reason why steps cannot be computed one by one.
-type Stepwise<T> = Result<T, String>;
-
-/// The error for an operation that combines several steps.
-const ACROSS: &str = "combines different steps";
-
-/// The error for an operation that needs all steps at once.
-const ALL: &str = "looks as many steps ahead as there are";
-
-/// The error for a tensor that is computed from the number of steps.
-const COUNTS: &str = "computes with the number of steps, which only a call knows";
-
-/// The error for an operation that reads a state by value, as steps change the state.
-const CHANGED: &str = "reads a state that steps change";
+type Stepwise<T> = Result<T, Why>;
 
 /// True if a tensor has several rows, each with its own steps. Channels in front of the axis of
 /// time are no rows: one step has all channels.
@@ -127,48 +117,42 @@ impl<'a> StepAnalysis<'a> {
         Self { model, flow, steps, parameters, values: HashMap::new(), padded: Padded::default() }
     }
 
-    fn run(mut self) -> Stepwise<(Steps, Padded, HashMap<usize, Time>)> {
+    fn run(mut self) -> Result<(Steps, Padded, HashMap<usize, Time>), Refused> {
         for (index, axis) in self.parameters.iter().enumerate() {
             let parameter = &self.model.parameters[index];
             if let Some(axis) = *axis
                 && has_rows(&parameter.shape, axis)
             {
-                return Err(format!(
-                    "input {index} has several rows: the steps of one row must follow each other"
-                ));
+                return Err(Place::Input(index).refused(Why::SeveralRows));
             }
         }
         for (at, node) in self.model.nodes.iter().enumerate() {
-            self.node(at, node).map_err(|why| self.refused(node, &why))?;
+            self.node(at, node).map_err(|why| self.refused(node, why))?;
         }
         let mut results = Vec::new();
         for (index, result) in self.model.results.iter().enumerate() {
-            let time = self.time(result.source)?;
-            if time == Time::Before {
-                return Err(format!("output {index} {CHANGED}"));
-            }
+            let place = Place::Output(index);
+            let time = match self.time(result.source) {
+                Ok(Time::Before) => return Err(place.refused(Why::Changed)),
+                Ok(time) => time,
+                Err(why) => return Err(place.refused(why)),
+            };
             if let Time::Behind(_, before) = time {
-                let in_front = self.in_front(&[result.source]).unwrap_or_default();
-                return Err(format!(
-                    "{in_front}output {index} has {before} of them: {ONLY_WINDOWS}"
-                ));
+                let in_front = self.in_front(&[result.source]);
+                return Err(Refused { in_front, place, why: Why::HasFront(before) });
             }
             if let Time::Along(axis) = time
                 && has_rows(&result.shape, axis)
             {
-                return Err(format!(
-                    "output {index} has several rows: the steps of one row must follow each other"
-                ));
+                return Err(place.refused(Why::SeveralRows));
             }
             results.push(matches!(time, Time::Along(_)));
         }
         for variable in &self.model.variables {
-            if let Some(next) = variable.next
-                && self.time(next)? != Time::Last
-            {
-                return Err(
-                    "a variable takes a value that is not what the last step leaves".to_owned()
-                );
+            match variable.next.map(|next| self.time(next)) {
+                None | Some(Ok(Time::Last)) => {}
+                Some(Ok(_)) => return Err(Place::Variable.refused(Why::NotOfLast)),
+                Some(Err(why)) => return Err(Place::Variable.refused(why)),
             }
         }
         let steps =
@@ -181,7 +165,7 @@ impl<'a> StepAnalysis<'a> {
             Source::Parameter(i) if self.model.states.iter().any(|pair| pair.parameter == i) => {
                 match self.parameters[i] {
                     None => Ok(Time::Before),
-                    Some(_) => Err("reads a state that has a size for every step".to_owned()),
+                    Some(_) => Err(Why::StateOfEverySize),
                 }
             }
             Source::Parameter(i) => Ok(self.parameters[i].map_or(Time::Fixed, Time::Along)),
@@ -193,7 +177,7 @@ impl<'a> StepAnalysis<'a> {
                     (None, _) => Ok(Time::Fixed),
                     // padding next to the steps
                     (Some(axis), None) if is_one_number(tensor) => Ok(Time::Along(axis)),
-                    _ => Err("reads a constant as long as there are steps".to_owned()),
+                    _ => Err(Why::LongConstant),
                 }
             }
             Source::Variable(i)
@@ -219,10 +203,10 @@ impl<'a> StepAnalysis<'a> {
                 (Time::Behind(a, more), Time::Behind(_, others)) if more == others => {
                     Time::Behind(a, more)
                 }
-                (Time::Behind(..), _) | (_, Time::Behind(..)) => return Err(ACROSS.to_owned()),
-                (Time::Before, _) | (_, Time::Before) => return Err(CHANGED.to_owned()),
+                (Time::Behind(..), _) | (_, Time::Behind(..)) => return Err(Why::Across),
+                (Time::Before, _) | (_, Time::Before) => return Err(Why::Changed),
                 _ => {
-                    return Err("combines every step with what only the last one leaves".to_owned());
+                    return Err(Why::LastWithEvery);
                 }
             };
         }
@@ -242,14 +226,14 @@ impl<'a> StepAnalysis<'a> {
             CoreOp::MatMul(matmul) => match (self.time(matmul.a)?, self.time(matmul.b)?) {
                 (time @ (Time::Along(axis) | Time::Behind(axis, _)), Time::Fixed) => {
                     if !self.is_inside(matmul.a, axis, matmul.inner) {
-                        return Err(ACROSS.to_owned());
+                        return Err(Why::Across);
                     }
                     time
                 }
                 (time @ (Time::Fixed | Time::Last), Time::Fixed)
                 | (Time::Fixed, time @ Time::Last) => time,
                 (Time::Last, Time::Last) => Time::Last,
-                _ => return Err("multiplies matrices that steps change".to_owned()),
+                _ => return Err(Why::ChangedMatrices),
             },
             CoreOp::View(view) => match self.time(view.input)? {
                 Time::Along(axis) => match self.viewed(view, axis, 0) {
@@ -282,30 +266,30 @@ impl<'a> StepAnalysis<'a> {
     fn of_facts(&self, facts: &Facts) -> Stepwise<Time> {
         let first = facts.operands[0];
         let rank = self.model.shape(first).len();
-        let combines = |axes: Range<usize>, why: &str| match self.time(first)? {
-            time if time.axis().is_some_and(|axis| axes.contains(&axis)) => Err(why.to_owned()),
+        let combines = |axes: Range<usize>, why: Why| match self.time(first)? {
+            time if time.axis().is_some_and(|axis| axes.contains(&axis)) => Err(why),
             time => Ok(time),
         };
         match &facts.over_time {
             OverTime::Elementwise => self.elementwise(&facts.operands, facts.outputs[0]),
-            OverTime::Combines(axes) => combines(axes.clone(), &format!("{ALL}: it combines them")),
-            OverTime::CombinesLast => combines(rank - 1..rank, ACROSS),
+            OverTime::Combines(axes) => combines(axes.clone(), Why::CombinesAll),
+            OverTime::CombinesLast => combines(rank - 1..rank, Why::Across),
             OverTime::CombinesRows(elements) => {
                 let time = self.time(first)?;
                 match time.axis().is_some_and(|axis| !self.is_inside(first, axis, *elements)) {
-                    true => Err(format!("{ALL}: it combines them")),
+                    true => Err(Why::CombinesAll),
                     false => Ok(time),
                 }
             }
             OverTime::Selects => match (self.time(first)?, self.time(facts.operands[1])?) {
                 (Time::Fixed, time) if time != Time::Before => Ok(time),
-                _ => Err(ACROSS.to_owned()),
+                _ => Err(Why::Across),
             },
             // check: of a model of one step, windows are rows of a product
-            OverTime::Windows => Err(ACROSS.to_owned()),
+            OverTime::Windows => Err(Why::Across),
             OverTime::AnyStep => match self.joined(&facts.operands)? {
                 Time::Fixed => Ok(Time::Fixed),
-                _ => Err(ACROSS.to_owned()),
+                _ => Err(Why::Across),
             },
         }
     }
@@ -323,19 +307,19 @@ impl<'a> StepAnalysis<'a> {
         let time = self.joined(operands)?;
         match (time.axis(), &axes[..]) {
             (Some(_), [axis]) => Ok(time.moved_to(*axis)),
-            (Some(_), _) => Err(ACROSS.to_owned()),
+            (Some(_), _) => Err(Why::Across),
             (None, _) => Ok(time),
         }
     }
 
     fn cell(&mut self, cell: &CoreCell, name: &str) -> Stepwise<()> {
         if let Time::Behind(..) = self.time(cell.x)? {
-            return Err(format!("takes them as steps: {ONLY_WINDOWS}"));
+            return Err(Why::TakesFrontAsSteps);
         }
         let sequence = cell.sequence.as_ref().filter(|s| s.steps == self.steps);
         let Some(sequence) = sequence else {
             // a cell outside the steps runs once per call, for any number of steps
-            return Err("is a recurrent cell that does not follow the steps".to_owned());
+            return Err(Why::OperatorOutsideSteps);
         };
         if sequence.reverse {
             // the two directions of a layer read one input
@@ -347,24 +331,18 @@ impl<'a> StepAnalysis<'a> {
                 CoreOp::Cell(other_cell) => other.name == name && is_other(other_cell),
                 _ => false,
             });
-            return Err(match both {
-                true => format!(
-                    "runs in both directions, and the reverse one needs the last step first: it \
-                     {ALL}"
-                ),
-                false => format!("runs in reverse, so it needs the last step first: it {ALL}"),
-            });
+            return Err(if both { Why::RunsInBoth } else { Why::RunsInReverse });
         }
         if sequence.lengths != Lengths::Full {
-            return Err("has lengths of its own".to_owned());
+            return Err(Why::OwnLengths);
         }
         if self.time(cell.x)? != Time::Along(1) {
-            return Err("reads something else than the steps".to_owned());
+            return Err(Why::OtherThanSteps);
         }
         if let Some(a) = cell.a
             && self.time(a)? != Time::Along(1)
         {
-            return Err("reads something else than the steps".to_owned());
+            return Err(Why::OtherThanSteps);
         }
         for (initial, last) in [(Some(cell.h), cell.out.h), (cell.c, cell.out.c)] {
             let Some(initial) = initial.filter(|initial| !matches!(initial, Source::Constant(_)))
@@ -376,14 +354,10 @@ impl<'a> StepAnalysis<'a> {
             }
             return Err(match initial {
                 Source::Parameter(i) if self.model.states.iter().all(|s| s.parameter != i) => {
-                    "starts from an input that is no state: give the model its last state as an \
-                     output"
-                        .to_owned()
+                    Why::StartsFromInput
                 }
-                _ if self.time(initial)? == Time::Before => {
-                    "starts from a state that is not what its last step leaves".to_owned()
-                }
-                _ => "starts from what the model computes".to_owned(),
+                _ if self.time(initial)? == Time::Before => Why::StartsFromOtherState,
+                _ => Why::StartsFromComputed,
             });
         }
         for (value, time) in
@@ -397,26 +371,19 @@ impl<'a> StepAnalysis<'a> {
     }
 }
 
-/// The error for a loop in a model with an open number of steps. A recurrent operator with computed
-/// weights is also a loop.
-fn of_loop(kind: &str) -> String {
-    let is_recurrent = ["GRU", "LSTM", "RNN"].iter().any(|operator| kind.starts_with(operator));
-    let loops = if is_recurrent {
-        "computes with weights that are computed, as a loop"
-    } else {
-        "is a loop"
-    };
-    format!("{loops}, which cannot continue where the previous call ended")
+/// The reason for a loop. A recurrent operator with computed weights is also a loop.
+fn of_loop(kind: &str) -> Why {
+    Why::Loop { of_cell: ["GRU", "LSTM", "RNN"].iter().any(|operator| kind.starts_with(operator)) }
 }
 
 /// Turns sequences of one step into cells. Constant initial states become variables, kept from call
 /// to call.
-fn carry(model: &mut CoreModel) -> Stepwise<()> {
+fn carry(model: &mut CoreModel) -> Result<(), Refused> {
     let mut views = Vec::new();
     for (at, node) in model.nodes.iter_mut().enumerate() {
         let CoreOp::Cell(cell) = &mut node.op else { continue };
         if cell.sequence.take().is_none() {
-            return Err("a cell does not follow the steps".to_owned());
+            return Err(Place::Cell.refused(Why::OutsideSteps));
         }
         let mut new = |shape: &[usize]| {
             model.values.push(CoreValue { shape: shape.to_vec() });

@@ -3,13 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::{COUNTS, Stepwise, Time};
+use super::{Place, Refused, Time, Why};
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource};
-use crate::diagnostic::quoted;
 use crate::model::Tensor;
-
-/// The error for a layer with other operations for one step.
-pub(super) const OTHERWISE: &str = "is computed in another way for one step than for several";
 
 /// Largest layer, in operations, that is searched for views that vanish for one step.
 const MOST_ALIGNED: usize = 256;
@@ -24,11 +20,6 @@ fn alike(of_long: &[usize], of_one: &[usize], steps: usize) -> bool {
         && of_long.iter().zip(of_one).all(|(&a, &b)| a == b || (b > 0 && a == b + steps - 1))
 }
 
-/// An error message on a node: its name, its kind and `why`.
-pub(super) fn wrong(node: &CoreNode, why: &str) -> String {
-    format!("{} ({}) {why}", quoted(&node.name), node.kind)
-}
-
 /// By node of `long`, the model of `steps` steps: the matching node of `one`, the model of one
 /// step. `None` for a view that changes nothing for one step. `times`: by value of `long`, its
 /// time.
@@ -37,7 +28,7 @@ pub(super) fn same_but_for_time(
     one: &CoreModel,
     steps: usize,
     times: &HashMap<usize, Time>,
-) -> Stepwise<Vec<Option<usize>>> {
+) -> Result<Vec<Option<usize>>, Refused> {
     let mut pairing =
         Pairing { long, one, steps, times, values: HashMap::new(), pairs: Vec::new(), tried: 0 };
     let mut next = 0;
@@ -48,7 +39,7 @@ pub(super) fn same_but_for_time(
         next += in_one;
     }
     if let Some(more) = one.nodes.get(next) {
-        return Err(wrong(more, OTHERWISE));
+        return Err(Place::of(more).refused(Why::Otherwise));
     }
     pairing.results()?;
     Ok(pairing.pairs)
@@ -70,7 +61,11 @@ struct Pairing<'m> {
 
 impl Pairing<'_> {
     /// Pairs the nodes of one layer of the input.
-    fn layer(&mut self, of_long: &[CoreNode], of_one: std::ops::Range<usize>) -> Stepwise<()> {
+    fn layer(
+        &mut self,
+        of_long: &[CoreNode],
+        of_one: std::ops::Range<usize>,
+    ) -> Result<(), Refused> {
         self.tried = 0;
         let start = self.pairs.len();
         let views = of_long.len().checked_sub(of_one.len());
@@ -85,10 +80,10 @@ impl Pairing<'_> {
         for (node, at) in of_long.iter().zip(of_one) {
             let found = &self.one.nodes[at];
             if self.same_operation(node, found) && !self.same_numbers(node, found) {
-                return Err(wrong(node, COUNTS));
+                return Err(Place::of(node).refused(Why::Counts));
             }
         }
-        Err(wrong(&of_long[0], OTHERWISE))
+        Err(Place::of(&of_long[0]).refused(Why::Otherwise))
     }
 
     /// Pairs nodes in order. True if every node has a partner, apart from views of the long model
@@ -222,10 +217,10 @@ impl Pairing<'_> {
     }
 
     /// Checks that the outputs of the two models match.
-    fn results(&self) -> Stepwise<()> {
+    fn results(&self) -> Result<(), Refused> {
         for (index, (many, single)) in self.long.results.iter().zip(&self.one.results).enumerate() {
             if !self.same_constants(many.source, single.source) {
-                return Err(format!("output {index} {COUNTS}"));
+                return Err(Place::Output(index).refused(Why::Counts));
             }
             let same = matches!(many.source, Source::Constant(_))
                 || self.of_one(many.source) == Some(single.source);
@@ -235,7 +230,7 @@ impl Pairing<'_> {
                 Source::Constant(_) | Source::Variable(_) => false,
             };
             if !same || !with_steps && many.shape != single.shape {
-                return Err(format!("output {index} {OTHERWISE}"));
+                return Err(Place::Output(index).refused(Why::Otherwise));
             }
         }
         Ok(())

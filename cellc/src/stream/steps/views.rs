@@ -1,12 +1,12 @@
 //! Views of tensors with one element for each step, and the test whether a view follows the steps.
 
-use super::{ACROSS, ALL, StepAnalysis};
+use super::{StepAnalysis, Why};
 use crate::core::{CoreNode, View};
 
 impl StepAnalysis<'_> {
     /// The error for a view that does not follow the steps one by one, with the number of steps
     /// that the view looks ahead, if known.
-    pub(super) fn looks(&self, node: &CoreNode, view: &View, axis: usize, before: usize) -> String {
+    pub(super) fn looks(&self, node: &CoreNode, view: &View, axis: usize, before: usize) -> Why {
         let input = self.model.shape(view.input);
         let stride = input[axis + 1..].iter().product::<usize>().cast_signed();
         let period = self.steps + before;
@@ -23,17 +23,13 @@ impl StepAnalysis<'_> {
             .map(|(&size, &step)| (size, step / stride))
             .collect();
         let start = view.offset / stride.unsigned_abs() % period;
-        let ahead = |steps: usize| {
-            let plural = if steps == 1 { "" } else { "s" };
-            format!("looks {steps} step{plural} ahead")
-        };
         let reflected = along.iter().find(|(_, step)| *step < 0);
         if reflected.is_some_and(|(size, step)| *size >= self.steps && *step == -1) {
-            return "reverses the steps: it needs the last one first".to_owned();
+            return Why::Reverses;
         }
         if let Some((size, _)) = reflected {
             let steps = if start < self.steps / 2 { start } else { *size };
-            return format!("reflects steps at a side: it {}", ahead(steps));
+            return Why::Reflects(steps);
         }
         // about as many windows as steps divided by the stride
         let strided = along.iter().find(|(size, step)| {
@@ -41,28 +37,16 @@ impl StepAnalysis<'_> {
             *step > 1 && size.abs_diff(windows) * 4 <= windows && windows > 1
         });
         if let Some((_, step)) = strided {
-            let step = step.unsigned_abs();
-            return format!(
-                "moves {step} steps at a time: for an output at every step, it {}",
-                ahead(step - 1)
-            );
+            return Why::Moves { by: step.unsigned_abs() };
         }
         let fewer = along
             .iter()
             .find(|(size, step)| *step == 1 && *size < self.steps && size * 2 > self.steps);
         match fewer {
-            Some((size, _)) => {
-                let missing = self.steps - size;
-                format!(
-                    "{} or leaves as many out: it gives {missing} fewer than there are",
-                    ahead(missing)
-                )
-            }
-            None if node.kind == "Pad" => {
-                "repeats a step at a side: pad with a constant".to_owned()
-            }
-            None if start * 2 < period => format!("{ALL}: it takes single steps out of them"),
-            None => ACROSS.to_owned(),
+            Some((size, _)) => Why::Shortens(self.steps - size),
+            None if node.kind == "Pad" => Why::Repeats,
+            None if start * 2 < period => Why::TakesSingle,
+            None => Why::Across,
         }
     }
 
