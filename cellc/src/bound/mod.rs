@@ -363,48 +363,7 @@ impl Arithmetic for ErrorAnalysis {
     }
 
     fn pointwise(&self, function: PointwiseFunction, operands: &[Value]) -> Value {
-        use PointwiseFunction as P;
-        match (function, operands) {
-            (P::Activation(activation), &[v]) => self.activation(activation, v),
-            (P::Add, &[a, b]) => a.add(b),
-            (P::Subtract, &[a, b]) => a.sub(b),
-            (P::Multiply, &[a, b]) => a.mul(b),
-            (P::Divide, &[a, b]) => a.div(b),
-            (P::Maximum, &[a, b]) => a.max(b),
-            (P::Minimum, &[a, b]) => a.min(b),
-            (P::PRelu, &[v, slope]) => v.prelu(slope),
-            (P::Less, &[a, b]) => Value::decided(
-                a.surely_less(b),
-                b.surely_not_above(a),
-                a.is_exact() && b.is_exact(),
-            ),
-            (P::LessEqual, &[a, b]) => Value::decided(
-                a.surely_not_above(b),
-                b.surely_less(a),
-                a.is_exact() && b.is_exact(),
-            ),
-            (P::Equal, &[a, b]) => Value::decided(
-                false,
-                a.surely_less(b) || b.surely_less(a),
-                a.is_exact() && b.is_exact(),
-            ),
-            (P::Select, &[condition, then, otherwise]) => condition.selected(then, otherwise),
-            (
-                P::Activation(_)
-                | P::Add
-                | P::Subtract
-                | P::Multiply
-                | P::Divide
-                | P::Maximum
-                | P::Minimum
-                | P::PRelu
-                | P::Less
-                | P::LessEqual
-                | P::Equal
-                | P::Select,
-                _,
-            ) => unreachable!("bound: {function:?} of {} operands", operands.len()),
-        }
+        function.of(operands, |activation, v| self.activation(activation, v))
     }
 
     /// The range of the whole column: the index is unknown, except whether it is exact.

@@ -2,6 +2,7 @@
 
 use super::{Profile, U, UNDERFLOW};
 use crate::activation;
+use crate::core::Number;
 use crate::model::Activation;
 
 /// A range of the exact and the computed value, and a bound of their difference.
@@ -388,4 +389,53 @@ fn below(v: f64) -> f64 {
 /// The smallest f32 from `v`.
 fn above(v: f64) -> f64 {
     -below(-v)
+}
+
+impl Number for Value {
+    fn add(self, other: Self) -> Self {
+        Value::add(self, other)
+    }
+
+    fn subtract(self, other: Self) -> Self {
+        self.sub(other)
+    }
+
+    fn multiply(self, other: Self) -> Self {
+        self.mul(other)
+    }
+
+    fn divide(self, other: Self) -> Self {
+        self.div(other)
+    }
+
+    fn maximum(self, other: Self) -> Self {
+        self.max(other)
+    }
+
+    fn minimum(self, other: Self) -> Self {
+        self.min(other)
+    }
+
+    fn prelu(self, slope: Self) -> Self {
+        Value::prelu(self, slope)
+    }
+
+    fn less(self, other: Self) -> Self {
+        let same = self.is_exact() && other.is_exact();
+        Self::decided(self.surely_less(other), other.surely_not_above(self), same)
+    }
+
+    fn less_equal(self, other: Self) -> Self {
+        let same = self.is_exact() && other.is_exact();
+        Self::decided(self.surely_not_above(other), other.surely_less(self), same)
+    }
+
+    fn equal(self, other: Self) -> Self {
+        let same = self.is_exact() && other.is_exact();
+        Self::decided(false, self.surely_less(other) || other.surely_less(self), same)
+    }
+
+    fn select(self, then: Self, otherwise: Self) -> Self {
+        self.selected(then, otherwise)
+    }
 }

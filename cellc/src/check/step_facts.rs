@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::core::History;
 use crate::model::Node;
 
 /// Facts about the operations over steps, for later checks of steps and states.
@@ -13,60 +14,6 @@ pub(crate) struct StepFacts<'a> {
     /// The largest constant number of steps, with its reader, if the number of steps of X is open
     /// and no row has as many.
     pub(crate) most_lengths: Option<(usize, &'a Node)>,
-    /// The operations whose windows reach in front of the first element of an axis.
-    pub(crate) lookbacks: Vec<Lookback<'a>>,
-    /// The first window longer than its axis.
-    pub(crate) short_of: Option<ShortOf>,
-}
-
-/// An operation that computes the first elements along an axis from elements in front of the axis,
-/// given by no input.
-pub(crate) struct Lookback<'a> {
-    pub(crate) node: &'a Node,
-    pub(crate) before: Before,
-    pub(crate) fronts: Vec<Front>,
-}
-
-/// The elements before an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Before {
-    /// Pads, given by the operation or as a constant.
-    Pads,
-    /// The sum of no elements.
-    Zero,
-}
-
-/// The elements that an operation reads before an element of an axis.
-#[derive(Clone, Copy)]
-pub(crate) struct Front {
-    /// The size of the axis.
-    pub(crate) size: usize,
-    /// The number of earlier elements that the operation reads.
-    pub(crate) reach: usize,
-    /// True if the operation's own attributes read no later elements.
-    pub(crate) is_causal: bool,
-}
-
-impl Lookback<'_> {
-    /// The elements before the only axis of one of the sizes. Windows over maps of one pixel have
-    /// two such axes.
-    pub(crate) fn along(&self, sizes: &[usize]) -> Option<Front> {
-        let mut fitting = self.fronts.iter().filter(|front| sizes.contains(&front.size));
-        fitting.next().copied().filter(|_| fitting.next().is_none())
-    }
-}
-
-/// A window longer than its axis, pads included.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ShortOf {
-    /// The place of the operation in the model.
-    pub(crate) node: usize,
-    /// The axis, counted among the axes of the windows.
-    pub(crate) axis: usize,
-    /// The number of those axes.
-    pub(crate) rank: usize,
-    /// The size of the axis.
-    pub(crate) size: usize,
-    /// The number of missing elements.
-    pub(crate) missing: usize,
+    /// What operations read in front of their axes.
+    pub(crate) history: History,
 }

@@ -8,8 +8,8 @@ use super::build_error::{BuildError, Built};
 use super::folded::Folded;
 use super::limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
 use super::{
-    CoreModel, CoreNode, CoreOp, CoreValue, Geometry, Known, LayerPlace, Source, ValueFacts, View,
-    element_count, fold,
+    Before, CoreModel, CoreNode, CoreOp, CoreValue, Front, Geometry, History, Known, LayerPlace,
+    Lookback, ShortOf, Source, ValueFacts, View, element_count, fold,
 };
 use crate::model::{ElementType, LedgerEntry, Tensor};
 
@@ -24,6 +24,8 @@ pub(crate) struct Layer {
     pub(crate) ledger: Vec<LedgerEntry>,
     /// The place of the node in the model.
     pub(crate) place: LayerPlace,
+    /// False inside the body of a loop or a branch.
+    pub(crate) is_outermost: bool,
     /// The number of elements of the layer's constant operands.
     pub(crate) most_given: usize,
     /// True if every use of the layer's integers ends in a conversion to floating point.
@@ -51,6 +53,8 @@ pub(crate) struct Checkpoint {
     constants: usize,
     nodes: usize,
     in_f32: usize,
+    lookbacks: usize,
+    short_of: Option<ShortOf>,
     /// By parameter: its length and its rows.
     limits_of_parameters: Vec<(Option<usize>, Option<usize>)>,
 }
@@ -71,8 +75,10 @@ pub(crate) struct CoreBuilder {
     most_elements: usize,
     /// True if the model is one step of several: products have the bits of a model of all steps.
     pub(crate) is_one_step: bool,
-    /// The results of products with weights since the last call of [`Self::take_products`].
-    products: Vec<usize>,
+    /// What operations read in front of their axes.
+    pub(crate) history: History,
+    /// The values of layers since the last call of [`Self::take_layer_values`].
+    layer_values: Vec<usize>,
 }
 
 impl CoreBuilder {
@@ -89,7 +95,8 @@ impl CoreBuilder {
             operations: 0,
             most_elements,
             is_one_step,
-            products: Vec::new(),
+            history: History::default(),
+            layer_values: Vec::new(),
         }
     }
 
@@ -107,6 +114,8 @@ impl CoreBuilder {
             constants: self.model.constants.len(),
             nodes: self.nodes.len(),
             in_f32: self.model.in_f32.len(),
+            lookbacks: self.history.lookbacks.len(),
+            short_of: self.history.short_of,
             limits_of_parameters: parameters.iter().map(|p| (p.length, p.rows)).collect(),
         }
     }
@@ -118,7 +127,9 @@ impl CoreBuilder {
         self.model.constants.truncate(to.constants);
         self.interned.places.retain(|_, &mut place| place < to.constants);
         self.nodes.truncate(to.nodes);
-        self.products.clear();
+        self.layer_values.clear();
+        self.history.lookbacks.truncate(to.lookbacks);
+        self.history.short_of = to.short_of;
         self.model.in_f32.truncate(to.in_f32);
         for (parameter, limits) in self.model.parameters.iter_mut().zip(to.limits_of_parameters) {
             (parameter.length, parameter.rows) = limits;
@@ -131,14 +142,33 @@ impl CoreBuilder {
         self.model.values.len() - 1
     }
 
-    /// Notes the result of a product with weights.
-    pub(crate) fn note_product(&mut self, out: usize) {
-        self.products.push(out);
+    /// Notes a value that checks of states name by its layer: the result of a product with weights,
+    /// the last state of a recurrent layer, or its state between steps.
+    pub(crate) fn note_layer_value(&mut self, value: usize) {
+        self.layer_values.push(value);
     }
 
-    /// The results of products with weights since the last call.
-    pub(crate) fn take_products(&mut self) -> Vec<usize> {
-        std::mem::take(&mut self.products)
+    /// The noted values since the last call.
+    pub(crate) fn take_layer_values(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.layer_values)
+    }
+
+    /// Notes the elements that the current layer reads in front of the axes of a tensor.
+    pub(crate) fn note_lookback(&mut self, x: &Known, before: Before, fronts: Vec<Front>) {
+        let node = self.layer.place.outer;
+        let is_known = self.history.lookbacks.iter().any(|other| other.node == node);
+        let is_computed = x.tensor().is_none_or(Tensor::is_empty);
+        if self.layer.is_outermost && is_computed && !fronts.is_empty() && !is_known {
+            self.history.lookbacks.push(Lookback { node, before, fronts });
+        }
+    }
+
+    /// Notes that an axis of the current layer is shorter than its windows. The first such layer
+    /// counts.
+    pub(crate) fn note_short(&mut self, short: ShortOf) {
+        if self.layer.is_outermost {
+            self.history.short_of.get_or_insert(short);
+        }
     }
 
     /// Adds an operation of the current layer.
@@ -152,6 +182,13 @@ impl CoreBuilder {
         self.operations += 1;
         let (name, kind, ledger) = (name.clone(), kind.to_owned(), ledger.clone());
         self.nodes.push(CoreNode { name, kind, op, ledger, layer: *place });
+    }
+
+    /// Builds a body: the operations that `add` emits, apart from those of the current graph.
+    pub(crate) fn body<T>(&mut self, add: impl FnOnce(&mut Self) -> T) -> (T, Vec<CoreNode>) {
+        let outside = self.swap_nodes(Vec::new());
+        let result = add(self);
+        (result, self.swap_nodes(outside))
     }
 
     /// Replaces the list of operations, and returns the previous list.

@@ -3,8 +3,8 @@
 //! Floating point is computed in f64 from elements that are f32 or less and rounded to f32 once,
 //! which for `+ - * /` is the f32 operation; f64 stays f64. Integers are computed in i64.
 
-use super::{Combiner, Geometry, broadcast_strides, strides};
-use crate::model::{Activation, ElementType, Elementwise, Tensor};
+use super::{Combiner, Geometry, PointwiseFunction, broadcast_strides, strides};
+use crate::model::{Activation, ElementType, Elementwise, ElementwiseKind, Tensor};
 
 const OUT_OF_RANGE: &str = "the result does not fit its integer type";
 
@@ -181,7 +181,8 @@ pub(crate) fn reduce(
     };
     if element.is_float() {
         let sum = |out: usize| {
-            (0..size).fold(neutral, |sum, k| of_floats(by, [sum, tensor.get_f64(at(out, k)), 0.0]))
+            let combine = |a: f64, k| combiner.of(a, tensor.get_f64(at(out, k)));
+            (0..size).fold(neutral, combine)
         };
         let bytes = (0..count).flat_map(|out| (sum(out) as f32).to_le_bytes()).collect();
         return Ok(tensor_of(shape, ElementType::F32, bytes));
@@ -303,7 +304,7 @@ pub(crate) fn product(factors: [&Tensor; 2], of: &Product, shape: Vec<usize>) ->
 }
 
 /// An operation on constants that broadcast to `shape`. The element type of the operands decides
-/// the arithmetic.
+/// the arithmetic. `exact`: the values of activations.
 ///
 /// # Errors
 /// Operands without a result, such as a divisor of zero.
@@ -311,67 +312,64 @@ pub(crate) fn elementwise(
     function: Elementwise,
     inputs: &[(&Tensor, ElementType)],
     shape: Vec<usize>,
+    exact: Exact,
 ) -> Result<(Tensor, ElementType), &'static str> {
-    use Elementwise as E;
     if inputs.iter().any(|(tensor, _)| !is_i64(tensor)) {
         return Err(OUT_OF_RANGE);
     }
     // the condition of a Select is no operand
-    let operands = if function == E::Select { &inputs[1..] } else { inputs };
+    let operands = if function == Elementwise::Select { &inputs[1..] } else { inputs };
     let element = operands[0].1;
     let all: Vec<Vec<usize>> =
         inputs.iter().map(|(tensor, _)| broadcast_strides(tensor.shape(), &shape)).collect();
     let strides: Vec<[isize; 3]> = (0..shape.len())
         .map(|d| [0, 1, 2].map(|k| all.get(k).map_or(0, |s: &Vec<usize>| s[d] as isize)))
         .collect();
-    let count = shape.iter().product();
-    let compares = matches!(
-        function,
-        E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual
-    );
-    let logical = matches!(function, E::LogicalAnd | E::LogicalOr | E::LogicalNot);
-    if compares || logical || !element.is_float() {
-        let mut out: Vec<i64> = Vec::with_capacity(count);
-        let mut problem = None;
-        walk([0; 3], &shape, &strides, |at| {
-            let at = at.map(|i| i as usize);
-            let result = if element.is_float() {
-                Ok(i64::from(compare(
-                    function,
-                    inputs[0].0.get_f64(at[0]),
-                    inputs[1].0.get_f64(at[1]),
-                )))
-            } else {
-                let get = |k: usize| {
-                    inputs.get(k).and_then(|(tensor, _)| tensor.get_i64(at[k])).unwrap_or_default()
-                };
-                of_integers(function, [get(0), get(1), get(2)])
-            };
-            match result.and_then(|v| {
-                in_range(v, if compares || logical { ElementType::Bool } else { element })
-            }) {
-                Ok(v) => out.push(v),
-                Err(reason) => problem = Some(reason),
-            }
-        });
-        let element = if compares || logical { ElementType::Bool } else { element };
-        return match problem {
-            Some(reason) => Err(reason),
-            None => Ok((integers(shape, out.into_iter()), element)),
-        };
-    }
-    let get = |k: usize, at: [isize; 3]| {
+    let float = |k: usize, at: [isize; 3]| {
         inputs.get(k).map_or(0.0, |(tensor, _)| tensor.get_f64(at[k] as usize))
     };
-    let compute = |at: [isize; 3]| of_floats(function, [get(0, at), get(1, at), get(2, at)]);
-    if operands.iter().all(|(tensor, _)| tensor.element() == ElementType::F64) {
-        let mut out: Vec<u8> = Vec::with_capacity(count * 8);
-        walk([0; 3], &shape, &strides, |at| out.extend_from_slice(&compute(at).to_le_bytes()));
-        return Ok((tensor_of(shape, ElementType::F64, out), element));
+    let integer = |k: usize, at: [isize; 3]| {
+        let known = inputs.get(k).and_then(|(tensor, _)| tensor.get_i64(at[k] as usize));
+        known.unwrap_or_default()
+    };
+    let gives_truth =
+        matches!(function.facts().kind, ElementwiseKind::Comparison | ElementwiseKind::Logic);
+    if gives_truth || !element.is_float() {
+        let result_type = if gives_truth { ElementType::Bool } else { element };
+        let values = each(&shape, &strides, |at| {
+            let value = match element.is_float() {
+                true => i64::from(compare(function, float(0, at), float(1, at))),
+                false => of_integers(function, [0, 1, 2].map(|k| integer(k, at)))?,
+            };
+            in_range(value, result_type)
+        })?;
+        return Ok((integers(shape, values.into_iter()), result_type));
     }
-    let mut out: Vec<u8> = Vec::with_capacity(count * 4);
-    walk([0; 3], &shape, &strides, |at| out.extend_from_slice(&(compute(at) as f32).to_le_bytes()));
-    Ok((tensor_of(shape, ElementType::F32, out), element))
+    let values =
+        each(&shape, &strides, |at| of_floats(function, [0, 1, 2].map(|k| float(k, at)), exact))?;
+    let (stored, bytes) = match operands.iter().all(|(of, _)| of.element() == ElementType::F64) {
+        true => (ElementType::F64, values.into_iter().flat_map(f64::to_le_bytes).collect()),
+        false => {
+            let rounded = values.into_iter().map(|value| value as f32);
+            (ElementType::F32, rounded.flat_map(f32::to_le_bytes).collect())
+        }
+    };
+    Ok((tensor_of(shape, stored, bytes), element))
+}
+
+/// The result of `of` for every element of `shape`, or the last error.
+fn each<T>(
+    shape: &[usize],
+    strides: &[[isize; 3]],
+    mut of: impl FnMut([isize; 3]) -> Result<T, &'static str>,
+) -> Result<Vec<T>, &'static str> {
+    let mut values = Vec::with_capacity(shape.iter().product());
+    let mut problem = None;
+    walk([0; 3], shape, strides, |at| match of(at) {
+        Ok(value) => values.push(value),
+        Err(reason) => problem = Some(reason),
+    });
+    problem.map_or(Ok(values), Err)
 }
 
 fn compare(function: Elementwise, a: f64, b: f64) -> bool {
@@ -386,107 +384,33 @@ fn compare(function: Elementwise, a: f64, b: f64) -> bool {
     }
 }
 
+/// The value of an activation in float64.
+pub(crate) type Exact = fn(Activation, f64) -> f64;
+
 /// A function of floating-point numbers. A maximum or a minimum of NaN is NaN, as at run time.
-fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
+fn of_floats(function: Elementwise, operands: [f64; 3], exact: Exact) -> Result<f64, &'static str> {
     use Elementwise as E;
-    match function {
-        E::Add => a + b,
-        E::Subtract => a - b,
-        E::Multiply => a * b,
-        E::Divide => a / b,
-        E::Maximum => {
-            if a > b || a.is_nan() {
-                a
-            } else {
-                b
-            }
-        }
-        E::Minimum => {
-            if a < b || a.is_nan() {
-                a
-            } else {
-                b
-            }
-        }
+    if let Some(pointwise) = PointwiseFunction::of_elementwise(function) {
+        return Ok(pointwise.of(&operands[..pointwise.arity()], exact));
+    }
+    let [a, b, c] = operands;
+    Ok(match function {
         E::Mod => a % b,
         E::FloorMod => a - b * (a / b).floor(),
-        E::Floor => a.floor(),
         E::Ceiling => a.ceil(),
-        E::Round => a.round_ties_even(),
-        E::Truncate => a.trunc(),
-        E::Sign => match a {
-            a if a > 0.0 => 1.0,
-            a if a < 0.0 => -1.0,
-            // the sign of 0 is 0, the sign of NaN is NaN
-            a => a,
-        },
+        // the sign of 0 is 0, the sign of NaN is NaN
+        E::Sign if a == 0.0 || a.is_nan() => a,
+        E::Sign => a.signum(),
         E::Negative => -a,
         E::Abs => a.abs(),
-        E::Exp => a.exp(),
-        E::Log => a.ln(),
-        E::PRelu => {
-            if a > 0.0 {
-                a
-            } else {
-                a * b
-            }
-        }
-        E::HardSigmoid => {
-            if a.is_nan() {
-                a
-            } else {
-                (b * a + c).clamp(0.0, 1.0)
-            }
-        }
-        E::Clamp { min, max } => {
-            if a.is_nan() {
-                a
-            } else {
-                a.max(f64::from(min)).min(f64::from(max))
-            }
-        }
-        E::Select => {
-            if a != 0.0 {
-                b
-            } else {
-                c
-            }
-        }
+        E::HardSigmoid | E::Clamp { .. } if a.is_nan() => a,
+        E::HardSigmoid => (b * a + c).clamp(0.0, 1.0),
+        E::Clamp { min, max } => a.max(f64::from(min)).min(f64::from(max)),
+        E::Select if a != 0.0 => b,
+        E::Select => c,
         E::Power => a.powf(b),
-        E::Activation(Activation::Sqrt) => a.sqrt(),
-        E::Activation(Activation::Square) => a * a,
-        E::Activation(Activation::Floor) => a.floor(),
-        E::Activation(Activation::Round) => a.round_ties_even(),
-        E::Activation(Activation::Truncate) => a.trunc(),
-        // kernels compute the other activations, and other functions express the rest
-        E::Activation(_)
-        | E::Swish { .. }
-        | E::Mish
-        | E::HardSwish
-        | E::Selu
-        | E::Celu { .. }
-        | E::GeluTanh
-        | E::Gelu
-        | E::Tan
-        | E::Sinh
-        | E::Cosh
-        | E::Asin
-        | E::Acos
-        | E::Asinh
-        | E::Acosh
-        | E::Atanh
-        | E::SquaredDifference => f64::NAN,
-        // comparisons and logical functions give integers
-        E::Equal
-        | E::NotEqual
-        | E::Greater
-        | E::GreaterEqual
-        | E::Less
-        | E::LessEqual
-        | E::LogicalAnd
-        | E::LogicalOr
-        | E::LogicalNot => f64::NAN,
-    }
+        _ => return Err("an operation on floating point that only kernels compute"),
+    })
 }
 
 /// A function of integers and booleans. Division rounds down, as OpenVINO does by default.
@@ -526,29 +450,7 @@ fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'stat
         E::LogicalNot => Some(i64::from(a == 0)),
         E::Select => Some(if a != 0 { b } else { c }),
         E::Clamp { min, max } => Some((a as f64).max(f64::from(min)).min(f64::from(max)) as i64),
-        E::Activation(_)
-        | E::HardSigmoid
-        | E::PRelu
-        | E::Swish { .. }
-        | E::Mish
-        | E::HardSwish
-        | E::Selu
-        | E::Celu { .. }
-        | E::GeluTanh
-        | E::Gelu
-        | E::Tan
-        | E::Sinh
-        | E::Cosh
-        | E::Asin
-        | E::Acos
-        | E::Asinh
-        | E::Acosh
-        | E::Atanh
-        | E::SquaredDifference
-        | E::Exp
-        | E::Log => {
-            return Err("an operation on integers that floating point is meant for");
-        }
+        _ => return Err("an operation on integers that floating point is meant for"),
     };
     result.ok_or(OUT_OF_RANGE)
 }

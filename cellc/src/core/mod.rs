@@ -16,6 +16,7 @@ mod facts;
 pub(crate) mod fold;
 mod folded;
 mod geometry;
+mod history;
 mod integers;
 pub(crate) mod interval;
 mod known;
@@ -25,6 +26,7 @@ mod loops;
 mod matmul;
 mod model;
 mod needed;
+mod number;
 mod op;
 mod pointwise;
 mod print;
@@ -50,6 +52,7 @@ pub use facts::{Effort, Facts, Numbers, OverTime, Work, Zeros};
 pub(crate) use geometry::{
     Geometry, broadcast, broadcast_strides, counted, element_count, signed, strides, without_axes,
 };
+pub(crate) use history::{Before, Front, History, Lookback, ShortOf};
 pub use integers::{Integers, LARGEST_INTEGER};
 pub(crate) use known::Known;
 pub use lookup::Lookup;
@@ -59,6 +62,7 @@ pub use model::{
     CoreModel, CoreValue, Parameter, Restart, ResultValue, StatePair, Steps, Variable,
 };
 pub(crate) use needed::needed;
+pub(crate) use number::Number;
 pub(crate) use op::visit_references;
 pub use op::{CoreNode, CoreOp, LayerPlace};
 use op::{Operation, drop_unneeded};

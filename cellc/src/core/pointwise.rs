@@ -4,7 +4,7 @@ use super::{
     CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
     Work, Zeros, listed,
 };
-use crate::model::Activation;
+use crate::model::{Activation, Elementwise};
 
 /// An operation element by element; inputs broadcast to the shape of the output by NumPy's rules.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,22 +43,54 @@ pub enum PointwiseFunction {
 }
 
 impl PointwiseFunction {
+    /// The name in text, and the number of operands.
+    fn row(self) -> (&'static str, usize) {
+        match self {
+            Self::Activation(activation) => (activation.name(), 1),
+            Self::Add => ("add", 2),
+            Self::Subtract => ("subtract", 2),
+            Self::Multiply => ("multiply", 2),
+            Self::Divide => ("divide", 2),
+            Self::Maximum => ("maximum", 2),
+            Self::Minimum => ("minimum", 2),
+            Self::PRelu => ("prelu", 2),
+            Self::Less => ("less", 2),
+            Self::LessEqual => ("less or equal", 2),
+            Self::Equal => ("equal", 2),
+            Self::Select => ("select", 3),
+        }
+    }
+
     /// The name in text.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Activation(activation) => activation.name(),
-            Self::Add => "add",
-            Self::Subtract => "subtract",
-            Self::Multiply => "multiply",
-            Self::Divide => "divide",
-            Self::Maximum => "maximum",
-            Self::Minimum => "minimum",
-            Self::PRelu => "prelu",
-            Self::Less => "less",
-            Self::LessEqual => "less or equal",
-            Self::Equal => "equal",
-            Self::Select => "select",
-        }
+        self.row().0
+    }
+
+    /// The number of operands.
+    pub fn arity(self) -> usize {
+        self.row().1
+    }
+
+    /// The same operation of a model on floating-point numbers. `None`: several core operations
+    /// compute it.
+    pub(crate) fn of_elementwise(function: Elementwise) -> Option<Self> {
+        use Elementwise as E;
+        Some(match function {
+            E::Activation(activation) => Self::Activation(activation),
+            E::Exp => Self::Activation(Activation::Exp),
+            E::Log => Self::Activation(Activation::Log),
+            E::Floor => Self::Activation(Activation::Floor),
+            E::Round => Self::Activation(Activation::Round),
+            E::Truncate => Self::Activation(Activation::Truncate),
+            E::Add => Self::Add,
+            E::Subtract => Self::Subtract,
+            E::Multiply => Self::Multiply,
+            E::Divide => Self::Divide,
+            E::Maximum => Self::Maximum,
+            E::Minimum => Self::Minimum,
+            E::PRelu => Self::PRelu,
+            _ => return None,
+        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Reductions.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, PointwiseFunction, Reference,
-    Source, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Number, Numbers, Operation, OverTime, PointwiseFunction,
+    Reference, Source, Work, Zeros,
 };
 use crate::model::counted;
 
@@ -37,6 +37,16 @@ impl Combiner {
             Self::Multiply => PointwiseFunction::Multiply,
             Self::Maximum => PointwiseFunction::Maximum,
             Self::Minimum => PointwiseFunction::Minimum,
+        }
+    }
+
+    /// The operation on two numbers.
+    pub(crate) fn of<N: Number>(self, a: N, b: N) -> N {
+        match self {
+            Self::Add => a.add(b),
+            Self::Multiply => a.multiply(b),
+            Self::Maximum => a.maximum(b),
+            Self::Minimum => a.minimum(b),
         }
     }
 }

@@ -27,6 +27,12 @@ macro_rules! activations {
             /// OpenVINO's names of the activations of cells, in the order of messages.
             pub const NAMES: [&'static str; [$($name),*].len()] = [$($name),*];
 
+            /// Every activation, with default parameters. A parameter without a default is 1.
+            pub const ALL: [Self; [$($name,)* $($model_name),*].len()] = [
+                $(Self::$cell $({ $($parameter: or_one($default)),+ })?,)*
+                $(Self::$model,)*
+            ];
+
             /// [`Self::NAMES`] as in options, macros and build scripts.
             pub const WRITTEN: [&'static str; Self::NAMES.len()] = [$($written),*];
 
@@ -115,6 +121,14 @@ activations! {
         Cos "cos"
         /// the arc tangent of v: not for cells
         Atan "atan"
+    }
+}
+
+/// The default of a parameter, or 1.
+const fn or_one(default: Option<f32>) -> f32 {
+    match default {
+        Some(default) => default,
+        None => 1.0,
     }
 }
 

@@ -195,7 +195,7 @@ impl Op {
                 .rank(R::Fixed(4)),
             Self::Result => row("Result", exactly(1)).outputs(0..=1).moves(R::First, A::Same),
             Self::Elementwise(function) => {
-                let ElementwiseFacts { name, inputs } = function.facts();
+                let ElementwiseFacts { name, inputs, .. } = function.facts();
                 let is_sum = *function == Elementwise::Add;
                 row(name, exactly(inputs))
                     .rank(R::Largest)
@@ -307,35 +307,57 @@ pub struct ElementwiseFacts {
     pub name: &'static str,
     /// The number of inputs.
     pub inputs: usize,
+    /// The kind of operation.
+    pub kind: ElementwiseKind,
+}
+
+/// A kind of operation element by element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ElementwiseKind {
+    /// Numbers from numbers.
+    Arithmetic,
+    /// Truth from two numbers.
+    Comparison,
+    /// Truth from truth.
+    Logic,
+    /// Other operations compute it.
+    Composed,
+}
+
+impl ElementwiseFacts {
+    fn of_kind(self, kind: ElementwiseKind) -> Self {
+        Self { kind, ..self }
+    }
 }
 
 impl Elementwise {
     /// The facts about the operation.
     pub fn facts(self) -> ElementwiseFacts {
-        let one = |name| ElementwiseFacts { name, inputs: 1 };
-        let two = |name| ElementwiseFacts { name, inputs: 2 };
-        let three = |name| ElementwiseFacts { name, inputs: 3 };
+        use ElementwiseKind::{Arithmetic, Comparison, Composed, Logic};
+        let one = |name| ElementwiseFacts { name, inputs: 1, kind: Arithmetic };
+        let two = |name| ElementwiseFacts { inputs: 2, ..one(name) };
+        let three = |name| ElementwiseFacts { inputs: 3, ..one(name) };
         match self {
             Self::Activation(activation) => one(activation.name()),
             Self::HardSigmoid => three("HardSigmoid"),
             Self::PRelu => two("PRelu"),
             Self::Clamp { .. } => one("Clamp"),
-            Self::Swish { scaled: false } => one("Swish"),
-            Self::Swish { scaled: true } => two("Swish"),
-            Self::Mish => one("Mish"),
-            Self::HardSwish => one("HardSwish"),
-            Self::Selu => three("Selu"),
-            Self::Celu { .. } => one("Celu"),
-            Self::GeluTanh | Self::Gelu => one("Gelu"),
-            Self::Tan => one("Tan"),
-            Self::Sinh => one("Sinh"),
-            Self::Cosh => one("Cosh"),
-            Self::Asin => one("Asin"),
-            Self::Acos => one("Acos"),
-            Self::Asinh => one("Asinh"),
-            Self::Acosh => one("Acosh"),
-            Self::Atanh => one("Atanh"),
-            Self::SquaredDifference => two("SquaredDifference"),
+            Self::Swish { scaled: false } => one("Swish").of_kind(Composed),
+            Self::Swish { scaled: true } => two("Swish").of_kind(Composed),
+            Self::Mish => one("Mish").of_kind(Composed),
+            Self::HardSwish => one("HardSwish").of_kind(Composed),
+            Self::Selu => three("Selu").of_kind(Composed),
+            Self::Celu { .. } => one("Celu").of_kind(Composed),
+            Self::GeluTanh | Self::Gelu => one("Gelu").of_kind(Composed),
+            Self::Tan => one("Tan").of_kind(Composed),
+            Self::Sinh => one("Sinh").of_kind(Composed),
+            Self::Cosh => one("Cosh").of_kind(Composed),
+            Self::Asin => one("Asin").of_kind(Composed),
+            Self::Acos => one("Acos").of_kind(Composed),
+            Self::Asinh => one("Asinh").of_kind(Composed),
+            Self::Acosh => one("Acosh").of_kind(Composed),
+            Self::Atanh => one("Atanh").of_kind(Composed),
+            Self::SquaredDifference => two("SquaredDifference").of_kind(Composed),
             Self::Exp => one("Exp"),
             Self::Log => one("Log"),
             Self::Negative => one("Negative"),
@@ -354,15 +376,15 @@ impl Elementwise {
             Self::Round => one("Round"),
             Self::Truncate => one("Truncate"),
             Self::Sign => one("Sign"),
-            Self::Equal => two("Equal"),
-            Self::NotEqual => two("NotEqual"),
-            Self::Greater => two("Greater"),
-            Self::GreaterEqual => two("GreaterEqual"),
-            Self::Less => two("Less"),
-            Self::LessEqual => two("LessEqual"),
-            Self::LogicalAnd => two("LogicalAnd"),
-            Self::LogicalOr => two("LogicalOr"),
-            Self::LogicalNot => one("LogicalNot"),
+            Self::Equal => two("Equal").of_kind(Comparison),
+            Self::NotEqual => two("NotEqual").of_kind(Comparison),
+            Self::Greater => two("Greater").of_kind(Comparison),
+            Self::GreaterEqual => two("GreaterEqual").of_kind(Comparison),
+            Self::Less => two("Less").of_kind(Comparison),
+            Self::LessEqual => two("LessEqual").of_kind(Comparison),
+            Self::LogicalAnd => two("LogicalAnd").of_kind(Logic),
+            Self::LogicalOr => two("LogicalOr").of_kind(Logic),
+            Self::LogicalNot => one("LogicalNot").of_kind(Logic),
             Self::Select => three("Select"),
         }
     }

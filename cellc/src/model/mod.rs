@@ -20,7 +20,7 @@ pub use cell::{
 };
 pub(crate) use f32_range::overflows;
 pub use f32_range::underflows;
-pub use facts::{Axes, Elements, ElementwiseFacts, OpFacts, Rank};
+pub use facts::{Axes, Elements, ElementwiseFacts, ElementwiseKind, OpFacts, Rank};
 pub(crate) use names::{is_made_up, lasting};
 pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Dft, Elementwise, GatherNd, Groups, If, Loop,

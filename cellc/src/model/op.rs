@@ -457,27 +457,6 @@ pub enum Elementwise {
     Select,
 }
 
-impl Elementwise {
-    /// True if other operations compute the operation.
-    pub fn is_composed(self) -> bool {
-        use Elementwise as E;
-        let gates =
-            matches!(self, E::Swish { .. } | E::Mish | E::HardSwish | E::GeluTanh | E::Gelu);
-        gates
-            || self.is_hyperbolic()
-            || matches!(self, E::Selu | E::Celu { .. } | E::SquaredDifference)
-    }
-
-    /// True for a trigonometric or hyperbolic function that other operations compute.
-    pub fn is_hyperbolic(self) -> bool {
-        use Elementwise as E;
-        matches!(
-            self,
-            E::Tan | E::Sinh | E::Cosh | E::Asin | E::Acos | E::Asinh | E::Acosh | E::Atanh
-        )
-    }
-}
-
 /// The most loops and branches inside each other. Readers do not read deeper bodies, see
 /// [`Loop::too_deep`].
 pub const MOST_NESTED: usize = 8;

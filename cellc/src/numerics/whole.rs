@@ -1,6 +1,7 @@
 //! Detection of quantised tensors: tensors of whole numbers or of multiples of one scale, with
 //! their ranges. Quantised models round and clip operands before products.
 
+use crate::activation::{Graph, exact, graph};
 use crate::core::{
     CoreLoop, CoreModel, CoreNode, CoreOp, Facts, Numbers, Pointwise, PointwiseFunction, Source,
 };
@@ -211,14 +212,14 @@ impl<'m> WholeNumbers<'m> {
         let both = |ends: fn([f64; 2], [f64; 2]) -> [f64; 2]| {
             NumberFacts::between(ends(input(0).ends, input(1).ends))
         };
-        let rounded = |round: fn(f64) -> f64| match input(0) {
+        let rounded = |round: &dyn Fn(f64) -> f64| match input(0) {
             known if known.is_whole() => known,
             known => NumberFacts::between(known.ends.map(round)).whole(),
         };
         match of.function {
-            P::Activation(Activation::Floor) => rounded(f64::floor),
-            P::Activation(Activation::Round) => rounded(f64::round_ties_even),
-            P::Activation(Activation::Truncate) => rounded(f64::trunc),
+            P::Activation(steps) if graph(steps) == Graph::Stairs => {
+                rounded(&|end| exact(steps, end))
+            }
             P::Activation(Activation::Relu) => {
                 let known = input(0);
                 NumberFacts { ends: known.ends.map(|end| end.max(0.0)), ..known }

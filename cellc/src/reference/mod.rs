@@ -146,60 +146,7 @@ impl Arithmetic for Float64<'_> {
     }
 
     fn pointwise(&self, function: PointwiseFunction, operands: &[f64]) -> f64 {
-        use PointwiseFunction as P;
-        match (function, operands) {
-            (P::Activation(activation), &[v]) => exact(activation, v),
-            (P::Add, &[a, b]) => a + b,
-            (P::Subtract, &[a, b]) => a - b,
-            (P::Multiply, &[a, b]) => a * b,
-            (P::Divide, &[a, b]) => a / b,
-            (P::Maximum, &[a, b]) => {
-                if a > b || a.is_nan() {
-                    a
-                } else {
-                    b
-                }
-            }
-            (P::Minimum, &[a, b]) => {
-                if a < b || a.is_nan() {
-                    a
-                } else {
-                    b
-                }
-            }
-            (P::PRelu, &[v, slope]) => {
-                if v > 0.0 {
-                    v
-                } else {
-                    v * slope
-                }
-            }
-            (P::Less, &[a, b]) => f64::from(u8::from(a < b)),
-            (P::LessEqual, &[a, b]) => f64::from(u8::from(a <= b)),
-            (P::Equal, &[a, b]) => f64::from(u8::from(a == b)),
-            (P::Select, &[condition, then, otherwise]) => {
-                if condition > 0.5 {
-                    then
-                } else {
-                    otherwise
-                }
-            }
-            (
-                P::Activation(_)
-                | P::Add
-                | P::Subtract
-                | P::Multiply
-                | P::Divide
-                | P::Maximum
-                | P::Minimum
-                | P::PRelu
-                | P::Less
-                | P::LessEqual
-                | P::Equal
-                | P::Select,
-                _,
-            ) => unreachable!("reference: {function:?} of {} operands", operands.len()),
-        }
+        function.of(operands, exact)
     }
 
     fn lookup(&self, (rows, at): Column<'_, f64>, number: &f64) -> f64 {

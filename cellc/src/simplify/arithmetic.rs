@@ -1,6 +1,6 @@
 //! Arithmetic, comparisons and activations: constants are folded, the rest becomes operations.
 
-use super::integers::{decision, of_integers, sign};
+use super::integers::{decision, integer_arithmetic, sign};
 use super::layout::broadcasts::selected;
 use super::operands::{all_floats, differ_in_type, shapes_differ};
 use super::primitives::{absolute, clamp, pointwise};
@@ -8,7 +8,7 @@ use super::refusal::{Refusal, Rule};
 use crate::activation::{self, Constants};
 use crate::check::report::UNDEFINED;
 use crate::core::{CoreBuilder, Geometry, Known, PointwiseFunction, Source, broadcast, fold};
-use crate::model::{Activation, ElementType, Elementwise, Tensor, shape_text};
+use crate::model::{Activation, ElementType, Elementwise, ElementwiseKind, Tensor, shape_text};
 
 /// The output of an operation that is no composition of others.
 pub(super) fn arithmetic(
@@ -34,7 +34,7 @@ pub(super) fn arithmetic(
         Some(constants) => {
             let first = usize::from(function == E::Select);
             core.foldable(&shape, inputs[first].element())?;
-            match fold::elementwise(function, &constants, shape) {
+            match fold::elementwise(function, &constants, shape, activation::exact) {
                 Ok((tensor, element)) => Ok(Known::Constant(tensor, element)),
                 Err(reason) => {
                     Err(Refusal::new(reason, "an operation that has a result", UNDEFINED))
@@ -102,69 +102,52 @@ pub(super) fn at_run_time(
 ) -> Rule<Known> {
     use Elementwise as E;
     use PointwiseFunction as P;
-    if matches!(
-        function,
-        E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual | E::Select
-    ) || matches!(function, E::LogicalAnd | E::LogicalOr | E::LogicalNot)
+    let kind = function.facts().kind;
+    if function == E::Select || matches!(kind, ElementwiseKind::Comparison | ElementwiseKind::Logic)
     {
         return decision(core, function, inputs, shape);
     }
     if !inputs[0].element().is_float() {
-        return of_integers(core, function, inputs, shape);
+        return integer_arithmetic(core, function, inputs, shape);
     }
-    let simple = match function {
-        E::Activation(activation) => Some(P::Activation(activation)),
-        E::Exp => Some(P::Activation(Activation::Exp)),
-        E::Log => Some(P::Activation(Activation::Log)),
-        E::Add => Some(P::Add),
-        E::Subtract => Some(P::Subtract),
-        E::Multiply => Some(P::Multiply),
-        E::Divide => Some(P::Divide),
-        E::Maximum => Some(P::Maximum),
-        E::Minimum => Some(P::Minimum),
-        E::PRelu => Some(match inputs[1].tensor() {
-            Some(slope) if slope.len() == 1 && slope.get_f32(0).is_finite() => {
-                P::Activation(Activation::LeakyRelu { alpha: slope.get_f32(0) })
-            }
-            _ => P::PRelu,
-        }),
-        E::Floor => Some(P::Activation(Activation::Floor)),
-        E::Round => Some(P::Activation(Activation::Round)),
-        E::Truncate => Some(P::Activation(Activation::Truncate)),
-        E::Clamp { .. } | E::Negative | E::Abs | E::HardSigmoid | E::Ceiling | E::Sign => None,
-        _ => {
-            let found = "this operation is computed on constants only";
-            let valid = "inputs that are known when compiling";
-            let help = "compute it outside of the model, or write it with arithmetic that is \
-                supported";
-            return Err(Refusal::new(found, valid, help));
-        }
-    };
     all_floats(inputs)?;
-    let sources: Vec<Source> = inputs.iter().filter_map(|input| core.source(input).ok()).collect();
-    let result = match (function, simple) {
-        (_, Some(function @ P::Activation(_))) => pointwise(core, function, &sources[..1], shape),
+    let sources = inputs.iter().map(|input| core.source(input)).collect::<Result<Vec<_>, _>>()?;
+    let result = match (function, PointwiseFunction::of_elementwise(function)) {
+        (E::PRelu, _) => match inputs[1].tensor() {
+            Some(slope) if slope.len() == 1 && slope.get_f32(0).is_finite() => {
+                let leaky = P::Activation(Activation::LeakyRelu { alpha: slope.get_f32(0) });
+                pointwise(core, leaky, &sources[..1], shape)
+            }
+            _ => pointwise(core, P::PRelu, &sources, shape),
+        },
         // the constant is the first operand, as lower::builder expects
         (_, Some(function @ (P::Maximum | P::Minimum))) => {
             let swapped = matches!(sources[1], Source::Constant(_));
             let sources = if swapped { [sources[1], sources[0]] } else { [sources[0], sources[1]] };
             pointwise(core, function, &sources, shape)
         }
-        (_, Some(function)) => pointwise(core, function, &sources, shape),
-        (E::Clamp { min, max }, _) => clamp(core, sources[0], min, max, shape),
-        (E::Sign, _) => sign(core, sources[0], shape),
-        (E::Ceiling, _) => {
+        (_, Some(function)) => pointwise(core, function, &sources[..function.arity()], shape),
+        (E::Clamp { min, max }, None) => clamp(core, sources[0], min, max, shape),
+        (E::Sign, None) => sign(core, sources[0], shape),
+        (E::Ceiling, None) => {
             let minus = core.scalar(-1.0);
             let negative = pointwise(core, P::Multiply, &[sources[0], minus], shape)?;
             let below = pointwise(core, P::Activation(Activation::Floor), &[negative], shape)?;
             pointwise(core, P::Multiply, &[below, minus], shape)
         }
-        (E::Negative, _) => {
+        (E::Negative, None) => {
             // 0 - v is never a negative zero
             let minus = core.scalar(-1.0);
             pointwise(core, P::Multiply, &[sources[0], minus], shape)
         }
-        _ => absolute(core, sources[0], shape),
+        (E::Abs, None) => absolute(core, sources[0], shape),
+        (_, None) => {
+            let found = "this operation is computed on constants only";
+            let valid = "inputs that are known when compiling";
+            let help = "compute it outside of the model, or write it with arithmetic that is \
+                supported";
+            return Err(Refusal::new(found, valid, help));
+        }
     };
     Ok(Known::Source(result?, inputs[0].element()))
 }

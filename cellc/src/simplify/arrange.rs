@@ -8,37 +8,32 @@ use super::operands::Operands;
 use super::operands::shapes_differ;
 use super::refusal::{Refusal, Rule};
 use super::scatter::numbers_along;
-use super::translator::Translator;
 use crate::check::limits::MOST_ALONG_AXIS;
 use crate::check::report::UNDEFINED;
-use crate::check::step_facts::{Before, Front};
-use crate::core::CoreBuilder;
 use crate::core::{
-    CoreOp, Geometry, Known, LARGEST_INTEGER, RunningSum, Source, broadcast_strides, fold, signed,
-    strides,
+    Before, CoreBuilder, CoreOp, Front, Geometry, Known, LARGEST_INTEGER, RunningSum, Source,
+    broadcast_strides, fold, signed, strides,
 };
 use crate::model::{
-    Blocks, ElementType, Elementwise, Nearest, Node, Resize, ResizeBy, Sampling, Scaling,
-    shape_text,
+    Blocks, ElementType, Elementwise, Nearest, Resize, ResizeBy, Sampling, Scaling, shape_text,
 };
 
 /// Largest size of an axis that Resize computes.
 const MOST_BETWEEN: usize = 1 << 20;
 
-impl<'a> Translator<'_, 'a> {
-    /// CumSum. Inputs: x, axis.
-    pub(super) fn running_sum(&mut self, node: &'a Node, exclusive: bool, reverse: bool) {
-        let Some(x) = self.input(node, 0) else { return };
-        let Some(axis) = self.integer(node, 1, "the axis") else { return };
-        let shape = self.core.shape_of(&x);
-        let Some(axis) = self.axis(node, axis, shape.len()) else { return };
-        let front = Front { size: shape[axis], reach: 1, is_causal: false };
-        self.note_lookback(node, &x, Before::Zero, if reverse { Vec::new() } else { vec![front] });
-        let sum = self.build(node, |core| running_sum_along(core, x, axis, exclusive, reverse));
-        if let Some(sum) = sum {
-            self.set(node, 0, sum);
-        }
-    }
+/// CumSum. Inputs: x, axis.
+pub(super) fn running_sum(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    exclusive: bool,
+    reverse: bool,
+) -> Rule<Known> {
+    let (x, axis) = (args.get(0)?, args.integer(1, "the axis")?);
+    let shape = core.shape_of(&x);
+    let axis = args.axis(axis, shape.len())?;
+    let front = Front { size: shape[axis], reach: 1, is_causal: false };
+    core.note_lookback(&x, Before::Zero, if reverse { Vec::new() } else { vec![front] });
+    running_sum_along(core, x, axis, exclusive, reverse)
 }
 
 /// A constant tensor of one number, of the type of another tensor.

@@ -49,7 +49,9 @@ impl<'a> Translator<'_, 'a> {
             );
             return;
         }
-        let Some(condition) = self.view(node, condition, Geometry::reshaped(Vec::new())) else {
+        let Some(condition) =
+            self.build(node, |core| Ok(core.view(condition, Geometry::reshaped(Vec::new()))?))
+        else {
             return;
         };
         let branches =

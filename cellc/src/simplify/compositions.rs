@@ -1,6 +1,7 @@
 //! Functions that other functions express.
 
 use super::arithmetic::{arithmetic, at_run_time, squared};
+use super::hyperbolic::hyperbolic;
 use super::refusal::{Refusal, Rule};
 use crate::check::cell::{wrong_parameter_text, wrong_parameters};
 use crate::core::{CoreBuilder, Known};
@@ -50,7 +51,7 @@ pub(super) fn composed(
         }
         E::Celu { alpha } => return celu(core, x, alpha),
         E::Selu => return selu(core, inputs),
-        _ => unreachable!("simplify: {function:?} is no composition"),
+        _ => return hyperbolic(core, function, x),
     };
     arithmetic(core, E::Multiply, vec![x.clone(), by])
 }

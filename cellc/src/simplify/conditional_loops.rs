@@ -6,7 +6,8 @@
 use super::elementwise::computed;
 use super::integers::converted;
 use super::layout::broadcasts::selected;
-use super::loops::{Cut, back_edge_differs, iteration_number};
+use super::loops::{InputPieces, back_edge_differs, countable, iteration_number, only_pieces};
+use super::operands::all_exact;
 use super::refusal::Refusal;
 use super::translator::Translator;
 use crate::check::Unused;
@@ -42,7 +43,7 @@ struct CountedLoop<'a, 'b> {
     node: &'a Node,
     body: &'a Loop,
     inputs: &'b [Known],
-    cut: &'b Cut,
+    cut: &'b InputPieces,
     count: Count,
 }
 
@@ -83,7 +84,7 @@ impl<'a> Translator<'_, 'a> {
         node: &'a Node,
         body: &'a Loop,
         inputs: &[Known],
-        cut: &Cut,
+        cut: &InputPieces,
         trips: Option<usize>,
     ) -> Option<Vec<Known>> {
         // PyTorch writes the largest integer where only the condition ends a loop. A loop over the
@@ -93,7 +94,7 @@ impl<'a> Translator<'_, 'a> {
         let stated = trips.filter(|_| huge.is_none());
         let given = stated.or(self.subject.options.bindings.max_steps);
         match (given, huge) {
-            (Some(most), _) => self.countable(node, most, MOST_COUNTED)?,
+            (Some(most), _) => self.build(node, |_| countable(most, MOST_COUNTED))?,
             // the body says whether the loop has a condition
             (None, Some(_)) => {}
             (None, None) => return self.refuse_unlimited(node),
@@ -154,7 +155,7 @@ impl<'a> Translator<'_, 'a> {
             None | Some(Known::Constant(..))
         );
         match huge {
-            Some(trips) if !ends => self.countable(node, trips, MOST_COUNTED)?,
+            Some(trips) if !ends => self.build(node, |_| countable(trips, MOST_COUNTED))?,
             Some(_) if self.subject.options.bindings.max_steps.is_none() => {
                 return self.refuse_unlimited(node);
             }
@@ -179,9 +180,9 @@ impl<'a> Translator<'_, 'a> {
         for CarriedValue { initial, value, next, .. } in &carried {
             let Known::Source(Source::Value(value), _) = value else { return None };
             core_carried.push(LoopCarried {
-                initial: self.source(initial)?,
+                initial: self.core.source(initial).ok()?,
                 value: *value,
-                next: self.source(next)?,
+                next: self.core.source(next).ok()?,
             });
         }
         let (out, outputs) = self.outputs_of_loop(of, &values, length.as_ref())?;
@@ -215,10 +216,10 @@ impl<'a> Translator<'_, 'a> {
             let inside = match (pieces, input.back_edge) {
                 (None, None) => outside.clone(),
                 (Some(pieces), _) => {
-                    let whole = self.only_pieces(node, outside, *pieces)?;
+                    let whole = self.build(node, |core| only_pieces(core, outside, *pieces))?;
                     let mut shape = self.core.shape_of(&whole);
                     shape[pieces.axis] = pieces.part;
-                    let (of, piece) = (self.source(&whole)?, self.core.value(shape));
+                    let (of, piece) = (self.core.source(&whole).ok()?, self.core.value(shape));
                     slices.push(LoopSlice {
                         of,
                         axis: pieces.axis,
@@ -237,7 +238,7 @@ impl<'a> Translator<'_, 'a> {
                     })?
                 }
                 (None, Some(result)) => {
-                    self.all_exact(node, std::slice::from_ref(outside))?;
+                    self.build(node, |_| all_exact(std::slice::from_ref(outside)))?;
                     let shape = self.core.shape_of(outside);
                     let value =
                         self.carried_value(node, shape, outside.element(), *assumed.next()?)?;
@@ -337,7 +338,9 @@ impl<'a> Translator<'_, 'a> {
         let (Some(running), Some(condition)) = (running, body.condition) else {
             return Some(None);
         };
-        let condition = self.view(node, &results[condition], Geometry::reshaped(Vec::new()))?;
+        let condition = self.build(node, |core| {
+            Ok(core.view(&results[condition], Geometry::reshaped(Vec::new()))?)
+        })?;
         let more = self.build(node, |core| converted(core, running, ElementType::I64))?;
         let next_count =
             self.build(node, |core| computed(core, E::Add, vec![count.clone(), more]))?;
@@ -429,7 +432,7 @@ impl<'a> Translator<'_, 'a> {
         let mut last = Vec::new();
         for value in length.into_iter().flatten() {
             let known = self.output_of_loop(node, &mut out, value, None, Vec::new())?;
-            last.push(self.source(&known)?);
+            last.push(self.core.source(&known).ok()?);
         }
         if let [count, still] = last[..] {
             for (known, output) in outputs.iter().zip(&body.outputs) {
@@ -476,7 +479,7 @@ impl<'a> Translator<'_, 'a> {
         element: ElementType,
         range: [f64; 2],
     ) -> Option<Known> {
-        self.computable(node, &shape)?;
+        self.build(node, |core| Ok(core.computable(&shape)?))?;
         let value = Known::Source(Source::Value(self.core.value(shape)), element);
         self.core.facts.set_range(&value, range);
         Some(value)
@@ -491,9 +494,9 @@ impl<'a> Translator<'_, 'a> {
         pieces: Option<(usize, bool)>,
         shape: Vec<usize>,
     ) -> Option<Known> {
-        self.computable(node, &shape)?;
-        self.all_exact(node, std::slice::from_ref(of))?;
-        let (source, value) = (self.source(of)?, self.core.value(shape));
+        self.build(node, |core| Ok(core.computable(&shape)?))?;
+        self.build(node, |_| all_exact(std::slice::from_ref(of)))?;
+        let (source, value) = (self.core.source(of).ok()?, self.core.value(shape));
         out.push(LoopResult { of: source, pieces, out: value });
         let output = Known::Source(Source::Value(value), of.element());
         let range = self.core.facts.range_of(of);

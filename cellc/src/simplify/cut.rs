@@ -4,9 +4,12 @@
 
 use std::collections::HashMap;
 
+use super::convolution::{Cut, convolution};
 use super::elementwise::computed;
-use super::translator::{Cuttable, Translator};
-use crate::core::{Known, LayerPlace};
+use super::layout::slices::{Along, Slices};
+use super::operands::Operands;
+use super::translator::Translator;
+use crate::core::Known;
 use crate::model::{Axes, Convolution, Model, Node, Padding, ValueId};
 
 /// True if a convolution pads the end of an axis.
@@ -22,6 +25,16 @@ fn pads_behind(of: &Convolution) -> bool {
 
 /// The most values between a slice and the convolutions with the sliced ends.
 const MOST_BETWEEN: usize = 64;
+
+/// The last elements of an axis that a slice drops.
+#[derive(Clone, Copy)]
+struct Shortening {
+    axis: usize,
+    /// The rank of the tensor.
+    rank: usize,
+    /// The number of dropped elements.
+    count: usize,
+}
 
 /// By value: true between padded convolutions and the single slice of their results, with only
 /// element operations on the way.
@@ -62,44 +75,58 @@ pub(super) fn between(model: &Model) -> Vec<bool> {
     between
 }
 
+/// Values computed without their last elements.
+type Shortened = HashMap<ValueId, Known>;
+
 impl<'a> Translator<'_, 'a> {
     /// Keeps the operands of a node whose output may be cut.
     pub(super) fn keep_for_cut(&mut self, node: &'a Node) {
-        let inputs = node.inputs.iter().map(|input| self.known[input.0].clone()).collect();
-        self.cuttable.insert(node.outputs[0], Cuttable { node, inputs });
+        self.cuttable.insert(node.outputs[0], self.operands(node));
     }
 
-    /// A tensor computed without the last `cut` elements of an axis. `None` if impossible.
-    pub(super) fn computed_without(
-        &mut self,
-        value: ValueId,
-        axis: usize,
-        cut: usize,
-    ) -> Option<Known> {
-        self.shortened(value, axis, cut, &mut HashMap::new())
+    /// The output of a slice. If the slice drops windows at the end of an axis and no other
+    /// operation reads the windows, the operand is computed without them.
+    pub(super) fn sliced(&mut self, node: &'a Node, mut slices: Slices) -> Option<Known> {
+        let mut input = self.input(node, 0)?;
+        let shape = self.core.shape_of(&input);
+        let cut = |(axis, along): (usize, &Along)| {
+            let prefix =
+                along.start == 0 && along.step == 1 && (1..shape[axis]).contains(&along.count);
+            prefix.then(|| Shortening { axis, rank: shape.len(), count: shape[axis] - along.count })
+        };
+        let cuts: Vec<Shortening> = slices.along.iter().enumerate().filter_map(cut).collect();
+        for cut in cuts {
+            if let Some(shorter) = self.shortened(node.inputs[0], cut, &mut HashMap::new()) {
+                slices.along[cut.axis] = Along::whole(self.core.shape_of(&shorter)[cut.axis]);
+                input = shorter;
+                break;
+            }
+        }
+        let geometry = slices.geometry(&self.core.shape_of(&input));
+        self.build(node, |core| Ok(core.view(&input, geometry)?))
     }
 
-    /// A value without its last elements along an axis. `done`: the values shortened so far.
+    /// A value without its last elements along an axis. `None` if it cannot be computed so.
     fn shortened(
         &mut self,
         value: ValueId,
-        axis: usize,
-        cut: usize,
-        done: &mut HashMap<ValueId, Known>,
+        cut: Shortening,
+        done: &mut Shortened,
     ) -> Option<Known> {
         if let Some(known) = done.get(&value) {
             return Some(known.clone());
         }
-        let Cuttable { node, inputs } = self.cuttable.get(&value)?.clone();
-        let whole = self.core.shape_of(self.known[value.0].as_ref()?);
-        let layer = self.core.layer.clone();
+        let args = self.cuttable.get(&value)?.clone();
+        let (node, layer) = (args.node, self.core.layer.clone());
         let known = match node.op.facts().axes {
-            Axes::Convolved(of) => axis.checked_sub(2).and_then(|axis| {
-                self.convolved_without(node, of, inputs, (axis, cut), layer.place)
+            Axes::Convolved(of) => cut.axis.checked_sub(2).and_then(|axis| {
+                self.begin(&args, layer.place);
+                let cut = Cut { axis, count: cut.count };
+                self.build(node, |core| convolution(core, &args, of, Some(cut)))?
             }),
             Axes::Broadcast(function) => {
-                let shorter = self.shorter(node, inputs, (axis, whole.len()), cut, done);
-                self.begin(node, layer.place);
+                let shorter = self.shorter_operands(&args, cut, done);
+                self.begin(&args, layer.place);
                 shorter
                     .and_then(|shorter| self.build(node, |core| computed(core, function, shorter)))
             }
@@ -111,48 +138,24 @@ impl<'a> Translator<'_, 'a> {
         Some(known)
     }
 
-    /// A convolution of earlier operands without its last windows. `cut`: the axis of the windows,
-    /// and their number.
-    fn convolved_without(
+    /// The operands of a node without the last elements of an axis of its output.
+    fn shorter_operands(
         &mut self,
-        node: &'a Node,
-        of: &Convolution,
-        inputs: Vec<Option<Known>>,
-        cut: (usize, usize),
-        place: LayerPlace,
-    ) -> Option<Known> {
-        let before: Vec<Option<Known>> =
-            node.inputs.iter().map(|input| self.known[input.0].clone()).collect();
-        node.inputs.iter().zip(inputs).for_each(|(input, known)| self.known[input.0] = known);
-        self.begin(node, place);
-        let y = self.convolved(node, of, Some(cut));
-        node.inputs.iter().zip(before).for_each(|(input, known)| self.known[input.0] = known);
-        y
-    }
-
-    /// The operands of a node without the last elements of an axis of its output. `axis`: the axis,
-    /// and the rank of the output.
-    fn shorter(
-        &mut self,
-        node: &'a Node,
-        inputs: Vec<Option<Known>>,
-        (axis, rank): (usize, usize),
-        cut: usize,
-        done: &mut HashMap<ValueId, Known>,
+        args: &Operands<'a>,
+        cut: Shortening,
+        done: &mut Shortened,
     ) -> Option<Vec<Known>> {
         let mut shorter = Vec::new();
-        for (input, known) in node.inputs.iter().zip(inputs) {
-            let known = known?;
+        for (input, known) in args.node.inputs.iter().zip(&args.known) {
+            let known = known.clone()?;
             let shape = self.core.shape_of(&known);
-            let own = (axis + shape.len()).checked_sub(rank);
-            shorter.push(match own.map(|own| (own, shape[own])) {
-                None | Some((_, 1)) => known,
-                Some((own, _)) => {
-                    let before = self.known[input.0].replace(known);
-                    let cut = self.shortened(*input, own, cut, done);
-                    self.known[input.0] = before;
-                    cut?
+            let own = (cut.axis + shape.len()).checked_sub(cut.rank);
+            shorter.push(match own {
+                Some(axis) if shape[axis] != 1 => {
+                    let cut = Shortening { axis, rank: shape.len(), ..cut };
+                    self.shortened(*input, cut, done)?
                 }
+                _ => known,
             });
         }
         Some(shorter)

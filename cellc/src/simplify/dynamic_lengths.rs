@@ -1,11 +1,14 @@
 //! Tensors with a length that only a call knows: outputs of loops that end by a condition, Ranges
 //! and Slices with computed limits. A tensor has the largest length, and zeros fill the rest.
 
+use super::convolution::convolution_of_open_length;
 use super::normalize::normalizes_inside;
-use super::parts::sizes_at_run_time;
-use super::refusal::Refusal;
+use super::operands::Operands;
+use super::parts::{Lengthened, OpenOperand, sizes_at_run_time};
+use super::prefixes::{axis_of_product, product_over_parts};
+use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
-use crate::core::{Divider, DynamicLength, Known, ResultValue, Source};
+use crate::core::{CoreBuilder, Divider, DynamicLength, Known, ResultValue, Source, counted};
 use crate::model::{Axes, ElementType, Elementwise as E, Node};
 
 /// The advice for a run-time Range used as a mask of lengths.
@@ -17,97 +20,94 @@ pub(super) const COUNT_ALL: &str = "where it makes a mask of lengths, count all 
 const MASK_STEPS: &str = "keep all steps of x, and mask those behind the lengths: \
     x.masked_fill(torch.arange(x.shape[1]) >= lengths[:, None], 0) for x[:, :lengths.max()]";
 
-/// An operand with a dynamic length.
-#[derive(Clone, Copy)]
-pub(super) struct OpenOperand {
-    pub(super) port: usize,
-    pub(super) length: DynamicLength,
-    /// The axis of the parts.
-    pub(super) axis: usize,
-}
-
 impl<'a> Translator<'_, 'a> {
     /// Notes the dynamic length of the outputs of an operation, if an operand has one. Refuses
     /// operations that would read the elements behind the last part. True if the node is done.
     pub(super) fn note_dynamic_length(&mut self, node: &'a Node) -> bool {
-        let open = self.open_operands(node);
-        let Some(&OpenOperand { port, length, axis }) = open.first() else { return false };
-        match node.op.facts().axes {
+        let args = self.operands(node);
+        let open = open_operands(&self.core, &args);
+        let Some(&first @ OpenOperand { port, length, axis }) = open.first() else { return false };
+        let passed_on = match node.op.facts().axes {
             Axes::Same => {
                 self.current_length = Some(length);
-                false
+                return false;
             }
             Axes::Sizes => {
-                if let Some(sizes) =
-                    self.rule(node, |core, args| sizes_at_run_time(core, args, length, axis))
-                {
-                    self.set(node, 0, sizes);
-                }
-                true
+                let sizes = self.build(node, |core| sizes_at_run_time(core, &args, length, axis));
+                sizes.into_iter().for_each(|sizes| self.set(node, 0, sizes));
+                return true;
             }
+            Axes::Reduced if port == 0 => return false,
             Axes::Broadcast(function) => {
-                let parts = self.parts_of_elements(node, function, &open);
-                if let Ok(axis) = parts {
-                    self.pass_length(length, axis);
+                match axis_of_elements(&self.core, &args, function, &open) {
+                    Ok(axis) => Some(axis),
+                    Err(found) => {
+                        self.refuse_elements(node, length, found);
+                        return true;
+                    }
                 }
-                parts.map_err(|found| self.refuse_elements(node, length, found)).is_err()
             }
-            Axes::Reduced if port == 0 => false,
             // elements behind the last part have no share of the sum
-            Axes::Softmax => {
-                self.pass_length(length, axis);
-                false
+            Axes::Softmax => Some(axis),
+            Axes::Normalized(normalization) if open.len() == 1 => {
+                normalizes_inside(&self.core, &args, normalization, axis).then_some(axis)
             }
             Axes::Convolved(of) if open.len() == 1 && port == 0 => {
-                let errors = self.diagnostics.0.len();
-                match self.convolution_of_parts(node, of, length, axis) {
-                    Some((y, length)) => {
-                        self.current_length = Some(length);
-                        self.set(node, 0, y);
-                    }
-                    None if self.diagnostics.0.len() == errors => {
-                        self.refuse_dynamic_length(node, length)
-                    }
-                    None => {}
-                }
-                true
-            }
-            Axes::Normalized(normalization)
-                if open.len() == 1
-                    && normalizes_inside(&self.core, &self.operands(node), normalization, axis) =>
-            {
-                self.pass_length(length, axis);
-                false
+                let y = self
+                    .build(node, |core| convolution_of_open_length(core, &args, of, length, axis));
+                return self.set_lengthened(node, length, y);
             }
             Axes::Product { transpose_a, transpose_b } => {
                 let transposed = [transpose_a, transpose_b];
-                self.product_with_parts(node, &open, transposed)
+                let axis = (open.len() == 1)
+                    .then(|| axis_of_product(&self.core, &args, first, transposed[port]))
+                    .flatten();
+                if axis.is_none() {
+                    let y =
+                        self.build(node, |core| product_over_parts(core, &args, &open, transposed));
+                    match y {
+                        Some(Some(y)) => self.set(node, 0, y),
+                        Some(None) => self.refuse_dynamic_length(node, length),
+                        None => {}
+                    }
+                    return true;
+                }
+                axis
             }
             Axes::Indexed { .. } | Axes::Inserted | Axes::Removed | Axes::Permuted
                 if open.len() == 1 =>
             {
-                let moved = self.moved_parts(node, port, axis);
-                match moved {
-                    Some(axis) => self.pass_length(length, axis),
-                    None => self.refuse_dynamic_length(node, length),
-                }
-                moved.is_none()
+                let Some(axis) = self.build(node, |core| moved_axis(core, &args, first)) else {
+                    return true;
+                };
+                axis
             }
-            _ => {
-                self.refuse_dynamic_length(node, length);
-                true
-            }
+            _ => None,
+        };
+        match passed_on {
+            Some(axis) => self.pass_length(length, axis),
+            None => self.refuse_dynamic_length(node, length),
         }
+        passed_on.is_none()
     }
 
-    /// The operands of a node with a dynamic length.
-    fn open_operands(&self, node: &'a Node) -> Vec<OpenOperand> {
-        let known = node.inputs.iter().map(|input| self.known[input.0].as_ref());
-        let open = |(port, known): (usize, Option<&Known>)| {
-            let length = self.core.facts.dynamic_length(known?)?;
-            Some(OpenOperand { port, length, axis: length.parts_along? })
-        };
-        known.enumerate().filter_map(open).collect()
+    /// Sets the output of a node that has a run-time length of its own. `Some(None)`: the node
+    /// would read elements behind the last part.
+    fn set_lengthened(
+        &mut self,
+        node: &'a Node,
+        length: DynamicLength,
+        output: Option<Option<Lengthened>>,
+    ) -> bool {
+        match output {
+            Some(Some(Lengthened { known, length })) => {
+                self.current_length = Some(length);
+                self.set(node, 0, known);
+            }
+            Some(None) => self.refuse_dynamic_length(node, length),
+            None => {}
+        }
+        true
     }
 
     /// Notes that the outputs of the current operation have the parts of an operand along an axis,
@@ -133,30 +133,6 @@ impl<'a> Translator<'_, 'a> {
                 self.refuse(node, Refusal::new(found, valid, COUNT_ALL));
             }
         }
-    }
-
-    /// A product of matrices with a run-time number of parts. True if the node is done.
-    fn product_with_parts(
-        &mut self,
-        node: &'a Node,
-        open: &[OpenOperand],
-        transposed: [bool; 2],
-    ) -> bool {
-        if let &[OpenOperand { port, length, axis }] = open
-            && let Some(axis) = self.parts_of_product(node, port, axis, transposed[port])
-        {
-            self.pass_length(length, axis);
-            return false;
-        }
-        let errors = self.diagnostics.0.len();
-        match self.product_of_parts(node, open, transposed) {
-            Some(product) => self.set(node, 0, product),
-            None if self.diagnostics.0.len() == errors => {
-                self.refuse_dynamic_length(node, open[0].length)
-            }
-            None => {}
-        }
-        true
     }
 
     /// Refuses an operation that would read the elements behind the last part.
@@ -202,107 +178,6 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// The axis of the parts in the output of an operation that moves elements. `None` if the
-    /// operation scatters the axis.
-    fn moved_parts(&mut self, node: &'a Node, port: usize, along: usize) -> Option<usize> {
-        let rank =
-            |this: &Self, port: usize| Some(this.core.shape_of(&this.input(node, port)?).len());
-        let counted = |axis: i64, rank: usize| {
-            usize::try_from(if axis < 0 { axis + rank as i64 } else { axis })
-                .ok()
-                .filter(|&axis| axis < rank)
-        };
-        match node.op.facts().axes {
-            Axes::Indexed { batch_dims: 0 } if port == 1 => {
-                let axis = counted(self.integer(node, 2, "the axis")?, rank(self, 0)?)?;
-                Some(axis + along)
-            }
-            Axes::Inserted => {
-                let axes = self.integers(node, 1, "the axes")?;
-                let rank = rank(self, 0)? + axes.len();
-                let added: Vec<usize> =
-                    axes.iter().map(|&axis| counted(axis, rank)).collect::<Option<_>>()?;
-                (0..rank).filter(|axis| !added.contains(axis)).nth(along)
-            }
-            Axes::Removed if node.inputs.len() > 1 => {
-                let (axes, rank) = (self.integers(node, 1, "the axes")?, rank(self, 0)?);
-                let removed: Vec<usize> =
-                    axes.iter().map(|&axis| counted(axis, rank)).collect::<Option<_>>()?;
-                let before = removed.iter().filter(|&&axis| axis < along).count();
-                (!removed.is_empty() && !removed.contains(&along)).then(|| along - before)
-            }
-            Axes::Permuted => {
-                let order = self.integers(node, 1, "the order")?;
-                let rank = rank(self, 0)?;
-                match order.is_empty() {
-                    true => Some(rank - 1 - along),
-                    false => order.iter().position(|&axis| counted(axis, rank) == Some(along)),
-                }
-            }
-            _ => None,
-        }
-    }
-
-    /// The axis of the parts in the output of an element-wise operation.
-    ///
-    /// # Errors
-    /// The operands that do not have the same parts.
-    fn parts_of_elements(
-        &self,
-        node: &'a Node,
-        function: E,
-        open: &[OpenOperand],
-    ) -> Result<usize, &'static str> {
-        let shapes: Vec<Vec<usize>> = node
-            .inputs
-            .iter()
-            .map(|input| {
-                self.known[input.0].as_ref().map_or(Vec::new(), |known| self.core.shape_of(known))
-            })
-            .collect();
-        // a slope of one number may have more axes than the scaled operand
-        let rank = if function == E::PRelu {
-            shapes[0].len()
-        } else {
-            shapes.iter().map(Vec::len).max().unwrap_or(0)
-        };
-        // the slopes of a PRelu may stand along axis 1
-        let by_channel = |port: usize| function == E::PRelu && port == 1 && shapes[port].len() == 1;
-        let aligned = |port: usize, axis: usize| axis + rank.saturating_sub(shapes[port].len());
-        let OpenOperand { port, length, axis } = open[0];
-        let along = aligned(port, axis);
-        for (port, shape) in shapes.iter().enumerate() {
-            match open.iter().find(|operand| operand.port == port) {
-                Some(_) if by_channel(port) => return Err("slopes whose number only a call knows"),
-                Some(other)
-                    if other.length.count != length.count || aligned(port, other.axis) != along =>
-                {
-                    return Err(
-                        "outputs of loops that end by their conditions, with parts that are \
-                         counted apart",
-                    );
-                }
-                Some(_) => {}
-                None => {
-                    let start = if by_channel(port) && rank > 1 && shapes[0][1] == shape[0] {
-                        1
-                    } else {
-                        rank.saturating_sub(shape.len())
-                    };
-                    let size = along.checked_sub(start).and_then(|at| shape.get(at));
-                    if size.is_some_and(|&size| size != 1) {
-                        return Err(
-                            "a fixed number of elements, one for each part of an output of a loop \
-                                    that ends by its condition: how many parts it has only a call \
-                                    knows",
-                        );
-                    }
-                }
-            }
-        }
-        Ok(along)
-    }
-
     /// Adds, for outputs with a dynamic length, the outputs NAME_len and NAME_truncated.
     pub(super) fn add_length_outputs(&mut self) {
         for at in 0..self.core.model.results.len() {
@@ -325,4 +200,128 @@ impl<'a> Translator<'_, 'a> {
             self.core.model.results.extend(len.into_iter().chain(truncated));
         }
     }
+}
+
+/// The operands of a node with a dynamic length.
+fn open_operands(core: &CoreBuilder, args: &Operands) -> Vec<OpenOperand> {
+    let open = |port: usize| {
+        let length = core.facts.dynamic_length(args.known(port)?)?;
+        Some(OpenOperand { port, length, axis: length.parts_along? })
+    };
+    (0..args.len()).filter_map(open).collect()
+}
+
+/// The axis of the parts in the output of an operation that moves elements. `Ok(None)` if the
+/// operation scatters the axis.
+fn moved_axis(
+    core: &CoreBuilder,
+    args: &Operands,
+    OpenOperand { port, axis: along, .. }: OpenOperand,
+) -> Rule<Option<usize>> {
+    let rank = core.shape_of(&args.get(0)?).len();
+    match args.node.op.facts().axes {
+        Axes::Indexed { batch_dims: 0 } if port == 1 => {
+            let axis = counted(args.integer(2, "the axis")?, rank);
+            Ok(axis.map(|axis| axis + along))
+        }
+        Axes::Inserted => {
+            let axes = args.integers(1, "the axes")?;
+            let rank = rank + axes.len();
+            let added: Option<Vec<usize>> = axes.iter().map(|&axis| counted(axis, rank)).collect();
+            let kept = |added: Vec<usize>| (0..rank).filter(move |axis| !added.contains(axis));
+            Ok(added.and_then(|added| kept(added).nth(along)))
+        }
+        Axes::Removed if args.len() > 1 => {
+            let axes = args.integers(1, "the axes")?;
+            let removed: Option<Vec<usize>> =
+                axes.iter().map(|&axis| counted(axis, rank)).collect();
+            let keeps = |removed: &Vec<usize>| !removed.is_empty() && !removed.contains(&along);
+            Ok(removed
+                .filter(keeps)
+                .map(|removed| along - removed.iter().filter(|&&axis| axis < along).count()))
+        }
+        Axes::Permuted => {
+            let order = args.integers(1, "the order")?;
+            Ok(match order.is_empty() {
+                true => Some(rank - 1 - along),
+                false => order.iter().position(|&axis| counted(axis, rank) == Some(along)),
+            })
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The shapes of the operands of an element-wise operation, aligned at the last axis.
+struct Aligned {
+    shapes: Vec<Vec<usize>>,
+    /// The rank of the output.
+    rank: usize,
+    /// The operand that may stand along axis 1: the slopes of a PRelu.
+    slopes: Option<usize>,
+}
+
+impl Aligned {
+    fn new(core: &CoreBuilder, args: &Operands, function: E) -> Self {
+        let shape = |port: usize| args.known(port).map_or(Vec::new(), |known| core.shape_of(known));
+        let shapes: Vec<Vec<usize>> = (0..args.len()).map(shape).collect();
+        let slopes = (function == E::PRelu && shapes[1].len() == 1).then_some(1);
+        // a slope of one number may have more axes than the scaled operand
+        let rank = match function {
+            E::PRelu => shapes[0].len(),
+            _ => shapes.iter().map(Vec::len).max().unwrap_or(0),
+        };
+        Self { shapes, rank, slopes }
+    }
+
+    /// The axis of the output for the first axis of an operand.
+    fn first_axis(&self, port: usize) -> usize {
+        let shape = &self.shapes[port];
+        let is_by_channel =
+            self.slopes == Some(port) && self.rank > 1 && self.shapes[0][1] == shape[0];
+        if is_by_channel { 1 } else { self.rank.saturating_sub(shape.len()) }
+    }
+
+    /// The axis of the output for an axis of an operand, aligned at the last axis.
+    fn axis(&self, port: usize, axis: usize) -> usize {
+        axis + self.rank.saturating_sub(self.shapes[port].len())
+    }
+
+    /// The size of an operand along an axis of the output; `None` without such an axis.
+    fn size(&self, port: usize, axis: usize) -> Option<usize> {
+        self.shapes[port].get(axis.checked_sub(self.first_axis(port))?).copied()
+    }
+}
+
+/// The axis of the parts in the output of an element-wise operation.
+///
+/// # Errors
+/// The operands that do not have the same parts.
+fn axis_of_elements(
+    core: &CoreBuilder,
+    args: &Operands,
+    function: E,
+    open: &[OpenOperand],
+) -> Result<usize, &'static str> {
+    let aligned = Aligned::new(core, args, function);
+    let OpenOperand { port, length, axis } = open[0];
+    let along = aligned.axis(port, axis);
+    for port in 0..args.len() {
+        let Some(other) = open.iter().find(|operand| operand.port == port) else {
+            if aligned.size(port, along).is_some_and(|size| size != 1) {
+                return Err(
+                    "a fixed number of elements, one for each part of an output of a loop \
+                    that ends by its condition: how many parts it has only a call knows",
+                );
+            }
+            continue;
+        };
+        if aligned.slopes == Some(port) {
+            return Err("slopes whose number only a call knows");
+        }
+        if other.length.count != length.count || aligned.axis(port, other.axis) != along {
+            return Err("outputs of loops that end by their conditions, with parts that are \
+                counted apart");
+        }
+    }
+    Ok(along)
 }

@@ -2,12 +2,11 @@
 
 use super::arithmetic::{arithmetic, shape_of_output, squared};
 use super::compositions::{composed, hard_sigmoid, remainder};
-use super::hyperbolic::hyperbolic;
 use super::operands::all_floats;
 use super::powers::power;
 use super::refusal::{Refusal, Rule};
 use crate::core::{CoreBuilder, Known};
-use crate::model::Elementwise;
+use crate::model::{Elementwise, ElementwiseKind};
 
 /// The output of an operation.
 pub(super) fn computed(
@@ -31,12 +30,9 @@ pub(super) fn computed(
             all_floats(&inputs[..1])?;
             return power(core, &inputs, &shape);
         }
-        _ if function.is_composed() => {
+        _ if function.facts().kind == ElementwiseKind::Composed => {
             all_floats(&inputs)?;
-            return match function.is_hyperbolic() {
-                true => hyperbolic(core, function, &inputs[0]),
-                false => composed(core, function, &inputs),
-            };
+            return composed(core, function, &inputs);
         }
         _ => {}
     }

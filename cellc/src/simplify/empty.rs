@@ -1,10 +1,11 @@
 //! Tensors without elements, as a split into parts of 0 gives: constants that no operation reads
 //! when the model runs.
 
+use super::operands::Operands;
 use super::reduce::listed_axes;
-use super::refusal::Refusal;
+use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
-use crate::core::{Known, broadcast, without_axes};
+use crate::core::{CoreBuilder, Known, broadcast, without_axes};
 use crate::model::{Axes, Node, Op, Reduction, shape_text};
 
 impl<'a> Translator<'_, 'a> {
@@ -24,50 +25,44 @@ impl<'a> Translator<'_, 'a> {
         let Some(known) = inputs.find(|known| is_empty(known)).filter(|_| !moves) else {
             return false;
         };
-        let known = known.clone();
-        match self.of_empty(node) {
-            Some(folded) => self.set(node, 0, folded),
+        let found =
+            format!("an input of shape {}: a size of 0", shape_text(&self.core.shape_of(known)));
+        let output = self.rule(node, |core, args| match result_of_none(core, args)? {
+            Some(known) => Ok(vec![known]),
             None => {
-                let found = format!(
-                    "an input of shape {}: a size of 0",
-                    shape_text(&self.core.shape_of(&known))
-                );
                 let help = "correct the shape, or leave the layer out: there is nothing to compute";
-                self.refuse(node, Refusal::new(found, "sizes of 1 or more", help));
+                Err(Refusal::new(found, "sizes of 1 or more", help))
             }
-        }
+        });
+        self.set_all(node, output);
         true
     }
+}
 
-    /// The result of an operation on tensors without elements; `None` where the operation has none.
-    fn of_empty(&mut self, node: &'a Node) -> Option<Known> {
-        let shapes: Vec<Vec<usize>> =
-            self.inputs(node)?.iter().map(|known| self.core.shape_of(known)).collect();
-        let element = self.model.values[node.outputs.first()?.0].element;
-        let (shape, number) = match &node.op {
-            Op::Elementwise(_) => (broadcast(shapes.iter().map(Vec::as_slice))?, 0.0),
-            Op::Softmax { .. } => (shapes[0].clone(), 0.0),
-            Op::MatMul { transpose_a, transpose_b } => {
-                (product(&shapes, *transpose_a, *transpose_b)?, 0.0)
-            }
-            Op::Reduce { reduction, keep, .. } => {
-                let given = if node.inputs.len() > 1 {
-                    self.integers(node, 1, "the axes")?
-                } else {
-                    Vec::new()
-                };
-                let axes = self.rule(node, |_, args| listed_axes(args, &given, shapes[0].len()))?;
-                (without_axes(&shapes[0], &axes, *keep), of_none(*reduction)?)
-            }
-            _ => return None,
-        };
-        if shape.contains(&0) {
-            return self.empty(node, element, shape);
+/// The result of an operation on tensors without elements. `Ok(None)` for an operation without a
+/// result.
+fn result_of_none(core: &mut CoreBuilder, args: &Operands) -> Rule<Option<Known>> {
+    let shapes: Vec<Vec<usize>> = args.all()?.iter().map(|known| core.shape_of(known)).collect();
+    let result = match &args.node.op {
+        Op::Elementwise(_) => broadcast(shapes.iter().map(Vec::as_slice)).zip(Some(0.0)),
+        Op::Softmax { .. } => Some((shapes[0].clone(), 0.0)),
+        Op::MatMul { transpose_a, transpose_b } => {
+            product(&shapes, *transpose_a, *transpose_b).zip(Some(0.0))
         }
-        self.foldable(node, &shape, element)?;
-        let count = shape.iter().product();
-        Some(Known::floats(shape, &vec![number; count], element))
+        Op::Reduce { reduction, keep, .. } => {
+            let given = if args.len() > 1 { args.integers(1, "the axes")? } else { Vec::new() };
+            let axes = listed_axes(args, &given, shapes[0].len())?;
+            Some(without_axes(&shapes[0], &axes, *keep)).zip(reduction_of_none(*reduction))
+        }
+        _ => None,
+    };
+    let Some((shape, number)) = result else { return Ok(None) };
+    if shape.contains(&0) {
+        return Ok(Some(core.empty(args.element(), shape)?));
     }
+    core.foldable(&shape, args.element())?;
+    let count = shape.iter().product();
+    Ok(Some(Known::floats(shape, &vec![number; count], args.element())))
 }
 
 /// The shape of a product of two tensors of matrices with an inner size of 0; `None` for vectors
@@ -84,7 +79,7 @@ fn product(shapes: &[Vec<usize>], transpose_a: bool, transpose_b: bool) -> Optio
 }
 
 /// The reduction of no elements; `None` if undefined.
-fn of_none(reduction: Reduction) -> Option<f32> {
+fn reduction_of_none(reduction: Reduction) -> Option<f32> {
     match reduction {
         Reduction::Sum | Reduction::L1 | Reduction::L2 | Reduction::SumSquare => Some(0.0),
         Reduction::Product => Some(1.0),

@@ -24,7 +24,7 @@ struct Formula<'b> {
     core: &'b mut CoreBuilder,
 }
 
-/// A hyperbolic function of the floating-point tensor `x`.
+/// A trigonometric or hyperbolic function of the floating-point tensor `x`.
 pub(super) fn hyperbolic(core: &mut CoreBuilder, function: Elementwise, x: &Known) -> Rule<Known> {
     use Elementwise as E;
     let mut formula = Formula { core };
@@ -36,7 +36,8 @@ pub(super) fn hyperbolic(core: &mut CoreBuilder, function: Elementwise, x: &Know
         E::Acos => formula.acos(x),
         E::Asinh => formula.asinh(x),
         E::Acosh => formula.acosh(x),
-        _ => formula.atanh(x),
+        E::Atanh => formula.atanh(x),
+        _ => unreachable!("simplify: {function:?} is no composition"),
     }
 }
 

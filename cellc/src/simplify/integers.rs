@@ -50,13 +50,13 @@ impl Translator<'_, '_> {
 
     /// Notes the range of sums of products of integers in floating point, as quantised operators
     /// compute.
-    pub(super) fn range_of_products(&mut self, node: &Node, op: &Op) {
+    pub(super) fn range_of_products(&mut self, node: &Node) {
         let &[a, b] = &node.inputs[..] else { return };
         let (Some(of_a), Some(of_b)) = (self.bounded(a), self.bounded(b)) else { return };
         let Some(w) = self.known[b.0].as_ref().map(|known| self.core.shape_of(known)) else {
             return;
         };
-        let terms: usize = match op {
+        let terms: usize = match &node.op {
             Op::MatMul { transpose_b, .. } => {
                 w.iter().rev().nth(usize::from(!transpose_b && w.len() > 1)).map_or(1, |n| *n)
             }
@@ -141,68 +141,80 @@ pub(super) fn wrapped(
     Ok(wrapped)
 }
 
+/// Operands of an operation on integers at run time, one or two.
+struct IntegerOperands {
+    sources: Vec<Source>,
+    shapes: Vec<Vec<usize>>,
+    /// The range of the first operand.
+    a: Interval,
+    /// The range of the second operand, or [`TRUTH`].
+    b: Interval,
+}
+
+impl IntegerOperands {
+    fn new(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Self> {
+        all_exact(inputs)?;
+        let a = core.facts.range_of(&inputs[0]);
+        let b = inputs.get(1).map_or(TRUTH, |known| core.facts.range_of(known));
+        let shapes = inputs.iter().map(|input| core.shape_of(input)).collect();
+        let sources = inputs.iter().map(|input| core.source(input)).collect::<Result<_, _>>()?;
+        Ok(Self { sources, shapes, a, b })
+    }
+
+    /// True if the divisor may be 0.
+    fn may_divide_by_zero(&self) -> bool {
+        self.b[0] <= 0.0 && self.b[1] >= 0.0
+    }
+
+    /// The largest magnitude of the first operand.
+    fn most(&self) -> f64 {
+        self.a[0].abs().max(self.a[1].abs())
+    }
+}
+
 /// An operation on integers at run time.
-pub(super) fn of_integers(
+pub(super) fn integer_arithmetic(
     core: &mut CoreBuilder,
     function: Elementwise,
     inputs: &[Known],
     shape: &[usize],
 ) -> Rule<Known> {
     use Elementwise as E;
-    use PointwiseFunction as P;
-    all_exact(inputs)?;
     let element = inputs[0].element();
-    let a = core.facts.range_of(&inputs[0]);
-    let b = inputs.get(1).map_or(TRUTH, |known| core.facts.range_of(known));
-    let sources: Vec<Source> = inputs.iter().filter_map(|input| core.source(input).ok()).collect();
+    let of = IntegerOperands::new(core, inputs)?;
+    let IntegerOperands { a, b, ref sources, .. } = of;
+    let apply = |core: &mut CoreBuilder, range: Interval| -> Rule<(Source, Interval)> {
+        let function =
+            PointwiseFunction::of_elementwise(function).expect("simplify: a pointwise operation");
+        Ok((pointwise(core, function, sources, shape)?, range))
+    };
     let (source, range) = match function {
-        E::Add => (pointwise(core, P::Add, &sources, shape)?, ends(a, b, |a, b| a + b)),
-        E::Subtract => (pointwise(core, P::Subtract, &sources, shape)?, ends(a, b, |a, b| a - b)),
-        E::Multiply => (pointwise(core, P::Multiply, &sources, shape)?, ends(a, b, |a, b| a * b)),
-        E::Maximum => {
-            (pointwise(core, P::Maximum, &sources, shape)?, [a[0].max(b[0]), a[1].max(b[1])])
-        }
-        E::Minimum => {
-            (pointwise(core, P::Minimum, &sources, shape)?, [a[0].min(b[0]), a[1].min(b[1])])
-        }
+        E::Add => apply(core, ends(a, b, |a, b| a + b))?,
+        E::Subtract => apply(core, ends(a, b, |a, b| a - b))?,
+        E::Multiply => apply(core, ends(a, b, |a, b| a * b))?,
+        E::Maximum => apply(core, [a[0].max(b[0]), a[1].max(b[1])])?,
+        E::Minimum => apply(core, [a[0].min(b[0]), a[1].min(b[1])])?,
         E::Negative => {
             let minus = core.scalar(-1.0);
-            (pointwise(core, P::Multiply, &[sources[0], minus], shape)?, [-a[1], -a[0]])
+            let factors = [sources[0], minus];
+            let negative = pointwise(core, PointwiseFunction::Multiply, &factors, shape)?;
+            (negative, [-a[1], -a[0]])
         }
         E::Abs => {
             let least = if a[0] > 0.0 { a[0] } else { (-a[1]).max(0.0) };
-            (absolute(core, sources[0], shape)?, [least, a[0].abs().max(a[1].abs())])
+            (absolute(core, sources[0], shape)?, [least, of.most()])
         }
         E::Clamp { min, max } => {
             let [min_of, max_of] = [f64::from(min).ceil(), f64::from(max).floor()];
             let source = clamp(core, sources[0], min_of as f32, max_of as f32, shape)?;
             (source, a.map(|v| v.clamp(min_of, max_of)))
         }
-        E::Divide | E::Mod | E::FloorMod => {
-            let mut quotient = pointwise(core, P::Divide, &sources, shape)?;
-            if b[0] <= 0.0 && b[1] >= 0.0 {
-                let zero = core.scalar(0.0);
-                let own = core.shape_of(&inputs[1]);
-                let no_divisor = pointwise(core, P::Equal, &[sources[1], zero], &own)?;
-                quotient = pointwise(core, P::Select, &[no_divisor, zero, quotient], shape)?;
-            }
-            // f32 rounds a quotient of integers below 2^24 to an integer only if it is one
-            let rounded = if function == E::Mod { Activation::Truncate } else { Activation::Floor };
-            let whole = pointwise(core, P::Activation(rounded), &[quotient], shape)?;
-            let divisor = b[0].abs().max(b[1].abs());
-            if function == E::Divide {
-                let most = a[0].abs().max(a[1].abs());
-                (whole, [-most, most])
-            } else {
-                let product = pointwise(core, P::Multiply, &[whole, sources[1]], shape)?;
-                let rest = pointwise(core, P::Subtract, &[sources[0], product], shape)?;
-                // the remainder of a division by 0 is the dividend
-                let most =
-                    if b[0] <= 0.0 && b[1] >= 0.0 { a[0].abs().max(a[1].abs()) } else { 0.0 }
-                        .max(divisor - 1.0);
-                (rest, [-most, most])
-            }
+        E::Divide => {
+            let most = of.most();
+            (whole_quotient(core, &of, Activation::Floor, shape)?, [-most, most])
         }
+        E::Mod => remainder(core, &of, Activation::Truncate, shape)?,
+        E::FloorMod => remainder(core, &of, Activation::Floor, shape)?,
         E::Floor | E::Ceiling | E::Round | E::Truncate => return Ok(inputs[0].clone()),
         E::Sign => (sign(core, sources[0], shape)?, [-1.0, 1.0]),
         _ => {
@@ -211,21 +223,54 @@ pub(super) fn of_integers(
             return Err(Refusal::new(found, floats(), help));
         }
     };
-    let is_sum = matches!(function, E::Add | E::Subtract);
-    // a sum above 2^24 is rounded as its conversion to f32 would round it
-    if is_sum && element.bits() > 16 && core.layer.becomes_float {
-        let known = Known::Source(source, element);
-        core.facts.set_range(&known, range);
-        return Ok(known);
+    match function {
+        // a sum above 2^24 is rounded as its conversion to f32 would round it
+        E::Add | E::Subtract if element.bits() > 16 && core.layer.becomes_float => {
+            let known = Known::Source(source, element);
+            core.facts.set_range(&known, range);
+            Ok(known)
+        }
+        // these functions round nothing
+        E::Maximum | E::Minimum | E::Negative | E::Abs | E::Clamp { .. } | E::Sign => {
+            wrapped(core, source, element, range)
+        }
+        _ => exact_integers(core, source, element, range),
     }
-    // these functions round nothing
-    if matches!(
-        function,
-        E::Maximum | E::Minimum | E::Negative | E::Abs | E::Clamp { .. } | E::Sign
-    ) {
-        return wrapped(core, source, element, range);
+}
+
+/// The quotient of two integers, rounded to an integer; 0 for a divisor of 0.
+fn whole_quotient(
+    core: &mut CoreBuilder,
+    of: &IntegerOperands,
+    rounded: Activation,
+    shape: &[usize],
+) -> Rule<Source> {
+    use PointwiseFunction as P;
+    let mut quotient = pointwise(core, P::Divide, &of.sources, shape)?;
+    if of.may_divide_by_zero() {
+        let zero = core.scalar(0.0);
+        let no_divisor = pointwise(core, P::Equal, &[of.sources[1], zero], &of.shapes[1])?;
+        quotient = pointwise(core, P::Select, &[no_divisor, zero, quotient], shape)?;
     }
-    exact_integers(core, source, element, range)
+    // f32 rounds a quotient of integers below 2^24 to an integer only if it is one
+    pointwise(core, P::Activation(rounded), &[quotient], shape)
+}
+
+/// The remainder of a division of integers, and its range; the dividend for a divisor of 0.
+fn remainder(
+    core: &mut CoreBuilder,
+    of: &IntegerOperands,
+    rounded: Activation,
+    shape: &[usize],
+) -> Rule<(Source, Interval)> {
+    use PointwiseFunction as P;
+    let quotient = whole_quotient(core, of, rounded, shape)?;
+    let product = pointwise(core, P::Multiply, &[quotient, of.sources[1]], shape)?;
+    let rest = pointwise(core, P::Subtract, &[of.sources[0], product], shape)?;
+    let divisor = of.b[0].abs().max(of.b[1].abs());
+    let dividend = if of.may_divide_by_zero() { of.most() } else { 0.0 };
+    let most = dividend.max(divisor - 1.0);
+    Ok((rest, [-most, most]))
 }
 
 /// The sign: -1, 0 or 1.

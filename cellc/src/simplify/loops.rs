@@ -3,15 +3,18 @@
 use std::collections::HashMap;
 
 use super::layout::concats::put_together;
-use super::refusal::Refusal;
-use super::translator::{LoopForms, Translator};
+use super::operands::all_floats;
+use super::refusal::{Refusal, Rule};
+use super::translator::{LoopForm, Translator};
 use crate::check::limits::MOST_ITERATIONS;
 use crate::core::{
-    CoreLoop, CoreNode, CoreOp, Geometry, Known, LoopCarried, LoopResult, LoopSlice, Source,
-    strides,
+    CoreBuilder, CoreLoop, CoreNode, CoreOp, Geometry, Known, LoopCarried, LoopResult, LoopSlice,
+    Source, signed, strides,
 };
 use crate::diagnostic::{Diagnostic, Severity, message};
-use crate::model::{ElementType, Loop, LoopInput, Model, Node, Slicing, ValueId, shape_text};
+use crate::model::{
+    ElementType, Loop, LoopInput, LoopOutput, Model, Node, Slicing, ValueId, shape_text,
+};
 use crate::request::flag;
 
 /// The most unrolled iterations, for loops whose iterations differ in more than their
@@ -52,44 +55,58 @@ struct Carried {
 struct Unfit;
 
 /// The pieces of each input of a loop.
-pub(super) type Cut = Vec<Option<Pieces>>;
+pub(super) type InputPieces = Vec<Option<Pieces>>;
+
+/// The iterations of a loop.
+struct Iterations {
+    pieces: InputPieces,
+    /// Their number. `None`: the condition decides it.
+    trips: Option<usize>,
+}
 
 impl<'a> Translator<'_, 'a> {
     pub(super) fn iterate(&mut self, node: &'a Node, body: &'a Loop) {
-        let Some(inputs) = self.inputs(node) else { return };
-        let Some((cut, trips)) = self.trips(node, body, &inputs) else { return };
+        let outer = self.loops.wanted.take();
+        let inputs = self.inputs(node);
+        let outputs = inputs.and_then(|inputs| self.loop_of_some_form(node, body, &inputs));
+        // an outer loop is unrolled only if its own iterations require it
+        let wanted = self.loops.wanted.filter(|_| outputs.is_none());
+        self.loops.wanted = outer.max(wanted);
+        self.set_all(node, outputs);
+    }
+
+    /// A loop as one, else as its iterations one after the other, else with a run-time number of
+    /// iterations. `None` after an error.
+    fn loop_of_some_form(
+        &mut self,
+        node: &'a Node,
+        body: &'a Loop,
+        inputs: &[Known],
+    ) -> Option<Vec<Known>> {
+        let Iterations { pieces, trips } = self.iterations(node, body, inputs)?;
         if trips == Some(0) {
-            self.never(node, body, &inputs);
-            return;
+            self.never(node, body, inputs);
+            return Some(Vec::new());
         }
-        let around = std::mem::take(&mut self.loops.wants_unrolling);
-        let rolled = self.form(|this| match trips {
-            _ if this.loops.wants_condition => None,
-            Some(trips) => this.rolled(node, body, &inputs, &cut, trips),
-            // the number of iterations depends on the condition
-            None => {
-                this.loops.wants_unrolling = true;
-                None
+        let rolled = match trips {
+            Some(trips) if self.loops.wanted.is_none() => {
+                self.form(|this| this.rolled(node, body, inputs, &pieces, trips))
             }
-        });
+            // the number of iterations depends on the condition
+            _ => Err(Unfit),
+        };
         let written_out = |this: &mut Self| {
             let is_short = trips.is_none_or(|trips| trips <= MOST_WRITTEN_OUT);
-            if this.loops.wants_condition || !is_short {
+            if this.loops.wanted == Some(LoopForm::Conditional) || !is_short {
                 return Err(Unfit);
             }
-            this.loops.wants_unrolling = false;
-            this.form(|this| this.written_out(node, body, &inputs, &cut, trips))
+            this.loops.wanted = None;
+            this.form(|this| this.written_out(node, body, inputs, &pieces, trips))
         };
-        let done = rolled.or_else(|Unfit| written_out(self)).unwrap_or_else(|Unfit| {
-            self.loops.wants_unrolling = false;
-            self.loops.wants_condition = false;
-            self.conditional_loop(node, body, &inputs, &cut, trips)
-        });
-        // an outer loop is unrolled only if its own iterations require it
-        self.loops.wants_unrolling = around || (done.is_none() && self.loops.wants_unrolling);
-        for (port, known) in done.into_iter().flatten().enumerate() {
-            self.set(node, port, known);
-        }
+        rolled.or_else(|Unfit| written_out(self)).unwrap_or_else(|Unfit| {
+            self.loops.wanted = None;
+            self.conditional_loop(node, body, inputs, &pieces, trips)
+        })
     }
 
     /// Tries one form of a loop. `None` after an error of its body.
@@ -97,18 +114,14 @@ impl<'a> Translator<'_, 'a> {
         &mut self,
         attempt: impl FnOnce(&mut Self) -> Option<Vec<Known>>,
     ) -> Result<Option<Vec<Known>>, Unfit> {
-        self.speculate(|this| {
-            let outputs = attempt(this);
-            let LoopForms { wants_unrolling, wants_condition, .. } = this.loops;
-            match outputs {
-                None if wants_unrolling || wants_condition => Err(Unfit),
-                outputs => Ok(outputs),
-            }
+        self.speculate(|this| match attempt(this) {
+            None if this.loops.wanted.is_some() => Err(Unfit),
+            outputs => Ok(outputs),
         })
     }
 
     /// A loop without iterations: carried values keep their initial values.
-    fn never(&mut self, node: &Node, body: &Loop, inputs: &[Known]) {
+    fn never(&mut self, node: &'a Node, body: &Loop, inputs: &[Known]) {
         for (port, output) in body.outputs.iter().enumerate() {
             let first = |input: &&LoopInput| input.back_edge == Some(output.result);
             let carried = body.inputs.iter().find(first).filter(|_| output.concatenation.is_none());
@@ -147,11 +160,7 @@ impl<'a> Translator<'_, 'a> {
             self.check_body_parameter(&body.body, input.parameter, &inside);
             known[body.parameter(input.parameter)?.0] = Some(inside);
         }
-        if let Some(value) = body.current_iteration.and_then(|parameter| body.parameter(parameter))
-        {
-            let (shape, element) = iteration_number(body, value);
-            known[value.0] = Some(Known::Iteration(shape, element));
-        }
+        set_iteration_number(body, &mut known, Known::Iteration);
         let (results, nodes) = self.body(&body.body, known)?;
         self.refuse_dynamic_lengths(node, &results)?;
         for (result, initial) in &iteration.constant {
@@ -162,7 +171,7 @@ impl<'a> Translator<'_, 'a> {
                 _ => false,
             };
             if !same && trips > 1 {
-                self.loops.wants_unrolling = true;
+                self.loops.want(LoopForm::WrittenOut);
                 let found =
                     format!("{} that change from iteration to iteration", initial.element().name());
                 let help = format!(
@@ -178,7 +187,7 @@ impl<'a> Translator<'_, 'a> {
             return None;
         }
         self.goes_on(node, body, &results, trips)?;
-        self.countable(node, trips, MOST_ITERATIONS)?;
+        self.build(node, |_| countable(trips, MOST_ITERATIONS))?;
         let carried = self.carried(&iteration, &results)?;
         let (mut out, mut outputs) = (Vec::new(), Vec::new());
         for output in &body.outputs {
@@ -222,18 +231,17 @@ impl<'a> Translator<'_, 'a> {
             for (input, pieces) in body.inputs.iter().zip(cut) {
                 let outside = &inputs[input.input];
                 let inside = match (pieces, input.back_edge) {
-                    (Some(pieces), _) => self.one_piece(node, outside, *pieces, trip)?,
+                    (Some(pieces), _) => {
+                        self.build(node, |core| one_piece(core, outside, *pieces, trip))?
+                    }
                     (None, Some(result)) if trip > 0 => results[result].clone(),
                     (None, _) => outside.clone(),
                 };
                 known[body.parameter(input.parameter)?.0] = Some(inside);
             }
-            if let Some(value) =
-                body.current_iteration.and_then(|parameter| body.parameter(parameter))
-            {
-                let (shape, element) = iteration_number(body, value);
-                known[value.0] = Some(Known::integers(shape, &[trip as i64], element));
-            }
+            set_iteration_number(body, &mut known, |shape, element| {
+                Known::integers(shape, &[trip as i64], element)
+            });
             let (now, nodes) = self.body(&body.body, known)?;
             self.refuse_dynamic_lengths(node, &now)?;
             self.core.nodes.extend(nodes);
@@ -242,7 +250,7 @@ impl<'a> Translator<'_, 'a> {
                 None => true,
                 Some(Known::Constant(tensor, _)) if tensor.len() == 1 => tensor.get_f64(0) != 0.0,
                 Some(_) => {
-                    self.loops.wants_condition = true;
+                    self.loops.want(LoopForm::Conditional);
                     self.condition_unknown(node);
                     return None;
                 }
@@ -261,81 +269,67 @@ impl<'a> Translator<'_, 'a> {
             );
             return None;
         }
-        let mut outputs = Vec::new();
-        for (mut pieces, output) in pieces_of.into_iter().zip(&body.outputs) {
-            outputs.push(match output.concatenation {
-                None => pieces.pop()?,
-                Some(slicing) => {
-                    let shape = self.core.shape_of(pieces.last()?);
-                    let (axis, _) = self.concatenated(node, slicing, &shape, pieces.len())?;
-                    if slicing.stride < 0 {
-                        pieces.reverse();
-                    }
-                    self.build(node, |core| put_together(core, &pieces, axis))?
-                }
-            });
-        }
-        Some(outputs)
+        let outputs = pieces_of.into_iter().zip(&body.outputs);
+        outputs.map(|(pieces, output)| self.written_output(node, output, pieces)).collect()
     }
 
-    /// The piece that one iteration sees.
-    fn one_piece(
+    /// An output of a written-out loop, from its value in each iteration.
+    fn written_output(
         &mut self,
-        node: &Node,
-        known: &Known,
-        pieces: Pieces,
-        trip: usize,
+        node: &'a Node,
+        output: &LoopOutput,
+        mut pieces: Vec<Known>,
     ) -> Option<Known> {
-        let Pieces { axis, start, trips, part, stride, reverse } = pieces;
-        let mut shape = self.core.shape_of(known);
-        let own = strides(&shape);
-        let place = start + stride * if reverse { trips - 1 - trip } else { trip };
-        let strides = own.iter().map(|&stride| stride as isize).collect();
-        shape[axis] = part;
-        self.view(node, known, Geometry { offset: place * own[axis], strides, shape })
+        let Some(slicing) = output.concatenation else { return pieces.pop() };
+        let shape = self.core.shape_of(pieces.last()?);
+        let (axis, _) = self.concatenated(node, slicing, &shape, pieces.len())?;
+        if slicing.stride < 0 {
+            pieces.reverse();
+        }
+        self.build(node, |core| put_together(core, &pieces, axis))
     }
 
-    /// The pieces of each input, and the number of iterations; `None` if the condition decides it.
-    fn trips(
-        &mut self,
-        node: &Node,
-        body: &Loop,
-        inputs: &[Known],
-    ) -> Option<(Cut, Option<usize>)> {
-        let mut counted = None;
+    /// The iterations by the first two inputs of a loop: the trip count, and the condition before
+    /// the first iteration. `None` after an error.
+    fn counted_iterations(&mut self, node: &'a Node, inputs: &[Known]) -> Option<Iterations> {
+        const WHAT: &str = "the trip count";
+        if let Known::Source(..) | Known::Iteration(..) = &inputs[0] {
+            let found = format!("{WHAT} is computed at run time");
+            let valid =
+                "one that is known when compiling; or none, and a condition that ends the loop";
+            let help = message!(
+                "connect a constant; or leave the trip count out, let the condition end the loop, \
+                 and give a largest count: {}",
+                flag::MAX_STEPS.setting()
+            );
+            self.refuse(node, Refusal::new(found, valid, help));
+            return None;
+        }
+        let count = self.rule(node, |_, args| args.integer(0, WHAT))?;
+        let go = match &inputs[1] {
+            // the loop may have no iteration
+            Known::Source(_, ElementType::Bool) if self.core.shape_of(&inputs[1]).is_empty() => {
+                self.loops.want(LoopForm::Conditional);
+                1
+            }
+            _ => self.rule(node, |_, args| args.integer(1, "the condition"))?,
+        };
+        // a negative count leaves the number of iterations to the condition
+        let trips = if go == 0 { Some(0) } else { usize::try_from(count).ok() };
+        Some(Iterations { pieces: Vec::new(), trips })
+    }
+
+    /// The iterations of a loop. `None` after an error.
+    fn iterations(&mut self, node: &'a Node, body: &Loop, inputs: &[Known]) -> Option<Iterations> {
+        let mut trips = None;
         if body.counted {
-            const WHAT: &str = "the trip count";
-            if let Known::Source(..) | Known::Iteration(..) = &inputs[0] {
-                let found = format!("{WHAT} is computed at run time");
-                let valid =
-                    "one that is known when compiling; or none, and a condition that ends the loop";
-                let help = message!(
-                    "connect a constant; or leave the trip count out, let the condition end the \
-                     loop, and give a largest count: {}",
-                    flag::MAX_STEPS.setting()
-                );
-                self.refuse(node, Refusal::new(found, valid, help));
-                return None;
+            let counted = self.counted_iterations(node, inputs)?;
+            if counted.trips == Some(0) {
+                return Some(counted);
             }
-            let count = self.integer(node, 0, WHAT)?;
-            let go = match &inputs[1] {
-                // the loop may have no iteration
-                Known::Source(_, ElementType::Bool)
-                    if self.core.shape_of(&inputs[1]).is_empty() =>
-                {
-                    self.loops.wants_condition = true;
-                    1
-                }
-                _ => self.integer(node, 1, "the condition")?,
-            };
-            if count == 0 || go == 0 {
-                return Some((Vec::new(), Some(0)));
-            }
-            // a negative count leaves the number of iterations to the condition
-            counted = usize::try_from(count).ok();
+            trips = counted.trips;
         }
         let mut all = Vec::new();
-        let mut trips = counted;
         for input in &body.inputs {
             let Some(slicing) = input.slice else {
                 all.push(None);
@@ -372,12 +366,12 @@ impl<'a> Translator<'_, 'a> {
             );
             return None;
         }
-        Some((all, trips))
+        Some(Iterations { pieces: all, trips })
     }
 
     /// The pieces of a tensor.
-    fn pieces(&mut self, node: &Node, slicing: Slicing, shape: &[usize]) -> Option<Pieces> {
-        let axis = self.axis(node, slicing.axis, shape.len())?;
+    fn pieces(&mut self, node: &'a Node, slicing: Slicing, shape: &[usize]) -> Option<Pieces> {
+        let axis = self.rule(node, |_, args| args.axis(slicing.axis, shape.len()))?;
         let size = shape[axis];
         let pieces = pieces(slicing, axis, size);
         if pieces.is_none() {
@@ -411,10 +405,10 @@ impl<'a> Translator<'_, 'a> {
             }
             (Some(pieces), None) => {
                 self.floats_in_a_loop(node, known)?;
-                let whole = self.only_pieces(node, known, pieces)?;
+                let whole = self.build(node, |core| only_pieces(core, known, pieces))?;
                 let mut shape = self.core.shape_of(&whole);
                 shape[pieces.axis] = pieces.part;
-                let of = self.source(&whole)?;
+                let of = self.core.source(&whole).ok()?;
                 let piece = self.core.value(shape);
                 iteration.slices.push(LoopSlice {
                     of,
@@ -431,8 +425,8 @@ impl<'a> Translator<'_, 'a> {
                 }
                 self.floats_in_a_loop(node, known)?;
                 let shape = self.core.shape_of(known);
-                self.computable(node, &shape)?;
-                let initial = self.source(known)?;
+                self.build(node, |core| Ok(core.computable(&shape)?))?;
+                let initial = self.core.source(known).ok()?;
                 let value = self.core.value(shape);
                 self.steps.layers.insert(value, node);
                 let element = known.element();
@@ -443,36 +437,11 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// Refuses integers carried by a loop that is not unrolled.
-    fn floats_in_a_loop(&mut self, node: &Node, known: &Known) -> Option<()> {
-        self.loops.wants_unrolling |= !known.element().is_float();
-        self.all_floats(node, std::slice::from_ref(known))
-    }
-
-    /// A tensor without the elements outside of the pieces.
-    pub(super) fn only_pieces(
-        &mut self,
-        node: &Node,
-        known: &Known,
-        pieces: Pieces,
-    ) -> Option<Known> {
-        let Pieces { axis, start, trips, part, stride, .. } = pieces;
-        let mut shape = self.core.shape_of(known);
-        let own: Vec<isize> = strides(&shape).into_iter().map(|stride| stride as isize).collect();
-        let offset = start * own[axis] as usize;
-        shape[axis] = trips * part;
-        if part == stride || part == 1 {
-            let mut strides = own;
-            strides[axis] *= if part == 1 { stride as isize } else { 1 };
-            return self.view(node, known, Geometry { offset, strides, shape });
+    fn floats_in_a_loop(&mut self, node: &'a Node, known: &Known) -> Option<()> {
+        if !known.element().is_float() {
+            self.loops.want(LoopForm::WrittenOut);
         }
-        let apart = Geometry {
-            offset,
-            strides: [&own[..axis], &[own[axis] * stride as isize, own[axis]], &own[axis + 1..]]
-                .concat(),
-            shape: [&shape[..axis], &[trips, part], &shape[axis + 1..]].concat(),
-        };
-        let apart = self.view(node, known, apart)?;
-        self.view(node, &apart, Geometry::reshaped(shape))
+        self.build(node, |_| all_floats(std::slice::from_ref(known)))
     }
 
     /// Reports differences between the stated and the given shapes of a body's parameters.
@@ -532,7 +501,13 @@ impl<'a> Translator<'_, 'a> {
 
     /// Refuses a condition of the body that may be false before the last iteration. `None` after an
     /// error.
-    fn goes_on(&mut self, node: &Node, body: &Loop, results: &[Known], trips: usize) -> Option<()> {
+    fn goes_on(
+        &mut self,
+        node: &'a Node,
+        body: &Loop,
+        results: &[Known],
+        trips: usize,
+    ) -> Option<()> {
         let Some(condition) = body.condition.map(|result| &results[result]).filter(|_| trips > 1)
         else {
             return Some(());
@@ -542,34 +517,25 @@ impl<'a> Translator<'_, 'a> {
                 return Some(());
             }
             // the loop ends after one iteration
-            Known::Constant(..) => self.loops.wants_unrolling = true,
-            Known::Source(..) | Known::Iteration(..) => self.loops.wants_condition = true,
+            Known::Constant(..) => self.loops.want(LoopForm::WrittenOut),
+            Known::Source(..) | Known::Iteration(..) => self.loops.want(LoopForm::Conditional),
         }
         self.condition_unknown(node);
         None
     }
 
-    /// Refuses more iterations than `most`. `None` after an error.
-    pub(super) fn countable(&mut self, node: &Node, trips: usize, most: usize) -> Option<()> {
-        if trips > most {
-            let help = "give a smaller count, or put a loop into a loop";
-            self.refuse(
-                node,
-                Refusal::new(format!("a loop of {trips} iterations"), format!("1 to {most}"), help),
-            );
-            return None;
-        }
-        Some(())
-    }
-
-    fn condition_unknown(&mut self, node: &Node) {
+    fn condition_unknown(&mut self, node: &'a Node) {
         let found = "a loop whose condition is not constantly true";
         let help = "give the number of iterations as the trip count";
         self.refuse(node, Refusal::new(found, "a condition that is constantly true", help));
     }
 
     /// The values carried from iteration to iteration.
-    fn carried(&mut self, iteration: &Iteration, results: &[Known]) -> Option<Vec<LoopCarried>> {
+    fn carried(
+        &mut self,
+        iteration: &Iteration<'a>,
+        results: &[Known],
+    ) -> Option<Vec<LoopCarried>> {
         let node = iteration.node;
         let mut all = Vec::new();
         for &Carried { initial, value, result, element } in &iteration.carried {
@@ -577,12 +543,12 @@ impl<'a> Translator<'_, 'a> {
             let (shape, wanted) =
                 (self.core.shape_of(known), self.core.model.values[value].shape.clone());
             if shape != wanted || !known.element().is_float() {
-                self.loops.wants_unrolling = true;
+                self.loops.want(LoopForm::WrittenOut);
                 let refusal = back_edge_differs((known.element(), &shape), (element, &wanted));
                 self.refuse(node, refusal);
                 return None;
             }
-            all.push(LoopCarried { initial, value, next: self.source(known)? });
+            all.push(LoopCarried { initial, value, next: self.core.source(known).ok()? });
         }
         Some(all)
     }
@@ -590,7 +556,7 @@ impl<'a> Translator<'_, 'a> {
     /// The output of a loop for a result of its body.
     fn loop_output(
         &mut self,
-        node: &Node,
+        node: &'a Node,
         known: &Known,
         concatenation: Option<Slicing>,
         trips: usize,
@@ -607,19 +573,19 @@ impl<'a> Translator<'_, 'a> {
         self.floats_in_a_loop(node, known)?;
         let (axis, size) = self.concatenated(node, slicing, &shape, trips)?;
         shape[axis] = size;
-        self.computable(node, &shape)?;
+        self.build(node, |core| Ok(core.computable(&shape)?))?;
         Some(self.loop_result(known, Some((axis, slicing.stride < 0)), shape, results))
     }
 
     /// The axis of the pieces, and their total size.
     pub(super) fn concatenated(
         &mut self,
-        node: &Node,
+        node: &'a Node,
         slicing: Slicing,
         shape: &[usize],
         trips: usize,
     ) -> Option<(usize, usize)> {
-        let axis = self.axis(node, slicing.axis, shape.len())?;
+        let axis = self.rule(node, |_, args| args.axis(slicing.axis, shape.len()))?;
         let part = shape[axis];
         let size = part.saturating_mul(trips);
         let wanted =
@@ -646,12 +612,56 @@ impl<'a> Translator<'_, 'a> {
     ) -> Known {
         let element = if known.element().is_float() { known.element() } else { ElementType::F32 };
         let of = self
+            .core
             .source(known)
             .expect("simplify: what is floating point is no number of an iteration");
         let out = self.core.value(shape);
         results.push(LoopResult { of, pieces, out });
         Known::Source(Source::Value(out), element)
     }
+}
+
+/// The piece that one iteration sees.
+fn one_piece(core: &mut CoreBuilder, known: &Known, pieces: Pieces, trip: usize) -> Rule<Known> {
+    let Pieces { axis, start, trips, part, stride, reverse } = pieces;
+    let mut shape = core.shape_of(known);
+    let own = strides(&shape);
+    let place = start + stride * if reverse { trips - 1 - trip } else { trip };
+    shape[axis] = part;
+    let offset = place * own[axis];
+    Ok(core.view(known, Geometry { offset, strides: signed(own), shape })?)
+}
+
+/// A tensor without the elements outside of the pieces.
+pub(super) fn only_pieces(core: &mut CoreBuilder, known: &Known, pieces: Pieces) -> Rule<Known> {
+    let Pieces { axis, start, trips, part, stride, .. } = pieces;
+    let mut shape = core.shape_of(known);
+    let own = signed(strides(&shape));
+    let offset = start * own[axis] as usize;
+    shape[axis] = trips * part;
+    if part == stride || part == 1 {
+        let mut strides = own;
+        strides[axis] *= if part == 1 { stride as isize } else { 1 };
+        return Ok(core.view(known, Geometry { offset, strides, shape })?);
+    }
+    let gapped = Geometry {
+        offset,
+        strides: [&own[..axis], &[own[axis] * stride as isize, own[axis]], &own[axis + 1..]]
+            .concat(),
+        shape: [&shape[..axis], &[trips, part], &shape[axis + 1..]].concat(),
+    };
+    let gapped = core.view(known, gapped)?;
+    Ok(core.view(&gapped, Geometry::reshaped(shape))?)
+}
+
+/// Refuses more iterations than `most`.
+pub(super) fn countable(trips: usize, most: usize) -> Rule<()> {
+    if trips > most {
+        let found = format!("a loop of {trips} iterations");
+        let help = "give a smaller count, or put a loop into a loop";
+        return Err(Refusal::new(found, format!("1 to {most}"), help));
+    }
+    Ok(())
 }
 
 /// The refusal of a back edge between values of different types or shapes.
@@ -668,6 +678,19 @@ pub(super) fn back_edge_differs(
     );
     let valid = "one type and shape in every iteration";
     Refusal::new(found, valid, "correct the body, or the initial value")
+}
+
+/// Sets the Parameter of a body that is the number of the iteration, if there is one. `number`: the
+/// number as a tensor of a shape and a type.
+fn set_iteration_number(
+    body: &Loop,
+    known: &mut [Option<Known>],
+    number: impl FnOnce(Vec<usize>, ElementType) -> Known,
+) {
+    if let Some(value) = body.current_iteration.and_then(|parameter| body.parameter(parameter)) {
+        let (shape, element) = iteration_number(body, value);
+        known[value.0] = Some(number(shape, element));
+    }
 }
 
 /// The shape and the element type of the Parameter that is the number of the iteration.

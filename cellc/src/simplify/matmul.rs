@@ -90,7 +90,7 @@ pub(super) fn product(
     transpose_a: bool,
     transpose_b: bool,
 ) -> Rule<Known> {
-    let (a, b, batch) = factors(core, inputs, [transpose_a, transpose_b])?;
+    let Factors { a, b, batch } = factors(core, inputs, [transpose_a, transpose_b])?;
     let ((rows, inner), (_, columns)) = (a.rows_and_columns(), b.rows_and_columns());
     let mut shape = batch.clone();
     shape.extend((!a.vector).then_some(rows));
@@ -147,12 +147,20 @@ pub(super) fn product(
     Ok(Known::Source(product?, element))
 }
 
-/// The factors of a product, and the common batch of their matrices. `None` after an error.
+/// The factors of a product.
+struct Factors {
+    a: Factor,
+    b: Factor,
+    /// The common batch of their matrices.
+    batch: Vec<usize>,
+}
+
+/// The factors of a product.
 fn factors(
     core: &mut CoreBuilder,
     inputs: &[Known],
     [transpose_a, transpose_b]: [bool; 2],
-) -> Rule<(Factor, Factor, Vec<usize>)> {
+) -> Rule<Factors> {
     let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| core.shape_of(input)).collect();
     let valid = "a [.., M, K] and b [.., K, N], the dimensions before them broadcast";
     let help = "transpose or reshape one of them";
@@ -174,7 +182,7 @@ fn factors(
     let Some(batch) = batch else {
         return Err(shapes_differ(&shapes, valid, help));
     };
-    Ok((a, b, batch))
+    Ok(Factors { a, b, batch })
 }
 
 /// The product of two constants, computed when compiling.
@@ -213,7 +221,7 @@ fn dense(
     let x = core.source(x)?;
     let w = WeightSource::Constant(core.intern(w));
     let out = core.value(shape);
-    core.note_product(out);
+    core.note_layer_value(out);
     core.emit(CoreOp::Dense(Dense { rows, inputs, outputs, x, w, transposed, chains, out }));
     Ok(Known::Source(Source::Value(out), element))
 }

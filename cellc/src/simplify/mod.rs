@@ -19,7 +19,6 @@ mod empty;
 mod hyperbolic;
 mod integers;
 mod layout;
-mod lookbacks;
 mod lookup;
 mod loops;
 mod matmul;

@@ -9,6 +9,7 @@ use crate::diagnostic::Message;
 use crate::model::{ElementType, Model, Node, shape_text};
 
 /// A node and its operands.
+#[derive(Clone)]
 pub(super) struct Operands<'n> {
     pub(super) node: &'n Node,
     /// By input; `None` after an error.
@@ -18,6 +19,13 @@ pub(super) struct Operands<'n> {
 }
 
 impl Operands<'_> {
+    /// The operands with another tensor for an input.
+    pub(super) fn with(&self, port: usize, known: Known) -> Self {
+        let mut args = self.clone();
+        args.known[port] = Some(known);
+        args
+    }
+
     /// The number of inputs.
     pub(super) fn len(&self) -> usize {
         self.known.len()

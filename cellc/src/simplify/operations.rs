@@ -3,40 +3,40 @@
 
 use std::collections::HashMap;
 
-use super::arrange::{blocks, eye, eye_like, one_hot, resize, roll, triangle};
+use super::arrange::{blocks, eye, eye_like, one_hot, resize, roll, running_sum, triangle};
 use super::attention::attention;
+use super::convolution::{convolution, pad, pool};
 use super::cut::between;
 use super::einsum::einsum;
 use super::elementwise::computed;
-use super::integers::{converted, integers_of};
+use super::integers::integers_of;
 use super::layout::broadcasts::{broadcast_input, tile};
+use super::layout::concats::concat;
+use super::layout::slices::{Slices, masked_slices, slices, split, variadic_split};
 use super::layout::{reshape, shape_of_op, squeeze, transpose, unsqueeze};
 use super::matmul::product;
 use super::normalize::normalize;
-use super::operands::Operands;
+use super::operands::{Operands, all_exact};
 use super::parts::padded_behind;
-use super::places::gather;
-use super::places::{gather_nd, scatter_nd};
+use super::places::{gather, gather_nd, scatter_nd};
+use super::prefixes::{axis_of_prefix, prefix};
 use super::ranges::range;
 use super::reduce::reduce;
-use super::refusal::Refusal;
-use super::refusal::Rule;
-use super::rounding::rounded;
-use super::scatter::{gather_elements, scatter_elements};
-use super::scatter::{reverse_sequence, scatter_update};
+use super::refusal::{Refusal, Rule};
+use super::rounding::convert;
+use super::scatter::{gather_elements, reverse_sequence, scatter_elements, scatter_update};
 use super::softmax::softmax;
-use super::top_k::top_k;
+use super::top_k::{Order, top_k};
 use super::transform::{dft, mel_weights, spectral_window, stft};
-use super::translator::Translator;
+use super::translator::{LoopForm, Translator};
+use super::variables::Declaration;
 use crate::check::cell::check_parameters;
 use crate::check::input_sizes::InputSizes;
 use crate::check::interface::names;
 use crate::check::limits::MOST_VISITED;
-use crate::check::report::UNDEFINED;
 use crate::check::size_limits::too_large;
 use crate::check::step_facts::StepFacts;
 use crate::check::{Subject, Translated, interface_size};
-use crate::core::fold::to_integers;
 use crate::core::limits::MOST_ELEMENTS;
 use crate::core::{
     CoreBuilder, CoreModel, DynamicLength, Known, LayerPlace, Parameter, ResultValue, Source,
@@ -55,8 +55,11 @@ pub(crate) fn translate<'a>(
     let (name, files) = (subject.model.name.clone(), subject.model.files.clone());
     let without_nodes = CoreModel { name, files, ..CoreModel::default() };
     let mut translator = Translator::new(subject, inputs, steps, without_nodes, diagnostics);
-    translator.translated()?;
-    Some(Translated(translator.core.finish()))
+    let translated = translator.translated();
+    let history = std::mem::take(&mut translator.core.history);
+    let core = translator.core.finish();
+    steps.history = history;
+    translated.map(|()| Translated(core))
 }
 
 impl<'a> Translator<'_, 'a> {
@@ -91,7 +94,8 @@ impl<'a> Translator<'_, 'a> {
                 let known = match is_number {
                     true => Known::Source(Source::Parameter(index), value.element),
                     false => {
-                        self.begin(node, LayerPlace::default());
+                        let args = self.operands(node);
+                        self.begin(&args, LayerPlace::default());
                         integers_of(&mut self.core, index, value.element)
                     }
                 };
@@ -131,7 +135,8 @@ impl<'a> Translator<'_, 'a> {
         for (index, node) in model.nodes.iter().enumerate() {
             self.visited += 1;
             let outer = if self.depth == 0 { index } else { self.core.layer.place.outer };
-            self.begin(node, LayerPlace { outer, inner: index });
+            let args = self.operands(node);
+            self.begin(&args, LayerPlace { outer, inner: index });
             if self.visited > MOST_VISITED && self.depth > 0 {
                 self.bodies_too_large(node);
                 return;
@@ -145,7 +150,7 @@ impl<'a> Translator<'_, 'a> {
                 _ if self.refuse_iteration_number(node)
                     || self.note_dynamic_length(node)
                     || self.reads_empty(node) => {}
-                op => self.operation(node, op),
+                _ => self.operation(node),
             }
             self.current_length = None;
             if node.outputs.first().is_some_and(|output| between.get(output.0) == Some(&true)) {
@@ -161,43 +166,162 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    fn operation(&mut self, node: &'a Node, op: &'a Op) {
-        match op {
+    /// Translates a node by the rule of its operation.
+    fn operation(&mut self, node: &'a Node) {
+        match node.op {
             Op::Parameter | Op::Result => {}
-            Op::Constant(tensor) => self.constant(node, tensor),
+            Op::Constant(ref tensor) => self.constant(node, tensor),
             Op::Convert => self.convert(node),
-            Op::Cell(cell) => self.cell(node, cell, None),
-            Op::Sequence(cell, direction) => self.cell(node, cell, Some(*direction)),
-            Op::Concat { axis } => self.concat(node, *axis),
-            Op::Split { parts } => self.split(node, *parts),
-            Op::VariadicSplit => self.variadic_split(node),
+            Op::Cell(ref cell) => self.cell(node, cell, None),
+            Op::Sequence(ref cell, direction) => self.cell(node, cell, Some(direction)),
+            Op::ReadValue { ref variable, ref shape, element } => {
+                let declared = Declaration { shape: shape.as_deref(), element };
+                self.read_value(node, variable, declared);
+            }
+            Op::Assign { ref variable } => self.assign(node, variable),
+            Op::Unread(ref why) => self.unread(node, why),
+            Op::Loop(ref body) => self.iterate(node, body),
+            Op::If(ref choice) => self.choose(node, choice),
             Op::Slice => self.slice(node),
-            Op::StridedSlice(masks) => self.strided_slice(node, masks),
-            Op::RunningSum { exclusive, reverse } => self.running_sum(node, *exclusive, *reverse),
-            Op::Unread(why) => self.unread(node, why),
-            Op::ReadValue { variable, shape, element } => {
-                self.read_value(node, variable, shape.as_deref(), *element);
+            Op::StridedSlice(ref masks) => {
+                self.slice_by(node, |core, args| masked_slices(core, args, masks));
             }
-            Op::Assign { variable } => self.assign(node, variable),
-            Op::Convolution(of) => self.convolution(node, of),
-            Op::Pool(of) => self.pool(node, of),
-            Op::Pad(mode) => self.pad(node, *mode),
-            Op::Loop(body) => self.iterate(node, body),
-            Op::If(choice) => self.choose(node, choice),
-            Op::Elementwise(Elementwise::Activation(activation))
-                if !self.check_finite(node, *activation) => {}
-            op => {
-                let outputs = self.rule(node, |core, args| outputs(core, args, op));
-                for (port, known) in outputs.into_iter().flatten().enumerate() {
-                    self.set(node, port, known);
-                }
+            Op::Elementwise(function) => self.elementwise(node, function),
+            Op::MatMul { transpose_a: a, transpose_b: b } => {
+                self.apply(node, |core, args| product(core, &args.all()?, a, b));
+                self.range_of_products(node);
+            }
+            Op::Convolution(ref of) => {
+                let y = self.rule(node, |core, args| convolution(core, args, of, None));
+                self.set_all(node, y.flatten().map(|y| vec![y]));
+                self.range_of_products(node);
+            }
+            Op::Pool(ref of) => self.apply(node, |core, args| pool(core, args, of)),
+            Op::Pad(mode) => self.apply(node, |core, args| pad(core, args, mode)),
+            Op::Concat { axis } => self.apply(node, |core, args| concat(core, args, axis)),
+            Op::Split { parts } => self.apply_all(node, |core, args| split(core, args, parts)),
+            Op::VariadicSplit => self.apply_all(node, variadic_split),
+            Op::RunningSum { exclusive, reverse } => {
+                self.apply(node, |core, args| running_sum(core, args, exclusive, reverse));
+            }
+            Op::Softmax { axis, log } => {
+                self.apply(node, |core, args| softmax(core, args, axis, log));
+            }
+            Op::Reduce { reduction, keep, no_axes } => {
+                self.apply(node, |core, args| reduce(core, args, reduction, keep, no_axes));
+            }
+            Op::Normalize(of) => self.apply(node, |core, args| normalize(core, args, of)),
+            Op::Reshape { zero_keeps } => {
+                self.apply(node, |core, args| reshape(core, args, zero_keeps));
+            }
+            Op::Squeeze { skip } => self.apply(node, |core, args| squeeze(core, args, skip)),
+            Op::Unsqueeze => self.apply(node, unsqueeze),
+            Op::Transpose => self.apply(node, transpose),
+            Op::Gather { batch_dims } => {
+                self.apply(node, |core, args| gather(core, args, batch_dims));
+            }
+            Op::Broadcast(mode) => {
+                self.apply(node, |core, args| broadcast_input(core, args, mode));
+            }
+            Op::ReverseSequence { batch_axis, seq_axis } => {
+                self.apply(node, |core, args| reverse_sequence(core, args, batch_axis, seq_axis));
+            }
+            Op::ScatterUpdate => self.apply(node, scatter_update),
+            Op::ScatterNd { combine } => {
+                self.apply(node, |core, args| scatter_nd(core, args, combine));
+            }
+            Op::ScatterElements { combine } => {
+                self.apply(node, |core, args| scatter_elements(core, args, combine));
+            }
+            Op::GatherElements { axis } => {
+                self.apply(node, |core, args| gather_elements(core, args, axis));
+            }
+            Op::GatherNd(of) => self.apply(node, |core, args| gather_nd(core, args, of)),
+            Op::Dft(of) => self.apply(node, |core, args| dft(core, args, of)),
+            Op::Stft { half } => self.apply(node, |core, args| stft(core, args, half)),
+            Op::SpectralWindow(of) => {
+                self.apply(node, |core, args| spectral_window(core, args, of));
+            }
+            Op::MelWeights => self.apply(node, mel_weights),
+            Op::Attention { causal } => {
+                self.apply(node, |core, args| attention(core, args, causal));
+            }
+            Op::Tile => self.apply(node, tile),
+            Op::OneHot { axis, from_end } => {
+                self.apply(node, |core, args| one_hot(core, args, axis, from_end));
+            }
+            Op::Triangle { upper } => self.apply(node, |core, args| triangle(core, args, upper)),
+            Op::EyeLike { diagonal } => {
+                self.apply(node, |core, args| eye_like(core, args, diagonal));
+            }
+            Op::Eye => self.apply(node, eye),
+            Op::Roll => self.apply(node, roll),
+            Op::Blocks(of) => self.apply(node, |core, args| blocks(core, args, of)),
+            Op::Einsum { ref equation } => {
+                self.apply(node, |core, args| einsum(core, args, equation));
+            }
+            Op::Resize(of) => self.apply(node, |core, args| resize(core, args, of)),
+            Op::ShapeOf => self.apply(node, shape_of_op),
+            Op::Range => self.apply(node, range),
+            Op::TopK { axis, largest, last, sorted_by_place } => {
+                let order = Order { largest, last, sorted_by_place };
+                self.apply_all(node, |core, args| top_k(core, args, axis, order));
             }
         }
-        match op {
-            Op::Elementwise(function) => self.range_of_difference(node, *function),
-            Op::MatMul { .. } | Op::Convolution(_) => self.range_of_products(node, op),
-            _ => {}
+    }
+
+    /// Applies a rule with one output.
+    fn apply(
+        &mut self,
+        node: &'a Node,
+        rule: impl FnOnce(&mut CoreBuilder, &Operands) -> Rule<Known>,
+    ) {
+        let output = self.rule(node, rule);
+        self.set_all(node, output.map(|known| vec![known]));
+    }
+
+    /// Applies a rule with several outputs.
+    fn apply_all(
+        &mut self,
+        node: &'a Node,
+        rule: impl FnOnce(&mut CoreBuilder, &Operands) -> Rule<Vec<Known>>,
+    ) {
+        let outputs = self.rule(node, rule);
+        self.set_all(node, outputs);
+    }
+
+    fn elementwise(&mut self, node: &'a Node, function: Elementwise) {
+        if let Elementwise::Activation(activation) = function
+            && !self.check_finite(node, activation)
+        {
+            return;
         }
+        self.apply(node, |core, args| computed(core, function, args.all()?));
+        self.range_of_difference(node, function);
+    }
+
+    /// Slice, also with a computed stop.
+    fn slice(&mut self, node: &'a Node) {
+        let args = self.operands(node);
+        let Some(axis) = axis_of_prefix(&self.core, &args) else {
+            self.slice_by(node, |core, args| slices(core, args));
+            return;
+        };
+        if let Some(prefix) = self.build(node, |core| prefix(core, &args, axis)) {
+            self.current_length = Some(prefix.length);
+            self.set(node, 0, prefix.known);
+        }
+    }
+
+    /// A slice, whose operand may be computed without the elements that the slice drops.
+    fn slice_by(
+        &mut self,
+        node: &'a Node,
+        rule: impl FnOnce(&mut CoreBuilder, &Operands) -> Rule<Slices>,
+    ) {
+        let slices = self.rule(node, rule);
+        let output = slices.and_then(|slices| self.sliced(node, slices));
+        self.set_all(node, output.map(|known| vec![known]));
     }
 
     /// Refuses an activation with a parameter that is infinite or NaN. True if not refused.
@@ -233,7 +357,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     pub(super) fn iteration_is_read(&mut self, node: &'a Node) {
-        self.loops.wants_unrolling = true;
+        self.loops.want(LoopForm::WrittenOut);
         let found = "the number of the iteration is read";
         let help =
             "rewrite the body so that every iteration computes the same from what it is given";
@@ -257,59 +381,33 @@ impl<'a> Translator<'_, 'a> {
         let element = self.model.values[node.outputs[0].0].element;
         let Some(known) = self.input(node, 0) else { return };
         let before = known.element();
-        let converted = match known {
-            Known::Constant(tensor, _) if element.is_float() => {
-                // folded tensors are f32, even if the model has another type for them
-                let same = before == element
-                    || tensor.element() == ElementType::F32 && before != ElementType::F32;
-                let same = same && before.is_float();
-                match Some(&tensor).filter(|_| !same).and_then(|tensor| rounded(tensor, element)) {
-                    None => Known::Constant(tensor, element),
-                    Some(rounded) => {
-                        let Some(()) = self.folds(node, rounded.len(), element) else { return };
-                        Known::Constant(rounded, element)
-                    }
-                }
-            }
-            Known::Constant(tensor, _) => {
-                let Some(()) = self.foldable(node, tensor.shape(), element) else { return };
-                match to_integers(&tensor, element) {
-                    Ok(tensor) => Known::Constant(tensor, element),
-                    Err(reason) => {
-                        self.refuse(
-                            node,
-                            Refusal::new(reason, "an operation that has a result", UNDEFINED),
-                        );
-                        return;
-                    }
-                }
-            }
+        if let Known::Source(..) = known
+            && matches!(element, ElementType::F16 | ElementType::Bf16)
+            && before.is_float()
+            && before != element
+        {
+            let found = format!(
+                "the conversion from {} to {} has no effect: the generated code computes in f32",
+                before.name(),
+                element.name()
+            );
+            self.warn(node, found);
+        }
+        let is_length = |parameter: usize| self.inputs.uses[parameter].is_length();
+        let output = match known {
             Known::Source(source @ Source::Parameter(i), _)
-                if self.inputs.uses[i].is_length() && !element.is_float() =>
+                if is_length(i) && !element.is_float() =>
             {
-                Known::Source(source, element)
+                Some(Known::Source(source, element))
             }
-            Known::Source(source, _) if element.is_float() && before.is_float() => {
-                if matches!(element, ElementType::F16 | ElementType::Bf16) && before != element {
-                    let found = format!(
-                        "the conversion from {} to {} has no effect: the generated code computes \
-                         in f32",
-                        before.name(),
-                        element.name()
-                    );
-                    self.diagnostics
-                        .push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
-                }
-                Known::Source(source, element)
-            }
-            Known::Source(..) | Known::Iteration(..) => {
-                match self.build(node, |core| converted(core, &known, element)) {
-                    Some(converted) => converted,
-                    None => return,
-                }
-            }
+            known => self.build(node, |core| convert(core, &known, element)),
         };
-        self.set(node, 0, converted);
+        self.set_all(node, output.map(|known| vec![known]));
+    }
+
+    fn warn(&mut self, node: &Node, found: String) {
+        let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
+        self.diagnostics.push(warning);
     }
 
     fn result(&mut self, node: &'a Node) -> Option<ResultValue> {
@@ -323,23 +421,21 @@ impl<'a> Translator<'_, 'a> {
             return None;
         }
         if !element.is_float() {
-            self.all_exact(node, std::slice::from_ref(&known))?;
+            self.build(node, |_| all_exact(std::slice::from_ref(&known)))?;
             if !matches!(element, ElementType::I32 | ElementType::I64 | ElementType::Bool) {
                 let wide = if element.bits() < 32 { "i32" } else { "i64" };
                 let found = format!(
                     "the output is {} in the model; the generated code gives {wide}",
                     element.name()
                 );
-                self.diagnostics
-                    .push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
+                self.warn(node, found);
             }
         } else if element != ElementType::F32 {
             let found = format!(
                 "the output is {} in the model; the generated code gives f32",
                 element.name()
             );
-            self.diagnostics
-                .push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
+            self.warn(node, found);
         }
         // the stated shape of the value has been compared before
         if let Some(&output) =
@@ -349,7 +445,13 @@ impl<'a> Translator<'_, 'a> {
         }
         let own = node.outputs.first().map_or(&[][..], |output| &self.model.values[output.0].names);
         let names = names(&[own, &value.names], &node.name);
-        Some(ResultValue { names, shape, element, source: self.source(&known)?, parts: None })
+        Some(ResultValue {
+            names,
+            shape,
+            element,
+            source: self.core.source(&known).ok()?,
+            parts: None,
+        })
     }
 
     /// An output with a run-time length, padded with zeros.
@@ -367,71 +469,4 @@ impl<'a> Translator<'_, 'a> {
         }
         Some(out)
     }
-}
-
-/// The outputs of an operation that its operands alone decide.
-fn outputs(core: &mut CoreBuilder, args: &Operands, op: &Op) -> Rule<Vec<Known>> {
-    let output = match *op {
-        Op::Elementwise(function) => computed(core, function, args.all()?),
-        Op::MatMul { transpose_a, transpose_b } => {
-            product(core, &args.all()?, transpose_a, transpose_b)
-        }
-        Op::Softmax { axis, log } => softmax(core, args, axis, log),
-        Op::Reduce { reduction, keep, no_axes } => reduce(core, args, reduction, keep, no_axes),
-        Op::Normalize(normalization) => normalize(core, args, normalization),
-        Op::Reshape { zero_keeps } => reshape(core, args, zero_keeps),
-        Op::Squeeze { skip } => squeeze(core, args, skip),
-        Op::Unsqueeze => unsqueeze(core, args),
-        Op::Transpose => transpose(core, args),
-        Op::Gather { batch_dims } => gather(core, args, batch_dims),
-        Op::Broadcast(mode) => broadcast_input(core, args, mode),
-        Op::ReverseSequence { batch_axis, seq_axis } => {
-            reverse_sequence(core, args, batch_axis, seq_axis)
-        }
-        Op::ScatterUpdate => scatter_update(core, args),
-        Op::ScatterNd { combine } => scatter_nd(core, args, combine),
-        Op::ScatterElements { combine } => scatter_elements(core, args, combine),
-        Op::GatherElements { axis } => gather_elements(core, args, axis),
-        Op::GatherNd(of) => gather_nd(core, args, of),
-        Op::Dft(of) => dft(core, args, of),
-        Op::Stft { half } => stft(core, args, half),
-        Op::SpectralWindow(of) => spectral_window(core, args, of),
-        Op::MelWeights => mel_weights(core, args),
-        Op::Attention { causal } => attention(core, args, causal),
-        Op::Tile => tile(core, args),
-        Op::OneHot { axis, from_end } => one_hot(core, args, axis, from_end),
-        Op::Triangle { upper } => triangle(core, args, upper),
-        Op::EyeLike { diagonal } => eye_like(core, args, diagonal),
-        Op::Eye => eye(core, args),
-        Op::Roll => roll(core, args),
-        Op::Blocks(of) => blocks(core, args, of),
-        Op::Einsum { ref equation } => einsum(core, args, equation),
-        Op::Resize(of) => resize(core, args, of),
-        Op::ShapeOf => shape_of_op(core, args),
-        Op::Range => range(core, args),
-        Op::TopK { axis, largest, last, sorted_by_place } => {
-            return top_k(core, args, axis, largest, last, sorted_by_place);
-        }
-        Op::Parameter
-        | Op::Result
-        | Op::Constant(_)
-        | Op::Convert
-        | Op::Cell(_)
-        | Op::Sequence(..)
-        | Op::Concat { .. }
-        | Op::Split { .. }
-        | Op::VariadicSplit
-        | Op::Slice
-        | Op::StridedSlice(_)
-        | Op::RunningSum { .. }
-        | Op::Unread(_)
-        | Op::ReadValue { .. }
-        | Op::Assign { .. }
-        | Op::Convolution(_)
-        | Op::Pool(_)
-        | Op::Pad(_)
-        | Op::Loop(_)
-        | Op::If(_) => unreachable!("simplify: {:?} takes more than its operands", args.node.kind),
-    };
-    output.map(|known| vec![known])
 }

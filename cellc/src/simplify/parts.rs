@@ -7,6 +7,21 @@ use super::refusal::Rule;
 use crate::core::{CoreBuilder, DynamicLength, Known};
 use crate::model::{ElementType, Elementwise as E};
 
+/// An operand with a dynamic length.
+#[derive(Clone, Copy)]
+pub(super) struct OpenOperand {
+    pub(super) port: usize,
+    pub(super) length: DynamicLength,
+    /// The axis of the parts.
+    pub(super) axis: usize,
+}
+
+/// A tensor with a run-time length along an axis.
+pub(super) struct Lengthened {
+    pub(super) known: Known,
+    pub(super) length: DynamicLength,
+}
+
 /// A value with a number in place of the elements behind its last part.
 pub(super) fn padded_behind(
     core: &mut CoreBuilder,

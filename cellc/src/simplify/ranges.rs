@@ -54,9 +54,9 @@ pub(super) fn range(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
 /// A Range with a run-time length, at most the largest limit. A mask from the Range would be
 /// broadcast for the length 1 and fit no tensor for other lengths below the steps.
 fn range_of_run_time(core: &mut CoreBuilder, args: &Operands, what: &str) -> Rule<Known> {
-    if let Some((start, step, most)) = most_of_range(core, args, what) {
-        core.foldable(&[most], ElementType::I64)?;
-        return open_range(core, args, start, step, most);
+    if let Some(range) = bounded_range(core, args, what) {
+        core.foldable(&[range.most], ElementType::I64)?;
+        return open_range(core, args, range);
     }
     let port = if what == "the start" { 0 } else { usize::from(what != "the stop") + 1 };
     let names = &args.model.values[args.node.inputs[port].0].names;
@@ -68,9 +68,17 @@ fn range_of_run_time(core: &mut CoreBuilder, args: &Operands, what: &str) -> Rul
     Err(Refusal::new(found, valid, COUNT_ALL))
 }
 
-/// Start, step and largest length of a Range of integers with a computed stop; `None` without a
-/// limit for the stop.
-fn most_of_range(core: &CoreBuilder, args: &Operands, what: &str) -> Option<(i64, i64, usize)> {
+/// A Range of integers with a computed stop.
+#[derive(Clone, Copy)]
+struct BoundedRange {
+    start: i64,
+    step: i64,
+    /// The largest length.
+    most: usize,
+}
+
+/// A Range of integers with a computed stop; `None` without a limit for the stop.
+fn bounded_range(core: &CoreBuilder, args: &Operands, what: &str) -> Option<BoundedRange> {
     let known = |port: usize| match args.known(port) {
         Some(Known::Constant(tensor, element)) if !element.is_float() && tensor.len() == 1 => {
             tensor.get_i64(0)
@@ -88,16 +96,15 @@ fn most_of_range(core: &CoreBuilder, args: &Operands, what: &str) -> Option<(i64
         return None;
     }
     let most = ((last - start as f64) / step as f64).ceil();
-    (1.0..=MOST_ELEMENTS as f64).contains(&most).then_some((start, step, most as usize))
+    let is_allowed = (1.0..=MOST_ELEMENTS as f64).contains(&most);
+    is_allowed.then_some(BoundedRange { start, step, most: most as usize })
 }
 
 /// A tensor of the largest number of elements, with zeros behind the existing elements.
 fn open_range(
     core: &mut CoreBuilder,
     args: &Operands,
-    start: i64,
-    step: i64,
-    most: usize,
+    BoundedRange { start, step, most }: BoundedRange,
 ) -> Rule<Known> {
     let number = |value: i64| Known::integers(Vec::new(), &[value], ElementType::I64);
     let stop = args.get(1)?;

@@ -3,19 +3,34 @@
 
 use std::collections::HashMap;
 
-use super::cells::Given;
-use super::refusal::Refusal;
-use super::translator::Translator;
+use super::refusal::{Refusal, Rule};
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::core::{
-    Combiner, CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource, WeightSources,
-    broadcast_strides,
+    Combiner, CoreBuilder, CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource,
+    WeightSources, broadcast_strides,
 };
 use crate::model::{BiasPart, Direction, Tensor, WeightLayout};
 
 /// What works, for messages.
 const VALID: &str = "a constant, an input of the model, or all gates of one in another order \
     (Split, Slice, Concat, Reshape, Transpose); of B also sums of two parts (Add)";
+
+/// The weights of a cell as sources of any kind.
+pub(super) struct Given {
+    pub(super) w: Source,
+    pub(super) r: Source,
+    /// `None` where B is left out.
+    pub(super) b: Vec<Option<Source>>,
+    pub(super) p: Option<Source>,
+}
+
+/// The weights of a recurrent operation.
+pub(super) enum CellWeights {
+    /// Constants and inputs, in an order of gates that packing knows.
+    Given(WeightSources),
+    /// Values that the model computes.
+    Computed,
+}
 
 /// One element of an input or a constant, by its place in C order.
 type Element = (Source, usize);
@@ -38,6 +53,13 @@ impl Sum {
 
 /// By part of a tensor, the summed parts of other tensors.
 type Parts = Vec<Vec<(Source, usize)>>;
+
+/// A tensor whose parts a graph puts into another order.
+struct Ordered {
+    root: Source,
+    /// By part of the result, the part of the root.
+    order: Vec<usize>,
+}
 
 /// The operations of a graph, by computed value.
 struct Views<'v> {
@@ -158,7 +180,7 @@ impl<'v> Views<'v> {
     ///
     /// # Errors
     /// As for [`Self::parts`].
-    fn order(&self, source: Source, sizes: [usize; 2]) -> Result<(Source, Vec<usize>), String> {
+    fn order(&self, source: Source, sizes: [usize; 2]) -> Result<Ordered, String> {
         let parts = self.parts(source, sizes)?;
         let (root, _) = parts[0][0];
         let mut order = Vec::new();
@@ -169,7 +191,7 @@ impl<'v> Views<'v> {
             }
         }
         let same_len = self.core.len(root) == self.core.len(source);
-        if same_len { Ok((root, order)) } else { Err(NOT_WHOLE.to_owned()) }
+        if same_len { Ok(Ordered { root, order }) } else { Err(NOT_WHOLE.to_owned()) }
     }
 }
 
@@ -186,130 +208,134 @@ fn coordinates(shape: &[usize], place: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-impl Translator<'_, '_> {
-    /// The origin of the weights of a cell, and their layout. `Ok(None)` for weights computed by
-    /// other operations than moves of gates. `Err` after an error: a GRU with attention takes no
-    /// computed weights.
-    pub(super) fn regrouped(
-        &mut self,
-        recurrent: &Recurrent,
-        given: Given,
-        sizes: CellSizes,
-    ) -> Result<Option<WeightSources>, ()> {
-        match self.layout_of(recurrent, given, sizes) {
-            Ok(weights) => Ok(Some(weights)),
-            Err(_) if !recurrent.cell.kind.has_attention() => Ok(None),
-            Err(found) => {
-                let help = "connect a constant or an input, the gates of W and R in one order; \
-                    or write the cell with MatMul, Add and Mul";
-                self.refuse(recurrent.node, Refusal::new(found, VALID, help));
-                Err(())
-            }
-        }
-    }
-
-    fn layout_of(
-        &mut self,
-        recurrent: &Recurrent,
-        given: Given,
-        sizes: CellSizes,
-    ) -> Result<WeightSources, String> {
-        let (cell, hidden) = (recurrent.cell, recurrent.cell.hidden_size);
-        let sets = recurrent.direction.map_or(1, Direction::count);
-        let name = |role: CellPort| role.name(recurrent.direction.is_some());
-        let computed =
-            |role| move |by: String| format!("{} is computed at run time, by {by}", name(role));
-        let views = Views::new(&self.core.model, &self.core.nodes);
-        let (w, of_w) =
-            views.order(given.w, [sets, hidden * sizes.input]).map_err(computed(CellPort::W))?;
-        let (r, of_r) =
-            views.order(given.r, [sets, hidden * hidden]).map_err(computed(CellPort::R))?;
-        for root in [w, r] {
-            self.weight_source(root)?;
-        }
-        let mut layout = cell.layout.clone();
-        let of_b = |b: &Option<Source>| b.map(|b| views.parts(b, [sets, hidden])).transpose();
-        let of_b: Vec<_> =
-            given.b.iter().map(of_b).collect::<Result<_, _>>().map_err(computed(CellPort::B(0)))?;
-        let (biases, b) = biases(&layout, &of_b).map_err(computed(CellPort::B(0)))?;
-        layout.biases = biases;
-        for (tensor, parts) in b.iter().zip(layout.bias_tensors()) {
-            // the sets of a tensor of which the last parts are not read would begin elsewhere
-            if tensor.is_some_and(|tensor| {
-                sets > 1 && self.core.model.len(tensor) != sets * parts * hidden
-            }) {
-                return Err(computed(CellPort::B(0))(NOT_WHOLE.to_owned()));
-            }
-        }
-        let p = given
-            .p
-            .map(|p| views.order(p, [sets, hidden]))
-            .transpose()
-            .map_err(computed(CellPort::P))?;
-        if let Some((_, order)) = &p {
-            layout.peepholes = layout.peepholes.map(|at| order[at]);
-        }
-        let [w, r] = match (of_w == of_r, w, r) {
-            (true, ..) => [w, r],
-            (_, Source::Constant(_), _) => [self.in_order(w, &of_w, &of_r, sets), r],
-            (_, _, Source::Constant(_)) => [w, self.in_order(r, &of_r, &of_w, sets)],
-            _ => return Err("W and R hold their gates in two orders".to_owned()),
-        };
-        let order = if matches!(w, Source::Parameter(_)) { of_w } else { of_r };
-        layout.gates.iter_mut().for_each(|gate| *gate = order[*gate]);
-        let weight = |source: Source| self.weight_source(source);
-        let b = b
-            .into_iter()
-            .map(|b| b.map_or(Ok(WeightSource::Zero), weight))
-            .collect::<Result<_, _>>()?;
-        let p = p.map(|(p, _)| weight(p)).transpose()?;
-        Ok(WeightSources { w: weight(w)?, r: weight(r)?, b, p, set: 0, layout })
-    }
-
-    fn weight_source(&self, source: Source) -> Result<WeightSource, String> {
-        match source {
-            Source::Constant(i) => Ok(WeightSource::Constant(i)),
-            Source::Parameter(i) if self.core.model.parameters[i].weight => {
-                Ok(WeightSource::Parameter(i))
-            }
-            Source::Parameter(i) => {
-                let name = &self.core.model.parameters[i].names[0];
-                Err(format!(
-                    "the input {name:?} gives weights of cells, and something else reads it"
-                ))
-            }
-            Source::Variable(_) | Source::Value(_) => {
-                unreachable!("views end at inputs and constants")
-            }
-        }
-    }
-
-    /// A constant reordered for a cell: parts at the places `from` move to the places `to`.
-    fn in_order(&mut self, constant: Source, from: &[usize], to: &[usize], sets: usize) -> Source {
-        let Source::Constant(index) = constant else { return constant };
-        let tensor = self.core.model.constants[index].clone();
-        let count = tensor.len() / (sets * from.len());
-        let mut numbers = vec![0.0; tensor.len()];
-        for set in 0..sets {
-            for (&at, &place) in from.iter().zip(to) {
-                let [at, place] = [at, place].map(|part| (set * from.len() + part) * count);
-                (0..count).for_each(|k| numbers[place + k] = tensor.get_f32(at + k));
-            }
-        }
-        match Tensor::from_f32(tensor.shape().to_vec(), &numbers) {
-            Some(tensor) => Source::Constant(self.core.intern(&tensor)),
-            None => unreachable!("as many elements as before"),
+/// The origin of the weights of a cell, and their layout, or weights computed by other operations
+/// than moves of gates. Refuses computed weights of a GRU with attention.
+pub(super) fn regrouped(
+    core: &mut CoreBuilder,
+    recurrent: &Recurrent,
+    given: &Given,
+    sizes: CellSizes,
+) -> Rule<CellWeights> {
+    match sources(core, recurrent, given, sizes) {
+        Ok(weights) => Ok(CellWeights::Given(weights)),
+        Err(_) if !recurrent.cell.kind.has_attention() => Ok(CellWeights::Computed),
+        Err(found) => {
+            let help = "connect a constant or an input, the gates of W and R in one order; or \
+                write the cell with MatMul, Add and Mul";
+            Err(Refusal::new(found, VALID, help))
         }
     }
 }
 
-/// The summed terms of each part of the biases, and the tensors of the terms.
-type Biases = (Vec<Vec<BiasPart>>, Vec<Option<Source>>);
+/// The constants and inputs behind the weights of a cell, with the layout of their gates.
+///
+/// # Errors
+/// The operation that computes weights.
+fn sources(
+    core: &mut CoreBuilder,
+    recurrent: &Recurrent,
+    given: &Given,
+    sizes: CellSizes,
+) -> Result<WeightSources, String> {
+    let (cell, hidden) = (recurrent.cell, recurrent.cell.hidden_size);
+    let sets = recurrent.direction.map_or(1, Direction::count);
+    let name = |role: CellPort| role.name(recurrent.direction.is_some());
+    let computed =
+        |role| move |by: String| format!("{} is computed at run time, by {by}", name(role));
+    let views = Views::new(&core.model, &core.nodes);
+    let w = views.order(given.w, [sets, hidden * sizes.input]).map_err(computed(CellPort::W))?;
+    let r = views.order(given.r, [sets, hidden * hidden]).map_err(computed(CellPort::R))?;
+    for root in [w.root, r.root] {
+        weight_source(core, root)?;
+    }
+    let mut layout = cell.layout.clone();
+    let of_b = |b: &Option<Source>| b.map(|b| views.parts(b, [sets, hidden])).transpose();
+    let of_b: Vec<_> =
+        given.b.iter().map(of_b).collect::<Result<_, _>>().map_err(computed(CellPort::B(0)))?;
+    let Biases { sums, tensors: b } = biases(&layout, &of_b).map_err(computed(CellPort::B(0)))?;
+    layout.biases = sums;
+    for (tensor, parts) in b.iter().zip(layout.bias_tensors()) {
+        // the sets of a tensor of which the last parts are not read would begin elsewhere
+        if sets > 1 && core.model.len(*tensor) != sets * parts * hidden {
+            return Err(computed(CellPort::B(0))(NOT_WHOLE.to_owned()));
+        }
+    }
+    let p = given
+        .p
+        .map(|p| views.order(p, [sets, hidden]))
+        .transpose()
+        .map_err(computed(CellPort::P))?;
+    if let Some(p) = &p {
+        layout.peepholes = layout.peepholes.map(|at| p.order[at]);
+    }
+    let [of_w, of_r] = match (w.order == r.order, w.root, r.root) {
+        (true, ..) => [w.root, r.root],
+        (_, Source::Constant(constant), _) => {
+            [in_order(core, constant, [&w.order, &r.order], sets), r.root]
+        }
+        (_, _, Source::Constant(constant)) => {
+            [w.root, in_order(core, constant, [&r.order, &w.order], sets)]
+        }
+        _ => return Err("W and R hold their gates in two orders".to_owned()),
+    };
+    let order = if matches!(of_w, Source::Parameter(_)) { w.order } else { r.order };
+    layout.gates.iter_mut().for_each(|gate| *gate = order[*gate]);
+    let weight = |source: Source| weight_source(core, source);
+    let b = b.into_iter().map(weight).collect::<Result<_, _>>()?;
+    let p = p.map(|p| weight(p.root)).transpose()?;
+    Ok(WeightSources { w: weight(of_w)?, r: weight(of_r)?, b, p, set: 0, layout })
+}
+
+/// The weights that an input or a constant holds.
+///
+/// # Errors
+/// For an input that other operations read.
+fn weight_source(core: &CoreBuilder, source: Source) -> Result<WeightSource, String> {
+    match source {
+        Source::Constant(i) => Ok(WeightSource::Constant(i)),
+        Source::Parameter(i) if core.model.parameters[i].weight => Ok(WeightSource::Parameter(i)),
+        Source::Parameter(i) => {
+            let name = &core.model.parameters[i].names[0];
+            Err(format!("the input {name:?} gives weights of cells, and something else reads it"))
+        }
+        Source::Variable(_) | Source::Value(_) => {
+            unreachable!("views end at inputs and constants")
+        }
+    }
+}
+
+/// A constant reordered for a cell: parts at the places `from` move to the places `to`.
+fn in_order(
+    core: &mut CoreBuilder,
+    constant: usize,
+    [from, to]: [&[usize]; 2],
+    sets: usize,
+) -> Source {
+    let tensor = core.model.constants[constant].clone();
+    let count = tensor.len() / (sets * from.len());
+    let mut numbers = vec![0.0; tensor.len()];
+    for set in 0..sets {
+        for (&at, &place) in from.iter().zip(to) {
+            let [at, place] = [at, place].map(|part| (set * from.len() + part) * count);
+            (0..count).for_each(|k| numbers[place + k] = tensor.get_f32(at + k));
+        }
+    }
+    let tensor = Tensor::from_f32(tensor.shape().to_vec(), &numbers);
+    Source::Constant(core.intern(&tensor.expect("simplify: as many elements as before")))
+}
+
+/// The biases of a cell.
+struct Biases {
+    /// By part, the summed terms.
+    sums: Vec<Vec<BiasPart>>,
+    /// The tensors of the terms.
+    tensors: Vec<Source>,
+}
 
 /// The biases of a cell from tensors with the parts `of_b`; `None` for a missing tensor.
 fn biases(layout: &WeightLayout, of_b: &[Option<Parts>]) -> Result<Biases, String> {
-    let mut tensors: Vec<Option<Source>> = Vec::new();
-    let mut all = Vec::new();
+    let mut tensors: Vec<Source> = Vec::new();
+    let mut sums = Vec::new();
     for terms in &layout.biases {
         let mut sum = Vec::new();
         for term in terms {
@@ -320,15 +346,15 @@ fn biases(layout: &WeightLayout, of_b: &[Option<Parts>]) -> Result<Biases, Strin
                 return Err("sums of more than two parts".to_owned());
             }
             for &(source, part) in &parts[term.part] {
-                let tensor =
-                    tensors.iter().position(|&known| known == Some(source)).unwrap_or_else(|| {
-                        tensors.push(Some(source));
-                        tensors.len() - 1
-                    });
+                let known = tensors.iter().position(|&known| known == source);
+                let tensor = known.unwrap_or_else(|| {
+                    tensors.push(source);
+                    tensors.len() - 1
+                });
                 sum.push(BiasPart { tensor, part });
             }
         }
-        all.push(sum);
+        sums.push(sum);
     }
-    Ok((all, tensors))
+    Ok(Biases { sums, tensors })
 }

@@ -1,9 +1,35 @@
-//! Conversions of constants, done when compiling.
+//! Conversions between element types; those of constants are done when compiling.
 
 use std::cmp::Ordering;
 
+use super::integers::converted;
+use super::refusal::{Refusal, Rule};
+use crate::check::report::UNDEFINED;
+use crate::core::fold::to_integers;
+use crate::core::{CoreBuilder, Known};
 use crate::model::half::{Bf16, F16};
 use crate::model::{ElementType, Tensor};
+
+/// A tensor converted to an element type.
+pub(super) fn convert(core: &mut CoreBuilder, known: &Known, element: ElementType) -> Rule<Known> {
+    let Known::Constant(tensor, before) = known else { return converted(core, known, element) };
+    if !element.is_float() {
+        core.foldable(tensor.shape(), element)?;
+        let tensor = to_integers(tensor, element)
+            .map_err(|reason| Refusal::new(reason, "an operation that has a result", UNDEFINED))?;
+        return Ok(Known::Constant(tensor, element));
+    }
+    // folded tensors are f32, even if the model has another type for them
+    let is_folded = tensor.element() == ElementType::F32 && *before != ElementType::F32;
+    let is_same = before.is_float() && (*before == element || is_folded);
+    match Some(tensor).filter(|_| !is_same).and_then(|tensor| rounded(tensor, element)) {
+        None => Ok(Known::Constant(tensor.clone(), element)),
+        Some(rounded) => {
+            core.folds(rounded.len(), element)?;
+            Ok(Known::Constant(rounded, element))
+        }
+    }
+}
 
 /// The tensor after a conversion to `element`; `None` if no element changes.
 pub(super) fn rounded(tensor: &Tensor, element: ElementType) -> Option<Tensor> {

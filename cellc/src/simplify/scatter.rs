@@ -137,13 +137,21 @@ fn replaced(
     of_runs(core, &[data, updates], &runs, shape)
 }
 
-/// Indices and the shape they have, along an axis of a shape with as many dimensions.
-fn along(
+/// The elements of data that constant indices name.
+struct NamedElements {
+    /// By index, the place of its element in C order.
+    places: Vec<usize>,
+    /// The shape of the indices.
+    shape: Vec<usize>,
+}
+
+/// The elements named by indices along an axis of data of a shape.
+fn named_elements(
     core: &CoreBuilder,
     args: &Operands,
     axis: i64,
     shape: &[usize],
-) -> Rule<(Vec<usize>, Vec<usize>, usize)> {
+) -> Rule<NamedElements> {
     let axis = args.axis(axis, shape.len())?;
     let indices = args.integers(1, "the indices")?;
     let of_indices = args.get(1).map(|known| core.shape_of(&known))?;
@@ -171,7 +179,7 @@ fn along(
             .sum();
         places.push(at);
     }
-    Ok((places, of_indices, axis))
+    Ok(NamedElements { places, shape: of_indices })
 }
 
 /// Data with elements replaced by, or combined with, updates: each index names a place along an
@@ -189,7 +197,7 @@ pub(super) fn scatter_elements(
     {
         return scattered_at_run_time(core, args, axis, [&data, indices, &updates], combine);
     }
-    let (places, of_indices, _) = along(core, args, axis, &shape)?;
+    let NamedElements { places, shape: of_indices } = named_elements(core, args, axis, &shape)?;
     if core.shape_of(&updates) != of_indices {
         let shapes = [of_indices, core.shape_of(&updates)];
         return Err(shapes_differ(
@@ -373,7 +381,7 @@ pub(super) fn gather_elements(core: &mut CoreBuilder, args: &Operands, axis: i64
     {
         return gathered_at_run_time(core, args, axis, &data, indices);
     }
-    let (places, to, _) = along(core, args, axis, &shape)?;
+    let NamedElements { places, shape: to } = named_elements(core, args, axis, &shape)?;
     let mut runs = Vec::new();
     places.iter().for_each(|&at| add(&mut runs, 0, at));
     of_runs(core, &[&data], &runs, to)

@@ -1,117 +1,129 @@
 //! Translation of recurrent operations: a cell for each direction, and the concatenation of their
 //! outputs.
 
-use super::refusal::Refusal;
+use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::core::{
-    CellOutputs, Concat, CoreCell, CoreOp, Geometry, Known, Lengths, Sequence, Source,
-    WeightSources,
+    CellOutputs, Concat, CoreBuilder, CoreCell, CoreOp, Geometry, Known, Lengths, Sequence, Source,
+    WeightSource, WeightSources,
 };
-use crate::model::{Direction, ElementType, LedgerEntry};
+use crate::diagnostic::Origin;
+use crate::model::{Direction, ElementType, LedgerEntry, Node};
+
+/// The cells of a recurrent operation. Returns Y of a sequence, then the last states. `lengths`:
+/// `None` for a cell of one step.
+pub(super) fn cells(
+    core: &mut CoreBuilder,
+    recurrent: &Recurrent,
+    sizes: CellSizes,
+    weights: WeightSources,
+    lengths: Option<Lengths>,
+) -> Rule<Vec<Known>> {
+    let (cell, kind) = (recurrent.cell, recurrent.cell.kind);
+    let (batch, steps, hidden_size) = (sizes.batch, sizes.steps, cell.hidden_size);
+    let ways = recurrent.direction.map_or(&[false][..], ways);
+    let all = ways.len();
+    let of_state = match recurrent.direction {
+        Some(_) => vec![batch, 1, hidden_size],
+        None => vec![batch, hidden_size],
+    };
+    core.computable(&[batch, all, if lengths.is_some() { steps } else { 1 }, hidden_size])?;
+    let data = |core: &mut CoreBuilder, role: CellPort| {
+        recurrent.known(role).map(|known| core.source(known)).transpose()
+    };
+    let Some(x) = data(core, CellPort::X)? else { return Err(Refusal::Reported) };
+    let a = data(core, CellPort::A)?;
+    let ledger = ledger(recurrent.node, &weights);
+    let (mut ys, mut hs, mut cs) = (Vec::new(), Vec::new(), Vec::new());
+    for (weight_set, &reverse) in ways.iter().enumerate() {
+        let mut state = |role: CellPort| -> Rule<Option<Source>> {
+            let Some(known) = recurrent.known(role) else { return Ok(None) };
+            if all == 1 {
+                return Ok(Some(core.source(known)?));
+            }
+            let geometry = Geometry {
+                offset: weight_set * hidden_size,
+                strides: vec![(all * hidden_size) as isize, hidden_size as isize, 1],
+                shape: of_state.clone(),
+            };
+            let part = core.view(known, geometry)?;
+            Ok(Some(core.source(&part)?))
+        };
+        let (Some(h), c) = (state(CellPort::H)?, state(CellPort::C)?) else {
+            return Err(Refusal::Reported);
+        };
+        let h_out = core.value(of_state.clone());
+        let c_out = kind.has_cell_state().then(|| core.value(of_state.clone()));
+        let of_y = vec![batch, 1, steps, hidden_size];
+        let y = lengths.is_some().then(|| core.value(of_y));
+        let sequence = lengths.clone().map(|lengths| Sequence { steps, reverse, lengths });
+        core.emit(CoreOp::Cell(CoreCell {
+            name: recurrent.node.name.clone(),
+            kind,
+            batch,
+            input_size: sizes.input,
+            hidden_size,
+            activations: cell.activations_of(weight_set).to_vec(),
+            clip: cell.bound(),
+            coupled: cell.coupled,
+            x,
+            h,
+            c,
+            a,
+            weights: WeightSources { set: weight_set, ..weights.clone() },
+            sequence,
+            out: CellOutputs { h: Some(h_out), c: c_out, y },
+            ledger: ledger.clone(),
+        }));
+        ys.extend(y);
+        hs.push(h_out);
+        cs.extend(c_out);
+    }
+    hs.iter().for_each(|&h_out| core.note_layer_value(h_out));
+    let element = recurrent.known(CellPort::X).map_or(ElementType::F32, Known::element);
+    let outputs = [ys, hs, cs].into_iter().filter(|values| !values.is_empty());
+    let outputs = outputs.map(|values| Known::Source(side_by_side(core, &values), element));
+    Ok(outputs.collect())
+}
+
+/// The ledger of a recurrent operation with its weights.
+fn ledger(node: &Node, weights: &WeightSources) -> Vec<LedgerEntry> {
+    let mut ledger = node.ledger.clone();
+    if weights.b.contains(&WeightSource::Zero) {
+        ledger.push(LedgerEntry {
+            attribute: "B".to_owned(),
+            text: None,
+            meaning: "zero".to_owned(),
+            origin: Origin::Unknown,
+        });
+    }
+    ledger
+}
+
+/// By set of weights of a sequence: true if the steps run from the last to the first.
+pub(super) fn ways(direction: Direction) -> &'static [bool] {
+    match direction {
+        Direction::Forward => &[false],
+        Direction::Reverse => &[true],
+        Direction::Bidirectional => &[false, true],
+    }
+}
+
+/// The values of all directions along axis 1.
+fn side_by_side(core: &mut CoreBuilder, values: &[usize]) -> Source {
+    if let [value] = values {
+        return Source::Value(*value);
+    }
+    let mut shape = core.model.values[values[0]].shape.clone();
+    shape[1] *= values.len();
+    let out = core.value(shape);
+    let inputs = values.iter().map(|&value| Source::Value(value)).collect();
+    core.emit(CoreOp::Concat(Concat { axis: 1, inputs, out }));
+    Source::Value(out)
+}
 
 impl<'a> Translator<'_, 'a> {
-    /// Adds the cells of a recurrent operation in which nothing is wrong but, perhaps, its lengths.
-    pub(super) fn recur(
-        &mut self,
-        recurrent: &Recurrent<'a>,
-        sizes: CellSizes,
-        weights: WeightSources,
-        ledger: Vec<LedgerEntry>,
-    ) {
-        let (node, cell, kind) = (recurrent.node, recurrent.cell, recurrent.cell.kind);
-        let (batch, steps, hidden_size) = (sizes.batch, sizes.steps, cell.hidden_size);
-        let lengths = match recurrent.direction {
-            None => None,
-            Some(_) => match self.lengths(recurrent, sizes) {
-                Some(lengths) => Some(lengths),
-                None => return,
-            },
-        };
-        let ways: &[bool] = match recurrent.direction {
-            None | Some(Direction::Forward) => &[false],
-            Some(Direction::Reverse) => &[true],
-            Some(Direction::Bidirectional) => &[false, true],
-        };
-        let of_state =
-            if lengths.is_some() { vec![batch, 1, hidden_size] } else { vec![batch, hidden_size] };
-        let of_y = vec![batch, 1, steps, hidden_size];
-        let all = ways.len();
-        if self
-            .computable(node, &[batch, all, if lengths.is_some() { steps } else { 1 }, hidden_size])
-            .is_none()
-        {
-            return;
-        }
-        let data = |this: &mut Self, role: CellPort| {
-            recurrent.known(role).and_then(|known| this.source(known))
-        };
-        let (Some(x), a) = (data(self, CellPort::X), data(self, CellPort::A)) else { return };
-        let (mut ys, mut hs, mut cs) = (Vec::new(), Vec::new(), Vec::new());
-        for (weight_set, &reverse) in ways.iter().enumerate() {
-            let mut state = |role: CellPort| -> Option<Source> {
-                let known = recurrent.known(role)?;
-                if all == 1 {
-                    return self.source(known);
-                }
-                let geometry = Geometry {
-                    offset: weight_set * hidden_size,
-                    strides: vec![(all * hidden_size) as isize, hidden_size as isize, 1],
-                    shape: of_state.clone(),
-                };
-                let part = self.view(node, known, geometry)?;
-                self.source(&part)
-            };
-            let (Some(h), c) = (state(CellPort::H), state(CellPort::C)) else { return };
-            let h_out = self.core.value(of_state.clone());
-            let c_out = kind.has_cell_state().then(|| self.core.value(of_state.clone()));
-            let y = lengths.is_some().then(|| self.core.value(of_y.clone()));
-            let sequence = lengths.clone().map(|lengths| Sequence { steps, reverse, lengths });
-            self.core.emit(CoreOp::Cell(CoreCell {
-                name: node.name.clone(),
-                kind,
-                batch,
-                input_size: sizes.input,
-                hidden_size,
-                activations: cell.activations_of(weight_set).to_vec(),
-                clip: cell.bound(),
-                coupled: cell.coupled,
-                x,
-                h,
-                c,
-                a,
-                weights: WeightSources { set: weight_set, ..weights.clone() },
-                sequence,
-                out: CellOutputs { h: Some(h_out), c: c_out, y },
-                ledger: ledger.clone(),
-            }));
-            ys.extend(y);
-            hs.push(h_out);
-            cs.extend(c_out);
-        }
-        hs.iter().for_each(|&h_out| _ = self.steps.layers.insert(h_out, node));
-        // the outputs in order: Y of a sequence, then the states
-        let element = recurrent.known(CellPort::X).map_or(ElementType::F32, Known::element);
-        let outputs = [ys, hs, cs].into_iter().filter(|values| !values.is_empty());
-        for (port, values) in outputs.enumerate() {
-            let value = match values.as_slice() {
-                [value] => *value,
-                several => self.side_by_side(several),
-            };
-            self.set(node, port, Known::Source(Source::Value(value), element));
-        }
-    }
-
-    /// Values of both directions along axis 1.
-    fn side_by_side(&mut self, values: &[usize]) -> usize {
-        let mut shape = self.core.model.values[values[0]].shape.clone();
-        shape[1] *= values.len();
-        let out = self.core.value(shape);
-        let inputs = values.iter().map(|&value| Source::Value(value)).collect();
-        self.core.emit(CoreOp::Concat(Concat { axis: 1, inputs, out }));
-        out
-    }
-
     /// How many steps the rows have; `None` after an error.
     pub(super) fn lengths(
         &mut self,

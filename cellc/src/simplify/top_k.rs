@@ -14,13 +14,22 @@ const MOST_WANTED: usize = 64;
 /// The most elements in a row: their indices are stored in f32.
 const MOST_PLACES: usize = 1 << 24;
 
+/// Which elements of a row are the best, and their order.
+#[derive(Clone, Copy)]
+pub(super) struct Order {
+    /// True for the largest elements, false for the smallest.
+    pub(super) largest: bool,
+    /// True if the last of equal elements wins.
+    pub(super) last: bool,
+    /// True to sort by place, false to sort best first.
+    pub(super) sorted_by_place: bool,
+}
+
 pub(super) fn top_k(
     core: &mut CoreBuilder,
     args: &Operands,
     axis: i64,
-    largest: bool,
-    last: bool,
-    sorted_by_place: bool,
+    Order { largest, last, sorted_by_place }: Order,
 ) -> Rule<Vec<Known>> {
     let input = args.get(0)?;
     let count = args.integer(1, "the number of elements")?;

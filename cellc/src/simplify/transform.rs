@@ -140,10 +140,6 @@ fn transformed(
 }
 
 pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, of: Dft) -> Rule<Known> {
-    dft_of(core, args, of)
-}
-
-fn dft_of(core: &mut CoreBuilder, args: &Operands, of: Dft) -> Rule<Known> {
     let mut x = args.get(0)?;
     all_floats(std::slice::from_ref(&x))?;
     let axes = args.integers(1, "the axes")?;
@@ -234,10 +230,6 @@ fn dft_lengths(
 }
 
 pub(super) fn stft(core: &mut CoreBuilder, args: &Operands, half: bool) -> Rule<Known> {
-    stft_of(core, args, half)
-}
-
-fn stft_of(core: &mut CoreBuilder, args: &Operands, half: bool) -> Rule<Known> {
     let signal = args.get(0)?;
     all_floats(std::slice::from_ref(&signal))?;
     let shape = core.shape_of(&signal);

@@ -3,37 +3,43 @@
 
 use std::collections::HashMap;
 
-use super::operands::all_exact;
-use super::operands::{Operands, all_floats};
+use super::operands::Operands;
 use super::refusal::{Refusal, Rule};
 use crate::check::Subject;
 use crate::check::input_sizes::InputSizes;
 use crate::check::shape::admits_shape;
 use crate::check::step_facts::StepFacts;
 use crate::core::{
-    Built, CoreBuilder, CoreModel, CoreNode, DynamicLength, Geometry, Known, Layer, LayerPlace,
-    Source,
+    CoreBuilder, CoreModel, CoreNode, DynamicLength, Known, Layer, LayerPlace, Source,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::encoding::WeightFormat;
-use crate::model::{ElementType, Model, Node, Op, Tensor, ValueId, shape_text};
+use crate::model::{Model, Node, Op, Tensor, ValueId, shape_text};
 
-/// Loops that cannot stay loops.
+/// A form of a loop other than one body for all iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LoopForm {
+    /// The iterations one after the other.
+    WrittenOut,
+    /// A number of iterations that a run-time condition decides.
+    Conditional,
+}
+
+/// The forms of the loops of a model.
 #[derive(Clone, Copy, Default)]
 pub(super) struct LoopForms {
-    /// True if a loop failed because of its form, not because of its body.
-    pub(super) wants_unrolling: bool,
-    /// True if a loop failed because of its run-time condition.
-    pub(super) wants_condition: bool,
+    /// The form that the current loop wants, if it failed because of its form and not because of
+    /// its body.
+    pub(super) wanted: Option<LoopForm>,
     /// True if a loop takes its upper limit from the options.
     pub(super) needs_max_steps: bool,
 }
 
-/// A node with an output to shorten by a slice, and the tensors read by the node.
-#[derive(Clone)]
-pub(super) struct Cuttable<'a> {
-    pub(super) node: &'a Node,
-    pub(super) inputs: Vec<Option<Known>>,
+impl LoopForms {
+    /// Notes that the current loop wants a form.
+    pub(super) fn want(&mut self, form: LoopForm) {
+        self.wanted = self.wanted.max(Some(form));
+    }
 }
 
 /// The variables of a model, in the order of the first reads.
@@ -63,8 +69,8 @@ pub(super) struct Translator<'c, 'a> {
     pub(super) loops: LoopForms,
     /// The run-time length of the outputs of the current operation.
     pub(super) current_length: Option<DynamicLength>,
-    /// Values with an end that a slice may remove.
-    pub(super) cuttable: HashMap<ValueId, Cuttable<'a>>,
+    /// Values with an end that a slice may remove, with the operands of their nodes.
+    pub(super) cuttable: HashMap<ValueId, Operands<'a>>,
     /// The variables that ReadValue and Assign name.
     pub(super) variables: Variables<'a>,
     pub(super) steps: &'c mut StepFacts<'a>,
@@ -102,19 +108,20 @@ impl<'c, 'a> Translator<'c, 'a> {
     }
 
     /// Makes a node the layer of the next operations.
-    pub(super) fn begin(&mut self, node: &Node, place: LayerPlace) {
+    pub(super) fn begin(&mut self, args: &Operands, place: LayerPlace) {
+        let node = args.node;
         let is_integer =
             |known: &Known| matches!(known, Known::Source(..)) && !known.element().is_float();
-        let mut operands = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref());
-        let becomes_float = operands.any(is_integer)
+        let becomes_float = args.known.iter().flatten().any(is_integer)
             && node.outputs.first().is_some_and(|output| self.becomes_float(*output));
         let precision = self.subject.options.numerics.precision_in(&node.name);
-        let given = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref()?.tensor());
+        let given = args.known.iter().flatten().filter_map(Known::tensor);
         self.core.layer = Layer {
             name: node.name.clone(),
             kind: node.kind.split(',').next().unwrap_or_default().to_owned(),
             ledger: node.ledger.clone(),
             place,
+            is_outermost: self.depth == 0,
             most_given: given.map(Tensor::len).fold(0, usize::saturating_add),
             becomes_float,
             is_quantised: precision.stored() != WeightFormat::F32,
@@ -128,14 +135,12 @@ impl<'c, 'a> Translator<'c, 'a> {
         attempt: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
         let (diagnostics, core) = (self.diagnostics.0.len(), self.core.checkpoint());
-        let (lookbacks, most_lengths, short_of) =
-            (self.steps.lookbacks.len(), self.steps.most_lengths, self.steps.short_of);
+        let most_lengths = self.steps.most_lengths;
         let result = attempt(self);
         if result.is_err() {
             self.diagnostics.0.truncate(diagnostics);
             self.steps.layers.retain(|&value, _| value < core.values);
-            self.steps.lookbacks.truncate(lookbacks);
-            (self.steps.most_lengths, self.steps.short_of) = (most_lengths, short_of);
+            self.steps.most_lengths = most_lengths;
             self.core.roll_back(core);
         }
         result
@@ -191,8 +196,8 @@ impl<'c, 'a> Translator<'c, 'a> {
         rule: impl FnOnce(&mut CoreBuilder) -> Rule<T>,
     ) -> Option<T> {
         let built = rule(&mut self.core);
-        for product in self.core.take_products() {
-            self.steps.layers.insert(product, node);
+        for value in self.core.take_layer_values() {
+            self.steps.layers.insert(value, node);
         }
         built.map_err(|refusal| self.refuse(node, refusal)).ok()
     }
@@ -210,9 +215,11 @@ impl<'c, 'a> Translator<'c, 'a> {
         self.known[output.0] = Some(known);
     }
 
-    /// A part of the core model; `None` after the report of an error.
-    pub(super) fn built<T>(&mut self, node: &Node, built: Built<T>) -> Option<T> {
-        built.map_err(|error| self.refuse(node, Refusal::from(error))).ok()
+    /// Sets the tensors of a node's outputs, in order. `None`: after an error, nothing is set.
+    pub(super) fn set_all(&mut self, node: &Node, outputs: Option<Vec<Known>>) {
+        for (port, known) in outputs.into_iter().flatten().enumerate() {
+            self.set(node, port, known);
+        }
     }
 
     /// Reports the refusal of a node.
@@ -220,48 +227,6 @@ impl<'c, 'a> Translator<'c, 'a> {
         if let Some(diagnostic) = refusal.diagnostic(node, self.diagnostics) {
             self.diagnostics.push(diagnostic);
         }
-    }
-
-    /// Refuses a shape above the limit for computed values.
-    pub(super) fn computable(&mut self, node: &Node, shape: &[usize]) -> Option<()> {
-        let built = self.core.computable(shape);
-        self.built(node, built)
-    }
-
-    pub(super) fn empty(
-        &mut self,
-        node: &Node,
-        element: ElementType,
-        shape: Vec<usize>,
-    ) -> Option<Known> {
-        let built = self.core.empty(element, shape);
-        self.built(node, built)
-    }
-
-    /// Refuses a shape above the limit for operations on constants.
-    pub(super) fn foldable(
-        &mut self,
-        node: &Node,
-        shape: &[usize],
-        element: ElementType,
-    ) -> Option<()> {
-        let built = self.core.foldable(shape, element);
-        self.built(node, built)
-    }
-
-    pub(super) fn folds(&mut self, node: &Node, count: usize, element: ElementType) -> Option<()> {
-        let built = self.core.folds(count, element);
-        self.built(node, built)
-    }
-
-    pub(super) fn affords(&mut self, node: &Node, elements: usize) -> Option<()> {
-        let built = self.core.affords(elements);
-        self.built(node, built)
-    }
-
-    pub(super) fn view(&mut self, node: &Node, input: &Known, geometry: Geometry) -> Option<Known> {
-        let built = self.core.view(input, geometry);
-        self.built(node, built)
     }
 
     /// Reports a promise of the model about a tensor that does not hold.
@@ -277,39 +242,5 @@ impl<'c, 'a> Translator<'c, 'a> {
             self.diagnostics
                 .push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
         }
-    }
-
-    /// The source of a tensor; adds constants to the list. `None` for the number of an iteration,
-    /// after a report.
-    pub(super) fn source(&mut self, known: &Known) -> Option<Source> {
-        self.core.source(known).ok()
-    }
-
-    /// Refuses integer or boolean tensors computed at run time.
-    pub(super) fn all_floats(&mut self, node: &Node, inputs: &[Known]) -> Option<()> {
-        all_floats(inputs).map_err(|refusal| self.refuse(node, refusal)).ok()
-    }
-
-    /// Refuses constants that f32 does not hold exactly.
-    pub(super) fn all_exact(&mut self, node: &Node, inputs: &[Known]) -> Option<()> {
-        all_exact(inputs).map_err(|refusal| self.refuse(node, refusal)).ok()
-    }
-
-    /// The integers of a constant input. `None` after an error, also for computed inputs.
-    pub(super) fn integers(&mut self, node: &Node, port: usize, what: &str) -> Option<Vec<i64>> {
-        let integers = self.operands(node).integers(port, what);
-        integers.map_err(|refusal| self.refuse(node, refusal)).ok()
-    }
-
-    /// The integer of a constant input with one element. `None` after an error.
-    pub(super) fn integer(&mut self, node: &Node, port: usize, what: &str) -> Option<i64> {
-        let integer = self.operands(node).integer(port, what);
-        integer.map_err(|refusal| self.refuse(node, refusal)).ok()
-    }
-
-    /// The index of an axis; a negative axis counts from the end. `None` after an error.
-    pub(super) fn axis(&mut self, node: &Node, axis: i64, rank: usize) -> Option<usize> {
-        let axis = self.operands(node).axis(axis, rank);
-        axis.map_err(|refusal| self.refuse(node, refusal)).ok()
     }
 }

@@ -2,56 +2,97 @@
 
 use std::collections::HashMap;
 
-use super::refusal::Refusal;
+use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
 use crate::check::report::floats;
 use crate::check::shape::admits_shape;
 use crate::core::{Known, Source, Variable};
-use crate::diagnostic::{Diagnostic, Setting, message, quoted};
+use crate::diagnostic::{Diagnostic, Origin, Setting, message, quoted};
 use crate::model::{Dim, ElementType, Node, Tensor, shape_text};
 
+/// The shape and the type that a ReadValue declares for its variable.
+#[derive(Clone, Copy)]
+pub(super) struct Declaration<'n> {
+    pub(super) shape: Option<&'n [Dim]>,
+    pub(super) element: Option<ElementType>,
+}
+
+impl Declaration<'_> {
+    /// Refuses an initial value of another shape or type. `origin`: the place of the declaration.
+    fn admits(
+        self,
+        node: &Node,
+        name: &str,
+        shape: &[usize],
+        element: ElementType,
+        origin: &Origin,
+    ) -> Rule<()> {
+        let name = quoted(name);
+        if let Some(stated) = self.shape.filter(|stated| !admits_shape(stated, shape)) {
+            let stated = shape_text(stated);
+            let found =
+                format!("the variable {name} of shape {stated}, whose initial value has {shape:?}");
+            let valid = "an initial value of the variable's shape";
+            let help = "correct variable_shape, or the initial value";
+            return Err(Refusal::at(origin, found, valid, help));
+        }
+        if let Some(stated) = self.element.filter(|&stated| stated != element) {
+            let (stated, element) = (stated.name(), element.name());
+            let found =
+                format!("the variable {name} of type {stated}, whose initial value is {element}");
+            let valid = "an initial value of the variable's type";
+            let attribute = node.spelling.variable_type;
+            let help = format!("correct {attribute}, or convert the initial value");
+            return Err(Refusal::new(found, valid, help));
+        }
+        Ok(())
+    }
+}
+
+/// The initial value of a variable.
+struct Initial {
+    /// `None`: zeros.
+    tensor: Option<Tensor>,
+    shape: Vec<usize>,
+    element: ElementType,
+}
+
 impl<'a> Translator<'_, 'a> {
-    /// Translates a ReadValue. `stated` and `stated_element` are the declared shape and type of the
-    /// variable.
-    pub(crate) fn read_value(
-        &mut self,
-        node: &'a Node,
-        name: &'a str,
-        stated: Option<&[Dim]>,
-        stated_element: Option<ElementType>,
-    ) {
+    /// Translates a ReadValue.
+    pub(crate) fn read_value(&mut self, node: &'a Node, name: &'a str, declared: Declaration) {
         if self.inside_a_loop(node) {
             return;
         }
-        let Some((initial, shape, element)) = self.initial_value(node, name) else { return };
-        if !element.is_float() {
-            let found = format!("the variable {} of type {}", quoted(name), element.name());
-            self.refuse(node, Refusal::new(found, floats(), "keep f32 between steps"));
+        let Some(Initial { tensor, shape, element }) = self.initial_value(node, name) else {
             return;
-        }
-        let fits = self.computable(node, &shape).and_then(|()| {
-            self.fits_declaration(node, name, (&shape, element), (stated, stated_element))
+        };
+        let fits = self.build(node, |core| {
+            if !element.is_float() {
+                let found = format!("the variable {} of type {}", quoted(name), element.name());
+                return Err(Refusal::new(found, floats(), "keep f32 between steps"));
+            }
+            Ok(core.computable(&shape)?)
+        });
+        let origin = &self.model.values[node.outputs[0].0].origin;
+        let fits = fits.and_then(|()| {
+            self.build(node, |_| declared.admits(node, name, &shape, element, origin))
         });
         if fits.is_none() {
             return;
         }
         // a variable without an initial value starts as zeros
         let initial =
-            initial.filter(|tensor| (0..tensor.len()).any(|i| tensor.get_f32(i).to_bits() != 0));
+            tensor.filter(|tensor| (0..tensor.len()).any(|i| tensor.get_f32(i).to_bits() != 0));
         if let Some(index) = self.variable(node, name, shape, initial) {
             self.set(node, 0, Known::Source(Source::Variable(index), element));
         }
     }
 
     /// The initial value, the shape and the type of a variable. `None` after an error.
-    fn initial_value(
-        &mut self,
-        node: &Node,
-        name: &str,
-    ) -> Option<(Option<Tensor>, Vec<usize>, ElementType)> {
+    fn initial_value(&mut self, node: &Node, name: &str) -> Option<Initial> {
         if node.inputs.is_empty() {
             let element = self.model.values[node.outputs[0].0].element;
-            return Some((None, self.stated_shape(node)?, element));
+            return Some(Initial { tensor: None, shape: self.stated_shape(node)?, element });
         }
         let Known::Constant(tensor, element) = self.input(node, 0)? else {
             let found =
@@ -62,46 +103,7 @@ impl<'a> Translator<'_, 'a> {
             return None;
         };
         let shape = tensor.shape().to_vec();
-        Some((Some(tensor), shape, element))
-    }
-
-    /// Refuses an initial value of another shape or type than the variable's. `None` after an
-    /// error.
-    fn fits_declaration(
-        &mut self,
-        node: &Node,
-        name: &str,
-        (shape, element): (&[usize], ElementType),
-        (stated, stated_element): (Option<&[Dim]>, Option<ElementType>),
-    ) -> Option<()> {
-        if let Some(stated) = stated.filter(|stated| !admits_shape(stated, shape)) {
-            let found = format!(
-                "the variable {} of shape {}, whose initial value has {shape:?}",
-                quoted(name),
-                shape_text(stated)
-            );
-            let valid = "an initial value of the variable's shape";
-            let help = "correct variable_shape, or the initial value";
-            self.refuse(
-                node,
-                Refusal::at(&self.model.values[node.outputs[0].0].origin, found, valid, help),
-            );
-            return None;
-        }
-        if let Some(stated) = stated_element.filter(|&stated| stated != element) {
-            let found = format!(
-                "the variable {} of type {}, whose initial value is {}",
-                quoted(name),
-                stated.name(),
-                element.name()
-            );
-            let valid = "an initial value of the variable's type";
-            let attribute = node.spelling.variable_type;
-            let help = format!("correct {attribute}, or convert the initial value");
-            self.refuse(node, Refusal::new(found, valid, help));
-            return None;
-        }
-        Some(())
+        Some(Initial { tensor: Some(tensor), shape, element })
     }
 
     /// The index of a variable, which the first read adds. `None` after an error.
@@ -222,7 +224,7 @@ impl<'a> Translator<'_, 'a> {
             self.refuse(node, Refusal::new(found, valid, help));
             return;
         }
-        let next = self.source(&known);
+        let next = self.core.source(&known).ok();
         self.core.model.variables[index].next =
             next.filter(|&next| next != Source::Variable(index));
     }

@@ -6,8 +6,8 @@ use super::Hints;
 use crate::check::input_shapes::example;
 use crate::check::interface::find_name;
 use crate::check::shape::admits;
-use crate::check::step_facts::{Before, Lookback};
 use crate::core::CoreModel;
+use crate::core::{Before, Lookback};
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Message, Setting, message};
 use crate::model::{Dim, Model, Op, ValueId};
 use crate::request::Options;
@@ -245,7 +245,7 @@ impl Hints<'_, '_> {
         let steps = self.inputs.open.unwrap_or(1);
         let is_sum =
             |of: &Lookback| matches!(of.before, Before::Zero) && of.along(&[steps]).is_some();
-        if self.steps.lookbacks.iter().any(is_sum) {
+        if self.steps.history.lookbacks.iter().any(is_sum) {
             all.retain(|&steps| steps > 1);
         }
         all

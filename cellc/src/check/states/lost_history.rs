@@ -4,7 +4,7 @@
 use super::States;
 use crate::check::hints::MOST_CHOICES;
 use crate::check::interface::name;
-use crate::check::step_facts::{Before, Front};
+use crate::core::{Before, Front};
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, StatePair};
 use crate::diagnostic::{Cause, Diagnostic, Message, listed, message, quoted};
 use crate::model::Node;
@@ -49,8 +49,9 @@ impl States<'_, '_> {
         if steps.is_empty() {
             steps.push(1);
         }
-        let found = self.hints.steps.lookbacks.iter();
-        let found = found.filter_map(|of| Some((of.node, of.before, of.along(&steps)?)));
+        let nodes = &self.hints.subject.model.nodes;
+        let found = self.hints.steps.history.lookbacks.iter();
+        let found = found.filter_map(|of| Some((&nodes[of.node], of.before, of.along(&steps)?)));
         let found: Vec<(&Node, Before, Front)> = found
             .filter(|(node, before, front)| {
                 let is_unclear = matches!(before, Before::Zero) && front.size == 1;

@@ -2,8 +2,8 @@
 
 use super::super::states::{kept_states, states_go_on};
 use crate::check::input_sizes::Uses;
-use crate::check::step_facts::ShortOf;
 use crate::check::subject::{Judgement, Subject, Trials};
+use crate::core::ShortOf;
 use crate::diagnostic::{Message, message, quoted};
 use crate::model::{Model, Op, Padding};
 use crate::request::State;
@@ -64,7 +64,7 @@ pub(crate) fn pads_in_front(long: &Judgement) -> Option<String> {
     let mut padded: Vec<ShortOf> = Vec::new();
     // the first window too long for one step
     let short_of = |model: &Model| {
-        judgement(Subject { model, trials: None, ..long.subject }, Some(1)).steps.short_of
+        judgement(Subject { model, trials: None, ..long.subject }, Some(1)).steps.history.short_of
     };
     while let Some(short) = short_of(&model) {
         if padded.len() == MOST_PADDED {

@@ -58,11 +58,15 @@ pub(super) fn activation(
 /// An activation with the attributes alpha and beta.
 pub(super) fn with_alpha(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Outputs {
     let alpha = call.attributes.float("alpha");
-    let beta = if name == "hardsigmoid" { call.attributes.float("beta") } else { None };
-    // the operator passes elements greater than alpha, the cell's activation also alpha itself
-    let alpha =
-        if name == "thresholdedrelu" { Some(alpha.unwrap_or(1.0).next_up()) } else { alpha };
+    let beta = match Activation::takes(name) {
+        Some(2) => call.attributes.float("beta"),
+        _ => None,
+    };
     match Activation::new(name, alpha, beta) {
+        // the operator passes elements greater than alpha, the cell's activation also alpha itself
+        Ok(Activation::ThresholdedRelu { alpha }) => {
+            activation(reader, call, Activation::ThresholdedRelu { alpha: alpha.next_up() })
+        }
         Ok(activation) => unary(reader, call, Elementwise::Activation(activation)),
         Err(error) => {
             reader.error(error.to_string(), "numbers", "correct the attribute");

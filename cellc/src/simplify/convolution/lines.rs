@@ -1,10 +1,13 @@
 //! Convolutions of stride 1 along the lines of several axes, joined into one line.
 
+use super::pads::padded;
 use super::windows::Axis;
-use crate::core::{ConstantId, Convolve, CoreOp, Geometry, Known, Source, strides};
-use crate::model::{Node, Tensor};
+use super::{Channels, with_bias};
+use crate::core::{ConstantId, Convolve, CoreBuilder, CoreOp, Geometry, Known, Source, strides};
+use crate::model::Tensor;
+use crate::simplify::operands::Operands;
 use crate::simplify::primitives::of_lines;
-use crate::simplify::translator::Translator;
+use crate::simplify::refusal::Rule;
 
 /// The most computed positions for four valid positions, if lines are joined into one.
 pub(super) const MOST_OF_FOUR: usize = 6;
@@ -54,68 +57,62 @@ impl Lines {
     }
 }
 
-impl<'a> Translator<'_, 'a> {
-    /// Windows of stride 1 over the last axis. Lines are joined into one line with zeros between
-    /// them.
-    pub(super) fn along_lines(
-        &mut self,
-        node: &'a Node,
-        x: &Known,
-        weights: &Tensor,
-        [batch, groups, inputs, outputs]: [usize; 4],
-        lines: &Lines,
-        counts: &[usize],
-    ) -> Option<Known> {
-        let element = x.element();
-        // kernels of one and of two axes add the padding while they read windows
-        let (x, pads, line_gaps) = match &lines.padded[..] {
-            [axis] => (x.clone(), (axis.begin as usize, axis.end as usize), (1, 0)),
-            [before, last] => {
-                let gap = last.begin as usize;
-                let line = gap + last.size;
-                (
-                    x.clone(),
-                    (before.begin as usize * line, before.end as usize * line),
-                    (before.size, gap),
-                )
-            }
-            axes => (self.padded(node, x, axes, 0.0)?, (0, 0), (1, 0)),
-        };
-        let given: usize = self.core.shape_of(&x)[2..].iter().product();
-        let length = pads.0 + given + line_gaps.0 * line_gaps.1 + pads.1;
-        let (source, channels) = (self.source(&x)?, groups * outputs);
-        let w = ConstantId(self.core.intern(weights));
-        let flat = vec![batch, channels, lines.positions];
-        self.computable(node, &flat)?;
-        let out = self.core.value(flat);
-        self.steps.layers.insert(out, node);
-        self.core.emit(CoreOp::Convolve(Convolve {
-            batch,
-            groups,
-            inputs,
-            outputs,
-            length,
-            pads,
-            lines: line_gaps,
-            start: lines.start,
-            positions: lines.positions,
-            wanted: counts.iter().product(),
-            taps: lines.taps.clone(),
-            x: source,
-            w,
-            has_run_time_weights: false,
-            out,
-        }));
-        let y = self.with_bias(node, Known::Source(Source::Value(out), element), 1)?;
-        let own = [channels * lines.positions, lines.positions]
-            .into_iter()
-            .chain(lines.strides.iter().copied());
-        let geometry = Geometry {
-            offset: 0,
-            strides: own.map(|stride| stride as isize).collect(),
-            shape: [&[batch, channels], counts].concat(),
-        };
-        let lines = of_lines(&mut self.core, &y, geometry);
-        self.built(node, lines)
-    }
+/// Windows of stride 1 over the last axis. Lines are joined into one line with zeros between them.
+pub(super) fn along_lines(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    x: &Known,
+    weights: &Tensor,
+    of: Channels,
+    lines: &Lines,
+    counts: &[usize],
+) -> Rule<Known> {
+    let Channels { batch, groups, inputs, outputs } = of;
+    let element = x.element();
+    // kernels of one and of two axes add the padding while they read windows
+    let (x, pads, line_gaps) = match &lines.padded[..] {
+        [axis] => (x.clone(), (axis.begin as usize, axis.end as usize), (1, 0)),
+        [before, last] => {
+            let gap = last.begin as usize;
+            let line = gap + last.size;
+            let pads = (before.begin as usize * line, before.end as usize * line);
+            (x.clone(), pads, (before.size, gap))
+        }
+        axes => (padded(core, x, axes, 0.0)?, (0, 0), (1, 0)),
+    };
+    let given: usize = core.shape_of(&x)[2..].iter().product();
+    let length = pads.0 + given + line_gaps.0 * line_gaps.1 + pads.1;
+    let (source, channels) = (core.source(&x)?, groups * outputs);
+    let w = ConstantId(core.intern(weights));
+    let flat = vec![batch, channels, lines.positions];
+    core.computable(&flat)?;
+    let out = core.value(flat);
+    core.note_layer_value(out);
+    core.emit(CoreOp::Convolve(Convolve {
+        batch,
+        groups,
+        inputs,
+        outputs,
+        length,
+        pads,
+        lines: line_gaps,
+        start: lines.start,
+        positions: lines.positions,
+        wanted: counts.iter().product(),
+        taps: lines.taps.clone(),
+        x: source,
+        w,
+        has_run_time_weights: false,
+        out,
+    }));
+    let y = with_bias(core, args, Known::Source(Source::Value(out), element), 1)?;
+    let own = [channels * lines.positions, lines.positions]
+        .into_iter()
+        .chain(lines.strides.iter().copied());
+    let geometry = Geometry {
+        offset: 0,
+        strides: own.map(|stride| stride as isize).collect(),
+        shape: [&[batch, channels], counts].concat(),
+    };
+    Ok(of_lines(core, &y, geometry)?)
 }

@@ -1,23 +1,41 @@
 //! Tensors side by side.
 
-use crate::core::CoreBuilder;
-use crate::core::{Concat, CoreOp, Known, Source, fold};
-use crate::model::{Node, Tensor};
-use crate::simplify::operands::shapes_differ;
-use crate::simplify::operands::{all_exact, differ_in_type};
+use crate::core::{Before, Concat, CoreBuilder, CoreOp, Front, Known, Source, counted, fold};
+use crate::model::Tensor;
+use crate::simplify::operands::{Operands, all_exact, differ_in_type, shapes_differ};
 use crate::simplify::refusal::Rule;
-use crate::simplify::translator::Translator;
 
-impl<'a> Translator<'_, 'a> {
-    pub(in crate::simplify) fn concat(&mut self, node: &'a Node, axis: i64) {
-        let Some(inputs) = self.inputs(node) else { return };
-        self.note_front(node, &inputs, axis);
-        let Some(first) = inputs.first() else { return };
-        let Some(axis) = self.axis(node, axis, self.core.shape_of(first).len()) else { return };
-        if let Some(whole) = self.build(node, |core| put_together(core, &inputs, axis)) {
-            self.set(node, 0, whole);
-        }
+/// The concatenation of all operands.
+pub(in crate::simplify) fn concat(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    axis: i64,
+) -> Rule<Known> {
+    let inputs = args.all()?;
+    note_front(core, &inputs, axis);
+    let axis = args.axis(axis, core.shape_of(&inputs[0]).len())?;
+    put_together(core, &inputs, axis)
+}
+
+/// Notes a Concat of one number in front of a tensor. The tensor may lack its last elements.
+fn note_front(core: &mut CoreBuilder, inputs: &[Known], axis: i64) {
+    let [Known::Constant(front, _), behind @ ..] = inputs else { return };
+    let Some(axis) = counted(axis, front.shape().len()) else { return };
+    let bits = |at: usize| front.get_f32(at).to_bits();
+    if !front.element().is_float()
+        || front.is_empty()
+        || (1..front.len()).any(|at| bits(at) != bits(0))
+    {
+        return;
     }
+    // a tensor of one step is empty without its last step
+    let is_given = |known: &&Known| known.tensor().is_none_or(Tensor::is_empty);
+    let Some(behind) = behind.iter().find(is_given) else { return };
+    let size = core.shape_of(behind).get(axis).copied().unwrap_or(0);
+    let reach = front.shape()[axis];
+    let sizes = [size, reach + size].into_iter().filter(|&size| size > 0);
+    let fronts = sizes.map(|size| Front { size, reach, is_causal: true }).collect();
+    core.note_lookback(behind, Before::Pads, fronts);
 }
 
 /// Tensors, one or more, side by side along an axis.

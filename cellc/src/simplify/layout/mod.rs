@@ -11,21 +11,6 @@ use crate::core::{Geometry, Known, counted, element_count, strides};
 use crate::model::{ElementType, Node, shape_text};
 use crate::simplify::operands::Operands;
 use crate::simplify::refusal::{Refusal, Rule};
-use crate::simplify::translator::Translator;
-
-impl<'a> Translator<'_, 'a> {
-    pub(in crate::simplify) fn set_view(
-        &mut self,
-        node: &Node,
-        port: usize,
-        input: &Known,
-        geometry: Geometry,
-    ) {
-        if let Some(view) = self.view(node, input, geometry) {
-            self.set(node, port, view);
-        }
-    }
-}
 
 pub(in crate::simplify) fn shape_of_op(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let known = args.get(0)?;

@@ -1,9 +1,9 @@
 //! Slices and splits.
 
-use crate::core::{Geometry, Known, counted, strides};
-use crate::model::{Node, SliceMasks, shape_text};
-use crate::simplify::refusal::Refusal;
-use crate::simplify::translator::Translator;
+use crate::core::{CoreBuilder, Geometry, Known, counted, strides};
+use crate::model::{SliceMasks, shape_text};
+use crate::simplify::operands::Operands;
+use crate::simplify::refusal::{Refusal, Rule};
 
 /// A slice along one axis: first element, count, step.
 pub(in crate::simplify) struct Along {
@@ -85,6 +85,40 @@ impl SliceEntry {
     }
 }
 
+/// The slices of a tensor along all of its axes.
+pub(in crate::simplify) struct Slices {
+    /// By axis of the tensor.
+    pub(in crate::simplify) along: Vec<Along>,
+    /// By axis of the output, the axis of the tensor. `None`: an added axis of size 1.
+    axes: Vec<Option<usize>>,
+}
+
+impl Slices {
+    /// Slices of which the output has every axis.
+    fn of_every_axis(along: Vec<Along>) -> Self {
+        let axes = (0..along.len()).map(Some).collect();
+        Self { along, axes }
+    }
+
+    /// Adds whole axes.
+    fn extend_by(&mut self, sizes: &[usize]) {
+        let first = self.along.len();
+        self.along.extend(sizes.iter().map(|&size| Along::whole(size)));
+        self.axes.extend((first..self.along.len()).map(Some));
+    }
+
+    /// The elements of a tensor of a shape.
+    pub(in crate::simplify) fn geometry(&self, shape: &[usize]) -> Geometry {
+        let all = geometry(shape, &self.along);
+        Geometry {
+            offset: all.offset,
+            // an added axis has size 1 and any stride
+            strides: self.axes.iter().map(|axis| axis.map_or(0, |at| all.strides[at])).collect(),
+            shape: self.axes.iter().map(|axis| axis.map_or(1, |at| all.shape[at])).collect(),
+        }
+    }
+}
+
 /// The slices along all axes.
 pub(in crate::simplify) fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
     let own = strides(shape);
@@ -100,241 +134,166 @@ pub(in crate::simplify) fn geometry(shape: &[usize], along: &[Along]) -> Geometr
     }
 }
 
-impl<'a> Translator<'_, 'a> {
-    pub(in crate::simplify) fn split(&mut self, node: &'a Node, parts: usize) {
-        let Some((input, axis)) = self.split_along(node) else { return };
-        let size = self.core.shape_of(&input)[axis];
-        if parts == 0 || !size.is_multiple_of(parts) {
-            let found = format!("{size} elements along axis {axis} split into {parts} equal parts");
-            self.refuse(
-                node,
-                Refusal::new(found, "a number of parts that divides them", "use VariadicSplit"),
-            );
-            return;
-        }
-        self.parts(node, &input, axis, &vec![size / parts; parts]);
+/// Equal parts of a tensor along an axis.
+pub(in crate::simplify) fn split(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    parts: usize,
+) -> Rule<Vec<Known>> {
+    let (input, axis) = (args.get(0)?, axis_of_split(core, args)?);
+    let size = core.shape_of(&input)[axis];
+    if parts == 0 || !size.is_multiple_of(parts) {
+        let found = format!("{size} elements along axis {axis} split into {parts} equal parts");
+        let valid = "a number of parts that divides them";
+        return Err(Refusal::new(found, valid, "use VariadicSplit"));
     }
+    parts_of(core, &input, axis, &vec![size / parts; parts])
+}
 
-    pub(in crate::simplify) fn variadic_split(&mut self, node: &'a Node) {
-        let Some((input, axis)) = self.split_along(node) else { return };
-        let Some(lengths) = self.integers(node, 2, "the lengths") else { return };
-        let size = self.core.shape_of(&input)[axis];
-        let known = lengths
-            .iter()
-            .filter(|&&n| n != -1)
-            .try_fold(0i64, |sum, &n| sum.checked_add(n.max(0)));
-        let rest = known.and_then(|known| i64::try_from(size).ok()?.checked_sub(known));
-        let rests = lengths.iter().filter(|&&n| n == -1).count();
-        let fits = lengths.iter().all(|&n| n >= -1)
-            && lengths.len() == node.outputs.len()
-            && match rests {
-                0 => rest == Some(0),
-                1 => rest.is_some_and(|rest| rest >= 0),
-                _ => false,
-            };
-        let Some(rest) = rest.filter(|_| fits) else {
-            let found = format!(
-                "{size} elements along axis {axis} split into parts of {}",
-                shape_text(&lengths)
-            );
-            let valid = format!(
-                "{} lengths that add up to {size}, of which one may be -1",
-                node.outputs.len()
-            );
-            self.refuse(node, Refusal::new(found, valid, "correct the lengths"));
-            return;
+/// Parts of given lengths of a tensor along an axis.
+pub(in crate::simplify) fn variadic_split(
+    core: &mut CoreBuilder,
+    args: &Operands,
+) -> Rule<Vec<Known>> {
+    let (input, axis) = (args.get(0)?, axis_of_split(core, args)?);
+    let lengths = args.integers(2, "the lengths")?;
+    let (size, outputs) = (core.shape_of(&input)[axis], args.node.outputs.len());
+    let known =
+        lengths.iter().filter(|&&n| n != -1).try_fold(0i64, |sum, &n| sum.checked_add(n.max(0)));
+    let rest = known.and_then(|known| i64::try_from(size).ok()?.checked_sub(known));
+    let rests = lengths.iter().filter(|&&n| n == -1).count();
+    let fits = lengths.iter().all(|&n| n >= -1)
+        && lengths.len() == outputs
+        && match rests {
+            0 => rest == Some(0),
+            1 => rest.is_some_and(|rest| rest >= 0),
+            _ => false,
         };
-        let lengths: Vec<usize> =
-            lengths.iter().map(|&n| if n == -1 { rest } else { n } as usize).collect();
-        self.parts(node, &input, axis, &lengths);
-    }
+    let Some(rest) = rest.filter(|_| fits) else {
+        let text = shape_text(&lengths);
+        let found = format!("{size} elements along axis {axis} split into parts of {text}");
+        let valid = format!("{outputs} lengths that add up to {size}, of which one may be -1");
+        return Err(Refusal::new(found, valid, "correct the lengths"));
+    };
+    let lengths: Vec<usize> =
+        lengths.iter().map(|&n| if n == -1 { rest } else { n } as usize).collect();
+    parts_of(core, &input, axis, &lengths)
+}
 
-    fn split_along(&mut self, node: &'a Node) -> Option<(Known, usize)> {
-        let input = self.input(node, 0)?;
-        let axis = self.integer(node, 1, "the axis")?;
-        let rank = self.core.shape_of(&input).len();
-        Some((input, self.axis(node, axis, rank)?))
-    }
+fn axis_of_split(core: &CoreBuilder, args: &Operands) -> Rule<usize> {
+    let axis = args.integer(1, "the axis")?;
+    args.axis(axis, core.shape_of(&args.get(0)?).len())
+}
 
-    fn parts(&mut self, node: &'a Node, input: &Known, axis: usize, lengths: &[usize]) {
-        let shape = self.core.shape_of(input);
-        let mut start = 0;
-        for (port, &count) in lengths.iter().enumerate() {
-            let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
-            along[axis] = Along { start, count, step: 1 };
-            start += count;
-            self.set_view(node, port, input, geometry(&shape, &along));
-        }
-    }
-
-    pub(in crate::simplify) fn slice(&mut self, node: &'a Node) {
-        if self.slices_by_run_time(node) {
-            return;
-        }
-        let Some(input) = self.input(node, 0) else { return };
-        let (Some(starts), Some(stops), Some(steps)) = (
-            self.integers(node, 1, "the start"),
-            self.integers(node, 2, "the stop"),
-            self.integers(node, 3, "the step"),
-        ) else {
-            return;
-        };
-        let axes = match node.inputs.len() {
-            5 => match self.integers(node, 4, "the axes") {
-                Some(axes) => axes,
-                None => return,
-            },
-            _ => (0..starts.len() as i64).collect(),
-        };
-        let lengths = [starts.len(), stops.len(), steps.len(), axes.len()];
-        if lengths.iter().any(|&n| n != lengths[0]) || steps.contains(&0) {
-            let found = "start, stop, step and axes of different lengths, or a step of 0";
-            self.refuse(node, Refusal::new(found, "as many of each, no step of 0", "correct them"));
-            return;
-        }
-        let shape = self.core.shape_of(&input);
+fn parts_of(
+    core: &mut CoreBuilder,
+    input: &Known,
+    axis: usize,
+    lengths: &[usize],
+) -> Rule<Vec<Known>> {
+    let shape = core.shape_of(input);
+    let mut start = 0;
+    let mut parts = Vec::new();
+    for &count in lengths {
         let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
-        let mut seen = vec![false; shape.len()];
-        for (i, &axis) in axes.iter().enumerate() {
-            let Some(axis) = self.axis(node, axis, shape.len()) else { return };
-            if std::mem::replace(&mut seen[axis], true) {
-                let found = format!("axis {axis} sliced twice");
-                self.refuse(node, Refusal::new(found, "each once", "correct the axes"));
-                return;
-            }
-            along[axis] = Along::range(shape[axis], Some(starts[i]), Some(stops[i]), steps[i]);
-        }
-        let (input, shape) = self.without_the_end(node, input, shape, &mut along);
-        self.set_view(node, 0, &input, geometry(&shape, &along));
+        along[axis] = Along { start, count, step: 1 };
+        start += count;
+        parts.push(core.view(input, geometry(&shape, &along))?);
     }
+    Ok(parts)
+}
 
-    /// The operand of a slice. If the slice drops windows at the end of an axis and no other
-    /// operation reads them, the operand is computed without the windows.
-    fn without_the_end(
-        &mut self,
-        node: &'a Node,
-        input: Known,
-        shape: Vec<usize>,
-        along: &mut [Along],
-    ) -> (Known, Vec<usize>) {
-        let cut = |(axis, along): (usize, &Along)| {
-            let prefix =
-                along.start == 0 && along.step == 1 && (1..shape[axis]).contains(&along.count);
-            prefix.then(|| (axis, shape[axis] - along.count))
-        };
-        for (axis, cut) in along.iter().enumerate().filter_map(cut) {
-            if let Some(shorter) = self.computed_without(node.inputs[0], axis, cut) {
-                let shape = self.core.shape_of(&shorter);
-                along[axis] = Along::whole(shape[axis]);
-                return (shorter, shape);
-            }
-        }
-        (input, shape)
+/// The slices of Slice.
+pub(in crate::simplify) fn slices(core: &CoreBuilder, args: &Operands) -> Rule<Slices> {
+    let input = args.get(0)?;
+    let starts = args.integers(1, "the start")?;
+    let stops = args.integers(2, "the stop")?;
+    let steps = args.integers(3, "the step")?;
+    let axes = match args.len() {
+        5 => args.integers(4, "the axes")?,
+        _ => (0..starts.len() as i64).collect(),
+    };
+    let lengths = [starts.len(), stops.len(), steps.len(), axes.len()];
+    if lengths.iter().any(|&n| n != lengths[0]) || steps.contains(&0) {
+        let found = "start, stop, step and axes of different lengths, or a step of 0";
+        return Err(Refusal::new(found, "as many of each, no step of 0", "correct them"));
     }
+    let shape = core.shape_of(&input);
+    let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+    let mut seen = vec![false; shape.len()];
+    for (i, &axis) in axes.iter().enumerate() {
+        let axis = args.axis(axis, shape.len())?;
+        if std::mem::replace(&mut seen[axis], true) {
+            let found = format!("axis {axis} sliced twice");
+            return Err(Refusal::new(found, "each once", "correct the axes"));
+        }
+        along[axis] = Along::range(shape[axis], Some(starts[i]), Some(stops[i]), steps[i]);
+    }
+    Ok(Slices::of_every_axis(along))
+}
 
-    pub(in crate::simplify) fn strided_slice(&mut self, node: &'a Node, masks: &SliceMasks) {
-        let Some(input) = self.input(node, 0) else { return };
-        let (Some(begin), Some(end)) =
-            (self.integers(node, 1, "the begin"), self.integers(node, 2, "the end"))
-        else {
-            return;
-        };
-        let steps = match node.inputs.len() {
-            4 => match self.integers(node, 3, "the strides") {
-                Some(steps) => steps,
-                None => return,
-            },
-            _ => vec![1; begin.len()],
-        };
-        let shape = self.core.shape_of(&input);
-        let entries: Vec<SliceEntry> =
-            (0..begin.len()).map(|i| SliceEntry::new(masks, i)).collect();
-        let ellipses = entries.iter().filter(|entry| **entry == SliceEntry::Ellipsis).count();
-        let own = entries.iter().filter(|entry| entry.has_an_axis()).count();
-        if begin.len() != end.len()
-            || begin.len() != steps.len()
-            || steps.contains(&0)
-            || ellipses > 1
-            || own > shape.len()
-        {
-            let found = format!(
-                "begin, end and strides of {}, {} and {} numbers for {} dimensions",
-                begin.len(),
-                end.len(),
-                steps.len(),
-                shape.len()
-            );
-            let valid =
-                "as many of each, one ellipsis, no more than there are dimensions, no stride of 0";
-            self.refuse(node, Refusal::new(found, valid, "correct them"));
-            return;
-        }
-        let numbers: Vec<[i64; 3]> =
-            (0..begin.len()).map(|i| [begin[i], end[i], steps[i]]).collect();
-        let Some((mut along, kept)) = self.slices(node, &entries, &numbers, &shape) else { return };
-        let (input, shape) = self.without_the_end(node, input, shape, &mut along);
-        let all = geometry(&shape, &along);
-        // the strides of the kept axes in order; an added axis has size 1 and any stride
-        let mut strides = Vec::new();
-        let mut own_strides = all.strides.iter();
-        for entry in &entries {
-            match entry {
-                SliceEntry::Ellipsis => {
-                    strides.extend(own_strides.by_ref().take(shape.len() - own));
-                }
-                SliceEntry::NewAxis => strides.push(0),
-                SliceEntry::Index { .. } => _ = own_strides.next(),
-                SliceEntry::Range { .. } => strides.extend(own_strides.next()),
+/// The slices of StridedSlice.
+pub(in crate::simplify) fn masked_slices(
+    core: &CoreBuilder,
+    args: &Operands,
+    masks: &SliceMasks,
+) -> Rule<Slices> {
+    let input = args.get(0)?;
+    let (begin, end) = (args.integers(1, "the begin")?, args.integers(2, "the end")?);
+    let steps = match args.len() {
+        4 => args.integers(3, "the strides")?,
+        _ => vec![1; begin.len()],
+    };
+    let shape = core.shape_of(&input);
+    let entries: Vec<SliceEntry> = (0..begin.len()).map(|i| SliceEntry::new(masks, i)).collect();
+    let ellipses = entries.iter().filter(|entry| **entry == SliceEntry::Ellipsis).count();
+    let own = entries.iter().filter(|entry| entry.has_an_axis()).count();
+    if begin.len() != end.len()
+        || begin.len() != steps.len()
+        || steps.contains(&0)
+        || ellipses > 1
+        || own > shape.len()
+    {
+        let found = format!(
+            "begin, end and strides of {}, {} and {} numbers for {} dimensions",
+            begin.len(),
+            end.len(),
+            steps.len(),
+            shape.len()
+        );
+        let valid =
+            "as many of each, one ellipsis, no more than there are dimensions, no stride of 0";
+        return Err(Refusal::new(found, valid, "correct them"));
+    }
+    let mut slices = Slices { along: Vec::new(), axes: Vec::new() };
+    for (i, entry) in entries.iter().enumerate() {
+        let axis = slices.along.len();
+        match *entry {
+            SliceEntry::Ellipsis => slices.extend_by(&shape[axis..][..shape.len() - own]),
+            SliceEntry::NewAxis => slices.axes.push(None),
+            SliceEntry::Index { has_begin } => {
+                slices.along.push(one_element(begin[i], has_begin, axis, shape[axis])?);
+            }
+            SliceEntry::Range { has_begin, has_end } => {
+                let from = Some(begin[i]).filter(|_| has_begin);
+                let to = Some(end[i]).filter(|_| has_end);
+                slices.along.push(Along::range(shape[axis], from, to, steps[i]));
+                slices.axes.push(Some(axis));
             }
         }
-        strides.extend(own_strides);
-        self.set_view(node, 0, &input, Geometry { offset: all.offset, strides, shape: kept });
     }
+    let rest = &shape[slices.along.len()..];
+    slices.extend_by(rest);
+    Ok(slices)
+}
 
-    /// The slices along the axes of a tensor, and the sizes of the output without the axes that
-    /// the slice removes. `numbers`: by entry, begin, end and stride. `None` after an error.
-    fn slices(
-        &mut self,
-        node: &'a Node,
-        entries: &[SliceEntry],
-        numbers: &[[i64; 3]],
-        shape: &[usize],
-    ) -> Option<(Vec<Along>, Vec<usize>)> {
-        let own = entries.iter().filter(|entry| entry.has_an_axis()).count();
-        let (mut along, mut kept): (Vec<Along>, Vec<usize>) = (Vec::new(), Vec::new());
-        for (entry, &[begin, end, step]) in entries.iter().zip(numbers) {
-            match *entry {
-                SliceEntry::Ellipsis => {
-                    let sizes = &shape[along.len()..][..shape.len() - own];
-                    kept.extend(sizes);
-                    along.extend(sizes.iter().map(|&size| Along::whole(size)));
-                }
-                SliceEntry::NewAxis => kept.push(1),
-                SliceEntry::Index { has_begin } => {
-                    let size = shape[along.len()];
-                    let start =
-                        if has_begin { counted(begin, size) } else { Some(0).filter(|_| size > 0) };
-                    let Some(start) = start else {
-                        let axis = along.len();
-                        let found = format!("index {begin} of {size} elements along axis {axis}");
-                        let valid = format!("0 to {}", size.max(1) - 1);
-                        self.refuse(node, Refusal::new(found, valid, "correct begin"));
-                        return None;
-                    };
-                    along.push(Along { start, count: 1, step: 1 });
-                }
-                SliceEntry::Range { has_begin, has_end } => {
-                    let from = Some(begin).filter(|_| has_begin);
-                    let to = Some(end).filter(|_| has_end);
-                    let taken = Along::range(shape[along.len()], from, to, step);
-                    kept.push(taken.count);
-                    along.push(taken);
-                }
-            }
-        }
-        let rest = &shape[along.len()..];
-        kept.extend(rest);
-        along.extend(rest.iter().map(|&size| Along::whole(size)));
-        Some((along, kept))
-    }
+/// One element along an axis; without a begin, the first.
+fn one_element(begin: i64, has_begin: bool, axis: usize, size: usize) -> Rule<Along> {
+    let start = if has_begin { counted(begin, size) } else { Some(0).filter(|_| size > 0) };
+    let Some(start) = start else {
+        let found = format!("index {begin} of {size} elements along axis {axis}");
+        let valid = format!("0 to {}", size.max(1) - 1);
+        return Err(Refusal::new(found, valid, "correct begin"));
+    };
+    Ok(Along { start, count: 1, step: 1 })
 }

@@ -4,6 +4,7 @@ use super::super::causal::{Causal, Signal};
 use super::super::json::Json;
 use super::super::refusal;
 use super::config::Config;
+use crate::activation::exact;
 use crate::diagnostic::{Diagnostic, quoted};
 use crate::model::{Activation, Elementwise, counted};
 
@@ -186,17 +187,7 @@ fn slopes(config: Option<&mut Config>) -> Result<Vec<f32>, Diagnostic> {
 /// Adds one of the activations that NAM's functions use.
 fn activation(net: &mut Causal, name: &str, function: Activation, x: &Signal) -> Signal {
     let op = Elementwise::Activation(function);
-    net.map(name, op, x, |v| match function {
-        Activation::Tanh => v.tanh(),
-        Activation::Relu => v.max(0.0),
-        Activation::LeakyRelu { alpha } if v < 0.0 => f64::from(alpha) * v,
-        Activation::LeakyRelu { .. } => v,
-        Activation::Sigmoid => 1.0 / (1.0 + (-v).exp()),
-        Activation::Softsign => v / (1.0 + v.abs()),
-        Activation::Square => v * v,
-        Activation::Affine { alpha, beta } => f64::from(alpha) * v + f64::from(beta),
-        other => unreachable!("{other} is none of NAM's"),
-    })
+    net.map(name, op, x, |v| exact(function, v))
 }
 
 fn clamp(net: &mut Causal, name: &str, [min, max]: [f32; 2], x: &Signal) -> Signal {

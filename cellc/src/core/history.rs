@@ -1,0 +1,65 @@
+//! The elements before the first step of an axis that operations read: a model of one step needs
+//! them from the steps before.
+
+/// What the operations of a model read in front of their axes. Operations of bodies are left out.
+#[derive(Clone, Default)]
+pub(crate) struct History {
+    /// The operations whose windows reach in front of the first element of an axis.
+    pub(crate) lookbacks: Vec<Lookback>,
+    /// The first window longer than its axis.
+    pub(crate) short_of: Option<ShortOf>,
+}
+
+/// An operation that computes the first elements along an axis from elements in front of the axis,
+/// given by no input.
+#[derive(Clone)]
+pub(crate) struct Lookback {
+    /// The place of the operation in the model.
+    pub(crate) node: usize,
+    pub(crate) before: Before,
+    pub(crate) fronts: Vec<Front>,
+}
+
+/// The elements before an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// Pads, given by the operation or as a constant.
+    Pads,
+    /// The sum of no elements.
+    Zero,
+}
+
+/// The elements that an operation reads before an element of an axis.
+#[derive(Clone, Copy)]
+pub(crate) struct Front {
+    /// The size of the axis.
+    pub(crate) size: usize,
+    /// The number of earlier elements that the operation reads.
+    pub(crate) reach: usize,
+    /// True if the operation's own attributes read no later elements.
+    pub(crate) is_causal: bool,
+}
+
+impl Lookback {
+    /// The elements before the only axis of one of the sizes. Windows over maps of one pixel have
+    /// two such axes.
+    pub(crate) fn along(&self, sizes: &[usize]) -> Option<Front> {
+        let mut fitting = self.fronts.iter().filter(|front| sizes.contains(&front.size));
+        fitting.next().copied().filter(|_| fitting.next().is_none())
+    }
+}
+
+/// A window longer than its axis, pads included.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShortOf {
+    /// The place of the operation in the model.
+    pub(crate) node: usize,
+    /// The axis, counted among the axes of the windows.
+    pub(crate) axis: usize,
+    /// The number of those axes.
+    pub(crate) rank: usize,
+    /// The size of the axis.
+    pub(crate) size: usize,
+    /// The number of missing elements.
+    pub(crate) missing: usize,
+}

@@ -1,0 +1,99 @@
+//! The meaning of pointwise operations, once for all arithmetics.
+
+use super::PointwiseFunction;
+use crate::model::Activation;
+
+/// A number that pointwise operations compute with: float64, or a value with its error.
+pub(crate) trait Number: Copy {
+    fn add(self, other: Self) -> Self;
+    fn subtract(self, other: Self) -> Self;
+    fn multiply(self, other: Self) -> Self;
+    fn divide(self, other: Self) -> Self;
+    /// The larger number; NaN if either is NaN.
+    fn maximum(self, other: Self) -> Self;
+    /// The smaller number; NaN if either is NaN.
+    fn minimum(self, other: Self) -> Self;
+    /// The number if above 0, else the number times `slope`.
+    fn prelu(self, slope: Self) -> Self;
+    /// 1 if the number is below the other, else 0.
+    fn less(self, other: Self) -> Self;
+    /// 1 if the number is at most the other, else 0.
+    fn less_equal(self, other: Self) -> Self;
+    /// 1 if the numbers are equal, else 0.
+    fn equal(self, other: Self) -> Self;
+    /// `then` if the number is 1, `otherwise` if it is 0.
+    fn select(self, then: Self, otherwise: Self) -> Self;
+}
+
+impl PointwiseFunction {
+    /// The result for operands, as many as [`Self::arity`]. `activation`: the value of an
+    /// activation.
+    pub(crate) fn of<N: Number>(
+        self,
+        operands: &[N],
+        activation: impl FnOnce(Activation, N) -> N,
+    ) -> N {
+        assert_eq!(operands.len(), self.arity(), "core: operands of {}", self.name());
+        let first = operands[0];
+        match self {
+            Self::Activation(function) => activation(function, first),
+            Self::Add => first.add(operands[1]),
+            Self::Subtract => first.subtract(operands[1]),
+            Self::Multiply => first.multiply(operands[1]),
+            Self::Divide => first.divide(operands[1]),
+            Self::Maximum => first.maximum(operands[1]),
+            Self::Minimum => first.minimum(operands[1]),
+            Self::PRelu => first.prelu(operands[1]),
+            Self::Less => first.less(operands[1]),
+            Self::LessEqual => first.less_equal(operands[1]),
+            Self::Equal => first.equal(operands[1]),
+            Self::Select => first.select(operands[1], operands[2]),
+        }
+    }
+}
+
+impl Number for f64 {
+    fn add(self, other: Self) -> Self {
+        self + other
+    }
+
+    fn subtract(self, other: Self) -> Self {
+        self - other
+    }
+
+    fn multiply(self, other: Self) -> Self {
+        self * other
+    }
+
+    fn divide(self, other: Self) -> Self {
+        self / other
+    }
+
+    fn maximum(self, other: Self) -> Self {
+        if self > other || self.is_nan() { self } else { other }
+    }
+
+    fn minimum(self, other: Self) -> Self {
+        if self < other || self.is_nan() { self } else { other }
+    }
+
+    fn prelu(self, slope: Self) -> Self {
+        if self > 0.0 { self } else { self * slope }
+    }
+
+    fn less(self, other: Self) -> Self {
+        f64::from(u8::from(self < other))
+    }
+
+    fn less_equal(self, other: Self) -> Self {
+        f64::from(u8::from(self <= other))
+    }
+
+    fn equal(self, other: Self) -> Self {
+        f64::from(u8::from(self == other))
+    }
+
+    fn select(self, then: Self, otherwise: Self) -> Self {
+        if self > 0.5 { then } else { otherwise }
+    }
+}
