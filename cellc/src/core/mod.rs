@@ -67,7 +67,7 @@ pub(crate) use op::visit_references;
 pub use op::{CoreNode, CoreOp, LayerPlace};
 use op::{Operation, drop_unneeded};
 pub use pointwise::{Pointwise, PointwiseFunction};
-pub use reduce::{Combiner, Reduce};
+pub use reduce::{Combiner, Reduce, chains_of_short_rows};
 pub use running_sum::RunningSum;
 pub use softmax::Softmax;
 pub(crate) use source::Reference;

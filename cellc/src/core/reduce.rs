@@ -84,6 +84,12 @@ impl Reduce {
     }
 }
 
+/// The number of chains in which a softmax and the search for the largest elements reduce a row of
+/// `size` neighbours: further steps wait for the result, so rows from 8 elements on have chains.
+pub fn chains_of_short_rows(size: usize) -> usize {
+    [16, 8, 4].into_iter().find(|chains| 2 * chains <= size).unwrap_or(1)
+}
+
 impl Operation for Reduce {
     fn facts(&self) -> Facts {
         Facts {

@@ -6,6 +6,9 @@ use super::{
 use crate::model::Activation;
 
 /// `exp(v) / sum exp(v)` or its logarithm.
+///
+/// Along the last axis, the exponentials are added up in [`super::chains_of_short_rows`], as a
+/// [`super::Reduce`] adds up its elements; along other axes in one chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Softmax {
     /// The axis.

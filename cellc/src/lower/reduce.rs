@@ -9,6 +9,28 @@ use crate::core::{Combiner, Reduce, Source};
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
 use crate::plan;
 
+/// Neighbouring elements that are reduced to one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    /// The number of elements.
+    pub(super) size: usize,
+    /// The number of chains: a power of two, at most the number of elements.
+    pub(super) chains: usize,
+    /// The first element.
+    pub(super) from: Place,
+    /// 0, 1, 2 and so on in memory, as many as chains, if the reduction needs the places of
+    /// elements.
+    pub(super) numbers: Option<Place>,
+}
+
+/// Elements of a row, one in each lane.
+pub(super) struct Elements {
+    /// The elements.
+    pub(super) value: Expr,
+    /// Their places in the row; 0 if the row has no numbers.
+    pub(super) place: Expr,
+}
+
 impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn reduce(&mut self, reduce: &'m Reduce) -> (Vec<String>, Vec<Stmt>) {
         let [outer, size, inner] = reduce.extents(self.lowering.model.shape(reduce.input));
@@ -109,24 +131,65 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// Reduces a row of `size` elements to one element.
     fn reduce_row(&mut self, reduce: &Reduce, size: usize, from: Place, to: Place) -> Vec<Stmt> {
-        let (combiner, chains) = (reduce.combiner, reduce.chains);
+        let combiner = reduce.combiner;
         let mut body = Vec::new();
-        let vectors = plan::vectors(chains, self.lowering.plan.width(self.lowering.isa));
+        let row = Row { size, chains: reduce.chains, from, numbers: None };
+        let combine = |builder: &mut Self, body: &mut Vec<Stmt>, a, b, lanes| {
+            builder.combined(body, combiner, a, b, lanes)
+        };
+        let last = self.reduced(&mut body, row, |_, element, _| element.value, combine);
+        let value = self.made(reduce.out, last);
+        body.push(Stmt::Store { to, value });
+        body
+    }
+
+    /// The one element to which `combine` reduces the elements of a row, each after `each`. Chain
+    /// `c` combines elements c, c + chains and so on; then the second half of the chains is
+    /// combined with the first half, until one chain is left.
+    pub(super) fn reduced(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        row: Row,
+        mut each: impl FnMut(&mut Self, Elements, usize) -> Expr,
+        mut combine: impl FnMut(&mut Self, &mut Vec<Stmt>, Expr, Expr, usize) -> Expr,
+    ) -> Expr {
+        let Row { size, chains, from, numbers } = row;
+        let width = self.lowering.plan.width(self.lowering.isa);
+        let vectors = plan::vectors(chains, width);
+        // elements in constant places: the chain and the number of elements before it
+        let fixed = |at: usize, before: usize, lanes: usize| Elements {
+            value: load(from.at(before + at), lanes),
+            place: match numbers {
+                Some(numbers) if before == 0 => load(numbers.at(at), lanes),
+                Some(numbers) => {
+                    let before = Expr::f32(before as f32, lanes);
+                    op(LaneOp::Add, vec![load(numbers.at(at), lanes), before])
+                }
+                None => Expr::f32(0.0, lanes),
+            },
+        };
         let mut sums = Vec::new();
         for (v, &(at, lanes)) in vectors.iter().enumerate() {
-            sums.push(self.accumulator(
-                &mut body,
-                &format!("y{v}"),
-                lanes,
-                load(from.at(at), lanes),
-            ));
+            let first = each(self, fixed(at, 0, lanes), lanes);
+            sums.push(self.accumulator(body, &format!("y{v}"), lanes, first));
         }
         let turns = size / chains - 1;
         if turns > 0 {
             let (elements, walk) = self.walk("elements", from.at(chains), chains, false);
             let mut turn = Vec::new();
             for (&(at, lanes), &var) in vectors.iter().zip(&sums) {
-                self.combine(&mut turn, combiner, var, load(elements.at(at), lanes), lanes);
+                let mut element = fixed(at, 0, lanes);
+                element.value = load(elements.at(at), lanes);
+                if numbers.is_some() {
+                    let place = self.accumulator(body, "place", lanes, element.place);
+                    let step = Expr::f32(chains as f32, lanes);
+                    let value = op(LaneOp::Add, vec![Expr::Var(place), step]);
+                    turn.push(Stmt::Set { var: place, value });
+                    element.place = Expr::Var(place);
+                }
+                let next = each(self, element, lanes);
+                let value = combine(self, &mut turn, Expr::Var(var), next, lanes);
+                turn.push(Stmt::Set { var, value });
             }
             body.push(Stmt::For {
                 count: turns,
@@ -137,41 +200,27 @@ impl<'m> KernelBuilder<'_, 'm> {
             });
         }
         if chains == 1 {
-            let value = self.made(reduce.out, Expr::Var(sums[0]));
-            body.push(Stmt::Store { to, value });
-            return body;
+            return Expr::Var(sums[0]);
         }
         // memory passes the lanes to scalar code
         let row: Place = self.scratch("chains", chains).into();
         for (&(at, _), &var) in vectors.iter().zip(&sums) {
             body.push(Stmt::Store { to: row.at(at), value: Expr::Var(var) });
         }
-        let rest = from.at((turns + 1) * chains);
-        self.combine_places(&mut body, combiner, row, rest, size % chains);
+        for (at, lanes) in plan::vectors(size % chains, width) {
+            let last = each(self, fixed(at, (turns + 1) * chains, lanes), lanes);
+            let value = combine(self, body, load(row.at(at), lanes), last, lanes);
+            body.push(Stmt::Store { to: row.at(at), value });
+        }
         let mut half = chains / 2;
         while half > 1 {
-            self.combine_places(&mut body, combiner, row, row.at(half), half);
+            for (at, lanes) in plan::vectors(half, width) {
+                let (a, b) = (load(row.at(at), lanes), load(row.at(half + at), lanes));
+                let value = combine(self, body, a, b, lanes);
+                body.push(Stmt::Store { to: row.at(at), value });
+            }
             half /= 2;
         }
-        let last = self.combined(&mut body, combiner, load(row, 1), load(row.at(1), 1), 1);
-        let value = self.made(reduce.out, last);
-        body.push(Stmt::Store { to, value });
-        body
-    }
-
-    /// `first[i] = first[i] . second[i]` for the first `len` elements.
-    fn combine_places(
-        &mut self,
-        body: &mut Vec<Stmt>,
-        combiner: Combiner,
-        first: Place,
-        second: Place,
-        len: usize,
-    ) {
-        for (at, lanes) in plan::vectors(len, self.lowering.plan.width(self.lowering.isa)) {
-            let (a, b) = (load(first.at(at), lanes), load(second.at(at), lanes));
-            let value = self.combined(body, combiner, a, b, lanes);
-            body.push(Stmt::Store { to: first.at(at), value });
-        }
+        combine(self, body, load(row, 1), load(row.at(1), 1), 1)
     }
 }

@@ -1,13 +1,14 @@
-//! Softmax and its logarithm, row by row.
+//! Softmax and its logarithm.
 //!
-//! `m = max v`, `e = exp(v - m)`, `s` = the sum of e in order, `e / s`; the logarithm is
-//! `(v - m) - log(s)`.
+//! `m = max v`, `e = exp(v - m)`, `s` = the sum of e in chains, `e (1 / s)`; the logarithm is
+//! `(v - m) - log(s)`. Where the axis is the last one, lanes are along it; else lanes are along the
+//! axes behind it, and each lane has a softmax of its own.
 
 use super::builder::{KernelBuilder, load, op};
-use super::layout::strided;
 use super::pointwise::names_of_windows;
 use super::product::for_rows;
-use crate::core::{Softmax, Source};
+use super::reduce::Row;
+use crate::core::{Softmax, Source, chains_of_short_rows};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{Activation, counted};
 use crate::plan;
@@ -22,79 +23,118 @@ impl<'m> KernelBuilder<'_, 'm> {
         let from = self.lowering.source(softmax.input);
         let from = self.given(&mut body, "input", softmax.input, from);
         let to = self.lowering.source(Source::Value(softmax.out));
-        // rows must lie in order
-        let (rows_in, rows_out) = match inner {
-            1 => (from, to),
-            _ => {
-                let turned = self.block("turned", outer * size * inner);
-                let plane = (size * inner) as isize;
-                let dims =
-                    [(outer, plane, size * inner), (inner, 1, size), (size, inner as isize, 1)];
-                body.push(strided(from, turned, dims));
-                (turned, self.block("turned_back", outer * size * inner))
-            }
-        };
-        let rows = [("row", rows_in, size, false), ("out_row", rows_out, size, true)];
-        body.extend(for_rows(self, outer * inner, &rows, |builder, places| {
-            builder.softmax_row(softmax, size, places[0], places[1])
+        let len = size * inner;
+        let rows = [("row", from, len, false), ("out_row", to, len, true)];
+        body.extend(for_rows(self, outer, &rows, |builder, places| match inner {
+            1 => builder.softmax_row(softmax, size, places[0], places[1]),
+            _ => builder.softmax_columns(softmax, [size, inner], places[0], places[1]),
         }));
-        if inner > 1 {
-            let plane = (size * inner) as isize;
-            let dims = [(outer, plane, size * inner), (size, 1, inner), (inner, size as isize, 1)];
-            body.push(strided(rows_out, to, dims));
-        }
         let name = if softmax.log { "Logarithm of softmax" } else { "Softmax" };
         (vec![format!("{name}, {} of {size}.", counted(outer * inner, "row"))], body)
     }
 
     fn softmax_row(&mut self, softmax: &Softmax, size: usize, from: Place, to: Place) -> Vec<Stmt> {
         let log = softmax.log;
+        let chains = chains_of_short_rows(size);
         let mut body = Vec::new();
         // a broadcast element must be in memory
         let row_values: Place = self.scratch("row_values", 2).into();
         let (at_most, at_sum) = (row_values, row_values.at(1));
-        let most = self.accumulator(&mut body, "most", 1, load(from, 1));
-        let (element, walk) = self.walk("element", from, 1, false);
-        let larger = op(LaneOp::Max, vec![load(element, 1), Expr::Var(most)]);
-        let turn = vec![Stmt::Set { var: most, value: larger }];
-        body.push(Stmt::For {
-            count: size,
-            turn: None,
-            backwards: None,
-            walks: vec![walk],
-            body: turn,
-        });
-        body.push(Stmt::Store { to: at_most, value: Expr::Var(most) });
+        let row = Row { size, chains, from, numbers: None };
+        let most = self.reduced(
+            &mut body,
+            row,
+            |_, element, _| element.value,
+            |_, _, most, element, _| op(LaneOp::Max, vec![element, most]),
+        );
+        body.push(Stmt::Store { to: at_most, value: most });
         // first stored: e, or v - m
         self.vectors(&mut body, size, from, to, |builder, value, lanes| {
             let difference = op(LaneOp::Sub, vec![value, Expr::Splat { from: at_most, lanes }]);
             if log { difference } else { builder.call(Activation::Exp, difference) }
         });
-        let sum = self.accumulator(&mut body, "sum", 1, Expr::f32(0.0, 1));
-        let (element, walk) = self.walk("element", to, 1, false);
-        let mut term = load(element, 1);
-        if log {
-            term = self.call(Activation::Exp, term);
-        }
-        let more = op(LaneOp::Add, vec![Expr::Var(sum), term]);
-        let turn = vec![Stmt::Set { var: sum, value: more }];
-        body.push(Stmt::For {
-            count: size,
-            turn: None,
-            backwards: None,
-            walks: vec![walk],
-            body: turn,
-        });
-        let total = match log {
-            true => self.call(Activation::Log, Expr::Var(sum)),
-            false => Expr::Var(sum),
-        };
-        body.push(Stmt::Store { to: at_sum, value: total });
-        let last = if log { LaneOp::Sub } else { LaneOp::Div };
+        let stored = Row { size, chains, from: to, numbers: None };
+        let sum = self.reduced(
+            &mut body,
+            stored,
+            |builder, element, _| match log {
+                true => builder.call(Activation::Exp, element.value),
+                false => element.value,
+            },
+            |_, _, sum, element, _| op(LaneOp::Add, vec![sum, element]),
+        );
+        let value = self.of_sum(log, sum, 1);
+        body.push(Stmt::Store { to: at_sum, value });
         self.vectors(&mut body, size, to, to, |builder, value, lanes| {
-            builder.made(softmax.out, op(last, vec![value, Expr::Splat { from: at_sum, lanes }]))
+            builder.share(softmax, value, Expr::Splat { from: at_sum, lanes })
         });
         body
+    }
+
+    /// One softmax in each of `inner` columns of `size` elements.
+    fn softmax_columns(
+        &mut self,
+        softmax: &Softmax,
+        [size, inner]: [usize; 2],
+        from: Place,
+        to: Place,
+    ) -> Vec<Stmt> {
+        let log = softmax.log;
+        let mut body = Vec::new();
+        for (at, lanes) in plan::vectors(inner, self.lowering.plan.width(self.lowering.isa)) {
+            let walked = |builder: &mut Self, name: &str, place: Place, written| {
+                let (window, walk) = builder.stride(name, place.at(at), (lanes, inner), written);
+                (window, walk)
+            };
+            let each = |walks, turn| Stmt::For {
+                count: size,
+                turn: None,
+                backwards: None,
+                walks,
+                body: turn,
+            };
+            let most = self.accumulator(&mut body, "most", lanes, load(from.at(at), lanes));
+            let (column, walk) = walked(self, "column", from, false);
+            let value = op(LaneOp::Max, vec![load(column, lanes), Expr::Var(most)]);
+            body.push(each(vec![walk], vec![Stmt::Set { var: most, value }]));
+            let sum = self.accumulator(&mut body, "sum", lanes, Expr::f32(0.0, lanes));
+            let (column, read) = walked(self, "column", from, false);
+            let (out, written) = walked(self, "out", to, true);
+            let mut turn = Vec::new();
+            let difference = op(LaneOp::Sub, vec![load(column, lanes), Expr::Var(most)]);
+            let [first, term] = if log {
+                let difference = self.let_(&mut turn, "difference", lanes, difference);
+                [difference.clone(), self.call(Activation::Exp, difference)]
+            } else {
+                let exp = self.call(Activation::Exp, difference);
+                let exp = self.let_(&mut turn, "e", lanes, exp);
+                [exp.clone(), exp]
+            };
+            turn.push(Stmt::Store { to: out, value: first });
+            let value = op(LaneOp::Add, vec![Expr::Var(sum), term]);
+            turn.push(Stmt::Set { var: sum, value });
+            body.push(each(vec![read, written], turn));
+            let of_sum = self.of_sum(log, Expr::Var(sum), lanes);
+            let of_sum = self.let_(&mut body, "of_sum", lanes, of_sum);
+            let (out, written) = walked(self, "out", to, true);
+            let value = self.share(softmax, load(out, lanes), of_sum);
+            body.push(each(vec![written], vec![Stmt::Store { to: out, value }]));
+        }
+        body
+    }
+
+    /// `1 / s`, or `log(s)`.
+    fn of_sum(&mut self, log: bool, sum: Expr, lanes: usize) -> Expr {
+        match log {
+            true => self.call(Activation::Log, sum),
+            false => op(LaneOp::Div, vec![Expr::f32(1.0, lanes), sum]),
+        }
+    }
+
+    /// The result, of `e` and `1 / s` or of `v - m` and `log(s)`.
+    fn share(&self, softmax: &Softmax, value: Expr, of_sum: Expr) -> Expr {
+        let operation = if softmax.log { LaneOp::Sub } else { LaneOp::Mul };
+        self.made(softmax.out, op(operation, vec![value, of_sum]))
     }
 
     /// `size` elements, vector by vector, from one place to another or in place.

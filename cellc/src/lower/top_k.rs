@@ -1,18 +1,84 @@
-//! The largest or smallest elements of every row: one pass over the row per result.
+//! The largest or smallest elements of every row: for each result one pass that finds the best
+//! number, and one that finds its place. Both reduce the row in chains.
 
-use super::builder::{KernelBuilder, op};
+use super::builder::{KernelBuilder, load, op};
 use super::product::for_rows;
-use crate::core::{Source, TopK};
+use super::reduce::Row;
+use crate::core::{Source, TopK, chains_of_short_rows};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::counted;
 
 /// `then` if `a` is below `b`, else `otherwise`.
-fn select_less(a: &Expr, b: &Expr, then: Expr, otherwise: Expr) -> Expr {
-    op(LaneOp::SelectLess, vec![a.clone(), b.clone(), then, otherwise])
+fn select_less(a: Expr, b: Expr, then: Expr, otherwise: Expr) -> Expr {
+    op(LaneOp::SelectLess, vec![a, b, then, otherwise])
 }
 
-fn number(value: f32) -> Expr {
-    Expr::f32(value, 1)
+/// `then` if `value` is a number, `otherwise` if it is NaN: any number is below 0 or above -1.
+fn select_number(value: &Expr, then: Expr, otherwise: Expr, lanes: usize) -> Expr {
+    let other = select_less(Expr::f32(-1.0, lanes), value.clone(), then.clone(), otherwise);
+    select_less(value.clone(), Expr::f32(0.0, lanes), then, other)
+}
+
+/// Which element of a row is chosen.
+#[derive(Clone, Copy)]
+struct Choice {
+    /// True for the largest element, false for the smallest.
+    largest: bool,
+    /// True for the last of equal elements, false for the first.
+    last: bool,
+    /// A number that stands for no place: behind all places, or before them if the last of equal
+    /// elements is chosen.
+    nowhere: f32,
+}
+
+impl Choice {
+    fn new(top: &TopK) -> Self {
+        let nowhere = if top.last { -1.0 } else { top.size as f32 };
+        Self { largest: top.largest, last: top.last, nowhere }
+    }
+
+    /// The better one of two elements; the second one if the first is NaN.
+    fn better(self, first: Expr, second: Expr) -> Expr {
+        op(if self.largest { LaneOp::Max } else { LaneOp::Min }, vec![first, second])
+    }
+
+    /// No number is worse.
+    fn worst(self) -> f32 {
+        if self.largest { f32::NEG_INFINITY } else { f32::INFINITY }
+    }
+
+    /// `then` if `a` is better than `b`, else `otherwise`.
+    fn if_better(self, a: &Expr, b: &Expr, then: Expr, otherwise: Expr) -> Expr {
+        let (low, high) = if self.largest { (b, a) } else { (a, b) };
+        select_less(low.clone(), high.clone(), then, otherwise)
+    }
+
+    /// The place that is chosen of two places of equal elements.
+    fn preferred(self, first: Expr, second: Expr) -> Expr {
+        op(if self.last { LaneOp::Max } else { LaneOp::Min }, vec![first, second])
+    }
+
+    /// `then` if equal elements are chosen at `first` before `second`, else `otherwise`.
+    fn if_before(self, first: &Expr, second: &Expr, then: Expr, otherwise: Expr) -> Expr {
+        let (low, high) = if self.last { (second, first) } else { (first, second) };
+        select_less(low.clone(), high.clone(), then, otherwise)
+    }
+
+    /// A place before all places in the order of choice.
+    fn before_all(self) -> f32 {
+        if self.last { f32::INFINITY } else { -1.0 }
+    }
+}
+
+/// Memory from which a kernel broadcasts.
+#[derive(Clone, Copy)]
+struct Found {
+    /// The best number, and its place.
+    best: Place,
+    /// The element that was chosen before, and its place.
+    before: Place,
+    /// Only elements behind this place may be chosen, if they are equal to the best one.
+    limit: Place,
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
@@ -27,118 +93,113 @@ impl<'m> KernelBuilder<'_, 'm> {
                 whole.push((name, self.lowering.source(Source::Value(out)), top.count, true));
             }
         }
+        let chains = chains_of_short_rows(top.size);
+        let numbers: Place = self.scratch("numbers", chains).into();
+        body.extend(
+            (0..chains)
+                .map(|at| Stmt::Store { to: numbers.at(at), value: Expr::f32(at as f32, 1) }),
+        );
+        let found: Place = self.scratch("found", 5).into();
+        let found = Found { best: found, before: found.at(2), limit: found.at(4) };
         body.extend(for_rows(self, top.rows, &whole, |builder, places| {
+            let row = Row { size: top.size, chains, from: places[0], numbers: Some(numbers) };
             let mut outs = places[1..].iter().copied();
             let values = top.values.and_then(|_| outs.next());
-            let numbers = top.places.and_then(|_| outs.next());
-            builder.best_of_row(top, places[0], values, numbers)
+            let places = top.places.and_then(|_| outs.next());
+            let mut body = Vec::new();
+            for k in 0..top.count {
+                let [values, places] = [values, places].map(|out| out.map(|to| to.at(k)));
+                builder.find_best(&mut body, Choice::new(top), row, found, k > 0);
+                builder.store_best(&mut body, top, found, values, places);
+                if k + 1 < top.count {
+                    for at in 0..2 {
+                        let value = load(found.best.at(at), 1);
+                        body.push(Stmt::Store { to: found.before.at(at), value });
+                    }
+                }
+            }
+            body
         }));
         let which = if top.largest { "largest" } else { "smallest" };
         let of = counted(top.rows, "row");
         (vec![format!("The {} {which} of {} elements, of {of}.", top.count, top.size)], body)
     }
 
-    fn best_of_row(
+    /// Finds the best number of a row, and its place; of the elements that come after the one
+    /// chosen before, if `is_further`.
+    fn find_best(
         &mut self,
-        top: &TopK,
-        row: Place,
-        values: Option<Place>,
-        places: Option<Place>,
-    ) -> Vec<Stmt> {
-        let mut body = Vec::new();
-        let mut before: Option<(Expr, Expr)> = None;
-        // the place of no element, beyond all places
-        let nowhere = if top.last { -1.0 } else { top.size as f32 };
-        for k in 0..top.count {
-            let best = self.accumulator(&mut body, "best", 1, number(0.0));
-            let place = self.accumulator(&mut body, "place", 1, number(nowhere));
-            let at = self.accumulator(&mut body, "at", 1, number(0.0));
-            let (element, walk) = self.walk("element", row, 1, false);
-            let mut turn = Vec::new();
-            let value = self.let_(&mut turn, "v", 1, Expr::Load { from: element, lanes: 1 });
-            let [best_now, place_now, at_now] = [best, place, at].map(Expr::Var);
-            // true if the element is better than the best so far; any number is better than none,
-            // and NaN never is
-            let better = |a: &Expr, b: &Expr, then: Expr, otherwise: Expr| match top.largest {
-                true => select_less(b, a, then, otherwise),
-                false => select_less(a, b, then, otherwise),
-            };
-            let ties = |then: Expr, otherwise: Expr| better(&best_now, &value, otherwise, then);
-            let tied = if top.last { ties(number(1.0), number(0.0)) } else { number(0.0) };
-            let wins = better(&value, &best_now, number(1.0), tied);
-            let if_none = |then: Expr, otherwise: Expr| match top.last {
-                true => select_less(&place_now, &number(0.0), then, otherwise),
-                false => select_less(&place_now, &number(nowhere), otherwise, then),
-            };
-            let wins = if_none(number(1.0), wins);
-            // and worse than the element chosen before
-            let wins = match &before {
-                None => wins,
-                Some((last, last_at)) => {
-                    let after = match top.last {
-                        true => select_less(&at_now, last_at, wins.clone(), number(0.0)),
-                        false => select_less(last_at, &at_now, wins.clone(), number(0.0)),
-                    };
-                    let equal = better(last, &value, wins, after);
-                    better(&value, last, number(0.0), equal)
+        body: &mut Vec<Stmt>,
+        choice: Choice,
+        row: Row,
+        found: Found,
+        is_further: bool,
+    ) {
+        let splat = |from: Place, lanes: usize| Expr::Splat { from, lanes };
+        let number = self.reduced(
+            body,
+            Row { numbers: row.numbers.filter(|_| is_further), ..row },
+            |_, element, lanes| {
+                let worst = Expr::f32(choice.worst(), lanes);
+                let value = choice.better(element.value.clone(), worst.clone());
+                if !is_further {
+                    return value;
                 }
-            };
-            // a number is below 0 or above -1, NaN is neither: NaNs come after all numbers
-            let if_number = |then: Expr, otherwise: Expr| {
-                let other = select_less(&number(-1.0), &value, then.clone(), otherwise);
-                select_less(&value, &number(0.0), then, other)
-            };
-            let wins = if_number(wins, number(0.0));
-            let wins = self.let_(&mut turn, "wins", 1, wins);
-            let kept = |new: Expr, old: Expr| select_less(&number(0.5), &wins, new, old);
-            let left = if_number(best_now.clone(), if_none(value.clone(), best_now.clone()));
-            turn.push(Stmt::Set { var: best, value: kept(value.clone(), left) });
-            turn.push(Stmt::Set { var: place, value: kept(at_now.clone(), place_now.clone()) });
-            turn.push(Stmt::Set { var: at, value: op(LaneOp::Add, vec![at_now, number(1.0)]) });
-            let walks = vec![walk];
-            body.push(Stmt::For {
-                count: top.size,
-                turn: None,
-                backwards: None,
-                walks,
-                body: turn,
-            });
-            let is_last = k + 1 == top.count;
-            if is_last && values.is_none() {
-                self.store_place(&mut body, places, k, nowhere, place_now);
-                continue;
-            }
-            let chosen = self.let_(&mut body, "chosen", 1, best_now);
-            if let Some(to) = values {
-                let value = self.made(top.values.unwrap_or_default(), chosen.clone());
-                body.push(Stmt::Store { to: to.at(k), value });
-            }
-            if is_last {
-                self.store_place(&mut body, places, k, nowhere, place_now);
-                continue;
-            }
-            let chosen_at = self.let_(&mut body, "chosen_at", 1, place_now);
-            self.store_place(&mut body, places, k, nowhere, chosen_at.clone());
-            before = Some((chosen, chosen_at));
+                let before = splat(found.before, lanes);
+                let at = splat(found.before.at(1), lanes);
+                let equal = choice.if_before(&at, &element.place, value.clone(), worst.clone());
+                let not_better = choice.if_better(&before, &element.value, value, equal);
+                choice.if_better(&element.value, &before, worst, not_better)
+            },
+            |_, _, best, element, _| choice.better(element, best),
+        );
+        body.push(Stmt::Store { to: found.best, value: number });
+        if is_further {
+            let before = load(found.before.at(1), 1);
+            let all = Expr::f32(choice.before_all(), 1);
+            let limit = choice.if_better(&load(found.before, 1), &load(found.best, 1), all, before);
+            body.push(Stmt::Store { to: found.limit, value: limit });
         }
-        body
+        let place = self.reduced(
+            body,
+            row,
+            |_, element, lanes| {
+                let nowhere = Expr::f32(choice.nowhere, lanes);
+                let best = splat(found.best, lanes);
+                let mut place = element.place.clone();
+                if is_further {
+                    let limit = splat(found.limit, lanes);
+                    place = choice.if_before(&limit, &element.place, place, nowhere.clone());
+                    place = choice.if_better(&element.value, &best, nowhere.clone(), place);
+                }
+                let place = select_number(&element.value, place, nowhere.clone(), lanes);
+                choice.if_better(&best, &element.value, nowhere, place)
+            },
+            |_, _, first, second, _| choice.preferred(first, second),
+        );
+        body.push(Stmt::Store { to: found.best.at(1), value: place });
     }
 
-    /// Stores a place, or 0 if no number is left.
-    fn store_place(
-        &self,
+    /// Stores the best number and its place: NaN and 0 if no number is left.
+    fn store_best(
+        &mut self,
         body: &mut Vec<Stmt>,
-        to: Option<Place>,
-        k: usize,
-        nowhere: f32,
-        at: Expr,
+        top: &TopK,
+        found: Found,
+        value: Option<Place>,
+        place: Option<Place>,
     ) {
-        if let Some(to) = to {
-            let value = match nowhere < 0.0 {
-                true => select_less(&at, &number(0.0), number(0.0), at.clone()),
-                false => select_less(&at, &number(nowhere), at.clone(), number(0.0)),
-            };
-            body.push(Stmt::Store { to: to.at(k), value });
+        let choice = Choice::new(top);
+        let at = load(found.best.at(1), 1);
+        let nowhere = Expr::f32(choice.nowhere, 1);
+        if let (Some(to), Some(out)) = (value, top.values) {
+            let nan = op(LaneOp::FromBits, vec![Expr::u32(f32::NAN.to_bits(), 1)]);
+            let value = choice.if_before(&at, &nowhere, load(found.best, 1), nan);
+            body.push(Stmt::Store { to, value: self.made(out, value) });
+        }
+        if let Some(to) = place {
+            let value = choice.if_before(&at, &nowhere, at.clone(), Expr::f32(0.0, 1));
+            body.push(Stmt::Store { to, value });
         }
     }
 }
