@@ -111,6 +111,8 @@ pub(super) struct RowSums<'a> {
     pub(super) rows: usize,
     /// Unroll factor of the rows.
     pub(super) at_once: usize,
+    /// The number of rows of the loop that follows while the sums are kept; 0 if none follows.
+    pub(super) next_rows: usize,
 }
 
 /// A row with the names of its parts in the generated code.
@@ -442,6 +444,10 @@ pub(super) trait Dialect {
     /// After stores of vectors to private memory that is then loaded across vector boundaries or
     /// element by element.
     fn read_otherwise(&mut self, _of: &Block) {}
+
+    /// The end of a kernel that stored a buffer in long vectors, of which a later kernel loads
+    /// parts.
+    fn loaded_in_parts(&mut self, _of: &Block) {}
     /// Before a store to a part of a vector that was stored earlier.
     fn stored_again(&mut self, _to: &Block) {}
     /// The vector registers of a value with `lanes` lanes, as (first lane, lanes).
@@ -797,6 +803,9 @@ impl Shared {
         }
         walk.hide_counts(body, dialect);
         walk.block(body, dialect);
+        for id in &kernel.hints.loaded_in_parts {
+            dialect.loaded_in_parts(self.buffer(*id));
+        }
         (0..conditions).for_each(|_| dialect.end_block());
     }
 
@@ -1267,6 +1276,7 @@ impl Traversal<'_> {
             elements: (self.base(elements.of.base), elements.of.offset),
             rows: count,
             at_once,
+            next_rows: 0,
         })
     }
 
@@ -1288,7 +1298,8 @@ impl Traversal<'_> {
             vars.len() == declared.len() && vars.iter().all(|var| declared.contains(var));
         let is_complete = !rest.iter().any(|stmt| sets(stmt, &declared));
         let sums = self.row_sums(*count, walks, body).filter(|_| is_declared && is_complete)?;
-        Some((sums, declared.len() + 1))
+        let next_rows = self.zero_sums(rest).map_or(0, |(next, _)| next.rows);
+        Some((RowSums { next_rows, ..sums }, declared.len() + 1))
     }
 
     /// A copy with as few loops as possible.

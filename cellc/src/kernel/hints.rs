@@ -13,6 +13,8 @@ pub struct Hints {
     pub meanwhile: Vec<Var>,
     /// Private buffers that are stored as vectors and read element by element.
     pub elements: Vec<BufferId>,
+    /// Written parameters that are stored as long vectors, of which a later kernel loads parts.
+    pub loaded_in_parts: Vec<BufferId>,
     /// Windows whose loads LLVM must not merge with overlapping loads from other windows.
     pub unrelated: Vec<WindowId>,
     /// Unroll factors for compilers, by the window of a loop's first walk. 1: compilers must not

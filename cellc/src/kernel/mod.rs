@@ -12,6 +12,7 @@ use std::ops::Deref;
 mod delay_line;
 mod hints;
 mod interpret;
+mod lanes;
 mod print;
 mod rewrite;
 #[cfg(test)]
@@ -1105,62 +1106,6 @@ impl Kernel {
             _ => 0,
         });
         inner.chain([own]).max().unwrap_or(0)
-    }
-
-    /// The bases of vector loads, for which alignment to cache lines matters.
-    pub fn loaded_lanes(&self) -> BTreeSet<Base> {
-        let mut loaded = BTreeSet::new();
-        lanes(&self.body, &mut loaded);
-        loaded
-    }
-}
-
-/// Works from the inside out: a load from a window is also a load from its base.
-fn lanes(body: &[Stmt], loaded: &mut BTreeSet<Base>) {
-    fn load(expr: &Expr, loaded: &mut BTreeSet<Base>) {
-        match expr {
-            Expr::Load { from, lanes } if *lanes > 1 => {
-                loaded.insert(from.base);
-            }
-            Expr::Op(_, args) | Expr::Call(_, args) => {
-                args.iter().for_each(|arg| load(arg, loaded))
-            }
-            _ => {}
-        }
-    }
-    for stmt in body {
-        match stmt {
-            Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => {
-                load(value, loaded)
-            }
-            Stmt::Copy(copied) => {
-                loaded.insert(copied.from.base);
-            }
-            Stmt::Tiles(tiles) => {
-                loaded.extend([tiles.elements.base, tiles.weights.base, tiles.to.base])
-            }
-            Stmt::For { walks, body, .. } => {
-                lanes(body, loaded);
-                for walk in walks
-                    .iter()
-                    .filter(|walk| loaded.contains(&Base::Window(walk.window)))
-                    .collect::<Vec<_>>()
-                {
-                    loaded.insert(walk.of.base);
-                }
-            }
-            Stmt::Pick { walk, body, .. } => {
-                lanes(body, loaded);
-                if loaded.contains(&Base::Window(walk.window)) {
-                    loaded.insert(walk.of.base);
-                }
-            }
-            Stmt::If { then, otherwise, .. } => {
-                lanes(then, loaded);
-                lanes(otherwise, loaded);
-            }
-            Stmt::LeaveUnless { .. } | Stmt::Comment(_) => {}
-        }
     }
 }
 

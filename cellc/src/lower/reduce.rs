@@ -144,8 +144,9 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// The one element to which `combine` reduces the elements of a row, each after `each`. Chain
-    /// `c` combines elements c, c + chains and so on; then the second half of the chains is
-    /// combined with the first half, until one chain is left.
+    /// `c` combines elements c, c + chains and so on. Then the second half of the chains is
+    /// combined with the first half, until one chain is left; of the last elements, fewer than
+    /// chains, as many as there are chains join them after each halving, if there are so many.
     pub(super) fn reduced(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -168,12 +169,15 @@ impl<'m> KernelBuilder<'_, 'm> {
                 None => Expr::f32(0.0, lanes),
             },
         };
+        let turns = size / chains - 1;
+        if size == 1 {
+            return each(self, fixed(0, 0, 1), 1);
+        }
         let mut sums = Vec::new();
         for (v, &(at, lanes)) in vectors.iter().enumerate() {
             let first = each(self, fixed(at, 0, lanes), lanes);
             sums.push(self.accumulator(body, &format!("y{v}"), lanes, first));
         }
-        let turns = size / chains - 1;
         if turns > 0 {
             let (elements, walk) = self.walk("elements", from.at(chains), chains, false);
             let mut turn = Vec::new();
@@ -199,28 +203,40 @@ impl<'m> KernelBuilder<'_, 'm> {
                 body: turn,
             });
         }
-        if chains == 1 {
-            return Expr::Var(sums[0]);
-        }
-        // memory passes the lanes to scalar code
-        let row: Place = self.scratch("chains", chains).into();
-        for (&(at, _), &var) in vectors.iter().zip(&sums) {
-            body.push(Stmt::Store { to: row.at(at), value: Expr::Var(var) });
-        }
-        for (at, lanes) in plan::vectors(size % chains, width) {
-            let last = each(self, fixed(at, (turns + 1) * chains, lanes), lanes);
-            let value = combine(self, body, load(row.at(at), lanes), last, lanes);
-            body.push(Stmt::Store { to: row.at(at), value });
-        }
-        let mut half = chains / 2;
-        while half > 1 {
-            for (at, lanes) in plan::vectors(half, width) {
-                let (a, b) = (load(row.at(at), lanes), load(row.at(half + at), lanes));
-                let value = combine(self, body, a, b, lanes);
-                body.push(Stmt::Store { to: row.at(at), value });
+        // elements behind the last whole turn, largest part first: 8, 4, 2 and 1 of them
+        let mut rest = (turns + 1) * chains;
+        let mut lanes = vectors[0].1;
+        let mut left: Vec<Expr> = sums.into_iter().map(Expr::Var).collect();
+        while left.len() > 1 {
+            let second = left.split_off(left.len() / 2);
+            let part = left.len() * lanes;
+            let joins = (size % chains) & part != 0;
+            for (v, (first, second)) in left.iter_mut().zip(second).enumerate() {
+                let mut half = combine(self, body, first.clone(), second, lanes);
+                if joins {
+                    let last = each(self, fixed(v * lanes, rest, lanes), lanes);
+                    half = combine(self, body, half, last, lanes);
+                }
+                *first = self.let_(body, "half", lanes, half);
             }
-            half /= 2;
+            rest += if joins { part } else { 0 };
         }
-        combine(self, body, load(row, 1), load(row.at(1), 1), 1)
+        let mut one = left.remove(0);
+        if lanes == 1 {
+            return one;
+        }
+        // memory passes halves of a vector
+        let row: Place = self.scratch("chains", lanes).into();
+        while lanes > 1 {
+            body.push(Stmt::Store { to: row, value: one });
+            lanes /= 2;
+            one = combine(self, body, load(row, lanes), load(row.at(lanes), lanes), lanes);
+            if (size % chains) & lanes != 0 {
+                let last = each(self, fixed(0, rest, lanes), lanes);
+                one = combine(self, body, one, last, lanes);
+                rest += lanes;
+            }
+        }
+        one
     }
 }

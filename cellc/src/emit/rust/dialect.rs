@@ -658,6 +658,7 @@ impl Dialect for Rust {
             elements,
             rows,
             at_once,
+            next_rows,
         } = sums;
         // a number is no vector: a loop adds its rows
         if self.ty(Type::f32(*lanes), Context::Kernel) == "f32" {
@@ -684,7 +685,12 @@ impl Dialect for Rust {
         self.vectors.operation("all");
         let (name, sums) = (&weights.name, names.join(", "));
         let rows = format!("Rows::<{}, {first}, {step}, {apart}, {at_once}>", names.len());
-        let _ = writeln!(self.out, "let [{sums}] = {rows}::sums({columns}, {name}, {elements});");
+        let value = format!("{rows}::sums({columns}, {name}, {elements})");
+        let value = match hints::is_kept_in_memory(names.len(), *next_rows) {
+            true => format!("{}({value})", self.shared(hints::KEPT_SUMS.printed)),
+            false => value,
+        };
+        let _ = writeln!(self.out, "let [{sums}] = {value};");
         self.vectors.weights(weights.element);
         Support::Written
     }
@@ -711,6 +717,12 @@ impl Dialect for Rust {
     /// Prevents LLVM from reusing stored vectors: [`hints::REUSED`].
     fn read_otherwise(&mut self, of: &Block) {
         let written = self.shared(hints::REUSED.printed);
+        let _ = writeln!(self.out, "{written}({});", of.name);
+    }
+
+    /// Prevents LLVM from taking parts of stored vectors: [`hints::LOADED_IN_PARTS`].
+    fn loaded_in_parts(&mut self, of: &Block) {
+        let written = self.shared(hints::LOADED_IN_PARTS.printed);
         let _ = writeln!(self.out, "{written}({});", of.name);
     }
 

@@ -232,6 +232,14 @@ fn written<T>(elements: &mut T) {
     core::hint::black_box(elements);
 }
 
+//: kept
+/// The sums themselves, in memory while a loop adds up others. Otherwise LLVM may keep some of
+/// them in registers, and store sums of the loop at every turn.
+#[inline(always)]
+fn kept<S: Copy>(sums: S) -> S {
+    core::hint::black_box(sums)
+}
+
 //: elsewhere
 /// The same array, but LLVM does not know that. Otherwise it makes overlapping vectors of each other by shuffles, instead of reading them.
 #[inline(always)]
