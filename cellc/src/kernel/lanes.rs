@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Base, Body, Expr, Kernel, Local, Stmt, Walk};
-use crate::arch::Isa;
 
 /// By memory: the numbers of lanes of loads or stores, more than one.
 type Lanes = BTreeMap<Base, BTreeSet<usize>>;
@@ -90,10 +89,11 @@ impl Kernel {
 }
 
 impl Body {
-    /// Marks the buffers that a kernel stores in long vectors and a later kernel loads in parts of
+    /// In a body whose vectors have up to `lanes` lanes, marks the buffers that a kernel stores in
+    /// long vectors and a later kernel loads in parts of
     /// such vectors, as [`super::Hints::loaded_in_parts`].
-    pub fn mark_loads_in_parts(&mut self, isa: &Isa) {
-        if isa.lanes < LONG {
+    pub fn mark_loads_in_parts(&mut self, lanes: usize) {
+        if lanes < LONG {
             return;
         }
         let all: Vec<Vectors> = self.kernels.iter().map(Kernel::vectors).collect();

@@ -128,7 +128,7 @@ impl<'m> Lowering<'m> {
             self.settle(first);
             self.body.stages = stages::stages(self.body_ref());
         }
-        self.body.mark_loads_in_parts(self.isa);
+        self.body.mark_loads_in_parts(self.isa.lanes);
         (self.body.block, self.body.block_len) = block::allocate(self.body_ref());
         self.body
     }
