@@ -26,7 +26,7 @@ fn measured() -> impl Iterator<Item = Activation> {
 const PARTS_OF: &str = "scaledtanh";
 
 /// Parameters of every sign and size, beside the defaults.
-const PARAMETERS: [Activation; 16] = [
+const PARAMETERS: [Activation; 17] = [
     Activation::Affine { alpha: -1.7, beta: 0.3 },
     Activation::Affine { alpha: 0.1, beta: -1e3 },
     Activation::Affine { alpha: 0.0, beta: 0.7 },
@@ -42,6 +42,7 @@ const PARAMETERS: [Activation; 16] = [
     Activation::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 },
     Activation::Elu { alpha: -1.0 },
     Activation::Elu { alpha: 1.673_263_2 },
+    Activation::Elu { alpha: 1.0625 },
     Activation::Elu { alpha: -1e-30 },
 ];
 
