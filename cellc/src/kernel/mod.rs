@@ -5,7 +5,7 @@
 //! is free of bounds checks by construction. A [`Program`] has its memory once, and a [`Body`] for
 //! each instruction set.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::ops::Deref;
 
