@@ -53,10 +53,10 @@ impl Combiner {
 
 /// A reduction of all elements along neighbouring axes by one operation.
 ///
-/// Chain `c` combines the elements c, c + chains, c + 2 chains and so on, in order, as long as every
-/// chain has one. Then the first half of the chains is combined with the second half, until one
-/// chain is left. Of the remaining elements, after each halving as many as there are chains join
-/// the chains, if there are so many.
+/// Chain `c` combines the elements c, c + chains, c + 2 chains and so on, in order, as long as
+/// every chain has one. Then the first half of the chains is combined with the second half, until
+/// one chain is left. After each halving one of the remaining elements joins each chain, if enough
+/// of them remain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduce {
     /// The operation.

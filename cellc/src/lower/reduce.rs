@@ -145,8 +145,8 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// The one element to which `combine` reduces the elements of a row, each after `each`. Chain
     /// `c` combines elements c, c + chains and so on. Then the second half of the chains is
-    /// combined with the first half, until one chain is left; of the last elements, fewer than
-    /// chains, as many as there are chains join them after each halving, if there are so many.
+    /// combined with the first half, until one chain is left. After each halving one of the last
+    /// elements, of which there are fewer than chains, joins each chain, if enough of them remain.
     pub(super) fn reduced(
         &mut self,
         body: &mut Vec<Stmt>,
