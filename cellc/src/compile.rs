@@ -72,8 +72,11 @@ pub fn core_model(
     judge(Subject { model, options, is_partial: false, trials })
 }
 
-/// The result of a reader. After an error, the errors of the model as far as it was read.
-pub(crate) fn complete(
+/// The result of a reader.
+///
+/// # Errors
+/// The errors of the reader, and those of the model as far as it was read.
+pub fn complete(
     (model, mut problems): (Model, Diagnostics),
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     if !problems.has_errors() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cellc::internals::compile::compile;
+use cellc::internals::compile::{compile, complete};
 use cellc::internals::core::{CoreModel, CoreOp, Parameter};
 use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::front::openvino;
@@ -127,7 +127,8 @@ pub fn accepted(
     options: Options,
     seed: u64,
 ) -> Result<(Subject, String), Diagnostics> {
-    let (model, warnings) = openvino::read_bytes("net.xml", text, Some(("net.bin", weights)))?;
+    let (model, warnings) =
+        complete(openvino::read_bytes("net.xml", text, Some(("net.bin", weights)))?)?;
     let options = options.with_name(Some(name.to_owned()));
     let compilation = compile(&model, &options)?;
     let warnings = format!("{warnings}{}", compilation.warnings);

@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cellc::internals::compile::compile;
+use cellc::internals::compile::{self, compile};
 use cellc::internals::diagnostic::Diagnostics;
-use cellc::internals::front::formats::{self, ReadOptions};
+use cellc::internals::front::formats::ReadOptions;
 use cellc::{Language, Options};
 use cellc_tests::agreement;
 use cellc_tests::corpus::{self, Case};
@@ -205,7 +205,7 @@ fn damaged_and_hostile_files_are_refused_with_words_or_right() {
     let all = hostile();
     assert!(all.len() >= 47, "{} files", all.len());
     for file in &all {
-        let read = formats::read(
+        let read = compile::read(
             &bad_folder().join(&file.name).join("model.onnx"),
             &ReadOptions::default(),
         );

@@ -5,7 +5,7 @@ use super::{Profile, U, UNDERFLOW};
 use crate::activation;
 use crate::model::Activation;
 
-/// `e_i (1 / s)`, or `(v_i - m) - log s`, with `m = max v`, `e_k = exp(v_k - m)` and `s` the sum of
+/// `e_i / s`, or `(v_i - m) - log s`, with `m = max v`, `e_k = exp(v_k - m)` and `s` the sum of
 /// `e_k` in any order.
 pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Value> {
     let nothing = Value::within(f64::INFINITY);
@@ -54,8 +54,7 @@ pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Val
         let sum = others * (largest - v.high()).exp();
         let share = 1.0 / (1.0 + sum);
         let shifted = -(-(v.error() + most_error)).exp_m1();
-        let factor =
-            (1.0 + exp_growth(depth(v))) * (1.0 + U) * (1.0 + U) / (1.0 - sum_growth) - 1.0;
+        let factor = (1.0 + exp_growth(depth(v))) * (1.0 + U) / (1.0 - sum_growth) - 1.0;
         let error = share * (shifted + factor) + 3.0 * exp_underflow + UNDERFLOW;
         Value::new(0.0, share + error, error)
     };

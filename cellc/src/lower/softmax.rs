@@ -1,8 +1,9 @@
 //! Softmax and its logarithm.
 //!
-//! `m = max v`, `e = exp(v - m)`, `s` = the sum of e in chains, `e (1 / s)`; the logarithm is
-//! `(v - m) - log(s)`. Where the axis is the last one, lanes are along it; else lanes are along the
-//! axes behind it, and each lane has a softmax of its own.
+//! `m = max v`, `e = exp(v - m)`, `s` = the sum of e in chains, `e / s`; the logarithm is
+//! `(v - m) - log(s)`. A product with `1 / s` would make 0 of subnormal e in vectors of Helium.
+//! Where the axis is the last one, lanes are along it; else lanes are along the axes behind it, and
+//! each lane has a softmax of its own.
 
 use super::builder::{KernelBuilder, load, op};
 use super::pointwise::names_of_windows;
@@ -63,7 +64,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             },
             |_, _, sum, element, _| op(LaneOp::Add, vec![sum, element]),
         );
-        let value = self.of_sum(log, sum, 1);
+        let value = self.of_sum(log, sum);
         body.push(Stmt::Store { to: at_sum, value });
         self.vectors(&mut body, size, to, to, |builder, value, lanes| {
             builder.share(softmax, value, Expr::Splat { from: at_sum, lanes })
@@ -114,7 +115,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let value = op(LaneOp::Add, vec![Expr::Var(sum), term]);
             turn.push(Stmt::Set { var: sum, value });
             body.push(each(vec![read, written], turn));
-            let of_sum = self.of_sum(log, Expr::Var(sum), lanes);
+            let of_sum = self.of_sum(log, Expr::Var(sum));
             let of_sum = self.let_(&mut body, "of_sum", lanes, of_sum);
             let (out, written) = walked(self, "out", to, true);
             let value = self.share(softmax, load(out, lanes), of_sum);
@@ -123,17 +124,14 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// `1 / s`, or `log(s)`.
-    fn of_sum(&mut self, log: bool, sum: Expr, lanes: usize) -> Expr {
-        match log {
-            true => self.call(Activation::Log, sum),
-            false => op(LaneOp::Div, vec![Expr::f32(1.0, lanes), sum]),
-        }
+    /// `s`, or `log(s)`.
+    fn of_sum(&mut self, log: bool, sum: Expr) -> Expr {
+        if log { self.call(Activation::Log, sum) } else { sum }
     }
 
-    /// The result, of `e` and `1 / s` or of `v - m` and `log(s)`.
+    /// The result, of `e` and `s` or of `v - m` and `log(s)`.
     fn share(&self, softmax: &Softmax, value: Expr, of_sum: Expr) -> Expr {
-        let operation = if softmax.log { LaneOp::Sub } else { LaneOp::Mul };
+        let operation = if softmax.log { LaneOp::Sub } else { LaneOp::Div };
         self.made(softmax.out, op(operation, vec![value, of_sum]))
     }
 
