@@ -258,7 +258,7 @@ fn body_with_an_end() -> Model {
     graph.0
 }
 
-/// What the last iteration gives and hands to none is that of the last iteration that there is.
+/// A loop's outputs are those of its last iteration, after which no iteration reads them.
 #[test]
 fn the_end_of_a_loop_is_where_its_condition_says() {
     let mut graph = Graph::default();

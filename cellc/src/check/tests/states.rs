@@ -1,5 +1,4 @@
-//! Inputs that are states, inputs that only resemble states, and states that begin anew at every
-//! call.
+//! States among the inputs, inputs that only resemble states, and states reset at every call.
 
 use super::*;
 use crate::model::{BroadcastMode, Direction, Loop, LoopInput, LoopOutput, SliceMasks, Slicing};
@@ -55,7 +54,7 @@ pub(super) enum Join {
     Squeezed,
     /// The last layer first.
     Backwards,
-    /// Side by side, and taken for what it is when turned.
+    /// Side by side; recognised after a transposition.
     Interleaved,
 }
 
@@ -356,7 +355,7 @@ fn what_looks_like_a_state_and_is_none() {
     }
 }
 
-/// A sequence that starts from what `start` makes of x; time is open where `steps` is -1.
+/// A sequence whose initial state `start` computes from x. `steps` of -1 leaves time open.
 pub(super) fn started(
     kind: CellKind,
     direction: Direction,
@@ -591,7 +590,7 @@ fn the_last_step_of_y_is_the_last_state() {
     }
 }
 
-/// A model whose number of steps cannot stay open says why; what it advises works.
+/// The refusal of an open number of steps names the reason; the advised command compiles.
 #[test]
 fn an_open_number_of_steps_that_the_model_does_not_take() {
     let graph = |how: &str| {
@@ -640,8 +639,8 @@ fn an_open_number_of_steps_that_the_model_does_not_take() {
     }
 }
 
-/// A cell whose state is cleared before it is read, or that other arithmetic passes on; and samples
-/// that are kept for the next call.
+/// A cell with a state cleared before the first read, or passed on by other arithmetic; and samples
+/// kept for the next call.
 fn passed(how: &str) -> Graph {
     let mut graph = Graph::default();
     let (x, h) = (graph.parameter("x", &[1, 2]), graph.parameter("h", &[1, 3]));
