@@ -1,15 +1,16 @@
 //! The pipeline, on one screen. [`read`] and [`compile`] take these steps:
 //!
 //! 1. read: `front` reads a file, a macro or Builder calls into a [`Model`].
-//! 2. check: `check` judges the structure, the inputs and the options.
-//! 3. core: `simplify` translates the model to core operations, [`Translated`].
+//! 2. check: `check` judges the options, the structure and the inputs.
+//! 3. core: `translate` translates the model to core operations, [`Translated`].
 //! 4. stream: `stream` finds the states, [`WithStates`]; `sweep` leaves a [`CoreModel`].
-//! 5. numerics: the precision of each product.
-//! 6. plan: sizes and layouts.
-//! 7. lower: `lower` makes kernels, `pass` rewrites them, `pack` orders the weights.
-//! 8. emit: `emit` spells the kernels in Rust or C.
+//! 5. check: `check` judges limits, precisions and threads.
+//! 6. numerics: the precision of each product.
+//! 7. plan: sizes and layouts.
+//! 8. lower: `lower` makes kernels, `pass` rewrites them, `pack` orders the weights.
+//! 9. emit: `emit` spells the kernels in Rust or C.
 //!
-//! [`judge`] takes steps 2 to 4 up to three times: for the sizes that are given and, if nothing but
+//! [`judge`] takes steps 2 to 5 up to three times: for the sizes that are given and, if nothing but
 //! the number of steps is open, for many steps and for one step.
 
 use crate::arch::Calls;
@@ -19,7 +20,7 @@ use crate::check::{
     self, Hints, Judgement, Outcome, Subject, Translated, Trials, Unused, WithStates,
 };
 pub use crate::compilation::Compilation;
-use crate::core::CoreModel;
+use crate::core::{CoreModel, sweep};
 #[cfg(feature = "builder")]
 use crate::description::Description;
 use crate::diagnostic::{Diagnostics, Severity};
@@ -34,8 +35,8 @@ use crate::pack::pack;
 use crate::pass;
 use crate::plan::{Plan, Unrolled, fills_no_vector, plan};
 use crate::request::{Options, State, Threads};
-use crate::simplify::{sweep, translate, unpack_weights_read_as_data};
 use crate::summary;
+use crate::translate::{translate, unpack_weights_read_as_data};
 
 /// Reads a model file of any format. Returns the model and all warnings.
 ///
@@ -119,13 +120,14 @@ fn passes<'a>(
 ) -> Option<WithStates> {
     let Subject { model, options, .. } = subject;
     // check
+    check::options(options, diagnostics);
     check::structure(subject, diagnostics)?;
-    check::instruction_sets(options, diagnostics);
     *inputs = check::inputs(subject, inputs.open, diagnostics);
     // core
     let mut translated: Translated = translate(subject, inputs, steps, diagnostics)?;
     let hints = Hints { subject, inputs, steps };
     check::notice_batch_named_steps(hints, diagnostics);
+    // the translation has judged the inputs
     check::interface_size(model, &translated.0, diagnostics)?;
     unpack_weights_read_as_data(model, &mut translated, diagnostics);
     // stream
@@ -142,7 +144,6 @@ fn passes<'a>(
     check::precision(subject, core, diagnostics);
     check::threads(subject, core, diagnostics);
     check::common_interface(options, core, diagnostics);
-    check::contradictions(options, diagnostics);
     Some(with_states)
 }
 

@@ -29,7 +29,7 @@ fn key(setting: &Setting) -> String {
         return format!("`{}`", names.key());
     }
     match (setting, method(setting)) {
-        (Setting::Weights, _) => "`weights`".to_owned(),
+        (Setting::Weights | Setting::TensorFile, _) => "`weights`".to_owned(),
         (Setting::BatchOf(rows), _) => format!("`batch = {rows}`"),
         (Setting::ConstantOf(..), _) => format!("`{}`", Key::Const.name()),
         (Setting::Key { name: "cell", .. }, _) => "the cell".to_owned(),
@@ -142,20 +142,17 @@ fn read(
     problems: &mut Diagnostics,
 ) -> Option<Model> {
     let (path, weights) = (shown(model), weights.map(shown));
-    let (dims, constants) = (given.bindings.dims.clone(), given.bindings.constants.clone());
-    let options = ReadOptions { dims, constants, ..ReadOptions::with_weights(weights.as_deref()) };
+    let options = ReadOptions {
+        weights: weights.as_deref(),
+        formats: Some(formats::of_macros()),
+        ..ReadOptions::of(&given.bindings)
+    };
     let read = compile::read(&path, &options);
     let (model, mut found) = match read {
         Ok((model, warnings)) => (Some(model), warnings),
         Err(refused) => (None, refused),
     };
     for problem in &mut found.0 {
-        // the other formats are of no declaration
-        problem.valid = problem.valid.take().map(|valid| {
-            valid.map_texts(|text| {
-                text.replace(&formats::are_read(), "a model of OpenVINO (.xml) or ONNX (.onnx)")
-            })
-        });
         if !path.exists() {
             problem.help = Some("check the path: it starts at the folder of Cargo.toml".into());
         }
@@ -214,8 +211,8 @@ fn with_tensors(
         declared.keys.set(Key::Layers, file.with(layers.value));
     }
     let bytes = declared.weights.as_ref().map_or(0, |said| said.value.len()).saturating_mul(4);
-    if bytes > declaration::MOST_BAKED {
-        problems.push(declaration::too_large(file, bytes));
+    if let Some(refused) = declaration::too_large(file, bytes) {
+        problems.push(refused);
         return None;
     }
     Some(declared)

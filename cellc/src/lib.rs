@@ -42,10 +42,10 @@ mod front;
 mod harness;
 #[cfg(feature = "builder")]
 mod header;
-mod interface;
 mod kernel;
 mod lower;
 mod model;
+mod model_names;
 mod numerics;
 mod pack;
 mod pass;
@@ -57,13 +57,13 @@ mod reference;
 #[cfg(feature = "cli")]
 mod report;
 mod request;
-mod simplify;
 mod stream;
 mod summary;
 #[cfg(feature = "builder")]
 mod temporary;
 #[cfg(feature = "cli")]
 mod timing;
+mod translate;
 
 pub use arch::{Arch, Isa};
 #[cfg(feature = "builder")]

@@ -3,7 +3,7 @@
 //!
 //! Only reading and validating stand between a file and the reference: it is what all else is
 //! measured by. The bound, the interpreter and both emitters start from the same validated model,
-//! so a view or a slice that `simplify` gets wrong is wrong in all of them alike, and only numbers
+//! so a view or a slice that `translate` gets wrong is wrong in all of them alike, and only numbers
 //! from outside show it.
 
 use std::fmt::Write as _;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::process::Command;
 
 use cellc::internals::arch::{ALL, Detection, Isa, TARGETS};
-use cellc::internals::front::formats::{REFUSED, Refused};
+use cellc::internals::front::formats::{UNREAD, UnreadFormat};
 use cellc::internals::front::keys::Key;
 use cellc::internals::front::onnx;
 use cellc::internals::front::openvino::SUPPORTED;
@@ -230,15 +230,15 @@ fn formats() {
         let _ = writeln!(text, "* `{}`: {}", key.name_in_files(), entry.text);
     }
     text += "\n## Files that are recognised and refused\n\n";
-    let listed = REFUSED.iter().filter(|row| !row.name.is_empty());
+    let listed = UNREAD.iter().filter(|row| !row.name.is_empty());
     // formats that are recognised and converted in one way share a line, at the place of the first
-    let mut lines: Vec<(&Refused, Vec<String>)> = Vec::new();
+    let mut lines: Vec<(&UnreadFormat, Vec<String>)> = Vec::new();
     for row in listed {
         let endings: Vec<String> =
             row.endings.iter().map(|(ending, _)| format!("`.{ending}`")).collect();
         let files = if endings.is_empty() { row.name.to_owned() } else { endings.join(", ") };
         let is_alike =
-            |other: &Refused| (other.recognised_by, other.way) == (row.recognised_by, row.way);
+            |other: &UnreadFormat| (other.recognised_by, other.way) == (row.recognised_by, row.way);
         match lines.iter_mut().find(|(other, _)| is_alike(other)) {
             Some((_, all)) => all.push(files),
             None => lines.push((row, vec![files])),

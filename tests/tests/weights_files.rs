@@ -282,7 +282,7 @@ fn what_is_missing_is_said_with_what_the_file_holds() {
         ),
         (
             "amp.safetensors --cell rnn --prefix rec --linear-before-reset",
-            &["--linear-before-reset is given, and the cell is rnn"],
+            &["--linear-before-reset is given, and RNNCell has none"],
         ),
         (
             "both.safetensors --cell gru --linear-before-reset=false --sequence 2 --direction bidirectional",

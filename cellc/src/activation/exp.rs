@@ -21,7 +21,7 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(ends[1], ends, [0.0, f64::INFINITY]),
     image_between: |_, at| at.monotone(at.ends[1]),
     graph: Graph::Curve,
-    constants: Constants::AtRunTime,
+    constants: Constants::Exact,
 };
 
 pub(super) const ERRORS: Measured = Measured {

@@ -25,7 +25,7 @@ pub(super) const DEFINITION: Definition = Definition {
         false => Some(at.all),
     },
     graph: Graph::Curve,
-    constants: Constants::AtRunTime,
+    constants: Constants::Exact,
 };
 
 pub(super) const ERRORS: Measured = Measured {

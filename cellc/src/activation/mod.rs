@@ -72,6 +72,9 @@ pub(crate) enum Graph {
 pub(crate) enum Constants {
     /// The compiler evaluates it: the expansion gives the f32 nearest to the exact value.
     Rounded,
+    /// The compiler evaluates it: sizes and scales of models are exponentials and logarithms of
+    /// constants. The value is the f32 nearest to the exact value, and the expansion may differ.
+    Exact,
     /// The expansion, at run time: its value differs from the exact value.
     AtRunTime,
 }

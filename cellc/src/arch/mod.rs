@@ -351,7 +351,7 @@ pub static PORTABLE: Arch = Arch {
 };
 
 /// The body of one lane in files for every machine, for machines without suitable vectors of four
-/// lanes. Vectors of 32-bit Arm flush subnormal numbers. Rust's compilers do not describe small
+/// lanes. Vectors of 32-bit Arm flush denormals. Rust's compilers do not describe small
 /// cores.
 static SCALAR_OF_ANY: Isa = Isa {
     detection: Detection::Compiling(Condition {

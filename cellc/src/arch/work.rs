@@ -54,7 +54,7 @@ pub enum Work {
     Divide,
     /// A comparison of vectors with a selection.
     Select,
-    /// A flush of small numbers to zero.
+    /// A flush of denormals to zero.
     Flush,
     /// A bitwise operation on vectors.
     Bits,

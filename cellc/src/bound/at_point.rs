@@ -9,9 +9,7 @@ use super::ErrorAnalysis;
 use super::value::Value;
 use crate::activation::{self, Graph};
 use crate::core::{CoreCell, PointwiseFunction, TopK};
-use crate::evaluate::{
-    Arithmetic, CellWeights, Column, MatrixRow, Row, State, StepInputs, steps_of,
-};
+use crate::evaluate::{CellWeights, Column, Domain, MatrixRow, Row, State, StepInputs, steps_of};
 use crate::reference::{self, FLOAT64, order, place_of};
 
 /// Relative allowance for rounding errors of this float64 analysis.
@@ -68,7 +66,7 @@ fn is_whole(terms: impl Iterator<Item = (f64, f64)>) -> bool {
     true
 }
 
-/// Arithmetic on [`AtPoint`]: float64 for the exact values, the error analysis for the ranges.
+/// The domain of [`AtPoint`]: float64 for the exact values, the error analysis for the ranges.
 pub(super) struct AtOneInput(pub(super) ErrorAnalysis);
 
 /// Splits into exact values and ranges.
@@ -81,7 +79,7 @@ fn together(exact: Vec<f64>, values: Vec<Value>) -> Vec<AtPoint> {
     exact.into_iter().zip(values).map(|(exact, value)| AtPoint::new(exact, value)).collect()
 }
 
-impl Arithmetic for AtOneInput {
+impl Domain for AtOneInput {
     type Value = AtPoint;
     /// Row for the exact values, and row for the ranges.
     type Row<'r> = (reference::Encoded<'r>, super::Encoded<'r>);
@@ -207,7 +205,21 @@ impl Arithmetic for AtOneInput {
                     [v.exact - error, v.exact + error].map(|v| FLOAT64.pointwise(function, &[v]));
                 Value::new(low, high, (right - low).max(high - right))
             }
-            _ => self.0.pointwise(function, &known),
+            (
+                P::Activation(_)
+                | P::Add
+                | P::Subtract
+                | P::Multiply
+                | P::Divide
+                | P::Maximum
+                | P::Minimum
+                | P::PRelu
+                | P::Less
+                | P::LessEqual
+                | P::Equal
+                | P::Select,
+                _,
+            ) => self.0.pointwise(function, &known),
         };
         AtPoint::new(right, value)
     }

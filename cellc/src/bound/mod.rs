@@ -42,7 +42,7 @@ use crate::core::{
 };
 use crate::encoding::{LEAST_LARGEST, Stored, WeightFormat};
 use crate::evaluate::{
-    Arithmetic, CellWeights, Column, MatrixRow, Outcome, Row, State, StepInputs, evaluate,
+    CellWeights, Column, Domain, MatrixRow, Outcome, Row, State, StepInputs, evaluate,
 };
 use crate::model::{Activation, CellKind, Coupled, ResetGate};
 use crate::numerics::{Multiples, Precisions, Vector, flush_below};
@@ -71,8 +71,8 @@ pub struct Profile {
     pub fused: bool,
     /// The accuracy of activation functions.
     pub accuracy: Accuracy,
-    /// Magnitude below which inputs, states and outputs are flushed to zero. `None`: subnormal
-    /// numbers are kept.
+    /// Magnitude below which inputs, states and outputs are flushed to zero. `None`: denormals
+    /// are kept.
     pub flush_below: Option<f32>,
     /// The precision of matrices.
     pub products: Precisions,
@@ -219,14 +219,14 @@ fn map<V, T>(outcome: Outcome<V>, to: impl Fn(&V) -> T) -> Outcome<T> {
     Outcome { results: all(outcome.results), variables: all(outcome.variables) }
 }
 
-/// Arithmetic on [`Value`]: ranges and errors instead of numbers.
+/// The domain of [`Value`]: ranges and errors instead of numbers.
 struct ErrorAnalysis {
     profile: Profile,
     /// True if run-time sequence lengths may have any value.
     any_length: bool,
 }
 
-impl Arithmetic for ErrorAnalysis {
+impl Domain for ErrorAnalysis {
     type Value = Value;
     type Row<'r> = Encoded<'r>;
 

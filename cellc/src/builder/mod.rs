@@ -23,6 +23,7 @@ use crate::front::weights_file;
 use crate::model::{
     Activation, Direction, Family, InputFile, LstmGateOrder, Model, ModelSize, Tensor,
 };
+use crate::request::flag::help_of;
 use crate::request::{
     Accuracy, Fma, Language, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs,
 };
@@ -74,7 +75,7 @@ pub struct Builder {
 
 #[derive(Clone, Debug)]
 enum BuilderSource {
-    File { xml: PathBuf, weights: Option<PathBuf> },
+    File { model: PathBuf, weights: Option<PathBuf> },
     Cell { cell: Box<Declared>, weights: GivenWeights },
 }
 
@@ -90,8 +91,12 @@ enum GivenWeights {
     File(PathBuf),
 }
 
-/// The keys for files of tensors.
-const OF_FILE: [Key; 4] = [Key::Prefix, Key::Head, Key::HeadActivation, Key::GateOrder];
+/// The error for a method that gives what the model's file gives.
+fn has_its_own(method: &str, model: &Path) -> Diagnostic {
+    let found = format!("`{method}` is set, and {} has its own", model.display());
+    let help = format!("remove `.{method}(..)`: the file gives attributes and weights");
+    Diagnostic::error(Origin::Unknown, found).help(help)
+}
 
 /// The warning for a build profile without optimisation, and the lines of Cargo.toml that enable
 /// optimisation. Empty if the profile optimises, or if cargo does not pass the level. For
@@ -117,12 +122,14 @@ fn slow_profile(level: &str, processor: &str, profile: &str, package: &str) -> V
     ]
 }
 
-/// Methods that set one option each: the documentation, the name, the field of the options, and the
-/// type of the value. A field may be an `Option` of the type.
+/// Methods that set one option each: the documentation, the name, the flag whose help begins the
+/// documentation, the field of the options, and the type of the value. A field may be an `Option`
+/// of the type.
 macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident($($field:ident).+: $type:ty);)*) => {
+    ($($(#[$doc:meta])* $name:ident $(= $flag:ident)? ($($field:ident).+: $type:ty);)*) => {
         impl Builder {
-            $($(#[$doc])*
+            $($(#[doc = concat!(help_of!($flag), ".")])?
+            $(#[$doc])*
             pub fn $name(mut self, value: $type) -> Self {
                 self.options.$($field).+ = value.into();
                 self
@@ -134,35 +141,28 @@ macro_rules! setters {
 setters! {
     /// The language; Rust by default. C is written as a `.h` and a `.c`.
     language(output.language: Language);
-    /// How far to unroll loops.
-    unroll(tuning.unroll: Unroll);
+    unroll = UNROLL (tuning.unroll: Unroll);
     /// Overrides decisions of the planner. Results keep their bits.
     tuning(tuning: Tuning);
-    /// Chooses whether multiply-adds are fused.
-    fma(numerics.fma: Fma);
+    fma = FMA (numerics.fma: Fma);
     /// The states that the generated type keeps between calls.
     state(bindings.state: State);
-    /// Upper limit for loops whose end is decided at run time. Outputs have room for as many
-    /// iterations.
-    max_steps(bindings.max_steps: usize);
-    /// The size of an amplifier model that has several. Default: the largest.
-    size(bindings.size: ModelSize);
-    /// The magnitudes of inputs and states for the stated error bound.
-    range(numerics.range: Range);
-    /// Where to put the weights.
-    weights_as(output.weights_as: WeightsAs);
-    /// The accuracy of activation functions.
-    accuracy(numerics.accuracy: Accuracy);
+    /// Outputs have room for as many iterations.
+    max_steps = MAX_STEPS (bindings.max_steps: usize);
+    /// Default: the largest.
+    size = SIZE (bindings.size: ModelSize);
+    range = RANGE (numerics.range: Range);
+    weights_as = WEIGHTS_AS (output.weights_as: WeightsAs);
+    accuracy = ACCURACY (numerics.accuracy: Accuracy);
     /// The precision of the matrices of cells, dense layers and convolutions. The stated error
     /// bound includes the rounding. Default: f32; quantised models keep their 8-bit weights.
     precision(numerics.precision: Precision);
-    /// The number of threads. Two threads share a cell of one time step if the planner expects less
-    /// time. Generated Rust then needs std, generated C pthreads. Sequences, loops, and cells with
-    /// the reset gate before the product are not divided.
-    threads(machine.threads: Threads);
-    /// Keeps denormals. By default, inputs, kept states and outputs below 2^-100 in magnitude are
-    /// flushed to zero.
-    keep_denormals(numerics.keep_denormals: bool);
+    /// Two threads share a cell of one time step if the planner expects less time. Generated Rust
+    /// then needs std, generated C pthreads. Sequences, loops, and cells with the reset gate before
+    /// the product are not divided.
+    threads = THREADS (machine.threads: Threads);
+    /// By default, inputs, kept states and outputs below 2^-100 in magnitude are flushed to zero.
+    keep_denormals = KEEP_DENORMALS (numerics.keep_denormals: bool);
     /// True (the default) if generated Rust implements `cellc_runtime::Cell`. The crate must then
     /// depend on cellc-runtime. C has no trait.
     runtime(output.runtime: bool);
@@ -176,7 +176,7 @@ impl Builder {
     /// The weights of an IR come from the `.bin` next to the `.xml`, unless [`Builder::weights`]
     /// names another file.
     pub fn new(model: impl Into<PathBuf>) -> Self {
-        Self::of(BuilderSource::File { xml: model.into(), weights: None })
+        Self::of(BuilderSource::File { model: model.into(), weights: None })
     }
 
     /// A GRU cell: `x [batch, input_size]`, `h [batch, hidden_size]`, gates z, r, h.
@@ -261,11 +261,9 @@ impl Builder {
     fn attribute(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
             BuilderSource::Cell { cell, .. } => cell.keys.set(key, Spanned::unplaced(value)),
-            BuilderSource::File { xml, .. } => {
-                let (name, file) = (key.name(), xml.display());
-                let found = format!("`{name}` is set, and {file} has its own");
-                let help = format!("remove `.{name}(..)`: attributes are read from the file");
-                self.problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
+            BuilderSource::File { model, .. } => {
+                let problem = has_its_own(key.name(), model);
+                self.problems.push(problem);
             }
         }
         self
@@ -278,21 +276,7 @@ impl Builder {
 
     /// The place of the reset gate of a declared GRU. True: after the matrix product (PyTorch,
     /// Keras `reset_after`). False, the default: before the matrix product, as in OpenVINO.
-    pub fn linear_before_reset(mut self, after: bool) -> Self {
-        if let BuilderSource::Cell { cell, .. } = &self.source
-            && (!cell.family.has_reset_gate() || cell.is_apples)
-        {
-            let found = format!("`linear_before_reset` is set on a {}", cell.declared_by);
-            let help = match cell.is_apples {
-                true => {
-                    "Apple's word for it is `.apply_reset_gate_after_mat_mul(..)`, or \
-                     `.reset_gate(..)`"
-                }
-                false => "it has no reset gate; a cell that has one is declared by `Builder::gru`",
-            };
-            self.problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
-            return self;
-        }
+    pub fn linear_before_reset(self, after: bool) -> Self {
         self.attribute(Key::LinearBeforeReset, after)
     }
 
@@ -346,33 +330,17 @@ impl Builder {
     /// Apple's `applyResetGateAfterMatMul`. The default, false, means
     /// [`AppleResetGate::AfterMatMulOuterBias`].
     pub fn apply_reset_gate_after_mat_mul(self, after: bool) -> Self {
-        self.of_apple(Key::ApplyResetGateAfterMatMul, after)
+        self.attribute(Key::ApplyResetGateAfterMatMul, after)
     }
 
     /// The place of the reset gate of Apple's `gru`, if the flag cannot give it.
     pub fn reset_gate(self, gate: AppleResetGate) -> Self {
-        self.of_apple(Key::ResetGate, gate)
+        self.attribute(Key::ResetGate, gate)
     }
 
     /// Apple's `outputSequence`; true by default.
     pub fn output_sequence(self, sequence: bool) -> Self {
-        self.of_apple(Key::OutputSequence, sequence)
-    }
-
-    fn of_apple(mut self, key: Key, value: impl Into<Value>) -> Self {
-        match &mut self.source {
-            BuilderSource::Cell { cell, .. } if cell.is_apples => {
-                cell.keys.set(key, Spanned::unplaced(value))
-            }
-            _ => {
-                let name = key.name();
-                let found = format!("`{name}` is set on what is no Builder::apple_gru");
-                self.problems.push(
-                    Diagnostic::error(Origin::Unknown, found).help(format!("remove `.{name}(..)`")),
-                );
-            }
-        }
-        self
+        self.attribute(Key::OutputSequence, sequence)
     }
 
     /// The bound on every pre-activation sum of a declared cell; 0 and infinity are no bound.
@@ -408,11 +376,9 @@ impl Builder {
             BuilderSource::Cell { weights, .. } => {
                 *weights = GivenWeights::Of(framework, vec![set])
             }
-            BuilderSource::File { xml, .. } => {
-                let found = format!("`weights_of` is set, and {} has its own", xml.display());
-                self.problems.push(
-                    Diagnostic::error(Origin::Unknown, found).help("remove `.weights_of(..)`"),
-                );
+            BuilderSource::File { model, .. } => {
+                let problem = has_its_own("weights_of", model);
+                self.problems.push(problem);
             }
         }
         self
@@ -431,16 +397,10 @@ impl Builder {
     /// contradictions are refused.
     pub fn safetensors(mut self, file: impl Into<PathBuf>) -> Self {
         match &mut self.source {
-            BuilderSource::Cell { cell, weights } => {
-                OF_FILE.into_iter().for_each(|key| cell.keys.remove(key));
-                *weights = GivenWeights::File(file.into());
-            }
-            BuilderSource::File { xml, .. } => {
-                let found =
-                    format!("`safetensors` is set, and {} has its own weights", xml.display());
-                self.problems.push(
-                    Diagnostic::error(Origin::Unknown, found).help("remove `.safetensors(..)`"),
-                );
+            BuilderSource::Cell { weights, .. } => *weights = GivenWeights::File(file.into()),
+            BuilderSource::File { model, .. } => {
+                let problem = has_its_own("safetensors", model);
+                self.problems.push(problem);
             }
         }
         self
@@ -448,40 +408,25 @@ impl Builder {
 
     /// The name of the recurrent module in a file of tensors: `gru` for `gru.weight_ih_l0`.
     pub fn prefix(self, module: impl Into<String>) -> Self {
-        self.of_file(Key::Prefix, module.into())
+        self.attribute(Key::Prefix, module.into())
     }
 
     /// The name of a dense layer (`torch.nn.Linear`) in a file of tensors, after the last recurrent
     /// layer: `fc` for `fc.weight [outputs, D * hidden_size]` and an optional `fc.bias [outputs]`.
     /// The only output is then `out [batch, outputs]`, of a sequence `[batch, steps, outputs]`.
     pub fn head(self, module: impl Into<String>) -> Self {
-        self.of_file(Key::Head, module.into())
+        self.attribute(Key::Head, module.into())
     }
 
     /// The activation of the [`Builder::head`].
     pub fn head_activation(self, activation: Activation) -> Self {
-        self.of_file(Key::HeadActivation, activation)
+        self.attribute(Key::HeadActivation, activation)
     }
 
     /// The order of the gates in a file of tensors. Default: PyTorch's, `ifco` for LSTM and `rzn`
     /// for GRU.
     pub fn gate_order(self, order: GateOrder) -> Self {
-        self.of_file(Key::GateOrder, order)
-    }
-
-    fn of_file(mut self, key: Key, value: impl Into<Value>) -> Self {
-        match &mut self.source {
-            BuilderSource::Cell { cell, weights: GivenWeights::File(_) } => {
-                cell.keys.set(key, Spanned::unplaced(value))
-            }
-            _ => {
-                let name = key.name();
-                let found = format!("`{name}` is set without a file of tensors");
-                let help = format!("call `.safetensors(..)` before `.{name}(..)`");
-                self.problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
-            }
-        }
-        self
+        self.attribute(Key::GateOrder, order)
     }
 
     /// The weights of a declared cell, G gates (LSTM 4, GRU 3, RNN 1) of `hidden_size` H rows each,
@@ -495,10 +440,10 @@ impl Builder {
             BuilderSource::Cell { weights, .. } => {
                 *weights = GivenWeights::Values([w, r, b].map(<[f32]>::to_vec))
             }
-            BuilderSource::File { xml, .. } => {
-                let found = format!("`weight_values` is set, and {} has its own", xml.display());
+            BuilderSource::File { model, .. } => {
                 let help = "remove `.weight_values(..)`, or name another `.bin` by `.weights(..)`";
-                self.problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
+                let problem = has_its_own("weight_values", model).help(help);
+                self.problems.push(problem);
             }
         }
         self
@@ -676,14 +621,14 @@ impl Builder {
         let files = match &self.source {
             BuilderSource::Cell { weights: GivenWeights::File(file), .. } => vec![file.clone()],
             BuilderSource::Cell { .. } => Vec::new(),
-            BuilderSource::File { xml, weights: Some(weights) } => {
-                vec![xml.clone(), weights.clone()]
+            BuilderSource::File { model, weights: Some(weights) } => {
+                vec![model.clone(), weights.clone()]
             }
-            BuilderSource::File { xml, weights: None } => {
+            BuilderSource::File { model, weights: None } => {
                 // models with run-time weights have no .bin, and cargo treats missing files as
                 // changed
-                let beside = Some(xml.with_extension("bin")).filter(|file| file.exists());
-                [Some(xml.clone()), beside].into_iter().flatten().collect()
+                let beside = Some(model.with_extension("bin")).filter(|file| file.exists());
+                [Some(model.clone()), beside].into_iter().flatten().collect()
             }
         };
         files.iter().map(|file: &PathBuf| line(file)).collect()
@@ -692,9 +637,10 @@ impl Builder {
     /// Further files of the model: external weights of ONNX.
     fn files_beside(&self, read: &[InputFile]) -> Result<Vec<String>, Error> {
         match &self.source {
-            BuilderSource::File { xml, weights: None } => {
+            BuilderSource::File { model, weights: None } => {
                 let known = self.files()?;
-                let beside = read.iter().skip(1).map(|file| line(&xml.with_file_name(&file.name)));
+                let beside =
+                    read.iter().skip(1).map(|file| line(&model.with_file_name(&file.name)));
                 Ok(beside
                     .collect::<Result<Vec<_>, _>>()?
                     .into_iter()
@@ -742,8 +688,8 @@ impl Builder {
         let name = match (&self.options.output.name, &self.source) {
             (Some(name), _) => name.clone(),
             (None, BuilderSource::Cell { cell, .. }) => cell.name.value.clone(),
-            (None, BuilderSource::File { xml, .. }) => {
-                xml.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+            (None, BuilderSource::File { model, .. }) => {
+                model.file_stem().unwrap_or_default().to_string_lossy().into_owned()
             }
         };
         if Path::new(&name).file_name() == Some(OsStr::new(&name))
@@ -760,58 +706,78 @@ impl Builder {
 
     fn model(&self, problems: &mut Diagnostics) -> Option<Model> {
         match &self.source {
-            BuilderSource::Cell { cell, weights } => {
-                let mut cell = Declared::clone(cell);
-                let baked = match weights {
-                    GivenWeights::AtRunTime => None,
-                    GivenWeights::Values(weights) => {
-                        let layers = vec![tensors(&cell, weights, problems)?];
-                        Some(Baked { layers, ..Baked::default() })
-                    }
-                    GivenWeights::Of(framework, sets) => {
-                        let wrong = cell.computed_as_by(*framework, &Origin::Unknown);
-                        let fatal = wrong.has_errors();
-                        problems.extend(wrong);
-                        if fatal {
-                            return None;
-                        }
-                        Some(converted(&cell, *framework, sets, problems)?)
-                    }
-                    GivenWeights::File(file) => Some(from_file(&mut cell, file, problems)?),
-                };
-                if let Some(baked) = baked {
-                    if baked.layers.len() != cell.layer_count() {
-                        let found = format!(
-                            "weights of {} layers for {}",
-                            baked.layers.len(),
-                            cell.layer_count()
-                        );
-                        let help = "several layers take their weights from `.weights_of(..)` or \
-                            `.safetensors(..)`";
-                        problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
-                        return None;
-                    }
-                    cell.weights = Some(Spanned::unplaced(baked));
-                }
-                let wrong = cell.problems();
-                let fatal = wrong.has_errors();
-                problems.extend(wrong);
-                (!fatal).then(|| cell.model())
-            }
-            BuilderSource::File { xml, weights } => {
-                let options = ReadOptions {
-                    dims: self.options.bindings.dims.clone(),
-                    constants: self.options.bindings.constants.clone(),
-                    size: self.options.bindings.size,
-                    ..ReadOptions::with_weights(weights.as_deref())
-                };
-                let (model, found) = match compile::read(xml, &options) {
+            BuilderSource::Cell { cell, weights } => declared_model(cell, weights, problems),
+            BuilderSource::File { model, weights } => {
+                let bindings = &self.options.bindings;
+                let options =
+                    ReadOptions { weights: weights.as_deref(), ..ReadOptions::of(bindings) };
+                let (model, found) = match compile::read(model, &options) {
                     Ok((model, warnings)) => (Some(model), warnings),
                     Err(refused) => (None, refused),
                 };
                 problems.extend(found);
                 model
             }
+        }
+    }
+}
+
+/// The model of declared layers. `None` after an error.
+fn declared_model(
+    cell: &Declared,
+    weights: &GivenWeights,
+    problems: &mut Diagnostics,
+) -> Option<Model> {
+    let mut cell = cell.clone();
+    let mut wrong = Diagnostics::default();
+    if !matches!(weights, GivenWeights::File(_)) {
+        // the metadata of a file may give further keys
+        wrong.extend(cell.keys.unmet_needs(false));
+        wrong.extend(cell.problems_of_keys());
+    }
+    let fatal = wrong.has_errors();
+    problems.extend(wrong);
+    let baked = weights.baked(&mut cell, problems)?;
+    if fatal {
+        return None;
+    }
+    if let Some(baked) = baked {
+        if baked.layers.len() != cell.layer_count() {
+            let found =
+                format!("weights of {} layers for {}", baked.layers.len(), cell.layer_count());
+            let help = "several layers take their weights from `.weights_of(..)` or \
+                `.safetensors(..)`";
+            problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
+            return None;
+        }
+        cell.weights = Some(Spanned::unplaced(baked));
+    }
+    let wrong = cell.problems();
+    let fatal = wrong.has_errors();
+    problems.extend(wrong);
+    (!fatal).then(|| cell.model())
+}
+
+impl GivenWeights {
+    /// The weights in OpenVINO's order; `Some(None)` for weights at run time. Sets the keys of
+    /// `cell` that the weights imply. `None` after an error.
+    fn baked(&self, cell: &mut Declared, problems: &mut Diagnostics) -> Option<Option<Baked>> {
+        match self {
+            Self::AtRunTime => Some(None),
+            Self::Values(weights) => {
+                let layers = vec![tensors(cell, weights, problems)?];
+                Some(Some(Baked { layers, ..Baked::default() }))
+            }
+            Self::Of(framework, sets) => {
+                let wrong = cell.computed_as_by(*framework, &Origin::Unknown);
+                let fatal = wrong.has_errors();
+                problems.extend(wrong);
+                if fatal {
+                    return None;
+                }
+                converted(cell, *framework, sets, problems).map(Some)
+            }
+            Self::File(file) => from_file(cell, file, problems).map(Some),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::ErrorKind;
 use crate::kernel::Role;
 use crate::pack;
+use crate::request::flag::FLAGS;
 
 fn refused(builder: &Builder) -> String {
     builder.generate().expect_err("the builder is refused").to_string()
@@ -43,7 +44,7 @@ fn everything_that_is_wrong_is_reported() {
         &[],
     ));
     for part in
-        ["no reset gate", "cannot be the name of a file", "w has 5 values", "r has 3 values"]
+        ["RNNCell has none", "cannot be the name of a file", "w has 5 values", "r has 3 values"]
     {
         assert!(text.contains(part), "{part} is not in {text}");
     }
@@ -278,11 +279,11 @@ fn what_goes_with_nothing_is_refused() {
         ),
         (
             Builder::lstm(2, 1).linear_before_reset(true),
-            "`linear_before_reset` is set on a Builder::lstm",
+            "`Builder::linear_before_reset` is given, and LSTMCell has none",
         ),
         (
             Builder::gru(2, 1).output_sequence(true),
-            "`output_sequence` is set on what is no Builder::apple_gru",
+            "`Builder::output_sequence` is given, and GRUCell has none",
         ),
         (Builder::apple_gru(2, 1, 3).linear_before_reset(true), "apply_reset_gate_after_mat_mul"),
         (
@@ -466,7 +467,7 @@ fn files_of_tensors() {
         "{text}"
     );
     let text = refused(&Builder::gru(5, 3).head("fc"));
-    assert!(text.contains("`head` is set without a file of tensors"), "{text}");
+    assert!(text.contains("`Builder::head` is given without a file of tensors"), "{text}");
     let text = refused(&net().head_activation(Activation::Sigmoid));
     assert!(text.contains("`Builder::head_activation` is given without `Builder::head`"), "{text}");
     let apple = Builder::apple_gru(5, 3, 2).apply_reset_gate_after_mat_mul(true);
@@ -527,4 +528,22 @@ fn cargo_watches_the_weights_beside_an_onnx_file() {
     let expected = ["B.bin", "R.bin", "W.bin", "model.onnx"]
         .map(|name| folder.join(name).display().to_string());
     assert_eq!(watched, expected);
+}
+
+/// Messages name an option by the Builder's method of its flag.
+#[test]
+fn every_flag_has_its_method() {
+    let source = include_str!("mod.rs");
+    for flag in FLAGS {
+        let Setting::Flag(names) = flag.setting() else { panic!("{} has a setting", flag.name) };
+        let call = method_name(&Setting::Flag(names));
+        let name = call.split('(').next().expect("a name");
+        let is_written = source.contains(&format!("    pub fn {name}("));
+        let is_row = [format!("    {name}("), format!("    {name} = ")];
+        assert!(
+            is_written || is_row.iter().any(|row| source.contains(row)),
+            "--{}: Builder has no method {name}",
+            flag.name
+        );
+    }
 }

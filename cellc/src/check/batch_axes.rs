@@ -1,6 +1,6 @@
 //! The open axes of inputs with the rows of a batch.
 
-use super::interface::parameter_names;
+use super::names::parameter_names;
 use crate::check::cell::{CellPort, roles};
 use crate::check::input_sizes::{BatchAxes, SequenceAxes};
 use crate::model::{AxisName, Dim, Elements, Model, Op};

@@ -1,6 +1,6 @@
 //! The shapes of the inputs, from the model and the options.
 
-use super::interface::{find_name, list_names};
+use super::names::{Side, find_name, list_names};
 use super::pytorch_export::export_again;
 use crate::check::input_sizes::InputSizes;
 use crate::check::options::Unused;
@@ -52,7 +52,7 @@ impl InputShapes<'_, '_> {
         let all_names = self.subject.names_of_inputs();
         let mut given: Vec<Option<&[Option<usize>]>> = vec![None; all_names.len()];
         for (name, shape) in &self.subject.options.bindings.shapes {
-            match find_name(&all_names, name, "in") {
+            match find_name(&all_names, name, Side::Input) {
                 Ok(index) if given[index].is_some() => {
                     let found = format!("two shapes are given for the input {}", quoted(name));
                     let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("one");
@@ -66,7 +66,10 @@ impl InputShapes<'_, '_> {
                         Origin::Unknown,
                         format!("a shape is given for {}, but {problem}", quoted(name)),
                     )
-                    .valid(format!("the inputs of the model: {}", list_names(&all_names, "in")))
+                    .valid(format!(
+                        "the inputs of the model: {}",
+                        list_names(&all_names, Side::Input)
+                    ))
                     .help(message!("correct the name in {}", shape_option(Some(shape)))),
                 ),
             }

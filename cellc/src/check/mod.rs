@@ -1,13 +1,13 @@
 //! The checks of a model, whatever reader made the model: ranks, types, shapes, options, states and
 //! limits. [`crate::compile`] lists the passes in order.
 //!
-//! * Before the translation: `structure`, `instruction_sets`, `inputs`.
-//! * With the translation of [`crate::simplify`]: `cell` refuses recurrent nodes. Rules for one
+//! * Before the translation: `options` alone, then `structure` and `inputs`.
+//! * With the translation of [`crate::translate`]: `cell` refuses recurrent nodes. Rules for one
 //!   operation stand beside its translation.
-//! * After the translation: `states`, `precision`, `size_limits`, `threads`, `common_interface`,
-//!   `options`. After these, nothing can fail.
-//! * `judge` runs the passes, for a model of open steps by `steps`. `hints` tries the shapes and
-//!   options that a message proposes.
+//! * After the translation: `size_limits`, `states`, `integers`, `precision`, `threads`,
+//!   `common_interface`. After these, nothing can fail.
+//! * `steps` words the judgements of a model of open steps. `hints` tries the shapes and options
+//!   that a message proposes.
 
 mod batch_axes;
 pub(crate) mod cell;
@@ -16,10 +16,9 @@ mod hints;
 mod input_shapes;
 pub(crate) mod input_sizes;
 mod inputs;
-mod instruction_sets;
 mod integers;
-pub(crate) mod interface;
 pub(crate) mod limits;
+pub(crate) mod names;
 pub(crate) mod options;
 mod precision;
 mod pytorch_export;
@@ -42,10 +41,9 @@ pub(crate) use cell::{CLIPS, PARAMETERS_OF_ACTIVATIONS, WRONG_HIDDEN_SIZES};
 pub(crate) use common_interface::common_interface;
 pub(crate) use hints::{Hints, notice_batch_named_steps};
 pub(crate) use inputs::inputs;
-pub(crate) use instruction_sets::instruction_sets;
 pub(crate) use integers::limits_of_integers;
-pub(crate) use interface::parameter_names;
-pub(crate) use options::{Unused, contradictions};
+pub(crate) use names::parameter_names;
+pub(crate) use options::{Unused, options};
 pub(crate) use precision::precision;
 pub(crate) use size_limits::{interface_size, source_size, total_size};
 pub(crate) use states::states;

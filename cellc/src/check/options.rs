@@ -1,34 +1,65 @@
-//! Options that contradict each other, and options without effect on the model.
+//! Rules on the options alone, judged before the model; and options without effect on the model.
 
+use super::common_interface;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message};
 use crate::request::flag;
-use crate::request::{Language, Options, Precision, WeightsAs};
+use crate::request::{Options, Precision, Threads, WeightsAs};
 
-/// Refuses pairs of options that no output can have. [`super::threads`] judges the number of
-/// threads.
-pub(crate) fn contradictions(options: &Options, diagnostics: &mut Diagnostics) {
-    let (output, target) = (&options.output, options.machine.target.name);
-    let mut refuse = |found: String, valid: &str, help: &str| {
-        diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(help));
-    };
-    if output.interface.is_some() && output.language != Language::C {
-        refuse(
-            "the common interface is asked for, and the output is not C".to_owned(),
-            "C",
-            "generate C, or use the trait `Cell` of cellc-runtime, which is common to all models \
-             in Rust",
-        );
+/// Refuses options that no output can have, whatever the model.
+pub(crate) fn options(options: &Options, diagnostics: &mut Diagnostics) {
+    instruction_sets(options, diagnostics);
+    threads(options, diagnostics);
+    common_interface::of_options(options, diagnostics);
+    weights_in_a_file(options, diagnostics);
+}
+
+/// Refuses a list of instruction sets that names one twice, or one of another architecture.
+fn instruction_sets(options: &Options, diagnostics: &mut Diagnostics) {
+    let isas = options.machine.isas.as_deref().unwrap_or_default();
+    if let Some((_, isa)) = isas.iter().enumerate().find(|(at, isa)| isas[..*at].contains(isa)) {
+        let found = format!("the instruction set {} is given twice", isa.name);
+        let diagnostic =
+            Diagnostic::error(Origin::Unknown, found).valid("each instruction set once");
+        diagnostics.push(diagnostic.help(message!("correct {}", flag::ISA.setting())));
     }
-    if output.weights_as == WeightsAs::File && options.c_only() {
-        refuse(
-            format!(
-                "weights in a file of their own: C11, which is all that the target {target} \
-                 uses, cannot take in a file"
-            ),
-            "weights in the source",
-            "leave out where the weights are, or choose another target",
-        );
+    let known: Vec<_> = options.known_isas().collect();
+    for isa in isas.iter().filter(|isa| !known.contains(isa)) {
+        let (language, target) = (options.output.language, options.machine.target.name);
+        let found =
+            format!("{language:?} for the target {target} has no instruction set {}", isa.name);
+        let names: Vec<_> = known.iter().map(|isa| isa.name).collect();
+        let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(names.join(", "));
+        let help = message!("leave it out of {}", flag::ISA.setting());
+        diagnostics.push(diagnostic.help(help));
     }
+}
+
+/// Refuses two threads for a target whose C has no extensions. [`super::threads`] judges the cells.
+fn threads(options: &Options, diagnostics: &mut Diagnostics) {
+    if options.machine.threads == Threads::One || !options.c_only() {
+        return;
+    }
+    let target = options.machine.target.name;
+    let found =
+        format!("two threads: they need more than C11, which is all that the target {target} uses");
+    let help = "leave out the number of threads, or choose another target";
+    let problem = Diagnostic::error(Origin::Unknown, found);
+    diagnostics.push(problem.valid("one thread").help(help));
+}
+
+/// Refuses a file of weights for a target whose C cannot embed files.
+fn weights_in_a_file(options: &Options, diagnostics: &mut Diagnostics) {
+    if options.output.weights_as != WeightsAs::File || !options.c_only() {
+        return;
+    }
+    let target = options.machine.target.name;
+    let found = format!(
+        "weights in a file of their own: C11, which is all that the target {target} uses, cannot \
+         take in a file"
+    );
+    let help = "leave out where the weights are, or choose another target";
+    let problem = Diagnostic::error(Origin::Unknown, found);
+    diagnostics.push(problem.valid("weights in the source").help(help));
 }
 
 /// An option without effect on the model, with the reason. The pass that knows the reason pushes

@@ -9,7 +9,9 @@ use crate::model::{ElementType, Model, Node, shape_text};
 use crate::request::Unroll;
 use crate::request::flag;
 
-/// Refuses inputs and outputs with too many bytes together. `None` after an error.
+/// Refuses inputs and outputs with too many bytes together. `None` after an error. Called with the
+/// inputs before the translation, whose work grows with their sizes, and with inputs and outputs
+/// after the translation.
 pub(crate) fn interface_size(
     model: &Model,
     core: &CoreModel,

@@ -1,6 +1,6 @@
 //! The subject of a judgement, its trials, and the results of the passes.
 
-use super::interface::{self, parameter_names};
+use super::names::{self, Side, parameter_names};
 use crate::check::input_sizes::InputSizes;
 use crate::check::step_facts::StepFacts;
 use crate::core::CoreModel;
@@ -57,7 +57,7 @@ impl<'a> Subject<'a> {
 
     /// The name of an input in messages and options.
     pub(crate) fn input_name(self, index: usize) -> String {
-        interface::name(&self.names_of_input(index), "in", index)
+        names::name(&self.names_of_input(index), Side::Input, index)
     }
 }
 

@@ -635,9 +635,7 @@ impl ModelArguments {
         let options = ReadOptions {
             weights: self.weights.as_deref(),
             keys: self.keys(),
-            dims: bindings.dims.clone(),
-            constants: bindings.constants.clone(),
-            size: bindings.size,
+            ..ReadOptions::of(bindings)
         };
         Ok(compile::read(file, &options)?)
     }

@@ -167,7 +167,7 @@ fn argument(flag: &'static Flag) -> Arg {
         Operand::NamedWord(value, _) => {
             arg.value_name(value).value_parser(one_of(flag)).hide_possible_values(true)
         }
-        Operand::Text(value) => {
+        Operand::Number(value) | Operand::Text(value) => {
             arg.value_name(value).value_parser(any).allow_negative_numbers(true)
         }
         Operand::Each(value) => arg.value_name(value).value_parser(any).action(ArgAction::Append),

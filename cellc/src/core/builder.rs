@@ -1,6 +1,6 @@
 //! The construction of a core model, operation by operation: values, constants, operations, and
 //! operations on constants computed at once. The builder knows neither nodes of models nor
-//! diagnostics: a rule of [`crate::simplify`] says what to build, and words a refusal.
+//! diagnostics: a rule of [`crate::translate`] says what to build, and words a refusal.
 
 use std::collections::BTreeMap;
 

@@ -4,8 +4,8 @@ use std::fmt::{self, Display, Formatter};
 
 use super::print::visible;
 use super::{
-    CoreModel, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment, WeightSource,
-    Work, Zeros, drop_unneeded, product,
+    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
+    WeightSource, Work, Zeros, drop_unneeded, product,
 };
 use crate::model::{Activation, CellKind, Coupled, LedgerEntry, ResetGate, WeightLayout, counted};
 
@@ -189,6 +189,16 @@ impl Operation for CoreCell {
 
     fn treatment(&self) -> Treatment {
         Treatment::EveryStep
+    }
+
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        let CoreOp::Cell(other) = other else { return false };
+        let sizes = |of: &Self| (of.kind, of.hidden_size, of.input_size, of.clip, of.coupled);
+        let is_reversed = |of: &Self| of.sequence.as_ref().map(|sequence| sequence.reverse);
+        sizes(self) == sizes(other)
+            && self.activations == other.activations
+            && self.weights.layout == other.weights.layout
+            && is_reversed(self) == is_reversed(other)
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {

@@ -4,6 +4,7 @@ use super::{
     CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
     Work, Zeros, listed,
 };
+use crate::model::Activation;
 
 /// The concatenation of the inputs along one axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,10 @@ impl Operation for Concat {
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
         self.inputs.iter_mut().for_each(|input| visit(Reference::Source(input)));
         visit(Reference::Value(&mut self.out));
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        Vec::new()
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -1,9 +1,10 @@
 //! Convolutions.
 
 use super::{
-    ConstantId, CoreModel, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+    ConstantId, CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Source, Work,
+    Zeros,
 };
-use crate::model::counted;
+use crate::model::{Activation, counted};
 
 /// A convolution with windows that move element by element over channels of `length` elements, in C
 /// order: `out[n, g outputs + m, q] = sum over c and t of w[g outputs + m, c, t] * x[n, g inputs +
@@ -76,13 +77,13 @@ impl Pairs {
 
 /// The most groups of one channel. A convolution with more groups of one channel is
 /// depthwise.
-pub const MOST_PRODUCTS: usize = 4;
+pub const MOST_DENSE_GROUPS: usize = 4;
 
 impl Convolve {
     /// True for a depthwise convolution: separate weights per channel of x and windows of several
     /// elements. Integer arithmetic pays, as each rounded element is multiplied several times.
     pub fn is_depthwise(&self) -> bool {
-        let is_apart = self.inputs == 1 && self.groups > MOST_PRODUCTS;
+        let is_apart = self.inputs == 1 && self.groups > MOST_DENSE_GROUPS;
         is_apart && self.taps.iter().any(|(count, _)| *count > 1) && !self.has_run_time_weights
     }
 
@@ -133,10 +134,19 @@ impl Operation for Convolve {
         }
     }
 
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        let key = |of: &Self| (of.groups, of.inputs, of.outputs);
+        matches!(other, CoreOp::Convolve(other) if key(self) == key(other))
+    }
+
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
         visit(Reference::Source(&mut self.x));
         visit(Reference::Constant(&mut self.w));
         visit(Reference::Value(&mut self.out));
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        Vec::new()
     }
 
     fn text(&self, _: &CoreModel) -> String {

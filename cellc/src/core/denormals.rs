@@ -1,4 +1,5 @@
-//! Flushing of small magnitudes to 0: on inputs, kept states and outputs of a step.
+//! Flushing of denormals (magnitudes below 2^-100) to 0: on inputs, kept states and outputs of
+//! a step.
 //!
 //! The flushed values depend on the model alone, so plans cannot change results. Four rules hold:
 //!
@@ -15,14 +16,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CoreLoop, CoreModel, CoreNode, CoreOp, Source, Treatment};
 
-/// The knowledge about small magnitudes in a tensor.
+/// The knowledge about denormals in a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Small {
+pub enum TensorDenormals {
     /// Elements of an input or a state, unchanged: the reading operation flushes the elements.
     Given,
-    /// The tensor may hold small magnitudes, and operations compute with small magnitudes.
+    /// The tensor may hold denormals, and operations compute with denormals.
     Kept,
-    /// The tensor holds no small magnitudes.
+    /// The tensor holds no denormals.
     Flushed,
 }
 
@@ -35,12 +36,12 @@ pub struct Denormals {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct FlushedTensors {
-    parameters: Vec<Small>,
+    parameters: Vec<TensorDenormals>,
     /// Parameters flushed before any kernel runs.
     before: BTreeSet<usize>,
-    constants: Vec<Small>,
+    constants: Vec<TensorDenormals>,
     /// By computed value.
-    values: BTreeMap<usize, Small>,
+    values: BTreeMap<usize, TensorDenormals>,
     /// Computed values whose operation flushes the value.
     at: BTreeSet<usize>,
 }
@@ -60,16 +61,16 @@ impl Denormals {
             |i: &usize| copied.contains(i) && model.len(Source::Parameter(*i)) <= most_before;
         let before: BTreeSet<_> = states.filter(is_before).collect();
         let parameter = |i: usize| match read(&i) && !before.contains(&i) {
-            true => Small::Given,
-            false => Small::Flushed,
+            true => TensorDenormals::Given,
+            false => TensorDenormals::Flushed,
         };
         let constant = |tensor: &crate::model::Tensor| {
             let is_small = |v: f32| v != 0.0 && v.abs() < limit;
             match tensor.element().is_float()
                 && (0..tensor.len()).any(|i| is_small(tensor.get_f32(i)))
             {
-                true => Small::Kept,
-                false => Small::Flushed,
+                true => TensorDenormals::Kept,
+                false => TensorDenormals::Flushed,
             }
         };
         let mut known = FlushedTensors {
@@ -89,8 +90,8 @@ impl Denormals {
     }
 
     /// The knowledge about a tensor.
-    pub fn of(&self, source: Source) -> Small {
-        self.known.as_ref().map_or(Small::Flushed, |known| known.of(source))
+    pub fn of(&self, source: Source) -> TensorDenormals {
+        self.known.as_ref().map_or(TensorDenormals::Flushed, |known| known.of(source))
     }
 
     /// The parameters flushed before any kernel runs.
@@ -100,7 +101,8 @@ impl Denormals {
 
     /// True if a tensor is flushed on load or before any kernel runs.
     pub fn is_input(&self, source: Source) -> bool {
-        self.of(source) == Small::Given || self.before().any(|i| source == Source::Parameter(i))
+        self.of(source) == TensorDenormals::Given
+            || self.before().any(|i| source == Source::Parameter(i))
     }
 
     /// True if the operation with this output flushes the output.
@@ -145,7 +147,7 @@ impl FlushedTensors {
         wanted.extend(taken);
     }
 
-    /// Finds which computed values may hold small magnitudes.
+    /// Finds which computed values may hold denormals.
     fn level(&mut self, nodes: &[CoreNode]) {
         for node in nodes {
             if let CoreOp::Loop(body) = &node.op {
@@ -157,9 +159,13 @@ impl FlushedTensors {
                 Treatment::Copies => {
                     copied_level(node.op.reads().into_iter().map(|input| this.of(input)))
                 }
-                Treatment::EveryStep => Small::Flushed,
+                Treatment::EveryStep => TensorDenormals::Flushed,
                 Treatment::EachSum | Treatment::Computes | Treatment::Streams => {
-                    if this.at.contains(out) { Small::Flushed } else { Small::Kept }
+                    if this.at.contains(out) {
+                        TensorDenormals::Flushed
+                    } else {
+                        TensorDenormals::Kept
+                    }
                 }
             };
             for out in node.op.outputs() {
@@ -173,7 +179,7 @@ impl FlushedTensors {
         for slice in &body.slices {
             self.values.insert(slice.piece, self.of(slice.of));
         }
-        self.values.extend(body.carried.iter().map(|c| (c.value, Small::Flushed)));
+        self.values.extend(body.carried.iter().map(|c| (c.value, TensorDenormals::Flushed)));
         self.level(&body.body);
         for result in &body.results {
             let copied = copied_level([self.of(result.of)]);
@@ -181,11 +187,11 @@ impl FlushedTensors {
         }
     }
 
-    fn of(&self, source: Source) -> Small {
+    fn of(&self, source: Source) -> TensorDenormals {
         match source {
             Source::Parameter(i) => self.parameters[i],
             // flushed by the previous step, unless set by the caller
-            Source::Variable(_) => Small::Kept,
+            Source::Variable(_) => TensorDenormals::Kept,
             Source::Constant(i) => self.constants[i],
             Source::Value(value) => self.values[&value],
         }
@@ -193,9 +199,9 @@ impl FlushedTensors {
 }
 
 /// The level of a copy of several tensors.
-fn copied_level(inputs: impl IntoIterator<Item = Small>) -> Small {
-    let kept = inputs.into_iter().any(|input| input == Small::Kept);
-    if kept { Small::Kept } else { Small::Flushed }
+fn copied_level(inputs: impl IntoIterator<Item = TensorDenormals>) -> TensorDenormals {
+    let kept = inputs.into_iter().any(|input| input == TensorDenormals::Kept);
+    if kept { TensorDenormals::Kept } else { TensorDenormals::Flushed }
 }
 
 /// The parameters to flush before the reading operation, which would copy the parameter to flush it

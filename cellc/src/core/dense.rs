@@ -1,10 +1,10 @@
 //! A product with a fixed matrix.
 
 use super::{
-    CoreModel, Facts, Numbers, Operation, OverTime, Reference, Source, WeightSource, Work, Zeros,
-    product,
+    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Source, WeightSource, Work,
+    Zeros, product,
 };
-use crate::model::counted;
+use crate::model::{Activation, counted};
 
 /// A product with a fixed matrix.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,10 +54,19 @@ impl Operation for Dense {
         }
     }
 
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        let key = |of: &Self| (of.inputs, of.outputs, of.transposed);
+        matches!(other, CoreOp::Dense(other) if key(self) == key(other))
+    }
+
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
         visit(Reference::Source(&mut self.x));
         visit(Reference::Weight(&mut self.w));
         visit(Reference::Value(&mut self.out));
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        Vec::new()
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -107,11 +107,11 @@ pub enum Numbers {
     Moved(Vec<Source>),
     /// Integers between two limits.
     Integers([i32; 2]),
-    /// Any numbers. `numerics/whole` knows more about pointwise operations and loops.
+    /// Any numbers. `numerics/ranges` knows more about pointwise operations and loops.
     Any,
 }
 
-/// How an operation treats small magnitudes.
+/// How an operation treats denormals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Treatment {
     /// Flushes its outputs in every step.

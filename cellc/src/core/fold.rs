@@ -338,7 +338,7 @@ pub(crate) fn elementwise(
         let result_type = if gives_truth { ElementType::Bool } else { element };
         let values = each(&shape, &strides, |at| {
             let value = match element.is_float() {
-                true => i64::from(compare(function, float(0, at), float(1, at))),
+                true => i64::from(compare(function, float(0, at), float(1, at))?),
                 false => of_integers(function, [0, 1, 2].map(|k| integer(k, at)))?,
             };
             in_range(value, result_type)
@@ -372,15 +372,20 @@ fn each<T>(
     problem.map_or(Ok(values), Err)
 }
 
-fn compare(function: Elementwise, a: f64, b: f64) -> bool {
+/// The truth value of a comparison of floating-point numbers.
+///
+/// # Errors
+/// An operation that compares no numbers.
+fn compare(function: Elementwise, a: f64, b: f64) -> Result<bool, &'static str> {
     use Elementwise as E;
     match function {
-        E::Equal => a == b,
-        E::NotEqual => a != b,
-        E::Greater => a > b,
-        E::GreaterEqual => a >= b,
-        E::Less => a < b,
-        _ => a <= b,
+        E::Equal => Ok(a == b),
+        E::NotEqual => Ok(a != b),
+        E::Greater => Ok(a > b),
+        E::GreaterEqual => Ok(a >= b),
+        E::Less => Ok(a < b),
+        E::LessEqual => Ok(a <= b),
+        _ => Err("an operation that compares no numbers"),
     }
 }
 
@@ -437,7 +442,8 @@ fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'stat
         E::Minimum => Some(a.min(b)),
         E::Negative => a.checked_neg(),
         E::Abs => a.checked_abs(),
-        E::Floor | E::Ceiling | E::Round | E::Truncate => Some(a),
+        E::Activation(Activation::Floor | Activation::Round | Activation::Truncate)
+        | E::Ceiling => Some(a),
         E::Sign => Some(a.signum()),
         E::Equal => Some(i64::from(a == b)),
         E::NotEqual => Some(i64::from(a != b)),

@@ -1,9 +1,9 @@
 //! Integer inputs.
 
 use super::{
-    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
 };
-use crate::model::ElementType;
+use crate::model::{Activation, ElementType};
 
 /// Integers are clamped to -2^22..=2^22 - 1: f32 holds integers of this range, and sums of a few,
 /// exactly.
@@ -54,8 +54,17 @@ impl Operation for Integers {
         }
     }
 
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        let key = |of: &Self| (of.parameter, of.least, of.most);
+        matches!(other, CoreOp::Integers(other) if key(self) == key(other))
+    }
+
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
         visit(Reference::Value(&mut self.out));
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        Vec::new()
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -3,6 +3,7 @@
 use super::{
     CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
 };
+use crate::model::Activation;
 
 /// `out[k, :] = table[indices[k], :]`. Negative indices count from the end; indices beyond an end
 /// are clamped.
@@ -42,6 +43,10 @@ impl Operation for Lookup {
         visit(Reference::Source(&mut self.table));
         visit(Reference::Source(&mut self.indices));
         visit(Reference::Value(&mut self.out));
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        Vec::new()
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -1,9 +1,10 @@
 //! Loops.
 
 use super::{
-    CoreModel, CoreNode, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
-    drop_unneeded, visit_references,
+    CoreModel, CoreNode, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Source, Work,
+    Zeros, drop_unneeded, visit_references,
 };
+use crate::model::Activation;
 
 /// A body that runs `trips` times, at least once. The body's values are values of the model; the
 /// body may read outer values directly.
@@ -80,6 +81,17 @@ impl Operation for CoreLoop {
         }
     }
 
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        let CoreOp::Loop(other) = other else { return false };
+        let slices = |of: &Self| of.slices.iter().map(|s| (s.axis, s.reverse)).collect::<Vec<_>>();
+        let results = |of: &Self| of.results.iter().map(|r| r.pieces).collect::<Vec<_>>();
+        slices(self) == slices(other)
+            && results(self) == results(other)
+            && self.running.is_some() == other.running.is_some()
+            && self.body.len() == other.body.len()
+            && self.body.iter().zip(&other.body).all(|(a, b)| a.op.same_attributes(&b.op))
+    }
+
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
         for slice in &mut self.slices {
             visit(Reference::Source(&mut slice.of));
@@ -96,6 +108,11 @@ impl Operation for CoreLoop {
             visit(Reference::Source(&mut result.of));
             visit(Reference::Value(&mut result.out));
         }
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        // the nodes of the body answer for themselves
+        Vec::new()
     }
 
     fn drop_outputs(&mut self, needed: &[bool]) {

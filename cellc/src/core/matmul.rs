@@ -1,8 +1,9 @@
 //! Products of two computed matrices.
 
 use super::{
-    CoreModel, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros, product,
+    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros, product,
 };
+use crate::model::Activation;
 
 /// Products of two computed matrices, in C order.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,10 +41,19 @@ impl Operation for MatMul {
         }
     }
 
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        // every attribute is a size
+        matches!(other, CoreOp::MatMul(_))
+    }
+
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
         visit(Reference::Source(&mut self.a));
         visit(Reference::Source(&mut self.b));
         visit(Reference::Value(&mut self.out));
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        Vec::new()
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -38,23 +38,19 @@ pub(super) trait Operation {
     /// Visits the references to tensors, in bodies of loops too.
     fn visit(&mut self, visit: &mut dyn FnMut(Reference));
 
-    /// How the operation treats small magnitudes.
+    /// How the operation treats denormals.
     fn treatment(&self) -> Treatment {
         Treatment::Computes
     }
 
-    /// True if the attributes equal those of another operation of the same kind.
-    fn same_attributes(&self, _other: &CoreOp) -> bool {
-        true
-    }
+    /// [`CoreOp::same_attributes`].
+    fn same_attributes(&self, other: &CoreOp) -> bool;
 
     /// Forgets outputs that no operation and no result reads.
     fn drop_outputs(&mut self, _needed: &[bool]) {}
 
-    /// The activation functions that the operation computes.
-    fn activations(&self) -> Vec<Activation> {
-        Vec::new()
-    }
+    /// [`CoreOp::activations`].
+    fn activations(&self) -> Vec<Activation>;
 
     /// The operation with its operands and attributes, for people.
     fn text(&self, model: &CoreModel) -> String;
@@ -128,7 +124,7 @@ impl CoreOp {
         self.operation().facts()
     }
 
-    /// How the operation treats small magnitudes.
+    /// How the operation treats denormals.
     pub(super) fn treatment(&self) -> Treatment {
         self.operation().treatment()
     }

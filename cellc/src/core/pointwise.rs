@@ -42,33 +42,46 @@ pub enum PointwiseFunction {
     Select,
 }
 
+/// The facts about a [`PointwiseFunction`].
+struct Row {
+    /// The name in text.
+    name: &'static str,
+    /// The number of operands.
+    arity: usize,
+    effort: Effort,
+    /// The operands that make the result zero.
+    zeros: Zeros,
+}
+
 impl PointwiseFunction {
-    /// The name in text, and the number of operands.
-    fn row(self) -> (&'static str, usize) {
+    fn row(self) -> Row {
+        use Effort::{Arithmetic, Divide, Function};
+        use Zeros::{IfAll, IfOne, Unknown};
+        let row = |name, arity, effort, zeros| Row { name, arity, effort, zeros };
         match self {
-            Self::Activation(activation) => (activation.name(), 1),
-            Self::Add => ("add", 2),
-            Self::Subtract => ("subtract", 2),
-            Self::Multiply => ("multiply", 2),
-            Self::Divide => ("divide", 2),
-            Self::Maximum => ("maximum", 2),
-            Self::Minimum => ("minimum", 2),
-            Self::PRelu => ("prelu", 2),
-            Self::Less => ("less", 2),
-            Self::LessEqual => ("less or equal", 2),
-            Self::Equal => ("equal", 2),
-            Self::Select => ("select", 3),
+            Self::Activation(activation) => row(activation.name(), 1, Function, Unknown),
+            Self::Add => row("add", 2, Arithmetic, IfAll),
+            Self::Subtract => row("subtract", 2, Arithmetic, IfAll),
+            Self::Multiply => row("multiply", 2, Arithmetic, IfOne),
+            Self::Divide => row("divide", 2, Divide, Unknown),
+            Self::Maximum => row("maximum", 2, Arithmetic, Unknown),
+            Self::Minimum => row("minimum", 2, Arithmetic, Unknown),
+            Self::PRelu => row("prelu", 2, Arithmetic, Unknown),
+            Self::Less => row("less", 2, Arithmetic, Unknown),
+            Self::LessEqual => row("less or equal", 2, Arithmetic, Unknown),
+            Self::Equal => row("equal", 2, Arithmetic, Unknown),
+            Self::Select => row("select", 3, Arithmetic, Unknown),
         }
     }
 
     /// The name in text.
     pub fn name(self) -> &'static str {
-        self.row().0
+        self.row().name
     }
 
     /// The number of operands.
     pub fn arity(self) -> usize {
-        self.row().1
+        self.row().arity
     }
 
     /// The same operation of a model on floating-point numbers. `None`: several core operations
@@ -77,11 +90,6 @@ impl PointwiseFunction {
         use Elementwise as E;
         Some(match function {
             E::Activation(activation) => Self::Activation(activation),
-            E::Exp => Self::Activation(Activation::Exp),
-            E::Log => Self::Activation(Activation::Log),
-            E::Floor => Self::Activation(Activation::Floor),
-            E::Round => Self::Activation(Activation::Round),
-            E::Truncate => Self::Activation(Activation::Truncate),
             E::Add => Self::Add,
             E::Subtract => Self::Subtract,
             E::Multiply => Self::Multiply,
@@ -89,25 +97,51 @@ impl PointwiseFunction {
             E::Maximum => Self::Maximum,
             E::Minimum => Self::Minimum,
             E::PRelu => Self::PRelu,
-            _ => return None,
+            E::HardSigmoid
+            | E::Clamp { .. }
+            | E::Swish { .. }
+            | E::Mish
+            | E::HardSwish
+            | E::Selu
+            | E::Celu { .. }
+            | E::GeluTanh
+            | E::Gelu
+            | E::Tan
+            | E::Sinh
+            | E::Cosh
+            | E::Asin
+            | E::Acos
+            | E::Asinh
+            | E::Acosh
+            | E::Atanh
+            | E::SquaredDifference
+            | E::Negative
+            | E::Abs
+            | E::Power
+            | E::Mod
+            | E::FloorMod
+            | E::Ceiling
+            | E::Sign
+            | E::Equal
+            | E::NotEqual
+            | E::Greater
+            | E::GreaterEqual
+            | E::Less
+            | E::LessEqual
+            | E::LogicalAnd
+            | E::LogicalOr
+            | E::LogicalNot
+            | E::Select => return None,
         })
     }
 }
 
 impl Operation for Pointwise {
     fn facts(&self) -> Facts {
-        use PointwiseFunction as P;
-        let effort = match self.function {
-            P::Activation(_) => Effort::Function,
-            P::Divide => Effort::Divide,
-            _ => Effort::Arithmetic,
-        };
-        let zeros = match self.function {
-            P::Multiply => Zeros::IfOne,
-            P::Subtract if self.inputs[0] == self.inputs[1] => Zeros::Always,
-            P::Add | P::Subtract => Zeros::IfAll,
-            _ => Zeros::Unknown,
-        };
+        let Row { effort, zeros, .. } = self.function.row();
+        let is_difference_of_one = self.function == PointwiseFunction::Subtract
+            && self.inputs.first() == self.inputs.last();
+        let zeros = if is_difference_of_one { Zeros::Always } else { zeros };
         Facts {
             name: "pointwise",
             operands: self.inputs.clone(),

@@ -4,7 +4,7 @@ use super::{
     CoreModel, CoreOp, Effort, Facts, Number, Numbers, Operation, OverTime, PointwiseFunction,
     Reference, Source, Work, Zeros,
 };
-use crate::model::counted;
+use crate::model::{Activation, counted};
 
 /// An operation on two elements that reduces a list of elements to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,10 +53,12 @@ impl Combiner {
 
 /// A reduction of all elements along neighbouring axes by one operation.
 ///
-/// Chain `c` combines the elements c, c + chains, c + 2 chains and so on, in order, as long as
-/// every chain has one. Then the first half of the chains is combined with the second half, until
-/// one chain is left. After each halving one of the remaining elements joins each chain, if enough
-/// of them remain.
+/// The order of the reduction of n elements by k chains:
+///
+/// 1. Chain c combines the elements c, c + k, c + 2k and so on, of the first n - n mod k elements.
+/// 2. The chains of the second half are combined with the chains of the first half. If at least as
+///    many elements remain as chains, each chain is combined with one of the remaining elements.
+/// 3. Step 2 repeats until one chain is left.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduce {
     /// The operation.
@@ -69,12 +71,12 @@ pub struct Reduce {
     pub chains: usize,
     /// The input.
     pub input: Source,
-    /// The value; the reduced axes have size 1.
+    /// The value. Its reduced axes have size 1.
     pub out: usize,
 }
 
 impl Reduce {
-    /// The number of chains for `count` elements. The elements are neighbours if `inner` is 1.
+    /// The number of chains for rows of `size` elements, `inner` elements apart.
     pub fn chains(size: usize, inner: usize) -> usize {
         if inner == 1 && size >= 32 { 16 } else { 1 }
     }
@@ -86,8 +88,8 @@ impl Reduce {
     }
 }
 
-/// The number of chains in which a softmax and the search for the largest elements reduce a row of
-/// `size` neighbours: further steps wait for the result, so rows from 8 elements on have chains.
+/// The number of chains for a row of `size` neighbours in softmax and TopK. Rows from 8 elements on
+/// have several chains, because later steps of both operations wait for the result.
 pub fn chains_of_short_rows(size: usize) -> usize {
     [16, 8, 4].into_iter().find(|chains| 2 * chains <= size).unwrap_or(1)
 }
@@ -120,6 +122,10 @@ impl Operation for Reduce {
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
         visit(Reference::Source(&mut self.input));
         visit(Reference::Value(&mut self.out));
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        Vec::new()
     }
 
     fn text(&self, _: &CoreModel) -> String {

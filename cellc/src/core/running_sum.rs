@@ -4,6 +4,7 @@ use super::{
     CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
     Work, Zeros,
 };
+use crate::model::Activation;
 
 /// `out[k] = out[k - 1] + input[k]` along one axis, from `out[-1] = 0`, in the order of `k`.
 ///
@@ -51,6 +52,10 @@ impl Operation for RunningSum {
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
         visit(Reference::Source(&mut self.input));
         visit(Reference::Value(&mut self.out));
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        Vec::new()
     }
 
     fn text(&self, _: &CoreModel) -> String {

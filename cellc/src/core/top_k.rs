@@ -4,6 +4,7 @@ use super::{
     CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
     drop_unneeded,
 };
+use crate::model::Activation;
 
 /// The `count` largest or smallest elements of each row, best first. Of equal elements the first
 /// wins.
@@ -56,6 +57,10 @@ impl Operation for TopK {
         [&mut self.values, &mut self.places]
             .into_iter()
             .for_each(|value| drop_unneeded(value, needed));
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        Vec::new()
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -17,14 +17,15 @@ pub(crate) enum Divider {
     Slice,
 }
 
-/// The length, known at run time, of an output of a loop that ends by its condition, or of a Range.
+/// The run-time length of an output of a loop that ends by its condition, of a Range, or of a
+/// Slice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DynamicLength {
     /// The number of iterations or elements.
     pub(crate) count: Source,
     /// The kind of the operation with the parts.
     pub(crate) by: Divider,
-    /// True if the elements behind the last part are zero.
+    /// True if the elements after the last part are zero.
     pub(crate) is_zero: bool,
     /// A truth value: true if the output was cut off at the limit. `None` if the model states the
     /// limit.
@@ -36,7 +37,7 @@ pub(crate) struct DynamicLength {
 /// Facts about values.
 #[derive(Default)]
 pub(crate) struct ValueFacts {
-    /// By value: run-time lengths of outputs of loops that end by a condition.
+    /// By value: its run-time length.
     pub(crate) lengths: BTreeMap<usize, DynamicLength>,
     /// By value: the range of the integers.
     pub(crate) ranges: BTreeMap<usize, Interval>,

@@ -1,9 +1,10 @@
 //! Views: elements in another order.
 
 use super::{
-    CoreModel, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment, Work,
-    Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
+    Work, Zeros,
 };
+use crate::model::Activation;
 
 /// `out[i0, i1, ..] = input[offset + sum i_d * strides_d]`, in elements of the input in C order;
 /// always in range.
@@ -57,9 +58,18 @@ impl Operation for View {
         Treatment::Moves
     }
 
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        // offset and strides follow from sizes: `stream/steps` compares them by their own rule
+        matches!(other, CoreOp::View(_))
+    }
+
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
         visit(Reference::Source(&mut self.input));
         visit(Reference::Value(&mut self.out));
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        Vec::new()
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -7,6 +7,8 @@
 pub enum Setting {
     /// The file of a model's weights.
     Weights,
+    /// The file with the tensors of declared layers.
+    TensorFile,
     /// An option, without a value to show.
     Flag(FlagNames),
     /// The batch size to set.
@@ -54,6 +56,7 @@ pub fn option(setting: &Setting) -> String {
     };
     match setting {
         Setting::Weights => "--weights".to_owned(),
+        Setting::TensorFile => "a .safetensors file".to_owned(),
         Setting::Flag(names) => format!("--{}", names.flag),
         Setting::BatchOf(rows) => format!("--batch {rows}"),
         Setting::OpenShape => "--shape".to_owned(),
@@ -88,6 +91,7 @@ pub(crate) fn method_name(setting: &Setting) -> String {
         Setting::Flag(names) => names.method.to_owned(),
         Setting::OpenShape => "open_shape".to_owned(),
         Setting::Key { name, .. } => (*name).to_owned(),
+        Setting::TensorFile => "safetensors".to_owned(),
         _ => "weights".to_owned(),
     }
 }

@@ -141,7 +141,7 @@ impl<'a> Contents<'a> {
     /// The instruction set whose body repeats a step after flushed results.
     fn again(&self) -> &'static Isa {
         let of_one_lane = self.isas.iter().map(|own| own.isa).find(|isa| isa.lanes == 1);
-        of_one_lane.expect("options: what makes 0 of subnormal numbers stands beside one lane")
+        of_one_lane.expect("options: what makes 0 of denormals stands beside one lane")
     }
 
     /// The instruction set in the name of the body for `isa`.

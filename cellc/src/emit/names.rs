@@ -69,7 +69,7 @@ pub struct StackArrays {
     /// For a step of the struct: arrays of kernels, and the copy of an input for a step in place.
     pub step: usize,
     /// For the pure function: arrays of kernels, its own scratch memory, and copies of states with
-    /// 0 for small magnitudes.
+    /// 0 for denormals.
     pub function: usize,
 }
 

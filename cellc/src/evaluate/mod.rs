@@ -1,12 +1,12 @@
 //! The traversal of a model's operations for any arithmetic: numbers ([`crate::reference`]) or
 //! properties of numbers ([`crate::bound`]).
 //!
-//! This module moves values and iterates over time. The [`Arithmetic`] computes.
+//! This module moves values and iterates over time. The [`Domain`] computes.
 
 use crate::core::{
     Concat, Convolve, CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Denormals, Dense, Integers,
-    Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, RunningSum, Small,
-    Softmax, Source, TopK, Variable, View, WeightSource,
+    Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, RunningSum, Softmax,
+    Source, TensorDenormals, TopK, Variable, View, WeightSource,
 };
 use crate::model::Tensor;
 
@@ -17,7 +17,7 @@ pub(crate) mod written;
 pub(crate) type Column<'a, V> = (usize, &'a dyn Fn(usize) -> V);
 
 /// The arithmetic.
-pub(crate) trait Arithmetic {
+pub(crate) trait Domain {
     /// The representation of a number.
     type Value: Clone + PartialEq;
     /// The representation of a row of a matrix.
@@ -96,8 +96,8 @@ pub(crate) trait Arithmetic {
     fn softmax(&self, values: &[Self::Value], log: bool) -> Vec<Self::Value>;
 }
 
-/// The first `length` steps of one row of a sequence, as defined by [`Arithmetic::sequence`].
-pub(crate) fn steps_of<A: Arithmetic + ?Sized>(
+/// The first `length` steps of one row of a sequence, as defined by [`Domain::sequence`].
+pub(crate) fn steps_of<A: Domain + ?Sized>(
     arithmetic: &A,
     cell: &CoreCell,
     weights: &CellWeights<'_>,
@@ -192,7 +192,7 @@ enum Operand {
     H,
     /// r * h
     ResetH,
-    /// The result of [`Arithmetic::rounded`].
+    /// The result of [`Domain::rounded`].
     Rounded,
 }
 
@@ -315,7 +315,7 @@ impl<V> Outcome<V> {
 ///
 /// # Panics
 /// If there are not as many of them, or elements of one, as the model has.
-pub(crate) fn evaluate<A: Arithmetic>(
+pub(crate) fn evaluate<A: Domain>(
     arithmetic: &A,
     model: &CoreModel,
     parameters: &[Vec<f64>],
@@ -349,7 +349,7 @@ pub(crate) fn evaluate<A: Arithmetic>(
     Outcome { results, variables }
 }
 
-struct Evaluation<'a, A: Arithmetic> {
+struct Evaluation<'a, A: Domain> {
     arithmetic: &'a A,
     model: &'a CoreModel,
     denormals: Denormals,
@@ -359,7 +359,7 @@ struct Evaluation<'a, A: Arithmetic> {
     values: Vec<Vec<A::Value>>,
 }
 
-impl<'a, A: Arithmetic> Evaluation<'a, A> {
+impl<'a, A: Domain> Evaluation<'a, A> {
     /// All elements, in C order.
     fn get(&self, source: Source) -> Vec<A::Value> {
         let numbers = match source {
@@ -388,9 +388,9 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
     fn kept(&self, source: Source) -> Vec<A::Value> {
         let values = self.get(source);
         match self.denormals.of(source) {
-            Small::Kept => self.flush(values),
+            TensorDenormals::Kept => self.flush(values),
             // it was read, and then flushed
-            Small::Given | Small::Flushed => values,
+            TensorDenormals::Given | TensorDenormals::Flushed => values,
         }
     }
 

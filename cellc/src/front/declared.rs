@@ -6,15 +6,26 @@
 
 use super::graph::Graph;
 use super::keys::{Key, Macro, Spanned};
-use super::layer::{Declared, LayerOutputs, LayerPlace, apple};
+use super::layer::{Declared, LayerOutputs, StackPlace, apple};
 use super::not_finite;
 use super::stack::Stack;
 use super::weights::{Baked, DenseLayer};
 use crate::diagnostic::{Diagnostic, Diagnostics, message};
-use crate::model::{Direction, Family, Model, Spelling};
+use crate::model::{Family, Model, Spelling};
 
 /// The most layers.
 const MOST_LAYERS: usize = 1000;
+
+/// Keys of some operations only.
+const ONLY_OF_SOME: [Key; 7] = [
+    Key::LinearBeforeReset,
+    Key::InputForget,
+    Key::Peepholes,
+    Key::WeightsFormat,
+    Key::ApplyResetGateAfterMatMul,
+    Key::ResetGate,
+    Key::OutputSequence,
+];
 
 /// The most states of a layer, counting both directions. [`crate::check`] checks all
 /// other limits.
@@ -67,101 +78,123 @@ impl Declared {
     /// All errors of the declaration, including sizes too large to build a model. To be called
     /// before [`Self::model`].
     pub(crate) fn problems(&self) -> Diagnostics {
-        let mut problems = Diagnostics::default();
-        if let (Some(origin), None) = (self.keys.origin(Key::Direction), self.steps()) {
-            let valid = message!("a number of steps, {}", Key::Steps.setting());
-            problems.push(
-                Diagnostic::error(origin.clone(), "a direction is given for one step").valid(valid),
-            );
-        }
-        if let Some(layers) = self.keys.get::<usize>(Key::Layers)
-            && !(1..=MOST_LAYERS).contains(&layers.value)
-        {
-            problems.push(
-                Diagnostic::error(layers.origin.clone(), format!("{} layers", layers.value))
-                    .valid(format!("1 to {MOST_LAYERS}")),
-            );
-        }
-        let alone = match (self.is_apples, self.family) {
-            (true, _) => Some("Apple's gru"),
-            (false, Family::Augru) => Some("an AUGRU"),
-            _ => None,
-        };
-        if let Some(name) = alone.filter(|_| self.layer_count() > 1) {
-            problems.push(
-                Diagnostic::error(self.name.origin.clone(), format!("several layers of {name}"))
-                    .valid("one layer"),
-            );
-        }
-        if let (Some(name), Some(origin)) = (alone, self.keys.on(Key::Skip)) {
-            problems.push(
-                Diagnostic::error(
-                    origin.clone(),
-                    message!("{} is set on {}", Key::Skip.setting(), name),
-                )
-                .valid("a GRU, an LSTM or an RNN"),
-            );
-        }
-        for key in [Key::InputForget, Key::Peepholes, Key::WeightsFormat] {
-            let Some(origin) = self.keys.origin(key) else { continue };
-            let declared_by = Macro::of(self.family, self.steps().is_some());
-            if !declared_by.is_some_and(|row| row.takes(key)) {
-                let found =
-                    message!("{} is given, and {} has none", key.setting(), self.operation());
-                problems.push(
-                    Diagnostic::error(origin.clone(), found)
-                        .valid("one step of an LSTM: LSTMCell-1 has it"),
-                );
-            }
-        }
-        if let Some(gate) = apple::contradiction(&self.keys).filter(|_| self.is_apples) {
-            let found = format!(
-                "the reset gate is {} here, and the flag says otherwise",
-                gate.value.name()
-            );
-            let valid = "true with after_mat_mul, false with one of the others: \
-                apply_reset_gate_after_mat_mul";
-            problems.push(
-                Diagnostic::error(gate.origin.clone(), found)
-                    .valid(valid)
-                    .help("give one of the two"),
-            );
-        }
-        if let (true, Some(Spanned { value: Direction::Bidirectional, origin })) =
-            (self.is_apples, self.keys.get(Key::Direction))
-        {
-            let found = "Apple's gru has no bidirectional direction";
-            problems.push(Diagnostic::error(origin.clone(), found).valid("forward, reverse"));
-        }
-        let sizes = [self.rows(), 2, self.hidden_size.value];
-        if sizes
-            .iter()
-            .try_fold(1usize, |all, &size| all.checked_mul(size))
-            .is_none_or(|all| all > MOST_STATES)
-        {
-            let found = format!("{} rows of {} states", self.rows(), self.hidden_size.value);
-            problems.push(
-                Diagnostic::error(self.hidden_size.origin.clone(), found)
-                    .valid(format!("at most {} states in all", MOST_STATES / 2)),
-            );
-        }
-        if let Some(Spanned { value: weights, origin }) = &self.weights {
-            problems.extend(weights.warnings.clone());
-            // only for tensors given in memory: a file's reader checks its tensors by name
-            let given = if weights.file.is_none() { &weights.layers[..] } else { &[] };
-            for (number, layer) in given.iter().enumerate() {
-                for (name, tensor) in layer.tensors() {
-                    let name = format!("{name} of layer {number}");
-                    let not_finite =
-                        tensor.not_finite().map(|value| not_finite(origin.clone(), &name, value));
-                    not_finite.into_iter().for_each(|warning| problems.push(warning));
-                }
-            }
-        }
+        let mut problems = self.problems_of_keys();
+        problems.extend(self.problems_of_weights());
         if !problems.has_errors()
             && let Some(stack) = self.stack()
         {
             problems.extend(stack.problems(Key::Skip.setting()));
+        }
+        problems
+    }
+
+    /// The errors of the keys and sizes.
+    pub(crate) fn problems_of_keys(&self) -> Diagnostics {
+        let mut problems = Diagnostics::default();
+        problems.0.extend(self.direction_of_a_step());
+        problems.0.extend(self.wrong_layers());
+        problems.0.extend(self.skip_of_one_layer());
+        problems.0.extend(ONLY_OF_SOME.into_iter().filter_map(|key| self.key_of_others(key)));
+        if self.is_apples {
+            problems.0.extend(apple::problems(&self.keys));
+        }
+        problems.0.extend(self.too_many_states());
+        problems
+    }
+
+    /// The error for a direction without a number of steps.
+    fn direction_of_a_step(&self) -> Option<Diagnostic> {
+        let origin = self.keys.origin(Key::Direction).filter(|_| self.steps().is_none())?;
+        let valid = message!("a number of steps, {}", Key::Steps.setting());
+        Some(Diagnostic::error(origin.clone(), "a direction is given for one step").valid(valid))
+    }
+
+    /// The name of an operation that stands alone: without further layers and without a skip.
+    fn alone(&self) -> Option<&'static str> {
+        match (self.is_apples, self.family) {
+            (true, _) => Some("Apple's gru"),
+            (false, Family::Augru) => Some("an AUGRU"),
+            (false, Family::Rnn | Family::Gru | Family::Lstm) => None,
+        }
+    }
+
+    /// The errors for a wrong number of layers.
+    fn wrong_layers(&self) -> Vec<Diagnostic> {
+        let mut problems = Vec::new();
+        if let Some(layers) = self.keys.get::<usize>(Key::Layers)
+            && !(1..=MOST_LAYERS).contains(&layers.value)
+        {
+            let found = format!("{} layers", layers.value);
+            let problem = Diagnostic::error(layers.origin, found);
+            problems.push(problem.valid(format!("1 to {MOST_LAYERS}")));
+        }
+        if let Some(name) = self.alone().filter(|_| self.layer_count() > 1) {
+            let found = format!("several layers of {name}");
+            let problem = Diagnostic::error(self.name.origin.clone(), found);
+            problems.push(problem.valid("one layer"));
+        }
+        problems
+    }
+
+    /// The error for a skip around an operation that stands alone.
+    fn skip_of_one_layer(&self) -> Option<Diagnostic> {
+        let (name, origin) = (self.alone()?, self.keys.on(Key::Skip)?);
+        let found = message!("{} is set on {}", Key::Skip.setting(), name);
+        Some(Diagnostic::error(origin.clone(), found).valid("a GRU, an LSTM or an RNN"))
+    }
+
+    /// The error for a key that the table of keys gives to other operations only.
+    fn key_of_others(&self, key: Key) -> Option<Diagnostic> {
+        let origin = self.keys.origin(key)?;
+        let declared_by = match self.is_apples {
+            true => Some(Macro::APPLE_GRU),
+            false => Macro::of(self.family, self.steps().is_some()),
+        };
+        if declared_by.is_some_and(|row| row.takes(key)) {
+            return None;
+        }
+        let found = message!("{} is given, and {} has none", key.setting(), self.operation());
+        let problem = Diagnostic::error(origin.clone(), found);
+        Some(match key {
+            Key::LinearBeforeReset if self.is_apples => problem.help(message!(
+                "Apple's word for it is {}, or {}",
+                Key::ApplyResetGateAfterMatMul.setting(),
+                Key::ResetGate.setting()
+            )),
+            Key::LinearBeforeReset => problem.valid("a GRU: others have no reset gate"),
+            Key::ApplyResetGateAfterMatMul | Key::ResetGate | Key::OutputSequence => {
+                problem.valid("Apple's gru")
+            }
+            _ => problem.valid("one step of an LSTM: LSTMCell-1 has it"),
+        })
+    }
+
+    /// The error for more states than a model may have.
+    fn too_many_states(&self) -> Option<Diagnostic> {
+        let sizes = [self.rows(), 2, self.hidden_size.value];
+        let all = sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
+        if all.is_some_and(|all| all <= MOST_STATES) {
+            return None;
+        }
+        let found = format!("{} rows of {} states", self.rows(), self.hidden_size.value);
+        let problem = Diagnostic::error(self.hidden_size.origin.clone(), found);
+        Some(problem.valid(format!("at most {} states in all", MOST_STATES / 2)))
+    }
+
+    /// The warnings about the weights.
+    fn problems_of_weights(&self) -> Diagnostics {
+        let mut problems = Diagnostics::default();
+        let Some(Spanned { value: weights, origin }) = &self.weights else { return problems };
+        problems.extend(weights.warnings.clone());
+        // only for tensors given in memory: a file's reader checks its tensors by name
+        let given = if weights.file.is_none() { &weights.layers[..] } else { &[] };
+        for (number, layer) in given.iter().enumerate() {
+            for (name, tensor) in layer.tensors() {
+                let name = format!("{name} of layer {number}");
+                let not_finite =
+                    tensor.not_finite().map(|value| not_finite(origin.clone(), &name, value));
+                problems.0.extend(not_finite);
+            }
         }
         problems
     }
@@ -192,7 +225,7 @@ impl Declared {
         if self.is_apples {
             x = graph.transposed("input_by_row", x, &[1, 0, 2], origin);
         }
-        let outputs = self.layer(&mut graph, LayerPlace::Alone, x);
+        let outputs = self.layer(&mut graph, StackPlace::Alone, x);
         if self.is_apples {
             self.apple_results(&mut graph, &outputs);
         } else {

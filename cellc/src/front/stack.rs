@@ -7,7 +7,7 @@
 use super::graph::Graph;
 use super::keys::Key;
 use super::keys::Spanned;
-use super::layer::{Declared, LayerPlace};
+use super::layer::{Declared, StackPlace};
 use super::layout::{Framework, WeightSet, convert};
 use super::weights::Baked;
 use super::weights::DenseLayer;
@@ -275,7 +275,7 @@ impl Stack {
             }
             match layer {
                 StackLayer::Recurrent(layer) => {
-                    let place = LayerPlace::InStack(several_recurrent.then_some(recurrent));
+                    let place = StackPlace::InStack(several_recurrent.then_some(recurrent));
                     out = layer.layer(&mut graph, place, out).output;
                     last = Some(layer);
                     recurrent += 1;

@@ -132,23 +132,7 @@ pub(crate) fn declare(
         problems.push(problem);
         return Err(problems);
     };
-    if let (Some(origin), None) = (keys.origin(Key::HeadActivation), keys.origin(Key::Head)) {
-        let [activation, head] = [Key::HeadActivation, Key::Head].map(|key| key.setting());
-        let found = message!("{} is given without {}", activation, head);
-        let help = message!("name the dense layer by {}", head);
-        problems.push(Diagnostic::error(origin.clone(), found).help(help));
-    }
-    if let Some(origin) = keys.origin(Key::LinearBeforeReset).filter(|_| family != Family::Gru) {
-        let found = message!(
-            "{} is given, and the cell is {}",
-            Key::LinearBeforeReset.setting(),
-            family.name()
-        );
-        problems.push(
-            Diagnostic::error(origin.clone(), found)
-                .help("leave it out: only a gru has a reset gate"),
-        );
-    }
+    problems.extend(keys.unmet_needs(true));
     let gate_order = keys.get::<GateOrder>(Key::GateOrder);
     if let Some(said) =
         gate_order.as_ref().filter(|said| !said.value.fits(family.kind(ResetGate::AfterMatMul)))

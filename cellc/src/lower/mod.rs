@@ -34,7 +34,7 @@ mod top_k;
 use std::collections::BTreeMap;
 
 use crate::arch::Isa;
-use crate::core::{CoreModel, CoreNode, CoreOp, Denormals, Small, Source};
+use crate::core::{CoreModel, CoreNode, CoreOp, Denormals, Source, TensorDenormals};
 use crate::kernel::{
     Base, Body, BodyRef, Buffer, BufferId, Element, Expr, Function, Kernel, Local, Place, Program,
     Role, Type,
@@ -168,7 +168,7 @@ impl<'m> Lowering<'m> {
 
     /// True if operations must flush the tensor's elements on load.
     fn is_given(&self, source: Source) -> bool {
-        self.denormals.of(source) == Small::Given
+        self.denormals.of(source) == TensorDenormals::Given
     }
 
     /// An element that an operation reads, flushed if necessary.
@@ -176,9 +176,9 @@ impl<'m> Lowering<'m> {
         if self.is_given(source) { flush(value) } else { value }
     }
 
-    /// True if the tensor holds no small magnitudes.
+    /// True if the tensor holds no denormals.
     fn is_flushed(&self, source: Source) -> bool {
-        self.denormals.of(source) == Small::Flushed
+        self.denormals.of(source) == TensorDenormals::Flushed
     }
 
     /// The sides of conditions that need an operation, outermost first.

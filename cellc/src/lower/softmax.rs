@@ -1,7 +1,7 @@
 //! Softmax and its logarithm.
 //!
 //! `m = max v`, `e = exp(v - m)`, `s` = the sum of e in chains, `e / s`; the logarithm is
-//! `(v - m) - log(s)`. A product with `1 / s` would make 0 of subnormal e in vectors of Helium.
+//! `(v - m) - log(s)`. A product with `1 / s` would make 0 of a denormal e in vectors of Helium.
 //! Where the axis is the last one, lanes are along it; else lanes are along the axes behind it, and
 //! each lane has a softmax of its own.
 

@@ -1,6 +1,6 @@
 //! The model: a graph of operations on tensors, independent of target and loops.
 //!
-//! Every reader and builder produces a [`Model`]. The stage `simplify` translates a [`Model`] to
+//! Every reader and builder produces a [`Model`]. The stage `translate` translates a [`Model`] to
 //! a [`CoreModel`](crate::core::CoreModel) with known sizes, and the stage `check` judges both.
 
 mod activation;

@@ -420,8 +420,6 @@ pub enum Elementwise {
     Atanh,
     /// The square of the difference of the two inputs.
     SquaredDifference,
-    Exp,
-    Log,
     Negative,
     Abs,
     Add,
@@ -436,12 +434,7 @@ pub enum Elementwise {
     Mod,
     /// Of integers. The sign of the divisor.
     FloorMod,
-    Floor,
     Ceiling,
-    /// The nearest integer; ties to even.
-    Round,
-    /// Without the fraction.
-    Truncate,
     /// -1, 0 or 1.
     Sign,
     Equal,

@@ -4,7 +4,7 @@ mod in_f32;
 mod matrices;
 mod precisions;
 mod quantised;
-mod whole;
+mod ranges;
 
 pub(crate) use in_f32::{keep_convolutions_in_f32, layers_in_f32};
 pub use matrices::Loss;
@@ -12,7 +12,7 @@ pub(crate) use matrices::matrices;
 pub(crate) use precisions::Vector;
 pub use precisions::{Multiples, Precisions};
 #[cfg(test)]
-pub(crate) use whole::WholeNumbers;
+pub(crate) use ranges::WholeNumbers;
 
 use crate::kernel::FLUSH_BELOW;
 use crate::request::Numerics;

@@ -1,7 +1,7 @@
 //! The integers that a quantised model multiplies.
 
 use super::matrices::{Matrix, matrices_of};
-use super::whole::{SCALES, WholeNumbers};
+use super::ranges::{SCALES, WholeNumbers};
 use super::{Multiples, Precisions, Vector};
 use crate::core::{CoreModel, CoreNode, CoreOp, WeightSource};
 use crate::encoding::{Arithmetic, INT8_MOST, Stored, WeightFormat, scale_of_whole_numbers};

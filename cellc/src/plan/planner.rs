@@ -52,7 +52,7 @@ pub fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'sta
         None => isa.words().is_empty() || precisions.multiply_any(&isa.words()),
     };
     let baseline = options.machine.target.baseline;
-    // an instruction set that flushes subnormal numbers to zero needs the set of one lane, too
+    // an instruction set that flushes denormals to zero needs the set of one lane, too
     let flushes = options.known_isas().any(|isa| isa.c.flushes.is_some() && asked(&isa));
     options
         .known_isas()

@@ -10,7 +10,7 @@ use crate::activation::exact;
 use crate::core::{CoreCell, CoreModel, PointwiseFunction, TopK, Variable};
 use crate::encoding::{self, Stored, WeightFormat, quantise};
 pub use crate::evaluate::Outcome;
-use crate::evaluate::{Arithmetic, CellWeights, Column, MatrixRow, State, StepInputs, evaluate};
+use crate::evaluate::{CellWeights, Column, Domain, MatrixRow, State, StepInputs, evaluate};
 use crate::model::{CellKind, Coupled, ResetGate};
 use crate::numerics::{Precisions, Vector};
 pub(crate) use memory::Memory;
@@ -79,7 +79,7 @@ impl Float64<'_> {
     }
 }
 
-impl Arithmetic for Float64<'_> {
+impl Domain for Float64<'_> {
     type Value = f64;
     type Row<'r> = Encoded<'r>;
 

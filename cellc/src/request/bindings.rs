@@ -1,6 +1,5 @@
 //! Sizes, constants and states left open by the model.
 
-use super::Options;
 use crate::model::ModelSize;
 
 /// The inputs kept as states by the generated type.
@@ -25,24 +24,24 @@ pub(crate) fn size_text(size: Option<usize>) -> String {
     size.map_or("?".to_owned(), |size| size.to_string())
 }
 
-/// Sizes, constants and states left open by the model.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Bindings {
-    /// The batch size, if open in the model.
-    pub batch: Option<usize>,
-    /// Shapes by input name, if the model leaves sizes open. `None`: the number of steps.
-    pub shapes: Vec<(String, Vec<Option<usize>>)>,
-    /// Sizes of the named open dimensions of an ONNX file.
-    pub dims: Vec<NamedSize>,
-    /// Upper limit for loops whose end is decided at run time, if the model has no limit.
-    pub max_steps: Option<usize>,
-    /// The constant inputs, each with its number as text.
-    pub constants: Vec<(String, String)>,
-    /// The size of an amplifier model that has several. `None`: the largest.
-    pub size: Option<ModelSize>,
-    /// The inputs kept as states.
-    pub state: State,
+settings! {
+    /// Sizes, constants and states left open by the model.
+    Bindings in bindings {
+        /// The batch size, if open in the model.
+        batch, with_batch: Option<usize>;
+        /// Shapes by input name, if the model leaves sizes open. `None`: the number of steps.
+        shapes, with_shapes: Vec<(String, Vec<Option<usize>>)>;
+        /// Sizes of the named open dimensions of an ONNX file.
+        dims, with_dims: Vec<NamedSize>;
+        /// Upper limit for loops whose end is decided at run time, if the model has no limit.
+        max_steps, with_max_steps: Option<usize>;
+        /// The constant inputs, each with its number as text.
+        constants, with_constants: Vec<(String, String)>;
+        /// The size of an amplifier model that has several. `None`: the largest.
+        size, with_size: Option<ModelSize>;
+        /// The inputs kept as states.
+        state, with_state: State;
+    }
 }
 
 impl Bindings {
@@ -77,22 +76,4 @@ impl Bindings {
 /// A shape as on the command line.
 pub(super) fn shape_text(sizes: &[Option<usize>]) -> String {
     sizes.iter().map(|size| size_text(*size)).collect::<Vec<_>>().join(",")
-}
-
-setters! {
-    Options;
-    /// Sets the batch size.
-    with_batch(bindings.batch: Option<usize>);
-    /// Sets the shapes of inputs.
-    with_shapes(bindings.shapes: Vec<(String, Vec<Option<usize>>)>);
-    /// Sets the sizes of named dimensions.
-    with_dims(bindings.dims: Vec<NamedSize>);
-    /// Sets the upper limit for loops whose end is decided at run time.
-    with_max_steps(bindings.max_steps: Option<usize>);
-    /// Sets the constant inputs.
-    with_constants(bindings.constants: Vec<(String, String)>);
-    /// Sets the size of an amplifier model that has several.
-    with_size(bindings.size: Option<ModelSize>);
-    /// Sets the inputs kept as states.
-    with_state(bindings.state: State);
 }

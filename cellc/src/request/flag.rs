@@ -21,6 +21,8 @@ pub enum Operand {
     Word(&'static str, fn() -> Vec<Word>),
     /// One of the words, named in the text of the help.
     NamedWord(&'static str, fn() -> Vec<Word>),
+    /// A number.
+    Number(&'static str),
     /// A text.
     Text(&'static str),
     /// A text. Each repetition of the flag adds a value.
@@ -78,7 +80,7 @@ pub enum Shown {
 /// The order of flags in the comment at the top of generated files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)] // the names say it
-pub enum Rank {
+pub enum CommentOrder {
     Target,
     InstructionSets,
     Unrolling,
@@ -114,6 +116,8 @@ pub struct Flag {
     pub help: &'static str,
     /// Further sentences of `--help`. May be empty.
     pub details: fn() -> String,
+    /// A value other than the default. Empty: the last word, or the flag is a switch.
+    example: &'static str,
     /// The value without the flag. `None`: the help says it, or there is none.
     pub default: Option<&'static str>,
     /// The Builder's method, see [`FlagNames`].
@@ -125,9 +129,9 @@ pub struct Flag {
     /// # Errors
     /// The valid values, if the text is none.
     pub set: fn(&mut Options, &str) -> Result<(), String>,
-    /// The place in the comment at the top of generated files. Flags of one rank stand in the order
-    /// of the help.
-    pub rank: Rank,
+    /// The place in the comment at the top of generated files. Equal places stand in the order of
+    /// the help.
+    pub order: CommentOrder,
     /// The values that differ from the default, for the comment at the top of generated files. A
     /// switch has the value "". Always empty for flags that other parts of the files show.
     pub given: fn(&Options) -> Vec<String>,
@@ -147,12 +151,13 @@ impl Flag {
         several: None,
         help: "",
         details: String::new,
+        example: "",
         default: None,
         method: "",
         excludes: None,
-        // the macro below demands a name and a `set` of every row
+        // the macro below demands a name, a help and a `set` of every row
         set: |_, _| Ok(()),
-        rank: Rank::Unstated,
+        order: CommentOrder::Unstated,
         given: |_| Vec::new(),
     };
 
@@ -167,6 +172,14 @@ impl Flag {
     /// The valid values, if `text` is none.
     pub fn check(&self, text: &str) -> Result<(), String> {
         (self.set)(&mut Options::default(), text)
+    }
+
+    /// A value other than the default, for messages and tests. A switch has the value "".
+    pub fn example(&self) -> &'static str {
+        match self.example {
+            "" => self.words().last().map_or("", |word| word.text),
+            example => example,
+        }
     }
 
     /// The effect, in one line.
@@ -186,7 +199,11 @@ impl Flag {
             Operand::Word(_, words) | Operand::NamedWord(_, words) | Operand::List(_, words) => {
                 words()
             }
-            Operand::Switch | Operand::Text(_) | Operand::Each(_) | Operand::Texts(_) => Vec::new(),
+            Operand::Switch
+            | Operand::Number(_)
+            | Operand::Text(_)
+            | Operand::Each(_)
+            | Operand::Texts(_) => Vec::new(),
         }
     }
 }
@@ -195,14 +212,23 @@ impl Flag {
 macro_rules! flags {
     ($($item:ident {
         name: $name:literal,
+        help: $help:literal,
         set: $set:expr,
         $($field:ident: $value:expr),* $(,)?
     })*) => {
         $(
             #[allow(missing_docs)] // the row says it
             pub static $item: Flag =
-                Flag { name: $name, set: $set, $($field: $value,)* ..Flag::ANY };
+                Flag { name: $name, help: $help, set: $set, $($field: $value,)* ..Flag::ANY };
         )*
+
+        /// The help of a flag as a literal, for doc comments of methods that set the option.
+        #[allow(unused_macros, reason = "only the Builder has such methods")]
+        macro_rules! help_of {
+            $(($item) => { $help };)*
+        }
+        #[allow(unused_imports, reason = "only the Builder has such methods")]
+        pub(crate) use help_of;
 
         /// Every flag, in the order of the help.
         pub static FLAGS: &[&Flag] = &[$(&$item),*];
@@ -212,83 +238,90 @@ macro_rules! flags {
 flags! {
     BATCH {
         name: "batch",
-        set: |options, text| stored(&mut options.bindings.batch, Some(positive(text)?)),
-        operand: Operand::Text("N"),
-        shown: Shown::Always,
         help: "The batch size, if the model leaves it open [default for PyTorch's weights: 1]",
-        rank: Rank::Sizes,
+        set: |options, text| stored(&mut options.bindings.batch, Some(positive(text)?)),
+        operand: Operand::Number("N"),
+        example: "3",
+        shown: Shown::Always,
+        order: CommentOrder::Sizes,
         given: |options| options.bindings.batch.iter().map(usize::to_string).collect(),
     }
     SHAPE {
         name: "shape",
+        help: "The shape of an input with open sizes: x=1,100,16 or, for streaming, 'x=1,?,16'",
         set: |options, text| added(&mut options.bindings.shapes, shape(text)?),
         operand: Operand::Each("NAME=SIZES"),
+        example: "x=1,?,16",
         shown: Shown::Always,
-        help: "The shape of an input with open sizes: x=1,100,16 or, for streaming, 'x=1,?,16'",
         details: || {
             "x=1,100,16 is a whole sequence of 100 time steps. 'x=1,?,16' leaves the number of \
              time steps open, as does 'x=?,1,16' if time comes first. With ?, each call continues \
              from the state of the last call."
                 .to_owned()
         },
-        rank: Rank::Sizes,
+        order: CommentOrder::Sizes,
         given: |options| pairs(&options.bindings.shapes, |sizes| shape_text(sizes)),
     }
     DIM {
         name: "dim",
-        set: |options, text| added(&mut options.bindings.dims, Bindings::dim_of(text)?),
-        operand: Operand::Each("NAME=SIZE"),
         help: "The size of a named dimension of an ONNX model; steps=? leaves the number of steps \
             open",
-        rank: Rank::Sizes,
+        set: |options, text| added(&mut options.bindings.dims, Bindings::dim_of(text)?),
+        operand: Operand::Each("NAME=SIZE"),
+        example: "steps=?",
+        order: CommentOrder::Sizes,
         given: |options| pairs(&options.bindings.dims, |size| size_text(*size)),
     }
     MAX_STEPS {
         name: "max-steps",
-        set: |options, text| stored(&mut options.bindings.max_steps, Some(positive(text)?)),
-        operand: Operand::Text("N"),
         help: "Upper limit for the iterations of loops whose end is decided at run time",
+        set: |options, text| stored(&mut options.bindings.max_steps, Some(positive(text)?)),
+        operand: Operand::Number("N"),
+        example: "3",
         details: || "Outputs have room for N iterations.".to_owned(),
-        rank: Rank::Sizes,
+        order: CommentOrder::Sizes,
         given: |options| options.bindings.max_steps.iter().map(usize::to_string).collect(),
     }
     CONST {
         name: "const",
+        help: "Make an input a constant; branches that the constant rules out are not compiled",
         set: |options, text| added(&mut options.bindings.constants, Bindings::constant_of(text)?),
         operand: Operand::Each("NAME=NUMBER"),
+        example: "scale=0.5",
         method: "constant",
-        help: "Make an input a constant; branches that the constant rules out are not compiled",
-        rank: Rank::Sizes,
+        order: CommentOrder::Sizes,
         given: |options| pairs(&options.bindings.constants, String::clone),
     }
     SIZE {
         name: "size",
-        set: |options, text| stored(&mut options.bindings.size, Some(ModelSize::of(text)?)),
-        operand: Operand::Text("SIZE"),
         help: "The size of an amplifier model that has several: largest, smallest, or a number \
             from 0 to 1",
+        set: |options, text| stored(&mut options.bindings.size, Some(ModelSize::of(text)?)),
+        operand: Operand::Text("SIZE"),
+        example: "smallest",
         details: || {
             "The number is the place of Neural Amp Modeler's size control.".to_owned()
         },
-        rank: Rank::Sizes,
+        order: CommentOrder::Sizes,
         given: |options| options.bindings.size.iter().map(|size| size.text()).collect(),
     }
     STATE {
         name: "state",
+        help: "Keep a state, named by its input and output, between calls [default: all that cellc \
+            finds]",
         set: |options, text| match (&mut options.bindings.state, pair(text)?) {
             (State::Pairs(pairs), pair) => added(pairs, pair),
             (state, pair) => stored(state, State::Pairs(vec![pair])),
         },
         operand: Operand::Each("IN=OUT"),
+        example: "h=h_out",
         group: Group::State,
         shown: Shown::Always,
-        help: "Keep a state, named by its input and output, between calls [default: all that cellc \
-            finds]",
         details: || {
             "IN is the input that takes the state, OUT the output with the next value."
                 .to_owned()
         },
-        rank: Rank::States,
+        order: CommentOrder::States,
         given: |options| match &options.bindings.state {
             State::Pairs(states) => pairs(states, String::clone),
             State::Auto | State::None => Vec::new(),
@@ -296,9 +329,9 @@ flags! {
     }
     NO_STATE {
         name: "no-state",
+        help: "Make every input of the model an argument of step, even if the input is a state",
         set: |options, _| stored(&mut options.bindings.state, State::None),
         group: Group::State,
-        help: "Make every input of the model an argument of step, even if the input is a state",
         details: || {
             "Silences notices about states, and warnings about layers that start every call from \
              the same state. Variables, and all states if the number of steps is open, are kept \
@@ -307,11 +340,12 @@ flags! {
         },
         method: "state(cellc::State::None)",
         excludes: Some("state"),
-        rank: Rank::States,
+        order: CommentOrder::States,
         given: |options| switched(options.bindings.state == State::None),
     }
     TARGET {
         name: "target",
+        help: "The machine to compile for; decides instruction sets and loop sizes",
         set: |options, text| {
             let target = Arch::from_name(text).ok_or("the name of a target is needed")?;
             stored(&mut options.machine.target, target)
@@ -322,7 +356,6 @@ flags! {
         }),
         group: Group::Machine,
         shown: Shown::Always,
-        help: "The machine to compile for; decides instruction sets and loop sizes",
         details: || {
             format!(
                 "One of {}. any: one file for all machines, compiled by gcc, clang or rustc; \
@@ -331,7 +364,7 @@ flags! {
             )
         },
         default: Some(arch::TARGETS[0].name),
-        rank: Rank::Target,
+        order: CommentOrder::Target,
         given: |options| {
             let name = options.machine.target.name;
             (name != arch::TARGETS[0].name).then(|| name.to_owned()).into_iter().collect()
@@ -339,42 +372,43 @@ flags! {
     }
     THREADS {
         name: "threads",
+        help: "The number of threads, 1 or 2; has no effect on results",
         set: |options, text| worded(&mut options.machine.threads, text),
         operand: Operand::NamedWord("N", Threads::words),
         group: Group::Machine,
-        help: "The number of threads, 1 or 2; has no effect on results",
         details: || {
             "With 2, the caller and a helper thread each compute half of a cell, if that is faster."
                 .to_owned()
         },
         default: Some("1"),
-        rank: Rank::Threads,
+        order: CommentOrder::Threads,
         given: |options| unless_default(options.machine.threads),
     }
     UNROLL {
         name: "unroll",
+        help: "How far to unroll loops",
         set: |options, text| worded(&mut options.tuning.unroll, text),
         operand: Operand::Word("HOW", Unroll::words),
         group: Group::Machine,
-        help: "How far to unroll loops",
         details: || {
             "full is refused above 8192 multiply-adds; rustc may take minutes.".to_owned()
         },
         default: Some("auto"),
-        rank: Rank::Unrolling,
+        order: CommentOrder::Unrolling,
         given: |options| unless_default(options.tuning.unroll),
     }
     PRECISION {
         name: "precision",
+        help: "The precision of matrix products: {words}",
         set: |options, text| {
             let precision = Precision::from_word(text).ok_or_else(words_of::<Precision>)?;
             stored(&mut options.numerics.precision, Some(precision))
         },
         operand: Operand::NamedWord("PRECISION", Precision::words),
+        example: "int8",
         group: Group::Precision,
         shown: Shown::Always,
         several: Some(Word { text: "all", help: "several precisions in turn" }),
-        help: "The precision of matrix products: {words}",
         details: || {
             "f16 and bf16 store weights in 16 bits and multiply in f32. int16, int8x16 and int8 \
              round each row of weights when compiling, and x and h at every step, to integers \
@@ -382,65 +416,68 @@ flags! {
              for quantised models. cellc check --precision all compares precisions."
                 .to_owned()
         },
-        rank: Rank::Precision,
+        order: CommentOrder::Precision,
         given: |options| {
             options.numerics.precision.iter().map(|precision| precision.name().to_owned()).collect()
         },
     }
     PRECISION_OF {
         name: "precision-of",
+        help: "The precision of one layer, by its name in the model",
         set: |options, text| added(&mut options.numerics.precision_of, Precision::of_layer(text)?),
         operand: Operand::Each("LAYER=PRECISION"),
+        example: "head=int8",
         group: Group::Precision,
-        help: "The precision of one layer, by its name in the model",
-        rank: Rank::Precision,
+        order: CommentOrder::Precision,
         given: |options| {
             pairs(&options.numerics.precision_of, |precision| precision.name().to_owned())
         },
     }
     ACCURACY {
         name: "accuracy",
+        help: "The accuracy of activation functions",
         set: |options, text| worded(&mut options.numerics.accuracy, text),
         operand: Operand::Word("LEVEL", Accuracy::words),
         group: Group::Precision,
-        help: "The accuracy of activation functions",
         default: Some("exact"),
-        rank: Rank::Accuracy,
+        order: CommentOrder::Accuracy,
         given: |options| unless_default(options.numerics.accuracy),
     }
     FMA {
         name: "fma",
+        help: "Whether multiply-adds are fused",
         set: |options, text| worded(&mut options.numerics.fma, text),
         operand: Operand::Word("HOW", Fma::words),
         group: Group::Precision,
-        help: "Whether multiply-adds are fused",
         default: Some("auto"),
-        rank: Rank::MultiplyAdds,
+        order: CommentOrder::MultiplyAdds,
         given: |options| unless_default(options.numerics.fma),
     }
     KEEP_DENORMALS {
         name: "keep-denormals",
+        help: "Keep denormals",
         set: |options, _| stored(&mut options.numerics.keep_denormals, true),
         group: Group::Precision,
-        help: "Keep subnormal numbers",
         details: || {
             "By default inputs, states and outputs below 2^-100 in magnitude are flushed to zero."
                 .to_owned()
         },
-        rank: Rank::Denormals,
+        order: CommentOrder::Denormals,
         given: |options| switched(options.numerics.keep_denormals),
     }
     TUNE {
         name: "tune",
-        set: |options, text| options.tuning.set(text),
-        operand: Operand::Texts("CHOICES"),
-        group: Group::Developers,
         help: "Decisions of the planner, KEY=VALUE; no effect on results",
+        set: |options, text| options.tuning.set(text),
+        method: "tuning",
+        operand: Operand::Texts("CHOICES"),
+        example: "fuse=on",
+        group: Group::Developers,
         details: || {
             let keys = TUNING_KEYS.iter().map(|key| format!("{}={}", key.name, key.values));
             format!("Keys: {}.", keys.collect::<Vec<_>>().join(", "))
         },
-        rank: Rank::Tuning,
+        order: CommentOrder::Tuning,
         given: |options| {
             let choices = options.tuning.given().join(",");
             (!choices.is_empty()).then_some(choices).into_iter().collect()
@@ -448,42 +485,46 @@ flags! {
     }
     NAME {
         name: "name",
-        set: |options, text| stored(&mut options.output.name, Some(text.to_owned())),
-        operand: Operand::Text("NAME"),
-        group: Group::Output,
-        commands: Commands::Compile,
         help: "The name of the type and functions [default: the name of the output file, else the \
             model]",
+        set: |options, text| stored(&mut options.output.name, Some(text.to_owned())),
+        operand: Operand::Text("NAME"),
+        example: "denoiser",
+        group: Group::Output,
+        commands: Commands::Compile,
     }
     WEIGHTS_AS {
         name: "weights-as",
+        help: "Where to put the weights",
         set: |options, text| worded(&mut options.output.weights_as, text),
         operand: Operand::Word("WHERE", WeightsAs::words),
         group: Group::Output,
         commands: Commands::Compile,
-        help: "Where to put the weights",
         default: Some("auto"),
     }
     RUNTIME {
         name: "runtime",
+        help: "Implement the trait cellc_runtime::Cell (Rust only)",
         set: |options, _| stored(&mut options.output.runtime, true),
         group: Group::Output,
         commands: Commands::Compile,
-        help: "Implement the trait cellc_runtime::Cell (Rust only)",
-        rank: Rank::Runtime,
+        order: CommentOrder::Runtime,
         given: |options| switched(options.output.runtime),
     }
     INTERFACE {
         name: "interface",
+        help: "Write a header file that declares a struct of function pointers (C only)",
         set: |options, text| stored(&mut options.output.interface, Some(PathBuf::from(text))),
         operand: Operand::Text("FILE"),
+        example: "common.h",
         group: Group::Output,
         commands: Commands::Compile,
-        help: "Write a header file that declares a struct of function pointers (C only)",
         details: || "The generated C file defines one such struct, for its model.".to_owned(),
     }
     ISA {
         name: "isa",
+        help: "The instruction sets to generate code for, beside the target's baseline [default: \
+            all]",
         set: |options, text| {
             let isa = Isa::from_name(text);
             let isa = isa.ok_or_else(|| arch::ALL.map(|isa| isa.name).join(", "))?;
@@ -494,9 +535,7 @@ flags! {
         }),
         group: Group::Machine,
         commands: Commands::Compile,
-        help: "The instruction sets to generate code for, beside the target's baseline [default: \
-            all]",
-        rank: Rank::InstructionSets,
+        order: CommentOrder::InstructionSets,
         given: |options| {
             let names = |isas: &Vec<&Isa>| isas.iter().map(|isa| isa.name).collect::<Vec<_>>();
             options.machine.isas.iter().map(|isas| names(isas).join(",")).collect()
@@ -504,13 +543,14 @@ flags! {
     }
     RANGE {
         name: "range",
+        help: "The largest magnitudes of inputs and states for the stated error bound",
         set: |options, text| stored(&mut options.numerics.range, Range::read(text)?),
         operand: Operand::Text("X[,H]"),
+        example: "2,0.5",
         group: Group::Precision,
         commands: Commands::Compile,
-        help: "The largest magnitudes of inputs and states for the stated error bound",
         default: Some("1,1"),
-        rank: Rank::Range,
+        order: CommentOrder::Range,
         given: |options| {
             let range = options.numerics.range;
             let text = || format!("{},{}", range.x, range.h);
@@ -522,7 +562,7 @@ flags! {
 /// The words of the command line for the options that differ from their defaults.
 pub(super) fn given(options: &Options) -> Vec<String> {
     let mut flags = FLAGS.to_vec();
-    flags.sort_by_key(|flag| flag.rank);
+    flags.sort_by_key(|flag| flag.order);
     let mut words = Vec::new();
     for flag in flags {
         for value in (flag.given)(options) {
@@ -601,35 +641,13 @@ fn pair(text: &str) -> Result<(String, String), String> {
 mod tests {
     use super::*;
 
-    /// A value other than the default for a flag.
-    fn other(flag: &Flag) -> String {
-        let text = match flag.name {
-            "batch" | "max-steps" => "3",
-            "shape" => "x=1,?,16",
-            "dim" => "steps=?",
-            "const" => "scale=0.5",
-            "state" => "h=h_out",
-            "size" => "smallest",
-            "precision-of" => "head=int8",
-            "range" => "2,0.5",
-            "tune" => "fuse=on",
-            "name" => "denoiser",
-            "interface" => "common.h",
-            _ => match flag.operand {
-                Operand::Switch => "",
-                _ => flag.words().last().expect("flags without words stand above").text,
-            },
-        };
-        text.to_owned()
-    }
-
     /// The comment at the top of generated files gives every flag back that the files do not show
     /// otherwise.
     #[test]
     fn files_state_every_flag_with_a_value() {
         assert_eq!(Options::default().given(), [""; 0]);
         for flag in FLAGS {
-            let (mut options, value) = (Options::default(), other(flag));
+            let (mut options, value) = (Options::default(), flag.example().to_owned());
             (flag.set)(&mut options, &value).expect("the text is a value");
             assert_ne!(options, Options::default(), "--{}", flag.name);
             let name = format!("--{}", flag.name);
@@ -642,17 +660,16 @@ mod tests {
         }
     }
 
-    /// Ranks order the comment at the top of generated files.
     #[test]
-    fn ranks_order_the_comment_in_files() {
+    fn the_order_of_the_table_is_that_of_the_comment_in_files() {
         let mut options = Options::default();
         for flag in FLAGS.iter().filter(|flag| flag.name != "no-state") {
-            (flag.set)(&mut options, &other(flag)).expect("the text is a value");
+            (flag.set)(&mut options, flag.example()).expect("the text is a value");
         }
         let given = options.given();
         let names: Vec<_> = given.iter().filter_map(|word| word.strip_prefix("--")).collect();
-        let expected = "target isa unroll tune fma accuracy batch shape dim max-steps const size range \
-                        precision precision-of threads state runtime keep-denormals";
+        let expected = "target isa unroll tune fma accuracy batch shape dim max-steps const size \
+                        range precision precision-of threads state runtime keep-denormals";
         assert_eq!(names.join(" "), expected);
     }
 

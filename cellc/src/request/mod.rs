@@ -1,15 +1,27 @@
 //! The user's request: bindings, output, machine, numerics and tuning.
 
-/// Methods that set one field each and return the options: name, path of the field, type.
-macro_rules! setters {
-    ($of:ident; $($(#[$doc:meta])* $name:ident($($field:ident).+: $type:ty);)*) => {
-        impl $of {
-            $($(#[$doc])*
-            #[must_use]
-            pub fn $name(mut self, value: $type) -> Self {
-                self.$($field).+ = value;
-                self
-            })*
+/// Defines a part of the options. A row has the documentation of a field and of the method of
+/// [`Options`] that sets the field, their names, and the type.
+macro_rules! settings {
+    ($(#[$of_struct:meta])* $name:ident in $part:ident {
+        $($(#[$doc:meta])* $field:ident, $with:ident: $type:ty;)*
+    }) => {
+        $(#[$of_struct])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(#[$doc])* pub $field: $type,)*
+        }
+
+        impl $crate::request::Options {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $with(mut self, value: $type) -> Self {
+                    self.$part.$field = value;
+                    self
+                }
+            )*
         }
     };
 }

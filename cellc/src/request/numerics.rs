@@ -2,7 +2,7 @@
 
 use crate::model::underflows;
 
-use super::{Options, Precision, Words};
+use super::{Precision, Words};
 
 words! {
     /// Whether multiply-add is fused.
@@ -72,24 +72,24 @@ impl Range {
     }
 }
 
-/// The arithmetic of the generated code, and the ranges of its error bound.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Numerics {
-    /// The largest error of activations.
-    pub accuracy: Accuracy,
-    /// Whether multiply-add is fused.
-    pub fma: Fma,
-    /// True to keep denormals. Otherwise inputs, kept states and outputs below 2^-100 in magnitude
-    /// are flushed to zero.
-    pub keep_denormals: bool,
-    /// The precision of matrices. `None`: f32, and 8 bits for weights of quantised models if 8 bits
-    /// hold the weights.
-    pub precision: Option<Precision>,
-    /// The precision of single layers, by name.
-    pub precision_of: Vec<(String, Precision)>,
-    /// The magnitudes for the stated error bound.
-    pub range: Range,
+settings! {
+    /// The arithmetic of the generated code, and the ranges of its error bound.
+    Numerics in numerics {
+        /// The largest error of activations.
+        accuracy, with_accuracy: Accuracy;
+        /// Whether multiply-add is fused.
+        fma, with_fma: Fma;
+        /// True to keep denormals. Otherwise inputs, kept states and outputs below 2^-100 in
+        /// magnitude are flushed to zero.
+        keep_denormals, with_keep_denormals: bool;
+        /// The precision of matrices. `None`: f32, and 8 bits for weights of quantised models if 8
+        /// bits hold the weights.
+        precision, with_precision: Option<Precision>;
+        /// The precision of single layers, by name.
+        precision_of, with_precision_of: Vec<(String, Precision)>;
+        /// The magnitudes for the stated error bound.
+        range, with_range: Range;
+    }
 }
 
 impl Numerics {
@@ -107,20 +107,4 @@ impl Numerics {
     pub(crate) fn precision_in(&self, layer: &str) -> Precision {
         self.given_in(layer).unwrap_or_default()
     }
-}
-
-setters! {
-    Options;
-    /// Sets the largest error of activations.
-    with_accuracy(numerics.accuracy: Accuracy);
-    /// Sets whether multiply-add is fused.
-    with_fma(numerics.fma: Fma);
-    /// Sets whether denormals are kept.
-    with_keep_denormals(numerics.keep_denormals: bool);
-    /// Sets the precision of matrices.
-    with_precision(numerics.precision: Option<Precision>);
-    /// Sets the precision of single layers.
-    with_precision_of(numerics.precision_of: Vec<(String, Precision)>);
-    /// Sets the magnitudes for the stated error bound.
-    with_range(numerics.range: Range);
 }

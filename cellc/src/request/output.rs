@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::Options;
 use crate::arch::Arch;
 
 words! {
@@ -52,32 +51,19 @@ words! {
     }
 }
 
-/// The files to write.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Output {
-    /// The language.
-    pub language: Language,
-    /// The name of the type and of the function. `None`: the name of the model.
-    pub name: Option<String>,
-    /// Where to put the weights.
-    pub weights_as: WeightsAs,
-    /// The header file with the type of the tables of functions. `None`: generated C has no table.
-    pub interface: Option<PathBuf>,
-    /// Generated Rust implements the trait of cellc-runtime.
-    pub runtime: bool,
-}
-
-setters! {
-    Options;
-    /// Sets the language.
-    with_language(output.language: Language);
-    /// Sets the name of the type and of the function.
-    with_name(output.name: Option<String>);
-    /// Sets the place of the weights.
-    with_weights_as(output.weights_as: WeightsAs);
-    /// Sets the header file with the type of the tables of functions.
-    with_interface(output.interface: Option<PathBuf>);
-    /// Sets whether generated Rust implements the trait of cellc-runtime.
-    with_runtime(output.runtime: bool);
+settings! {
+    /// The files to write.
+    Output in output {
+        /// The language.
+        language, with_language: Language;
+        /// The name of the type and of the function. `None`: the name of the model.
+        name, with_name: Option<String>;
+        /// Where to put the weights.
+        weights_as, with_weights_as: WeightsAs;
+        /// The header file with the type of the tables of functions. `None`: generated C has no
+        /// table.
+        interface, with_interface: Option<PathBuf>;
+        /// True if generated Rust implements the trait of cellc-runtime.
+        runtime, with_runtime: bool;
+    }
 }

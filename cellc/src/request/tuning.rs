@@ -167,8 +167,10 @@ impl Tuning {
     }
 }
 
-setters! {
-    Options;
-    /// Sets the decisions of the planner.
-    with_tuning(tuning: Tuning);
+impl Options {
+    /// Decisions of the planner.
+    #[must_use]
+    pub fn with_tuning(self, tuning: Tuning) -> Self {
+        Self { tuning, ..self }
+    }
 }

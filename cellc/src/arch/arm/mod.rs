@@ -324,7 +324,7 @@ pub static AARCH64: Arch = Arch {
 };
 
 /// The condition for a fused multiply-add as a function call, or for Helium: gcc uses Helium on its
-/// own, and Helium flushes subnormal numbers to 0.
+/// own, and Helium flushes denormals to 0.
 const NO_FMA: &str =
     "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || defined(__ARM_FEATURE_MVE))";
 
@@ -450,7 +450,7 @@ const ACROSS: CAcross = CAcross {
 };
 
 /// FPSCR's cumulative flags: UFC (bit 3), a result was flushed, and IDC (bit 7), an operand was
-/// flushed. The FPU keeps subnormal numbers but may set UFC, so a step may be repeated needlessly.
+/// flushed. The FPU keeps denormals but may set UFC, so a step may be repeated needlessly.
 const FLAGS: CFlushes = CFlushes {
     begin: "\
 \x20   uint32_t flags;
@@ -461,7 +461,7 @@ const FLAGS: CFlushes = CFlushes {
     flushed: "(flags & 0x88u) != 0u",
 };
 
-/// Helium. Its arithmetic flushes subnormal numbers.
+/// Helium. Its arithmetic flushes denormals.
 pub(super) static HELIUM: Isa = Isa {
     id: IsaId::Helium,
     name: "helium",
@@ -573,7 +573,7 @@ const LANES_4_OF_ARMV7: CVector = CVector {
     sub: "vsubq_f32({0}, {1})",
     mul: "vmulq_f32({0}, {1})",
     div: "PREFIX_quotient({0}, {1})",
-    // as integers, never subnormal
+    // as integers, never denormal
     flush: "vreinterpretq_f32_u32(vbicq_u32(\n        vreinterpretq_u32_f32({0}),\n        \
         vcltq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), \
         vreinterpretq_u32_f32(vdupq_n_f32({1})))\n    ))",
@@ -607,7 +607,7 @@ PLAIN#endif
     list: "\"=w\"(q#)",
 };
 
-/// ARMv7's NEON. Its arithmetic flushes subnormal numbers. Little-endian only: on big-endian
+/// ARMv7's NEON. Its arithmetic flushes denormals. Little-endian only: on big-endian
 /// machines, gcc's intrinsics and gcc's vectors number lanes differently.
 pub(super) static NEON_OF_ARMV7: Isa = Isa {
     id: IsaId::Neon,

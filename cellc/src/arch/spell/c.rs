@@ -68,7 +68,7 @@ pub struct CSpelling {
     pub functions: &'static str,
     /// Sums of products across lanes, if available.
     pub across: Option<CAcross>,
-    /// Detection of flushed subnormal numbers, for vector units that flush. A scalar body repeats
+    /// Detection of flushed denormals, for vector units that flush. A scalar body repeats
     /// the steps in which the detection finds one.
     pub flushes: Option<CFlushes>,
 }
@@ -246,13 +246,13 @@ impl CVector {
     };
 }
 
-/// C: detection of subnormal operands or results that an instruction set flushed to zero.
+/// C: detection of denormal operands or results that an instruction set flushed to zero.
 #[derive(Clone, Copy, Debug)]
 pub struct CFlushes {
     /// Statements before the step.
     pub begin: &'static str,
     /// Statements after the step.
     pub end: &'static str,
-    /// The condition that is true if a subnormal number was flushed.
+    /// The condition that is true if a denormal was flushed.
     pub flushed: &'static str,
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::Hints;
 use crate::check::input_shapes::example;
-use crate::check::interface::find_name;
+use crate::check::names::{Side, find_name};
 use crate::check::shape::admits;
 use crate::core::CoreModel;
 use crate::core::{Before, Lookback};
@@ -147,7 +147,7 @@ impl Hints<'_, '_> {
         let mut options = self.subject.options.clone();
         let names: Vec<Vec<String>> = self.subject.names_of_inputs();
         options.bindings.shapes.retain(|(name, _)| {
-            find_name(&names, name, "in")
+            find_name(&names, name, Side::Input)
                 .is_ok_and(|index| shapes.iter().all(|(input, _)| *input != index))
         });
         let named = shapes
@@ -318,7 +318,8 @@ impl Hints<'_, '_> {
         let stated = self.subject.model.values[self.value_of(index).0].shape.as_ref()?;
         let names: Vec<Vec<String>> = self.subject.names_of_inputs();
         let mut given = self.subject.options.bindings.shapes.iter();
-        let given = given.find(|(name, _)| find_name(&names, name, "in").ok() == Some(index));
+        let given =
+            given.find(|(name, _)| find_name(&names, name, Side::Input).ok() == Some(index));
         let sizes = self.likely(index, stated, given.map(|(_, sizes)| &sizes[..]));
         let is_open = |axis: usize| matches!(sizes[axis], Dim::Dynamic { .. });
         let is_weight = self.inputs.uses[index].weight.is_some();

@@ -3,7 +3,7 @@
 
 use super::States;
 use crate::check::hints::MOST_CHOICES;
-use crate::check::interface::name;
+use crate::check::names::{Side, name};
 use crate::core::{Before, Front};
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, StatePair};
 use crate::diagnostic::{Cause, Diagnostic, Message, listed, message, quoted};
@@ -17,7 +17,7 @@ const MOST_NAMED: usize = 4;
 pub(crate) fn kept_states(model: &CoreModel, states: &[StatePair]) -> Vec<String> {
     let inputs = states
         .iter()
-        .map(|pair| name(&model.parameters[pair.parameter].names, "in", pair.parameter));
+        .map(|pair| name(&model.parameters[pair.parameter].names, Side::Input, pair.parameter));
     let changing = |(index, next): (usize, Option<Source>)| {
         next.is_some_and(|next| next != Source::Variable(index))
     };

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::States;
-use crate::check::interface::name;
+use crate::check::names::{Side, name};
 use crate::core::{CoreModel, CoreOp, PointwiseFunction, Source, StatePair};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 
@@ -91,7 +91,7 @@ impl States<'_, '_> {
             if !slides || !readers.masks(source) {
                 continue;
             }
-            let mask = quoted(&name(&model.parameters[parameter].names, "in", parameter));
+            let mask = quoted(&name(&model.parameters[parameter].names, Side::Input, parameter));
             let found = format!(
                 "the state {mask} is a mask that is added in front of a softmax, and it begins at \
                 zero: places that no call has filled count"

@@ -10,7 +10,7 @@ pub(crate) use lost_history::{kept_states, states_go_on};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::hints::Hints;
-use super::interface::{find_name, list_names, name};
+use super::names::{Side, find_name, list_names, name};
 use super::subject::{Translated, WithStates};
 use crate::core::{CoreModel, ResultValue, Source, StatePair, needed};
 use crate::diagnostic::{
@@ -95,7 +95,7 @@ enum Remedy {
 }
 
 /// An input and an output that look like a state without being one.
-struct Refused<'a> {
+struct RefusedPair<'a> {
     pair: StatePair,
     why: String,
     /// The layer behind the reason, and its direction.
@@ -107,7 +107,10 @@ struct Refused<'a> {
 
 /// The output of a pair. Refused if another output has the shape of the input, is computed from the
 /// input, and has the name of its next state.
-fn unless_named_otherwise<'a>(model: &CoreModel, pair: StatePair) -> Result<usize, Refused<'a>> {
+fn unless_named_otherwise<'a>(
+    model: &CoreModel,
+    pair: StatePair,
+) -> Result<usize, RefusedPair<'a>> {
     let input = NameWords::new(&model.parameters[pair.parameter].names);
     let named = |result: usize| input.become_names(&NameWords::new(&model.results[result].names));
     let fits = |&result: &usize| {
@@ -125,17 +128,17 @@ fn unless_named_otherwise<'a>(model: &CoreModel, pair: StatePair) -> Result<usiz
     else {
         return Ok(pair.result);
     };
-    let found = quoted(&name(&model.results[pair.result].names, "out", pair.result));
+    let found = quoted(&name(&model.results[pair.result].names, Side::Output, pair.result));
     let why = format!(
         "the recurrent operator's last state is the output {found}, which has another name"
     );
     let pair = StatePair { result, ..pair };
-    Err(Refused { pair, why, layer: None, remedy: Remedy::Option, others: Vec::new() })
+    Err(RefusedPair { pair, why, layer: None, remedy: Remedy::Option, others: Vec::new() })
 }
 
 /// Every pair that is a state or may become a state, each tensor in one pair. `--state` names all
 /// these pairs, as the option replaces found states.
-fn whole_line(taken: &[StatePair], refused: &[Refused]) -> Vec<StatePair> {
+fn whole_line(taken: &[StatePair], refused: &[RefusedPair]) -> Vec<StatePair> {
     let mut pairs = taken.to_vec();
     for refused in refused
         .iter()
@@ -244,7 +247,7 @@ impl<'a> States<'_, 'a> {
         let known: Vec<StatePair> =
             taken.iter().copied().chain(refused.iter().map(|refused| refused.pair)).collect();
         let offers = offered(model, recurrences, needed, &known);
-        refused.extend(offers.into_iter().map(|offer| Refused {
+        refused.extend(offers.into_iter().map(|offer| RefusedPair {
             pair: offer.pair,
             why: offer.why().to_owned(),
             layer: None,
@@ -253,8 +256,8 @@ impl<'a> States<'_, 'a> {
         }));
         let whole = whole_line(&taken, &refused);
         // h and c of a layer that are refused for the same reason
-        let alike = |a: &Refused, b: &Refused| {
-            let layer = |of: &Refused| of.layer.map(|(node, _)| std::ptr::from_ref(node));
+        let alike = |a: &RefusedPair, b: &RefusedPair| {
+            let layer = |of: &RefusedPair| of.layer.map(|(node, _)| std::ptr::from_ref(node));
             let one = a.others.is_empty() && b.others.is_empty();
             a.why == b.why && a.remedy == b.remedy && layer(a) == layer(b) && one
         };
@@ -286,8 +289,8 @@ impl<'a> States<'_, 'a> {
             let found = format!(
                 "the input {} and the output {} are not treated as a state: they are of type {}, \
                  and states are of floats",
-                quoted(&name(&input.names, "in", parameter)),
-                quoted(&name(&model.results[at].names, "out", at)),
+                quoted(&name(&input.names, Side::Input, parameter)),
+                quoted(&name(&model.results[at].names, Side::Output, at)),
                 input.element.name()
             );
             let help = "give the output to the input of the next call, or keep the state as floats \
@@ -301,7 +304,7 @@ impl<'a> States<'_, 'a> {
         &self,
         parameter: usize,
         updates: &[(usize, Update)],
-    ) -> Result<usize, Refused<'a>> {
+    ) -> Result<usize, RefusedPair<'a>> {
         let Self { model, recurrences, .. } = *self;
         let shape = &model.parameters[parameter].shape;
         let same_shape = |(result, _): &&(usize, Update)| model.results[*result].shape == *shape;
@@ -309,7 +312,7 @@ impl<'a> States<'_, 'a> {
         let (result, update) =
             fits.iter().find(|(_, update)| update.in_place).copied().unwrap_or(&updates[0]);
         let refused = |why: String, layer, remedy| {
-            Err(Refused {
+            Err(RefusedPair {
                 pair: StatePair { parameter, result: *result },
                 why,
                 layer,
@@ -371,15 +374,16 @@ impl<'a> States<'_, 'a> {
 
     /// Reports likely states and the first reason against them. `whole`: every pair of the option
     /// for keeping them.
-    fn not_taken(&mut self, refused: &[Refused], whole: &[StatePair]) {
+    fn not_taken(&mut self, refused: &[RefusedPair], whole: &[StatePair]) {
         let model = self.model;
-        let input =
-            |pair: &StatePair| name(&model.parameters[pair.parameter].names, "in", pair.parameter);
-        let output = |result: usize| name(&model.results[result].names, "out", result);
+        let input = |pair: &StatePair| {
+            name(&model.parameters[pair.parameter].names, Side::Input, pair.parameter)
+        };
+        let output = |result: usize| name(&model.results[result].names, Side::Output, result);
         let inputs: Vec<String> = refused.iter().map(|r| input(&r.pair)).collect();
         let results = refused.iter().flat_map(|r| [&[r.pair.result], &r.others[..]].concat());
         let outputs: Vec<String> = results.map(output).collect();
-        let Refused { why, layer, remedy, others, pair } = &refused[0];
+        let RefusedPair { why, layer, remedy, others, pair } = &refused[0];
         let found = match (&inputs[..], &outputs[..]) {
             ([input], [output]) => format!(
                 "the input {} and the output {} are not treated as a state: {why}",
@@ -458,13 +462,16 @@ impl<'a> States<'_, 'a> {
             };
             let mut refuse =
                 |found: String, valid: String| refuse_with(found, valid, correct.clone());
-            let parameter = find_name(&inputs, input, "in").map_err(|problem| {
-                refuse(problem, format!("the inputs of the model: {}", list_names(&inputs, "in")))
-            });
-            let result = find_name(&outputs, output, "out").map_err(|problem| {
+            let parameter = find_name(&inputs, input, Side::Input).map_err(|problem| {
                 refuse(
                     problem,
-                    format!("the outputs of the model: {}", list_names(&outputs, "out")),
+                    format!("the inputs of the model: {}", list_names(&inputs, Side::Input)),
+                )
+            });
+            let result = find_name(&outputs, output, Side::Output).map_err(|problem| {
+                refuse(
+                    problem,
+                    format!("the outputs of the model: {}", list_names(&outputs, Side::Output)),
                 )
             });
             let (Ok(parameter), Ok(result)) = (parameter, result) else { continue };

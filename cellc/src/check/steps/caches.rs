@@ -1,7 +1,7 @@
 //! Caches that grow: a call appends its elements to an input, and the whole is an output.
 
 use crate::check::hints::Shapes;
-use crate::check::interface::{name, names};
+use crate::check::names::{Side, name, names};
 use crate::check::subject::Judgement;
 use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, Model, Node, Op, ValueId};
@@ -176,6 +176,6 @@ impl GrowingCache {
         let result = &model.nodes[model.results[self.output]];
         let own = result.outputs.first().map_or(&[][..], |output| &model.values[output.0].names);
         let output = names(&[own, &model.values[result.inputs[0].0].names], &result.name);
-        (name(&input, "in", self.input), name(&output, "out", self.output))
+        (name(&input, Side::Input, self.input), name(&output, Side::Output, self.output))
     }
 }

@@ -9,7 +9,7 @@ use crate::check::subject::{Judgement, Outcome};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, message};
 use crate::model::{Dim, Model, Op};
 use crate::request::State;
-use crate::stream::steps::{Refused, one_step, why_not_stepwise};
+use crate::stream::steps::{NotStepwise, one_step, why_not_stepwise};
 use words::in_words;
 
 /// The outcome for a model with an error under the sizes that are given: perhaps nothing but the
@@ -79,7 +79,7 @@ fn one_step_of(long: &Judgement, one: Option<Judgement>, only_sizes: bool) -> Op
 }
 
 /// A model whose steps cannot be taken one by one; `time`: by input, the axis of the steps.
-fn not_stepwise(long: &Judgement, time: &[Option<usize>], refused: &Refused) -> Diagnostic {
+fn not_stepwise(long: &Judgement, time: &[Option<usize>], refused: &NotStepwise) -> Diagnostic {
     let why = &in_words(refused)[..];
     let model = long.subject.model;
     let origin =

@@ -1,7 +1,7 @@
 //! Reasons against single steps in words.
 
 use crate::diagnostic::quoted;
-use crate::stream::steps::{InFront, Place, Refused, Why};
+use crate::stream::steps::{InFront, NotStepwise, Place, Why};
 
 /// Operations that may read elements in front of the first step.
 const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each element follow \
@@ -11,7 +11,7 @@ const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each 
 const ALL: &str = "looks as many steps ahead as there are";
 
 /// The reason in words: a place and its fault.
-pub(super) fn in_words(Refused { in_front, place, why }: &Refused) -> String {
+pub(super) fn in_words(NotStepwise { in_front, place, why }: &NotStepwise) -> String {
     let mut text = String::new();
     if let Some(InFront { name, kind, before }) = in_front {
         let elements = counted(*before, "element");

@@ -128,7 +128,11 @@ fn what_trips_hand_on_may_be_multiples() {
         };
         let w = graph.floats(&[1], &[0.7]);
         let (mut body, sum) = sum();
-        let whole = if rounds { body.elementwise(Elementwise::Round, &[sum]) } else { sum };
+        let whole = if rounds {
+            body.elementwise(Elementwise::Activation(Activation::Round), &[sum])
+        } else {
+            sum
+        };
         let clipped = body.elementwise(Elementwise::Clamp { min: -3.0, max: 3.0 }, &[whole]);
         let quarter = body.floats(&[], &[0.25]);
         let scaled = body.elementwise(Elementwise::Multiply, &[clipped, quarter]);

@@ -262,7 +262,7 @@ fn operations_are_refused_by_name() {
 
 #[test]
 fn choices_that_cannot_apply_are_said() {
-    let relu = || of_x(|g, x| g.elementwise(Elementwise::Exp, &[x]));
+    let relu = || of_x(|g, x| g.elementwise(Elementwise::Activation(Activation::Exp), &[x]));
     let twice = Options::default().with_isas(Some(vec![&crate::arch::AVX2, &crate::arch::AVX2]));
     let shape = |sizes: &[Option<usize>]| {
         Options::default().with_shapes(vec![("x".into(), sizes.to_vec())])
@@ -270,7 +270,7 @@ fn choices_that_cannot_apply_are_said() {
     let large = Options::default().with_batch(Some(10_000_000));
     let mut batch = Graph::default();
     let x = batch.parameter("x", &[-1, 3]);
-    let y = batch.elementwise(Elementwise::Exp, &[x]);
+    let y = batch.elementwise(Elementwise::Activation(Activation::Exp), &[x]);
     batch.result("y", y);
     insta::assert_snapshot!(said(vec![
         ("an instruction set twice", relu(), twice),
@@ -289,7 +289,7 @@ fn what_would_take_for_ever_is_refused() {
     let many = of_x(|g, x| {
         let mut y = x;
         for _ in 0..20_000 {
-            y = g.elementwise(Elementwise::Exp, &[y]);
+            y = g.elementwise(Elementwise::Activation(Activation::Exp), &[y]);
         }
         y
     });
@@ -351,7 +351,7 @@ fn small_files_do_not_take_much_memory() {
 #[test]
 fn an_instruction_set_of_another_architecture_is_refused() {
     static OTHER: Isa = Isa { id: IsaId::Helium, name: "other", ..GENERIC };
-    let graph = of_x(|g, x| g.elementwise(Elementwise::Exp, &[x]));
+    let graph = of_x(|g, x| g.elementwise(Elementwise::Activation(Activation::Exp), &[x]));
     let options = Options::default().with_isas(Some(vec![&GENERIC, &OTHER]));
     let said = said(vec![("another", graph, options)]);
     assert!(said.contains("Rust for the target any has no instruction set other"), "{said}");

@@ -100,8 +100,10 @@ fn layers_that_one_step_changes_are_named() {
         let single = graph.elementwise(Elementwise::Equal, &[time, one]);
         let y = match how {
             "an If" => {
-                let choice =
-                    If { then: branch(Elementwise::Negative), otherwise: branch(Elementwise::Exp) };
+                let choice = If {
+                    then: branch(Elementwise::Negative),
+                    otherwise: branch(Elementwise::Activation(Activation::Exp)),
+                };
                 graph.op(Op::If(Box::new(choice)), &[single, x])
             }
             "weights" => {
@@ -307,7 +309,7 @@ fn elements_in_front_of_the_first_step_pass_through_other_operations() {
         padded(|graph, x| {
             let weights = graph.constant(&[H, H]);
             let dense = graph.op(product.clone(), &[x, weights]);
-            let bent = graph.elementwise(Elementwise::Exp, &[dense]);
+            let bent = graph.elementwise(Elementwise::Activation(Activation::Exp), &[dense]);
             let both = graph.elementwise(Elementwise::Add, &[bent, x]);
             let scaled = graph.op(Op::Softmax { axis: 2, log: false }, &[both]);
             convolved(graph, scaled, 3)

@@ -414,7 +414,7 @@ fn both(prefix: &str, name: &str, operation: &Operation) -> String {
     format!("(({}){{{}}})", spelled(prefix, result, "T", "##"), parts.join(", "))
 }
 
-/// The expression for x with 0 in place of small magnitudes, for a type of numbers and the type of
+/// The expression for x with 0 in place of denormals, for a type of numbers and the type of
 /// their bits.
 pub(super) fn flushed(numbers: &str, bits: &str) -> String {
     let limit = vectors::flush_limit();

@@ -10,82 +10,18 @@ use crate::model::{Cell, Dim, Direction, LstmGateOrder, Model, Op, ResetGate};
 use crate::request::Options;
 
 impl Declaration {
-    /// Reports missing keys, and keys without the keys they depend on.
+    /// Reports missing keys, keys without the keys they need, and keys that exclude each other.
+    /// `seen`: the keys of the call, those with a wrong value included.
     pub(super) fn check_keys(&self, seen: &[Key], problems: &mut Diagnostics) {
-        let called = self.called;
-        let tensors = self.tensor_file().is_some();
-        let from_file = seen.contains(&Key::Model) || tensors;
-        for key in [Key::HiddenSize, Key::InputSize, Key::Steps] {
-            // a file of tensors has no number of steps
-            let read = if key == Key::Steps { seen.contains(&Key::Model) } else { from_file };
-            if called.takes(key) && !seen.contains(&key) && !read {
-                let problem =
-                    Diagnostic::error(NAME, format!("the key `{}` is missing", key.name()))
-                        .valid(key.valid(called));
-                problems.push(if called.takes(Key::Model) && !tensors {
-                    problem.help(
-                        "or give `model = \"model.xml\"`, and the sizes are read from the file",
-                    )
-                } else {
-                    problem
-                });
-            }
+        let has_model = seen.contains(&Key::Model);
+        let has_tensors = self.tensor_file().is_some();
+        problems.extend(self.missing_keys(seen, has_model, has_tensors));
+        if let (false, false, Some(weights)) = (has_model, has_tensors, self.weights_file()) {
+            problems.push(self.weights_of_nothing(&weights));
         }
-        let of_models = [(Key::Dim, "dim = [\"batch=1\"]"), (Key::Const, "const = [\"sr=16000\"]")];
-        for (key, example) in of_models
-            .into_iter()
-            .filter(|(key, _)| seen.contains(key) && !seen.contains(&Key::Model))
-        {
-            let problem =
-                Diagnostic::error(NAME, format!("`{}` is given without `model`", key.name()));
-            problems.push(problem.valid(format!("model = \"model.onnx\", {example}")));
-        }
-        if let (false, false, Some(weights)) =
-            (seen.contains(&Key::Model), tensors, self.weights_file())
-        {
-            let found = "`weights` is given without `model`";
-            let mut problem = Diagnostic::error(weights.origin.clone(), found);
-            problem = match (called.takes(Key::Prefix), called.takes(Key::Model)) {
-                (_, false) => {
-                    problem.found = format!("`weights` cannot be {:?}", weights.value).into();
-                    problem.valid("a .safetensors file: weights = \"net.safetensors\"")
-                }
-                (false, true) => problem.valid("model = \"model.xml\", weights = \"model.bin\""),
-                (true, true) => problem.valid(
-                    "model = \"model.xml\", weights = \"model.bin\"; or weights = \
-                        \"net.safetensors\"",
-                ),
-            };
-            problems.push(problem.help(
-                "without either, weights are given at run time: see `pack` in the generated module",
-            ));
-        }
-        if let (Some(_), Some(weights)) = (self.model_file(), self.weights_file())
-            && is_tensor_file(&weights.value)
-        {
-            let found = "`weights` is a .safetensors file, and `model` has its own weights";
-            problems.push(
-                Diagnostic::error(weights.origin.clone(), found)
-                    .valid("the .bin of the model")
-                    .help("remove one of the two"),
-            );
-        }
-        for key in [Key::Prefix, Key::Head, Key::GateOrder] {
-            if let (Some(origin), false) = (self.keys.origin(key), tensors) {
-                let found = format!("`{}` is given without a file of tensors", key.name());
-                problems.push(
-                    Diagnostic::error(origin.clone(), found)
-                        .valid("it together with weights = \"net.safetensors\""),
-                );
-            }
-        }
-        if let (Some(origin), None) =
-            (self.keys.origin(Key::HeadActivation), self.keys.origin(Key::Head))
-        {
-            let found = "`head_activation` is given without `head`";
-            problems.push(
-                Diagnostic::error(origin.clone(), found).valid("it together with head = \"fc\""),
-            );
+        // the metadata of a file of tensors may have the key that is needed
+        if !has_tensors && self.readable {
+            problems.extend(self.keys.unmet_needs(false));
         }
         for key in [Key::Layers, Key::Skip] {
             if let (Some(_), Some(origin)) = (self.model_file(), self.keys.origin(key)) {
@@ -96,6 +32,46 @@ impl Declaration {
                 );
             }
         }
+    }
+
+    /// The errors for sizes that neither a key nor a file gives.
+    fn missing_keys(&self, seen: &[Key], has_model: bool, has_tensors: bool) -> Diagnostics {
+        let called = self.called;
+        // a file of tensors has no number of steps
+        let is_in_file = |key: Key| has_model || has_tensors && key != Key::Steps;
+        let missing = [Key::HiddenSize, Key::InputSize, Key::Steps]
+            .into_iter()
+            .filter(|key| called.takes(*key) && !seen.contains(key) && !is_in_file(*key));
+        let error = |key: Key| {
+            let found = format!("the key `{}` is missing", key.name());
+            let problem = Diagnostic::error(NAME, found).valid(key.valid(called));
+            match called.takes(Key::Model) && !has_tensors {
+                true => problem
+                    .help("or give `model = \"model.xml\"`, and the sizes are read from the file"),
+                false => problem,
+            }
+        };
+        Diagnostics(missing.map(error).collect())
+    }
+
+    /// The error for a file of weights that is no file of tensors, without a model.
+    fn weights_of_nothing(&self, weights: &Spanned<String>) -> Diagnostic {
+        let takes = |key: Key| self.called.takes(key);
+        let found = match takes(Key::Model) {
+            true => "`weights` is given without `model`".to_owned(),
+            false => format!("`weights` cannot be {:?}", weights.value),
+        };
+        let valid = match (takes(Key::Prefix), takes(Key::Model)) {
+            (_, false) => "a .safetensors file: weights = \"net.safetensors\"",
+            (false, true) => "model = \"model.xml\", weights = \"model.bin\"",
+            (true, true) => {
+                "model = \"model.xml\", weights = \"model.bin\"; or weights = \
+                 \"net.safetensors\""
+            }
+        };
+        Diagnostic::error(weights.origin.clone(), found).valid(valid).help(
+            "without either, weights are given at run time: see `pack` in the generated module",
+        )
     }
 
     /// Reports sizes in conflict with a file of Apple's tensors.
@@ -229,9 +205,7 @@ impl Declaration {
             .find(|order| order.places()[..] == cell.weights.layout.gates[..]);
         let order = order.unwrap_or_default();
         let bytes = 4 * model.constants.iter().map(|tensor| tensor.len()).sum::<usize>();
-        if bytes > MOST_BAKED {
-            problems.push(too_large(&file, bytes));
-        }
+        problems.0.extend(too_large(&file, bytes));
         let after = cell.kind.reset_gate() == Some(ResetGate::AfterMatMul);
         let read: [(Key, Value); 11] = [
             (Key::HiddenSize, cell.hidden_size.into()),
@@ -281,11 +255,19 @@ fn declares(cell: &CoreCell) -> &'static str {
     Macro::of(cell.kind.family(), cell.sequence.is_some()).map_or("cellc::Builder", Macro::name)
 }
 
-/// The error for a file with more weights than a macro may embed.
-pub(crate) fn too_large(file: &Spanned<String>, bytes: usize) -> Diagnostic {
-    Diagnostic::error(file.origin.clone(), format!("{} holds {bytes} bytes of weights", file.value))
-        .valid(format!("a macro bakes in at most {MOST_BAKED} bytes (8 MiB), f32"))
-        .help("compile it with cellc::Builder in a build script, or give the weights at run time")
+/// The error for a file with more weights than a macro may embed. `None`: `bytes` are few enough.
+pub(crate) fn too_large(file: &Spanned<String>, bytes: usize) -> Option<Diagnostic> {
+    if bytes <= MOST_BAKED {
+        return None;
+    }
+    let found = format!("{} holds {bytes} bytes of weights", file.value);
+    let problem = Diagnostic::error(file.origin.clone(), found)
+        .valid(format!("a macro bakes in at most {MOST_BAKED} bytes (8 MiB), f32"));
+    Some(
+        problem.help(
+            "compile it with cellc::Builder in a build script, or give the weights at run time",
+        ),
+    )
 }
 
 pub(super) fn is_tensor_file(file: &str) -> bool {
@@ -296,4 +278,4 @@ pub(super) fn is_tensor_file(file: &str) -> bool {
 
 /// Limit for embedded weights in bytes. A macro's output passes through the compiler's memory
 /// several times, unlike a build script's.
-pub(crate) const MOST_BAKED: usize = 8 << 20;
+const MOST_BAKED: usize = 8 << 20;

@@ -14,7 +14,7 @@ use super::layer::Declared;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::request::{Options, WeightsAs};
 use checks::is_tensor_file;
-pub(crate) use checks::{MOST_BAKED, too_large};
+pub(crate) use checks::too_large;
 pub(crate) use form::TokenTable;
 use form::{Form, NAME, split};
 use tokens::Reader;

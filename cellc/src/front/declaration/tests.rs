@@ -1,9 +1,11 @@
 use proc_macro2::TokenTree;
 
+use super::written::ValueTokens;
 use super::*;
 use crate::arch;
 use crate::front::layout::GateOrder;
 use crate::model::{Activation, Dim, Model};
+use crate::request::flag;
 use crate::request::{Accuracy, Fma, Precision, Threads, Unroll};
 
 fn declared(called: Macro, text: &str) -> Declaration {
@@ -50,6 +52,39 @@ fn every_key_is_read() {
 }
 
 #[test]
+fn a_number_of_a_flag_is_read() {
+    let read = |text: &str| {
+        let (mut tokens, mut problems) = (TokenTable::default(), Diagnostics::default());
+        let mut reader = Reader {
+            called: Macro::GRU_CELL,
+            key: Key::Tune,
+            origin: NAME,
+            tokens: &mut tokens,
+            problems: &mut problems,
+        };
+        let stream: TokenStream = text.parse().expect("tokens");
+        let value = reader.flag(&ValueTokens::new(stream), &flag::BATCH);
+        (value, problems.to_string())
+    };
+    let (value, problems) = read("1_6");
+    assert_eq!((value, &problems[..]), (Some(vec!["16".to_owned()].into()), ""));
+    for (text, found) in [("0", "cannot be `0`"), ("-3", "cannot be `-3`"), ("many", "`many`")] {
+        let (value, problems) = read(text);
+        assert_eq!(value, None, "{text}");
+        assert!(problems.contains(found), "{text}: {problems}");
+    }
+}
+
+#[test]
+fn decisions_of_the_planner_are_a_list() {
+    let text = "A<hidden_size = 4, input_size = 2, tune = [\"rows-at-once=4\", \"fuse=off\"]>";
+    let options = declared(Macro::GRU_CELL, text).options;
+    assert_eq!((options.tuning.rows_at_once, options.tuning.fuse), (Some(4), Some(false)));
+    let text = "A<hidden_size = 4, input_size = 2, tune = [\"fuse=maybe\"]>";
+    assert!(found(Macro::GRU_CELL, text)[0].1.contains("`tune` cannot hold `\"fuse=maybe\"`"));
+}
+
+#[test]
 fn a_skip_adds_the_input_to_the_output() {
     let cell =
         |text: &str| declared(Macro::GRU_CELL, text).declared(None).expect("all sizes are known");
@@ -69,7 +104,7 @@ fn an_order_of_gates_belongs_to_a_file_of_weights() {
         declared(Macro::LSTM_CELL, "A<weights = \"a.safetensors\", gate_order = icfo>");
     assert_eq!(declaration.keys.value(Key::GateOrder), GateOrder::new("icfo"));
     let problems = found(Macro::GRU_CELL, "A<hidden_size = 4, input_size = 2, gate_order = zrn>");
-    assert_eq!(problems[0].1, "`gate_order` is given without a file of tensors");
+    assert_eq!(problems[0].1, "--gate-order is given without a file of tensors");
     let problems = found(Macro::GRU_CELL, "A<weights = \"a.safetensors\", gate_order = zrr>");
     assert_eq!(problems[0].1, "`gate_order` cannot be `zrr`");
     let problems = found(Macro::RNN_CELL, "A<weights = \"a.safetensors\", gate_order = zrn>");

@@ -181,8 +181,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the value of a flag: `true` for a switch, a word or a number, or a list.
-    fn flag(&mut self, value: &ValueTokens, flag: &Flag) -> Option<Value> {
+    /// Reads the value of a flag: true or false for a switch, a word, a number, or a list.
+    pub(super) fn flag(&mut self, value: &ValueTokens, flag: &Flag) -> Option<Value> {
         match flag.operand {
             Operand::Switch => self.switch(value),
             Operand::Word(..) | Operand::NamedWord(..) => {
@@ -191,6 +191,14 @@ impl Reader<'_> {
                 let word = words.iter().find(|word| in_macros(word.text) == given);
                 word.map(|word| vec![word.text.to_owned()].into()).or_else(|| self.wrong(value))
             }
+            Operand::Number(_) => match value.digits().map(|text| (flag.check(&text), text)) {
+                Some((Ok(()), text)) => Some(vec![text].into()),
+                Some((Err(valid), text)) => {
+                    let found = format!("`{}` cannot be `{text}`", self.key.name());
+                    self.refuse(self.origin.clone(), found, valid)
+                }
+                None => self.wrong(value),
+            },
             Operand::List(..) => self.texts(value, flag, |element| element.word()),
             Operand::Text(_) | Operand::Each(_) | Operand::Texts(_) => {
                 self.texts(value, flag, |element| match element.literal() {

@@ -36,22 +36,27 @@ impl ValueTokens {
 
     /// A finite number.
     pub(super) fn number(&self) -> Option<f32> {
-        let (negative, magnitude) = match &self.0[..] {
+        self.digits()?.parse().ok().filter(|number: &f32| number.is_finite())
+    }
+
+    /// The decimal digits of a number with its sign, without suffix and underscores.
+    pub(super) fn digits(&self) -> Option<String> {
+        let (sign, magnitude) = match &self.0[..] {
             [TokenTree::Punct(sign), rest @ ..] if sign.as_char() == '-' => {
-                (true, Self::new(rest.iter().cloned()))
+                ("-", Self::new(rest.iter().cloned()))
             }
-            _ => (false, self.clone()),
+            _ => ("", self.clone()),
         };
-        let magnitude: f32 = match magnitude.literal()? {
-            Lit::Float(float) if matches!(float.suffix(), "" | "f32") => {
-                float.base10_parse().ok()?
+        let is_of_f32 = |suffix: &str| matches!(suffix, "" | "f32");
+        match magnitude.literal()? {
+            Lit::Float(float) if is_of_f32(float.suffix()) => {
+                Some(format!("{sign}{}", float.base10_digits()))
             }
-            Lit::Int(int) if matches!(int.suffix(), "" | "f32") => {
-                int.base10_digits().parse().ok()?
+            Lit::Int(int) if is_of_f32(int.suffix()) => {
+                Some(format!("{sign}{}", int.base10_digits()))
             }
-            _ => return None,
-        };
-        magnitude.is_finite().then_some(if negative { -magnitude } else { magnitude })
+            _ => None,
+        }
     }
 
     /// A single word.

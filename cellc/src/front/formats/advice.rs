@@ -6,20 +6,20 @@ use std::path::Path;
 
 use super::content::Content;
 use super::lines::{Advice, Named, SAVED_PIPE, advice, in_python, in_shell, python, to_output};
-use super::readers::{FORMATS, are_read, endings, is_readable};
-use super::refused::{Computed, REFUSED, Refused, Says};
+use super::readers::{FORMATS, endings, is_readable};
 use super::saved;
 use super::tflite::{self, Variables};
+use super::unread::{Computed, Says, UNREAD, UnreadFormat};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::front::model_file::ModelFile;
 
 /// No commands.
 const NONE: [&str; 0] = [];
 
-/// The error message for an unsupported file or folder.
+/// The error for an unsupported file or folder, without the valid formats.
 pub(super) fn refusal(file: ModelFile, content: &Content) -> Diagnostic {
     let shown = quoted(&file.shown());
-    let row = REFUSED
+    let row = UNREAD
         .iter()
         .find(|row| row.matches(content, file.path))
         .expect("the last row matches every file");
@@ -35,11 +35,11 @@ pub(super) fn refusal(file: ModelFile, content: &Content) -> Diagnostic {
         _ if row.recognised_by.is_empty() => format!("{shown} is {is}"),
         _ => format!("{shown} is {is}, which cellc does not read"),
     };
-    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(are_read()).lines(lines);
+    let diagnostic = Diagnostic::error(Origin::Unknown, found).lines(lines);
     if help.is_empty() { diagnostic } else { diagnostic.help(help) }
 }
 
-fn of_row(row: &Refused, named: &Named, content: &Content) -> Advice {
+fn of_row(row: &UnreadFormat, named: &Named, content: &Content) -> Advice {
     let is = row.is;
     match row.says {
         Says::Help(help, lines) => named.advice(is, help, lines),
@@ -58,7 +58,7 @@ fn of_row(row: &Refused, named: &Named, content: &Content) -> Advice {
 /// the file is not what the name promises; `unknown` is the text for other names.
 fn not_as_named(path: &Path, unknown: &str) -> String {
     let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
-    let of_refused = REFUSED.iter().flat_map(|row| row.endings).copied();
+    let of_refused = UNREAD.iter().flat_map(|row| row.endings).copied();
     match endings().chain(of_refused).find(|(known, _)| *known == ending) {
         _ if ending == "bin" => "no model".to_owned(),
         Some((_, name)) => format!("no {name}, whatever its name says"),

@@ -4,7 +4,7 @@
 //! first bytes, the directory of a zip archive, and the outermost fields of a protobuf message.
 //!
 //! A supported format is a folder next to this one and a row in `readers`. An unsupported format is
-//! a row in `refused`.
+//! a row in `unread`.
 
 mod advice;
 mod archive;
@@ -14,22 +14,23 @@ mod lines;
 mod pickle;
 mod protobuf;
 mod readers;
-mod refused;
 mod saved;
 #[cfg(test)]
 mod tests;
 mod tflite;
+mod unread;
 
 use std::io;
+use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
 use crate::front::model_file::ModelFile;
 use crate::model::Model;
 use content::Content;
-pub(crate) use readers::are_read;
-use readers::{FORMATS, OPENVINO};
+pub(crate) use readers::of_macros;
+use readers::{FORMATS, OPENVINO, listed};
 pub use readers::{Format, ReadOptions};
-pub use refused::{REFUSED, Refused};
+pub use unread::{UNREAD, UnreadFormat};
 
 /// Recognises the format of a file.
 ///
@@ -37,9 +38,16 @@ pub use refused::{REFUSED, Refused};
 /// If the file is missing or its format is not supported. The message names the format and
 /// the way to convert the file.
 pub fn recognise<'a>(file: impl Into<ModelFile<'a>>) -> Result<&'static Format, Diagnostics> {
-    let file = file.into();
+    recognise_among(file.into(), None)
+}
+
+/// Recognises the format of a file. An error lists `formats`; `None`: every supported format.
+fn recognise_among(
+    file: ModelFile,
+    formats: Option<&[Format]>,
+) -> Result<&'static Format, Diagnostics> {
     let path = file.path;
-    let unreadable = |error| Diagnostics(vec![unreadable(&file, error)]);
+    let unreadable = |error| Diagnostics(vec![unreadable(&file, error, formats)]);
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() && !metadata.is_dir() {
         // a pipe can be read only once, so its reader judges it
@@ -47,7 +55,10 @@ pub fn recognise<'a>(file: impl Into<ModelFile<'a>>) -> Result<&'static Format, 
     }
     let content = Content::of(path).map_err(unreadable)?;
     let format = FORMATS.iter().find(|format| (format.is)(&content, path));
-    format.ok_or_else(|| Diagnostics(vec![advice::refusal(file, &content)]))
+    format.ok_or_else(|| {
+        let refusal = advice::refusal(file, &content);
+        Diagnostics(vec![refusal.valid(listed(formats))])
+    })
 }
 
 /// Reads a model of any format. Returns the model and all problems. If the problems have errors,
@@ -60,14 +71,9 @@ pub fn read<'a>(
     options: &ReadOptions,
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     let file = file.into();
-    let format = recognise(file)?;
-    if let (false, Some(weights)) = (format.weights_apart, options.weights) {
-        let [model, weights] = [file.name, weights].map(|path| quoted(&path.to_string_lossy()));
-        let option = Setting::Weights;
-        let found = message!("{} names {}, and {} has its own weights", option, weights, model);
-        return Err(Diagnostics(vec![
-            Diagnostic::error(Origin::Unknown, found).help(message!("remove {}", option)),
-        ]));
+    let format = recognise_among(file, options.formats)?;
+    if let Some(weights) = options.weights {
+        weights_belong_to_it(file, format, weights)?;
     }
     if options.size.is_some() && !format.has_sizes {
         let found =
@@ -83,9 +89,41 @@ pub fn read<'a>(
     Ok((model, problems))
 }
 
+/// Refuses a file of weights for a model that holds its own weights, and a file of tensors for a
+/// model whose weights are in a file without names.
+fn weights_belong_to_it(
+    file: ModelFile,
+    format: &Format,
+    weights: &Path,
+) -> Result<(), Diagnostics> {
+    let [model, shown] = [file.name, weights].map(|path| quoted(&path.to_string_lossy()));
+    let option = Setting::Weights;
+    if !format.weights_apart {
+        let found =
+            message!("{} names {}, and {} has its own weights", option.clone(), shown, model);
+        return Err(Diagnostic::error(Origin::Unknown, found)
+            .help(message!("remove {}", option))
+            .into());
+    }
+    // a pipe can be read only once, so the reader of weights judges it
+    if weights.is_file()
+        && Content::of(weights).is_ok_and(|content| content == Content::SafeTensors)
+    {
+        let found = message!(
+            "{} names {}, a file of tensors, and {} has its own weights",
+            option.clone(),
+            shown,
+            model
+        );
+        let help = message!("name the .bin of the model, or remove {}", option);
+        return Err(Diagnostic::error(Origin::Unknown, found).help(help).into());
+    }
+    Ok(())
+}
+
 /// The message for a file that cannot be opened.
-fn unreadable(file: &ModelFile, error: io::Error) -> Diagnostic {
+fn unreadable(file: &ModelFile, error: io::Error, formats: Option<&[Format]>) -> Diagnostic {
     let found = format!("cannot read {}: {error}", quoted(&file.shown()));
-    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(are_read());
+    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(listed(formats));
     diagnostic.help("check the path, and that the file may be read").cause(error)
 }

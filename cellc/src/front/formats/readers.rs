@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use super::content::{Content, head};
-use super::refused::is_foreign;
+use super::unread::is_foreign;
 use crate::diagnostic::Diagnostics;
 use crate::front::amplifier;
 use crate::front::keys::Keys;
@@ -15,6 +15,7 @@ use crate::front::onnx;
 use crate::front::openvino;
 use crate::front::weights_file;
 use crate::model::{Model, ModelSize};
+use crate::request::{Bindings, NamedSize};
 
 /// Options for reading a model's file.
 #[derive(Clone, Debug, Default)]
@@ -25,17 +26,26 @@ pub struct ReadOptions<'a> {
     /// Declaration of the layers, for files with weights only.
     pub keys: Keys,
     /// The user's sizes for named open dimensions. `None`: the dimension stays open.
-    pub dims: Vec<(String, Option<usize>)>,
+    pub dims: Vec<NamedSize>,
     /// Names of inputs to be fixed, with their numbers as text.
     pub constants: Vec<(String, String)>,
     /// The size of an amplifier model that has several. `None`: the largest.
     pub size: Option<ModelSize>,
+    /// The formats that messages list. `None`: every supported format.
+    pub formats: Option<&'static [Format]>,
 }
 
 impl<'a> ReadOptions<'a> {
     /// Options for a model that needs no declaration of layers.
     pub fn with_weights(weights: Option<&'a Path>) -> Self {
         Self { weights, ..Self::default() }
+    }
+
+    /// Options with the sizes and constants that the user gives.
+    pub(crate) fn of(bindings: &Bindings) -> Self {
+        // of the bindings, readers need these three
+        let Bindings { dims, constants, size, .. } = bindings.clone();
+        Self { dims, constants, size, ..Self::default() }
     }
 }
 
@@ -159,13 +169,21 @@ const AMPLIFIER: Format = Format {
 /// All supported formats.
 pub(super) static FORMATS: [Format; 5] = [OPENVINO, ONNX, STATE_DICT, AMPLIFIER, SAFETENSORS];
 
-/// The supported formats, for messages.
-pub(crate) fn are_read() -> String {
+/// The formats of the models that macros take: those of OpenVINO and ONNX.
+pub(crate) fn of_macros() -> &'static [Format] {
+    &FORMATS[..2]
+}
+
+/// Formats as the valid inputs in a message. `None`: every supported format.
+pub(super) fn listed(formats: Option<&[Format]>) -> String {
     let names = |alone: bool| {
-        FORMATS.iter().filter(move |format| format.weights_alone == alone).map(|format| format.name)
+        let all = formats.unwrap_or(&FORMATS).iter();
+        all.filter(|format| format.weights_alone == alone).map(|f| f.name).collect::<Vec<_>>()
     };
-    let list = |alone: bool, between: &str| names(alone).collect::<Vec<_>>().join(between);
-    format!("a model of {}; {}", list(false, ", of "), list(true, "; "))
+    match &names(true)[..] {
+        [] => format!("a model of {}", names(false).join(" or ")),
+        alone => format!("a model of {}; {}", names(false).join(", of "), alone.join("; ")),
+    }
 }
 
 /// The endings of all supported formats, each with the kind of file it promises.

@@ -1,5 +1,6 @@
 //! The keys that declare layers, in one table, for macros, Builder, command and metadata of files.
 
+mod needs;
 mod values;
 
 use std::collections::BTreeMap;
@@ -384,6 +385,11 @@ keys! {
         valid: |_| "a list of layers and their precisions: precision_of = [\"head=f32\", \
             \"gru=int16\"]",
     }
+    Tune {
+        name: "tune",
+        takes: Takes::Flag(&flag::TUNE),
+        valid: |_| "a list of decisions of the planner: tune = [\"rows-at-once=4\"]",
+    }
     Threads {
         name: "threads",
         takes: Takes::Flag(&flag::THREADS),
@@ -436,8 +442,11 @@ impl Key {
                 let words: Vec<String> =
                     flag.words().iter().map(|word| in_macros(word.text)).collect();
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();
-                let example = flag.default.unwrap_or("int8");
+                let example = flag.default.unwrap_or(flag.example());
                 format!("{}: {name} = {example}", listed(&words))
+            }
+            Takes::Flag(flag @ Flag { operand: Operand::Number(_), .. }) => {
+                format!("a number: {name} = {}", flag.example())
             }
             _ => (row.valid)(called).to_owned(),
         }

@@ -1,10 +1,10 @@
 //! The keys of Apple's `gru` beyond OpenVINO's attributes.
 
-use crate::diagnostic::Origin;
+use crate::diagnostic::{Diagnostic, Origin};
 use crate::front::apple::AppleResetGate;
 use crate::front::graph::Graph;
 use crate::front::keys::{Key, Keys, Spanned};
-use crate::model::{Activation, ResetGate, ValueId};
+use crate::model::{Activation, Direction, ResetGate, ValueId};
 
 /// The place of the reset gate: the key `reset_gate`, else the flag, else the place printed in
 /// Apple's documentation.
@@ -23,8 +23,26 @@ pub(super) fn linear_before_reset(keys: &Keys) -> Spanned<bool> {
     Spanned { value, origin: origin.cloned().unwrap_or(Origin::Unknown) }
 }
 
+/// The errors for keys that contradict each other, and for values that Apple's `gru` lacks.
+pub(in crate::front) fn problems(keys: &Keys) -> Vec<Diagnostic> {
+    let mut problems = Vec::new();
+    if let Some(gate) = contradiction(keys) {
+        let found =
+            format!("the reset gate is {} here, and the flag says otherwise", gate.value.name());
+        let valid = "true with after_mat_mul, false with one of the others: \
+            apply_reset_gate_after_mat_mul";
+        let problem = Diagnostic::error(gate.origin, found).valid(valid);
+        problems.push(problem.help("give one of the two"));
+    }
+    if let Some(Spanned { value: Direction::Bidirectional, origin }) = keys.get(Key::Direction) {
+        let found = "Apple's gru has no bidirectional direction";
+        problems.push(Diagnostic::error(origin, found).valid("forward, reverse"));
+    }
+    problems
+}
+
 /// The key `reset_gate`, if the flag contradicts it.
-pub(in crate::front) fn contradiction(keys: &Keys) -> Option<Spanned<AppleResetGate>> {
+fn contradiction(keys: &Keys) -> Option<Spanned<AppleResetGate>> {
     let gate = keys.get::<AppleResetGate>(Key::ResetGate)?;
     let flag: bool = keys.value(Key::ApplyResetGateAfterMatMul)?;
     (flag != (gate.value == AppleResetGate::AfterMatMul)).then_some(gate)

@@ -34,7 +34,7 @@ pub(crate) struct Declared {
 
 /// Place of a recurrent layer.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::front) enum LayerPlace {
+pub(in crate::front) enum StackPlace {
     /// A model of one layer: the states are inputs and outputs.
     Alone,
     /// A layer of a stack: the generated type holds the states. The index is `None` in a stack of
@@ -214,7 +214,7 @@ impl Declared {
     pub(in crate::front) fn layer(
         &self,
         graph: &mut Graph,
-        place: LayerPlace,
+        place: StackPlace,
         x: ValueId,
     ) -> LayerOutputs {
         let name = &self.name.origin;
@@ -229,10 +229,10 @@ impl Declared {
             None => vec![batch, hidden.value],
         };
         let numbered = |name: &str| match place {
-            LayerPlace::InStack(Some(layer)) => format!("{name}_l{layer}"),
-            LayerPlace::InStack(None) | LayerPlace::Alone => name.to_owned(),
+            StackPlace::InStack(Some(layer)) => format!("{name}_l{layer}"),
+            StackPlace::InStack(None) | StackPlace::Alone => name.to_owned(),
         };
-        let in_stack = matches!(place, LayerPlace::InStack(_));
+        let in_stack = matches!(place, StackPlace::InStack(_));
         let weights = self.weights.as_ref().and_then(|said| said.value.layers.first());
         let state_names: &[(&str, &'static str)] = if kind.has_cell_state() {
             &[("h", "h_out"), ("c", "c_out")]

@@ -117,10 +117,10 @@ fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: us
         Spanned::unplaced(input_size),
     );
     declared.keys.set(Key::Batch, Spanned::unplaced(N));
-    declared.keys.set(
-        Key::LinearBeforeReset,
-        Spanned::unplaced(kind.reset_gate() == Some(ResetGate::AfterMatMul)),
-    );
+    if let Some(place) = kind.reset_gate() {
+        let is_after = place == ResetGate::AfterMatMul;
+        declared.keys.set(Key::LinearBeforeReset, Spanned::unplaced(is_after));
+    }
     if weights.p.is_some() {
         declared.keys.set(Key::Peepholes, Spanned::unplaced(true));
     } else {
@@ -315,6 +315,7 @@ fn apple(
     let weights = convert(Framework::Apple, wanted, &[set]).expect("weights that fit");
     let mut declared = layer(wanted.kind, I, weights, 1);
     declared.is_apples = true;
+    declared.keys.remove(Key::LinearBeforeReset);
     declared.keys.set(Key::ResetGate, Spanned::unplaced(gate));
     declared.keys.set(Key::OutputSequence, Spanned::unplaced(output_sequence));
     let x = values(&tensor(file, "x").expect("x"));

@@ -335,12 +335,18 @@ impl<'f> GraphReader<'f> {
         self.constant(&tensor)
     }
 
-    /// Adds a constant number of shape `[]` with the element type of `like`.
+    /// Adds a constant floating-point number of shape `[]`.
+    pub(super) fn number(&mut self, value: f32) -> ValueId {
+        let tensor = Tensor::from_f32(Vec::new(), &[value]).expect("one value");
+        self.constant(&tensor)
+    }
+
+    /// Adds a constant number of shape `[]`: a floating-point number if `like` is floating point,
+    /// else an integer of the type of `like`.
     pub(super) fn number_like(&mut self, like: ValueId, value: f32) -> ValueId {
         let element = self.element(like);
         if element.is_float() {
-            let tensor = Tensor::from_f32(Vec::new(), &[value]).expect("one value");
-            return self.constant(&tensor);
+            return self.number(value);
         }
         let bytes: Vec<u8> =
             (value as i64).to_le_bytes().into_iter().take(element.size()).collect();

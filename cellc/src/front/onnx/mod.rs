@@ -9,7 +9,6 @@ mod features;
 mod fused;
 mod graph;
 mod lists;
-mod lower;
 mod nodes;
 mod operators;
 mod proto;
@@ -23,6 +22,7 @@ mod supported;
 mod tensors;
 #[cfg(test)]
 mod tests;
+mod walk;
 mod windows;
 
 use std::path::Path;

@@ -56,7 +56,11 @@ pub(super) fn activation(
 }
 
 /// An activation with the attributes alpha and beta.
-pub(super) fn with_alpha(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Outputs {
+pub(super) fn with_parameters(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    name: &str,
+) -> Outputs {
     let alpha = call.attributes.float("alpha");
     let beta = match Activation::takes(name) {
         Some(2) => call.attributes.float("beta"),
@@ -81,13 +85,7 @@ pub(super) fn shrink(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     let bias = call.attributes.float("bias").unwrap_or(0.0);
     let limit = call.attributes.float("lambd").unwrap_or(0.5);
     let x = call.x();
-    if !reader.element(x).is_float() {
-        reader.error("a Shrink of integers", "floating point", "convert the integers before");
-        return None;
-    }
-    let number = |reader: &mut GraphReader<'_>, value| reader.number_like(x, value);
-    let (bias, zero) = (number(reader, bias), number(reader, 0.0));
-    let (least, most) = (number(reader, -limit), number(reader, limit));
+    let [bias, zero, least, most] = [bias, 0.0, -limit, limit].map(|number| reader.number(number));
     let below = reader.op_of(Op::Elementwise(E::Less), vec![x, least], ElementType::Bool);
     let above = reader.op_of(Op::Elementwise(E::Greater), vec![x, most], ElementType::Bool);
     let raised = reader.op(Op::Elementwise(E::Add), vec![x, bias]);
@@ -834,26 +832,17 @@ pub(super) fn is_inf(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     let x = call.x();
     let [negative, positive] =
         ["detect_negative", "detect_positive"].map(|name| call.attributes.flag(name, true));
-    let (value, infinity) = match (negative, positive) {
-        (true, true) => (reader.op(Op::Elementwise(Elementwise::Abs), vec![x]), f32::INFINITY),
-        (false, true) => (x, f32::INFINITY),
-        (true, false) => (x, f32::NEG_INFINITY),
-        (false, false) => {
-            let found = "detect_negative=0 and detect_positive=0";
-            reader.error(
-                found,
-                "1 in one of them",
-                "remove the operator: its result is false everywhere",
-            );
-            return None;
+    let (function, value, limit) = match (negative, positive) {
+        (true, true) => {
+            let magnitude = reader.op(Op::Elementwise(Elementwise::Abs), vec![x]);
+            (Elementwise::Equal, magnitude, reader.number(f32::INFINITY))
         }
+        (false, true) => (Elementwise::Equal, x, reader.number(f32::INFINITY)),
+        (true, false) => (Elementwise::Equal, x, reader.number(f32::NEG_INFINITY)),
+        // false for every number
+        (false, false) => (Elementwise::Less, x, x),
     };
-    let infinity = reader.number_like(value, infinity);
-    Some(vec![reader.op_of(
-        Op::Elementwise(Elementwise::Equal),
-        vec![value, infinity],
-        ElementType::Bool,
-    )])
+    Some(vec![reader.op_of(Op::Elementwise(function), vec![value, limit], ElementType::Bool)])
 }
 
 /// Indices of the largest or smallest elements along an axis.

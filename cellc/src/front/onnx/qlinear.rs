@@ -85,7 +85,7 @@ pub(super) fn sigmoid(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
 
 pub(super) fn leaky_relu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     of_one(reader, call, |reader, call, x| {
-        inner(reader, call, 16, x, |r, c| o::with_alpha(r, c, "leakyrelu"))
+        inner(reader, call, 16, x, |r, c| o::with_parameters(r, c, "leakyrelu"))
     })
 }
 

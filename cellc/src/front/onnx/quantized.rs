@@ -112,7 +112,7 @@ pub(super) fn rounded(
     (min, max): (f32, f32),
 ) -> ValueId {
     let quotient = compute(reader, E::Divide, &[x, scale]);
-    let mut whole = compute(reader, E::Round, &[quotient]);
+    let mut whole = compute(reader, E::Activation(Activation::Round), &[quotient]);
     if let Some(zero) = zero {
         whole = compute(reader, E::Add, &[whole, zero]);
     }
@@ -340,7 +340,7 @@ pub(super) fn requantized(
     let scales = compute(reader, E::Multiply, &[a_scale, b_scale]);
     let factor = compute(reader, E::Divide, &[scales, scale]);
     let scaled = compute(reader, E::Multiply, &[sums, factor]);
-    let whole = compute(reader, E::Round, &[scaled]);
+    let whole = compute(reader, E::Activation(Activation::Round), &[scaled]);
     let whole = compute(reader, E::Add, &[whole, zero]);
     let whole = compute(reader, E::Clamp { min: range.0, max: range.1 }, &[whole]);
     Some(vec![reader.op_of(Op::Convert, vec![whole], element)])

@@ -6,8 +6,8 @@ use super::layers::{GraphReader, SAVE_AGAIN};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Dim, ElementType, Elementwise, LedgerEntry, Nearest, Op, Resize, ResizeBy, Sampling, Scaling,
-    Tensor, Value, ValueId,
+    Activation, Dim, ElementType, Elementwise, LedgerEntry, Nearest, Op, Resize, ResizeBy,
+    Sampling, Scaling, Tensor, Value, ValueId,
 };
 
 /// The element types of an operation's outputs.
@@ -322,7 +322,8 @@ impl GraphReader<'_, '_> {
         let range = elementwise(self, E::Subtract, [input_high, input_low]);
         let each = elementwise(self, E::Divide, [steps, range]);
         let level = elementwise(self, E::Multiply, [from_low, each]);
-        let level = self.extra(index, Op::Elementwise(E::Round), vec![level]);
+        let level =
+            self.extra(index, Op::Elementwise(E::Activation(Activation::Round)), vec![level]);
         let range = elementwise(self, E::Subtract, [output_high, output_low]);
         let each = elementwise(self, E::Divide, [range, steps]);
         *inputs = vec![elementwise(self, E::Multiply, [level, each]), output_low];

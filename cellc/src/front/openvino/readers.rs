@@ -192,7 +192,7 @@ pub(super) fn round(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
         reader.error(data.index, reader.origin(data.index), found, "half_to_even", help);
         return None;
     }
-    Some(ReadOperation::new(Op::Elementwise(Elementwise::Round)))
+    Some(ReadOperation::new(Op::Elementwise(Elementwise::Activation(Activation::Round))))
 }
 
 /// The axis.

@@ -1,5 +1,5 @@
-//! Which types of layers are read: the one table by which layers are told apart, that messages list
-//! and that documentation repeats.
+//! The table of supported layer types. Readers, messages and the reference page take the types from
+//! here.
 
 use super::attributes::Data;
 use super::kinds::LayerType;
@@ -8,17 +8,17 @@ use super::operations::{OutputTypes, Ports, ReadOperation, Then};
 use super::readers::{self, plain};
 use crate::model::{Activation, Dft, Dim, ElementType, Elementwise, Family, NoAxes, Op, Reduction};
 
-/// The latest operation set of OpenVINO that is known; what later ones mean by a type is not.
+/// The latest known operation set of OpenVINO. Later sets may change the meaning of a type.
 const LATEST_SET: u64 = 17;
 
-/// A type of layer that is read.
+/// A supported type of layer.
 #[derive(Debug)]
 pub struct Supported {
-    /// What stands in the attribute `type`; letter case does not matter.
+    /// The value of the attribute `type`. Letter case does not matter.
     pub name: &'static str,
-    /// The operation sets that define it, ascending: each holds until the next.
+    /// The operation sets that define the type, ascending. A definition holds until the next one.
     pub sets: &'static [&'static str],
-    /// What is to be known about it, in one line.
+    /// The limits of the support, in one line.
     pub what: &'static str,
     reading: Reading,
 }
@@ -26,7 +26,7 @@ pub struct Supported {
 /// Reads the attributes of a layer.
 type Reader = fn(&mut GraphReader<'_, '_>, &mut Data) -> Option<ReadOperation>;
 
-/// How a layer is read.
+/// The way to read a layer.
 #[derive(Clone, Copy, Debug)]
 enum Reading {
     Parameter,
@@ -49,12 +49,12 @@ enum Reading {
 
 /// The row of the table for a type; case is ignored.
 pub(super) fn find(type_name: &str) -> Option<&'static Supported> {
-    // XML has two names for this one
+    // OpenVINO writes both names
     let name = if type_name.eq_ignore_ascii_case("Constant") { "Const" } else { type_name };
     SUPPORTED.iter().find(|row| row.name.eq_ignore_ascii_case(name))
 }
 
-/// The element type of what an operation computes of two tensors.
+/// The element type of the result of an operation on two tensors.
 fn element_of(elementwise: Elementwise) -> OutputTypes {
     use Elementwise as E;
     match elementwise {
@@ -68,7 +68,7 @@ fn element_of(elementwise: Elementwise) -> OutputTypes {
 }
 
 impl GraphReader<'_, '_> {
-    /// What a layer does, by the definition of the operation set `set`. `None` after an error.
+    /// The operation of a layer, as its operation set defines the type. `None` after an error.
     pub(super) fn operation(&mut self, data: &mut Data) -> Option<ReadOperation> {
         let operation = match find(self.layers[data.index].type_name)?.reading {
             Reading::Parameter => {
@@ -125,7 +125,7 @@ impl GraphReader<'_, '_> {
 }
 
 impl Supported {
-    /// What the rest of the reader asks about such a layer.
+    /// The kind of layer, for the other parts of the reader.
     pub(super) fn kind(&self) -> LayerType {
         match self.reading {
             Reading::Parameter => LayerType::Parameter,
@@ -344,8 +344,8 @@ pub const SUPPORTED: &[Supported] = {
         ),
         row("PReLU", ONE, K::Elementwise(E::PRelu), "any slope; NumPy broadcasting"),
         row("Clamp", ONE, K::By(readers::clamp), "elementwise"),
-        row("Exp", ONE, K::Elementwise(E::Exp), "elementwise"),
-        row("Log", ONE, K::Elementwise(E::Log), "elementwise"),
+        row("Exp", ONE, K::Elementwise(E::Activation(Activation::Exp)), "elementwise"),
+        row("Log", ONE, K::Elementwise(E::Activation(Activation::Log)), "elementwise"),
         row("Negative", ONE, K::Elementwise(E::Negative), "elementwise"),
         row("Abs", ONE, K::Elementwise(E::Abs), "elementwise"),
         row(
@@ -550,7 +550,7 @@ pub const SUPPORTED: &[Supported] = {
         row("Range", &["opset1", "opset4"], K::By(readers::range), "computed when compiling"),
         row("Mod", ONE, K::Broadcasting(E::Mod), "integers; a divisor that is never 0"),
         row("FloorMod", ONE, K::Broadcasting(E::FloorMod), "integers; a divisor that is never 0"),
-        row("Floor", ONE, K::Elementwise(E::Floor), "elementwise"),
+        row("Floor", ONE, K::Elementwise(E::Activation(Activation::Floor)), "elementwise"),
         row("Round", &["opset5"], K::By(readers::round), "half_to_even"),
         row(
             "FakeQuantize",

@@ -46,7 +46,7 @@ impl Nearest {
 /// Content of a constant: type, shape, bytes, and the position of the first bit in the first byte.
 type Held<'m> = (ElementType, &'m [usize], &'m [u8], usize);
 
-/// Numbers for weights: weights of equal content have equal numbers.
+/// Identities of weights: weights of equal content have equal identities.
 pub(crate) struct WeightContents<'m> {
     model: &'m CoreModel,
     /// By content: the first constant found with this content.
@@ -58,6 +58,8 @@ impl<'m> WeightContents<'m> {
         Self { model, first: HashMap::new() }
     }
 
+    /// The identity of a weight: a run-time weight is its parameter, a constant the first constant
+    /// of equal content.
     pub(crate) fn number(&mut self, weight: WeightSource) -> (Option<Source>, usize) {
         match weight {
             WeightSource::Constant(constant) => {

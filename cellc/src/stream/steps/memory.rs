@@ -5,7 +5,7 @@
 //! `t + n`. Element-wise operations keep all `n` elements in front. Windows over `k` elements keep
 //! `n + 1 - k`.
 
-use super::{InFront, Place, Refused, StepAnalysis, Stepwise, Time, Why, strides};
+use super::{InFront, NotStepwise, Place, StepAnalysis, Stepwise, Time, Why, strides};
 use crate::core::{
     Concat, CoreModel, CoreNode, CoreOp, CoreValue, Pointwise, PointwiseFunction, RunningSum,
     Source, Variable, View,
@@ -118,7 +118,7 @@ pub(super) fn carry_sums(
     model: &mut CoreModel,
     sums: &[usize],
     pairs: &[Option<usize>],
-) -> Result<(), Refused> {
+) -> Result<(), NotStepwise> {
     for &sum in sums {
         let node = pairs[sum].map(|node| &mut model.nodes[node]);
         let Some(node) = node.filter(|node| matches!(node.op, CoreOp::RunningSum(_))) else {
@@ -146,7 +146,7 @@ pub(super) fn remember(
     model: &mut CoreModel,
     memories: &[Memory],
     pairs: &[Option<usize>],
-) -> Result<(), Refused> {
+) -> Result<(), NotStepwise> {
     for memory in memories.iter().rev() {
         let Memory { axis, before, .. } = *memory;
         let Some(node) = pairs[memory.node] else {
@@ -197,7 +197,7 @@ pub(super) fn same_windows(
     steps: usize,
     windows: &[Windows],
     pairs: &[Option<usize>],
-) -> Result<(), Refused> {
+) -> Result<(), NotStepwise> {
     for &Windows { node, axis, before } in windows {
         let many =
             long.nodes[node].op.outputs().first().map_or(&[][..], |&out| &long.values[out].shape);

@@ -5,16 +5,16 @@
 //! else in the model: every tensor must have one of the kinds of [`Time`].
 
 mod memory;
+mod not_stepwise;
 mod pairs;
-mod refused;
 mod views;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use memory::{Padded, Windows, carry_sums, remember, same_windows};
+pub(crate) use not_stepwise::{InFront, NotStepwise, Place, Why};
 use pairs::{is_one_number, same_but_for_time};
-pub(crate) use refused::{InFront, Place, Refused, Why};
 
 use super::flow::Flow;
 use super::states::goes_on;
@@ -29,7 +29,7 @@ pub(crate) fn why_not_stepwise(
     model: &CoreModel,
     steps: usize,
     axes: &[Option<usize>],
-) -> Option<Refused> {
+) -> Option<NotStepwise> {
     StepAnalysis::new(model, steps, axes.to_vec()).run().err()
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn one_step(
     mut one: CoreModel,
     steps: usize,
     axes: &[Option<usize>],
-) -> Result<CoreModel, Refused> {
+) -> Result<CoreModel, NotStepwise> {
     let (found, padded, times) = StepAnalysis::new(long, steps, axes.to_vec()).run()?;
     let pairs = same_but_for_time(long, &one, steps, &times)?;
     same_windows(long, &one, steps, &padded.windows, &pairs)?;
@@ -117,7 +117,7 @@ impl<'a> StepAnalysis<'a> {
         Self { model, flow, steps, parameters, values: HashMap::new(), padded: Padded::default() }
     }
 
-    fn run(mut self) -> Result<(Steps, Padded, HashMap<usize, Time>), Refused> {
+    fn run(mut self) -> Result<(Steps, Padded, HashMap<usize, Time>), NotStepwise> {
         for (index, axis) in self.parameters.iter().enumerate() {
             let parameter = &self.model.parameters[index];
             if let Some(axis) = *axis
@@ -139,7 +139,7 @@ impl<'a> StepAnalysis<'a> {
             };
             if let Time::Behind(_, before) = time {
                 let in_front = self.in_front(&[result.source]);
-                return Err(Refused { in_front, place, why: Why::HasFront(before) });
+                return Err(NotStepwise { in_front, place, why: Why::HasFront(before) });
             }
             if let Time::Along(axis) = time
                 && has_rows(&result.shape, axis)
@@ -378,7 +378,7 @@ fn of_loop(kind: &str) -> Why {
 
 /// Turns sequences of one step into cells. Constant initial states become variables, kept from call
 /// to call.
-fn carry(model: &mut CoreModel) -> Result<(), Refused> {
+fn carry(model: &mut CoreModel) -> Result<(), NotStepwise> {
     let mut views = Vec::new();
     for (at, node) in model.nodes.iter_mut().enumerate() {
         let CoreOp::Cell(cell) = &mut node.op else { continue };

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{Place, Refused, Time, Why};
+use super::{NotStepwise, Place, Time, Why};
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource};
 use crate::model::Tensor;
 
@@ -28,7 +28,7 @@ pub(super) fn same_but_for_time(
     one: &CoreModel,
     steps: usize,
     times: &HashMap<usize, Time>,
-) -> Result<Vec<Option<usize>>, Refused> {
+) -> Result<Vec<Option<usize>>, NotStepwise> {
     let mut pairing =
         Pairing { long, one, steps, times, values: HashMap::new(), pairs: Vec::new(), tried: 0 };
     let mut next = 0;
@@ -65,7 +65,7 @@ impl Pairing<'_> {
         &mut self,
         of_long: &[CoreNode],
         of_one: std::ops::Range<usize>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), NotStepwise> {
         self.tried = 0;
         let start = self.pairs.len();
         let views = of_long.len().checked_sub(of_one.len());
@@ -217,7 +217,7 @@ impl Pairing<'_> {
     }
 
     /// Checks that the outputs of the two models match.
-    fn results(&self) -> Result<(), Refused> {
+    fn results(&self) -> Result<(), NotStepwise> {
         for (index, (many, single)) in self.long.results.iter().zip(&self.one.results).enumerate() {
             if !self.same_constants(many.source, single.source) {
                 return Err(Place::Output(index).refused(Why::Counts));

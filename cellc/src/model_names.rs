@@ -1,0 +1,254 @@
+//! The names of a model's tensors in generated code.
+
+use crate::core::{CoreCell, CoreModel, Parameter, ResultValue, Steps, Variable};
+use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::emit::names::{
+    Field, HostConstant, InPlace, Interface, Layout, Phase, Scope, StackArrays, StateField,
+    StepFlags, pascal_case, prefix,
+};
+use crate::kernel::{AlignedArrays, BodyRef, Buffer, Element, Program, Role};
+use crate::lower::element_of;
+use crate::model::{ElementType, lasting};
+use crate::request::Language;
+
+impl Interface {
+    /// The names for `model` under the name chosen by the user or by the file. `program`: the
+    /// compiled model. `pool`: see [`Interface::pool`]. `language`: the language of the file.
+    pub fn new(
+        model: &CoreModel,
+        program: &Program,
+        name: &str,
+        pool: bool,
+        language: Language,
+    ) -> Self {
+        let function = prefix(name, pool);
+        let parameters =
+            model.parameters.iter().map(|parameter| (&parameter.names[..], parameter.element));
+        let (mut scope, names) = of_parameters(&function, pool, model.steps.is_some(), parameters);
+        let mut inputs = Vec::new();
+        let mut weights = Vec::new();
+        let parameters = model.parameters.iter().zip(names).enumerate();
+        for (index, (Parameter { shape, weight, element, .. }, name)) in parameters {
+            let list = if *weight { &mut weights } else { &mut inputs };
+            list.push(Field { name, index, shape: shape.clone(), element: element_of(*element) });
+        }
+        let outputs = model
+            .results
+            .iter()
+            .enumerate()
+            .map(|(index, ResultValue { names, shape, element, .. })| Field {
+                name: scope.field(&lasting(names), "out", index),
+                index,
+                shape: shape.clone(),
+                element: element_of(*element),
+            })
+            .collect::<Vec<_>>();
+        let states = model
+            .states
+            .iter()
+            .map(|pair| StateField {
+                input: inputs
+                    .iter()
+                    .position(|f: &Field| f.index == pair.parameter)
+                    .expect("a state is an input"),
+                output: pair.result,
+            })
+            .collect::<Vec<_>>();
+        let variables = model
+            .variables
+            .iter()
+            .enumerate()
+            .map(|(index, Variable { name, shape, .. })| Field {
+                name: scope.field(std::slice::from_ref(name), "variable", index),
+                index,
+                shape: shape.clone(),
+                element: Element::F32,
+            })
+            .collect();
+        let steps_of = |buffer: &Buffer| match buffer.role {
+            Role::Phase(steps) => Some(steps),
+            _ => None,
+        };
+        let phases = program.buffers.iter().filter_map(steps_of).map(|steps| {
+            let name = scope.field(&[format!("phase {steps}")], "phase", steps);
+            Phase { name, steps }
+        });
+        let phases = phases.collect();
+        let mut in_place = in_place(&inputs, &outputs, &states);
+        if let Some(pair) = &mut in_place {
+            let (input, output) = (inputs[pair.input].index, outputs[pair.output].index);
+            let copies = |body: BodyRef<'_>| {
+                body.reads_when_written(Role::Parameter(input), Role::Result(output))
+            };
+            pair.copies = program.bodies().any(copies);
+        }
+        let type_name = pascal_case(&function);
+        let block_len = program.bodies.iter().map(|body| body.block_len).max().unwrap_or(0);
+        // in Rust, the function that replaces denormals by 0 has a copy of its own
+        let (aligned, copies_of_state) = match language {
+            Language::C => (AlignedArrays::All, 1),
+            Language::Rust => (AlignedArrays::OfVectors, 2),
+        };
+        let kernels = program.bodies().map(|body| body.array_bytes(aligned)).max().unwrap_or(0);
+        let copied = in_place.filter(|pair| pair.copies).map(|pair| inputs[pair.input].len() * 4);
+        let flushed = program.flushed_before.iter().map(|id| program.buffer(*id).len * 4);
+        let own = if takes_memory(model) { 0 } else { block_len * 4 };
+        let stack = StackArrays {
+            step: kernels + copied.unwrap_or(0),
+            function: kernels + own + copies_of_state * flushed.sum::<usize>(),
+        };
+        let flags =
+            |s: &Steps| StepFlags { inputs: s.parameters.clone(), outputs: s.results.clone() };
+        let steps = model.steps.as_ref().map(flags);
+        Self {
+            type_name,
+            function,
+            inputs,
+            weights,
+            outputs,
+            states,
+            variables,
+            steps,
+            block_len,
+            stack,
+            layout: Layout {
+                alternates: program.find(Role::Backwards).is_some(),
+                phases,
+                delay_lines: program.delay_lines.clone(),
+                steps_at_once: program.steps_at_once.max(1),
+            },
+            isas: program.bodies.len(),
+            takes_memory: takes_memory(model),
+            in_place,
+            pool,
+            host: host(model),
+        }
+    }
+}
+
+/// Whether the scratch memory of a step is a matter of the caller's: a single operation that is no
+/// sequence needs little.
+fn takes_memory(model: &CoreModel) -> bool {
+    let is_sequence = |cell: &&CoreCell| cell.sequence.is_some();
+    !model.variables.is_empty()
+        || model.all_nodes().len() > 1
+        || model.cells().iter().any(is_sequence)
+}
+
+/// The keys by which models of amplifiers say their rate: Neural Amp Modeler's, and the other
+/// trainers'.
+const SAMPLE_RATE: [&str; 2] = ["sample_rate", "samplerate"];
+
+/// The rate of a model of an amplifier, in Hz.
+fn sample_rate(model: &CoreModel) -> Option<String> {
+    let rate = SAMPLE_RATE.iter().find_map(|key| said(model, key))?;
+    (rate > 0.0).then(|| format!("{rate:?}"))
+}
+
+/// Levels in the metadata of an amplifier's file: the key, the constant, its meaning.
+const LEVELS: [(&str, &str, &str); 4] = [
+    ("metadata.loudness", "LOUDNESS", "The loudness of the model's output, in dB"),
+    ("metadata.gain", "GAIN", "How much gain the model has, from 0 to 1"),
+    ("metadata.input_level_dbu", "INPUT_LEVEL_DBU", "The level of full scale at the input, in dBu"),
+    (
+        "metadata.output_level_dbu",
+        "OUTPUT_LEVEL_DBU",
+        "The level of full scale at the output, in dBu",
+    ),
+];
+
+/// The sample rate and the levels of an amplifier's file.
+fn host(model: &CoreModel) -> Vec<HostConstant> {
+    const RATE: &str = "The sample rate of the model, in Hz";
+    let constant = |name, value, note| HostConstant { name, value, note };
+    let rate = sample_rate(model).map(|value| constant("SAMPLE_RATE", value, RATE));
+    let level = |(key, name, note)| {
+        said(model, key).map(|value| constant(name, format!("{value:?}"), note))
+    };
+    rate.into_iter().chain(LEVELS.into_iter().filter_map(level)).collect()
+}
+
+/// A finite number that the file of an amplifier gives for a key.
+fn said(model: &CoreModel, key: &str) -> Option<f64> {
+    let cells = model.cells().into_iter().flat_map(|cell| &cell.ledger);
+    let all = cells.chain(model.nodes.iter().flat_map(|node| &node.ledger));
+    let mut said = all.filter(|entry| entry.attribute == key);
+    let number: f64 = said.find_map(|entry| entry.text.as_ref()?.trim_matches('"').parse().ok())?;
+    number.is_finite().then_some(number)
+}
+
+/// The only input and the only output beside states, if their types are equal; a cell's own output
+/// may be its state.
+fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Option<InPlace> {
+    let input =
+        (0..inputs.len()).filter(|i| states.iter().all(|s| s.input != *i)).collect::<Vec<_>>();
+    let mut output =
+        (0..outputs.len()).filter(|i| states.iter().all(|s| s.output != *i)).collect::<Vec<_>>();
+    if output.is_empty() {
+        output = (0..outputs.len()).collect();
+    }
+    let ([input], [output]) = (&input[..], &output[..]) else { return None };
+    let (x, y) = (&inputs[*input], &outputs[*output]);
+    let sizes = |field: &Field| field.shape.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
+    // what Rust has as an array of rows
+    let rows = |field: &Field| matches!(*field.shape, [n, _] if n != 1);
+    let same = x.element == Element::F32
+        && y.element == Element::F32
+        && sizes(x) == sizes(y)
+        && rows(x) == rows(y);
+    same.then_some(InPlace { input: *input, output: *output, copies: false })
+}
+
+/// The fields of a model's parameters, each with its name and element type, and their scope.
+fn of_parameters<'a>(
+    function: &str,
+    pool: bool,
+    steps: bool,
+    parameters: impl Iterator<Item = (&'a [String], ElementType)> + Clone,
+) -> (Scope, Vec<String>) {
+    let elements = parameters.clone().map(|(_, element)| element_of(element));
+    let mut scope = Scope::members(function, pool, steps, elements);
+    let fields = parameters
+        .enumerate()
+        .map(|(index, (names, _))| scope.field(&lasting(names), "in", index))
+        .collect();
+    (scope, fields)
+}
+
+impl Interface {
+    /// The fields of parameters before the compilation under a name, each with its name and element
+    /// type. `steps`: true for an open number of steps.
+    pub fn input_fields<'a>(
+        name: &str,
+        pool: bool,
+        steps: bool,
+        parameters: impl Iterator<Item = (&'a [String], ElementType)> + Clone,
+    ) -> Vec<String> {
+        of_parameters(&prefix(name, pool), pool, steps, parameters).1
+    }
+
+    /// The warning for generated code with another name than the given one (`--name`, or the file's
+    /// name). Upper case is never kept, nor are separators in a file's name.
+    pub fn renamed(&self, asked: &str, by_option: bool) -> Option<Diagnostic> {
+        let plain = |text: &str| -> String {
+            let kept = |c: &char| c.is_alphanumeric() || by_option && *c != '_';
+            text.chars().filter(kept).flat_map(char::to_lowercase).collect()
+        };
+        if plain(asked) == plain(&self.function) {
+            return None;
+        }
+        let (asked, function, type_name) = (quoted(asked), &self.function, &self.type_name);
+        let (what, help) = match by_option {
+            true => (format!("--name {asked} cannot be kept"), "choose another name"),
+            false => (
+                format!("the code cannot have the name of the file, {asked}"),
+                "choose a name with --name",
+            ),
+        };
+        let found = format!("{what}: the code is called `{function}`, its type `{type_name}`");
+        let valid = "letters of ASCII, digits and _, a letter first; no word of Rust, C or C++, \
+            and nothing that the generated file declares or includes; what is longer than 40 \
+            characters is cut";
+        Some(Diagnostic::notice(Origin::Unknown, found).valid(valid).help(help))
+    }
+}

@@ -1,0 +1,133 @@
+//! Functions that other functions express.
+
+use super::arithmetic::{emit, fold_or_emit, squared};
+use super::hyperbolic::hyperbolic;
+use super::refusal::{Refusal, Rule};
+use crate::check::cell::{wrong_parameter_text, wrong_parameters};
+use crate::core::{CoreBuilder, Known};
+use crate::model::{Activation, Elementwise};
+
+/// Computes a function that other functions express.
+pub(super) fn compose(
+    core: &mut CoreBuilder,
+    function: Elementwise,
+    inputs: &[Known],
+) -> Rule<Known> {
+    use Activation as A;
+    use Elementwise as E;
+    let x = &inputs[0];
+    let by = match function {
+        E::Swish { scaled } => {
+            let inner = match scaled {
+                true => fold_or_emit(core, E::Multiply, vec![x.clone(), inputs[1].clone()])?,
+                false => x.clone(),
+            };
+            fold_or_emit(core, E::Activation(A::Sigmoid), vec![inner])?
+        }
+        E::Mish => {
+            let inner = fold_or_emit(core, E::Activation(A::Softplus), vec![x.clone()])?;
+            fold_or_emit(core, E::Activation(A::Tanh), vec![inner])?
+        }
+        E::HardSwish => {
+            let gate = E::Activation(A::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 });
+            fold_or_emit(core, gate, vec![x.clone()])?
+        }
+        E::GeluTanh => {
+            // (1 + tanh(v)) / 2 is the sigmoid of 2 v, and small sigmoids keep their digits
+            let square = squared(core, x)?;
+            let [most, least] = [0.071_354_814, 1.595_769_2].map(|v| Known::number_like(x, v));
+            let scaled = fold_or_emit(core, E::Multiply, vec![square, most])?;
+            let scaled = fold_or_emit(core, E::Add, vec![scaled, least])?;
+            let inner = fold_or_emit(core, E::Multiply, vec![scaled, x.clone()])?;
+            fold_or_emit(core, E::Activation(A::Sigmoid), vec![inner])?
+        }
+        E::Gelu => {
+            let [scale, one, half] =
+                [std::f32::consts::FRAC_1_SQRT_2, 1.0, 0.5].map(|v| Known::number_like(x, v));
+            let scaled = fold_or_emit(core, E::Multiply, vec![x.clone(), scale])?;
+            let error = fold_or_emit(core, E::Activation(A::Erf), vec![scaled])?;
+            let above = fold_or_emit(core, E::Add, vec![error, one])?;
+            fold_or_emit(core, E::Multiply, vec![above, half])?
+        }
+        E::Celu { alpha } => return celu(core, x, alpha),
+        E::Selu => return selu(core, inputs),
+        _ => return hyperbolic(core, function, x),
+    };
+    fold_or_emit(core, E::Multiply, vec![x.clone(), by])
+}
+
+fn celu(core: &mut CoreBuilder, x: &Known, alpha: f32) -> Rule<Known> {
+    use Elementwise as E;
+    if !(alpha.is_finite() && alpha != 0.0) {
+        let found = format!("Celu with alpha {alpha}");
+        return Err(Refusal::new(found, "a finite number other than 0", "correct it"));
+    }
+    let alpha = Known::number_like(x, alpha);
+    let inner = fold_or_emit(core, E::Divide, vec![x.clone(), alpha.clone()])?;
+    let elu = fold_or_emit(core, E::Activation(Activation::Elu { alpha: 1.0 }), vec![inner])?;
+    fold_or_emit(core, E::Multiply, vec![elu, alpha])
+}
+
+fn selu(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
+    use Elementwise as E;
+    let x = &inputs[0];
+    let number = |known: &Known| {
+        let number = known.tensor().filter(|tensor| tensor.len() == 1).map(|t| t.get_f32(0));
+        number.filter(|number| number.is_finite())
+    };
+    let (Some(alpha), Some(gamma)) = (number(&inputs[1]), number(&inputs[2])) else {
+        let found =
+            "Selu whose alpha or gamma is not one finite number that is known when compiling";
+        return Err(Refusal::new(found, "constants of one element", "connect constants"));
+    };
+    let elu = fold_or_emit(core, E::Activation(Activation::Elu { alpha }), vec![x.clone()])?;
+    fold_or_emit(core, E::Multiply, vec![elu, Known::number_like(x, gamma)])
+}
+
+pub(super) fn hard_sigmoid(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
+    let number = |known: &Known| {
+        known
+            .tensor()
+            .filter(|tensor| tensor.len() == 1 && known.element().is_float())
+            .map(|t| t.get_f32(0))
+    };
+    let (Some(alpha), Some(beta)) = (number(&inputs[1]), number(&inputs[2])) else {
+        let found =
+            "HardSigmoid whose alpha or beta is not one number that is known when compiling";
+        return Err(Refusal::new(found, "constants of one element", "connect constants"));
+    };
+    let activation = Activation::HardSigmoid { alpha, beta };
+    if let Some((parameter, value)) = wrong_parameters(activation).next() {
+        let [found, valid, help] = wrong_parameter_text(activation, parameter, value);
+        return Err(Refusal::new(found, valid, help));
+    }
+    let shape = core.shape_of(&inputs[0]);
+    let function = Elementwise::Activation(activation);
+    emit(core, function, &inputs[..1], &shape)
+}
+
+/// The remainder of floats divided by a power of two. Only the last step rounds.
+pub(super) fn remainder(
+    core: &mut CoreBuilder,
+    function: Elementwise,
+    inputs: &[Known],
+) -> Rule<Known> {
+    let x = &inputs[0];
+    let divisor =
+        inputs[1].tensor().filter(|tensor| tensor.len() == 1).map(|tensor| tensor.get_f32(0));
+    let is_power = |by: &f32| by.is_normal() && by.recip().is_normal() && by.to_bits() << 9 == 0;
+    let Some(by) = divisor.filter(is_power).filter(|_| inputs[1].element().is_float()) else {
+        let help = "write it as x - floor(x / b) * b";
+        return Err(Refusal::new(
+            "the remainder of floats",
+            "a divisor that is a constant power of two",
+            help,
+        ));
+    };
+    let round = if function == Elementwise::Mod { Activation::Truncate } else { Activation::Floor };
+    let [by, inverse] = [by, by.recip()].map(|number| Known::number_like(x, number));
+    let quotient = fold_or_emit(core, Elementwise::Multiply, vec![x.clone(), inverse])?;
+    let whole = fold_or_emit(core, Elementwise::Activation(round), vec![quotient])?;
+    let whole = fold_or_emit(core, Elementwise::Multiply, vec![whole, by])?;
+    fold_or_emit(core, Elementwise::Subtract, vec![x.clone(), whole])
+}

@@ -1,0 +1,374 @@
+//! Convolutions and pools. Many windows of stride 1 become a Convolve; others become patches of
+//! the padded input, the rows of a dense layer. Both forms give the same bits: in a model of one
+//! step, windows have one position and are rows of a dense layer.
+//!
+//! Sums run in the order of the weights: over input channels, and within a channel over the taps of
+//! the kernel. Depthwise convolutions have one channel.
+
+mod lines;
+mod pads;
+mod pools;
+mod transposed;
+mod windows;
+
+use crate::core::{
+    CoreBuilder, CoreOp, Dense, DynamicLength, Geometry, Known, MOST_DENSE_GROUPS, MatMul,
+    Pointwise, PointwiseFunction, Source, WeightSource, signed, strides,
+};
+use crate::model::{
+    Convolution, ElementType, Elementwise, Groups, Op, OutputSizes, Rounding, Tensor,
+};
+use crate::translate::elementwise::compute;
+use crate::translate::layout::concats::put_together;
+use crate::translate::operands::{Operands, all_floats, shapes_differ};
+use crate::translate::parts::{Lengthened, padded_behind};
+use crate::translate::refusal::{Refusal, Rule};
+use lines::{Lines, MOST_OF_FOUR, along_lines};
+pub(super) use pads::pad;
+use pads::padded;
+pub(super) use pools::pool;
+use transposed::{Spread, spread};
+use windows::{Axis, Patches, note_windows, window_axes, window_counts};
+
+/// Number of window positions from which lanes run along the positions.
+const LEAST_POSITIONS: usize = 8;
+
+/// The last elements of an axis of a convolution's output, which a slice drops.
+#[derive(Clone, Copy)]
+pub(super) struct Cut {
+    /// The axis among those of the windows.
+    pub(super) axis: usize,
+    /// The number of dropped elements.
+    pub(super) count: usize,
+}
+
+/// The batch size, the groups, and the channels of a group.
+#[derive(Clone, Copy)]
+struct Channels {
+    batch: usize,
+    groups: usize,
+    /// Input channels of a group.
+    inputs: usize,
+    /// Output channels of a group.
+    outputs: usize,
+}
+
+/// The operands of a convolution.
+struct Factors {
+    x: Known,
+    /// `[M, C / groups, ..]`; transposed `[C, M / groups, ..]`.
+    w: Known,
+    groups: usize,
+    /// The sizes of the kernel.
+    kernel: Vec<usize>,
+}
+
+/// The output of a convolution. `Ok(None)` if it cannot be computed without the elements of `cut`.
+pub(super) fn convolution(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    of: &Convolution,
+    cut: Option<Cut>,
+) -> Rule<Option<Known>> {
+    let mut factors = factors(core, args, of)?;
+    let axes = window_axes(&of.window, &core.shape_of(&factors.x)[2..], &factors.kernel)?;
+    let mut axes = if of.transposed {
+        let Spread { x, axes } = spread(core, args, of, &factors.x, axes)?;
+        factors.x = x;
+        axes
+    } else {
+        axes
+    };
+    if let Some(Cut { axis, count }) = cut {
+        let Some(axis) = axes.get_mut(axis) else { return Ok(None) };
+        axis.end -= (count * axis.stride) as i64;
+        if axis.end < 0 {
+            return Ok(None);
+        }
+    }
+    match of.transposed {
+        true => factors.w = turned_weights(core, &factors)?,
+        false => note_windows(core, &factors.x, &axes),
+    }
+    Ok(Some(sums(core, args, &factors, &axes)?))
+}
+
+/// The operands of a convolution, with shapes that fit.
+fn factors(core: &mut CoreBuilder, args: &Operands, of: &Convolution) -> Rule<Factors> {
+    let (x, mut w) = (args.get(0)?, args.get(1)?);
+    all_floats(&[x.clone(), w.clone()])?;
+    let (shape, mut weights) = (core.shape_of(&x), core.shape_of(&w));
+    let groups = match of.groups {
+        Groups::Count(count) => count,
+        // the first dimension of the weights counts the groups
+        Groups::InWeights if weights.len() == shape.len() + 1 => {
+            let groups = weights.remove(0);
+            weights[0] *= groups;
+            w = core.view(&w, Geometry::reshaped(weights.clone()))?;
+            groups
+        }
+        Groups::InWeights => 0,
+    };
+    let channels = shape.get(1).copied().unwrap_or(0);
+    let fits = shape.len() >= 3
+        && shape.len() <= 5
+        && weights.len() == shape.len()
+        && groups > 0
+        && weights.iter().chain(&shape).all(|&size| size > 0)
+        && weights[0].is_multiple_of(groups)
+        && channels.is_multiple_of(groups)
+        && if of.transposed { weights[0] == channels } else { weights[1] * groups == channels };
+    if !fits {
+        let valid = "data [N, C, ..], weights [M, C / groups, ..] (transposed [C, M / groups, ..]) \
+            of as many dimensions";
+        let help = format!("correct the shapes, or the number of groups, {groups}");
+        return Err(shapes_differ(&[shape, weights], valid, help));
+    }
+    Ok(Factors { x, w, groups, kernel: weights[2..].to_vec() })
+}
+
+/// The weights `[C, M / g, k]` of a transposed convolution as `[M, C / g, k]`, with the taps of
+/// each kernel reversed.
+fn turned_weights(core: &mut CoreBuilder, factors: &Factors) -> Rule<Known> {
+    let Factors { w, groups, kernel, .. } = factors;
+    let weights = core.shape_of(w);
+    let (inner, outer) = (weights[0] / groups, weights[1]);
+    let own = signed(strides(&weights));
+    let taps: usize = kernel.iter().product();
+    let mut geometry = Geometry {
+        offset: taps - 1,
+        strides: vec![own[0] * inner as isize, own[1], own[0]],
+        shape: vec![*groups, outer, inner],
+    };
+    geometry.strides.extend(own[2..].iter().map(|stride| -stride));
+    geometry.shape.extend(kernel);
+    let w = core.view(w, geometry)?;
+    let shape = [&[groups * outer, inner], &kernel[..]].concat();
+    Ok(core.view(&w, Geometry::reshaped(shape))?)
+}
+
+/// A convolution along an axis with a run-time number of elements: zeros follow the last element.
+/// `Ok(None)` unless windows move element by element along the axis.
+pub(super) fn convolution_of_open_length(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    of: &Convolution,
+    length: DynamicLength,
+    along: usize,
+) -> Rule<Option<Lengthened>> {
+    let (x, w) = (args.get(0)?, args.get(1)?);
+    let (shape, weights) = (core.shape_of(&x), core.shape_of(&w));
+    if of.transposed || shape.len() < 2 || weights.len() < shape.len() {
+        return Ok(None);
+    }
+    let spatial = &shape[2..];
+    let kernel = &weights[weights.len() - spatial.len()..];
+    let axes = window_axes(&of.window, spatial, kernel)?;
+    let Some(&axis) = along.checked_sub(2).and_then(|along| axes.get(along)) else {
+        return Ok(None);
+    };
+    if axis.stride != 1 || axis.begin < 0 || axis.end < 0 {
+        return Ok(None);
+    }
+    let number = |value: i64| Known::integers(Vec::new(), &[value], ElementType::I64);
+    let more = number(axis.begin + axis.end - (axis.reach() as i64 - 1));
+    let count = Known::Source(length.count, ElementType::I64);
+    let count = compute(core, Elementwise::Add, vec![count, more])?;
+    let count = compute(core, Elementwise::Maximum, vec![count, number(0)])?;
+    let zero = Known::number_like(&x, 0.0);
+    let parts = padded_behind(core, &x, length, &zero)?;
+    let y = convolution(core, &args.with(0, parts), of, None)?;
+    let length = DynamicLength { count: core.source(&count)?, is_zero: false, ..length };
+    Ok(y.map(|known| Lengthened { known, length }))
+}
+
+/// The convolution itself: x `[N, C, ..]`, w `[M, C / g, ..]`.
+fn sums(core: &mut CoreBuilder, args: &Operands, factors: &Factors, axes: &[Axis]) -> Rule<Known> {
+    let Factors { x, w, groups, kernel } = factors;
+    let counts = window_counts(core, args, axes, Rounding::Floor)?;
+    let (shape, outputs) = (core.shape_of(x), core.shape_of(w)[0]);
+    let (batch, groups, inputs) = (shape[0], *groups, shape[1] / groups);
+    let channels = Channels { batch, groups, inputs, outputs: outputs / groups };
+    let positions: usize = counts.iter().product();
+    core.computable(&[&[batch, outputs], &counts[..]].concat())?;
+    let is_depthwise = inputs == 1 && groups > MOST_DENSE_GROUPS;
+    let depthwise = w.tensor().filter(|_| is_depthwise);
+    // only dense layers have weights of fewer bits and integer arithmetic
+    let may_run_along_lines = !core.is_one_step && (is_depthwise || !core.layer.is_quantised);
+    if let Some(weights) = w.tensor().filter(|_| may_run_along_lines)
+        && let Some(lines) = Lines::new(axes, &counts)
+        && lines.positions * 4 <= positions * MOST_OF_FOUR
+        && positions >= LEAST_POSITIONS
+    {
+        if is_depthwise && kernel.iter().product::<usize>() == 1 {
+            core.model.in_f32.push((args.node.name.clone(), "windows of one element"));
+        }
+        return along_lines(core, args, x, weights, channels, &lines, &counts);
+    }
+    let patches = |core: &mut CoreBuilder| -> Rule<Patches> {
+        let x = padded(core, x, axes, 0.0)?;
+        Ok(Patches::new(core, x, axes, &counts))
+    };
+    if let Some(weights) = depthwise {
+        let why = why_not_along_lines(core, axes, positions);
+        core.model.in_f32.push((args.node.name.clone(), why));
+        let patches = patches(core)?;
+        let y = channel_by_channel(core, &patches, weights, channels, &counts)?;
+        return with_bias(core, args, y, 1);
+    }
+    let patches = patches(core)?;
+    let mut parts = Vec::new();
+    for group in 0..groups {
+        parts.push(sums_of_group(core, &patches, w, group, channels, &counts)?);
+    }
+    let last = counts.len() + 1;
+    let y = put_together(core, &parts, last)?;
+    let y = with_bias(core, args, y, last)?;
+    // channels move back in front of the positions
+    let shape = core.shape_of(&y);
+    let own = signed(strides(&shape));
+    let order: Vec<usize> = [0, last].into_iter().chain(1..last).collect();
+    let geometry = Geometry {
+        offset: 0,
+        strides: order.iter().map(|&d| own[d]).collect(),
+        shape: order.iter().map(|&d| shape[d]).collect(),
+    };
+    Ok(core.view(&y, geometry)?)
+}
+
+/// Why a depthwise convolution is computed in f32, for the report.
+fn why_not_along_lines(core: &CoreBuilder, axes: &[Axis], positions: usize) -> &'static str {
+    match axes {
+        _ if core.is_one_step => "a model that is computed step by step",
+        _ if axes.iter().any(|axis| axis.stride != 1) => "windows with strides",
+        _ if axes.iter().any(|axis| axis.begin < 0 || axis.end < 0) => "x cut off",
+        _ if positions < LEAST_POSITIONS => "fewer than 8 positions",
+        _ => "a small plane",
+    }
+}
+
+/// One group of a convolution, as a matrix product: `[N, positions.., M / g]`.
+fn sums_of_group(
+    core: &mut CoreBuilder,
+    patches: &Patches,
+    w: &Known,
+    group: usize,
+    of: Channels,
+    counts: &[usize],
+) -> Rule<Known> {
+    let Channels { batch, inputs, outputs, .. } = of;
+    let positions: usize = counts.iter().product();
+    let taps: usize = patches.taps.iter().map(|(count, _)| count).product();
+    // [N, positions.., C, taps..] of the group's channels: a row for each position
+    let stride = patches.channels.1;
+    let dims =
+        [&[patches.batch][..], &patches.positions, &[(inputs, stride)], &patches.taps].concat();
+    let first = group * inputs * stride as usize;
+    let rows_of_taps = core.view(&patches.x, Patches::view(first, dims))?;
+    let size = inputs * taps;
+    let x = core.source(&rows_of_taps)?;
+    let rows = batch * positions;
+    let shape = [&[batch], counts, &[outputs]].concat();
+    let offset = group * outputs * size;
+    let out = if let Some(weights) = w.tensor() {
+        let matrix = weights.part(offset, vec![outputs, size]);
+        let matrix = matrix.expect("translate: the weights of a group lie within the weights");
+        let w = WeightSource::Constant(core.intern(&matrix));
+        let out = core.value(shape);
+        let (inputs, transposed, chains) = (size, true, 1);
+        core.emit(CoreOp::Dense(Dense { rows, inputs, outputs, x, w, transposed, chains, out }));
+        out
+    } else {
+        let columns =
+            Geometry { offset, strides: vec![1, size as isize], shape: vec![size, outputs] };
+        let b = core.view(w, columns)?;
+        let b = core.source(&b)?;
+        let out = core.value(shape);
+        let (batch, inner, columns) = (1, size, outputs);
+        core.emit(CoreOp::MatMul(MatMul { batch, rows, inner, columns, a: x, b, out }));
+        out
+    };
+    core.note_layer_value(out);
+    Ok(Known::Source(Source::Value(out), patches.x.element()))
+}
+
+/// One channel for each group: the patches of each channel times its own weights.
+fn channel_by_channel(
+    core: &mut CoreBuilder,
+    patches: &Patches,
+    weights: &Tensor,
+    of: Channels,
+    counts: &[usize],
+) -> Rule<Known> {
+    let Channels { batch, groups, outputs: each, .. } = of;
+    let taps: usize = patches.taps.iter().map(|(count, _)| count).product();
+    let (element, rows) = (patches.x.element(), counts.iter().product());
+    let dims = [&[patches.batch, patches.channels], &patches.positions[..], &patches.taps].concat();
+    let rows_of_taps = core.view(&patches.x, Patches::view(0, dims))?;
+    // [groups, taps, outputs of a group], for every row of x
+    let of = |k: usize| {
+        weights.get_f32((k / (taps * each) % groups * each + k % each) * taps + k / each % taps)
+    };
+    let shape = vec![batch * groups, taps, each];
+    core.foldable(&shape, ElementType::F32)?;
+    let matrix: Vec<f32> = (0..batch * groups * taps * each).map(of).collect();
+    let b = core.source(&Known::floats(shape, &matrix, element))?;
+    let a = core.source(&rows_of_taps)?;
+    let out = core.value([&[batch, groups], counts, &[each]].concat());
+    core.note_layer_value(out);
+    let of = MatMul { batch: batch * groups, rows, inner: taps, columns: each, a, b, out };
+    core.emit(CoreOp::MatMul(of));
+    // the outputs of a group move in front of the positions
+    let own = signed(strides(&[&[batch, groups], counts, &[each]].concat()));
+    let last = counts.len() + 2;
+    let order: Vec<usize> = [0, 1, last].into_iter().chain(2..last).collect();
+    let shape = [&[batch, groups, each], counts].concat();
+    let strides = order.iter().map(|&d| own[d]).collect();
+    let y = Known::Source(Source::Value(out), element);
+    let y = core.view(&y, Geometry { offset: 0, strides, shape })?;
+    Ok(core.view(&y, Geometry::reshaped([&[batch, groups * each], counts].concat()))?)
+}
+
+/// Adds the optional third input: a number for each channel along `axis`.
+fn with_bias(core: &mut CoreBuilder, args: &Operands, y: Known, axis: usize) -> Rule<Known> {
+    let gives_shape =
+        matches!(&args.node.op, Op::Convolution(of) if of.output_sizes == OutputSizes::Input);
+    if gives_shape || args.len() < 3 {
+        return Ok(y);
+    }
+    let bias = args.get(2)?;
+    if !bias.element().is_float() {
+        let found = "a third input of integers";
+        let valid = "pads in place of a shape of the output";
+        return Err(Refusal::new(found, valid, "save the model with pads"));
+    }
+    let to = core.shape_of(&y);
+    let shape = core.shape_of(&bias);
+    if shape != [to[axis]] {
+        let valid = "a bias for each output channel";
+        return Err(shapes_differ(&[to, shape], valid, "correct the shape of the bias"));
+    }
+    let mut wide = vec![1; to.len()];
+    wide[axis] = to[axis];
+    let bias = core.view(&bias, Geometry::reshaped(wide))?;
+    pointwise_of(core, PointwiseFunction::Add, &[y, bias], to)
+}
+
+/// An operation element by element on floats of which one at least is computed.
+fn pointwise_of(
+    core: &mut CoreBuilder,
+    function: PointwiseFunction,
+    inputs: &[Known],
+    shape: Vec<usize>,
+) -> Rule<Known> {
+    // the larger of two integers is an integer, so nothing is rounded
+    if function != PointwiseFunction::Maximum {
+        all_floats(inputs)?;
+    }
+    core.computable(&shape)?;
+    let element = inputs[0].element();
+    let inputs = inputs.iter().map(|input| core.source(input)).collect::<Result<_, _>>()?;
+    let out = core.value(shape);
+    core.emit(CoreOp::Pointwise(Pointwise { function, inputs, out }));
+    Ok(Known::Source(Source::Value(out), element))
+}

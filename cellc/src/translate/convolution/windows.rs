@@ -1,0 +1,222 @@
+//! The windows of convolutions and pools along each axis.
+
+use crate::check::limits::MOST_ALONG_AXIS;
+use crate::core::{Before, CoreBuilder, Front, Geometry, Known, ShortOf, signed, strides};
+use crate::diagnostic::quoted;
+use crate::model::{Padding, Rounding, Window, counted, shape_text};
+use crate::translate::operands::Operands;
+use crate::translate::refusal::{Refusal, Rule};
+
+/// One axis of a convolution; all sizes are known.
+#[derive(Clone, Copy)]
+pub(super) struct Axis {
+    pub(super) size: usize,
+    pub(super) kernel: usize,
+    pub(super) stride: usize,
+    pub(super) dilation: usize,
+    pub(super) begin: i64,
+    pub(super) end: i64,
+}
+
+impl Axis {
+    /// How far the taps of one window reach.
+    pub(super) fn reach(self) -> usize {
+        (self.kernel - 1) * self.dilation + 1
+    }
+
+    /// True if a window contains padding only.
+    pub(super) fn has_window_of_pads(self, windows: usize) -> bool {
+        (0..windows).any(|window| {
+            let first = (window * self.stride) as i64 - self.begin;
+            !(0..self.kernel)
+                .any(|tap| (0..self.size as i64).contains(&(first + (tap * self.dilation) as i64)))
+        })
+    }
+
+    /// The axis with pads of the same number of windows as the axis has strides; `upper`: of an odd
+    /// number of pads, the last is at the end.
+    fn padded_to_same(mut self, upper: bool) -> Self {
+        let windows = self.size.div_ceil(self.stride);
+        let total = ((windows - 1) * self.stride + self.reach()).saturating_sub(self.size) as i64;
+        let less = total / 2;
+        (self.begin, self.end) = if upper { (less, total - less) } else { (total - less, less) };
+        self
+    }
+
+    /// The number of windows; `None` for an axis shorter than a window.
+    pub(super) fn windows(self, rounding: Rounding) -> Option<usize> {
+        let all = self.size as i64 + self.begin + self.end;
+        let rest = usize::try_from(all - self.reach() as i64).ok()?;
+        let full = rest / self.stride + 1;
+        let more = match rounding {
+            Rounding::Floor => false,
+            Rounding::Ceil => true,
+            Rounding::CeilInside => ((full * self.stride) as i64) < self.size as i64 + self.begin,
+        };
+        Some(full + usize::from(more && !rest.is_multiple_of(self.stride)))
+    }
+}
+
+/// The windows of a tensor `[N, C, ..]`: sizes, and strides in the tensor.
+pub(super) struct Patches {
+    pub(super) x: Known,
+    pub(super) batch: (usize, isize),
+    pub(super) channels: (usize, isize),
+    pub(super) positions: Vec<(usize, isize)>,
+    pub(super) taps: Vec<(usize, isize)>,
+}
+
+impl Patches {
+    /// A tensor of some dimensions, from one element on.
+    pub(super) fn view(offset: usize, dims: impl IntoIterator<Item = (usize, isize)>) -> Geometry {
+        let (shape, strides) = dims.into_iter().unzip();
+        Geometry { offset, strides, shape }
+    }
+
+    /// The distance between a tap and the first tap of its window.
+    pub(super) fn offset(&self, tap: usize) -> usize {
+        let mut rest = tap;
+        let mut offset = 0;
+        for &(count, stride) in self.taps.iter().rev() {
+            offset += rest % count * stride as usize;
+            rest /= count;
+        }
+        offset
+    }
+
+    /// The windows of a tensor `[N, C, ..]`.
+    pub(super) fn new(core: &CoreBuilder, x: Known, axes: &[Axis], counts: &[usize]) -> Self {
+        let shape = core.shape_of(&x);
+        let own = signed(strides(&shape));
+        let along = axes.iter().zip(counts).zip(&own[2..]);
+        let positions =
+            along.map(|((axis, &count), &stride)| (count, stride * axis.stride as isize)).collect();
+        let taps = axes
+            .iter()
+            .zip(&own[2..])
+            .map(|(axis, &stride)| (axis.kernel, stride * axis.dilation as isize));
+        Self {
+            batch: (shape[0], own[0]),
+            channels: (shape[1], own[1]),
+            positions,
+            taps: taps.collect(),
+            x,
+        }
+    }
+}
+
+/// The axes of an operation whose windows move over the last dimensions of a tensor.
+pub(super) fn window_axes(window: &Window, spatial: &[usize], kernel: &[usize]) -> Rule<Vec<Axis>> {
+    let rank = spatial.len();
+    let or = |given: &[usize], default: usize| {
+        if given.is_empty() { vec![default; rank] } else { given.to_vec() }
+    };
+    let (steps, dilations) = (or(&window.strides, 1), or(&window.dilations, 1));
+    let lengths = [steps.len(), dilations.len(), kernel.len()];
+    let zero = steps.iter().chain(&dilations).chain(kernel).any(|&n| n == 0);
+    if lengths.iter().any(|&n| n != rank) || zero {
+        let found = format!(
+            "strides {}, dilations {} and a kernel {} on {rank} dimensions",
+            shape_text(&steps),
+            shape_text(&dilations),
+            shape_text(kernel)
+        );
+        let valid = "a number of 1 or more for each dimension";
+        return Err(Refusal::new(found, valid, "correct the attributes"));
+    }
+    if steps.iter().chain(&dilations).chain(kernel).any(|&n| n > MOST_ALONG_AXIS) {
+        let found = "a stride or dilation above 2^24";
+        return Err(Refusal::new(found, "smaller ones", "correct the attributes"));
+    }
+    let unpadded = |at: usize| Axis {
+        size: spatial[at],
+        kernel: kernel[at],
+        stride: steps[at],
+        dilation: dilations[at],
+        begin: 0,
+        end: 0,
+    };
+    (0..rank).map(|at| padded_axis(unpadded(at), at, rank, &window.padding)).collect()
+}
+
+/// Axis `at` of `rank` axes of windows, with its pads.
+fn padded_axis(axis: Axis, at: usize, rank: usize, padding: &Padding) -> Rule<Axis> {
+    match padding {
+        Padding::Valid => Ok(axis),
+        Padding::SameUpper => Ok(axis.padded_to_same(true)),
+        Padding::SameLower => Ok(axis.padded_to_same(false)),
+        Padding::Explicit { begin, end } if begin.is_empty() && end.is_empty() => Ok(axis),
+        Padding::Explicit { begin, end } => match (begin.get(at), end.get(at)) {
+            (Some(&first), Some(&last))
+                if first.unsigned_abs().max(last.unsigned_abs()) <= MOST_ALONG_AXIS as u64 =>
+            {
+                Ok(Axis { begin: first, end: last, ..axis })
+            }
+            _ => {
+                let found = format!("pads {} and {}", shape_text(begin), shape_text(end));
+                let valid = format!("{rank} at either side");
+                Err(Refusal::new(found, valid, "correct the pads"))
+            }
+        },
+    }
+}
+
+/// The number of windows along each axis.
+pub(super) fn window_counts(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    axes: &[Axis],
+    rounding: Rounding,
+) -> Rule<Vec<usize>> {
+    let counts: Option<Vec<usize>> = axes.iter().map(|axis| axis.windows(rounding)).collect();
+    counts.ok_or_else(|| {
+        note_short(core, axes);
+        let sizes: Vec<usize> = axes.iter().map(|axis| axis.size).collect();
+        let reach: Vec<usize> = axes.iter().map(|axis| axis.reach()).collect();
+        let found =
+            format!("a kernel that reaches over {} of {}", shape_text(&reach), shape_text(&sizes));
+        let valid = "an input, with its pads, as long as the kernel";
+        Refusal::new(found, valid, longer_input(core, args))
+    })
+}
+
+/// The remedy for an axis that is shorter than the windows of the operation.
+fn longer_input(core: &CoreBuilder, args: &Operands) -> String {
+    const LONGER: &str = "give a longer input";
+    let layer = &core.layer;
+    let is_own = |short: &&ShortOf| layer.is_outermost && short.node == layer.place.outer;
+    match core.history.short_of.as_ref().filter(is_own) {
+        Some(short) if short.size == 1 => {
+            let inputs = counted(short.missing, "input");
+            let each = inputs.strip_prefix("1 ").unwrap_or(&inputs);
+            format!(
+                "{LONGER}; or, if a call computes one step, put the last {each} of {} in front of \
+                the step: give them to the model as an input, and return the next as an output",
+                quoted(&args.node.name)
+            )
+        }
+        _ => LONGER.to_owned(),
+    }
+}
+
+/// Notes the axis that is shorter than its windows and the number of missing elements, if there is
+/// one such axis.
+fn note_short(core: &mut CoreBuilder, axes: &[Axis]) {
+    let missing = |axis: &Axis| axis.reach() as i64 - axis.size as i64 - axis.begin - axis.end;
+    let mut short = axes.iter().enumerate().filter(|(_, axis)| missing(axis) > 0);
+    if let (Some((at, axis)), None) = (short.next(), short.next()) {
+        let (node, missing) = (core.layer.place.outer, missing(axis) as usize);
+        core.note_short(ShortOf { node, axis: at, rank: axes.len(), size: axis.size, missing });
+    }
+}
+
+/// Notes the axes with padding in the first windows.
+pub(super) fn note_windows(core: &mut CoreBuilder, x: &Known, axes: &[Axis]) {
+    let padded = axes.iter().filter(|axis| axis.begin > 0 && axis.kernel > 1);
+    let fronts = padded.map(|axis| Front {
+        size: axis.size,
+        reach: axis.reach() - 1,
+        is_causal: axis.begin + 1 >= axis.reach() as i64 && axis.stride == 1,
+    });
+    core.note_lookback(x, Before::Pads, fronts.collect());
+}

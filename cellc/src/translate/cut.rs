@@ -1,0 +1,163 @@
+//! Windows dropped by a slice: a convolution with padding on both sides of an axis and its last
+//! outputs cut off, as PyTorch's causal convolutions are, becomes a convolution with less padding
+//! behind. The remaining outputs have equal bits and do not read later elements.
+
+use std::collections::HashMap;
+
+use super::convolution::{Cut, convolution};
+use super::elementwise::compute;
+use super::layout::slices::{Along, Slices};
+use super::operands::Operands;
+use super::translator::Translator;
+use crate::core::Known;
+use crate::model::{Axes, Convolution, Model, Node, Padding, ValueId};
+
+/// True if a convolution pads the end of an axis.
+fn pads_behind(of: &Convolution) -> bool {
+    // the last outputs of a transposed convolution are sums of fewer elements, as with padding
+    of.transposed
+        || match &of.window.padding {
+            Padding::Explicit { end, .. } => end.iter().any(|&end| end > 0),
+            Padding::SameUpper | Padding::SameLower => true,
+            Padding::Valid => false,
+        }
+}
+
+/// The most values between a slice and the convolutions with the sliced ends.
+const MOST_BETWEEN: usize = 64;
+
+/// The last elements of an axis that a slice drops.
+#[derive(Clone, Copy)]
+struct Shortening {
+    axis: usize,
+    /// The rank of the tensor.
+    rank: usize,
+    /// The number of dropped elements.
+    count: usize,
+}
+
+/// By value: true between padded convolutions and the single slice of their results, with only
+/// element operations on the way.
+pub(super) fn between(model: &Model) -> Vec<bool> {
+    let mut producers: Vec<Option<usize>> = vec![None; model.values.len()];
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); model.values.len()];
+    for (at, node) in model.nodes.iter().enumerate() {
+        node.outputs.iter().for_each(|output| producers[output.0] = Some(at));
+        node.inputs.iter().for_each(|input| readers[input.0].push(at));
+    }
+    let mut between = vec![false; model.values.len()];
+    for (slice, node) in model.nodes.iter().enumerate() {
+        if !matches!(node.op.facts().axes, Axes::Sliced | Axes::Masked(_)) {
+            continue;
+        }
+        let (mut nodes, mut values, mut is_padded) = (vec![slice], Vec::new(), false);
+        let mut open: Vec<ValueId> = node.inputs.first().copied().into_iter().collect();
+        while let Some(value) = open.pop()
+            && values.len() <= MOST_BETWEEN
+        {
+            let Some(at) = producers[value.0].filter(|_| !values.contains(&value)) else {
+                continue;
+            };
+            match model.nodes[at].op.facts().axes {
+                Axes::Convolved(of) if pads_behind(of) => is_padded = true,
+                Axes::Broadcast(_) => open.extend(&model.nodes[at].inputs),
+                // `shortened` accepts other operands only if they are broadcast along the axis
+                _ => continue,
+            }
+            values.push(value);
+            nodes.push(at);
+        }
+        let alone = |value: &ValueId| readers[value.0].iter().all(|reader| nodes.contains(reader));
+        if is_padded && values.len() <= MOST_BETWEEN && values.iter().all(alone) {
+            values.iter().for_each(|value| between[value.0] = true);
+        }
+    }
+    between
+}
+
+/// Values computed without their last elements.
+type Shortened = HashMap<ValueId, Known>;
+
+impl<'a> Translator<'_, 'a> {
+    /// Keeps the operands of a node whose output may be cut.
+    pub(super) fn keep_for_cut(&mut self, node: &'a Node) {
+        self.cuttable.insert(node.outputs[0], self.operands(node));
+    }
+
+    /// The output of a slice. If the slice drops windows at the end of an axis and no other
+    /// operation reads the windows, the operand is computed without them.
+    pub(super) fn sliced(&mut self, node: &'a Node, mut slices: Slices) -> Option<Known> {
+        let mut input = self.input(node, 0)?;
+        let shape = self.core.shape_of(&input);
+        let cut = |(axis, along): (usize, &Along)| {
+            let prefix =
+                along.start == 0 && along.step == 1 && (1..shape[axis]).contains(&along.count);
+            prefix.then(|| Shortening { axis, rank: shape.len(), count: shape[axis] - along.count })
+        };
+        let cuts: Vec<Shortening> = slices.along.iter().enumerate().filter_map(cut).collect();
+        for cut in cuts {
+            if let Some(shorter) = self.shortened(node.inputs[0], cut, &mut HashMap::new()) {
+                slices.along[cut.axis] = Along::whole(self.core.shape_of(&shorter)[cut.axis]);
+                input = shorter;
+                break;
+            }
+        }
+        let geometry = slices.geometry(&self.core.shape_of(&input));
+        self.build(node, |core| Ok(core.view(&input, geometry)?))
+    }
+
+    /// A value without its last elements along an axis. `None` if it cannot be computed so.
+    fn shortened(
+        &mut self,
+        value: ValueId,
+        cut: Shortening,
+        done: &mut Shortened,
+    ) -> Option<Known> {
+        if let Some(known) = done.get(&value) {
+            return Some(known.clone());
+        }
+        let args = self.cuttable.get(&value)?.clone();
+        let (node, layer) = (args.node, self.core.layer.clone());
+        let known = match node.op.facts().axes {
+            Axes::Convolved(of) => cut.axis.checked_sub(2).and_then(|axis| {
+                self.begin(&args, layer.place);
+                let cut = Cut { axis, count: cut.count };
+                self.build(node, |core| convolution(core, &args, of, Some(cut)))?
+            }),
+            Axes::Broadcast(function) => {
+                let shorter = self.shorter_operands(&args, cut, done);
+                self.begin(&args, layer.place);
+                shorter
+                    .and_then(|shorter| self.build(node, |core| compute(core, function, shorter)))
+            }
+            _ => None,
+        };
+        self.core.layer = layer;
+        let known = known?;
+        done.insert(value, known.clone());
+        Some(known)
+    }
+
+    /// The operands of a node without the last elements of an axis of its output.
+    fn shorter_operands(
+        &mut self,
+        args: &Operands<'a>,
+        cut: Shortening,
+        done: &mut Shortened,
+    ) -> Option<Vec<Known>> {
+        let mut shorter = Vec::new();
+        for (input, known) in args.node.inputs.iter().zip(&args.known) {
+            let known = known.clone()?;
+            let shape = self.core.shape_of(&known);
+            let own = (cut.axis + shape.len()).checked_sub(cut.rank);
+            shorter.push(match own {
+                Some(axis) if shape[axis] != 1 => {
+                    let cut = Shortening { axis, rank: shape.len(), ..cut };
+                    self.shortened(*input, cut, done)?
+                }
+                _ => known,
+            });
+        }
+        Some(shorter)
+    }
+}

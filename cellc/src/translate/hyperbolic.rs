@@ -1,0 +1,186 @@
+//! Trigonometric and hyperbolic functions, computed by the activations.
+//!
+//! Small results keep their digits: no step subtracts nearly equal rounded numbers. With
+//! activations of full accuracy the largest errors are 3 ulp (tan, asin, acos), 5 ulp (asinh,
+//! acosh, atanh) and 8 ulp (sinh, cosh); the errors of tan hold in the range of sine and cosine, up
+//! to arguments of 1,000.
+
+use std::f32::consts::LN_2;
+
+use super::arithmetic::fold_or_emit;
+use super::refusal::Rule;
+use crate::core::CoreBuilder;
+use crate::core::Known;
+use crate::model::{Activation, Elementwise};
+
+/// From here on asinh and acosh are log(2 v) to the last bit, and v * v may overflow.
+const LARGE: f32 = 1_073_741_824.0;
+
+/// Below this limit asinh is v to the last bit.
+const SMALL: f32 = 1.0 / 8192.0;
+
+/// The operations of one formula.
+struct Formula<'b> {
+    core: &'b mut CoreBuilder,
+}
+
+/// A trigonometric or hyperbolic function of the floating-point tensor `x`.
+pub(super) fn hyperbolic(core: &mut CoreBuilder, function: Elementwise, x: &Known) -> Rule<Known> {
+    use Elementwise as E;
+    let mut formula = Formula { core };
+    match function {
+        E::Tan => formula.tan(x),
+        E::Sinh => formula.sinh(x),
+        E::Cosh => formula.cosh(x),
+        E::Asin => formula.asin(x),
+        E::Acos => formula.acos(x),
+        E::Asinh => formula.asinh(x),
+        E::Acosh => formula.acosh(x),
+        E::Atanh => formula.atanh(x),
+        _ => unreachable!("translate: {function:?} is no composition"),
+    }
+}
+
+impl Formula<'_> {
+    fn of(&mut self, function: Elementwise, inputs: &[&Known]) -> Rule<Known> {
+        fold_or_emit(self.core, function, inputs.iter().map(|&known| known.clone()).collect())
+    }
+
+    fn activation(&mut self, activation: Activation, x: &Known) -> Rule<Known> {
+        self.of(Elementwise::Activation(activation), &[x])
+    }
+
+    /// A function of a value and a number.
+    fn with(&mut self, function: Elementwise, x: &Known, number: f32) -> Rule<Known> {
+        let number = Known::number_like(x, number);
+        self.of(function, &[x, &number])
+    }
+
+    /// `number - v`
+    fn minus_from(&mut self, number: f32, x: &Known) -> Rule<Known> {
+        let number = Known::number_like(x, number);
+        self.of(Elementwise::Subtract, &[&number, x])
+    }
+
+    fn sum(&mut self, a: &Known, b: &Known) -> Rule<Known> {
+        self.of(Elementwise::Add, &[a, b])
+    }
+
+    fn product(&mut self, a: &Known, b: &Known) -> Rule<Known> {
+        self.of(Elementwise::Multiply, &[a, b])
+    }
+
+    fn quotient(&mut self, a: &Known, b: &Known) -> Rule<Known> {
+        self.of(Elementwise::Divide, &[a, b])
+    }
+
+    /// `sin v / cos v`
+    fn tan(&mut self, x: &Known) -> Rule<Known> {
+        let (sine, cosine) =
+            (self.activation(Activation::Sin, x)?, self.activation(Activation::Cos, x)?);
+        self.quotient(&sine, &cosine)
+    }
+
+    /// `e^2 / 2 + 1 / (2 e^2)` of `e = exp(|v| / 2)`, which overflows with the result.
+    fn cosh(&mut self, x: &Known) -> Rule<Known> {
+        let magnitude = self.of(Elementwise::Abs, &[x])?;
+        let half = self.with(Elementwise::Multiply, &magnitude, 0.5)?;
+        let e = self.of(Elementwise::Activation(Activation::Exp), &[&half])?;
+        let large = self.with(Elementwise::Multiply, &e, 0.5)?;
+        let large = self.product(&large, &e)?;
+        let half = Known::number_like(x, 0.5);
+        let small = self.quotient(&half, &e)?;
+        let small = self.quotient(&small, &e)?;
+        self.sum(&large, &small)
+    }
+
+    /// `tanh v cosh v`
+    fn sinh(&mut self, x: &Known) -> Rule<Known> {
+        let tanh = self.activation(Activation::Tanh, x)?;
+        let cosh = self.cosh(x)?;
+        self.product(&tanh, &cosh)
+    }
+
+    /// `(1 - v) (1 + v)` and its factors.
+    fn factors(&mut self, x: &Known) -> Rule<[Known; 2]> {
+        Ok([self.minus_from(1.0, x)?, self.with(Elementwise::Add, x, 1.0)?])
+    }
+
+    /// `2 atan(v / (1 + sqrt(1 - v^2)))`
+    fn asin(&mut self, x: &Known) -> Rule<Known> {
+        let [below, above] = self.factors(x)?;
+        let square = self.product(&below, &above)?;
+        let root = self.activation(Activation::Sqrt, &square)?;
+        let root = self.with(Elementwise::Add, &root, 1.0)?;
+        let half = self.quotient(x, &root)?;
+        let half = self.activation(Activation::Atan, &half)?;
+        self.with(Elementwise::Multiply, &half, 2.0)
+    }
+
+    /// `2 atan(sqrt((1 - v) / (1 + v)))`
+    fn acos(&mut self, x: &Known) -> Rule<Known> {
+        let [below, above] = self.factors(x)?;
+        let square = self.quotient(&below, &above)?;
+        let root = self.activation(Activation::Sqrt, &square)?;
+        let half = self.activation(Activation::Atan, &root)?;
+        self.with(Elementwise::Multiply, &half, 2.0)
+    }
+
+    /// `log(1 + v)`: with `w` the rounded `1 + v`, `v log(w) / (w - 1)`, as the quotient of the
+    /// last two hardly changes near 1.
+    fn log_1p(&mut self, x: &Known) -> Rule<Known> {
+        let w = self.with(Elementwise::Add, x, 1.0)?;
+        let rest = self.with(Elementwise::Subtract, &w, 1.0)?;
+        let log = self.of(Elementwise::Activation(Activation::Log), &[&w])?;
+        let slope = self.quotient(&log, &rest)?;
+        let y = self.product(x, &slope)?;
+        let is_tiny = self.with(Elementwise::Equal, &rest, 0.0)?;
+        self.of(Elementwise::Select, &[&is_tiny, x, &y])
+    }
+
+    /// `log(2 v)` from [`LARGE`] on, and below it `near`.
+    fn or_log(&mut self, x: &Known, near: &Known) -> Rule<Known> {
+        let log = self.of(Elementwise::Activation(Activation::Log), &[x])?;
+        let log = self.with(Elementwise::Add, &log, LN_2)?;
+        let is_large = self.with(Elementwise::Greater, x, LARGE)?;
+        self.of(Elementwise::Select, &[&is_large, &log, near])
+    }
+
+    /// `log(1 + a + a^2 / (1 + sqrt(1 + a^2)))` of `a = |v|`, with the sign of v.
+    fn asinh(&mut self, x: &Known) -> Rule<Known> {
+        let magnitude = self.of(Elementwise::Abs, &[x])?;
+        let square = self.activation(Activation::Square, &magnitude)?;
+        let root = self.with(Elementwise::Add, &square, 1.0)?;
+        let root = self.activation(Activation::Sqrt, &root)?;
+        let root = self.with(Elementwise::Add, &root, 1.0)?;
+        let above = self.quotient(&square, &root)?;
+        let above = self.sum(&magnitude, &above)?;
+        let near = self.log_1p(&above)?;
+        let y = self.or_log(&magnitude, &near)?;
+        let negative = self.of(Elementwise::Negative, &[&y])?;
+        let is_below = self.with(Elementwise::Less, x, 0.0)?;
+        let y = self.of(Elementwise::Select, &[&is_below, &negative, &y])?;
+        let is_small = self.with(Elementwise::Less, &magnitude, SMALL)?;
+        self.of(Elementwise::Select, &[&is_small, x, &y])
+    }
+
+    /// `log(1 + t + sqrt(t) sqrt(v + 1))` of `t = v - 1`; NaN where either root is.
+    fn acosh(&mut self, x: &Known) -> Rule<Known> {
+        let t = self.with(Elementwise::Subtract, x, 1.0)?;
+        let above = self.with(Elementwise::Add, x, 1.0)?;
+        let roots =
+            [self.activation(Activation::Sqrt, &t)?, self.activation(Activation::Sqrt, &above)?];
+        let root = self.product(&roots[0], &roots[1])?;
+        let sum = self.sum(&t, &root)?;
+        let near = self.log_1p(&sum)?;
+        self.or_log(x, &near)
+    }
+
+    /// `(log(1 + v) - log(1 - v)) / 2`
+    fn atanh(&mut self, x: &Known) -> Rule<Known> {
+        let negative = self.of(Elementwise::Negative, &[x])?;
+        let (above, below) = (self.log_1p(x)?, self.log_1p(&negative)?);
+        let y = self.of(Elementwise::Subtract, &[&above, &below])?;
+        self.with(Elementwise::Multiply, &y, 0.5)
+    }
+}

@@ -1,0 +1,106 @@
+//! Repeated elements: broadcasts and tiles.
+
+use crate::core::CoreBuilder;
+use crate::core::{Geometry, Known, broadcast, broadcast_strides, signed, strides};
+use crate::model::{BroadcastMode, shape_text};
+use crate::translate::operands::Operands;
+use crate::translate::refusal::{Refusal, Rule};
+
+/// The shape of an input for broadcasting to `to`, with the input's axes at the given places.
+fn spread(own: &[usize], axes: &[i64], to: &[usize]) -> Option<Vec<usize>> {
+    let mut spread = vec![1; to.len()];
+    let mut next = 0;
+    if axes.len() != own.len() {
+        return None;
+    }
+    for (&size, &axis) in own.iter().zip(axes) {
+        let axis = usize::try_from(axis).ok().filter(|&axis| axis >= next && axis < to.len())?;
+        if size != 1 && size != to[axis] {
+            return None;
+        }
+        spread[axis] = size;
+        next = axis + 1;
+    }
+    Some(spread)
+}
+
+pub(in crate::translate) fn broadcast_input(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    mode: BroadcastMode,
+) -> Rule<Known> {
+    let input = args.get(0)?;
+    let wanted = args.integers(1, "the shape")?;
+    let own = core.shape_of(&input);
+    let target: Option<Vec<usize>> =
+        wanted.iter().map(|&size| usize::try_from(size).ok()).collect();
+    let to = match (mode, target) {
+        (BroadcastMode::Numpy, Some(to)) => Some(to)
+            .filter(|to| broadcast([&own[..], to]).as_ref() == Some(to))
+            .map(|to| (own.clone(), to)),
+        (BroadcastMode::Bidirectional, Some(to)) => {
+            broadcast([&own[..], &to]).map(|to| (own.clone(), to))
+        }
+        (BroadcastMode::Explicit, Some(to)) => {
+            if args.len() < 3 {
+                let found = "an explicit Broadcast without axes";
+                return Err(Refusal::new(
+                    found,
+                    "for each axis of the input, the axis of the output",
+                    "connect the axes as the third input",
+                ));
+            }
+            let axes = args.integers(2, "the axes")?;
+            spread(&own, &axes, &to).map(|spread| (spread, to))
+        }
+        (_, None) => None,
+    };
+    let Some((own, to)) = to else {
+        let found =
+            format!("a tensor of shape {} broadcast to {}", shape_text(&own), shape_text(&wanted));
+        let valid = "sizes that are equal or 1, compared from the last one to the first";
+        return Err(Refusal::new(found, valid, "correct the shape"));
+    };
+    let strides = signed(broadcast_strides(&own, &to));
+    Ok(core.view(&input, Geometry { offset: 0, strides, shape: to })?)
+}
+
+/// A tensor repeated to a broadcast shape: for a Select with a uniform constant condition, the
+/// chosen operand.
+pub(in crate::translate) fn broadcast_to(
+    core: &mut CoreBuilder,
+    chosen: &Known,
+    shape: Vec<usize>,
+) -> Rule<Known> {
+    let strides = signed(broadcast_strides(&core.shape_of(chosen), &shape));
+    Ok(core.view(chosen, Geometry { offset: 0, strides, shape })?)
+}
+
+pub(in crate::translate) fn tile(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
+    let input = args.get(0)?;
+    let repeats = args.integers(1, "the repeats")?;
+    let mut own = core.shape_of(&input);
+    own.splice(0..0, std::iter::repeat_n(1, repeats.len().saturating_sub(own.len())));
+    let mut times = vec![1; own.len()];
+    let skipped = own.len() - repeats.len();
+    for (times, &n) in times[skipped..].iter_mut().zip(&repeats) {
+        let Some(n) = usize::try_from(n).ok().filter(|&n| n > 0) else {
+            let found = format!("repeated {} times", shape_text(&repeats));
+            return Err(Refusal::new(found, "each 1 or more", "correct the repeats"));
+        };
+        *times = n;
+    }
+    // each axis [size] is read as [times, size], with a stride of 0 along the times
+    let (mut shape, mut steps) = (Vec::new(), Vec::new());
+    for ((&times, &size), stride) in times.iter().zip(&own).zip(signed(strides(&own))) {
+        if times > 1 {
+            shape.push(times);
+            steps.push(0);
+        }
+        shape.push(size);
+        steps.push(stride);
+    }
+    let spread = core.view(&input, Geometry { offset: 0, strides: steps, shape })?;
+    let whole = times.iter().zip(&own).map(|(times, size)| times * size).collect();
+    Ok(core.view(&spread, Geometry::reshaped(whole))?)
+}

@@ -1,0 +1,83 @@
+//! Elements and parts at indices that are known when compiling.
+
+use super::slices::{Along, geometry};
+use crate::core::CoreBuilder;
+use crate::core::{Concat, CoreOp, Geometry, Known, Source, fold, signed, strides};
+use crate::translate::refusal::{Refusal, Rule};
+
+/// The most indices of a Gather of a computed tensor that are no progression.
+const MOST_GATHERED: usize = 256;
+
+/// The elements at indices along an axis; the dimensions of the indices replace the axis.
+pub(in crate::translate) fn gathered(
+    core: &mut CoreBuilder,
+    data: &Known,
+    axis: usize,
+    places: &[usize],
+    dimensions: &[usize],
+) -> Rule<Known> {
+    let shape = core.shape_of(data);
+    let to: Vec<usize> = [&shape[..axis], dimensions, &shape[axis + 1..]].concat();
+    let own = strides(&shape);
+    let step = match places[..] {
+        [] | [_] => 0,
+        [first, second, ..] => second as isize - first as isize,
+    };
+    if places.windows(2).all(|w| w[1] as isize - w[0] as isize == step) {
+        let along = signed(strides(dimensions)).into_iter().map(|s| s * step * own[axis] as isize);
+        let before = own[..axis].iter().map(|&s| s as isize);
+        let after = own[axis + 1..].iter().map(|&s| s as isize);
+        let geometry = Geometry {
+            offset: places.first().map_or(0, |&first| first * own[axis]),
+            strides: before.chain(along).chain(after).collect(),
+            shape: to,
+        };
+        return Ok(core.view(data, geometry)?);
+    }
+    match data {
+        Known::Constant(tensor, element) => {
+            core.foldable(&to, *element)?;
+            Ok(Known::Constant(fold::gather(tensor, axis, places, to), *element))
+        }
+        Known::Source(..) | Known::Iteration(..) => gather_one_by_one(core, data, axis, places, to),
+    }
+}
+
+fn gather_one_by_one(
+    core: &mut CoreBuilder,
+    data: &Known,
+    axis: usize,
+    places: &[usize],
+    to: Vec<usize>,
+) -> Rule<Known> {
+    // neighbouring indices form runs, each with its first index and its length
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for &place in places {
+        let many = runs.len() == MOST_GATHERED;
+        match runs.last_mut() {
+            Some((start, count)) if *start + *count == place => *count += 1,
+            _ if many => {
+                let found = format!("more than {MOST_GATHERED} runs of indices in no order");
+                let valid = format!("{MOST_GATHERED} or fewer, or a progression");
+                return Err(Refusal::new(found, valid, "gather from a constant, or fewer at once"));
+            }
+            _ => runs.push((place, 1)),
+        }
+    }
+    let shape = core.shape_of(data);
+    let mut inputs = Vec::new();
+    for (start, count) in runs {
+        let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+        along[axis] = Along { start, count, step: 1 };
+        let part = core.view(data, geometry(&shape, &along))?;
+        inputs.extend(core.source(&part));
+    }
+    let mut all = shape;
+    all[axis] = places.len();
+    core.computable(&all)?;
+    let out = core.value(all);
+    core.emit(CoreOp::Concat(Concat { axis, inputs, out }));
+    let side_by_side = Known::Source(Source::Value(out), data.element());
+    core.facts.set_range(&side_by_side, core.facts.range_of(data));
+    Ok(core.view(&side_by_side, Geometry::reshaped(to))?)
+}

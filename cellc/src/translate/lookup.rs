@@ -1,0 +1,67 @@
+//! Rows of a table, by run-time indices.
+
+use super::operands::all_exact;
+use super::refusal::{Refusal, Rule};
+use crate::core::CoreBuilder;
+use crate::core::{CoreOp, Geometry, Known, LARGEST_INTEGER, Lookup, Source, strides};
+
+/// Parts of data along an axis, by computed indices.
+pub(super) fn look_up(
+    core: &mut CoreBuilder,
+    data: &Known,
+    indices: &Known,
+    axis: usize,
+) -> Rule<Known> {
+    let (shape, of_indices) = (core.shape_of(data), core.shape_of(indices));
+    let size = shape[axis];
+    if size == 0 || size > LARGEST_INTEGER as usize {
+        let found = format!("a table of {size} rows");
+        let valid = format!("1 to {LARGEST_INTEGER} rows");
+        return Err(Refusal::new(found, valid, "split the table"));
+    }
+    all_exact(&[data.clone(), indices.clone()])?;
+    let own = strides(&shape);
+    let others = |of: &[usize]| [&of[..axis], &of[axis + 1..]].concat();
+    let (inner, inner_strides) = (others(&shape), others(&own));
+    // the axis of the lookup becomes the first axis
+    let table = Geometry {
+        offset: 0,
+        strides: [&[own[axis]][..], &inner_strides]
+            .concat()
+            .iter()
+            .map(|&stride| stride as isize)
+            .collect(),
+        shape: [&[size][..], &inner].concat(),
+    };
+    let len: usize = inner.iter().product();
+    let found_shape = [&of_indices[..], &inner].concat();
+    core.computable(&found_shape)?;
+    if let Known::Source(Source::Value(value), _) = indices
+        && let Some(&(parameter, _)) = core.facts.parameter_of.get(value)
+    {
+        let fewest_rows = &mut core.model.parameters[parameter].rows;
+        *fewest_rows = Some(fewest_rows.map_or(size, |fewest| fewest.min(size)));
+    }
+    let shape = [&inner[..axis], &of_indices[..], &inner[axis..]].concat();
+    if size == 1 {
+        // every number names the only row
+        let repeated = vec![0; of_indices.len()];
+        let strides = [&inner_strides[..axis], &repeated, &inner_strides[axis..]].concat();
+        let strides = strides.iter().map(|&stride| stride as isize).collect();
+        return Ok(core.view(data, Geometry { offset: 0, strides, shape })?);
+    }
+    let table = core.view(data, table)?;
+    let (table_source, indices) = (core.source(&table)?, core.source(indices)?);
+    let out = core.value(found_shape.clone());
+    core.emit(CoreOp::Lookup(Lookup { table: table_source, size, len, indices, out }));
+    let found = Known::Source(Source::Value(out), data.element());
+    core.facts.set_range(&found, core.facts.range_of(data));
+    // the axis returns to its place
+    let own = strides(&found_shape);
+    let (numbers, parts) = own.split_at(of_indices.len());
+    let places = [&parts[..axis], numbers, &parts[axis..]].concat();
+    Ok(core.view(
+        &found,
+        Geometry { offset: 0, strides: places.iter().map(|&s| s as isize).collect(), shape },
+    )?)
+}

@@ -1,0 +1,49 @@
+//! The translation of models to core operations: a node becomes core operations, or a constant if
+//! all its inputs are constants. `operations` calls the rule of each kind of node; a file has one
+//! rule or a family of rules, and refuses nodes without a translation. [`crate::compile`] lists the
+//! passes.
+
+mod arithmetic;
+mod arrange;
+mod attention;
+mod branches;
+mod cells;
+mod compositions;
+mod computed_weights;
+mod conditional_loops;
+mod convolution;
+mod cut;
+mod dynamic_lengths;
+mod einsum;
+mod elementwise;
+mod empty;
+mod hyperbolic;
+mod integers;
+mod layout;
+mod lookup;
+mod loops;
+mod matmul;
+mod normalize;
+mod operands;
+mod operations;
+mod parts;
+mod places;
+mod powers;
+mod prefixes;
+mod primitives;
+mod ranges;
+mod reduce;
+mod refusal;
+mod regrouped;
+mod rounding;
+mod scatter;
+mod sequence;
+mod softmax;
+mod top_k;
+mod transform;
+mod translator;
+mod unpacked_weights;
+mod variables;
+
+pub(crate) use operations::translate;
+pub(crate) use unpacked_weights::unpack_weights_read_as_data;

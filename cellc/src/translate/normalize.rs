@@ -1,0 +1,282 @@
+//! Normalizations: means, variances and the arithmetic with them, as reductions and work element by
+//! element.
+
+use super::arithmetic::squared;
+use super::elementwise::compute;
+use super::operands::Operands;
+use super::operands::all_floats;
+use super::reduce::{listed_axes, reduced};
+use super::refusal::{Refusal, Rule};
+use crate::core::CoreBuilder;
+use crate::core::{Geometry, Known, counted};
+use crate::model::{Activation, Elementwise, Normalization, Reduction, shape_text};
+
+const ROOT: Elementwise = Elementwise::Activation(Activation::Sqrt);
+
+pub(super) fn normalize(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    normalization: Normalization,
+) -> Rule<Known> {
+    let inputs = args.all()?;
+    floats(normalization, &inputs)?;
+    match normalization {
+        Normalization::Batch { eps } => batch_norm(core, &inputs, eps),
+        Normalization::Layer { axis, eps, root_mean_square } => {
+            layer_norm(core, args, &inputs, axis, eps, root_mean_square)
+        }
+        Normalization::Group { groups, eps } => group_norm(core, &inputs, groups, eps),
+        Normalization::Variance { first, eps, inside, divides } => {
+            axes_of(core, args, &inputs, first)
+                .and_then(|axes| centred(core, &inputs[0], &axes, divides.then_some((eps, inside))))
+        }
+        Normalization::Length { eps, adds } => axes_of(core, args, &inputs, 0)
+            .and_then(|axes| unit_length(core, &inputs[0], &axes, eps, adds)),
+    }
+}
+
+/// True if a normalisation computes each place along this axis of its first input alone.
+pub(super) fn normalizes_inside(
+    core: &CoreBuilder,
+    args: &Operands,
+    normalization: Normalization,
+    axis: usize,
+) -> bool {
+    let Some(x) = args.known(0) else { return false };
+    let rank = core.shape_of(x).len() as i64;
+    match normalization {
+        Normalization::Batch { .. } => axis != 1,
+        Normalization::Layer { axis: first, .. } => {
+            (axis as i64) < if first < 0 { first + rank } else { first }
+        }
+        Normalization::Variance { first, .. } if args.len() < 2 => axis < first,
+        Normalization::Variance { .. } | Normalization::Length { .. } => {
+            let axes = args.known(1).and_then(Known::tensor).and_then(|axes| {
+                (0..axes.len()).map(|at| axes.get_i64(at)).collect::<Option<Vec<i64>>>()
+            });
+            axes.is_some_and(|axes| axes.iter().all(|&own| own.rem_euclid(rank) != axis as i64))
+        }
+        Normalization::Group { .. } => axis == 0,
+    }
+}
+
+/// Refuses integers, and a NaN or infinite `eps`.
+fn floats(normalization: Normalization, inputs: &[Known]) -> Rule<()> {
+    use Normalization as N;
+    let (eps, numbers) = match normalization {
+        N::Batch { eps } | N::Layer { eps, .. } | N::Group { eps, .. } => (eps, inputs),
+        // the second input is the axes
+        N::Variance { eps, .. } | N::Length { eps, .. } => (eps, &inputs[..1]),
+    };
+    if !(eps.is_finite() && eps >= 0.0) {
+        let found = format!("a normalization with an epsilon of {eps}");
+        return Err(Refusal::new(found, "a finite number of 0 or more", "correct the number"));
+    }
+    all_floats(numbers)
+}
+
+/// The axes given by the second input, else all from `first` on.
+fn axes_of(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    inputs: &[Known],
+    first: usize,
+) -> Rule<Vec<usize>> {
+    let rank = core.shape_of(&inputs[0]).len();
+    if inputs.len() > 1 {
+        let given = args.integers(1, "the axes")?;
+        if given.is_empty() {
+            let found = "a normalization along no axes";
+            return Err(Refusal::new(found, "one axis or more", "correct the axes"));
+        }
+        return listed_axes(args, &given, rank);
+    }
+    if first >= rank {
+        let found =
+            format!("a normalization of a tensor of {rank} dimensions along those from {first} on");
+        return Err(Refusal::new(found, format!("more than {first}"), "reshape the input"));
+    }
+    Ok((first..rank).collect())
+}
+
+fn batch_norm(core: &mut CoreBuilder, inputs: &[Known], eps: f32) -> Rule<Known> {
+    use Elementwise as E;
+    let shape = core.shape_of(&inputs[0]);
+    let channels = shape.get(1).copied();
+    for known in &inputs[1..] {
+        let own = core.shape_of(known);
+        if own.len() != 1 || Some(own[0]) != channels {
+            let found = format!(
+                "{} for each place along axis 1 of {}",
+                shape_text(&own),
+                shape_text(&shape)
+            );
+            return Err(Refusal::new(found, "one number for each", "correct the shapes"));
+        }
+    }
+    let mut numbers = Vec::new();
+    for known in &inputs[1..] {
+        numbers.push(by_channel(core, known, shape.len())?);
+    }
+    let [scale, shift, mean, variance] = &numbers[..] else { return Err(Refusal::Reported) };
+    let all = [scale, shift, mean, variance].map(|known| known.tensor().cloned());
+    if let [Some(scale), Some(shift), Some(mean), Some(variance)] = all {
+        // constants are computed in f64 and rounded once
+        let count = scale.len();
+        let factor = |i: usize| scale.get_f64(i) / (variance.get_f64(i) + f64::from(eps)).sqrt();
+        let factors: Vec<f32> = (0..count).map(|i| factor(i) as f32).collect();
+        let offset = |i: usize| (shift.get_f64(i) - mean.get_f64(i) * factor(i)) as f32;
+        let offsets: Vec<f32> = (0..count).map(offset).collect();
+        let element = inputs[0].element();
+        let constant = |values: &[f32]| Known::floats(scale.shape().to_vec(), values, element);
+        let scaled = compute(core, E::Multiply, vec![inputs[0].clone(), constant(&factors)])?;
+        return compute(core, E::Add, vec![scaled, constant(&offsets)]);
+    }
+    let eps = Known::number_like(variance, eps);
+    let variance = compute(core, E::Add, vec![variance.clone(), eps])?;
+    let deviation = compute(core, ROOT, vec![variance])?;
+    let factor = compute(core, E::Divide, vec![scale.clone(), deviation])?;
+    let centred = compute(core, E::Subtract, vec![inputs[0].clone(), mean.clone()])?;
+    let scaled = compute(core, E::Multiply, vec![centred, factor])?;
+    compute(core, E::Add, vec![scaled, shift.clone()])
+}
+
+/// A number for each place along axis 1 of a tensor of that rank.
+fn by_channel(core: &mut CoreBuilder, known: &Known, rank: usize) -> Rule<Known> {
+    let mut shape = vec![1; rank];
+    shape[1] = core.shape_of(known)[0];
+    Ok(core.view(known, Geometry::reshaped(shape))?)
+}
+
+fn layer_norm(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    inputs: &[Known],
+    axis: i64,
+    eps: f32,
+    root_mean_square: bool,
+) -> Rule<Known> {
+    use Elementwise as E;
+    let rank = core.shape_of(&inputs[0]).len();
+    let first = match counted(axis, rank) {
+        Some(first) => first,
+        None => args.axis(axis, rank)?,
+    };
+    let axes: Vec<usize> = (first..rank).collect();
+    let mut value = match root_mean_square {
+        false => centred(core, &inputs[0], &axes, Some((eps, true)))?,
+        true => {
+            let squares = squared(core, &inputs[0])?;
+            let mean = reduced(core, Reduction::Mean, &squares, &axes, true)?;
+            let deviation = root(core, &mean, eps, true)?;
+            compute(core, E::Divide, vec![inputs[0].clone(), deviation])?
+        }
+    };
+    for (known, function) in inputs[1..].iter().zip([E::Multiply, E::Add]) {
+        let before = core.shape_of(&value);
+        value = compute(core, function, vec![value, known.clone()])?;
+        let after = core.shape_of(&value);
+        if after != before {
+            let found = format!(
+                "a scale or shift that makes {} of {}",
+                shape_text(&after),
+                shape_text(&before)
+            );
+            return Err(Refusal::new(
+                found,
+                "one that broadcasts to the input",
+                "correct the shapes",
+            ));
+        }
+    }
+    Ok(value)
+}
+
+fn group_norm(core: &mut CoreBuilder, inputs: &[Known], groups: usize, eps: f32) -> Rule<Known> {
+    use Elementwise as E;
+    let shape = core.shape_of(&inputs[0]);
+    let channels = shape.get(1).copied().filter(|_| shape.len() > 2).unwrap_or_default();
+    let groups = if groups == 0 { channels } else { groups };
+    if groups == 0 || channels % groups != 0 {
+        let found = format!("{groups} groups of the places along axis 1 of {}", shape_text(&shape));
+        let valid = "three dimensions or more, and as many groups as divide axis 1";
+        return Err(Refusal::new(found, valid, "correct the number of groups"));
+    }
+    let mut numbers = Vec::new();
+    for known in &inputs[1..] {
+        let own = core.shape_of(known);
+        let per_group = own == [groups] && groups != channels;
+        if !per_group && own != [channels] {
+            let found =
+                format!("scale or shift of shape {} for {}", shape_text(&own), shape_text(&shape));
+            return Err(Refusal::new(
+                found,
+                format!("[{channels}] or [{groups}]"),
+                "correct the shape",
+            ));
+        }
+        let mut known = known.clone();
+        if per_group {
+            let each =
+                Geometry { offset: 0, strides: vec![1, 0], shape: vec![groups, channels / groups] };
+            known = core.view(&known, each)?;
+            known = core.view(&known, Geometry::reshaped(vec![channels]))?;
+        }
+        numbers.push(by_channel(core, &known, shape.len())?);
+    }
+    // each group becomes a row
+    let rest: usize = shape[1..].iter().product::<usize>() / groups;
+    let rows = core.view(&inputs[0], Geometry::reshaped(vec![shape[0], groups, rest]))?;
+    let value = centred(core, &rows, &[2], Some((eps, true)))?;
+    let value = core.view(&value, Geometry::reshaped(shape))?;
+    let scaled = compute(core, E::Multiply, vec![value, numbers[0].clone()])?;
+    compute(core, E::Add, vec![scaled, numbers[1].clone()])
+}
+
+/// A tensor minus its mean along axes, divided by the standard deviation if `eps` is given. The
+/// truth value of `eps` is true if `eps` is added to the variance, not to the deviation.
+fn centred(
+    core: &mut CoreBuilder,
+    input: &Known,
+    axes: &[usize],
+    divides: Option<(f32, bool)>,
+) -> Rule<Known> {
+    use Elementwise as E;
+    let mean = reduced(core, Reduction::Mean, input, axes, true)?;
+    let centred = compute(core, E::Subtract, vec![input.clone(), mean])?;
+    let Some((eps, inside)) = divides else { return Ok(centred) };
+    let squares = squared(core, &centred)?;
+    let variance = reduced(core, Reduction::Mean, &squares, axes, true)?;
+    let deviation = root(core, &variance, eps, inside)?;
+    compute(core, E::Divide, vec![centred, deviation])
+}
+
+/// The root of a sum; `eps` is added to the sum or to the root.
+fn root(core: &mut CoreBuilder, sum: &Known, eps: f32, inside: bool) -> Rule<Known> {
+    let eps = Known::number_like(sum, eps);
+    let under = match inside {
+        true => compute(core, Elementwise::Add, vec![sum.clone(), eps.clone()])?,
+        false => sum.clone(),
+    };
+    let root = compute(core, ROOT, vec![under])?;
+    if inside { Ok(root) } else { compute(core, Elementwise::Add, vec![root, eps]) }
+}
+
+fn unit_length(
+    core: &mut CoreBuilder,
+    input: &Known,
+    axes: &[usize],
+    eps: f32,
+    adds: bool,
+) -> Rule<Known> {
+    let sum = reduced(core, Reduction::SumSquare, input, axes, true)?;
+    let length = match adds {
+        true => root(core, &sum, eps, true)?,
+        false => {
+            let eps = Known::number_like(&sum, eps);
+            let sum = compute(core, Elementwise::Maximum, vec![sum, eps])?;
+            compute(core, ROOT, vec![sum])?
+        }
+    };
+    compute(core, Elementwise::Divide, vec![input.clone(), length])
+}

@@ -1,0 +1,472 @@
+//! The translation of each operation of a model: the walk over the nodes of a graph, and the rule
+//! for each kind of node.
+
+use std::collections::HashMap;
+
+use super::arrange::{blocks, eye, eye_like, one_hot, resize, roll, running_sum, triangle};
+use super::attention::attention;
+use super::convolution::{convolution, pad, pool};
+use super::cut::between;
+use super::einsum::einsum;
+use super::elementwise::compute;
+use super::integers::integers_of;
+use super::layout::broadcasts::{broadcast_input, tile};
+use super::layout::concats::concat;
+use super::layout::slices::{Slices, masked_slices, slices, split, variadic_split};
+use super::layout::{reshape, shape_of_op, squeeze, transpose, unsqueeze};
+use super::matmul::product;
+use super::normalize::normalize;
+use super::operands::{Operands, all_exact};
+use super::parts::padded_behind;
+use super::places::{gather, gather_nd, scatter_nd};
+use super::prefixes::{axis_of_prefix, prefix};
+use super::ranges::range;
+use super::reduce::reduce;
+use super::refusal::{Refusal, Rule};
+use super::rounding::convert;
+use super::scatter::{gather_elements, reverse_sequence, scatter_elements, scatter_update};
+use super::softmax::softmax;
+use super::top_k::{Order, top_k};
+use super::transform::{dft, mel_weights, spectral_window, stft};
+use super::translator::{LoopForm, Translator};
+use super::variables::Declaration;
+use crate::check::cell::check_parameters;
+use crate::check::input_sizes::InputSizes;
+use crate::check::limits::MOST_VISITED;
+use crate::check::names::names;
+use crate::check::size_limits::too_large;
+use crate::check::step_facts::StepFacts;
+use crate::check::{Subject, Translated, interface_size};
+use crate::core::limits::MOST_ELEMENTS;
+use crate::core::{
+    CoreBuilder, CoreModel, DynamicLength, Known, LayerPlace, Parameter, ResultValue, Source,
+};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::model::{Activation, ElementType, Elementwise, Node, Op, Tensor, shape_text};
+
+/// Translates a model, whose inputs are known, to core operations. `None` after an error, and for
+/// a part of a model.
+pub(crate) fn translate<'a>(
+    subject: Subject<'a>,
+    inputs: &InputSizes,
+    steps: &mut StepFacts<'a>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Translated> {
+    let (name, files) = (subject.model.name.clone(), subject.model.files.clone());
+    let without_nodes = CoreModel { name, files, ..CoreModel::default() };
+    let mut translator = Translator::new(subject, inputs, steps, without_nodes, diagnostics);
+    let translated = translator.translated();
+    let history = std::mem::take(&mut translator.core.history);
+    let core = translator.core.finish();
+    steps.history = history;
+    translated.map(|()| Translated(core))
+}
+
+impl<'a> Translator<'_, 'a> {
+    /// Translates the model. `None` after an error.
+    fn translated(&mut self) -> Option<()> {
+        self.parameters();
+        interface_size(self.model, &self.core.model, self.diagnostics)?;
+        self.operations()?;
+        self.add_length_outputs();
+        self.warn_of_unused_max_steps();
+        Some(())
+    }
+
+    /// Adds the inputs of the model.
+    fn parameters(&mut self) {
+        let model = self.model;
+        for (index, &node) in model.parameters.iter().enumerate() {
+            let node = &model.nodes[node];
+            let value = &model.values[node.outputs[0].0];
+            let (shape, uses) = (&self.inputs.shapes[index], &self.inputs.uses[index]);
+            self.core.model.parameters.push(Parameter {
+                names: names(&[&value.names[..]], &node.name),
+                shape: shape.clone().unwrap_or_default(),
+                element: value.element,
+                weight: uses.weight.is_some(),
+                length: None,
+                rows: None,
+            });
+            // inputs without a shape have an error
+            if shape.is_some() {
+                let is_number = value.element.is_float() || uses.is_length();
+                let known = match is_number {
+                    true => Known::Source(Source::Parameter(index), value.element),
+                    false => {
+                        let args = self.operands(node);
+                        self.begin(&args, LayerPlace::default());
+                        integers_of(&mut self.core, index, value.element)
+                    }
+                };
+                self.known[node.outputs[0].0] = Some(known);
+            }
+        }
+    }
+
+    /// Translates every operation of the model and collects its outputs. `None` after an error.
+    fn operations(&mut self) -> Option<()> {
+        let mut results: HashMap<usize, ResultValue> = HashMap::new();
+        self.graph(|this, index, node| {
+            if let Some(result) = this.result(node) {
+                results.insert(index, result);
+            }
+        });
+        self.assignments();
+        if self.subject.is_partial || self.diagnostics.has_errors() {
+            return None;
+        }
+        assert_eq!(
+            results.len(),
+            self.model.results.len(),
+            "translate: an output is missing and nothing was said"
+        );
+        self.core.model.results =
+            self.model.results.iter().filter_map(|node| results.remove(node)).collect();
+        Some(())
+    }
+
+    /// Visits every node of the graph in order. The caller handles Results.
+    pub(super) fn graph(&mut self, mut result: impl FnMut(&mut Self, usize, &'a Node)) {
+        let model = self.model;
+        let mut readers = vec![0usize; model.values.len()];
+        model.nodes.iter().flat_map(|node| &node.inputs).for_each(|input| readers[input.0] += 1);
+        let between = if self.depth == 0 { between(model) } else { Vec::new() };
+        for (index, node) in model.nodes.iter().enumerate() {
+            self.visited += 1;
+            let outer = if self.depth == 0 { index } else { self.core.layer.place.outer };
+            let args = self.operands(node);
+            self.begin(&args, LayerPlace { outer, inner: index });
+            if self.visited > MOST_VISITED && self.depth > 0 {
+                self.bodies_too_large(node);
+                return;
+            }
+            match &node.op {
+                Op::Result => result(self, index, node),
+                // the caller has set the tensors of Parameters
+                Op::Parameter => {}
+                // an unread empty tensor may stand for an omitted input
+                Op::Constant(_) if readers[node.outputs[0].0] == 0 => {}
+                _ if self.refuse_iteration_number(node)
+                    || self.note_dynamic_length(node)
+                    || self.reads_empty(node) => {}
+                _ => self.operation(node),
+            }
+            self.current_length = None;
+            if node.outputs.first().is_some_and(|output| between.get(output.0) == Some(&true)) {
+                self.keep_for_cut(node);
+            }
+            // folded weights are large, so tensors are dropped after their last reader
+            for input in &node.inputs {
+                readers[input.0] -= 1;
+                if readers[input.0] == 0 {
+                    self.known[input.0] = None;
+                }
+            }
+        }
+    }
+
+    /// Translates a node by the rule of its operation.
+    fn operation(&mut self, node: &'a Node) {
+        match node.op {
+            Op::Parameter | Op::Result => {}
+            Op::Constant(ref tensor) => self.constant(node, tensor),
+            Op::Convert => self.convert(node),
+            Op::Cell(ref cell) => self.cell(node, cell, None),
+            Op::Sequence(ref cell, direction) => self.cell(node, cell, Some(direction)),
+            Op::ReadValue { ref variable, ref shape, element } => {
+                let declared = Declaration { shape: shape.as_deref(), element };
+                self.read_value(node, variable, declared);
+            }
+            Op::Assign { ref variable } => self.assign(node, variable),
+            Op::Unread(ref why) => self.unread(node, why),
+            Op::Loop(ref body) => self.iterate(node, body),
+            Op::If(ref choice) => self.choose(node, choice),
+            Op::Slice => self.slice(node),
+            Op::StridedSlice(ref masks) => {
+                self.slice_by(node, |core, args| masked_slices(core, args, masks));
+            }
+            Op::Elementwise(function) => self.elementwise(node, function),
+            Op::MatMul { transpose_a: a, transpose_b: b } => {
+                self.apply(node, |core, args| product(core, &args.all()?, a, b));
+                self.range_of_products(node);
+            }
+            Op::Convolution(ref of) => {
+                let y = self.rule(node, |core, args| convolution(core, args, of, None));
+                self.set_all(node, y.flatten().map(|y| vec![y]));
+                self.range_of_products(node);
+            }
+            Op::Pool(ref of) => self.apply(node, |core, args| pool(core, args, of)),
+            Op::Pad(mode) => self.apply(node, |core, args| pad(core, args, mode)),
+            Op::Concat { axis } => self.apply(node, |core, args| concat(core, args, axis)),
+            Op::Split { parts } => self.apply_all(node, |core, args| split(core, args, parts)),
+            Op::VariadicSplit => self.apply_all(node, variadic_split),
+            Op::RunningSum { exclusive, reverse } => {
+                self.apply(node, |core, args| running_sum(core, args, exclusive, reverse));
+            }
+            Op::Softmax { axis, log } => {
+                self.apply(node, |core, args| softmax(core, args, axis, log));
+            }
+            Op::Reduce { reduction, keep, no_axes } => {
+                self.apply(node, |core, args| reduce(core, args, reduction, keep, no_axes));
+            }
+            Op::Normalize(of) => self.apply(node, |core, args| normalize(core, args, of)),
+            Op::Reshape { zero_keeps } => {
+                self.apply(node, |core, args| reshape(core, args, zero_keeps));
+            }
+            Op::Squeeze { skip } => self.apply(node, |core, args| squeeze(core, args, skip)),
+            Op::Unsqueeze => self.apply(node, unsqueeze),
+            Op::Transpose => self.apply(node, transpose),
+            Op::Gather { batch_dims } => {
+                self.apply(node, |core, args| gather(core, args, batch_dims));
+            }
+            Op::Broadcast(mode) => {
+                self.apply(node, |core, args| broadcast_input(core, args, mode));
+            }
+            Op::ReverseSequence { batch_axis, seq_axis } => {
+                self.apply(node, |core, args| reverse_sequence(core, args, batch_axis, seq_axis));
+            }
+            Op::ScatterUpdate => self.apply(node, scatter_update),
+            Op::ScatterNd { combine } => {
+                self.apply(node, |core, args| scatter_nd(core, args, combine));
+            }
+            Op::ScatterElements { combine } => {
+                self.apply(node, |core, args| scatter_elements(core, args, combine));
+            }
+            Op::GatherElements { axis } => {
+                self.apply(node, |core, args| gather_elements(core, args, axis));
+            }
+            Op::GatherNd(of) => self.apply(node, |core, args| gather_nd(core, args, of)),
+            Op::Dft(of) => self.apply(node, |core, args| dft(core, args, of)),
+            Op::Stft { half } => self.apply(node, |core, args| stft(core, args, half)),
+            Op::SpectralWindow(of) => {
+                self.apply(node, |core, args| spectral_window(core, args, of));
+            }
+            Op::MelWeights => self.apply(node, mel_weights),
+            Op::Attention { causal } => {
+                self.apply(node, |core, args| attention(core, args, causal));
+            }
+            Op::Tile => self.apply(node, tile),
+            Op::OneHot { axis, from_end } => {
+                self.apply(node, |core, args| one_hot(core, args, axis, from_end));
+            }
+            Op::Triangle { upper } => self.apply(node, |core, args| triangle(core, args, upper)),
+            Op::EyeLike { diagonal } => {
+                self.apply(node, |core, args| eye_like(core, args, diagonal));
+            }
+            Op::Eye => self.apply(node, eye),
+            Op::Roll => self.apply(node, roll),
+            Op::Blocks(of) => self.apply(node, |core, args| blocks(core, args, of)),
+            Op::Einsum { ref equation } => {
+                self.apply(node, |core, args| einsum(core, args, equation));
+            }
+            Op::Resize(of) => self.apply(node, |core, args| resize(core, args, of)),
+            Op::ShapeOf => self.apply(node, shape_of_op),
+            Op::Range => self.apply(node, range),
+            Op::TopK { axis, largest, last, sorted_by_place } => {
+                let order = Order { largest, last, sorted_by_place };
+                self.apply_all(node, |core, args| top_k(core, args, axis, order));
+            }
+        }
+    }
+
+    /// Applies a rule with one output.
+    fn apply(
+        &mut self,
+        node: &'a Node,
+        rule: impl FnOnce(&mut CoreBuilder, &Operands) -> Rule<Known>,
+    ) {
+        let output = self.rule(node, rule);
+        self.set_all(node, output.map(|known| vec![known]));
+    }
+
+    /// Applies a rule with several outputs.
+    fn apply_all(
+        &mut self,
+        node: &'a Node,
+        rule: impl FnOnce(&mut CoreBuilder, &Operands) -> Rule<Vec<Known>>,
+    ) {
+        let outputs = self.rule(node, rule);
+        self.set_all(node, outputs);
+    }
+
+    fn elementwise(&mut self, node: &'a Node, function: Elementwise) {
+        if let Elementwise::Activation(activation) = function
+            && !self.check_finite(node, activation)
+        {
+            return;
+        }
+        self.apply(node, |core, args| compute(core, function, args.all()?));
+        self.range_of_difference(node, function);
+    }
+
+    /// Slice, also with a computed stop.
+    fn slice(&mut self, node: &'a Node) {
+        let args = self.operands(node);
+        let Some(axis) = axis_of_prefix(&self.core, &args) else {
+            self.slice_by(node, |core, args| slices(core, args));
+            return;
+        };
+        if let Some(prefix) = self.build(node, |core| prefix(core, &args, axis)) {
+            self.current_length = Some(prefix.length);
+            self.set(node, 0, prefix.known);
+        }
+    }
+
+    /// A slice, whose operand may be computed without the elements that the slice drops.
+    fn slice_by(
+        &mut self,
+        node: &'a Node,
+        rule: impl FnOnce(&mut CoreBuilder, &Operands) -> Rule<Slices>,
+    ) {
+        let slices = self.rule(node, rule);
+        let output = slices.and_then(|slices| self.sliced(node, slices));
+        self.set_all(node, output.map(|known| vec![known]));
+    }
+
+    /// Refuses an activation with a parameter that is infinite or NaN. True if not refused.
+    fn check_finite(&mut self, node: &'a Node, activation: Activation) -> bool {
+        let origin = node.attribute_origin("alpha");
+        check_parameters(node, origin, activation, self.diagnostics)
+    }
+
+    fn bodies_too_large(&mut self, node: &'a Node) {
+        let found = "loops of too many layers and iterations";
+        let valid = format!(
+            "{MOST_VISITED} layers or fewer, those of loops that are written out counted again \
+             and again"
+        );
+        self.refuse(
+            node,
+            Refusal::new(found, valid, "let every iteration compute the same").shared(),
+        );
+    }
+
+    /// Refuses values computed from the number of an iteration: neither shapes nor kernels know the
+    /// number. True if refused.
+    fn refuse_iteration_number(&mut self, node: &'a Node) -> bool {
+        let reads = node
+            .inputs
+            .iter()
+            .any(|input| matches!(self.known[input.0], Some(Known::Iteration(..))));
+        if !reads || node.op == Op::ShapeOf {
+            return false;
+        }
+        self.iteration_is_read(node);
+        true
+    }
+
+    pub(super) fn iteration_is_read(&mut self, node: &'a Node) {
+        self.loops.want(LoopForm::WrittenOut);
+        let found = "the number of the iteration is read";
+        let help =
+            "rewrite the body so that every iteration computes the same from what it is given";
+        self.refuse(node, Refusal::new(found, "a body that does not depend on it", help));
+    }
+
+    fn constant(&mut self, node: &'a Node, tensor: &Tensor) {
+        let value = node.outputs[0];
+        if tensor.len() > MOST_ELEMENTS {
+            let origin = &self.model.values[value.0].origin;
+            self.diagnostics.push(too_large(node, origin, tensor.shape(), MOST_ELEMENTS));
+        } else {
+            self.core.folded.given(tensor);
+            self.core.model.has_bytes |=
+                matches!(tensor.element(), ElementType::I8 | ElementType::U8);
+            self.known[value.0] = Some(Known::Constant(tensor.clone(), tensor.element()));
+        }
+    }
+
+    fn convert(&mut self, node: &'a Node) {
+        let element = self.model.values[node.outputs[0].0].element;
+        let Some(known) = self.input(node, 0) else { return };
+        let before = known.element();
+        if let Known::Source(..) = known
+            && matches!(element, ElementType::F16 | ElementType::Bf16)
+            && before.is_float()
+            && before != element
+        {
+            let found = format!(
+                "the conversion from {} to {} has no effect: the generated code computes in f32",
+                before.name(),
+                element.name()
+            );
+            self.warn(node, found);
+        }
+        let is_length = |parameter: usize| self.inputs.uses[parameter].is_length();
+        let output = match known {
+            Known::Source(source @ Source::Parameter(i), _)
+                if is_length(i) && !element.is_float() =>
+            {
+                Some(Known::Source(source, element))
+            }
+            known => self.build(node, |core| convert(core, &known, element)),
+        };
+        self.set_all(node, output.map(|known| vec![known]));
+    }
+
+    fn warn(&mut self, node: &Node, found: String) {
+        let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
+        self.diagnostics.push(warning);
+    }
+
+    fn result(&mut self, node: &'a Node) -> Option<ResultValue> {
+        let input = node.inputs[0];
+        let known = self.with_zeros_behind(node, self.input(node, 0)?)?;
+        let (shape, element) = (self.core.shape_of(&known), known.element());
+        let value = &self.model.values[input.0];
+        if shape.contains(&0) {
+            let found = format!("an output of shape {}: a size of 0", shape_text(&shape));
+            self.refuse(node, Refusal::new(found, "sizes of 1 or more", "remove the output"));
+            return None;
+        }
+        if !element.is_float() {
+            self.build(node, |_| all_exact(std::slice::from_ref(&known)))?;
+            if !matches!(element, ElementType::I32 | ElementType::I64 | ElementType::Bool) {
+                let wide = if element.bits() < 32 { "i32" } else { "i64" };
+                let found = format!(
+                    "the output is {} in the model; the generated code gives {wide}",
+                    element.name()
+                );
+                self.warn(node, found);
+            }
+        } else if element != ElementType::F32 {
+            let found = format!(
+                "the output is {} in the model; the generated code gives f32",
+                element.name()
+            );
+            self.warn(node, found);
+        }
+        // the stated shape of the value has been compared before
+        if let Some(&output) =
+            node.outputs.first().filter(|output| self.model.values[output.0].shape != value.shape)
+        {
+            self.check_stated(node, output, &shape);
+        }
+        let own = node.outputs.first().map_or(&[][..], |output| &self.model.values[output.0].names);
+        let names = names(&[own, &value.names], &node.name);
+        Some(ResultValue {
+            names,
+            shape,
+            element,
+            source: self.core.source(&known).ok()?,
+            parts: None,
+        })
+    }
+
+    /// An output with a run-time length, padded with zeros.
+    fn with_zeros_behind(&mut self, node: &'a Node, known: Known) -> Option<Known> {
+        let open = self
+            .core
+            .facts
+            .dynamic_length(&known)
+            .filter(|length| length.parts_along.is_some() && !length.is_zero);
+        let Some(length) = open else { return Some(known) };
+        let zero = Known::number_like(&known, 0.0);
+        let out = self.build(node, |core| padded_behind(core, &known, length, &zero))?;
+        if let Known::Source(Source::Value(value), _) = out {
+            self.core.facts.lengths.insert(value, DynamicLength { is_zero: true, ..length });
+        }
+        Some(out)
+    }
+}

@@ -1,0 +1,259 @@
+//! Parts of a tensor at places that rows of indices name: GatherND, Gather by rows, and ScatterND.
+
+use super::elementwise::compute;
+use super::integers::converted;
+use super::layout::gathers::gathered;
+use super::lookup::look_up;
+use super::operands::Operands;
+use super::operands::all_exact;
+use super::operands::shapes_differ;
+use super::refusal::{Refusal, Rule};
+use super::scatter::{counted_places, few_scattered, numbers_along, place, scattered};
+use crate::core::CoreBuilder;
+use crate::core::counted;
+use crate::core::{Geometry, Known, signed, strides};
+use crate::model::{ElementType, Elementwise, GatherNd};
+
+/// GatherND: parts of data, one for each row of the indices. Constant indices are resolved when
+/// compiling. Computed indices outside of an axis are clamped.
+pub(super) fn gather_nd(core: &mut CoreBuilder, args: &Operands, of: GatherNd) -> Rule<Known> {
+    let (data, indices) = (args.get(0)?, args.get(1)?);
+    let (shape, of_indices) = (core.shape_of(&data), core.shape_of(&indices));
+    let rank = shape.len().min(of_indices.len().saturating_sub(1));
+    let Some(batch) = usize::try_from(of.batch_dims).ok().filter(|&batch| batch <= rank) else {
+        let found = format!("{} of {}", args.node.spelling.batch_dims, of.batch_dims);
+        let origin = args.node.attribute_origin(args.node.spelling.batch_dims);
+        return Err(Refusal::at(origin, found, format!("0 to {rank}"), "correct the number"));
+    };
+    let depth = of_indices.last().copied().unwrap_or(0);
+    if depth == 0 || batch + depth > shape.len() || shape[..batch] != of_indices[..batch] {
+        let valid = "equal sizes in the batch, and 1 index or more, at most one for each axis \
+            behind the batch";
+        return Err(shapes_differ(&[shape, of_indices], valid, "correct the indices"));
+    }
+    let found = gathered_parts(core, args, &data, &indices, batch)?;
+    let outer = &of_indices[..of_indices.len() - 1];
+    let first: usize = outer[..batch].iter().product();
+    let of_batch =
+        if of.flattens_batch && batch > 1 { vec![first] } else { outer[..batch].to_vec() };
+    let to = [&of_batch, &outer[batch..], &shape[batch + depth..]].concat();
+    Ok(core.view(&found, Geometry::reshaped(to))?)
+}
+
+/// Gather with `batch_dims`: elements along an axis of data, by the indices of each row of the
+/// batch. They stand in the place of the axis.
+pub(super) fn gather_by_rows(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    [data, indices]: [&Known; 2],
+    axis: usize,
+    batch: usize,
+) -> Rule<Known> {
+    let [shape, of_indices] = [data, indices].map(|known| core.shape_of(known));
+    if shape[..batch] != of_indices[..batch] {
+        return Err(shapes_differ(
+            &[shape, of_indices],
+            "equal sizes in the batch",
+            "correct the indices",
+        ));
+    }
+    // the axis moves behind the axes of the batch
+    let from = (0..batch).chain([axis]).chain((batch..shape.len()).filter(|&d| d != axis));
+    let data = transposed_by(core, data, from.collect())?;
+    let each = Geometry::reshaped([&of_indices[..], &[1]].concat());
+    let indices = core.view(indices, each)?;
+    let found = gathered_parts(core, args, &data, &indices, batch)?;
+    let to = [&of_indices[..], &shape[batch..axis], &shape[axis + 1..]].concat();
+    let found = core.view(&found, Geometry::reshaped(to))?;
+    let (behind, before) = (of_indices.len(), axis - batch);
+    let from = (0..batch).chain(behind..behind + before).chain(batch..behind);
+    let rest = behind + before..behind + shape.len() - batch - 1;
+    transposed_by(core, &found, from.chain(rest).collect())
+}
+
+/// A tensor with its axes in another order: `from` names the old axis of each.
+fn transposed_by(core: &mut CoreBuilder, known: &Known, from: Vec<usize>) -> Rule<Known> {
+    let shape = core.shape_of(known);
+    let own = signed(strides(&shape));
+    let (strides, shape) = from.iter().map(|&axis| (own[axis], shape[axis])).unzip();
+    Ok(core.view(known, Geometry { offset: 0, strides, shape })?)
+}
+
+/// The parts, in the shape of the rows of the indices and of a part.
+fn gathered_parts(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    data: &Known,
+    indices: &Known,
+    batch: usize,
+) -> Rule<Known> {
+    let (shape, of_indices) = (core.shape_of(data), core.shape_of(indices));
+    let (&depth, outer) = of_indices.split_last().expect("translate: indices have a dimension");
+    let (places, part) = shape.split_at(batch + depth);
+    let table = [&[places.iter().product()], part].concat();
+    let table = core.view(data, Geometry::reshaped(table))?;
+    if let Some(numbers) = known_places(args, &of_indices, places, batch)? {
+        return gathered(core, &table, 0, &numbers, outer);
+    }
+    let numbers = computed_places(core, indices, places, batch)?;
+    look_up(core, &table, &numbers, 0)
+}
+
+/// By row of constant indices, the place among all parts; the inner `None` where indices are
+/// computed.
+fn known_places(
+    args: &Operands,
+    of_indices: &[usize],
+    sizes: &[usize],
+    batch: usize,
+) -> Rule<Option<Vec<usize>>> {
+    let indices = args.get(1)?;
+    if matches!(indices, Known::Source(..)) && !indices.element().is_float() {
+        return Ok(None);
+    }
+    let numbers = args.integers(1, "the indices")?;
+    let (own, depth) = (strides(sizes), sizes.len() - batch);
+    let of_rows = strides(&of_indices[..of_indices.len() - 1]);
+    let mut places = Vec::with_capacity(numbers.len() / depth);
+    for (row, index) in numbers.chunks(depth).enumerate() {
+        let mut at: usize = (0..batch).map(|d| row / of_rows[d] % of_indices[d] * own[d]).sum();
+        for (d, &index) in index.iter().enumerate() {
+            at += place(index, sizes[batch + d])? * own[batch + d];
+        }
+        places.push(at);
+    }
+    Ok(Some(places))
+}
+
+/// By row of computed indices, the place among all parts.
+fn computed_places(
+    core: &mut CoreBuilder,
+    indices: &Known,
+    sizes: &[usize],
+    batch: usize,
+) -> Rule<Known> {
+    let indices = converted(core, indices, ElementType::I64)?;
+    let of_indices = core.shape_of(&indices);
+    let (&depth, outer) = of_indices.split_last().expect("translate: indices have a dimension");
+    let own = strides(sizes);
+    let mut all = None;
+    for d in 0..depth {
+        let geometry = Geometry {
+            offset: d,
+            strides: signed(strides(&of_indices))[..outer.len()].to_vec(),
+            shape: outer.to_vec(),
+        };
+        let index = core.view(&indices, geometry)?;
+        let index = counted_places(core, &index, sizes[batch + d])?;
+        all = Some(added(core, all, index, own[batch + d])?);
+    }
+    for d in (0..batch).filter(|&d| sizes[d] > 1) {
+        let numbers = numbers_along(&indices, d, outer.len(), sizes[d], 1);
+        all = Some(added(core, all, numbers, own[d])?);
+    }
+    all.ok_or(Refusal::Reported)
+}
+
+/// A sum and a term times a factor.
+fn added(core: &mut CoreBuilder, sum: Option<Known>, term: Known, factor: usize) -> Rule<Known> {
+    let factor = Known::number_like(&term, factor as f32);
+    let term = compute(core, Elementwise::Multiply, vec![term, factor])?;
+    match sum {
+        Some(sum) => compute(core, Elementwise::Add, vec![sum, term]),
+        None => Ok(term),
+    }
+}
+
+/// Data with parts replaced, or combined with the updates: each row of the indices names the
+/// place of a part.
+pub(super) fn scatter_nd(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    combine: Option<Elementwise>,
+) -> Rule<Known> {
+    let (data, indices, updates) = (args.get(0)?, args.get(1)?, args.get(2)?);
+    let [shape, of_indices, given] = [&data, &indices, &updates].map(|known| core.shape_of(known));
+    let depth = of_indices.last().copied().unwrap_or(0);
+    let outer = &of_indices[..of_indices.len().saturating_sub(1)];
+    if depth == 0 || depth > shape.len() || given != [outer, &shape[depth..]].concat() {
+        let shapes = [shape, of_indices, given];
+        return Err(shapes_differ(
+            &shapes,
+            "updates of the shape of the indices and of the parts",
+            "correct them",
+        ));
+    }
+    let places = known_places(args, &of_indices, &shape[..depth], 0)?;
+    match places {
+        Some(parts) => {
+            let len: usize = shape[depth..].iter().product();
+            let places: Vec<usize> =
+                parts.iter().flat_map(|&part| part * len..(part + 1) * len).collect();
+            scattered(core, &data, &updates, &places, combine)
+        }
+        None => scattered_parts(core, [&data, &indices, &updates], combine),
+    }
+}
+
+/// Data with parts replaced at computed places, one update after the other.
+fn scattered_parts(
+    core: &mut CoreBuilder,
+    [data, indices, updates]: [&Known; 3],
+    combine: Option<Elementwise>,
+) -> Rule<Known> {
+    let [shape, of_indices] = [data, indices].map(|known| core.shape_of(known));
+    let (&depth, outer) = of_indices.split_last().expect("translate: indices have a dimension");
+    let (count, len) = (outer.iter().product::<usize>(), shape[depth..].iter().product::<usize>());
+    few_scattered(count)?;
+    let places = computed_places(core, indices, &shape[..depth], 0)?;
+    let parts = shape[..depth].iter().product();
+    let numbers: Vec<i64> = (0..parts as i64).collect();
+    let numbers = Known::integers(vec![parts, 1], &numbers, ElementType::I64);
+    all_exact(std::slice::from_ref(&numbers))?;
+    let mut whole = core.view(data, Geometry::reshaped(vec![parts, len]))?;
+    for update in 0..count {
+        let place = Geometry { offset: update, strides: vec![1; 2], shape: vec![1; 2] };
+        let place = core.view(&places, place)?;
+        let new =
+            Geometry { offset: update * len, strides: vec![len as isize, 1], shape: vec![1, len] };
+        let mut new = core.view(updates, new)?;
+        if let Some(function) = combine {
+            new = compute(core, function, vec![whole.clone(), new])?;
+        }
+        let is_here = compute(core, Elementwise::Equal, vec![numbers.clone(), place])?;
+        whole = compute(core, Elementwise::Select, vec![is_here, new, whole])?;
+    }
+    Ok(core.view(&whole, Geometry::reshaped(shape))?)
+}
+
+pub(super) fn gather(core: &mut CoreBuilder, args: &Operands, batch_dims: i64) -> Rule<Known> {
+    let (data, indices) = (args.get(0)?, args.get(1)?);
+    let axis = args.integer(2, "the axis")?;
+    let (shape, of_indices) = (core.shape_of(&data), core.shape_of(&indices));
+    let axis = args.axis(axis, shape.len())?;
+    if batch_dims != 0 {
+        // a negative number counts from the last axis of the indices
+        let all = of_indices.len();
+        let batch = if batch_dims == all as i64 { Some(all) } else { counted(batch_dims, all) };
+        return match batch.filter(|&batch| batch <= axis) {
+            Some(batch) => gather_by_rows(core, args, [&data, &indices], axis, batch),
+            None => {
+                let found = format!("{} of {batch_dims}", args.node.spelling.batch_dims);
+                let valid = format!("0 to {}", axis.min(all));
+                let origin = args.node.attribute_origin(args.node.spelling.batch_dims);
+                Err(Refusal::at(origin, found, valid, "correct the number"))
+            }
+        };
+    }
+    if matches!(indices, Known::Source(..)) && !indices.element().is_float() {
+        return look_up(core, &data, &indices, axis);
+    }
+    let numbers = args.integers(1, "the indices")?;
+    let places: Option<Vec<usize>> = numbers.iter().map(|&i| counted(i, shape[axis])).collect();
+    let Some(places) = places else {
+        let found = format!("an index that is not among the {} along axis {axis}", shape[axis]);
+        let valid = format!("{} to {}", -(shape[axis] as i64), shape[axis] as i64 - 1);
+        return Err(Refusal::new(found, valid, "correct the indices"));
+    };
+    gathered(core, &data, axis, &places, &of_indices)
+}

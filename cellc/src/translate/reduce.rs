@@ -1,0 +1,245 @@
+//! Reductions along axes, and powers.
+
+use super::arithmetic::squared;
+use super::elementwise::compute;
+use super::integers::{converted, reduced_range, wrapped};
+use super::operands::Operands;
+use super::parts::padded_behind;
+use super::refusal::{Refusal, Rule};
+use crate::check::report::UNDEFINED;
+use crate::core::CoreBuilder;
+use crate::core::{Combiner, CoreOp, DynamicLength, Geometry, Known, Reduce, Source, fold};
+use crate::model::{Activation, ElementType, Elementwise, NoAxes, Reduction, Tensor};
+
+pub(super) fn reduce(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    reduction: Reduction,
+    keep: bool,
+    no_axes: NoAxes,
+) -> Rule<Known> {
+    let input = args.get(0)?;
+    let rank = core.shape_of(&input).len();
+    let given = match args.len() {
+        1 => Vec::new(),
+        _ => args.integers(1, "the axes")?,
+    };
+    let axes = match no_axes {
+        NoAxes::Same if given.is_empty() => {
+            return Ok(input);
+        }
+        NoAxes::Each if given.is_empty() => Vec::new(),
+        _ => listed_axes(args, &given, rank)?,
+    };
+    match core.facts.dynamic_length(&input) {
+        Some(length @ DynamicLength { parts_along: Some(along), .. }) => {
+            reduced_parts(core, reduction, (&input, length, along), &axes, keep)
+        }
+        _ => reduced(core, reduction, &input, &axes, keep),
+    }
+}
+
+/// A reduction of a tensor with a run-time number of parts.
+fn reduced_parts(
+    core: &mut CoreBuilder,
+    reduction: Reduction,
+    (input, length, along): (&Known, DynamicLength, usize),
+    axes: &[usize],
+    keep: bool,
+) -> Rule<Known> {
+    if !axes.contains(&along) {
+        let before = axes.iter().filter(|&&axis| axis < along).count();
+        let along = if keep { along } else { along - before };
+        let reduced = reduced(core, reduction, input, axes, keep)?;
+        let length = DynamicLength { parts_along: Some(along), is_zero: false, ..length };
+        core.facts.set_length(&reduced, length);
+        return Ok(reduced);
+    }
+    let is_float = input.element().is_float();
+    let count = Known::Source(length.count, ElementType::I64);
+    let may_be_none = core.facts.range_of(&count)[0] < 1.0;
+    if !is_float && may_be_none && matches!(reduction, Reduction::Max | Reduction::Min) {
+        let found = "the largest or the smallest of integers of which a call may have none";
+        let valid = "at least one integer, by Clip or Max of their number, or floating point";
+        return Err(Refusal::new(found, valid, "convert the integers to floating point before"));
+    }
+    let [least, most] =
+        if is_float { [f64::NEG_INFINITY, f64::INFINITY] } else { core.facts.range_of(input) };
+    let neutral = match reduction {
+        Reduction::Product | Reduction::All => 1.0,
+        Reduction::Max | Reduction::LogSumExp => least,
+        Reduction::Min => most,
+        _ => 0.0,
+    };
+    let neutral = Known::number_like(input, neutral as f32);
+    let parts = padded_behind(core, input, length, &neutral)?;
+    if reduction != Reduction::Mean {
+        return reduced(core, reduction, &parts, axes, keep);
+    }
+    if !is_float {
+        let found = "a mean of integers of which only a call knows how many there are";
+        return Err(Refusal::new(found, "a mean of floating point", "convert the integers before"));
+    }
+    let sum = reduced(core, Reduction::Sum, &parts, axes, keep)?;
+    let shape = core.shape_of(input);
+    let others: usize =
+        axes.iter().filter(|&&axis| axis != along).map(|&axis| shape[axis]).product();
+    let count = converted(core, &count, ElementType::F32)?;
+    let others = Known::number_like(&sum, others as f32);
+    let count = compute(core, Elementwise::Multiply, vec![count, others])?;
+    compute(core, Elementwise::Divide, vec![sum, count])
+}
+
+/// The given axes in order; all axes if none are given.
+pub(super) fn listed_axes(args: &Operands, given: &[i64], rank: usize) -> Rule<Vec<usize>> {
+    let mut axes = Vec::new();
+    for &axis in given {
+        axes.push(args.axis(axis, rank)?);
+    }
+    if axes.is_empty() {
+        axes = (0..rank).collect();
+    }
+    axes.sort_unstable();
+    if axes.windows(2).any(|pair| pair[0] == pair[1]) {
+        let found = format!("the axes {given:?}, of which two are the same");
+        return Err(Refusal::new(found, "each axis once", "correct the axes"));
+    }
+    Ok(axes)
+}
+
+/// A reduction along axes in order.
+pub(super) fn reduced(
+    core: &mut CoreBuilder,
+    reduction: Reduction,
+    input: &Known,
+    axes: &[usize],
+    keep: bool,
+) -> Rule<Known> {
+    use Elementwise as E;
+    let shape = core.shape_of(input);
+    let is_float = input.element().is_float();
+    let logical = matches!(reduction, Reduction::All | Reduction::Any);
+    if logical && is_float {
+        let found = "a logical reduction of floating point";
+        return Err(Refusal::new(found, "booleans", "make it a boolean: compare it with a number"));
+    }
+    let value = match reduction {
+        Reduction::Sum => combined(core, Combiner::Add, input, axes)?,
+        Reduction::Max | Reduction::Any => combined(core, Combiner::Maximum, input, axes)?,
+        Reduction::Min | Reduction::All => combined(core, Combiner::Minimum, input, axes)?,
+        Reduction::Product => combined(core, Combiner::Multiply, input, axes)?,
+        Reduction::Mean => {
+            let mut sum = combined(core, Combiner::Add, input, axes)?;
+            let count: usize = axes.iter().map(|&axis| shape[axis]).product();
+            let count = Known::number_like(&sum, count as f32);
+            if !is_float {
+                // a mean of integers is rounded towards zero
+                let rest = compute(core, E::Mod, vec![sum.clone(), count.clone()])?;
+                sum = compute(core, E::Subtract, vec![sum, rest])?;
+            }
+            compute(core, E::Divide, vec![sum, count])?
+        }
+        Reduction::L1 => {
+            let magnitudes = compute(core, E::Abs, vec![input.clone()])?;
+            combined(core, Combiner::Add, &magnitudes, axes)?
+        }
+        Reduction::SumSquare | Reduction::L2 => {
+            let squares = squared(core, input)?;
+            let sum = combined(core, Combiner::Add, &squares, axes)?;
+            match reduction {
+                Reduction::L2 => compute(core, E::Activation(Activation::Sqrt), vec![sum])?,
+                _ => sum,
+            }
+        }
+        Reduction::LogSum => {
+            let sum = combined(core, Combiner::Add, input, axes)?;
+            compute(core, E::Activation(Activation::Log), vec![sum])?
+        }
+        Reduction::LogSumExp => {
+            let most = combined(core, Combiner::Maximum, input, axes)?;
+            let finite = finite(core, &most)?;
+            let below = compute(core, E::Subtract, vec![input.clone(), finite])?;
+            let exponentials = compute(core, E::Activation(Activation::Exp), vec![below])?;
+            let sum = combined(core, Combiner::Add, &exponentials, axes)?;
+            let logarithm = compute(core, E::Activation(Activation::Log), vec![sum])?;
+            compute(core, E::Add, vec![logarithm, most])?
+        }
+    };
+    if keep {
+        return Ok(value);
+    }
+    let kept = shape
+        .iter()
+        .enumerate()
+        .filter(|(axis, _)| !axes.contains(axis))
+        .map(|(_, &size)| size)
+        .collect();
+    Ok(core.view(&value, Geometry::reshaped(kept))?)
+}
+
+/// The tensor with the largest finite numbers in place of infinities. Subtracting the result
+/// keeps infinities infinite.
+fn finite(core: &mut CoreBuilder, input: &Known) -> Rule<Known> {
+    let is_finite = |of: &Tensor| (0..of.len()).all(|i| of.get_f64(i).is_finite());
+    if !input.element().is_float() || input.tensor().is_some_and(is_finite) {
+        return Ok(input.clone());
+    }
+    let max = match input.element() {
+        ElementType::F16 => 65504.0,
+        ElementType::Bf16 => f32::from_bits(0x7f7f_0000),
+        _ => f32::MAX,
+    };
+    compute(core, Elementwise::Clamp { min: -max, max }, vec![input.clone()])
+}
+
+/// All elements along axes by one operation; the axes have a size of 1 then.
+fn combined(
+    core: &mut CoreBuilder,
+    combiner: Combiner,
+    input: &Known,
+    axes: &[usize],
+) -> Rule<Known> {
+    let mut value = input.clone();
+    // runs of neighbouring axes, the last one first
+    let mut open = axes;
+    while let Some(&last) = open.last() {
+        let mut first = open.len() - 1;
+        while first > 0 && open[first - 1] + 1 == open[first] {
+            first -= 1;
+        }
+        value = combined_run(core, combiner, &value, open[first], last + 1)?;
+        open = &open[..first];
+    }
+    Ok(value)
+}
+
+fn combined_run(
+    core: &mut CoreBuilder,
+    combiner: Combiner,
+    input: &Known,
+    first: usize,
+    end: usize,
+) -> Rule<Known> {
+    let shape = core.shape_of(input);
+    let mut to = shape.clone();
+    to[first..end].fill(1);
+    let [size, inner] =
+        [&shape[first..end], &shape[end..]].map(|sizes| sizes.iter().product::<usize>());
+    if size == 1 {
+        return Ok(input.clone());
+    }
+    if let Known::Constant(tensor, element) = input {
+        core.foldable(&to, *element)?;
+        core.folding(tensor.len())?;
+        return match fold::reduce(combiner, tensor, *element, size, inner, to) {
+            Ok(tensor) => Ok(Known::Constant(tensor, *element)),
+            Err(reason) => Err(Refusal::new(reason, "an operation that has a result", UNDEFINED)),
+        };
+    }
+    core.computable(&to)?;
+    let range = reduced_range(core, combiner, input, size)?;
+    let (source, out) = (core.source(input)?, core.value(to));
+    let chains = Reduce::chains(size, inner);
+    core.emit(CoreOp::Reduce(Reduce { combiner, first, end, chains, input: source, out }));
+    wrapped(core, Source::Value(out), input.element(), range)
+}

@@ -1,0 +1,360 @@
+//! Weights whose gates the graph reorders before a cell reads them, as converters do for run-time
+//! W, R and B. `pack` then reads the original tensor, by a layout with the place of each gate.
+
+use std::collections::HashMap;
+
+use super::refusal::{Refusal, Rule};
+use crate::check::cell::{CellPort, CellSizes, Recurrent};
+use crate::core::{
+    Combiner, CoreBuilder, CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource,
+    WeightSources, broadcast_strides,
+};
+use crate::model::{BiasPart, Direction, Tensor, WeightLayout};
+
+/// What works, for messages.
+const VALID: &str = "a constant, an input of the model, or all gates of one in another order \
+    (Split, Slice, Concat, Reshape, Transpose); of B also sums of two parts (Add)";
+
+/// The weights of a cell as sources of any kind.
+pub(super) struct Given {
+    pub(super) w: Source,
+    pub(super) r: Source,
+    /// `None` where B is left out.
+    pub(super) b: Vec<Option<Source>>,
+    pub(super) p: Option<Source>,
+}
+
+/// The weights of a recurrent operation.
+pub(super) enum CellWeights {
+    /// Constants and inputs, in an order of gates that packing knows.
+    Given(WeightSources),
+    /// Values that the model computes.
+    Computed,
+}
+
+/// One element of an input or a constant, by its place in C order.
+type Element = (Source, usize);
+
+/// An element of weights: one element, or the sum of two.
+#[derive(Clone, Copy, PartialEq)]
+struct Sum(Element, Option<Element>);
+
+impl Sum {
+    /// The sum moved by `by` elements in each tensor.
+    fn moved(self, by: usize) -> Self {
+        let moved = |(source, place): Element| (source, place + by);
+        Self(moved(self.0), self.1.map(moved))
+    }
+
+    fn elements(self) -> impl Iterator<Item = Element> {
+        std::iter::once(self.0).chain(self.1)
+    }
+}
+
+/// By part of a tensor, the summed parts of other tensors.
+type Parts = Vec<Vec<(Source, usize)>>;
+
+/// A tensor whose parts a graph puts into another order.
+struct Ordered {
+    root: Source,
+    /// By part of the result, the part of the root.
+    order: Vec<usize>,
+}
+
+/// The operations of a graph, by computed value.
+struct Views<'v> {
+    core: &'v CoreModel,
+    by_value: HashMap<usize, &'v CoreNode>,
+}
+
+impl<'v> Views<'v> {
+    fn new(core: &'v CoreModel, nodes: &'v [CoreNode]) -> Self {
+        let by_value =
+            nodes.iter().flat_map(|node| node.op.outputs().into_iter().map(move |out| (out, node)));
+        Self { core, by_value: by_value.collect() }
+    }
+
+    /// The one or two elements behind an element of a tensor.
+    ///
+    /// # Errors
+    /// The name of an operation other than moves of elements and additions of two of them.
+    fn element(&self, source: Source, place: usize) -> Result<Sum, String> {
+        let value = match source {
+            Source::Parameter(_) | Source::Constant(_) => return Ok(Sum((source, place), None)),
+            Source::Variable(_) => return Err("a variable".to_owned()),
+            Source::Value(value) => value,
+        };
+        let node = self.by_value.get(&value).ok_or("a loop")?;
+        let shape = &self.core.values[value].shape;
+        let refused = || format!("{:?} ({})", node.name, node.kind);
+        let sum = |one: Element, other: Element| {
+            let (one, other) = (self.element(one.0, one.1)?, self.element(other.0, other.1)?);
+            match (one.1, other.1) {
+                (None, None) => Ok(Sum(one.0, Some(other.0))),
+                _ => Err(refused()),
+            }
+        };
+        match &node.op {
+            CoreOp::View(view) => {
+                let along = coordinates(shape, place).zip(view.strides.iter().rev());
+                let steps: isize = along.map(|(at, stride)| at.cast_signed() * stride).sum();
+                self.element(view.input, view.offset.wrapping_add_signed(steps))
+            }
+            CoreOp::Concat(concat) => {
+                let inner: usize = shape[concat.axis + 1..].iter().product();
+                let (outer, mut at) =
+                    (place / (inner * shape[concat.axis]), place / inner % shape[concat.axis]);
+                for &input in &concat.inputs {
+                    let size = self.core.shape(input)[concat.axis];
+                    if at < size {
+                        return self.element(input, (outer * size + at) * inner + place % inner);
+                    }
+                    at -= size;
+                }
+                Err(refused())
+            }
+            CoreOp::Pointwise(of)
+                if of.function == PointwiseFunction::Add && of.inputs.len() == 2 =>
+            {
+                let place_in = |input: Source| {
+                    let strides = broadcast_strides(self.core.shape(input), shape);
+                    coordinates(shape, place)
+                        .zip(strides.iter().rev())
+                        .map(|(at, stride)| at * stride)
+                        .sum()
+                };
+                let [one, other] =
+                    [of.inputs[0], of.inputs[1]].map(|input| (input, place_in(input)));
+                sum(one, other)
+            }
+            CoreOp::Reduce(of) if of.combiner == Combiner::Add => {
+                let [_, size, inner] = of.extents(self.core.shape(of.input));
+                let first = place / inner * size * inner + place % inner;
+                match size {
+                    1 => self.element(of.input, first),
+                    2 => sum((of.input, first), (of.input, first + inner)),
+                    _ => Err(refused()),
+                }
+            }
+            _ => Err(refused()),
+        }
+    }
+
+    /// The parts of a tensor `[sets, .., count]`: the source of each run of `count` elements of a
+    /// set. Every set has the same sources, one set after the other.
+    ///
+    /// # Errors
+    /// The operation that computes the tensor.
+    fn parts(&self, source: Source, [sets, count]: [usize; 2]) -> Result<Parts, String> {
+        let parts = self.core.len(source) / (sets * count);
+        let mut found = Vec::new();
+        for part in 0..parts {
+            let of_first = self.element(source, part * count)?;
+            for set in 0..sets {
+                let first = self.element(source, (set * parts + part) * count)?;
+                let mut stand = of_first.elements().zip(first.elements());
+                let whole = stand.all(|((tensor, at), (other, place))| {
+                    let len = self.core.len(tensor);
+                    let own = len / sets;
+                    tensor == other
+                        && len.is_multiple_of(sets * count)
+                        && place == set * own + at
+                        && at < own
+                });
+                let aligned = first.elements().all(|(_, at)| at.is_multiple_of(count));
+                if !whole || !aligned || of_first.1.is_some() != first.1.is_some() {
+                    return Err(NOT_WHOLE.to_owned());
+                }
+                for k in 1..count {
+                    if self.element(source, (set * parts + part) * count + k)? != first.moved(k) {
+                        return Err(NOT_WHOLE.to_owned());
+                    }
+                }
+            }
+            found.push(of_first.elements().map(|(tensor, at)| (tensor, at / count)).collect());
+        }
+        Ok(found)
+    }
+
+    /// The tensor whose parts a tensor of as many parts has in another order, and the order.
+    ///
+    /// # Errors
+    /// As for [`Self::parts`].
+    fn order(&self, source: Source, sizes: [usize; 2]) -> Result<Ordered, String> {
+        let parts = self.parts(source, sizes)?;
+        let (root, _) = parts[0][0];
+        let mut order = Vec::new();
+        for part in &parts {
+            match part[..] {
+                [(tensor, at)] if tensor == root && !order.contains(&at) => order.push(at),
+                _ => return Err(NOT_WHOLE.to_owned()),
+            }
+        }
+        let same_len = self.core.len(root) == self.core.len(source);
+        if same_len { Ok(Ordered { root, order }) } else { Err(NOT_WHOLE.to_owned()) }
+    }
+}
+
+/// Why a tensor is refused that consists of elements of inputs in another order than by gates.
+const NOT_WHOLE: &str = "operations that leave no gate whole, or take gates of several tensors";
+
+/// The index of an element along each axis, the last axis first.
+fn coordinates(shape: &[usize], place: usize) -> impl Iterator<Item = usize> {
+    let mut left = place;
+    shape.iter().rev().map(move |&size| {
+        let at = left % size;
+        left /= size;
+        at
+    })
+}
+
+/// The origin of the weights of a cell, and their layout, or weights computed by other operations
+/// than moves of gates. Refuses computed weights of a GRU with attention.
+pub(super) fn regrouped(
+    core: &mut CoreBuilder,
+    recurrent: &Recurrent,
+    given: &Given,
+    sizes: CellSizes,
+) -> Rule<CellWeights> {
+    match sources(core, recurrent, given, sizes) {
+        Ok(weights) => Ok(CellWeights::Given(weights)),
+        Err(_) if !recurrent.cell.kind.has_attention() => Ok(CellWeights::Computed),
+        Err(found) => {
+            let help = "connect a constant or an input, the gates of W and R in one order; or \
+                write the cell with MatMul, Add and Mul";
+            Err(Refusal::new(found, VALID, help))
+        }
+    }
+}
+
+/// The constants and inputs behind the weights of a cell, with the layout of their gates.
+///
+/// # Errors
+/// The operation that computes weights.
+fn sources(
+    core: &mut CoreBuilder,
+    recurrent: &Recurrent,
+    given: &Given,
+    sizes: CellSizes,
+) -> Result<WeightSources, String> {
+    let (cell, hidden) = (recurrent.cell, recurrent.cell.hidden_size);
+    let sets = recurrent.direction.map_or(1, Direction::count);
+    let name = |role: CellPort| role.name(recurrent.direction.is_some());
+    let computed =
+        |role| move |by: String| format!("{} is computed at run time, by {by}", name(role));
+    let views = Views::new(&core.model, &core.nodes);
+    let w = views.order(given.w, [sets, hidden * sizes.input]).map_err(computed(CellPort::W))?;
+    let r = views.order(given.r, [sets, hidden * hidden]).map_err(computed(CellPort::R))?;
+    for root in [w.root, r.root] {
+        weight_source(core, root)?;
+    }
+    let mut layout = cell.layout.clone();
+    let of_b = |b: &Option<Source>| b.map(|b| views.parts(b, [sets, hidden])).transpose();
+    let of_b: Vec<_> =
+        given.b.iter().map(of_b).collect::<Result<_, _>>().map_err(computed(CellPort::B(0)))?;
+    let Biases { sums, tensors: b } = biases(&layout, &of_b).map_err(computed(CellPort::B(0)))?;
+    layout.biases = sums;
+    for (tensor, parts) in b.iter().zip(layout.bias_tensors()) {
+        // the sets of a tensor of which the last parts are not read would begin elsewhere
+        if sets > 1 && core.model.len(*tensor) != sets * parts * hidden {
+            return Err(computed(CellPort::B(0))(NOT_WHOLE.to_owned()));
+        }
+    }
+    let p = given
+        .p
+        .map(|p| views.order(p, [sets, hidden]))
+        .transpose()
+        .map_err(computed(CellPort::P))?;
+    if let Some(p) = &p {
+        layout.peepholes = layout.peepholes.map(|at| p.order[at]);
+    }
+    let [of_w, of_r] = match (w.order == r.order, w.root, r.root) {
+        (true, ..) => [w.root, r.root],
+        (_, Source::Constant(constant), _) => {
+            [in_order(core, constant, [&w.order, &r.order], sets), r.root]
+        }
+        (_, _, Source::Constant(constant)) => {
+            [w.root, in_order(core, constant, [&r.order, &w.order], sets)]
+        }
+        _ => return Err("W and R hold their gates in two orders".to_owned()),
+    };
+    let order = if matches!(of_w, Source::Parameter(_)) { w.order } else { r.order };
+    layout.gates.iter_mut().for_each(|gate| *gate = order[*gate]);
+    let weight = |source: Source| weight_source(core, source);
+    let b = b.into_iter().map(weight).collect::<Result<_, _>>()?;
+    let p = p.map(|p| weight(p.root)).transpose()?;
+    Ok(WeightSources { w: weight(of_w)?, r: weight(of_r)?, b, p, set: 0, layout })
+}
+
+/// The weights that an input or a constant holds.
+///
+/// # Errors
+/// For an input that other operations read.
+fn weight_source(core: &CoreBuilder, source: Source) -> Result<WeightSource, String> {
+    match source {
+        Source::Constant(i) => Ok(WeightSource::Constant(i)),
+        Source::Parameter(i) if core.model.parameters[i].weight => Ok(WeightSource::Parameter(i)),
+        Source::Parameter(i) => {
+            let name = &core.model.parameters[i].names[0];
+            Err(format!("the input {name:?} gives weights of cells, and something else reads it"))
+        }
+        Source::Variable(_) | Source::Value(_) => {
+            unreachable!("views end at inputs and constants")
+        }
+    }
+}
+
+/// A constant reordered for a cell: parts at the places `from` move to the places `to`.
+fn in_order(
+    core: &mut CoreBuilder,
+    constant: usize,
+    [from, to]: [&[usize]; 2],
+    sets: usize,
+) -> Source {
+    let tensor = core.model.constants[constant].clone();
+    let count = tensor.len() / (sets * from.len());
+    let mut numbers = vec![0.0; tensor.len()];
+    for set in 0..sets {
+        for (&at, &place) in from.iter().zip(to) {
+            let [at, place] = [at, place].map(|part| (set * from.len() + part) * count);
+            (0..count).for_each(|k| numbers[place + k] = tensor.get_f32(at + k));
+        }
+    }
+    let tensor = Tensor::from_f32(tensor.shape().to_vec(), &numbers);
+    Source::Constant(core.intern(&tensor.expect("translate: as many elements as before")))
+}
+
+/// The biases of a cell.
+struct Biases {
+    /// By part, the summed terms.
+    sums: Vec<Vec<BiasPart>>,
+    /// The tensors of the terms.
+    tensors: Vec<Source>,
+}
+
+/// The biases of a cell from tensors with the parts `of_b`; `None` for a missing tensor.
+fn biases(layout: &WeightLayout, of_b: &[Option<Parts>]) -> Result<Biases, String> {
+    let mut tensors: Vec<Source> = Vec::new();
+    let mut sums = Vec::new();
+    for terms in &layout.biases {
+        let mut sum = Vec::new();
+        for term in terms {
+            // a B that is left out adds nothing
+            let Some(parts) = &of_b[term.tensor] else { continue };
+            // a sum of sums would be added in another order
+            if terms.len() > 1 && parts[term.part].len() > 1 {
+                return Err("sums of more than two parts".to_owned());
+            }
+            for &(source, part) in &parts[term.part] {
+                let known = tensors.iter().position(|&known| known == source);
+                let tensor = known.unwrap_or_else(|| {
+                    tensors.push(source);
+                    tensors.len() - 1
+                });
+                sum.push(BiasPart { tensor, part });
+            }
+        }
+        sums.push(sum);
+    }
+    Ok(Biases { sums, tensors })
+}

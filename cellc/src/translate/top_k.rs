@@ -1,0 +1,127 @@
+//! The best elements along an axis.
+
+use super::operands::Operands;
+use super::operands::all_exact;
+use super::refusal::{Refusal, Rule};
+use crate::core::CoreBuilder;
+use crate::core::{CoreOp, Geometry, Known, Source, TopK, strides};
+use crate::model::ElementType;
+
+/// The most elements that TopK selects from a row. Generated code reads the row once
+/// for each selected element.
+const MOST_WANTED: usize = 64;
+
+/// The most elements in a row: their indices are stored in f32.
+const MOST_PLACES: usize = 1 << 24;
+
+/// Which elements of a row are the best, and their order.
+#[derive(Clone, Copy)]
+pub(super) struct Order {
+    /// True for the largest elements, false for the smallest.
+    pub(super) largest: bool,
+    /// True if the last of equal elements wins.
+    pub(super) last: bool,
+    /// True to sort by place, false to sort best first.
+    pub(super) sorted_by_place: bool,
+}
+
+pub(super) fn top_k(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    axis: i64,
+    Order { largest, last, sorted_by_place }: Order,
+) -> Rule<Vec<Known>> {
+    let input = args.get(0)?;
+    let count = args.integer(1, "the number of elements")?;
+    let shape = core.shape_of(&input);
+    let axis = args.axis(axis, shape.len())?;
+    let size = shape[axis];
+    let Some(count) =
+        usize::try_from(count).ok().filter(|&count| count > 0 && count <= size.min(MOST_WANTED))
+    else {
+        let found = format!("{count} of {size} elements");
+        let valid = format!("1 to {}", size.min(MOST_WANTED));
+        return Err(Refusal::new(found, valid, "take fewer elements"));
+    };
+    if sorted_by_place && count > 1 {
+        let found = "the best elements in the order of their places";
+        return Err(Refusal::new(found, "the best one first", "sort them by their values"));
+    }
+    best(
+        core,
+        args,
+        &input,
+        axis,
+        TopK {
+            input: Source::Parameter(0),
+            rows: 1,
+            size,
+            count,
+            largest,
+            last,
+            values: None,
+            places: None,
+        },
+    )
+    .map(Vec::from)
+}
+
+fn best(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    input: &Known,
+    axis: usize,
+    top: TopK,
+) -> Rule<[Known; 2]> {
+    all_exact(std::slice::from_ref(input))?;
+    if top.size > MOST_PLACES {
+        let found = format!("the best of {} elements", top.size);
+        return Err(Refusal::new(
+            found,
+            format!("{MOST_PLACES} elements or fewer"),
+            "split the tensor",
+        ));
+    }
+    let shape = core.shape_of(input);
+    let own = strides(&shape);
+    let with =
+        |others: &[usize], own: usize| [&others[..axis], &others[axis + 1..], &[own]].concat();
+    // the axis last
+    let turned = Geometry {
+        offset: 0,
+        strides: with(&own, own[axis]).iter().map(|&stride| stride as isize).collect(),
+        shape: with(&shape, top.size),
+    };
+    let turned = core.view(input, turned)?;
+    let source = core.source(&turned)?;
+    let best = with(&shape, top.count);
+    core.computable(&best)?;
+    let [values, places] = [0; 2].map(|_| core.value(best.clone()));
+    let rows = best.iter().product::<usize>() / top.count;
+    let size = top.size;
+    let (values_out, places_out) = (Some(values), Some(places));
+    core.emit(CoreOp::TopK(TopK {
+        input: source,
+        rows,
+        values: values_out,
+        places: places_out,
+        ..top
+    }));
+    let values = Known::Source(Source::Value(values), input.element());
+    core.facts.set_range(&values, core.facts.range_of(input));
+    let element = args.node.outputs.get(1).map(|output| args.model.values[output.0].element);
+    let element = element.filter(|element| !element.is_float()).unwrap_or(ElementType::I64);
+    let places = Known::Source(Source::Value(places), element);
+    core.facts.set_range(&places, [0.0, (size - 1) as f64]);
+    // and back to its place
+    let own = strides(&best);
+    let (last, others) = own.split_last().expect("translate: an axis");
+    let (count, sizes) = best.split_last().expect("translate: an axis");
+    let back = |of: &[usize], one: usize| [&of[..axis], &[one], &of[axis..]].concat();
+    let geometry = || Geometry {
+        offset: 0,
+        strides: back(others, *last).iter().map(|&stride| stride as isize).collect(),
+        shape: back(sizes, *count),
+    };
+    Ok([core.view(&values, geometry())?, core.view(&places, geometry())?])
+}

@@ -1,0 +1,246 @@
+//! The translation of a model to core operations: the tensors of the walk over its nodes, and the
+//! core model under construction. The rules for operations stand in the other files.
+
+use std::collections::HashMap;
+
+use super::operands::Operands;
+use super::refusal::{Refusal, Rule};
+use crate::check::Subject;
+use crate::check::input_sizes::InputSizes;
+use crate::check::shape::admits_shape;
+use crate::check::step_facts::StepFacts;
+use crate::core::{
+    CoreBuilder, CoreModel, CoreNode, DynamicLength, Known, Layer, LayerPlace, Source,
+};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::encoding::WeightFormat;
+use crate::model::{Model, Node, Op, Tensor, ValueId, shape_text};
+
+/// A form of a loop other than one body for all iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LoopForm {
+    /// The iterations one after the other.
+    WrittenOut,
+    /// A number of iterations that a run-time condition decides.
+    Conditional,
+}
+
+/// The forms of the loops of a model.
+#[derive(Clone, Copy, Default)]
+pub(super) struct LoopForms {
+    /// The form that the current loop wants, if it failed because of its form and not because of
+    /// its body.
+    pub(super) wanted: Option<LoopForm>,
+    /// True if a loop takes its upper limit from the options.
+    pub(super) needs_max_steps: bool,
+}
+
+impl LoopForms {
+    /// Notes that the current loop wants a form.
+    pub(super) fn want(&mut self, form: LoopForm) {
+        self.wanted = self.wanted.max(Some(form));
+    }
+}
+
+/// The variables of a model, in the order of the first reads.
+#[derive(Default)]
+pub(super) struct Variables<'a> {
+    /// By name: the index into [`CoreModel::variables`].
+    pub(super) read: HashMap<&'a str, usize>,
+    /// The name, the node and the tensor of each Assign.
+    pub(super) assigned: Vec<(&'a str, &'a Node, Option<Known>)>,
+}
+
+/// The translation of a model to core operations.
+pub(super) struct Translator<'c, 'a> {
+    pub(super) subject: Subject<'a>,
+    /// The current graph: the model, or the body of a loop.
+    pub(super) model: &'a Model,
+    pub(super) inputs: &'c InputSizes,
+    /// The tensors of the current graph, by value. `None`: the node of the value has not been
+    /// translated or had an error, or the last reader of the value has been translated.
+    pub(super) known: Vec<Option<Known>>,
+    /// The core model so far.
+    pub(super) core: CoreBuilder,
+    /// The nesting depth of loops.
+    pub(super) depth: usize,
+    /// The number of visited nodes; nodes of bodies count once per iteration.
+    pub(super) visited: usize,
+    pub(super) loops: LoopForms,
+    /// The run-time length of the outputs of the current operation.
+    pub(super) current_length: Option<DynamicLength>,
+    /// Values with an end that a slice may remove, with the operands of their nodes.
+    pub(super) cuttable: HashMap<ValueId, Operands<'a>>,
+    /// The variables that ReadValue and Assign name.
+    pub(super) variables: Variables<'a>,
+    pub(super) steps: &'c mut StepFacts<'a>,
+    pub(super) diagnostics: &'c mut Diagnostics,
+}
+
+impl<'c, 'a> Translator<'c, 'a> {
+    /// A translation before its first node.
+    pub(super) fn new(
+        subject: Subject<'a>,
+        inputs: &'c InputSizes,
+        steps: &'c mut StepFacts<'a>,
+        core: CoreModel,
+        diagnostics: &'c mut Diagnostics,
+    ) -> Self {
+        Self {
+            subject,
+            model: subject.model,
+            inputs,
+            known: vec![None; subject.model.values.len()],
+            core: CoreBuilder::new(
+                core,
+                subject.options.machine.target.memory.most_elements,
+                inputs.open.is_some(),
+            ),
+            depth: 0,
+            visited: 0,
+            loops: LoopForms::default(),
+            current_length: None,
+            cuttable: HashMap::new(),
+            variables: Variables::default(),
+            steps,
+            diagnostics,
+        }
+    }
+
+    /// Makes a node the layer of the next operations.
+    pub(super) fn begin(&mut self, args: &Operands, place: LayerPlace) {
+        let node = args.node;
+        let is_integer =
+            |known: &Known| matches!(known, Known::Source(..)) && !known.element().is_float();
+        let becomes_float = args.known.iter().flatten().any(is_integer)
+            && node.outputs.first().is_some_and(|output| self.becomes_float(*output));
+        let precision = self.subject.options.numerics.precision_in(&node.name);
+        let given = args.known.iter().flatten().filter_map(Known::tensor);
+        self.core.layer = Layer {
+            name: node.name.clone(),
+            kind: node.kind.split(',').next().unwrap_or_default().to_owned(),
+            ledger: node.ledger.clone(),
+            place,
+            is_outermost: self.depth == 0,
+            most_given: given.map(Tensor::len).fold(0, usize::saturating_add),
+            becomes_float,
+            is_quantised: precision.stored() != WeightFormat::F32,
+        };
+    }
+
+    /// Runs one attempt of several. An attempt that ends in `Err` leaves nothing behind but the
+    /// work that it spent.
+    pub(super) fn speculate<T, E>(
+        &mut self,
+        attempt: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let (diagnostics, core) = (self.diagnostics.0.len(), self.core.checkpoint());
+        let most_lengths = self.steps.most_lengths;
+        let result = attempt(self);
+        if result.is_err() {
+            self.diagnostics.0.truncate(diagnostics);
+            self.steps.layers.retain(|&value, _| value < core.values);
+            self.steps.most_lengths = most_lengths;
+            self.core.roll_back(core);
+        }
+        result
+    }
+
+    /// Appends the operations of `add` to a body, and returns the body.
+    pub(super) fn appended<T>(
+        &mut self,
+        body: Vec<CoreNode>,
+        add: impl FnOnce(&mut Self) -> T,
+    ) -> (T, Vec<CoreNode>) {
+        let outside = self.core.swap_nodes(body);
+        let result = add(self);
+        (result, self.core.swap_nodes(outside))
+    }
+
+    /// The tensor of a node's input. `None` after an error.
+    pub(super) fn input(&self, node: &Node, port: usize) -> Option<Known> {
+        self.known[node.inputs.get(port)?.0].clone()
+    }
+
+    /// The tensors of all inputs of a node. `None` after an error in one of them.
+    pub(super) fn inputs(&self, node: &Node) -> Option<Vec<Known>> {
+        (0..node.inputs.len()).map(|port| self.input(node, port)).collect()
+    }
+
+    /// A node with its operands.
+    pub(super) fn operands<'n>(&self, node: &'n Node) -> Operands<'n>
+    where
+        'a: 'n,
+    {
+        Operands {
+            node,
+            known: (0..node.inputs.len()).map(|port| self.input(node, port)).collect(),
+            model: self.model,
+        }
+    }
+
+    /// Applies a rule to the operands of a node. `None` after the report of an error.
+    pub(super) fn rule<T>(
+        &mut self,
+        node: &'a Node,
+        rule: impl FnOnce(&mut CoreBuilder, &Operands) -> Rule<T>,
+    ) -> Option<T> {
+        let operands = self.operands(node);
+        self.build(node, |core| rule(core, &operands))
+    }
+
+    /// Builds a part of the translation of a node. `None` after the report of an error.
+    pub(super) fn build<T>(
+        &mut self,
+        node: &'a Node,
+        rule: impl FnOnce(&mut CoreBuilder) -> Rule<T>,
+    ) -> Option<T> {
+        let built = rule(&mut self.core);
+        for value in self.core.take_layer_values() {
+            self.steps.layers.insert(value, node);
+        }
+        built.map_err(|refusal| self.refuse(node, refusal)).ok()
+    }
+
+    /// Sets the tensor of a node's output.
+    pub(super) fn set(&mut self, node: &Node, port: usize, known: Known) {
+        let Some(output) = node.outputs.get(port) else { return };
+        self.check_stated(node, *output, &self.core.shape_of(&known));
+        if let (Some(length), Known::Source(Source::Value(value), _)) =
+            (self.current_length, &known)
+            && !matches!(node.op, Op::ShapeOf)
+        {
+            self.core.facts.lengths.insert(*value, length);
+        }
+        self.known[output.0] = Some(known);
+    }
+
+    /// Sets the tensors of a node's outputs, in order. `None`: after an error, nothing is set.
+    pub(super) fn set_all(&mut self, node: &Node, outputs: Option<Vec<Known>>) {
+        for (port, known) in outputs.into_iter().flatten().enumerate() {
+            self.set(node, port, known);
+        }
+    }
+
+    /// Reports the refusal of a node.
+    pub(super) fn refuse(&mut self, node: &Node, refusal: Refusal) {
+        if let Some(diagnostic) = refusal.diagnostic(node, self.diagnostics) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Reports a promise of the model about a tensor that does not hold.
+    pub(super) fn check_stated(&mut self, node: &Node, output: ValueId, shape: &[usize]) {
+        let value = &self.model.values[output.0];
+        let Some(stated) = &value.shape else { return };
+        if !admits_shape(stated, shape) && !shape.contains(&0) {
+            let found = format!(
+                "the output has the shape {} in the model, but the computed shape is {shape:?}, \
+                 which is used",
+                shape_text(stated)
+            );
+            self.diagnostics
+                .push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
+        }
+    }
+}
