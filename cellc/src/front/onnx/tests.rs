@@ -1659,6 +1659,40 @@ fn shrink_is_arithmetic() {
     assert_eq!(of(&number("lambd", -1.0), [0.5, 2.0, -3.0]), [0.5, 2.0, -3.0]);
 }
 
+/// No bias and no limit is dropped: the translation refuses integers beside floating-point numbers.
+#[test]
+fn shrink_of_integers_is_refused() {
+    let graph = [
+        long(1, &node("Cast", &["x"], "n", &attribute("to", 2, &int(3, 6)))),
+        long(1, &node("Shrink", &["n"], "s", &[])),
+        long(1, &node("Cast", &["s"], "y", &attribute("to", 2, &int(3, 1)))),
+        long(11, &value("x", 3)),
+        long(12, &value("y", 3)),
+    ];
+    let (model, _) = read(&file(&graph.concat(), 17), None).expect("a model");
+    let said = core_model(&model, &Options::default()).expect_err("integers").to_string();
+    assert!(said.contains("inputs of the types i32, f32"), "{said}");
+}
+
+#[test]
+fn is_inf_of_no_sign_is_false() {
+    let flag = |name, on: i64| attribute(name, 2, &int(3, on));
+    let of = |negative, positive| {
+        let flags = [flag("detect_negative", negative), flag("detect_positive", positive)];
+        let graph = [
+            long(1, &node("IsInf", &["x"], "b", &flags.concat())),
+            long(1, &node("Cast", &["b"], "y", &attribute("to", 2, &int(3, 1)))),
+            long(11, &value("x", 3)),
+            long(12, &value("y", 3)),
+        ];
+        computed(&file(&graph.concat(), 17), [f64::NEG_INFINITY, f64::INFINITY, f64::NAN])
+    };
+    assert_eq!(of(1, 1), [1.0, 1.0, 0.0]);
+    assert_eq!(of(1, 0), [1.0, 0.0, 0.0]);
+    assert_eq!(of(0, 1), [0.0, 1.0, 0.0]);
+    assert_eq!(of(0, 0), [0.0; 3]);
+}
+
 #[test]
 fn what_prepares_features_is_arithmetic() {
     let of = |operator, rest: &[u8], x| {
