@@ -55,19 +55,37 @@ fn convolution(channels: usize) -> Builder {
 /// A convolution of 16 channels to some others, windows of some taps: on AVX2 the last of the
 /// vectors of 22 positions overlaps the one before it.
 fn convolution_of(channels: usize, taps: usize) -> Builder {
-    let mut random = Random::new(1);
+    one_convolution(
+        &format!("convolution_to_{channels}_{taps}_taps"),
+        ("Convolution", "strides=\"1\" dilations=\"1\" pads_begin=\"0\" pads_end=\"0\""),
+        [&[1, 16, 21 + taps], &[channels, 16, taps], &[1, channels, 22]],
+    )
+}
+
+/// A convolution of each of 16 channels of planes, with strides.
+fn depthwise_convolution() -> Builder {
+    let data = "strides=\"2,2\" dilations=\"1,1\" pads_begin=\"1,1\" pads_end=\"1,1\"";
+    one_convolution(
+        "depthwise_convolution",
+        ("GroupConvolution", data),
+        [&[1, 16, 10, 24], &[16, 1, 1, 3, 3], &[1, 16, 5, 12]],
+    )
+}
+
+/// A model of one convolution, of an operation and its attributes, and of the shapes of x, weights
+/// and result.
+fn one_convolution(
+    name: &str,
+    (kind, data): (&'static str, &str),
+    [x, w, y]: [&[usize]; 3],
+) -> Builder {
     let mut file = ModelFile::default();
-    let x = file.parameter("x", &[1, 16, 21 + taps]);
-    let w = file.constant(
-        &[channels, 16, taps],
-        Stored::F32,
-        random.even(channels * 16 * taps, 0.2).into_iter(),
-    );
-    let data = "strides=\"1\" dilations=\"1\" pads_begin=\"0\" pads_end=\"0\"";
-    let y = file.operation("Convolution", "opset1", data, &[&x, &w], &[1, channels, 22]);
+    let x = file.parameter("x", x);
+    let weights = Random::new(1).even(w.iter().product(), 0.2);
+    let w = file.constant(w, Stored::F32, weights.into_iter());
+    let y = file.operation(kind, "opset1", data, &[&x, &w], y);
     file.result(&y);
-    let stem = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join(format!("convolution_to_{channels}_{taps}_taps"));
+    let stem = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(stem.with_extension("xml"), file.text()).expect("a file");
     fs::write(stem.with_extension("bin"), &file.weights).expect("a file");
     Builder::new(stem.with_extension("xml"))
@@ -95,7 +113,7 @@ fn streamed_convolution(dilation: usize) -> Builder {
     Builder::new(stem.with_extension("xml")).open_shape("x", [Some(1), Some(8), None])
 }
 
-fn workloads() -> [Workload; 20] {
+fn workloads() -> [Workload; 21] {
     let gru = |hidden_size, input_size| {
         with_weights(Builder::gru(hidden_size, input_size), hidden_size, input_size, 3, 4)
     };
@@ -161,6 +179,8 @@ fn workloads() -> [Workload; 20] {
         // LLVM unrolled the taps of these, and spilled sums
         ("convolution_of_2_taps", convolution_of(16, 2), "[0.25; 368]", "[0.0; 352]"),
         ("convolution_of_8_taps", convolution_of(16, 8), "[0.25; 464]", "[0.0; 352]"),
+        // windows over phases, directly by taps
+        ("depthwise_convolution", depthwise_convolution(), "[0.25; 3840]", "[0.0; 960]"),
         // a step takes its taps, whatever lies between them
         ("streamed_convolution_1", streamed_convolution(1), "[0.25; 8]", "[0.0; 8]"),
         ("streamed_convolution_239", streamed_convolution(239), "[0.25; 8]", "[0.0; 8]"),

@@ -6,9 +6,11 @@ use super::{
 };
 use crate::model::{Activation, counted};
 
-/// A convolution with windows that move element by element over channels of `length` elements, in C
-/// order: `out[n, g outputs + m, q] = sum over c and t of w[g outputs + m, c, t] * x[n, g inputs +
-/// c, start + q + offset of tap t]`, summed in order from zero.
+/// A convolution with windows that move element by element over channels of `length` elements:
+/// `out[n, g outputs + m, q] = sum over c and t of w[g outputs + m, c, t] * x[n, g inputs + c,
+/// start + q + offset of tap t]`, summed in order from zero.
+///
+/// A channel is x in C order with padding, or x in [phases](Phased).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Convolve {
     /// Batch size of x.
@@ -25,6 +27,8 @@ pub struct Convolve {
     pub pads: (usize, usize),
     /// Lines per channel of x, and zeros before each line.
     pub lines: (usize, usize),
+    /// The axes of x, if windows have strides. Empty: a channel is x in C order with padding.
+    pub phases: Vec<Phased>,
     /// The first element to read.
     pub start: usize,
     /// Elements of a channel of the output.
@@ -32,17 +36,92 @@ pub struct Convolve {
     /// Valid elements of a channel of the output. Windows over several dimensions also produce
     /// elements across line ends.
     pub wanted: usize,
-    /// The taps by dimension: their number and their distance.
-    pub taps: Vec<(usize, usize)>,
+    /// The taps by dimension: loops one after the other.
+    pub taps: Vec<Vec<TapLoop>>,
     /// `[batch, groups * inputs, length]`, without padding.
     pub x: Source,
     /// `[groups * outputs, inputs, taps]`.
     pub w: ConstantId,
-    /// True if the model also has run-time weights: `pack` then packs these weights, too, but not
-    /// as words of integers.
-    pub has_run_time_weights: bool,
+    /// True if the weights are never words of integers: for x in phases, for few positions, and in
+    /// a model with run-time weights. Its `pack` packs these weights, too.
+    pub stays_f32: bool,
     /// The output as a value, `[batch, groups * outputs, positions]`.
     pub out: usize,
+}
+
+/// Taps at regular distances along one dimension, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TapLoop {
+    /// The offset of the first tap.
+    pub first: usize,
+    /// The outer loop: the number of iterations and their distance.
+    pub outer: (usize, usize),
+    /// The inner loop, over taps in successive phases: their number and their distance.
+    pub inner: (usize, usize),
+}
+
+impl TapLoop {
+    /// A number of taps at equal distances.
+    pub fn even(count: usize, step: usize) -> Self {
+        Self { first: 0, outer: (count, step), inner: (1, 0) }
+    }
+
+    /// The offsets of the taps, in order.
+    pub fn offsets(self) -> impl Iterator<Item = usize> {
+        let Self { first, outer, inner } = self;
+        (0..outer.0).flat_map(move |i| (0..inner.0).map(move |j| first + i * outer.1 + j * inner.1))
+    }
+}
+
+/// One axis of x in phases. Of an axis with strides, the elements of a window under one tap and
+/// those of its neighbours are `stride` elements apart: a phase holds them side by side.
+///
+/// Phase `i` holds the padded elements `i * dilation`, `i * dilation + stride` and so on, modulo
+/// `stride`, from the first of them on. It starts at `i * phase`; neighbours are `step` elements
+/// apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phased {
+    /// Elements of x along the axis.
+    pub size: usize,
+    /// Zeros before the first element. Negative: elements of x before the first window.
+    pub before: isize,
+    /// Elements between windows.
+    pub stride: usize,
+    /// Elements between taps.
+    pub dilation: usize,
+    /// The number of phases.
+    pub count: usize,
+    /// Elements of a phase.
+    pub len: usize,
+    /// The distance between phases.
+    pub phase: usize,
+    /// The distance between neighbours of a phase.
+    pub step: usize,
+}
+
+/// Elements of x along one axis that are neighbours in a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhaseRun {
+    /// The first element of x.
+    pub from: usize,
+    /// The place of the first element.
+    pub to: usize,
+    /// The number of elements.
+    pub count: usize,
+}
+
+impl Phased {
+    /// The elements of x in phase `i`.
+    pub fn run(&self, i: usize) -> PhaseRun {
+        let first = (i * self.dilation % self.stride).cast_signed() - self.before;
+        let stride = self.stride.cast_signed();
+        // elements before x
+        let skipped = if first < 0 { (-first).cast_unsigned().div_ceil(self.stride) } else { 0 };
+        let from = (first + skipped.cast_signed() * stride).cast_unsigned();
+        let most = self.size.saturating_sub(from).div_ceil(self.stride);
+        let count = most.min(self.len.saturating_sub(skipped));
+        PhaseRun { from, to: i * self.phase + skipped * self.step, count }
+    }
 }
 
 /// The taps of a depthwise convolution in pairs, as in words of integers. A pair has one tap of the
@@ -50,28 +129,29 @@ pub struct Convolve {
 /// an odd number is single.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairs {
-    /// The pairs by dimension: their number and their distance.
-    pub taps: Vec<(usize, usize)>,
+    /// The pairs by dimension, as [`Convolve::taps`].
+    pub taps: Vec<Vec<TapLoop>>,
     /// The distance between the taps of a pair.
     pub second: usize,
 }
 
 impl Pairs {
-    /// The pairs of windows with several elements.
+    /// The pairs of windows with several elements at even distances.
     pub fn new(of: &Convolve) -> Self {
         let mut taps = of.taps.clone();
         let halved = taps
             .iter()
-            .position(|(count, _)| *count > 1)
+            .position(|loops| loops[0].outer.0 > 1)
             .expect("plan: a window of several elements");
-        taps[halved].0 = taps[halved].0.div_ceil(2);
-        let second = taps[halved].0 * taps[halved].1;
+        let (count, step) = &mut taps[halved][0].outer;
+        *count = count.div_ceil(2);
+        let second = *count * *step;
         Self { taps, second }
     }
 
     /// Words per window.
     pub fn count(&self) -> usize {
-        self.taps.iter().map(|(count, _)| count).product()
+        offsets(&self.taps).len()
     }
 }
 
@@ -84,7 +164,7 @@ impl Convolve {
     /// elements. Integer arithmetic pays, as each rounded element is multiplied several times.
     pub fn is_depthwise(&self) -> bool {
         let is_apart = self.inputs == 1 && self.groups > MOST_DENSE_GROUPS;
-        is_apart && self.taps.iter().any(|(count, _)| *count > 1) && !self.has_run_time_weights
+        is_apart && self.offsets().len() > 1 && !self.stays_f32
     }
 
     /// The distance of each tap from the first tap, in order.
@@ -94,7 +174,43 @@ impl Convolve {
 
     /// Elements of a channel of x, without padding.
     pub fn unpadded_length(&self) -> usize {
-        self.lines.0 * (self.line() - self.lines.1)
+        match &self.phases[..] {
+            [] => self.lines.0 * (self.line() - self.lines.1),
+            phases => phases.iter().map(|axis| axis.size).product(),
+        }
+    }
+
+    /// By element of a channel with padding, or in phases: the element of x. `None`: zero.
+    pub fn sources(&self) -> Vec<Option<usize>> {
+        if self.phases.is_empty() {
+            let (line, gap) = (self.line(), self.lines.1);
+            let element = |at: usize| {
+                let at = at.checked_sub(self.pads.0)?;
+                let on_line = at / line * (line - gap) + (at % line).checked_sub(gap)?;
+                (on_line < self.unpadded_length()).then_some(on_line)
+            };
+            return (0..self.length).map(element).collect();
+        }
+        // (element of x, place) of all elements along the axes so far
+        let mut all = vec![(0, 0)];
+        for axis in &self.phases {
+            let runs = (0..axis.count).map(|i| axis.run(i));
+            let along: Vec<(usize, usize)> = runs
+                .flat_map(|run| {
+                    (0..run.count)
+                        .map(move |k| (run.from + k * axis.stride, run.to + k * axis.step))
+                })
+                .collect();
+            let inner = |(from, to): (usize, usize)| {
+                along.iter().map(move |(k, place)| (from * axis.size + k, to + place))
+            };
+            all = all.into_iter().flat_map(inner).collect();
+        }
+        let mut sources = vec![None; self.length];
+        for (from, to) in all {
+            sources[to] = Some(from);
+        }
+        sources
     }
 
     /// Elements of a line, including the zeros before the line.
@@ -104,7 +220,7 @@ impl Convolve {
 
     /// The multiply-adds for valid outputs.
     pub fn multiply_adds(&self) -> usize {
-        let taps: usize = self.taps.iter().map(|(count, _)| count).product();
+        let taps = self.offsets().len();
         let channels =
             self.batch.saturating_mul(self.groups).saturating_mul(self.inputs * self.outputs);
         channels.saturating_mul(taps).saturating_mul(self.wanted)
@@ -112,12 +228,19 @@ impl Convolve {
 }
 
 /// The distances of taps from the first tap, in order.
-pub fn offsets(taps: &[(usize, usize)]) -> Vec<usize> {
+pub fn offsets(taps: &[Vec<TapLoop>]) -> Vec<usize> {
     let mut all = vec![0];
-    for &(count, step) in taps {
-        all = all.iter().flat_map(|at| (0..count).map(move |tap| at + tap * step)).collect();
+    for loops in taps {
+        let along = |at| loops.iter().flat_map(|of| of.offsets()).map(move |tap| at + tap);
+        all = all.into_iter().flat_map(along).collect();
     }
     all
+}
+
+/// The number of taps along each dimension.
+pub fn window_shape(taps: &[Vec<TapLoop>]) -> Vec<usize> {
+    let count = |loops: &Vec<TapLoop>| loops.iter().map(|of| of.outer.0 * of.inner.0).sum();
+    taps.iter().map(count).collect()
 }
 
 impl Operation for Convolve {
@@ -150,15 +273,44 @@ impl Operation for Convolve {
     }
 
     fn text(&self, _: &CoreModel) -> String {
-        let taps: Vec<String> =
-            self.taps.iter().map(|(count, step)| format!("{count} by {step}")).collect();
+        let one = |of: &TapLoop| match of.inner.0 {
+            1 => format!("{} by {}", of.outer.0, of.outer.1),
+            inner => format!("{} by {} of {inner} by {}", of.outer.0, of.outer.1, of.inner.1),
+        };
+        let along = |loops: &Vec<TapLoop>| {
+            loops
+                .iter()
+                .map(|of| match of.first {
+                    0 => one(of),
+                    first => format!("{} from {first}", one(of)),
+                })
+                .collect::<Vec<_>>()
+                .join(" and ")
+        };
+        let taps: Vec<String> = self.taps.iter().map(along).collect();
         let (taps, groups) = (taps.join(", "), counted(self.groups, "group"));
         let Self { inputs, outputs, positions, length, start, x, w, .. } = self;
         let (pads, lines, rows) = (self.pads, self.lines, self.batch * self.groups);
-        format!(
+        let head = format!(
             "convolution of {x} with {w}, {rows} of {inputs} to {outputs} channels in {groups}, \
-             {positions} of {length} elements, {} and {} pads, {} before each of {} lines, from \
-             {start}, taps {taps}",
+             {positions} of {length} elements"
+        );
+        if !self.phases.is_empty() {
+            let phases: Vec<String> = self
+                .phases
+                .iter()
+                .map(|axis| {
+                    let Phased { size, before, count, stride, .. } = axis;
+                    format!(
+                        "{} of {size} behind {before} pads by {stride}",
+                        counted(*count, "phase")
+                    )
+                })
+                .collect();
+            return format!("{head}, {}, taps {taps}", phases.join(", "));
+        }
+        format!(
+            "{head}, {} and {} pads, {} before each of {} lines, from {start}, taps {taps}",
             pads.0, pads.1, lines.1, lines.0,
         )
     }

@@ -43,7 +43,9 @@ pub(crate) use build_error::{BuildError, Built};
 pub(crate) use builder::{CoreBuilder, Layer};
 pub use cell::{CellOutputs, CoreCell, Lengths, Sequence, WeightSources};
 pub use concat::Concat;
-pub use convolve::{Convolve, MOST_DENSE_GROUPS, Pairs, offsets};
+pub use convolve::{
+    Convolve, MOST_DENSE_GROUPS, Pairs, PhaseRun, Phased, TapLoop, offsets, window_shape,
+};
 pub use denormals::{Denormals, TensorDenormals};
 pub use dense::Dense;
 pub use equations::general_equations;

@@ -540,7 +540,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         let (x, w) = (self.get(convolve.x), self.get(convolve.w.into()));
         let (offsets, given) = (convolve.offsets(), convolve.unpadded_length());
         let Convolve { groups, inputs, outputs, positions, .. } = convolve;
-        let (terms, line, gap) = (inputs * offsets.len(), convolve.line(), convolve.lines.1);
+        let (terms, sources) = (inputs * offsets.len(), convolve.sources());
         let zero = self.arithmetic.constant(0.0);
         // by channel, a pad behind its elements
         let rounded: Option<Vec<Vec<A::Value>>> =
@@ -565,12 +565,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         });
         let element = |n: usize, m: usize, q: usize| {
             let first = (n * groups + m / outputs) * inputs;
-            let inside = |tap: usize| {
-                let at = (convolve.start + q + offsets[tap]).checked_sub(convolve.pads.0);
-                let on_line = at
-                    .and_then(|at| Some(at / line * (line - gap) + (at % line).checked_sub(gap)?));
-                on_line.filter(|at| *at < given)
-            };
+            let inside = |tap: usize| sources[convolve.start + q + offsets[tap]];
             if let Some((rounded, rows)) = &rounded {
                 let values: Vec<_> = (0..terms)
                     .map(|k| rounded[first][inside(k).unwrap_or(given)].clone())

@@ -1,5 +1,5 @@
-//! Convolutions with windows that move by one element: lanes are positions, and every weight
-//! multiplies whole vectors of positions.
+//! Convolutions with windows that move by one element, over x in lines or in phases: lanes are
+//! positions, and every weight multiplies whole vectors of positions.
 //!
 //! A tile holds sums of some output channels at some vectors of positions in registers, over all
 //! channels and taps. If the number of positions is not a multiple of the lanes, the last vector
@@ -13,9 +13,10 @@
 use std::ops::Range;
 
 use super::builder::{KernelBuilder, load, op};
+use super::layout::{strided, strides};
 use super::pointwise::Epilogue;
 use super::product::{Scale, for_rows};
-use crate::core::{Convolve, Pairs, offsets};
+use crate::core::{Convolve, Pairs, PhaseRun, TapLoop, offsets, window_shape};
 use crate::kernel::{Expr, LaneOp, Place, Scalar, Stmt, Var, Walk};
 use crate::model::counted;
 use crate::plan::{self, Along};
@@ -80,11 +81,11 @@ struct Work<'m> {
     packed: usize,
     /// A tile: its output channels and its vectors of positions.
     tile: (usize, usize),
-    /// The taps, or pairs of taps, by dimension: their number and their distance in elements.
-    taps: Vec<(usize, usize)>,
+    /// The taps, or pairs of taps, by dimension.
+    taps: Vec<Vec<TapLoop>>,
     /// The number of taps or pairs.
     count: usize,
-    /// The offset of the last tap or pair, in elements.
+    /// The largest offset of a tap or pair, in elements.
     reach: usize,
     /// Elements of a channel with its padding.
     length: usize,
@@ -117,6 +118,11 @@ struct Loaded {
 }
 
 impl Loaded {
+    /// The windows some elements further on.
+    fn at(self, elements: usize) -> Self {
+        Self { all: self.all.at(elements), last: self.last.map(|last| last.at(elements)) }
+    }
+
     /// The first element of a vector of the tile.
     fn vector(&self, tile: &Tile<'_>, v: usize) -> Place {
         let own = self.last.filter(|_| v + 1 == tile.vectors.len());
@@ -143,9 +149,11 @@ impl<'m> KernelBuilder<'_, 'm> {
         let x = self.lowering.source(of.x);
         let whole = self.lowering.plan.windows.get(&of.out);
         let pairs = whole.map(|_| Pairs::new(of));
-        let is_padded = of.length > of.unpadded_length() && pairs.is_none();
-        // the copy of x into a buffer flushes x
-        let x = if is_padded || pairs.is_some() { x } else { self.given(&mut body, "x", of.x, x) };
+        let in_phases = !of.phases.is_empty();
+        let is_padded = (in_phases || of.length > of.unpadded_length()) && pairs.is_none();
+        // the copy of x in lines flushes x
+        let flushes = !in_phases && (is_padded || pairs.is_some());
+        let x = if flushes { x } else { self.given(&mut body, "x", of.x, x) };
         let epilogue = self.epilogue(of.out, positions);
         let along = epilogue.along();
         let operands: Vec<Place> =
@@ -155,7 +163,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut parts = Parts { x, w: packed.rows.into(), scales: None, out, operands };
         let taps = pairs.as_ref().map_or(&of.taps, |pairs| &pairs.taps).clone();
         let offsets = offsets(&taps);
-        let reach = *offsets.last().expect("check: a window has taps");
+        let reach = *offsets.iter().max().expect("check: a window has taps");
         let length = if pairs.is_some() { start + positions + reach } else { of.length };
         let vectors = positions.div_ceil(self.lowering.isa.lanes);
         let arch = self.lowering.plan.arch;
@@ -177,9 +185,12 @@ impl<'m> KernelBuilder<'_, 'm> {
         let padded = is_padded.then(|| {
             let padded = self.shared("padded", some * inputs * length, 1);
             let rows = [("padded_channel", padded, length, true)];
-            body.extend(for_rows(self, some * inputs, &rows, |builder, places| {
-                builder.pads(of, places[0])
-            }));
+            body.extend(match in_phases {
+                true => self.zeros(padded, some * inputs * length),
+                false => for_rows(self, some * inputs, &rows, |builder, places| {
+                    builder.pads(of, places[0])
+                }),
+            });
             padded
         });
         // in integers: one channel as rounded elements, some channels as words
@@ -216,6 +227,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 rows.extend(integers.as_ref().map(|integers| ("scale", integers.scales, 1, true)));
                 let mut body =
                     for_rows(builder, some * inputs, &rows, |builder, places| match &integers {
+                        None if in_phases => phases(of, places[0], places[1]),
                         None => {
                             builder.lines(of, places[0], places[1], |builder, from, to, len| {
                                 builder.read_rows(of.x, from, to, len)
@@ -556,7 +568,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn taps(
         &mut self,
         body: &mut Vec<Stmt>,
-        taps: &[(usize, usize)],
+        taps: &[Vec<TapLoop>],
         loaded: Loaded,
         w: Place,
         tile: &Tile<'_>,
@@ -566,34 +578,56 @@ impl<'m> KernelBuilder<'_, 'm> {
             && sums.len() * tile.vectors.len() * offsets(taps).len() <= MOST_IN_LINE
         {
             for (tap, at) in offsets(taps).into_iter().enumerate() {
-                let loaded =
-                    Loaded { all: loaded.all.at(at), last: loaded.last.map(|last| last.at(at)) };
-                self.tap(body, loaded, w.at(tap * tile.packed), tile, sums);
+                self.tap(body, loaded.at(at), w.at(tap * tile.packed), tile, sums);
             }
             return;
         }
-        if let Some(outer) = taps.iter().position(|(count, _)| *count > 1) {
-            let ((count, step), inner) = (taps[outer], &taps[outer + 1..]);
-            let inside = offsets(inner);
-            let (last, lanes) = *tile.vectors.last().expect("lower: a tile has vectors");
-            let len = inside.last().expect("check: a window has taps") + last + lanes;
-            let (all, walk) = self.stride("tap", loaded.all, (len, step), false);
-            let (w, w_walk) = self.walk("w", w, tile.packed * inside.len(), false);
-            let mut walks = vec![walk, w_walk];
-            let last = loaded.last.map(|last| {
-                let (last, walk) = self.stride("tap_again", last, (len, step), false);
-                walks.push(walk);
-                last
-            });
-            let mut turn = Vec::new();
-            if inside.len() == 1 {
-                self.kept(&walks[0], tile);
-            }
-            self.taps(&mut turn, inner, Loaded { all, last }, w, tile, sums);
-            body.push(Stmt::For { count, turn: None, backwards: None, walks, body: turn });
-            return;
+        let Some((along, rest)) = taps.split_first() else {
+            return self.tap(body, loaded, w, tile, sums);
+        };
+        let mut done = 0;
+        for of in along {
+            let first = (loaded.at(of.first), w.at(done * offsets(rest).len() * tile.packed));
+            done += of.outer.0 * of.inner.0;
+            let loops: Vec<_> = [of.outer, of.inner].into_iter().filter(|l| l.0 > 1).collect();
+            self.tap_loops(body, &loops, rest, first, tile, sums);
         }
-        self.tap(body, loaded, w, tile, sums);
+    }
+
+    /// The taps of one channel in nested loops, and of each iteration those along further
+    /// dimensions. The window of a loop reaches over all taps inside.
+    fn tap_loops(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        loops: &[(usize, usize)],
+        rest: &[Vec<TapLoop>],
+        (loaded, w): (Loaded, Place),
+        tile: &Tile<'_>,
+        sums: &[Vec<Var>],
+    ) {
+        let Some((&(count, step), inner)) = loops.split_first() else {
+            return self.taps(body, rest, loaded, w, tile, sums);
+        };
+        let inside = offsets(rest);
+        let within: usize = inner.iter().map(|(count, step)| (count - 1) * step).sum();
+        let taps = inner.iter().map(|(count, _)| count).product::<usize>() * inside.len();
+        let (last, lanes) = *tile.vectors.last().expect("lower: a tile has vectors");
+        let most = inside.iter().max().expect("check: a window has taps");
+        let len = within + most + last + lanes;
+        let (all, walk) = self.stride("tap", loaded.all, (len, step), false);
+        let (w, w_walk) = self.walk("w", w, tile.packed * taps, false);
+        let mut walks = vec![walk, w_walk];
+        let last = loaded.last.map(|last| {
+            let (last, walk) = self.stride("tap_again", last, (len, step), false);
+            walks.push(walk);
+            last
+        });
+        let mut turn = Vec::new();
+        if taps == 1 {
+            self.kept(&walks[0], tile);
+        }
+        self.tap_loops(&mut turn, inner, rest, (Loaded { all, last }, w), tile, sums);
+        body.push(Stmt::For { count, turn: None, backwards: None, walks, body: turn });
     }
 
     /// Stops compilers from unrolling a loop over taps or channels, if a weight multiplies one
@@ -675,7 +709,29 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 }
 
+/// Copies a channel of x into its phases.
+fn phases(of: &Convolve, from: Place, to: Place) -> Vec<Stmt> {
+    let sizes: Vec<usize> = of.phases.iter().map(|axis| axis.size).collect();
+    let distances = strides(&sizes);
+    // by combination of phases: the first element, its place, and the loops
+    let mut copies = vec![(from, to, Vec::new())];
+    for (axis, distance) in of.phases.iter().zip(distances) {
+        let runs: Vec<_> =
+            (0..axis.count).map(|i| axis.run(i)).filter(|run| run.count > 0).collect();
+        let along = |(from, to, dims): (Place, Place, Vec<_>)| {
+            let next = |run: &PhaseRun| {
+                let stride = (axis.stride * distance).cast_signed();
+                let dims = [&dims[..], &[(run.count, stride, axis.step)]].concat();
+                (from.at(run.from * distance), to.at(run.to), dims)
+            };
+            runs.iter().map(next).collect::<Vec<_>>()
+        };
+        copies = copies.into_iter().flat_map(along).collect();
+    }
+    copies.into_iter().map(|(from, to, dims)| strided(from, to, dims)).collect()
+}
+
 /// The numbers of taps by dimension: `3 x 3`.
-fn shape(taps: &[(usize, usize)]) -> String {
-    taps.iter().map(|(count, _)| count.to_string()).collect::<Vec<_>>().join(" x ")
+fn shape(taps: &[Vec<TapLoop>]) -> String {
+    window_shape(taps).iter().map(usize::to_string).collect::<Vec<_>>().join(" x ")
 }

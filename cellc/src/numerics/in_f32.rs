@@ -10,7 +10,7 @@ pub(crate) fn keep_convolutions_in_f32(core: &mut CoreModel) {
         for CoreNode { op, name, .. } in nodes {
             match op {
                 CoreOp::Convolve(of) if of.is_depthwise() => {
-                    of.has_run_time_weights = true;
+                    of.stays_f32 = true;
                     found.push((name.clone(), "a model with weights that are given at run time"));
                 }
                 CoreOp::Loop(of) => each(&mut of.body, found),

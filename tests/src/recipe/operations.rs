@@ -726,7 +726,7 @@ impl Drawing {
         let x = match depthwise {
             false => self.channels_first(choices, &port),
             true => {
-                let sizes = choices.pick("sizes", &[&[12][..], &[17], &[5, 8], &[6, 5]]);
+                let sizes = choices.pick("sizes", &[&[12][..], &[37], &[5, 8], &[12, 7]]);
                 let first = [choices.pick("batch", &[1, 2]), choices.pick("channels", &[6, 9])];
                 self.fit(&port, &[&first, sizes].concat())
             }
@@ -744,8 +744,8 @@ impl Drawing {
         let mut columns: [Vec<usize>; 5] = Default::default();
         for &size in sizes {
             let (kernel, stride) = match depthwise {
-                false => (choices.pick("kernel", &[3, 1, 2]), choices.pick("stride", &[1, 2])),
-                true => (choices.pick("kernel", &[3, 2]), 1),
+                false => (choices.pick("kernel", &[3, 1, 2]), choices.pick("stride", &[1, 2, 3])),
+                true => (choices.pick("kernel", &[3, 2]), choices.pick("stride", &[1, 1, 2, 3])),
             };
             let dilation = choices.pick("dilation", &[1, 2]);
             let reach = (kernel - 1) * dilation + 1;

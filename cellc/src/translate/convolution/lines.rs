@@ -1,16 +1,24 @@
-//! Convolutions of stride 1 along the lines of several axes, joined into one line.
+//! Convolutions along the lines of several axes, joined into one line. With strides, x is first
+//! taken apart into phases, over which windows move element by element.
 
 use super::pads::padded;
 use super::windows::Axis;
-use super::{Channels, with_bias};
-use crate::core::{ConstantId, Convolve, CoreBuilder, CoreOp, Geometry, Known, Source, strides};
+use super::{Channels, LEAST_POSITIONS, with_bias};
+use crate::core::{
+    ConstantId, Convolve, CoreBuilder, CoreOp, Geometry, Known, Phased, Source, TapLoop, strides,
+};
 use crate::model::Tensor;
-use crate::translate::operands::Operands;
 use crate::translate::primitives::of_lines;
 use crate::translate::refusal::Rule;
 
 /// The most computed positions for four valid positions, if lines are joined into one.
-pub(super) const MOST_OF_FOUR: usize = 6;
+const MOST_OF_FOUR: usize = 6;
+
+/// As [`MOST_OF_FOUR`], for depthwise convolutions, which are scalar products otherwise.
+const MOST_OF_FOUR_DEPTHWISE: usize = 12;
+
+/// The most phases of all axes together. Each is copied by a loop of its own.
+const MOST_PHASES: usize = 16;
 
 /// Windows that move element by element along several axes, as one axis.
 pub(super) struct Lines {
@@ -19,17 +27,59 @@ pub(super) struct Lines {
     pub(super) padded: Vec<Axis>,
     /// The first element that is read.
     pub(super) start: usize,
+    /// The axes in phases. Empty: no strides.
+    phases: Vec<Phased>,
     /// The number of positions, positions across line ends included.
     pub(super) positions: usize,
-    /// By axis: the number of taps, and their distance.
-    pub(super) taps: Vec<(usize, usize)>,
+    /// By axis: the taps.
+    pub(super) taps: Vec<Vec<TapLoop>>,
     /// By axis: positions between neighbours.
     pub(super) strides: Vec<usize>,
 }
 
 impl Lines {
+    /// `None` if too many of the computed positions would be across line ends, or for many phases.
+    pub(super) fn new(axes: &[Axis], counts: &[usize], is_depthwise: bool) -> Option<Self> {
+        let most = if is_depthwise { MOST_OF_FOUR_DEPTHWISE } else { MOST_OF_FOUR };
+        let valid: usize = counts.iter().product();
+        Self::whole(axes, counts)
+            .or_else(|| Self::in_phases(axes, counts))
+            .filter(|lines| lines.positions * 4 <= valid * most)
+    }
+
+    /// True if the weights never become words of integers.
+    pub(super) fn stays_f32(&self, counts: &[usize]) -> bool {
+        !self.phases.is_empty() || counts.iter().product::<usize>() < LEAST_POSITIONS
+    }
+
+    /// Windows over x in phases. `None` for many phases, and if windows read padding only.
+    fn in_phases(axes: &[Axis], counts: &[usize]) -> Option<Self> {
+        let mut phases: Vec<Phased> =
+            axes.iter().zip(counts).map(|(axis, &count)| phased(axis, count)).collect();
+        let is_read = |axis: &Phased| (0..axis.count).any(|i| axis.run(i).count > 0);
+        if phases.iter().map(|axis| axis.count).product::<usize>() > MOST_PHASES
+            || !phases.iter().all(is_read)
+        {
+            return None;
+        }
+        let lens: Vec<usize> = phases.iter().map(|axis| axis.len).collect();
+        let strides = strides(&lens);
+        // the phases of the last axis follow each other, then those of the axis before
+        let mut next = lens.iter().product();
+        for (axis, &step) in phases.iter_mut().zip(&strides).rev() {
+            (axis.step, axis.phase) = (step, next);
+            next *= axis.count;
+        }
+        let positions =
+            counts.iter().zip(&strides).map(|(count, stride)| (count - 1) * stride).sum::<usize>()
+                + 1;
+        let taps = axes.iter().zip(&phases).map(|(axis, of)| taps_in_phases(axis.kernel, of));
+        let taps = taps.collect();
+        Some(Self { padded: axes.to_vec(), start: 0, phases, positions, taps, strides })
+    }
+
     /// `None` for strides above 1 and for negative padding.
-    pub(super) fn new(axes: &[Axis], counts: &[usize]) -> Option<Self> {
+    fn whole(axes: &[Axis], counts: &[usize]) -> Option<Self> {
         if axes.iter().any(|axis| axis.stride != 1 || axis.begin < 0 || axis.end < 0) {
             return None;
         }
@@ -51,26 +101,67 @@ impl Lines {
         let taps = padded
             .iter()
             .zip(&strides)
-            .map(|(axis, stride)| (axis.kernel, axis.dilation * stride))
+            .map(|(axis, stride)| vec![TapLoop::even(axis.kernel, axis.dilation * stride)])
             .collect();
-        Some(Self { padded, start, positions, taps, strides })
+        Some(Self { padded, start, phases: Vec::new(), positions, taps, strides })
     }
 }
 
-/// Windows of stride 1 over the last axis. Lines are joined into one line with zeros between them.
+/// An axis with `count` windows in phases; the places of the phases are still open.
+fn phased(axis: &Axis, count: usize) -> Phased {
+    let Axis { size, kernel, dilation, begin, .. } = *axis;
+    // a single window has each tap in a phase of its own
+    let stride = if count == 1 && kernel <= MOST_PHASES { axis.reach() } else { axis.stride };
+    let period = stride / common_divisor(stride, dilation);
+    Phased {
+        size,
+        before: begin as isize,
+        stride,
+        dilation,
+        count: kernel.min(period),
+        len: count - 1 + axis.reach().div_ceil(stride),
+        phase: 0,
+        step: 0,
+    }
+}
+
+/// The taps along an axis in phases: tap `t` is in phase `t` modulo the number of phases.
+fn taps_in_phases(kernel: usize, of: &Phased) -> Vec<TapLoop> {
+    let offset = |tap: usize| tap % of.count * of.phase + tap * of.dilation / of.stride * of.step;
+    let (rounds, rest) = (kernel / of.count, kernel % of.count);
+    let step = if of.count > 1 { offset(1) } else { 0 };
+    if (0..of.count).all(|i| offset(i) == i * step) {
+        let round = |first: usize, outer: usize, inner: usize| TapLoop {
+            first,
+            outer: (outer, if outer > 1 { offset(of.count) } else { 0 }),
+            inner: (inner, step),
+        };
+        let all = round(0, rounds, of.count);
+        let last = (rest > 0).then(|| round(offset(rounds * of.count), 1, rest));
+        return [all].into_iter().chain(last).collect();
+    }
+    (0..kernel).map(|tap| TapLoop { first: offset(tap), ..TapLoop::even(1, 0) }).collect()
+}
+
+fn common_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
+/// Windows over lines that are joined into one line with zeros between them.
 pub(super) fn along_lines(
     core: &mut CoreBuilder,
-    args: &Operands,
     x: &Known,
-    weights: &Tensor,
+    (weights, bias): (&Tensor, Option<&Known>),
     of: Channels,
     lines: &Lines,
     counts: &[usize],
 ) -> Rule<Known> {
     let Channels { batch, groups, inputs, outputs } = of;
+    let stays_f32 = lines.stays_f32(counts);
     let element = x.element();
     // kernels of one and of two axes add the padding while they read windows
     let (x, pads, line_gaps) = match &lines.padded[..] {
+        _ if !lines.phases.is_empty() => (x.clone(), (0, 0), (1, 0)),
         [axis] => (x.clone(), (axis.begin as usize, axis.end as usize), (1, 0)),
         [before, last] => {
             let gap = last.begin as usize;
@@ -81,7 +172,10 @@ pub(super) fn along_lines(
         axes => (padded(core, x, axes, 0.0)?, (0, 0), (1, 0)),
     };
     let given: usize = core.shape_of(&x)[2..].iter().product();
-    let length = pads.0 + given + line_gaps.0 * line_gaps.1 + pads.1;
+    let length = match &lines.phases[..] {
+        [] => pads.0 + given + line_gaps.0 * line_gaps.1 + pads.1,
+        phases => phases.iter().map(|axis| axis.count * axis.len).product(),
+    };
     let (source, channels) = (core.source(&x)?, groups * outputs);
     let w = ConstantId(core.intern(weights));
     let flat = vec![batch, channels, lines.positions];
@@ -96,16 +190,17 @@ pub(super) fn along_lines(
         length,
         pads,
         lines: line_gaps,
+        phases: lines.phases.clone(),
         start: lines.start,
         positions: lines.positions,
         wanted: counts.iter().product(),
         taps: lines.taps.clone(),
         x: source,
         w,
-        has_run_time_weights: false,
+        stays_f32,
         out,
     }));
-    let y = with_bias(core, args, Known::Source(Source::Value(out), element), 1)?;
+    let y = with_bias(core, bias, Known::Source(Source::Value(out), element), 1)?;
     let own = [channels * lines.positions, lines.positions]
         .into_iter()
         .chain(lines.strides.iter().copied());

@@ -1,6 +1,6 @@
-//! Convolutions and pools. Many windows of stride 1 become a Convolve; others become patches of
-//! the padded input, the rows of a dense layer. Both forms give the same bits: in a model of one
-//! step, windows have one position and are rows of a dense layer.
+//! Convolutions and pools. Many windows become a Convolve; a few become patches of the padded
+//! input, the rows of a dense layer. Both forms give the same bits: in a model of one step, windows
+//! have one position and are rows of a dense layer.
 //!
 //! Sums run in the order of the weights: over input channels, and within a channel over the taps of
 //! the kernel. Depthwise convolutions have one channel.
@@ -23,7 +23,7 @@ use crate::translate::layout::concats::put_together;
 use crate::translate::operands::{Operands, all_floats, shapes_differ};
 use crate::translate::parts::{Lengthened, padded_behind};
 use crate::translate::refusal::{Refusal, Rule};
-use lines::{Lines, MOST_OF_FOUR, along_lines};
+use lines::{Lines, along_lines};
 pub(super) use pads::pad;
 use pads::padded;
 pub(super) use pools::pool;
@@ -90,7 +90,8 @@ pub(super) fn convolution(
         true => factors.w = turned_weights(core, &factors)?,
         false => note_windows(core, &factors.x, &axes),
     }
-    Ok(Some(sums(core, args, &factors, &axes)?))
+    let bias = bias(core, args, core.shape_of(&factors.w)[0])?;
+    Ok(Some(sums(core, args, (&factors, bias.as_ref()), &axes)?))
 }
 
 /// The operands of a convolution, with shapes that fit.
@@ -182,8 +183,13 @@ pub(super) fn convolution_of_open_length(
     Ok(y.map(|known| Lengthened { known, length }))
 }
 
-/// The convolution itself: x `[N, C, ..]`, w `[M, C / g, ..]`.
-fn sums(core: &mut CoreBuilder, args: &Operands, factors: &Factors, axes: &[Axis]) -> Rule<Known> {
+/// The convolution itself: x `[N, C, ..]`, w `[M, C / g, ..]`, bias `[M]`.
+fn sums(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    (factors, bias): (&Factors, Option<&Known>),
+    axes: &[Axis],
+) -> Rule<Known> {
     let Factors { x, w, groups, kernel } = factors;
     let counts = window_counts(core, args, axes, Rounding::Floor)?;
     let (shape, outputs) = (core.shape_of(x), core.shape_of(w)[0]);
@@ -193,17 +199,22 @@ fn sums(core: &mut CoreBuilder, args: &Operands, factors: &Factors, axes: &[Axis
     core.computable(&[&[batch, outputs], &counts[..]].concat())?;
     let is_depthwise = inputs == 1 && groups > MOST_DENSE_GROUPS;
     let depthwise = w.tensor().filter(|_| is_depthwise);
+    // patches of a depthwise convolution would be scalar products
+    let least = if is_depthwise { 1 } else { LEAST_POSITIONS };
     // only dense layers have weights of fewer bits and integer arithmetic
     let may_run_along_lines = !core.is_one_step && (is_depthwise || !core.layer.is_quantised);
     if let Some(weights) = w.tensor().filter(|_| may_run_along_lines)
-        && let Some(lines) = Lines::new(axes, &counts)
-        && lines.positions * 4 <= positions * MOST_OF_FOUR
-        && positions >= LEAST_POSITIONS
+        && positions >= least
+        && let Some(lines) = Lines::new(axes, &counts, is_depthwise)
     {
-        if is_depthwise && kernel.iter().product::<usize>() == 1 {
-            core.model.in_f32.push((args.node.name.clone(), "windows of one element"));
-        }
-        return along_lines(core, args, x, weights, channels, &lines, &counts);
+        let why = match () {
+            () if !is_depthwise => None,
+            () if kernel.iter().product::<usize>() == 1 => Some("windows of one element"),
+            () if lines.stays_f32(&counts) => Some(why_not_along_lines(core, axes, positions)),
+            () => None,
+        };
+        core.model.in_f32.extend(why.map(|why| (args.node.name.clone(), why)));
+        return along_lines(core, x, (weights, bias), channels, &lines, &counts);
     }
     let patches = |core: &mut CoreBuilder| -> Rule<Patches> {
         let x = padded(core, x, axes, 0.0)?;
@@ -214,7 +225,7 @@ fn sums(core: &mut CoreBuilder, args: &Operands, factors: &Factors, axes: &[Axis
         core.model.in_f32.push((args.node.name.clone(), why));
         let patches = patches(core)?;
         let y = channel_by_channel(core, &patches, weights, channels, &counts)?;
-        return with_bias(core, args, y, 1);
+        return with_bias(core, bias, y, 1);
     }
     let patches = patches(core)?;
     let mut parts = Vec::new();
@@ -223,7 +234,7 @@ fn sums(core: &mut CoreBuilder, args: &Operands, factors: &Factors, axes: &[Axis
     }
     let last = counts.len() + 1;
     let y = put_together(core, &parts, last)?;
-    let y = with_bias(core, args, y, last)?;
+    let y = with_bias(core, bias, y, last)?;
     // channels move back in front of the positions
     let shape = core.shape_of(&y);
     let own = signed(strides(&shape));
@@ -329,12 +340,12 @@ fn channel_by_channel(
     Ok(core.view(&y, Geometry::reshaped([&[batch, groups * each], counts].concat()))?)
 }
 
-/// Adds the optional third input: a number for each channel along `axis`.
-fn with_bias(core: &mut CoreBuilder, args: &Operands, y: Known, axis: usize) -> Rule<Known> {
+/// The optional third input: a number for each of `channels` output channels.
+fn bias(core: &CoreBuilder, args: &Operands, channels: usize) -> Rule<Option<Known>> {
     let gives_shape =
         matches!(&args.node.op, Op::Convolution(of) if of.output_sizes == OutputSizes::Input);
     if gives_shape || args.len() < 3 {
-        return Ok(y);
+        return Ok(None);
     }
     let bias = args.get(2)?;
     if !bias.element().is_float() {
@@ -342,15 +353,25 @@ fn with_bias(core: &mut CoreBuilder, args: &Operands, y: Known, axis: usize) -> 
         let valid = "pads in place of a shape of the output";
         return Err(Refusal::new(found, valid, "save the model with pads"));
     }
-    let to = core.shape_of(&y);
     let shape = core.shape_of(&bias);
-    if shape != [to[axis]] {
+    if shape != [channels] {
         let valid = "a bias for each output channel";
-        return Err(shapes_differ(&[to, shape], valid, "correct the shape of the bias"));
+        return Err(shapes_differ(
+            &[vec![channels], shape],
+            valid,
+            "correct the shape of the bias",
+        ));
     }
+    Ok(Some(bias))
+}
+
+/// Adds a number for each channel along `axis`.
+fn with_bias(core: &mut CoreBuilder, bias: Option<&Known>, y: Known, axis: usize) -> Rule<Known> {
+    let Some(bias) = bias else { return Ok(y) };
+    let to = core.shape_of(&y);
     let mut wide = vec![1; to.len()];
     wide[axis] = to[axis];
-    let bias = core.view(&bias, Geometry::reshaped(wide))?;
+    let bias = core.view(bias, Geometry::reshaped(wide))?;
     pointwise_of(core, PointwiseFunction::Add, &[y, bias], to)
 }
 
