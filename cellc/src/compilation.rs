@@ -82,6 +82,7 @@ impl Compilation {
     pub fn emit(&self, stem: &str) -> Vec<emit::OutputFile> {
         let (header, target) = (&self.description.header, self.options.machine.target.name);
         let estimate = self.description.estimate.lines(target);
+        let estimate = estimate.into_iter().flat_map(crate::header::wrap).collect();
         emit::files(&emit::Contents { header, estimate, ..self.contents() }, stem)
     }
 

@@ -111,8 +111,15 @@ pub(super) struct RowSums<'a> {
     pub(super) rows: usize,
     /// Unroll factor of the rows.
     pub(super) at_once: usize,
-    /// The number of rows of the loop that follows while the sums are kept; 0 if none follows.
-    pub(super) next_rows: usize,
+    /// The loop that adds up other sums while these are kept.
+    pub(super) next: Option<SumLoop>,
+}
+
+/// A loop that adds rows of weights to the sums of some gates.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SumLoop {
+    pub(super) gates: usize,
+    pub(super) rows: usize,
 }
 
 /// A row with the names of its parts in the generated code.
@@ -1276,7 +1283,7 @@ impl Traversal<'_> {
             elements: (self.base(elements.of.base), elements.of.offset),
             rows: count,
             at_once,
-            next_rows: 0,
+            next: None,
         })
     }
 
@@ -1298,8 +1305,10 @@ impl Traversal<'_> {
             vars.len() == declared.len() && vars.iter().all(|var| declared.contains(var));
         let is_complete = !rest.iter().any(|stmt| sets(stmt, &declared));
         let sums = self.row_sums(*count, walks, body).filter(|_| is_declared && is_complete)?;
-        let next_rows = self.zero_sums(rest).map_or(0, |(next, _)| next.rows);
-        Some((RowSums { next_rows, ..sums }, declared.len() + 1))
+        let next = self
+            .zero_sums(rest)
+            .map(|(next, _)| SumLoop { gates: next.names.len(), rows: next.rows });
+        Some((RowSums { next, ..sums }, declared.len() + 1))
     }
 
     /// A copy with as few loops as possible.

@@ -192,7 +192,7 @@ fn escape_all(words: &[String]) -> String {
 }
 
 /// Wraps a line; continuation lines are indented.
-fn wrap(line: String) -> Vec<String> {
+pub(crate) fn wrap(line: String) -> Vec<String> {
     let indent = " ".repeat(line.len() - line.trim_start().len() + 4);
     let mut lines = Vec::new();
     let mut rest = line;

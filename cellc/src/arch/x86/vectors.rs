@@ -313,8 +313,8 @@ const ON_16: &[(&str, &str)] = &[
     (
         "dot_quads",
         "_mm512_add_epi32(c, _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8(b), \
-         _mm512_mask_sub_epi8(a, _mm512_movepi8_mask(b), _mm512_setzero_si512(), a)), \
-         _mm512_set1_epi16(1)))",
+         _mm512_mask_sub_epi8(a, _mm512_cmplt_epi8_mask(b, _mm512_setzero_si512()), \
+         _mm512_setzero_si512(), a)), _mm512_set1_epi16(1)))",
     ),
 ];
 

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::traversal::{
-    Block, Context, Copying, Dialect, Line, LinePart, LineRow, PrivateMemory, RowText, Subscript,
-    Support, Text, TextKind, Together, UnrollHints, Walking, decimal, function_name,
+    Block, Context, Copying, Dialect, Line, LinePart, LineRow, PrivateMemory, RowSums, RowText,
+    Subscript, Support, Text, TextKind, Together, UnrollHints, Walking, decimal, function_name,
 };
 use super::across::Across;
 use super::block_comment;
@@ -129,6 +129,8 @@ pub(super) struct FunctionText {
     params: Vec<String>,
     /// The lanes of an activation. 0 in kernels.
     lanes: usize,
+    /// The sums of the last loop, if they stay in memory during the next one.
+    kept: Vec<String>,
     /// The types of accumulators.
     types: BTreeMap<String, Type>,
     /// Texts of broadcast f32 vectors, and the variables of the kernel with broadcast values.
@@ -821,6 +823,19 @@ impl Dialect for C<'_> {
         let function = function.name(self.prefix);
         self.line(&format!("{ty} {};", names.join(", ")));
         self.line(&format!("{function}({}, &{});", plus(&from.name, offset), names.join(", &")));
+    }
+
+    /// Keeps the sums of the loop before in memory: [`hints::KEPT_SUMS_IN_C`]. Declares nothing.
+    fn row_sums(&mut self, sums: &RowSums<'_>) -> Support {
+        let upper = self.prefix.to_ascii_uppercase();
+        let is_kept = u8::from(self.isa == &GENERIC);
+        for sum in std::mem::take(&mut self.function.kept) {
+            self.line(&format!("{upper}_{}({is_kept}, {sum});", hints::KEPT_SUMS_IN_C.printed));
+        }
+        if self.extensions && hints::is_kept_in_memory_in_c(sums.names.len(), sums.next) {
+            self.function.kept = sums.names.iter().map(|name| (*name).to_owned()).collect();
+        }
+        Support::Missing
     }
 
     fn add_row(&mut self, row: &RowText<'_>) -> Support {

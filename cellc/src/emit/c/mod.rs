@@ -261,6 +261,7 @@ impl CFile<'_> {
             ("headers", headers.iter().map(included).collect()),
             when("outlined", code.contains("_OUTLINED ")),
             when("rows", code.contains("_ROW(")),
+            when("kept", code.contains("_KEPT(")),
             when("unrolled", code.contains("_UNROLL(")),
             when(
                 "called",

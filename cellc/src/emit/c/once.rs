@@ -564,10 +564,12 @@ fn named<'a>(pieces: impl Iterator<Item = &'a Piece>) -> Vec<&'a str> {
 /// The name of the function that runs the kernels of a body.
 pub(super) const RUN: &str = "run";
 
-/// A text without hints for an unroll factor of 1.
+/// A text without hints that change nothing: an unroll factor of 1, sums that may stay in
+/// registers.
 fn said(text: &str, upper: &str) -> String {
-    let line = format!("{upper}_UNROLL(1)");
-    text.lines().filter(|other| other.trim() != line).map(|line| format!("{line}\n")).collect()
+    let (unrolled, kept) = (format!("{upper}_UNROLL(1)"), format!("{upper}_KEPT(0, "));
+    let is_said = |line: &&str| line.trim() != unrolled && !line.trim().starts_with(&kept);
+    text.lines().filter(is_said).map(|line| format!("{line}\n")).collect()
 }
 
 #[cfg(test)]

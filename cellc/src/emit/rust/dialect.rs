@@ -658,7 +658,7 @@ impl Dialect for Rust {
             elements,
             rows,
             at_once,
-            next_rows,
+            next,
         } = sums;
         // a number is no vector: a loop adds its rows
         if self.ty(Type::f32(*lanes), Context::Kernel) == "f32" {
@@ -686,7 +686,7 @@ impl Dialect for Rust {
         let (name, sums) = (&weights.name, names.join(", "));
         let rows = format!("Rows::<{}, {first}, {step}, {apart}, {at_once}>", names.len());
         let value = format!("{rows}::sums({columns}, {name}, {elements})");
-        let value = match hints::is_kept_in_memory(names.len(), *next_rows) {
+        let value = match hints::is_kept_in_memory(names.len(), *next) {
             true => format!("{}({value})", self.shared(hints::KEPT_SUMS.printed)),
             false => value,
         };

@@ -226,7 +226,7 @@ void PREFIX_reset(PREFIX *self);
 //.
 void PREFIX_step(PREFIX *UPPER_RESTRICT self STEP_PARAMETERS);
 
-/* The bytes of a PREFIX and its alignment, for memory from the heap or from another language. */
+/* Size and alignment of PREFIX in bytes, for memory from the heap or from another language. */
 size_t PREFIX_size(void);
 size_t PREFIX_alignment(void);
 //: steps

@@ -115,6 +115,20 @@ HEADERS
 #define UPPER_ROW(row) (void)(row)
 #endif
 //.
+//* kept
+/* A sum that stays in memory while a loop adds up others: clang would spill a sum of that loop in
+ * every row of weights, where vectors have four numbers. */
+#if defined(__clang__) && defined(__SSE2__)
+#define UPPER_KEPT(is_kept, sum) \
+    do { \
+        if (is_kept) { \
+            __asm__("" : "+m"(sum)); \
+        } \
+    } while (0)
+#else
+#define UPPER_KEPT(is_kept, sum) (void)(sum)
+#endif
+//.
 //* unrolled
 /* Before a loop over weights: unrolls it so many times, but not with -Os. In a short loop each load
  * moves on by less than 8 KiB an iteration, and the prefetcher of Zen 5 then slows it down: up to

@@ -190,7 +190,8 @@ pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
 /// Scratch memory of [`FUNCTION()`]: no result depends on its contents before a step.
 //.
 //* no scratch of the caller
-/// Empty: only files for other targets need scratch memory in this argument of [`FUNCTION()`].
+/// Empty: a step of this file needs no scratch memory. [`FUNCTION()`] takes it as in files for
+/// other targets.
 //.
 //* own state in order
 /// The order in which weights are read, which changes with each step, and scratch memory.
