@@ -42,6 +42,8 @@ mod editions;
 #[cfg(feature = "full")]
 mod examples;
 #[cfg(feature = "full")]
+mod firmware;
+#[cfg(feature = "full")]
 mod in_place;
 #[cfg(feature = "full")]
 mod instructions;

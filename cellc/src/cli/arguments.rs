@@ -238,6 +238,18 @@ pub(crate) struct CompileArguments {
     #[arg(short, long, value_name = "FILE", help_heading = Group::Output.heading())]
     pub(crate) output: Option<PathBuf>,
 
+    /// Write a folder for the build system zephyr, esp-idf, cmsis-pack or arduino: C with its
+    /// description
+    #[arg(
+        long,
+        num_args = 2,
+        value_names = ["KIND", "DIR"],
+        help_heading = Group::Output.heading(),
+        hide_short_help = true,
+        conflicts_with = "output"
+    )]
+    pub(crate) package: Vec<PathBuf>,
+
     /// What to write [default: by the extension of the output file, else rust]
     #[arg(
         long,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::compile::{self, Compilation};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, in_shell, quoted};
+use crate::emit::names;
 use crate::emit::{INTERFACE, OutputFile};
 use crate::files::{self, NewFile, Place};
 use crate::request::{Language, Options, WeightsAs};
@@ -14,6 +15,7 @@ use crate::request::{Language, Options, WeightsAs};
 use super::Failure;
 use super::arguments::{CompileArguments, Delivery, Emit, ModelArguments};
 use super::console::{report, report_success};
+use super::package::Package;
 use super::progress::Progress;
 use super::streams::{cannot_write, write_device, write_stdout};
 
@@ -39,9 +41,14 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
         *path == Path::new("-") || path.extension().is_some_and(|end| end == "rs" || end == "c")
     };
     arguments.model.recognise_for(arguments.output.as_deref().filter(is_right))?;
-    let destination = destination(arguments)?;
+    let package = Package::given(&arguments.package)?;
+    let destination = destination(arguments, package.as_ref())?;
     let emit = emit(arguments, &destination)?;
-    let options = options(arguments, &destination, emit)?;
+    let mut options = options(arguments, &destination, emit)?;
+    if package.is_some() {
+        // build systems compile the source alone
+        options.output.weights_as = inline_in_package(options.output.weights_as)?;
+    }
 
     let progress = Progress::start("reading the model");
     let (model, warnings) = arguments.model.read()?;
@@ -73,7 +80,7 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
                 .into_iter()
                 .collect();
             progress.suspend(|| report(&Diagnostics(renamed)));
-            return write_source(arguments, &destination, compilation, progress);
+            return write_source(arguments, &destination, package, compilation, progress);
         }
     };
     drop(compilation);
@@ -81,7 +88,15 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
     destination.write(text.into_bytes(), &arguments.model, "-o")
 }
 
-fn destination(arguments: &CompileArguments) -> Result<Destination, Failure> {
+fn destination(
+    arguments: &CompileArguments,
+    package: Option<&Package>,
+) -> Result<Destination, Failure> {
+    if let Some(package) = package {
+        let name = arguments.options().output.name;
+        let name = name.unwrap_or_else(|| stem(arguments.model.path()));
+        return Ok(Destination::File(package.source(&names::prefix(&name, false))));
+    }
     let Some(path) = &arguments.output else {
         return match arguments.emit {
             Some(_) => Ok(Destination::Stdout),
@@ -211,6 +226,20 @@ fn options(
     Ok(options)
 }
 
+/// The place of weights in a package.
+///
+/// # Errors
+/// If weights are to be in a file of their own.
+fn inline_in_package(weights_as: WeightsAs) -> Result<WeightsAs, Failure> {
+    match weights_as {
+        WeightsAs::File => Err(Failure::Usage(
+            "--package writes a source with weights: leave out --weights-as file".to_owned(),
+        )),
+        WeightsAs::Auto => Ok(WeightsAs::Inline),
+        other => Ok(other),
+    }
+}
+
 fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -218,6 +247,7 @@ fn stem(path: &Path) -> String {
 fn write_source(
     arguments: &CompileArguments,
     destination: &Destination,
+    package: Option<Package>,
     mut compilation: Compilation,
     progress: Progress,
 ) -> Result<(), Failure> {
@@ -268,6 +298,10 @@ fn write_source(
         if let Some(interface) = files::common_interface(interface, &new)? {
             new.insert(0, interface);
         }
+    }
+    if let Some(package) = package {
+        // first, so that the report names the source first
+        new.splice(0..0, package.descriptions(path, &compilation.model.files));
     }
     if arguments.delivery() == Delivery::Compare {
         return refuse_stale(&new);

@@ -11,6 +11,7 @@ mod inspect;
 mod json;
 mod manual;
 mod npy;
+mod package;
 mod piped;
 mod progress;
 mod run;
