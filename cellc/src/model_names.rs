@@ -32,39 +32,28 @@ impl Interface {
             let list = if *weight { &mut weights } else { &mut inputs };
             list.push(Field { name, index, shape: shape.clone(), element: element_of(*element) });
         }
-        let outputs = model
-            .results
-            .iter()
-            .enumerate()
-            .map(|(index, ResultValue { names, shape, element, .. })| Field {
-                name: scope.field(&lasting(names), "out", index),
-                index,
-                shape: shape.clone(),
-                element: element_of(*element),
-            })
+        let output = |(index, result): (usize, &ResultValue)| Field {
+            name: scope.field(&lasting(&result.names), "out", index),
+            index,
+            shape: result.shape.clone(),
+            element: element_of(result.element),
+        };
+        let outputs = model.results.iter().enumerate().map(output).collect::<Vec<_>>();
+        let input_of = |parameter: usize| {
+            let input = inputs.iter().position(|field: &Field| field.index == parameter);
+            input.expect("a state is an input")
+        };
+        let states = model.states.iter();
+        let states = states
+            .map(|pair| StateField { input: input_of(pair.parameter), output: pair.result })
             .collect::<Vec<_>>();
-        let states = model
-            .states
-            .iter()
-            .map(|pair| StateField {
-                input: inputs
-                    .iter()
-                    .position(|f: &Field| f.index == pair.parameter)
-                    .expect("a state is an input"),
-                output: pair.result,
-            })
-            .collect::<Vec<_>>();
-        let variables = model
-            .variables
-            .iter()
-            .enumerate()
-            .map(|(index, Variable { name, shape, .. })| Field {
-                name: scope.field(std::slice::from_ref(name), "variable", index),
-                index,
-                shape: shape.clone(),
-                element: Element::F32,
-            })
-            .collect();
+        let variable = |(index, variable): (usize, &Variable)| Field {
+            name: scope.field(std::slice::from_ref(&variable.name), "variable", index),
+            index,
+            shape: variable.shape.clone(),
+            element: Element::F32,
+        };
+        let variables = model.variables.iter().enumerate().map(variable).collect();
         let steps_of = |buffer: &Buffer| match buffer.role {
             Role::Phase(steps) => Some(steps),
             _ => None,
@@ -84,19 +73,9 @@ impl Interface {
         }
         let type_name = pascal_case(&function);
         let block_len = program.bodies.iter().map(|body| body.block_len).max().unwrap_or(0);
-        // in Rust, the function that replaces denormals by 0 has a copy of its own
-        let (aligned, copies_of_state) = match language {
-            Language::C => (AlignedArrays::All, 1),
-            Language::Rust => (AlignedArrays::OfVectors, 2),
-        };
-        let kernels = program.bodies().map(|body| body.array_bytes(aligned)).max().unwrap_or(0);
         let copied = in_place.filter(|pair| pair.copies).map(|pair| inputs[pair.input].len() * 4);
-        let flushed = program.flushed_before.iter().map(|id| program.buffer(*id).len * 4);
-        let own = if takes_memory(model) { 0 } else { block_len * 4 };
-        let stack = StackArrays {
-            step: kernels + copied.unwrap_or(0),
-            function: kernels + own + copies_of_state * flushed.sum::<usize>(),
-        };
+        let block = if takes_memory(model) { 0 } else { block_len * 4 };
+        let stack = stack_arrays(program, language, copied.unwrap_or(0), block);
         let flags =
             |s: &Steps| StepFlags { inputs: s.parameters.clone(), outputs: s.results.clone() };
         let steps = model.steps.as_ref().map(flags);
@@ -126,8 +105,22 @@ impl Interface {
     }
 }
 
-/// Whether the scratch memory of a step is a matter of the caller's: a single operation that is no
-/// sequence needs little.
+/// Bytes of arrays on the stack. `copied`: bytes of an input that a step copies. `block`: bytes of
+/// scratch memory that the function holds itself.
+fn stack_arrays(program: &Program, language: Language, copied: usize, block: usize) -> StackArrays {
+    // in Rust, the function that replaces denormals by 0 has a copy of its own
+    let (aligned, copies_of_state) = match language {
+        Language::C => (AlignedArrays::All, 1),
+        Language::Rust => (AlignedArrays::OfVectors, 2),
+    };
+    let kernels = program.bodies().map(|body| body.array_bytes(aligned)).max().unwrap_or(0);
+    let flushed = program.flushed_before.iter().map(|id| program.buffer(*id).len * 4);
+    let flushed: usize = flushed.sum();
+    StackArrays { step: kernels + copied, function: kernels + block + copies_of_state * flushed }
+}
+
+/// True if the caller gives the scratch memory of a step. A single operation that is no sequence
+/// needs little, and keeps it on the stack.
 fn takes_memory(model: &CoreModel) -> bool {
     let is_sequence = |cell: &&CoreCell| cell.sequence.is_some();
     !model.variables.is_empty()
@@ -170,8 +163,7 @@ fn host(model: &CoreModel) -> Vec<HostConstant> {
 
 /// A finite number that the file of an amplifier gives for a key.
 fn said(model: &CoreModel, key: &str) -> Option<f64> {
-    let cells = model.cells().into_iter().flat_map(|cell| &cell.ledger);
-    let all = cells.chain(model.nodes.iter().flat_map(|node| &node.ledger));
+    let all = model.all_nodes().into_iter().flat_map(|node| &node.ledger);
     let mut said = all.filter(|entry| entry.attribute == key);
     let number: f64 = said.find_map(|entry| entry.text.as_ref()?.trim_matches('"').parse().ok())?;
     number.is_finite().then_some(number)

@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use crate::core::{CoreCell, CoreModel, CoreOp, Lengths};
+use crate::core::{CoreCell, CoreModel, Lengths};
 use crate::model::{LedgerEntry, counted};
 use crate::request::Options;
 
 /// The purpose of the type, a line for each cell, and the treatment of denormals.
 pub(crate) fn lines(model: &CoreModel, options: &Options) -> Vec<String> {
     let mut lines = Vec::new();
-    for cell in model.cells() {
-        lines.push(format!("{}.", title(cell, model.steps.is_some())));
+    for (node, cell) in model.cell_nodes() {
+        lines.push(format!("{}.", title(&node.name, cell, model.steps.is_some())));
     }
     if lines.is_empty() {
         lines.push("A model without cells.".to_string());
@@ -27,10 +27,7 @@ fn rate_and_levels(model: &CoreModel) -> Option<String> {
         key == "sample_rate" || key == "samplerate" || key.starts_with("metadata.")
     };
     let nodes = model.all_nodes();
-    let ledger = nodes.iter().flat_map(|node| match &node.op {
-        CoreOp::Cell(cell) => &cell.ledger,
-        _ => &node.ledger,
-    });
+    let ledger = nodes.iter().flat_map(|node| &node.ledger);
     let mut all: Vec<String> = Vec::new();
     for entry in ledger.filter(of_host) {
         let Some(given) = &entry.text else { continue };
@@ -50,13 +47,14 @@ pub(crate) fn denormals(options: &Options) -> &'static str {
     }
 }
 
-/// `open`: as many steps as a call gives, of which a cell of one step is made.
-pub(crate) fn title(cell: &CoreCell, open: bool) -> String {
+/// A cell in one line. `name`: the layer's name. `open`: true if every call gives the number of
+/// steps.
+pub(crate) fn title(name: &str, cell: &CoreCell, open: bool) -> String {
     let CoreCell { batch, input_size, hidden_size, .. } = cell;
     let family = cell.kind.family().name().to_uppercase();
-    let name = match cell.name.is_empty() {
-        true => String::new(),
-        false => format!(" \"{}\"", escape(&cell.name)),
+    let name = match name {
+        "" => String::new(),
+        name => format!(" \"{}\"", escape(name)),
     };
     let (form, steps) = match &cell.sequence {
         None if open => ("sequence", ", one step at a time".to_string()),

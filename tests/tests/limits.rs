@@ -12,7 +12,26 @@ struct Limit {
     exceptions: &'static [(&'static str, &'static str)],
 }
 
-const LINES_OF_A_FUNCTION: Limit = Limit { most: 120, exceptions: &[] };
+const LINES_OF_A_FUNCTION: Limit = Limit {
+    most: 100,
+    exceptions: &[
+        // tables: a row for each operation, or for each word of a text; texts of programs
+        ("emit/c/api.rs", "words"),
+        ("emit/c/dialect.rs", "operation"),
+        ("emit/surface.rs", "lists"),
+        ("harness/c.rs", "serve"),
+        ("harness/rust.rs", "serve"),
+        ("model/facts.rs", "facts"),
+        ("translate/operations.rs", "operation"),
+        // to be split
+        ("emit/c/vectors.rs", "write"),
+        ("lower/convolve.rs", "convolve"),
+        ("lower/loops.rs", "body"),
+        ("lower/packing.rs", "pack"),
+        ("plan/planner.rs", "plan_for"),
+        ("plan/planner.rs", "plan_product"),
+    ],
+};
 const DEPTH_OF_A_FUNCTION: Limit = Limit { most: 6, exceptions: &[] };
 /// Rows of tables have as many fields as the table has columns.
 const FIELDS_OF_A_STRUCT: Limit = Limit {

@@ -173,14 +173,19 @@ impl CoreBuilder {
 
     /// Adds an operation of the current layer.
     pub(crate) fn emit(&mut self, op: CoreOp) {
-        let Layer { name, kind, ledger, place, .. } = &self.layer;
+        self.emit_noted(op, self.layer.ledger.clone());
+    }
+
+    /// Emits an operation with its own interpretations of attributes.
+    pub(crate) fn emit_noted(&mut self, op: CoreOp, ledger: Vec<LedgerEntry>) {
+        let Layer { name, kind, place, .. } = &self.layer;
         let kind = match &op {
             CoreOp::Cell(cell) if cell.sequence.is_some() => cell.kind.sequence_name(),
             CoreOp::Cell(cell) => cell.kind.op_name(),
             _ => kind,
         };
         self.operations += 1;
-        let (name, kind, ledger) = (name.clone(), kind.to_owned(), ledger.clone());
+        let (name, kind) = (name.clone(), kind.to_owned());
         self.nodes.push(CoreNode { name, kind, op, ledger, layer: *place });
     }
 

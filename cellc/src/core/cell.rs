@@ -2,18 +2,15 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::print::visible;
 use super::{
     CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
     WeightSource, Work, Zeros, drop_unneeded, product,
 };
-use crate::model::{Activation, CellKind, Coupled, LedgerEntry, ResetGate, WeightLayout, counted};
+use crate::model::{Activation, CellKind, Coupled, ResetGate, WeightLayout, counted};
 
 /// A recurrent cell in one direction, one step or a sequence, all sizes known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoreCell {
-    /// The layer's name; may be anything.
-    pub name: String,
     /// The kind of cell.
     pub kind: CellKind,
     /// N: rows of x and h.
@@ -42,8 +39,6 @@ pub struct CoreCell {
     pub sequence: Option<Sequence>,
     /// The values that the cell computes.
     pub out: CellOutputs,
-    /// The interpretation of each attribute.
-    pub ledger: Vec<LedgerEntry>,
 }
 
 /// The weights of a cell.
@@ -110,7 +105,6 @@ impl CoreCell {
         [w, r, b]: [WeightSource; 3],
     ) -> Self {
         Self {
-            name: "cell".to_owned(),
             kind,
             batch,
             input_size,
@@ -132,7 +126,6 @@ impl CoreCell {
             },
             sequence: None,
             out: CellOutputs::default(),
-            ledger: Vec::new(),
         }
     }
 }
@@ -291,15 +284,6 @@ impl Display for CoreCell {
         for (name, value) in [("y", self.out.y), ("h'", self.out.h), ("c'", self.out.c)] {
             if let Some(value) = value {
                 write!(f, ", {name} = value {value}")?;
-            }
-        }
-        for entry in &self.ledger {
-            let attribute = visible(&entry.attribute);
-            match &entry.text {
-                Some(given) => {
-                    write!(f, "\n  {attribute} = {}: {}", visible(given), entry.meaning)?
-                }
-                None => write!(f, "\n  {attribute} absent: {}", entry.meaning)?,
             }
         }
         Ok(())

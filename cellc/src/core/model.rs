@@ -184,10 +184,15 @@ impl CoreModel {
 
     /// Every recurrent cell, in the order of [`Self::all_nodes`].
     pub fn cells(&self) -> Vec<&CoreCell> {
+        self.cell_nodes().into_iter().map(|(_, cell)| cell).collect()
+    }
+
+    /// Every recurrent cell with its node, bodies of loops included.
+    pub fn cell_nodes(&self) -> Vec<(&CoreNode, &CoreCell)> {
         self.all_nodes()
             .into_iter()
             .filter_map(|node| match &node.op {
-                CoreOp::Cell(cell) => Some(cell),
+                CoreOp::Cell(cell) => Some((node, cell)),
                 _ => None,
             })
             .collect()

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{CoreModel, CoreNode};
-use crate::model::ElementType;
+use super::{CoreModel, CoreNode, CoreOp};
+use crate::model::{ElementType, LedgerEntry};
 
 impl Display for CoreModel {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -63,10 +63,22 @@ impl CoreModel {
         let line = |node: &CoreNode| {
             let shape = |&v: &usize| format!("value {v} {:?}", self.values[v].shape);
             let outputs: Vec<_> = node.op.outputs().iter().map(shape).collect();
-            let text = node.op.text(self);
+            let mut text = node.op.text(self);
+            if matches!(node.op, CoreOp::Cell(_)) {
+                text.extend(node.ledger.iter().map(attribute));
+            }
             format!("{} = {} {}: {text}", outputs.join(", "), node.kind, visible(&node.name))
         };
         nodes.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The line for the interpretation of an attribute.
+fn attribute(entry: &LedgerEntry) -> String {
+    let (attribute, meaning) = (visible(&entry.attribute), &entry.meaning);
+    match &entry.text {
+        Some(given) => format!("\n  {attribute} = {}: {meaning}", visible(given)),
+        None => format!("\n  {attribute} absent: {meaning}"),
     }
 }
 
@@ -112,15 +124,8 @@ mod tests {
         let cell =
             CoreCell::new(kind, (1, 3, 2), (Source::Parameter(0), Source::Parameter(1)), weights);
         let cell = CoreCell {
-            name: "a\nb\u{202e}".repeat(40),
             clip: Some(0.5),
             out: CellOutputs { h: Some(0), ..CellOutputs::default() },
-            ledger: vec![LedgerEntry {
-                attribute: "clip".to_owned(),
-                text: Some("0.5".to_owned()),
-                meaning: "0.5".to_owned(),
-                origin: Default::default(),
-            }],
             ..cell
         };
         let model = CoreModel {
@@ -130,9 +135,14 @@ mod tests {
             constants: Vec::new(),
             values: vec![CoreValue { shape: vec![1, 2] }],
             nodes: vec![CoreNode {
-                name: cell.name.clone(),
+                name: "a\nb\u{202e}".repeat(40),
                 kind: "GRUCell".to_owned(),
-                ledger: Vec::new(),
+                ledger: vec![LedgerEntry {
+                    attribute: "clip".to_owned(),
+                    text: Some("0.5".to_owned()),
+                    meaning: "0.5".to_owned(),
+                    origin: Default::default(),
+                }],
                 layer: LayerPlace::default(),
                 op: CoreOp::Cell(cell),
             }],

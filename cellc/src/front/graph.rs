@@ -64,6 +64,7 @@ impl Graph {
         self.model.nodes.len() - 1
     }
 
+    /// Adds an input of type f32.
     pub(super) fn input(&mut self, name: &str, shape: Vec<usize>, origin: &Origin) -> ValueId {
         let value = self.value(name, Some(shape), origin);
         let node = self.node(name, Op::Parameter, Vec::new(), vec![value], Vec::new(), origin);
@@ -71,6 +72,7 @@ impl Graph {
         value
     }
 
+    /// Adds an output with the value `value`.
     pub(super) fn result(&mut self, name: &str, value: ValueId, origin: &Origin) {
         // generated code names the output after the value
         self.model.values[value.0].names = vec![name.to_owned()];
@@ -78,6 +80,7 @@ impl Graph {
         self.model.results.push(node);
     }
 
+    /// Adds a constant.
     pub(super) fn constant(&mut self, name: &str, tensor: &Tensor, origin: &Origin) -> ValueId {
         let value = self.value(name, Some(tensor.shape().to_vec()), origin);
         self.model.values[value.0].element = tensor.element();
@@ -85,6 +88,7 @@ impl Graph {
         value
     }
 
+    /// Adds a constant list of integers.
     pub(super) fn integers(&mut self, name: &str, values: &[usize], origin: &Origin) -> ValueId {
         let values: Vec<i64> =
             values.iter().map(|&value| i64::try_from(value).unwrap_or(i64::MAX)).collect();
@@ -108,6 +112,7 @@ impl Graph {
         value
     }
 
+    /// Adds a permutation of axes: axis i of the result is axis `order[i]` of `value`.
     pub(super) fn transposed(
         &mut self,
         name: &str,
@@ -119,6 +124,7 @@ impl Graph {
         self.computed(name, Op::Transpose, vec![value, order], origin)
     }
 
+    /// Adds a reshape.
     pub(super) fn reshaped(
         &mut self,
         name: &str,
@@ -170,6 +176,7 @@ impl Graph {
         value
     }
 
+    /// Sets the next value of the variable `name`.
     pub(super) fn assign(&mut self, name: &str, next: ValueId, origin: &Origin) {
         let (name, variable) = (format!("{name}_next"), name.to_owned());
         let passed_on = self.value(&name, None, origin);

@@ -29,11 +29,11 @@ enum StackLayer {
     Convolution(CausalConv),
     /// A factor and an addend for each value, each `[units]`.
     Scale([Tensor; 2]),
-    /// `v`, or a slope times v where v is negative: `[units]`.
+    /// PReLU: one slope for each unit, `[units]`.
     PRelu(Tensor),
 }
 
-/// A convolution over steps, of which each call computes one. Steps before the first one are zero.
+/// A convolution over steps. A call computes one step; steps before the first one are zero.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CausalConv {
     /// `[outputs, inputs / groups, kernel]`, the tap of the newest step last.

@@ -29,6 +29,7 @@ pub(crate) struct Baked {
 }
 
 impl CellWeights {
+    /// The tensors with their names.
     pub(crate) fn tensors(&self) -> impl Iterator<Item = (&'static str, &Tensor)> {
         let all = [
             ("w", Some(&self.w)),

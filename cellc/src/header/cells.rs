@@ -10,15 +10,15 @@ use crate::summary::{escape, title};
 /// The lines for all cells, and for the attributes of other operations if there is no cell.
 pub(super) fn lines(model: &CoreModel, interface: &Interface) -> Vec<String> {
     let mut lines = Vec::new();
-    let cells = model.cells();
-    for (i, cell) in cells.iter().enumerate() {
+    let cells = model.cell_nodes();
+    for (i, (node, cell)) in cells.iter().enumerate() {
         lines.push(String::new());
-        lines.push(format!("cell {i}: {}", title(cell, model.steps.is_some())));
+        lines.push(format!("cell {i}: {}", title(&node.name, cell, model.steps.is_some())));
         lines.extend(cell.equations().iter().map(|equation| format!("  {equation}")));
         lines.extend(operands(cell, model, interface));
         lines.extend(initial_states(cell, model));
         lines.push(format!("  {}", gate_order(cell, model, interface)));
-        lines.extend(cell.ledger.iter().filter(|entry| !is_default(entry, cell)).map(ledger_line));
+        lines.extend(node.ledger.iter().filter(|entry| !is_default(entry, cell)).map(ledger_line));
     }
     // operations around a cell repeat the cell's attributes
     let nodes = model.nodes.iter().filter(|node| cells.is_empty() && !node.ledger.is_empty());

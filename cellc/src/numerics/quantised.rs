@@ -98,7 +98,7 @@ const LEAST_WHOLE: usize = 256;
 ///
 /// Matrices are stored in 8 bits if this is exact: integers, or, in a model with constants of 8
 /// bits, integers times a scale for each row. If x is quantised as well, the model's integers are
-/// multiplied. A given precision prevails, and weights that are given at run time leave all f32.
+/// multiplied. A precision given by the user prevails. Weights given at run time keep f32.
 pub(super) fn quantised(
     model: &CoreModel,
     asked: &Numerics,

@@ -78,7 +78,7 @@ fn number(value: i64, element: ElementType) -> Known {
 }
 
 impl<'a> Translator<'_, 'a> {
-    /// A loop whose number of iterations only a call knows. `None` after an error.
+    /// Translates a loop with a run-time number of iterations. `None` after an error.
     pub(super) fn conditional_loop(
         &mut self,
         node: &'a Node,

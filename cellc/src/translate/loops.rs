@@ -60,7 +60,7 @@ pub(super) type InputPieces = Vec<Option<Pieces>>;
 /// The iterations of a loop.
 struct Iterations {
     pieces: InputPieces,
-    /// Their number. `None`: the condition decides it.
+    /// The number of iterations. `None`: the condition decides.
     trips: Option<usize>,
 }
 
@@ -75,8 +75,8 @@ impl<'a> Translator<'_, 'a> {
         self.set_all(node, outputs);
     }
 
-    /// A loop as one, else as its iterations one after the other, else with a run-time number of
-    /// iterations. `None` after an error.
+    /// Translates a loop in the first form that fits: one loop, its iterations one after the other,
+    /// or a loop with a run-time number of iterations. `None` after an error.
     fn loop_of_some_form(
         &mut self,
         node: &'a Node,
@@ -680,8 +680,8 @@ pub(super) fn back_edge_differs(
     Refusal::new(found, valid, "correct the body, or the initial value")
 }
 
-/// Sets the Parameter of a body that is the number of the iteration, if there is one. `number`: the
-/// number as a tensor of a shape and a type.
+/// Sets the iteration number, if a Parameter of the body reads the number. `number`: makes the
+/// tensor from the shape and the type of the Parameter.
 fn set_iteration_number(
     body: &Loop,
     known: &mut [Option<Known>],

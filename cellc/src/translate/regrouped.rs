@@ -11,7 +11,7 @@ use crate::core::{
 };
 use crate::model::{BiasPart, Direction, Tensor, WeightLayout};
 
-/// What works, for messages.
+/// The supported weights, for messages.
 const VALID: &str = "a constant, an input of the model, or all gates of one in another order \
     (Split, Slice, Concat, Reshape, Transpose); of B also sums of two parts (Add)";
 
@@ -176,7 +176,7 @@ impl<'v> Views<'v> {
         Ok(found)
     }
 
-    /// The tensor whose parts a tensor of as many parts has in another order, and the order.
+    /// The tensor whose parts a reordered tensor has in another order, and this order.
     ///
     /// # Errors
     /// As for [`Self::parts`].
@@ -195,7 +195,7 @@ impl<'v> Views<'v> {
     }
 }
 
-/// Why a tensor is refused that consists of elements of inputs in another order than by gates.
+/// The reason to refuse a tensor of reordered elements whose order is no order of gates.
 const NOT_WHOLE: &str = "operations that leave no gate whole, or take gates of several tensors";
 
 /// The index of an element along each axis, the last axis first.

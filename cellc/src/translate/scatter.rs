@@ -13,7 +13,7 @@ use crate::core::counted;
 use crate::core::{Geometry, Known, strides};
 use crate::model::{Elementwise, shape_text};
 
-/// The most updates at places that are computed: every one is compared with every place.
+/// The most updates at run-time indices: kernels compare each update with each place.
 const MOST_SCATTERED: usize = 64;
 
 /// Refuses more updates at computed places than [`MOST_SCATTERED`].
@@ -42,7 +42,7 @@ fn add(runs: &mut Vec<Run>, of: usize, at: usize) {
     }
 }
 
-/// A tensor whose elements are runs of elements of others, one after the other.
+/// A tensor made of runs of elements of other tensors, in order.
 fn of_runs(core: &mut CoreBuilder, of: &[&Known], runs: &[Run], shape: Vec<usize>) -> Rule<Known> {
     if runs.len() > MOST_PIECES {
         let found = format!(
@@ -60,7 +60,7 @@ fn of_runs(core: &mut CoreBuilder, of: &[&Known], runs: &[Run], shape: Vec<usize
     Ok(core.view(&whole, Geometry::reshaped(shape))?)
 }
 
-/// An index along an axis, counted from the end where negative.
+/// An index along an axis. Negative indices count from the end.
 pub(super) fn place(index: i64, size: usize) -> Rule<usize> {
     let counted = if index < 0 { index + size as i64 } else { index };
     usize::try_from(counted).ok().filter(|&place| place < size).ok_or_else(|| {
@@ -84,7 +84,7 @@ pub(super) fn scattered(
         places.iter().enumerate().for_each(|(k, &at)| sources[at] = Some(k));
         return replaced(core, data, updates, &sources, shape);
     };
-    // of several updates of one place, each is in a round of its own
+    // several updates of one place belong to different rounds
     let mut rounds: Vec<Vec<Option<usize>>> = Vec::new();
     let mut met = vec![0; len];
     for (k, &at) in places.iter().enumerate() {
@@ -169,7 +169,7 @@ fn named_elements(
             "correct the indices",
         ));
     }
-    // where in the data each index points
+    // the place in the data for each index
     let (own, of) = (strides(shape), strides(&of_indices));
     let mut places = Vec::with_capacity(indices.len());
     for (k, &index) in indices.iter().enumerate() {
@@ -261,7 +261,7 @@ fn scattered_at_run_time(
     few_scattered(count)?;
     let indices = counted_places(core, indices, size)?;
     let numbers = numbers_along(&indices, axis, rank, size, 1);
-    // what the indices do not reach along other axes stays as it is
+    // elements that no index reaches keep their values
     let mut reached = shapes[1].clone();
     reached[axis] = size;
     let own = strides(&shapes[0]);
@@ -295,8 +295,8 @@ fn scattered_at_run_time(
     Ok(whole)
 }
 
-/// The first steps of each sequence backwards, as many as its length says, which is taken as
-/// one from 0 to all.
+/// ReverseSequence: the first steps of each sequence in reverse, up to the length of the sequence.
+/// Lengths are clamped to 0 and the number of steps.
 pub(super) fn reversed_at_run_time(
     core: &mut CoreBuilder,
     data: &Known,

@@ -58,8 +58,7 @@ pub(super) fn cells(
         let of_y = vec![batch, 1, steps, hidden_size];
         let y = lengths.is_some().then(|| core.value(of_y));
         let sequence = lengths.clone().map(|lengths| Sequence { steps, reverse, lengths });
-        core.emit(CoreOp::Cell(CoreCell {
-            name: recurrent.node.name.clone(),
+        let cell = CoreCell {
             kind,
             batch,
             input_size: sizes.input,
@@ -74,8 +73,8 @@ pub(super) fn cells(
             weights: WeightSources { set: weight_set, ..weights.clone() },
             sequence,
             out: CellOutputs { h: Some(h_out), c: c_out, y },
-            ledger: ledger.clone(),
-        }));
+        };
+        core.emit_noted(CoreOp::Cell(cell), ledger.clone());
         ys.extend(y);
         hs.push(h_out);
         cs.extend(c_out);

@@ -55,7 +55,7 @@ struct OpenInput {
 enum StepSizes {
     /// The number of steps stays open.
     Open,
-    /// A call has so many steps.
+    /// Every call has this number of steps.
     Whole(usize),
     /// The first axis counts the steps, and their number stays open.
     First,
@@ -181,8 +181,8 @@ impl Hints<'_, '_> {
         steps.iter().map(|&steps| of(steps)).find(|shapes| self.is_right_with(shapes))
     }
 
-    /// Shapes of inputs with so many steps. `time`: by input, the axis of the steps. `steps`: their
-    /// number, by input.
+    /// Shapes of inputs for numbers of steps. `time`: by input, the axis of the steps. `steps`: by
+    /// input, the number of steps.
     pub(crate) fn shapes_of_steps(
         &self,
         time: &[Option<usize>],

@@ -318,7 +318,7 @@ fn weights_at_run_time() {
     assert_eq!(valid.parameters[4].shape, [5], "what nothing reads is an input all the same");
     assert_eq!(valid.cells()[0].weights.r, WeightSource::Parameter(2));
     assert_eq!(valid.cells()[1].weights.b, [WeightSource::Zero]);
-    assert_eq!(valid.cells()[1].ledger.last().unwrap().meaning, "zero");
+    assert_eq!(valid.cell_nodes()[1].0.ledger.last().unwrap().meaning, "zero");
     assert_eq!(valid.cells()[1].x, Source::Value(valid.cells()[0].out.h.unwrap()));
     assert_eq!(valid.constants.len(), 0);
     let _ = spare;
@@ -602,6 +602,6 @@ fn what_the_front_end_said_is_passed_on() {
     graph.0.values[0].names = vec!["x:0".to_owned(), "x".to_owned(), String::new()];
     let valid = accepted(&graph, &Options::default());
     assert_eq!((valid.name.as_deref(), valid.files.len()), (Some("m"), 1));
-    assert_eq!(valid.cells()[0].ledger, [entry]);
+    assert_eq!(valid.cell_nodes()[0].0.ledger, [entry]);
     assert_eq!(valid.parameters[0].names, ["x:0", "x"]);
 }

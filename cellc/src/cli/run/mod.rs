@@ -69,21 +69,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         calls.run(&mut results, &progress)?;
         return results.write();
     }
-    // Calls with the same input shapes share one compilation.
-    let mut shapes: Vec<Vec<Vec<usize>>> = Vec::new();
-    let mut order = Vec::new();
-    for (k, paths) in calls.iter().enumerate() {
-        let shape = |(i, path): (usize, &Option<PathBuf>)| match path {
-            Some(path) => Ok(calls::read(path, &expected[i])?.shape().to_vec()),
-            None => Ok(kept.shape(i).to_vec()),
-        };
-        let call = paths.iter().enumerate().map(shape).collect::<Result<_, Failure>>()?;
-        let known = shapes.iter().position(|shapes| *shapes == call).unwrap_or_else(|| {
-            shapes.push(call);
-            shapes.len() - 1
-        });
-        order.push((known, k));
-    }
+    let (shapes, mut order) = by_shape(&calls, &expected, &kept)?;
     if !keeps {
         order.sort();
     }
@@ -109,12 +95,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
                     warned = true;
                 }
                 results.wanted = wanted_outputs(&compilation, &arguments.output)?;
-                let harness =
-                    Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
+                let running = Running::start(compilation, arguments.execute.isa.as_deref())?;
                 progress.stage("running");
-                let parts = compilation.model.results.iter().map(|result| result.parts).collect();
-                let limits = limits(&compilation.model);
-                place.insert(Running { harness, interface: compilation.interface, parts, limits })
+                place.insert(running)
             }
         };
         let read = |(i, path): (usize, &Option<PathBuf>)| match path {
@@ -144,6 +127,30 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         progress.advance();
     }
     results.write()
+}
+
+/// The input shapes of the calls, each once, and the calls: the index of the shapes, and the index
+/// of the call. Calls with equal input shapes share one compilation.
+fn by_shape(
+    calls: &[Vec<Option<PathBuf>>],
+    expected: &[Expected],
+    kept: &Kept,
+) -> Result<(Vec<Vec<Vec<usize>>>, Vec<(usize, usize)>), Failure> {
+    let mut shapes: Vec<Vec<Vec<usize>>> = Vec::new();
+    let mut order = Vec::new();
+    for (k, paths) in calls.iter().enumerate() {
+        let shape = |(i, path): (usize, &Option<PathBuf>)| match path {
+            Some(path) => Ok(calls::read(path, &expected[i])?.shape().to_vec()),
+            None => Ok(kept.shape(i).to_vec()),
+        };
+        let call = paths.iter().enumerate().map(shape).collect::<Result<_, Failure>>()?;
+        let known = shapes.iter().position(|shapes| *shapes == call).unwrap_or_else(|| {
+            shapes.push(call);
+            shapes.len() - 1
+        });
+        order.push((known, k));
+    }
+    Ok((shapes, order))
 }
 
 /// The results of all calls, written after the last call.
@@ -226,6 +233,16 @@ struct Running {
     /// By output: index of the output with its number of valid parts.
     parts: Vec<Option<usize>>,
     limits: Vec<IntegerLimit>,
+}
+
+impl Running {
+    /// Builds and starts the program of a compilation. `isa`: the instruction set to use.
+    fn start(compilation: Compilation, isa: Option<&str>) -> Result<Self, Failure> {
+        let harness = Executable::temporary(&compilation)?.start(isa)?;
+        let parts = compilation.model.results.iter().map(|result| result.parts).collect();
+        let limits = limits(&compilation.model);
+        Ok(Self { harness, interface: compilation.interface, parts, limits })
+    }
 }
 
 /// The range of an integer input in generated code. Numbers outside are clamped.

@@ -181,20 +181,7 @@ pub(super) fn modules<'m>(
     let text: String = modules.iter().enumerate().map(text).collect();
     let common_names: Vec<_> = common.keys().map(|name| (*name).to_owned()).collect();
     let functions: String = common.into_values().collect();
-    let functions = match functions.is_empty() {
-        true => functions,
-        false => {
-            // a function may use only methods of bits
-            let has_bits = functions.contains("to_bits()") || functions.contains("V::Bits");
-            let imports = match (functions.contains("Vector<L>"), has_bits) {
-                (false, _) => "",
-                (true, false) => "use super::vectors::Vector;\n",
-                (true, true) => "use super::vectors::{Bits, Vector};\n",
-            };
-            let lint = if is_near_a_constant(&functions) { ACTIVATIONS } else { "" };
-            format!("{lint} mod activations {{\n{imports}{functions}}}\n")
-        }
-    };
+    let functions = activations_module(functions);
     let mut text = generic.module(&all, common_names.iter().map(String::as_str)) + &text;
     if !all.has_unrolled_rows() {
         // one row in each turn
@@ -210,6 +197,22 @@ pub(super) fn modules<'m>(
         text = without_type_of_weights(&text);
     }
     vectors::shared(&all, &text, form, alignment, arch) + &functions + &text
+}
+
+/// The module of the functions that several modules call. Empty without functions.
+fn activations_module(functions: String) -> String {
+    if functions.is_empty() {
+        return functions;
+    }
+    // a function may use only methods of bits
+    let has_bits = functions.contains("to_bits()") || functions.contains("V::Bits");
+    let imports = match (functions.contains("Vector<L>"), has_bits) {
+        (false, _) => "",
+        (true, false) => "use super::vectors::Vector;\n",
+        (true, true) => "use super::vectors::{Bits, Vector};\n",
+    };
+    let lint = if is_near_a_constant(&functions) { ACTIVATIONS } else { "" };
+    format!("{lint} mod activations {{\n{imports}{functions}}}\n")
 }
 
 /// A text with loads of columns that have no parameter for the type of weights.

@@ -18,6 +18,7 @@ pub(super) struct Signal {
 }
 
 impl Signal {
+    /// The number of channels.
     pub(super) fn channels(&self) -> usize {
         self.rest.len()
     }
@@ -193,18 +194,22 @@ impl Causal {
         Signal { value, rest: a.rest.iter().zip(&b.rest).map(|(a, b)| rest(*a, *b)).collect() }
     }
 
+    /// Adds two signals, element by element.
     pub(super) fn add(&mut self, name: &str, a: &Signal, b: &Signal) -> Signal {
         self.zip(name, Elementwise::Add, [a, b], |a, b| a + b)
     }
 
+    /// Subtracts the second signal from the first, element by element.
     pub(super) fn subtract(&mut self, name: &str, a: &Signal, b: &Signal) -> Signal {
         self.zip(name, Elementwise::Subtract, [a, b], |a, b| a - b)
     }
 
+    /// Multiplies two signals, element by element.
     pub(super) fn multiply(&mut self, name: &str, a: &Signal, b: &Signal) -> Signal {
         self.zip(name, Elementwise::Multiply, [a, b], |a, b| a * b)
     }
 
+    /// Divides the first signal by the second, element by element.
     pub(super) fn divide(&mut self, name: &str, a: &Signal, b: &Signal) -> Signal {
         self.zip(name, Elementwise::Divide, [a, b], |a, b| a / b)
     }

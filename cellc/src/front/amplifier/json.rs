@@ -156,6 +156,7 @@ impl fmt::Display for Json {
 pub(super) struct Object(Vec<(String, Json)>);
 
 impl Object {
+    /// The object of a value. `None` for other values.
     pub(super) fn of(value: Json) -> Option<Self> {
         match value {
             Json::Object(entries) => Some(Self(entries)),
@@ -163,14 +164,17 @@ impl Object {
         }
     }
 
+    /// True if the object has the key, also with the value null.
     pub(super) fn has(&self, key: &str) -> bool {
         self.0.iter().any(|(other, _)| other == key)
     }
 
+    /// The value of a key, which stays in the object.
     pub(super) fn get(&self, key: &str) -> Option<&Json> {
         self.0.iter().find(|(other, _)| other == key).map(|(_, value)| value)
     }
 
+    /// Removes a key and returns its value.
     pub(super) fn take(&mut self, key: &str) -> Option<Json> {
         let at = self.0.iter().position(|(other, _)| other == key)?;
         Some(self.0.remove(at).1)

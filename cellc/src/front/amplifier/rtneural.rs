@@ -39,6 +39,7 @@ const ABOUT: [&str; 16] = [
 const VALID_LAYERS: &str =
     "lstm, gru, dense, time-distributed-dense, conv1d, batchnorm, prelu, activation";
 
+/// Reads a model of RTNeural or AIDA-X.
 pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<AmplifierModel, Diagnostics> {
     let shape = file.need("in_shape", "")?;
     let input_size = last(&shape, "\"in_shape\"")?;

@@ -270,6 +270,7 @@ pub(crate) fn too_large(file: &Spanned<String>, bytes: usize) -> Option<Diagnost
     )
 }
 
+/// True if the name ends in `.safetensors`.
 pub(super) fn is_tensor_file(file: &str) -> bool {
     std::path::Path::new(file)
         .extension()

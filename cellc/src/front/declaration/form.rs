@@ -16,6 +16,7 @@ pub(crate) struct TokenTable(Vec<TokenStream>);
 pub(super) const NAME: Origin = Origin::Token(0);
 
 impl TokenTable {
+    /// Stores tokens. Returns the origin by which [`Self::get`] finds them.
     pub(super) fn add(&mut self, tokens: impl ToTokens) -> Origin {
         self.0.push(tokens.into_token_stream());
         Origin::Token(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
@@ -40,6 +41,7 @@ pub(super) struct Form {
 }
 
 impl Form {
+    /// Parses the tokens of a macro call.
     pub(super) fn parse(input: TokenStream) -> syn::Result<Self> {
         Self::of.parse2(input)
     }

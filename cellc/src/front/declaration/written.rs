@@ -14,6 +14,7 @@ const LONGEST: usize = 40;
 pub(super) struct ValueTokens(Vec<TokenTree>);
 
 impl ValueTokens {
+    /// A value without invisible groups around it.
     pub(super) fn new(tokens: impl IntoIterator<Item = TokenTree>) -> Self {
         let mut tokens: Vec<TokenTree> = tokens.into_iter().collect();
         while let [TokenTree::Group(group)] = &tokens[..]
@@ -24,6 +25,7 @@ impl ValueTokens {
         Self(tokens)
     }
 
+    /// True if there are no tokens.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -15,6 +15,7 @@ pub(super) struct Advice {
     pub(super) lines: Vec<String>,
 }
 
+/// Advice to use the commands `lines`.
 pub(super) fn advice(
     is: &str,
     help: &str,
@@ -56,6 +57,7 @@ pub(super) struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
+    /// The names of a file in commands.
     pub(super) fn new(model: ModelFile<'a>) -> Self {
         let path = if model.is_piped() { Path::new(SAVED_PIPE) } else { model.path };
         let name = path.file_name().unwrap_or(path.as_os_str());

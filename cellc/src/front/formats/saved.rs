@@ -38,29 +38,7 @@ pub(super) fn of(named: &Named, is: &'static str) -> Advice {
 fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice {
     let (model, stem) = (named.model, &named.stem);
     let of_export = [format!("cellc net.onnx {}", to_output(&model, "net"))];
-    let literal = named.in_python();
-    let tensors = format!("{stem}.safetensors");
-    let weights_only = if found.refused.is_empty() { "True" } else { "False" };
-    let load = format!(
-        "weights = torch.load({literal}, map_location=\"cpu\", weights_only={weights_only})"
-    );
-    let contiguous = "{name: tensor.contiguous().clone() for name, tensor in weights.items()}";
-    let save = format!("safetensors.torch.save_file({contiguous}, {})", in_python(&tensors));
-    let select = match &found.keys[..] {
-        [] if found.tensors.is_empty() => {
-            let keys = KEYS.map(in_python).join(", ");
-            vec![format!(
-                "weights = next((weights[key] for key in [{keys}] if key in weights), weights)"
-            )]
-        }
-        [] => Vec::new(),
-        keys => {
-            let keys: String = keys.iter().map(|key| format!("[{}]", in_python(key))).collect();
-            vec![format!("weights = weights{keys}")]
-        }
-    };
     let export = format!("in the program that builds it, {EXPORT_WITH_OPEN_STEPS}");
-    let whole = format!("any other network: {export}");
     if found.is_without_tensors {
         let help = format!(
             "it holds no dictionary of tensors by name, so it is no network. Export the network: \
@@ -76,84 +54,111 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
         return advice(is, &help, of_export);
     }
     let recurrent = recurrent(found);
-    let options = match &recurrent {
-        Some(Recurrent { cell, prefix, head, both, .. }) => {
-            let option = |name: &str, value: &str| match value {
-                "" => String::new(),
-                value => format!(" --{name} {}", in_shell(value)),
-            };
-            let head = option("head", head.as_deref().unwrap_or_default());
-            let both = if *both {
-                format!(" --direction bidirectional --sequence {EXAMPLE_STEPS}")
-            } else {
-                String::new()
-            };
-            format!(" --cell {cell}{}{head}{both}", option("prefix", prefix))
+    if let Some(help) = other_layers(found, recurrent.as_ref(), &export) {
+        return advice(is, &help, of_export);
+    }
+    let steps = match &recurrent {
+        Some(Recurrent { both: true, .. }) => {
+            format!(", with the number of steps of a call in place of {EXAMPLE_STEPS}")
         }
-        None => " --cell lstm".to_owned(),
+        _ => String::new(),
     };
-    let normed = weight_norm(found);
+    let help = format!(
+        "for any other network: {export}. The weights of RNN, GRU or LSTM layers, with or without \
+         a dense layer behind them, are enough: they go into a .safetensors file{steps}{}",
+        trust(found)
+    );
+    let tensors = format!("{stem}.safetensors");
+    let options = options(recurrent.as_ref());
+    let compile = format!("cellc {}{options} {}", in_shell(&tensors), to_output(&model, stem));
+    let install = "pip install torch safetensors numpy".to_owned();
+    let convert = conversion(found, named, &tensors);
+    advice(is, &help, [vec![install], convert, vec![compile]].concat())
+}
+
+/// The reason why options cannot declare the network of a checkpoint, and the remedy. `None` if
+/// options can, or if the names of tensors are unknown.
+fn other_layers(found: &Checkpoint, recurrent: Option<&Recurrent>, export: &str) -> Option<String> {
+    if let Some(remedy) = weight_norm(found) {
+        return Some(remedy);
+    }
+    if let Some(name) = projection(found.tensors.iter().map(|(name, _)| &name[..])) {
+        return Some(format!(
+            "its tensor {} is of an LSTM with projections (proj_size): {WITHOUT_PROJECTIONS}; then \
+             {export}",
+            quoted(name)
+        ));
+    }
     let undeclared = undeclared(found.tensors.iter().map(|(name, shape)| (&name[..], shape.len())));
-    let projection = projection(found.tensors.iter().map(|(name, _)| &name[..]));
-    let help = match (&recurrent, &normed, found.tensors.is_empty()) {
-        (_, Some(remedy), _) => remedy.clone(),
-        _ if let Some(name) = projection => {
-            format!(
-                "its tensor {} is of an LSTM with projections (proj_size): {WITHOUT_PROJECTIONS}; \
-                 then {export}",
-                quoted(name)
-            )
-        }
-        (Some(_), ..) if let Some((name, what)) = undeclared => {
-            format!(
-                "{} is {what}, which no declared layer computes. Export the whole network: \
-                 {export}",
-                quoted(name)
-            )
-        }
-        (Some(Recurrent { other: Some(other), .. }), ..) => {
+    match (recurrent, undeclared) {
+        (Some(_), Some((name, what))) => Some(format!(
+            "{} is {what}, which no declared layer computes. Export the whole network: {export}",
+            quoted(name)
+        )),
+        (Some(recurrent), None) => recurrent.other.as_ref().map(|other| {
             format!(
                 "{} is no layer that options declare. Export the whole network: {export}",
                 quoted(other)
             )
-        }
-        (None, None, false) => {
+        }),
+        (None, _) if !found.tensors.is_empty() => {
             let first: Vec<_> =
                 found.tensors.iter().take(4).map(|(name, _)| name.as_str()).collect();
-            format!(
+            Some(format!(
                 "its tensors ({}, ...) are of no RNN, GRU or LSTM that is declared by its weights \
-                 alone. For {whole}",
+                 alone. For any other network: {export}",
                 first.join(", ")
-            )
+            ))
         }
-        _ => {
-            format!(
-                "for {whole}. The weights of RNN, GRU or LSTM layers, with or without a dense \
-                 layer behind them, are enough: they go into a .safetensors file{}",
-                match &recurrent {
-                    Some(Recurrent { both: true, .. }) =>
-                        format!(", with the number of steps of a call in place of {EXAMPLE_STEPS}"),
-                    _ => String::new(),
-                }
-            ) + &trust(found)
-        }
-    };
-    let is_other = match &recurrent {
-        Some(recurrent) => projection.is_some() || recurrent.other.is_some(),
-        None => !found.tensors.is_empty(),
-    };
-    if normed.is_some() || is_other || undeclared.is_some() {
-        return advice(is, &help, of_export);
+        (None, _) => None,
     }
+}
+
+/// The options that declare the layers.
+fn options(recurrent: Option<&Recurrent>) -> String {
+    let Some(Recurrent { cell, prefix, head, both, .. }) = recurrent else {
+        return " --cell lstm".to_owned();
+    };
+    let option = |name: &str, value: &str| match value {
+        "" => String::new(),
+        value => format!(" --{name} {}", in_shell(value)),
+    };
+    let head = option("head", head.as_deref().unwrap_or_default());
+    let both = match both {
+        true => format!(" --direction bidirectional --sequence {EXAMPLE_STEPS}"),
+        false => String::new(),
+    };
+    format!(" --cell {cell}{}{head}{both}", option("prefix", prefix))
+}
+
+/// The commands of Python that store the tensors of a checkpoint in a `.safetensors` file.
+fn conversion(found: &Checkpoint, named: &Named, tensors: &str) -> Vec<String> {
+    let literal = named.in_python();
+    let weights_only = if found.refused.is_empty() { "True" } else { "False" };
+    let load = format!(
+        "weights = torch.load({literal}, map_location=\"cpu\", weights_only={weights_only})"
+    );
+    let contiguous = "{name: tensor.contiguous().clone() for name, tensor in weights.items()}";
+    let save = format!("safetensors.torch.save_file({contiguous}, {})", in_python(tensors));
+    let select = match &found.keys[..] {
+        [] if found.tensors.is_empty() => {
+            let keys = KEYS.map(in_python).join(", ");
+            vec![format!(
+                "weights = next((weights[key] for key in [{keys}] if key in weights), weights)"
+            )]
+        }
+        [] => Vec::new(),
+        keys => {
+            let keys: String = keys.iter().map(|key| format!("[{}]", in_python(key))).collect();
+            vec![format!("weights = weights{keys}")]
+        }
+    };
     let lines: Vec<String> = ["import torch, safetensors.torch".to_owned(), load]
         .into_iter()
         .chain(select)
         .chain([save])
         .collect();
-    let lines = python(&lines.iter().map(String::as_str).collect::<Vec<_>>());
-    let compile = format!("cellc {}{options} {}", in_shell(&tensors), to_output(&model, stem));
-    let install = "pip install torch safetensors numpy".to_owned();
-    advice(is, &help, [vec![install], lines, vec![compile]].concat())
+    python(&lines.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// A warning about objects that PyTorch loads only by executing code of the file. Empty if the

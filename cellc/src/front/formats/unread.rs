@@ -54,6 +54,7 @@ pub(super) enum Computed {
 }
 
 impl UnreadFormat {
+    /// True if a file with this content and path is of this format.
     pub(super) fn matches(&self, content: &Content, path: &Path) -> bool {
         match (&self.holds, content) {
             (Holds::Content(holds), _) => holds(content, path),

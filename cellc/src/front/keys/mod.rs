@@ -69,14 +69,17 @@ impl Macro {
         self.name
     }
 
+    /// The family of the declared cell.
     pub(crate) fn family(self) -> Family {
         self.family
     }
 
+    /// True for several steps: a sequence of OpenVINO or of Apple.
     pub(crate) fn is_sequence(self) -> bool {
         self.declares != Declares::Step
     }
 
+    /// True for Apple's `gru`.
     pub(crate) fn is_apple(self) -> bool {
         self.declares == Declares::Apple
     }
@@ -452,6 +455,7 @@ impl Key {
         }
     }
 
+    /// The kind of the key's value.
     pub(crate) fn takes(self) -> Takes {
         self.row().takes
     }
@@ -516,10 +520,12 @@ impl Keys {
         self.0.keys().copied()
     }
 
+    /// Stores the value of a key with its place. Replaces an earlier value.
     pub(crate) fn set(&mut self, key: Key, said: Spanned<impl Into<Value>>) {
         self.0.insert(key, Spanned { value: said.value.into(), origin: said.origin });
     }
 
+    /// Forgets a key.
     pub(crate) fn remove(&mut self, key: Key) {
         self.0.remove(&key);
     }

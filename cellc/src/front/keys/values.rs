@@ -80,6 +80,7 @@ values! {
 pub struct KeyValue(pub(super) Value);
 
 impl KeyValue {
+    /// True if both values are equal.
     pub(crate) fn is(&self, value: &Value) -> bool {
         self.0 == *value
     }

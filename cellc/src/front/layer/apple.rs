@@ -70,6 +70,7 @@ pub(super) fn initial_states(graph: &mut Graph, shape: &[usize], origin: &Origin
     graph.reshaped("initial_hidden_states_of_sequence", given, shape.to_vec(), origin)
 }
 
+/// The values of Apple's own keys, for the comment at the top of generated files.
 pub(super) fn ledger(keys: &Keys) -> [(Key, String); 3] {
     let gate = reset_gate(keys);
     [

@@ -71,6 +71,7 @@ impl Declared {
         }
     }
 
+    /// The kind of cell, with the place of its reset gate.
     pub(crate) fn kind(&self) -> CellKind {
         self.family.kind(match self.linear_before_reset() {
             Some(Spanned { value: true, .. }) => ResetGate::AfterMatMul,
@@ -95,10 +96,12 @@ impl Declared {
         self.keys.get(Key::Steps)
     }
 
+    /// The direction of a sequence. Default: forward.
     pub(crate) fn direction(&self) -> Direction {
         self.keys.value(Key::Direction).unwrap_or(Direction::Forward)
     }
 
+    /// The number of layers. Default: 1.
     pub(crate) fn layer_count(&self) -> usize {
         self.keys.value(Key::Layers).unwrap_or(1)
     }
@@ -190,6 +193,7 @@ impl Declared {
         problems
     }
 
+    /// The batch size. Default: 1.
     pub(in crate::front) fn rows(&self) -> usize {
         self.keys.value(Key::Batch).unwrap_or(1)
     }

@@ -325,6 +325,8 @@ fn with_directions(wanted: Wanted, directions: usize, shape: &[usize]) -> Vec<us
     front.into_iter().chain(shape.iter().copied()).collect()
 }
 
+/// Reports a tensor of another shape, or of integers. A flat tensor needs the number of elements
+/// of the shape.
 pub(super) fn check(named: &Named, shape: &[usize], problems: &mut Diagnostics) {
     let Named { name, tensor, flat } = named;
     if !tensor.element().is_float() {

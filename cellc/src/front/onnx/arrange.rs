@@ -1,4 +1,5 @@
-//! Operators that move, repeat or sum elements by a pattern.
+//! Readers of operators that move, repeat or sum elements by a pattern. A function reads the
+//! operator of its name.
 
 use super::graph::{Call, GraphReader, Outputs};
 use super::tensors::element_type;

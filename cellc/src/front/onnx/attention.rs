@@ -159,6 +159,7 @@ fn operands(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<(Operan
     Some((Operands { query, key, value, cached }, joined.is_some()))
 }
 
+/// Attention.
 pub(super) fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     // both have no effect: the fourth output is not supported, and all is computed in f32
     ["qk_matmul_output_mode", "softmax_precision"]

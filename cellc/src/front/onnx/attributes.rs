@@ -53,6 +53,7 @@ fn type_of(attribute: &AttributeProto) -> i32 {
 }
 
 impl Attributes {
+    /// The attributes of a node. Attributes given twice are problems.
     pub(super) fn new(attributes: Vec<AttributeProto>) -> Self {
         let mut problems = Vec::new();
         let mut names: Vec<&str> =
@@ -87,11 +88,13 @@ impl Attributes {
         None
     }
 
+    /// Takes an integer.
     pub(super) fn int(&mut self, name: &str) -> Option<i64> {
         // a typed attribute without a value is 0
         self.take(name, &[2]).map(|a| a.i.unwrap_or(0))
     }
 
+    /// Takes an integer as a condition: 0 is false. `default` if the attribute is missing.
     pub(super) fn flag(&mut self, name: &str, default: bool) -> bool {
         match self.int(name) {
             None => default,
@@ -99,18 +102,22 @@ impl Attributes {
         }
     }
 
+    /// Takes a floating-point number.
     pub(super) fn float(&mut self, name: &str) -> Option<f32> {
         self.take(name, &[1]).map(|a| a.f.unwrap_or(0.0))
     }
 
+    /// Takes a list of integers.
     pub(super) fn ints(&mut self, name: &str) -> Option<Vec<i64>> {
         self.take(name, &[7]).map(|a| a.ints)
     }
 
+    /// Takes a list of floating-point numbers.
     pub(super) fn floats(&mut self, name: &str) -> Option<Vec<f32>> {
         self.take(name, &[6]).map(|a| a.floats)
     }
 
+    /// Takes a text.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
         let bytes = self.take(name, &[3])?.s.unwrap_or_default();
         match String::from_utf8(bytes) {
@@ -123,6 +130,7 @@ impl Attributes {
         }
     }
 
+    /// Takes a list of texts.
     pub(super) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
         let texts = self.take(name, &[8])?.strings;
         let texts: Result<Vec<String>, _> = texts.into_iter().map(String::from_utf8).collect();
@@ -133,14 +141,17 @@ impl Attributes {
         texts.ok()
     }
 
+    /// Takes a tensor.
     pub(super) fn tensor(&mut self, name: &str) -> Option<TensorProto> {
         self.take(name, &[4])?.t
     }
 
+    /// Takes a sparse tensor.
     pub(super) fn sparse(&mut self, name: &str) -> Option<SparseTensorProto> {
         self.take(name, &[11])?.sparse_tensor
     }
 
+    /// Takes a graph.
     pub(super) fn graph(&mut self, name: &str) -> Option<GraphProto> {
         self.take(name, &[5])?.g
     }

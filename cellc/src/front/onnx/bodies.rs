@@ -82,6 +82,7 @@ pub(super) fn whole(
         .then_some(level)
 }
 
+/// If.
 pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     if let Some(outputs) = reader.too_deep(call) {
         return Some(outputs);
@@ -123,6 +124,31 @@ pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     Some(reader.ops_of(op, inputs, elements, Vec::new()))
 }
 
+/// The axis of each scanned input and of each scanned output, and true for the direction from the
+/// last element to the first. `None` if a list has another length.
+fn scan_slicings(
+    call: &mut Call<'_>,
+    inputs: usize,
+    outputs: usize,
+) -> Option<[Vec<(i64, bool)>; 2]> {
+    let mut list = |name: &str, len: usize| {
+        let given = call.attributes.ints(name).unwrap_or_default();
+        if given.is_empty() {
+            Some(vec![0; len])
+        } else {
+            Some(given).filter(|given| given.len() == len)
+        }
+    };
+    let in_axes = list("scan_input_axes", inputs);
+    let out_axes = list("scan_output_axes", outputs);
+    let in_ways = list("scan_input_directions", inputs);
+    let out_ways = list("scan_output_directions", outputs);
+    let pairs = |axes: Vec<i64>, ways: Vec<i64>| {
+        axes.into_iter().zip(ways.into_iter().map(|way| way == 1)).collect()
+    };
+    Some([pairs(in_axes?, in_ways?), pairs(out_axes?, out_ways?)])
+}
+
 /// The trip count of a loop, and the condition of the first iteration.
 fn trips_and_condition(
     reader: &mut GraphReader<'_>,
@@ -148,12 +174,18 @@ fn trips_and_condition(
     Some((trips, condition))
 }
 
+/// True if the trip count of a loop is a constant below 1.
+fn is_never_run(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> bool {
+    let trips = call.input(0).and_then(|trips| reader.known(trips)?.get_i64(0));
+    trips.is_some_and(|trips| trips <= 0)
+}
+
+/// Loop.
 pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     if let Some(outputs) = reader.too_deep(call) {
         return Some(outputs);
     }
-    let graph = call.attributes.graph("body");
-    let Some(graph) = graph else {
+    let Some(graph) = call.attributes.graph("body") else {
         reader.error("no body", "a graph", "export the model again");
         return None;
     };
@@ -170,17 +202,10 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     let carried: Vec<(ValueId, Option<Sequence>)> =
         carried.iter().map(|&value| (value, reader.sequence(value).cloned())).collect();
     let sequences: Vec<usize> = (0..count).filter(|&k| carried[k].1.is_some()).collect();
-    let is_never_run = call
-        .input(0)
-        .and_then(|trips| reader.known(trips)?.get_i64(0))
-        .is_some_and(|trips| trips <= 0);
-    if is_never_run && !sequences.is_empty() {
+    if !sequences.is_empty() && is_never_run(reader, call) {
+        let found = "a loop of 0 iterations that hands on a sequence";
         let help = "remove the loop: what reads its sequence may read the one that is given to it";
-        reader.error(
-            "a loop of 0 iterations that hands on a sequence",
-            "1 iteration or more",
-            help,
-        );
+        reader.error(found, "1 iteration or more", help);
         return None;
     }
     let tensors: Vec<usize> = (0..count).filter(|k| !sequences.contains(k)).collect();
@@ -306,6 +331,7 @@ fn with_dimension(reader: &mut GraphReader<'_>, from: usize, axes: &[i64]) {
     }
 }
 
+/// Scan.
 pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     if let Some(outputs) = reader.too_deep(call) {
         return Some(outputs);
@@ -338,22 +364,7 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
             format!("{count} states, and a body with {} outputs", graph.output.len()),
         );
     }
-    let scans = graph.output.len() - count;
-    let mut list = |name: &str, len: usize| {
-        let given = call.attributes.ints(name).unwrap_or_default();
-        if given.is_empty() {
-            Some(vec![0; len])
-        } else {
-            Some(given).filter(|given| given.len() == len)
-        }
-    };
-    let lists = (
-        list("scan_input_axes", scanned),
-        list("scan_output_axes", scans),
-        list("scan_input_directions", scanned),
-        list("scan_output_directions", scans),
-    );
-    let (Some(in_axes), Some(out_axes), Some(in_ways), Some(out_ways)) = lists else {
+    let Some([read, written]) = scan_slicings(call, scanned, graph.output.len() - count) else {
         return wrong(reader, "axes or directions of another number".to_owned());
     };
     let outer: Vec<ElementType> = all.iter().map(|&value| reader.element(value)).collect();
@@ -364,44 +375,40 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
         let name = input.name.clone().unwrap_or_default();
         let mut value = reader.parameter(&name, outer[at], None);
         if at >= count {
-            let axis = reader.integers(&[in_axes[at - count]]);
+            let axis = reader.integers(&[read[at - count].0]);
             value = reader.op(Op::Squeeze { skip: false }, vec![value, axis]);
         }
         parameters.push(value);
     }
     let (before, outputs) = (reader.errors(), graph.output.len());
     (reader.read_body)(reader, graph, Some(&parameters));
+    let out_axes: Vec<i64> = written.iter().map(|(axis, _)| *axis).collect();
     with_dimension(reader, count, &out_axes);
     let level = reader.leave();
     reader.rename(own);
     let level = whole(reader, level, before, outputs)?;
     let elements = results(&level);
-    let mut of = Vec::new();
-    for at in 0..all.len() {
-        let slice = (at >= count)
-            .then(|| Slicing::one_by_one(in_axes[at - count], in_ways[at - count] == 1));
-        of.push(LoopInput {
-            parameter: at,
-            input: at,
-            slice,
-            back_edge: (at < count).then_some(at),
-        });
-    }
-    let mut inputs = all;
-    for (value, parameter) in &level.captured {
-        of.push(LoopInput {
-            parameter: *parameter,
-            input: inputs.len(),
-            slice: None,
-            back_edge: None,
-        });
-        inputs.push(*value);
-    }
-    let outputs = (0..elements.len()).map(|at| LoopOutput {
-        result: at,
-        concatenation: (at >= count)
-            .then(|| Slicing::one_by_one(out_axes[at - count], out_ways[at - count] == 1)),
+    let slicing = |of: &[(i64, bool)], at: usize| {
+        let (axis, reverse) = of[at.checked_sub(count)?];
+        Some(Slicing::one_by_one(axis, reverse))
+    };
+    let of_given = (0..all.len()).map(|at| LoopInput {
+        parameter: at,
+        input: at,
+        slice: slicing(&read, at),
+        back_edge: (at < count).then_some(at),
     });
+    let of_captured = level.captured.iter().enumerate().map(|(at, &(_, parameter))| LoopInput {
+        parameter,
+        input: all.len() + at,
+        slice: None,
+        back_edge: None,
+    });
+    let of = of_given.chain(of_captured).collect();
+    let inputs =
+        all.iter().copied().chain(level.captured.iter().map(|(value, _)| *value)).collect();
+    let outputs = (0..elements.len())
+        .map(|at| LoopOutput { result: at, concatenation: slicing(&written, at) });
     let op = Op::Loop(Box::new(Loop {
         body: level.graph.model,
         counted: false,

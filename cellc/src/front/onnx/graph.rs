@@ -113,6 +113,7 @@ impl<'f> GraphReader<'f> {
         self.diagnostics.push(problem.layer(self.label.clone()));
     }
 
+    /// Warns about the current node.
     pub(super) fn warning(&mut self, found: impl Into<Message>) {
         let problem = Diagnostic::warning(Origin::Unknown, found);
         self.diagnostics.push(problem.layer(self.label.clone()));
@@ -304,6 +305,7 @@ impl<'f> GraphReader<'f> {
         self.constant_named(&name, tensor)
     }
 
+    /// Adds an initializer. Warns of NaN and infinities in tensors of several elements.
     pub(super) fn constant_named(&mut self, name: &str, tensor: &Tensor) -> ValueId {
         if let Some(value) = tensor.not_finite().filter(|_| tensor.len() > 1) {
             self.diagnostics.push(not_finite(Origin::Unknown, &quoted(name), value));
@@ -463,6 +465,7 @@ impl<'f> GraphReader<'f> {
         (self.label.clone(), self.name.clone())
     }
 
+    /// Makes the node with this label and name the current node.
     pub(super) fn rename(&mut self, (label, name): (String, String)) {
         (self.label, self.name) = (label, name);
     }

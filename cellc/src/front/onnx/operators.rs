@@ -1,4 +1,5 @@
-//! Lowering of operators without state and without nested graphs.
+//! Readers of operators without state and without nested graphs. Each function adds the operations
+//! of the ONNX operator of its name; rows of `supported` call the functions.
 
 use super::graph::{Call, GraphReader, Outputs};
 use super::tensors::element_type;

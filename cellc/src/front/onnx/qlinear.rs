@@ -77,12 +77,14 @@ pub(super) fn of_two(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function
     whole(reader, y, call.input(6)?, call.input(7), call.x())
 }
 
+/// QLinearSigmoid.
 pub(super) fn sigmoid(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     of_one(reader, call, |reader, _, x| {
         Some(compute(reader, E::Activation(Activation::Sigmoid), &[x]))
     })
 }
 
+/// QLinearLeakyRelu.
 pub(super) fn leaky_relu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     of_one(reader, call, |reader, call, x| {
         inner(reader, call, 16, x, |r, c| o::with_parameters(r, c, "leakyrelu"))
@@ -113,11 +115,13 @@ fn refuse_last(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<()> 
     Some(())
 }
 
+/// QLinearGlobalAveragePool.
 pub(super) fn global_average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     refuse_last(reader, call)?;
     of_one(reader, call, |reader, call, x| inner(reader, call, 22, x, windows::global_average_pool))
 }
 
+/// QLinearAveragePool.
 pub(super) fn average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     refuse_last(reader, call)?;
     of_one(reader, call, |reader, call, x| inner(reader, call, 19, x, windows::average_pool))

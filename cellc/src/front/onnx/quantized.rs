@@ -23,6 +23,7 @@ pub(super) fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[Value
     reader.op_of(Op::Elementwise(function), inputs.to_vec(), F32)
 }
 
+/// Converts to f32.
 pub(super) fn float(reader: &mut GraphReader<'_>, value: ValueId) -> ValueId {
     reader.op_of(Op::Convert, vec![value], F32)
 }
@@ -134,6 +135,7 @@ fn output_type(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Opti
     }
 }
 
+/// QuantizeLinear.
 pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     refuse_blocks(reader, call)?;
     let given = output_type(reader, call)?;
@@ -183,6 +185,7 @@ pub(super) fn centred(
     }
 }
 
+/// DequantizeLinear.
 pub(super) fn dequantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     refuse_blocks(reader, call)?;
     let given = output_type(reader, call)?;
@@ -233,6 +236,7 @@ impl Dynamic {
     }
 }
 
+/// DynamicQuantizeLinear.
 pub(super) fn dynamic_quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let Dynamic { whole, scale, zero } = Dynamic::of(reader, x);
@@ -241,6 +245,7 @@ pub(super) fn dynamic_quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>
     Some(vec![whole, scale, zero])
 }
 
+/// The matrix product of two f32 tensors.
 pub(super) fn product(reader: &mut GraphReader<'_>, a: ValueId, b: ValueId) -> ValueId {
     reader.op_of(Op::MatMul { transpose_a: false, transpose_b: false }, vec![a, b], F32)
 }
@@ -255,6 +260,7 @@ fn by_row(reader: &mut GraphReader<'_>, zero: Option<ValueId>) -> Option<ValueId
     Some(zero)
 }
 
+/// MatMulInteger.
 pub(super) fn matmul_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (a, b, a_zero, b_zero) = (call.x(), call.input(1)?, call.input(2), call.input(3));
     let a_zero = by_row(reader, a_zero);
@@ -295,6 +301,7 @@ fn by_channel(reader: &mut GraphReader<'_>, of: ValueId, w: ValueId, first: i64)
     beside(reader, of, 0, rank)
 }
 
+/// ConvInteger.
 pub(super) fn conv_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (x, w, x_zero, w_zero) = (call.x(), call.input(1)?, call.input(2), call.input(3));
     let w_zero = w_zero.map(|zero| by_channel(reader, zero, w, 0));
@@ -304,6 +311,7 @@ pub(super) fn conv_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     Some(vec![reader.op_of(Op::Convert, vec![sums], ElementType::I32)])
 }
 
+/// QLinearConv.
 pub(super) fn qlinear_conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let inputs: Vec<ValueId> = call.inputs.iter().take(8).copied().collect::<Option<_>>()?;
     let &[x, x_scale, x_zero, w, w_scale, w_zero, scale, zero] = &inputs[..] else { return None };
@@ -346,6 +354,7 @@ pub(super) fn requantized(
     Some(vec![reader.op_of(Op::Convert, vec![whole], element)])
 }
 
+/// QLinearMatMul.
 pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let inputs: Vec<ValueId> = call.inputs.iter().copied().collect::<Option<_>>()?;
     let &[a, a_scale, a_zero, b, b_scale, b_zero, scale, zero] = &inputs[..] else { return None };

@@ -9,10 +9,12 @@ use crate::model::{
     Op, ResetGate, ValueId,
 };
 
+/// RNN.
 pub(super) fn rnn(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     recurrent(reader, call, CellKind::Rnn, Vec::new())
 }
 
+/// GRU.
 pub(super) fn gru(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let given = call.attributes.int("linear_before_reset");
     // any value except 0 is true
@@ -24,6 +26,7 @@ pub(super) fn gru(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs 
     recurrent(reader, call, CellKind::Gru(gate), vec![entry])
 }
 
+/// LSTM.
 pub(super) fn lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     recurrent(reader, call, CellKind::Lstm, Vec::new())
 }

@@ -399,6 +399,7 @@ pub(super) struct Last {
     pub(super) result: usize,
 }
 
+/// SequenceEmpty.
 pub(super) fn empty(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let stated = call.attributes.int("dtype").unwrap_or(1);
     match super::tensors::element_type(i32::try_from(stated).unwrap_or(0)) {
@@ -410,6 +411,7 @@ pub(super) fn empty(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
     }
 }
 
+/// SequenceConstruct.
 pub(super) fn construct(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let pieces = call.inputs.iter().copied().flatten().map(Piece::One).collect();
     let element = reader.element(call.x());
@@ -459,6 +461,7 @@ fn unknown_place(
     None
 }
 
+/// SequenceInsert.
 pub(super) fn insert(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (mut sequence, element) = reader.given_sequence(call)?;
     let new = Piece::One(call.input(1)?);
@@ -481,6 +484,7 @@ pub(super) fn insert(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     Some(vec![reader.sequence_value(sequence, element)])
 }
 
+/// SequenceErase.
 pub(super) fn erase(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (mut sequence, element) = reader.given_sequence(call)?;
     let position = if call.input(1).is_some() { reader.position(call, 1) } else { Some(-1) };
@@ -493,6 +497,7 @@ pub(super) fn erase(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
     Some(vec![reader.sequence_value(sequence, element)])
 }
 
+/// SequenceAt.
 pub(super) fn at(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (sequence, element) = reader.given_sequence(call)?;
     let position = reader.position(call, 1);
@@ -510,6 +515,7 @@ pub(super) fn at(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     Some(vec![reader.op(Op::Gather { batch_dims: 0 }, vec![stack, call.input(1)?, axis])])
 }
 
+/// SequenceLength.
 pub(super) fn length(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (sequence, _) = reader.given_sequence(call)?;
     let is_one = |piece: &&Piece| matches!(piece, Piece::One(_));
@@ -530,6 +536,7 @@ pub(super) fn length(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     Some(vec![length])
 }
 
+/// ConcatFromSequence.
 pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (sequence, _) = reader.given_sequence(call)?;
     let Some(axis) = call.attributes.int("axis") else {
@@ -540,6 +547,7 @@ pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     Some(vec![reader.together(&sequence, axis, is_new)?])
 }
 
+/// SplitToSequence.
 pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let element = reader.element(x);

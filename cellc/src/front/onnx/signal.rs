@@ -4,6 +4,7 @@ use super::graph::{Call, GraphReader, Outputs};
 use super::tensors::element_type;
 use crate::model::{Dft, ElementType, Op, SpectralWindow};
 
+/// DFT.
 pub(super) fn dft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let axis = match call.version < 20 {
         true => {
@@ -19,6 +20,7 @@ pub(super) fn dft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs 
     ])
 }
 
+/// STFT.
 pub(super) fn stft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let half = call.attributes.flag("onesided", true);
     let (signal, step, window) = (call.x(), call.input(1)?, call.input(2));
@@ -46,6 +48,7 @@ fn output_type(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Elem
         .ok()
 }
 
+/// HannWindow, HammingWindow and BlackmanWindow: a sum of cosines with these factors.
 pub(super) fn window(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -57,6 +60,7 @@ pub(super) fn window(
     Some(vec![reader.op_of(op, vec![call.x()], element)])
 }
 
+/// MelWeightMatrix.
 pub(super) fn mel_weights(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let element = output_type(reader, call)?;
     let inputs = call.inputs.iter().copied().flatten().collect();

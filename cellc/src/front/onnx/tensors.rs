@@ -30,6 +30,7 @@ pub(super) struct Wrong {
 }
 
 impl Wrong {
+    /// An error without a file.
     pub(super) fn new(
         found: impl Into<String>,
         valid: impl Into<String>,

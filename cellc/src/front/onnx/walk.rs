@@ -158,6 +158,38 @@ impl<'f> GraphReader<'f> {
             };
         let outputs = graph.output.iter().filter_map(|output| output.name.as_deref());
         let (nodes_needed, read) = needed(&nodes, outputs);
+        self.initializers(&graph, &read, &mut known);
+        match parameters {
+            None => self.parameters(&graph.input, &known),
+            Some(values) => {
+                for (input, value) in graph.input.iter().zip(values) {
+                    self.define(input.name.as_deref().unwrap_or_default(), *value);
+                }
+            }
+        }
+        for node in nodes_needed {
+            self.node(node, &read);
+        }
+        self.name.clear();
+        for (at, output) in graph.output.iter().enumerate() {
+            self.output(at, output, parameters.is_none());
+        }
+        for info in &graph.value_info {
+            let name = info.name.as_deref().unwrap_or_default();
+            if let Some(&value) = self.level().names.get(name) {
+                self.label = format!("{} (value_info)", quoted(name));
+                self.declared(value, info, false);
+            }
+        }
+    }
+
+    /// Defines the initializers in `read`, and adds the names of all to `known`.
+    fn initializers(
+        &mut self,
+        graph: &GraphProto,
+        read: &HashSet<&str>,
+        known: &mut HashSet<String>,
+    ) {
         let dense =
             graph.initializer.iter().map(|tensor| (&tensor.name, Initializer::Dense(tensor)));
         let sparse = graph.sparse_initializer.iter();
@@ -189,57 +221,40 @@ impl<'f> GraphReader<'f> {
                 self.define(&name, value);
             }
         }
-        match parameters {
-            None => self.parameters(&graph.input, &known),
-            Some(values) => {
-                for (input, value) in graph.input.iter().zip(values) {
-                    self.define(input.name.as_deref().unwrap_or_default(), *value);
-                }
+    }
+
+    /// Adds output `at` of the current graph. `is_main`: true for the main graph.
+    fn output(&mut self, at: usize, output: &ValueInfoProto, is_main: bool) {
+        let name = output.name.as_deref().unwrap_or_default();
+        self.label = format!("{} (output)", quoted(name));
+        let Some(value) = self.value(name) else {
+            // the producing node may have been refused
+            if self.errors() == 0 {
+                let found = format!("no node makes the output {}", quoted(name));
+                self.error(found, "a node that makes it", "export the model again");
             }
+            return;
+        };
+        if self.sequence(value).is_some() {
+            self.sequence_output(at, value);
+            return;
         }
-        for node in nodes_needed {
-            self.node(node, &read);
-        }
-        self.name.clear();
-        for (at, output) in graph.output.iter().enumerate() {
-            let name = output.name.as_deref().unwrap_or_default();
-            self.label = format!("{} (output)", quoted(name));
-            let Some(value) = self.value(name) else {
-                // the producing node may have been refused
-                if self.errors() == 0 {
-                    let found = format!("no node makes the output {}", quoted(name));
-                    self.error(found, "a node that makes it", "export the model again");
-                }
-                continue;
-            };
-            if self.sequence(value).is_some() {
-                let is_body = self.levels.len() > 1;
-                match &mut self.level().sequence_outputs {
-                    Some(outputs) => outputs.push((at, value)),
-                    None if is_body => {
-                        let found =
-                            "a sequence that the branch of an If, or the body of a Scan, hands on";
-                        let help = "put its elements together there, in both branches of an If: \
-                            ConcatFromSequence, which torch.stack and torch.cat become";
-                        self.error(found, "tensors", help);
-                    }
-                    None => self.error(
-                        "an output that is a sequence",
-                        "tensors",
-                        super::sequences::HELP,
-                    ),
-                }
-                continue;
+        self.result(name, value);
+        self.declared(value, output, is_main);
+    }
+
+    /// Adds an output that is a sequence: only bodies of loops may have one.
+    fn sequence_output(&mut self, at: usize, value: ValueId) {
+        let is_body = self.levels.len() > 1;
+        match &mut self.level().sequence_outputs {
+            Some(outputs) => outputs.push((at, value)),
+            None if is_body => {
+                let found = "a sequence that the branch of an If, or the body of a Scan, hands on";
+                let help = "put its elements together there, in both branches of an If: \
+                    ConcatFromSequence, which torch.stack and torch.cat become";
+                self.error(found, "tensors", help);
             }
-            self.result(name, value);
-            self.declared(value, output, parameters.is_none());
-        }
-        for info in &graph.value_info {
-            let name = info.name.as_deref().unwrap_or_default();
-            if let Some(&value) = self.level().names.get(name) {
-                self.label = format!("{} (value_info)", quoted(name));
-                self.declared(value, info, false);
-            }
+            None => self.error("an output that is a sequence", "tensors", super::sequences::HELP),
         }
     }
 
@@ -439,6 +454,7 @@ impl<'f> GraphReader<'f> {
         }
     }
 
+    /// Reads a node by its row of the table. `read`: the names of tensors that are needed.
     fn lower(
         &mut self,
         node: &OnnxNode,
@@ -448,46 +464,8 @@ impl<'f> GraphReader<'f> {
     ) {
         let mut attributes = Attributes::new(node.proto.attribute.clone());
         let before = self.errors();
-        let mut inputs = Vec::new();
-        for name in &node.proto.input {
-            inputs.push(if name.is_empty() { None } else { Some(self.value(name)) });
-            if inputs.last() == Some(&Some(None)) && self.errors() == 0 {
-                let found = format!("no earlier node makes the input {}", quoted(name));
-                self.error(
-                    found,
-                    "nodes in the order in which they are computed",
-                    "export the model again",
-                );
-            }
-        }
-        // a trailing empty name is the same as no name
-        while inputs.last() == Some(&None) {
-            inputs.pop();
-        }
-        if inputs.contains(&Some(None)) {
-            // the producing node was refused
-            return;
-        }
-        let inputs: Vec<Option<ValueId>> = inputs.into_iter().map(Option::flatten).collect();
-        if !super::sequences::check(self, row.name, &inputs) {
-            return;
-        }
-        let wanted = row.inputs.clone();
-        if inputs.len() < *wanted.start() || inputs.len() > *wanted.end() {
-            self.error(
-                counted(inputs.len(), "input"),
-                range_text(&wanted),
-                "export the model again",
-            );
-            return;
-        }
-        if inputs.iter().take(*wanted.start()).any(Option::is_none) {
-            let place = inputs.iter().position(Option::is_none).unwrap_or_default();
-            self.error(
-                format!("input {place} is left out"),
-                "an input in this place",
-                "export the model again",
-            );
+        let Some(inputs) = self.inputs(&node.proto.input) else { return };
+        if !super::sequences::check(self, row.name, &inputs) || !self.fits_inputs(row, &inputs) {
             return;
         }
         let names = &node.proto.output;
@@ -527,21 +505,62 @@ impl<'f> GraphReader<'f> {
             return;
         }
         for (name, value) in node.proto.output.iter().zip(values) {
-            if name.is_empty() {
-                continue;
+            if !name.is_empty() {
+                self.define_output(name, value);
             }
-            self.say_unrounded(value);
-            if self.level().names.contains_key(name) {
-                let found = format!("a second tensor called {}", quoted(name));
-                self.error(found, "one tensor of each name", "export the model again");
-                continue;
-            }
-            let names = &mut self.level().graph.model.values[value.0].names;
-            if names.is_empty() {
-                names.push(name.clone());
-            }
-            self.define(name, value);
         }
+    }
+
+    /// The input tensors of a node. An omitted input is `None`. `None` after an error.
+    fn inputs(&mut self, names: &[String]) -> Option<Vec<Option<ValueId>>> {
+        let mut inputs = Vec::new();
+        for name in names {
+            inputs.push(if name.is_empty() { None } else { Some(self.value(name)) });
+            if inputs.last() == Some(&Some(None)) && self.errors() == 0 {
+                let found = format!("no earlier node makes the input {}", quoted(name));
+                self.error(
+                    found,
+                    "nodes in the order in which they are computed",
+                    "export the model again",
+                );
+            }
+        }
+        // a trailing empty name is an omitted input
+        while inputs.last() == Some(&None) {
+            inputs.pop();
+        }
+        // the node of a missing input was refused
+        let is_missing = inputs.contains(&Some(None));
+        (!is_missing).then(|| inputs.into_iter().map(Option::flatten).collect())
+    }
+
+    /// Checks the number of inputs, and that no required input is omitted.
+    fn fits_inputs(&mut self, row: &Supported, inputs: &[Option<ValueId>]) -> bool {
+        let wanted = row.inputs.clone();
+        let (found, valid) = if !wanted.contains(&inputs.len()) {
+            (counted(inputs.len(), "input"), range_text(&wanted))
+        } else if let Some(place) = inputs[..*wanted.start()].iter().position(Option::is_none) {
+            (format!("input {place} is left out"), "an input in this place".to_owned())
+        } else {
+            return true;
+        };
+        self.error(found, valid, "export the model again");
+        false
+    }
+
+    /// Names an output of a node.
+    fn define_output(&mut self, name: &str, value: ValueId) {
+        self.say_unrounded(value);
+        if self.level().names.contains_key(name) {
+            let found = format!("a second tensor called {}", quoted(name));
+            self.error(found, "one tensor of each name", "export the model again");
+            return;
+        }
+        let names = &mut self.level().graph.model.values[value.0].names;
+        if names.is_empty() {
+            names.push(name.to_owned());
+        }
+        self.define(name, value);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Convolutions, pools and pads.
+//! Readers of Conv, ConvTranspose, the pools and Pad. A function reads the operator of its name.
 
 use super::graph::{Call, GraphReader, Outputs};
 use crate::diagnostic::quoted;

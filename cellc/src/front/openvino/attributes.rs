@@ -63,6 +63,7 @@ impl Data {
         Some(document.value(attribute).trim())
     }
 
+    /// Takes an attribute. `None` if the attribute is missing.
     pub(super) fn take<'a>(
         &mut self,
         document: &'a Document,
@@ -81,6 +82,7 @@ impl Data {
 }
 
 impl<'a> GraphReader<'a, '_> {
+    /// The attributes of a layer, and its operation set.
     pub(super) fn data(&self, index: usize, set: u64) -> Data {
         let layer = self.layers[index].element;
         let data = self.document.children_named(layer, "data").next();

@@ -131,15 +131,18 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         format!("{}, id {}{around}", &type_name[1..type_name.len() - 1], layer.id)
     }
 
+    /// The place of a layer in the text.
     pub(super) fn origin(&self, index: usize) -> Origin {
         self.document.origin(self.layers[index].element)
     }
 
+    /// Reports a problem of a layer, with the layer's label.
     pub(super) fn report(&mut self, index: usize, diagnostic: Diagnostic) {
         let label = self.label(index);
         self.push(diagnostic.layer(label));
     }
 
+    /// Reports an error of a layer.
     pub(super) fn error(
         &mut self,
         index: usize,
@@ -151,6 +154,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         self.report(index, Diagnostic::error(origin, found).valid(valid).help(help));
     }
 
+    /// Reports a warning about a layer.
     pub(super) fn warning(&mut self, index: usize, origin: Origin, found: impl Into<Message>) {
         self.report(index, Diagnostic::warning(origin, found));
     }
@@ -169,6 +173,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         self.graph.node(self.layers[index].name, op, inputs, outputs, ledger, &origin)
     }
 
+    /// Reports a problem of the file.
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
         self.errors += usize::from(diagnostic.severity == Severity::Error);
         self.diagnostics.push(diagnostic);

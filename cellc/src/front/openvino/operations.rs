@@ -84,14 +84,17 @@ impl ReadOperation {
         Self::new(op).of(OutputTypes::Each(elements)).ports(ports)
     }
 
+    /// The operation with outputs of other types.
     pub(super) fn of(self, element: OutputTypes) -> Self {
         Self { element, ..self }
     }
 
+    /// The operation with other numbers of ports.
     pub(super) fn ports(self, ports: Ports) -> Self {
         Self { ports, ..self }
     }
 
+    /// The operation, followed by others.
     pub(super) fn then(self, then: Then) -> Self {
         Self { then, ..self }
     }
@@ -105,6 +108,7 @@ impl GraphReader<'_, '_> {
         self.number(data, name).map(|eps| eps as f32)
     }
 
+    /// ReadValue.
     pub(super) fn read_value(&mut self, data: &mut Data) -> Option<ReadOperation> {
         let variable = self.variable(data);
         self.no_variables_here(data.index)?;
@@ -137,6 +141,7 @@ impl GraphReader<'_, '_> {
         })
     }
 
+    /// The name of a variable. `None` after an error.
     pub(super) fn variable(&mut self, data: &mut Data) -> Option<String> {
         let given = self.required(data, "variable_id", "the name of a variable, any text")?;
         Some(given.text.to_owned())

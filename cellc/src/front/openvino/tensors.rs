@@ -9,6 +9,7 @@ use crate::front::not_finite;
 use crate::model::{Dim, ElementType, Tensor};
 
 impl GraphReader<'_, '_> {
+    /// The element type and the shape of a Parameter. `None` after an error.
     pub(super) fn parameter(&mut self, data: &mut Data) -> Option<(ElementType, Vec<Dim>)> {
         let element = self.element_type(data, "element_type", &COMPUTED);
         const VALID: &str = "sizes separated by commas, ? where a size is not known: 1,16 or ?,16";
@@ -26,6 +27,7 @@ impl GraphReader<'_, '_> {
         Some((element?, shape?))
     }
 
+    /// The tensor of a Const. `None` after an error.
     pub(super) fn constant(&mut self, data: &mut Data) -> Option<Tensor> {
         const INTEGER: &str = "an integer of 0 or more: bytes";
         let element = self.element_type(data, "element_type", &ElementType::ALL);

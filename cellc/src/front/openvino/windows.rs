@@ -43,6 +43,7 @@ impl GraphReader<'_, '_> {
         Some(Window { strides, dilations, padding })
     }
 
+    /// A convolution. `grouped`: true if the weights have an axis of groups.
     pub(super) fn convolution(
         &mut self,
         data: &mut Data,
@@ -84,6 +85,7 @@ impl GraphReader<'_, '_> {
         self.word(data, "rounding_type", "floor", &words[..known])
     }
 
+    /// MaxPool.
     pub(super) fn max_pool(&mut self, data: &mut Data) -> Option<ReadOperation> {
         let window = self.window(data, (data.set >= 8).then_some(Presence::Optional));
         let kernel = self.sizes(data, "kernel", Presence::Required);
@@ -109,6 +111,7 @@ impl GraphReader<'_, '_> {
         })
     }
 
+    /// AvgPool.
     pub(super) fn average_pool(&mut self, data: &mut Data) -> Option<ReadOperation> {
         let window = self.window(data, (data.set >= 16).then_some(Presence::Optional));
         let kernel = self.sizes(data, "kernel", Presence::Required);
@@ -119,6 +122,7 @@ impl GraphReader<'_, '_> {
         Some(ReadOperation::new(Op::Pool(Box::new(Pool { kind, kernel, window, rounding }))))
     }
 
+    /// The attributes of an LRN. `None` after an error.
     pub(super) fn neighbours(&mut self, data: &mut Data) -> Option<Neighbours> {
         let [alpha, beta, bias] = ["alpha", "beta", "bias"].map(|name| self.number(data, name));
         let size = self.whole(data, "size", None, 1..=1 << 16);

@@ -16,8 +16,8 @@ pub(crate) enum Start {
     /// a value computed from constants. Models with an open number of steps keep the state only if
     /// true.
     Constant { as_it_is: bool },
-    /// A value of variables not updated from the cell's outputs: the variable's index, or `None` if
-    /// the value is computed from variables.
+    /// A variable that no output of the cell updates, by its index. `None`: a value computed from
+    /// such variables.
     Variables(Option<usize>),
     /// A constant, multiplied by the recurrent matrix of a cell that consists of separate
     /// operations.

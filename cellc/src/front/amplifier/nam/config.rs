@@ -13,6 +13,7 @@ pub(super) struct Config {
 }
 
 impl Config {
+    /// The object of a value. `place`: its place in messages.
     pub(super) fn of(value: Json, place: &str) -> Result<Self, Diagnostic> {
         let found = value.to_string();
         let object = Object::of(value)
@@ -35,6 +36,7 @@ impl Config {
         self.object.take(key).filter(|value| *value != Json::Null)
     }
 
+    /// Takes a key. A missing key is an error.
     pub(super) fn need(&mut self, key: &str) -> Result<Json, Diagnostic> {
         self.object.need(key, &self.place)
     }
@@ -52,10 +54,12 @@ impl Config {
         }
     }
 
+    /// True if the key is given and not null.
     pub(super) fn has(&self, key: &str) -> bool {
         self.object.get(key).is_some_and(|value| *value != Json::Null)
     }
 
+    /// Takes true or false.
     pub(super) fn flag(&mut self, key: &str) -> Result<bool, Diagnostic> {
         match self.need(key)? {
             Json::Bool(flag) => Ok(flag),
@@ -63,6 +67,7 @@ impl Config {
         }
     }
 
+    /// Takes true or false, or `default` if the key is missing.
     pub(super) fn flag_or(&mut self, key: &str, default: bool) -> Result<bool, Diagnostic> {
         match self.object.has(key) {
             true => self.flag(key),

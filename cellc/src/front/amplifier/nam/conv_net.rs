@@ -19,6 +19,7 @@ struct ConvNet {
     head: Conv,
 }
 
+/// Reads the configuration and the weights of a ConvNet.
 pub(super) fn read(
     mut config: Config,
     weights: Vec<f32>,

@@ -9,6 +9,7 @@ use crate::model::{LedgerEntry, counted};
 
 struct Linear(Conv);
 
+/// Reads the configuration and the weights of a Linear model.
 pub(super) fn read(
     mut config: Config,
     weights: Vec<f32>,

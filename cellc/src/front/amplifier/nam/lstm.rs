@@ -21,6 +21,7 @@ pub(super) struct LstmSizes {
 }
 
 impl LstmSizes {
+    /// Reads the configuration of an LSTM.
     pub(super) fn of(config: Json) -> Result<Self, Diagnostic> {
         const PLACE: &str = "\"config\"";
         let found = config.to_string();
@@ -62,6 +63,7 @@ impl LstmSizes {
         layer(inputs) + (layers - 1) * layer(hidden) + hidden + 1
     }
 
+    /// The layers with the weights `values`, in the order of the file.
     pub(super) fn stack(
         &self,
         values: &[f32],

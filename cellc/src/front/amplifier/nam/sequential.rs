@@ -12,6 +12,7 @@ use crate::model::counted;
 /// Networks one after the other.
 struct Sequential(Vec<Box<dyn Network>>);
 
+/// Reads the models of a Sequential one after the other.
 pub(super) fn read(
     mut config: Config,
     weights: Vec<f32>,

@@ -33,6 +33,7 @@ impl<'a> Weights<'a> {
         taken
     }
 
+    /// The next weights as a convolution.
     pub(super) fn conv(&mut self, sizes: ConvSizes) -> Conv {
         let weights = self.next(sizes.kernel_weights() as usize).to_vec();
         let bias = self.next(if sizes.bias { sizes.outputs } else { 0 }).to_vec();

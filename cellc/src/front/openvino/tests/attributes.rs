@@ -118,7 +118,8 @@ fn alpha_and_beta_belong_to_activations_by_position() {
         compile(&with_activations("sigmoid,leakyrelu", "0,0.5", "")).expect("a valid model");
     assert!(warnings.contains("activations_alpha has no effect on sigmoid:"), "{warnings}");
     let taken = |attribute: &str| {
-        let entry = model.cells()[0].ledger.iter().find(|entry| entry.attribute == attribute);
+        let entry =
+            model.cell_nodes()[0].0.ledger.iter().find(|entry| entry.attribute == attribute);
         entry.map(|entry| entry.meaning.clone()).expect("an entry")
     };
     assert_eq!(taken("activations"), "sigmoid, leakyrelu(0.5)");

@@ -230,7 +230,7 @@ fn names_of_every_kind() {
         .replace("names=\"h_out\"", "names=\"\"")
         .replace("name=\"Result_1\"", "name=\"\"");
     let valid = accepted(&text);
-    assert_eq!(valid.cells()[0].name, long);
+    assert_eq!(valid.cell_nodes()[0].0.name, long);
     assert_eq!(valid.parameters[0].names, [&"n".repeat(200), "x", "a,b"]);
     assert_eq!(valid.parameters[1].names, ["*/ \u{202e} \""]);
     assert_eq!(valid.results[0].names, [""; 0]);

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use super::weights::{BinFile, BinLocation};
 use super::{SUPPORTED, net, xml};
 use crate::compile::core_model;
-use crate::core::{CoreModel, CoreOp, Source, WeightSource};
+use crate::core::{CoreModel, Source, WeightSource};
 use crate::diagnostic::{Diagnostics, Origin, Severity};
 use crate::model::{Activation, CellKind, ElementType, Model, Op, ResetGate, ValueId};
 use crate::request::Options;
@@ -301,7 +301,7 @@ fn everything_that_a_model_says_is_kept() {
     assert_eq!(valid.parameters[0].shape, [1, 2]);
     assert_eq!(valid.parameters[1].shape, [1, 3]);
     assert!(valid.parameters.iter().all(|p| !p.weight && p.element == ElementType::F32));
-    let [cell] = &valid.cells()[..] else { panic!() };
+    let [(node, cell)] = &valid.cell_nodes()[..] else { panic!() };
     assert_eq!(cell.kind, CellKind::Gru(ResetGate::AfterMatMul));
     assert_eq!((cell.batch, cell.input_size, cell.hidden_size), (1, 2, 3));
     assert_eq!(cell.activations, [Activation::Sigmoid, Activation::Tanh]);
@@ -324,7 +324,7 @@ fn everything_that_a_model_says_is_kept() {
     assert_eq!(result.names, ["h_out", "Result_1"]);
     assert_eq!((result.shape.as_slice(), result.source), (&[1, 3][..], Source::Value(0)));
     assert_eq!((valid.states[0].parameter, valid.states[0].result), (1, 0));
-    let ledger: Vec<(&str, Option<&str>, &str)> = cell
+    let ledger: Vec<(&str, Option<&str>, &str)> = node
         .ledger
         .iter()
         .map(|e| (e.attribute.as_str(), e.text.as_deref(), e.meaning.as_str()))

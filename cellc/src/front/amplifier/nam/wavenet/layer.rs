@@ -59,6 +59,7 @@ struct FilmWeights {
 }
 
 impl Layer {
+    /// The number of weights of the layer.
     pub(super) fn weights(&self) -> u64 {
         let convs = [self.conv, self.mixin, self.layer1x1].into_iter().chain(self.head1x1);
         let films = self.films.iter().flatten().map(|film| film.projection);
