@@ -72,6 +72,16 @@ fn depthwise_convolution() -> Builder {
     )
 }
 
+/// A transposed convolution of 16 to 4 channels, with a stride.
+fn transposed_convolution() -> Builder {
+    let data = "strides=\"4\" dilations=\"1\" pads_begin=\"0\" pads_end=\"0\"";
+    one_convolution(
+        "transposed_convolution",
+        ("ConvolutionBackpropData", data),
+        [&[1, 16, 25], &[16, 4, 8], &[1, 4, 104]],
+    )
+}
+
 /// A model of one convolution, of an operation and its attributes, and of the shapes of x, weights
 /// and result.
 fn one_convolution(
@@ -113,7 +123,7 @@ fn streamed_convolution(dilation: usize) -> Builder {
     Builder::new(stem.with_extension("xml")).open_shape("x", [Some(1), Some(8), None])
 }
 
-fn workloads() -> [Workload; 21] {
+fn workloads() -> [Workload; 22] {
     let gru = |hidden_size, input_size| {
         with_weights(Builder::gru(hidden_size, input_size), hidden_size, input_size, 3, 4)
     };
@@ -180,6 +190,7 @@ fn workloads() -> [Workload; 21] {
         ("convolution_of_2_taps", convolution_of(16, 2), "[0.25; 368]", "[0.0; 352]"),
         ("convolution_of_8_taps", convolution_of(16, 8), "[0.25; 464]", "[0.0; 352]"),
         // windows over phases, directly by taps
+        ("transposed_convolution", transposed_convolution(), "[0.25; 400]", "[0.0; 416]"),
         ("depthwise_convolution", depthwise_convolution(), "[0.25; 3840]", "[0.0; 960]"),
         // a step takes its taps, whatever lies between them
         ("streamed_convolution_1", streamed_convolution(1), "[0.25; 8]", "[0.0; 8]"),

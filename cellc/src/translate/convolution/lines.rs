@@ -2,7 +2,7 @@
 //! taken apart into phases, over which windows move element by element.
 
 use super::pads::padded;
-use super::windows::Axis;
+use super::windows::{Axis, common_divisor};
 use super::{Channels, LEAST_POSITIONS, with_bias};
 use crate::core::{
     ConstantId, Convolve, CoreBuilder, CoreOp, Geometry, Known, Phased, Source, TapLoop, strides,
@@ -141,10 +141,6 @@ fn taps_in_phases(kernel: usize, of: &Phased) -> Vec<TapLoop> {
         return [all].into_iter().chain(last).collect();
     }
     (0..kernel).map(|tap| TapLoop { first: offset(tap), ..TapLoop::even(1, 0) }).collect()
-}
-
-fn common_divisor(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
 /// Windows over lines that are joined into one line with zeros between them.

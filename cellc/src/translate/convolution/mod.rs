@@ -27,7 +27,7 @@ use lines::{Lines, along_lines};
 pub(super) use pads::pad;
 use pads::padded;
 pub(super) use pools::pool;
-use transposed::{Spread, spread};
+use transposed::transposed;
 use windows::{Axis, Patches, note_windows, window_axes, window_counts};
 
 /// Number of window positions from which lanes run along the positions.
@@ -70,15 +70,11 @@ pub(super) fn convolution(
     of: &Convolution,
     cut: Option<Cut>,
 ) -> Rule<Option<Known>> {
-    let mut factors = factors(core, args, of)?;
-    let axes = window_axes(&of.window, &core.shape_of(&factors.x)[2..], &factors.kernel)?;
-    let mut axes = if of.transposed {
-        let Spread { x, axes } = spread(core, args, of, &factors.x, axes)?;
-        factors.x = x;
-        axes
-    } else {
-        axes
-    };
+    let factors = factors(core, args, of)?;
+    let mut axes = window_axes(&of.window, &core.shape_of(&factors.x)[2..], &factors.kernel)?;
+    if of.transposed {
+        return transposed(core, args, of, (&factors, &axes), cut);
+    }
     if let Some(Cut { axis, count }) = cut {
         let Some(axis) = axes.get_mut(axis) else { return Ok(None) };
         axis.end -= (count * axis.stride) as i64;
@@ -86,10 +82,7 @@ pub(super) fn convolution(
             return Ok(None);
         }
     }
-    match of.transposed {
-        true => factors.w = turned_weights(core, &factors)?,
-        false => note_windows(core, &factors.x, &axes),
-    }
+    note_windows(core, &factors.x, &axes);
     let bias = bias(core, args, core.shape_of(&factors.w)[0])?;
     Ok(Some(sums(core, args, (&factors, bias.as_ref()), &axes)?))
 }
@@ -126,26 +119,6 @@ fn factors(core: &mut CoreBuilder, args: &Operands, of: &Convolution) -> Rule<Fa
         return Err(shapes_differ(&[shape, weights], valid, help));
     }
     Ok(Factors { x, w, groups, kernel: weights[2..].to_vec() })
-}
-
-/// The weights `[C, M / g, k]` of a transposed convolution as `[M, C / g, k]`, with the taps of
-/// each kernel reversed.
-fn turned_weights(core: &mut CoreBuilder, factors: &Factors) -> Rule<Known> {
-    let Factors { w, groups, kernel, .. } = factors;
-    let weights = core.shape_of(w);
-    let (inner, outer) = (weights[0] / groups, weights[1]);
-    let own = signed(strides(&weights));
-    let taps: usize = kernel.iter().product();
-    let mut geometry = Geometry {
-        offset: taps - 1,
-        strides: vec![own[0] * inner as isize, own[1], own[0]],
-        shape: vec![*groups, outer, inner],
-    };
-    geometry.strides.extend(own[2..].iter().map(|stride| -stride));
-    geometry.shape.extend(kernel);
-    let w = core.view(w, geometry)?;
-    let shape = [&[groups * outer, inner], &kernel[..]].concat();
-    Ok(core.view(&w, Geometry::reshaped(shape))?)
 }
 
 /// A convolution along an axis with a run-time number of elements: zeros follow the last element.

@@ -1,36 +1,235 @@
-//! Transposed convolutions, as convolutions of stride 1 over spread elements.
+//! Transposed convolutions by phases. The output elements of a phase are as far apart as the
+//! stride, and each is a sum under every stride-th tap: a phase is a convolution of stride 1.
+//! Phases with equal windows are output channels of one convolution.
+//!
+//! Sums run over input channels, and within a channel over the taps in reverse.
 
-use super::windows::Axis;
+use super::windows::{Axis, common_divisor};
+use super::{Cut, Factors, bias, sums};
 use crate::check::limits::MOST_ALONG_AXIS;
 use crate::core::{CoreBuilder, Geometry, Known, signed, strides};
-use crate::model::{Convolution, ElementType, OutputSizes, Padding, shape_text};
+use crate::model::{Convolution, Elementwise, OutputSizes, Padding, shape_text};
+use crate::translate::elementwise::compute;
 use crate::translate::layout::concats::put_together;
 use crate::translate::operands::Operands;
 use crate::translate::refusal::{Refusal, Rule};
 
-/// A tensor with zeros between its elements, and the windows of stride 1 over it.
-pub(super) struct Spread {
-    pub(super) x: Known,
-    pub(super) axes: Vec<Axis>,
+/// The output along one axis.
+#[derive(Clone, Copy)]
+struct Extent {
+    axis: Axis,
+    /// Elements before the first output element that are cut off. Negative: zeros.
+    begin: i64,
+    /// Output elements.
+    out: usize,
 }
 
-/// A transposed convolution as a convolution of stride 1 over an input with zeros: `stride - 1`
-/// between neighbours along each axis.
-pub(super) fn spread(
+/// Phases along one axis with equal windows over x.
+#[derive(Clone)]
+struct Phases {
+    /// By phase: its first tap.
+    first_taps: Vec<usize>,
+    /// The distance between taps.
+    taps_apart: usize,
+    /// The output elements of each phase.
+    positions: usize,
+    /// The windows of stride 1, one for each output element of a phase. `None`: zeros.
+    windows: Option<Axis>,
+}
+
+/// The output of a transposed convolution. `Ok(None)` if nothing would be left without the elements
+/// of `cut`.
+pub(super) fn transposed(
     core: &mut CoreBuilder,
     args: &Operands,
     of: &Convolution,
-    x: &Known,
-    axes: Vec<Axis>,
-) -> Rule<Spread> {
+    (factors, axes): (&Factors, &[Axis]),
+    cut: Option<Cut>,
+) -> Rule<Option<Known>> {
     let sizes = output_sizes(args, of, axes.len())?;
-    let mut x = x.clone();
-    let mut all = Vec::new();
-    for (at, axis) in axes.into_iter().enumerate() {
-        all.push(spread_axis(args, of, axis, at, sizes.as_ref().map(|sizes| sizes[at]))?);
-        x = spread_out(core, &x, 2 + at, axis.stride)?;
+    let mut extents = Vec::new();
+    for (at, &axis) in axes.iter().enumerate() {
+        extents.push(extent(args, of, axis, at, sizes.as_ref().map(|sizes| sizes[at]))?);
     }
-    Ok(Spread { x, axes: all })
+    if let Some(Cut { axis, count }) = cut {
+        let Some(extent) = extents.get_mut(axis).filter(|extent| extent.out > count) else {
+            return Ok(None);
+        };
+        extent.out -= count;
+    }
+    let channels = factors.groups * core.shape_of(&factors.w)[1];
+    let shape = [&[core.shape_of(&factors.x)[0], channels], &outs(&extents)[..]].concat();
+    core.computable(&shape)?;
+    let bias = bias(core, args, channels)?;
+    let along: Vec<Vec<Phases>> = extents.iter().map(Extent::phases).collect();
+    let mut chosen = Vec::new();
+    let all = all_phases(core, args, (factors, bias.as_ref()), &along, &mut chosen)?;
+    Ok(Some(in_order(core, &all, &extents)?))
+}
+
+/// All phases of the axes behind the chosen ones: `[N, M, phases.., positions..]`.
+fn all_phases(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    factors: (&Factors, Option<&Known>),
+    along: &[Vec<Phases>],
+    chosen: &mut Vec<Phases>,
+) -> Rule<Known> {
+    let Some(next) = along.get(chosen.len()) else {
+        return phases(core, args, factors, chosen);
+    };
+    let mut parts = Vec::new();
+    for phases in next {
+        chosen.push(phases.clone());
+        parts.push(all_phases(core, args, factors, along, chosen)?);
+        chosen.pop();
+    }
+    put_together(core, &parts, 2 + chosen.len())
+}
+
+/// Phases with equal windows along each axis: `[N, M, phases.., positions..]`.
+fn phases(
+    core: &mut CoreBuilder,
+    args: &Operands,
+    (factors, bias): (&Factors, Option<&Known>),
+    along: &[Phases],
+) -> Rule<Known> {
+    let shape = core.shape_of(&factors.x);
+    let channels = factors.groups * core.shape_of(&factors.w)[1];
+    let counts: Vec<usize> = along.iter().map(|of| of.first_taps.len()).collect();
+    let positions: Vec<usize> = along.iter().map(|of| of.positions).collect();
+    let axes: Option<Vec<Axis>> = along.iter().map(|of| of.windows).collect();
+    let all: usize = counts.iter().product();
+    let repeated = |core: &mut CoreBuilder, bias: &Known| -> Rule<Known> {
+        let each = Geometry { offset: 0, strides: vec![1, 0], shape: vec![channels, all] };
+        let bias = core.view(bias, each)?;
+        Ok(core.view(&bias, Geometry::reshaped(vec![channels * all]))?)
+    };
+    let bias = bias.map(|bias| repeated(core, bias)).transpose()?;
+    let y = match axes {
+        Some(axes) => {
+            let w = weights(core, factors, along, &axes)?;
+            let kernel = axes.iter().map(|axis| axis.kernel).collect();
+            let own = Factors { x: factors.x.clone(), w, groups: factors.groups, kernel };
+            sums(core, args, (&own, bias.as_ref()), &axes)?
+        }
+        None => {
+            let flat = [&[shape[0], channels * all], &positions[..]].concat();
+            core.foldable(&flat, factors.x.element())?;
+            let len = flat.iter().product();
+            let zeros = Known::floats(flat, &vec![0.0; len], factors.x.element());
+            match bias {
+                None => zeros,
+                Some(bias) => {
+                    let mut wide = vec![1; positions.len() + 2];
+                    wide[1] = channels * all;
+                    let bias = core.view(&bias, Geometry::reshaped(wide))?;
+                    compute(core, Elementwise::Add, vec![zeros, bias])?
+                }
+            }
+        }
+    };
+    let apart = [&[shape[0], channels], &counts[..], &positions].concat();
+    Ok(core.view(&y, Geometry::reshaped(apart))?)
+}
+
+/// The weights `[C, M / g, k..]` of some phases as `[M phases, C / g, taps..]`: every stride-th
+/// tap, in reverse.
+fn weights(
+    core: &mut CoreBuilder,
+    factors: &Factors,
+    along: &[Phases],
+    axes: &[Axis],
+) -> Rule<Known> {
+    let Factors { w, groups, .. } = factors;
+    let shape = core.shape_of(w);
+    let (inner, outer) = (shape[0] / groups, shape[1]);
+    let own = signed(strides(&shape));
+    let taps: Vec<usize> = axes.iter().map(|axis| axis.kernel).collect();
+    // by phase: the offset of the last tap of all axes
+    let mut last = vec![0];
+    for ((of, taps), stride) in along.iter().zip(&taps).zip(&own[2..]) {
+        let tap = |first: &usize| (first + (taps - 1) * of.taps_apart) * *stride as usize;
+        let along = |at: usize| of.first_taps.iter().map(move |first| at + tap(first));
+        last = last.into_iter().flat_map(along).collect();
+    }
+    let mut parts = Vec::new();
+    for offset in last {
+        let mut geometry = Geometry {
+            offset,
+            strides: vec![own[0] * inner as isize, own[1], 0, own[0]],
+            shape: [&[*groups, outer, 1, inner], &taps[..]].concat(),
+        };
+        let apart = along.iter().zip(&own[2..]);
+        geometry.strides.extend(apart.map(|(of, stride)| -stride * of.taps_apart as isize));
+        parts.push(core.view(w, geometry)?);
+    }
+    let count = parts.len();
+    let w = put_together(core, &parts, 2)?;
+    let shape = [&[groups * outer * count, inner], &taps[..]].concat();
+    Ok(core.view(&w, Geometry::reshaped(shape))?)
+}
+
+/// The output `[N, M, out..]` of `[N, M, phases.., positions..]`.
+fn in_order(core: &mut CoreBuilder, all: &Known, extents: &[Extent]) -> Rule<Known> {
+    let shape = core.shape_of(all);
+    let own = signed(strides(&shape));
+    let rank = extents.len();
+    let mut geometry =
+        Geometry { offset: 0, strides: own[..2].to_vec(), shape: shape[..2].to_vec() };
+    for at in 0..rank {
+        geometry.shape.extend([shape[2 + rank + at], shape[2 + at]]);
+        geometry.strides.extend([own[2 + rank + at], own[2 + at]]);
+    }
+    let y = core.view(all, geometry)?;
+    let whole: Vec<usize> = (0..rank).map(|at| shape[2 + at] * shape[2 + rank + at]).collect();
+    let whole = [&shape[..2], &whole].concat();
+    let y = core.view(&y, Geometry::reshaped(whole.clone()))?;
+    // the last phases may have an element too many
+    let wanted = [&shape[..2], &outs(extents)[..]].concat();
+    Ok(core.view(&y, Geometry { offset: 0, strides: signed(strides(&whole)), shape: wanted })?)
+}
+
+fn outs(extents: &[Extent]) -> Vec<usize> {
+    extents.iter().map(|extent| extent.out).collect()
+}
+
+impl Extent {
+    /// The phases, in the order of the output; neighbours with equal windows together.
+    fn phases(&self) -> Vec<Phases> {
+        let mut all: Vec<Phases> = Vec::new();
+        for place in 0..self.axis.stride.min(self.out) {
+            let (first, phases) = self.phase(place);
+            match all.last_mut() {
+                Some(before) if before.windows == phases.windows => before.first_taps.push(first),
+                _ => all.push(Phases { first_taps: vec![first], ..phases }),
+            }
+        }
+        all
+    }
+
+    /// The phase that starts at an element of the output: its first tap, and the rest.
+    fn phase(&self, place: usize) -> (usize, Phases) {
+        let Self { axis: Axis { size, kernel, stride, dilation, .. }, begin, out } = *self;
+        let positions = out.div_ceil(stride);
+        let taps_apart = stride / common_divisor(stride, dilation);
+        let apart = taps_apart * dilation / stride;
+        // the place without a cut
+        let full = begin + place as i64;
+        let is_own = |tap: &usize| (full - (tap * dilation) as i64).rem_euclid(stride as i64) == 0;
+        let first = (0..taps_apart.min(kernel)).find(is_own);
+        let windows = first.and_then(|first| {
+            let taps = (kernel - first).div_ceil(taps_apart);
+            // the elements of x under the last and the first tap, for the first window
+            let to = (full - (first * dilation) as i64) / stride as i64;
+            let from = to - ((taps - 1) * apart) as i64;
+            let end = positions as i64 + to - size as i64;
+            let axis = Axis { size, kernel: taps, stride: 1, dilation: apart, begin: -from, end };
+            (from < size as i64 && positions as i64 + to > 0).then_some(axis)
+        });
+        let first_taps = Vec::new();
+        (first.unwrap_or(0), Phases { first_taps, taps_apart, positions, windows })
+    }
 }
 
 /// The sizes of the output along `rank` axes. `None`: they follow from the input.
@@ -53,14 +252,14 @@ fn output_sizes(args: &Operands, of: &Convolution, rank: usize) -> Rule<Option<V
     Ok(Some(sizes))
 }
 
-/// Axis `at` of the windows of stride 1. `size`: the size of the output along the axis, if given.
-fn spread_axis(
+/// The output along axis `at`. `size`: its size, if given.
+fn extent(
     args: &Operands,
     of: &Convolution,
     axis: Axis,
     at: usize,
     size: Option<i64>,
-) -> Rule<Axis> {
+) -> Rule<Extent> {
     let extra = of.output_padding.get(at).copied().unwrap_or(0);
     if extra >= axis.stride.max(axis.dilation) && extra > 0 {
         let found = format!("an output padding of {extra}");
@@ -91,14 +290,7 @@ fn spread_axis(
         let found = format!("an output of {out} elements along an axis");
         return Err(Refusal::new(found, "1 or more", "correct the pads"));
     }
-    let reach = axis.reach() as i64 - 1;
-    Ok(Axis {
-        size: axis.stride * (axis.size - 1) + 1,
-        stride: 1,
-        begin: reach - begin,
-        end: reach - end + extra as i64,
-        ..axis
-    })
+    Ok(Extent { axis, begin, out: out as usize })
 }
 
 /// The elements cut off before the first one of an axis. `total`: the elements cut off at both
@@ -117,27 +309,4 @@ fn cut_at_begin(of: &Convolution, axis: Axis, total: i64) -> i64 {
         (_, Padding::SameUpper) => smaller,
         _ => larger,
     }
-}
-
-/// A tensor with zeros between the elements along an axis.
-fn spread_out(core: &mut CoreBuilder, x: &Known, axis: usize, stride: usize) -> Rule<Known> {
-    let shape = core.shape_of(x);
-    if stride == 1 || shape[axis] == 1 {
-        return Ok(x.clone());
-    }
-    let mut column = shape.clone();
-    column.insert(axis + 1, 1);
-    let x = core.view(x, Geometry::reshaped(column.clone()))?;
-    column[axis + 1] = stride - 1;
-    core.foldable(&column, ElementType::F32)?;
-    let len = column.iter().product();
-    let zeros = Known::floats(column, &vec![0.0; len], x.element());
-    let all = put_together(core, &[x, zeros], axis + 1)?;
-    let mut wide = shape;
-    wide[axis] *= stride;
-    let all = core.view(&all, Geometry::reshaped(wide.clone()))?;
-    // no zeros follow the last element
-    let own = signed(strides(&wide));
-    wide[axis] -= stride - 1;
-    Ok(core.view(&all, Geometry { offset: 0, strides: own, shape: wide })?)
 }

@@ -8,7 +8,7 @@ use crate::translate::operands::Operands;
 use crate::translate::refusal::{Refusal, Rule};
 
 /// One axis of a convolution; all sizes are known.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) struct Axis {
     pub(super) size: usize,
     pub(super) kernel: usize,
@@ -55,6 +55,10 @@ impl Axis {
         };
         Some(full + usize::from(more && !rest.is_multiple_of(self.stride)))
     }
+}
+
+pub(super) fn common_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
 /// The windows of a tensor `[N, C, ..]`: sizes, and strides in the tensor.
