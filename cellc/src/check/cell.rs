@@ -43,6 +43,7 @@ impl CellPort {
         }
     }
 
+    /// True for W, R, B and P.
     pub(crate) fn is_weight(self) -> bool {
         matches!(self, Self::W | Self::R | Self::B(_) | Self::P)
     }
@@ -88,6 +89,7 @@ pub(crate) struct Recurrent<'n> {
 }
 
 impl Recurrent<'_> {
+    /// The tensor with a role. `None` if the input is missing or has an error.
     pub(crate) fn known(&self, role: CellPort) -> Option<&Known> {
         let port = self.roles.iter().position(|&r| r == role)?;
         self.inputs[port].as_ref().map(|(known, _)| known)

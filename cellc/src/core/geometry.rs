@@ -39,6 +39,7 @@ impl Geometry {
     }
 }
 
+/// Strides as signed integers.
 pub(crate) fn signed(strides: Vec<usize>) -> Vec<isize> {
     strides.into_iter().map(|stride| stride as isize).collect()
 }

@@ -36,6 +36,7 @@ impl Known {
         }
     }
 
+    /// The element type in the model.
     pub(crate) fn element(&self) -> ElementType {
         match self {
             Self::Constant(_, element) | Self::Source(_, element) | Self::Iteration(_, element) => {
@@ -44,6 +45,7 @@ impl Known {
         }
     }
 
+    /// The tensor of a constant. `None` for computed tensors.
     pub(crate) fn tensor(&self) -> Option<&Tensor> {
         match self {
             Self::Constant(tensor, _) => Some(tensor),

@@ -192,6 +192,7 @@ pub(super) fn eye_like(core: &mut CoreBuilder, args: &Operands, diagonal: i64) -
     of_places(core, rows, columns, element, is_one)
 }
 
+/// Eye. Inputs: rows, columns and the diagonal.
 pub(super) fn eye(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let (rows, columns) = (args.integer(0, "the rows")?, args.integer(1, "the columns")?);
     let diagonal = diagonal(args, 2)?;

@@ -20,6 +20,7 @@ struct Decision {
 }
 
 impl<'a> Translator<'_, 'a> {
+    /// Translates an If: one branch for a constant condition, both for a run-time condition.
     pub(super) fn choose(&mut self, node: &'a Node, choice: &'a If) {
         let Some(condition) = self.input(node, 0) else { return };
         let Some(condition) = condition.tensor().filter(|tensor| tensor.len() == 1) else {

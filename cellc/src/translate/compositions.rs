@@ -84,6 +84,7 @@ fn selu(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
     fold_or_emit(core, E::Multiply, vec![elu, Known::number_like(x, gamma)])
 }
 
+/// HardSigmoid with alpha and beta as constant inputs.
 pub(super) fn hard_sigmoid(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
     let number = |known: &Known| {
         known

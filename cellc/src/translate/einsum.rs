@@ -54,6 +54,7 @@ fn labels(term: &str, rest: impl Fn(usize) -> Option<usize>) -> Option<Vec<Label
     Some(letters.iter().flat_map(of).collect())
 }
 
+/// Einsum: transposes, products and sums by the letters of the equation.
 pub(super) fn einsum(core: &mut CoreBuilder, args: &Operands, equation: &str) -> Rule<Known> {
     let inputs = args.all()?;
     all_floats(&inputs)?;

@@ -65,6 +65,7 @@ struct Iterations {
 }
 
 impl<'a> Translator<'_, 'a> {
+    /// Translates a TensorIterator or a Loop.
     pub(super) fn iterate(&mut self, node: &'a Node, body: &'a Loop) {
         let outer = self.loops.wanted.take();
         let inputs = self.inputs(node);

@@ -13,6 +13,7 @@ use crate::model::{Activation, Elementwise, Normalization, Reduction, shape_text
 
 const ROOT: Elementwise = Elementwise::Activation(Activation::Sqrt);
 
+/// A normalization, from reductions and pointwise operations.
 pub(super) fn normalize(
     core: &mut CoreBuilder,
     args: &Operands,

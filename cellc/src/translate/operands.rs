@@ -145,6 +145,7 @@ pub(super) fn all_exact(inputs: &[Known]) -> Rule<()> {
     Ok(())
 }
 
+/// The refusal of an integer that f32 does not hold exactly.
 pub(super) fn too_large_integer(found: String) -> Refusal {
     let valid = format!("integers of at most {EXACT} in magnitude, which f32 holds");
     let help = "clip the integers before, or compute this part outside of the model";

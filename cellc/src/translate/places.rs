@@ -226,6 +226,7 @@ fn scattered_parts(
     Ok(core.view(&whole, Geometry::reshaped(shape))?)
 }
 
+/// Gather. Inputs: data, indices and axis.
 pub(super) fn gather(core: &mut CoreBuilder, args: &Operands, batch_dims: i64) -> Rule<Known> {
     let (data, indices) = (args.get(0)?, args.get(1)?);
     let axis = args.integer(2, "the axis")?;

@@ -22,6 +22,7 @@ pub(super) fn pointwise(
     Ok(Source::Value(out))
 }
 
+/// The input between two bounds. An infinite bound is left out. NaN stays.
 pub(super) fn clamp(
     core: &mut CoreBuilder,
     input: Source,
@@ -39,6 +40,7 @@ pub(super) fn clamp(
     Ok(value)
 }
 
+/// The magnitude of each element. The magnitude of a negative zero is zero.
 pub(super) fn absolute(core: &mut CoreBuilder, input: Source, shape: &[usize]) -> Rule<Source> {
     let (minus, zero) = (core.scalar(-1.0), core.scalar(0.0));
     let value = pointwise(core, PointwiseFunction::PRelu, &[input, minus], shape)?;

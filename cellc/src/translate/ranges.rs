@@ -13,6 +13,7 @@ use crate::core::{Divider, DynamicLength, Geometry, Known, LARGEST_INTEGER, fold
 use crate::diagnostic::quoted;
 use crate::model::{ElementType, Elementwise as E, Tensor};
 
+/// Range. Inputs: start, stop and step.
 pub(super) fn range(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let number = |known: Known| {
         let one = |tensor: &&Tensor| known.element().is_float() && tensor.len() == 1;

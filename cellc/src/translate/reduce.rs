@@ -11,6 +11,7 @@ use crate::core::CoreBuilder;
 use crate::core::{Combiner, CoreOp, DynamicLength, Geometry, Known, Reduce, Source, fold};
 use crate::model::{Activation, ElementType, Elementwise, NoAxes, Reduction, Tensor};
 
+/// A reduction. `keep`: true if reduced axes stay with size 1.
 pub(super) fn reduce(
     core: &mut CoreBuilder,
     args: &Operands,

@@ -387,6 +387,7 @@ pub(super) fn gather_elements(core: &mut CoreBuilder, args: &Operands, axis: i64
     of_runs(core, &[&data], &runs, to)
 }
 
+/// ScatterUpdate. Inputs: data, indices, updates and axis.
 pub(super) fn scatter_update(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let (data, indices, new) = (args.get(0)?, args.get(1)?, args.get(2)?);
     let (numbers, axis) = (args.integers(1, "the indices")?, args.integer(3, "the axis")?);
@@ -431,6 +432,7 @@ pub(super) fn scatter_update(core: &mut CoreBuilder, args: &Operands) -> Rule<Kn
     put_together(core, &parts, axis)
 }
 
+/// ReverseSequence. Inputs: data and the lengths of the sequences.
 pub(super) fn reverse_sequence(
     core: &mut CoreBuilder,
     args: &Operands,

@@ -5,6 +5,7 @@ use super::parts::padded_behind;
 use super::refusal::Rule;
 use crate::core::{CoreBuilder, CoreOp, Known, Softmax, Source};
 
+/// Softmax along an axis, or its logarithm.
 pub(super) fn softmax(
     core: &mut CoreBuilder,
     args: &Operands,

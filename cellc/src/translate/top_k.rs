@@ -25,6 +25,7 @@ pub(super) struct Order {
     pub(super) sorted_by_place: bool,
 }
 
+/// TopK. Inputs: data and the count. Outputs: the elements and their indices.
 pub(super) fn top_k(
     core: &mut CoreBuilder,
     args: &Operands,

@@ -139,6 +139,7 @@ fn transformed(
     Ok(core.view(&y, Geometry { offset: 0, strides, shape: [&to[..], &[parts]].concat() })?)
 }
 
+/// A discrete Fourier transform, as products with constant matrices.
 pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, of: Dft) -> Rule<Known> {
     let mut x = args.get(0)?;
     all_floats(std::slice::from_ref(&x))?;
@@ -229,6 +230,7 @@ fn dft_lengths(
     })
 }
 
+/// A short-time Fourier transform. `half`: true for the non-negative frequencies alone.
 pub(super) fn stft(core: &mut CoreBuilder, args: &Operands, half: bool) -> Rule<Known> {
     let signal = args.get(0)?;
     all_floats(std::slice::from_ref(&signal))?;
@@ -289,6 +291,7 @@ pub(super) fn stft(core: &mut CoreBuilder, args: &Operands, half: bool) -> Rule<
     Ok(core.view(&y, Geometry::reshaped(vec![batch, frames, count, 2]))?)
 }
 
+/// A window of cosines. Input: the length.
 pub(super) fn spectral_window(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -333,6 +336,7 @@ fn set_numbers(
     Ok(Known::Constant(tensor, element))
 }
 
+/// The constant matrix of MelWeightMatrix.
 pub(super) fn mel_weights(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let sizes = [
         args.integer(0, "the bands")?,

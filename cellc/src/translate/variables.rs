@@ -165,6 +165,7 @@ impl<'a> Translator<'_, 'a> {
         shape
     }
 
+    /// Notes an Assign of the variable `name`.
     pub(crate) fn assign(&mut self, node: &'a Node, name: &'a str) {
         if self.inside_a_loop(node) {
             return;

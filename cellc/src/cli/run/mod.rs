@@ -129,14 +129,20 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     results.write()
 }
 
-/// The input shapes of the calls, each once, and the calls: the index of the shapes, and the index
-/// of the call. Calls with equal input shapes share one compilation.
+/// The input shapes of a call.
+type CallShapes = Vec<Vec<usize>>;
+
+/// A call: the index of its input shapes, and its index among the calls.
+type CallOfShapes = (usize, usize);
+
+/// The input shapes of the calls, each once, and the calls. Calls with equal input shapes share one
+/// compilation.
 fn by_shape(
     calls: &[Vec<Option<PathBuf>>],
     expected: &[Expected],
     kept: &Kept,
-) -> Result<(Vec<Vec<Vec<usize>>>, Vec<(usize, usize)>), Failure> {
-    let mut shapes: Vec<Vec<Vec<usize>>> = Vec::new();
+) -> Result<(Vec<CallShapes>, Vec<CallOfShapes>), Failure> {
+    let mut shapes: Vec<CallShapes> = Vec::new();
     let mut order = Vec::new();
     for (k, paths) in calls.iter().enumerate() {
         let shape = |(i, path): (usize, &Option<PathBuf>)| match path {

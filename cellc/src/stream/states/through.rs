@@ -123,6 +123,7 @@ impl UpdateKind {
         }
     }
 
+    /// The reason why a state with this computation is not kept.
     pub(super) fn why(self) -> &'static str {
         match self {
             Self::Recurrent(_) => "the state passes other operations than the recurrent operator",
@@ -199,6 +200,7 @@ impl<'a, 'm> Passages<'a, 'm> {
         Self { model, recurrences, needed, states: ends.into_iter().map(state).collect() }
     }
 
+    /// The tensors computed from an input.
     pub(super) fn start(&self, parameter: usize) -> Start {
         let of = |reach| reached(self.model, &[Source::Parameter(parameter)], reach);
         let (near, far, any) = (of(Reach::Near), of(Reach::Far), of(Reach::Any));

@@ -24,6 +24,7 @@ fn spread(own: &[usize], axes: &[i64], to: &[usize]) -> Option<Vec<usize>> {
     Some(spread)
 }
 
+/// Broadcast. Inputs: data, the target shape and, of an explicit broadcast, the axes.
 pub(in crate::translate) fn broadcast_input(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -76,6 +77,7 @@ pub(in crate::translate) fn broadcast_to(
     Ok(core.view(chosen, Geometry { offset: 0, strides, shape })?)
 }
 
+/// Tile. Inputs: data and the repeats of each axis.
 pub(in crate::translate) fn tile(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let input = args.get(0)?;
     let repeats = args.integers(1, "the repeats")?;

@@ -12,6 +12,7 @@ use crate::model::{ElementType, Node, shape_text};
 use crate::translate::operands::Operands;
 use crate::translate::refusal::{Refusal, Rule};
 
+/// ShapeOf: the sizes as a constant.
 pub(in crate::translate) fn shape_of_op(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let known = args.get(0)?;
     let shape: Vec<i64> = core.shape_of(&known).iter().map(|&size| size as i64).collect();
@@ -20,6 +21,7 @@ pub(in crate::translate) fn shape_of_op(core: &mut CoreBuilder, args: &Operands)
     Ok(Known::integers(vec![shape.len()], &shape, element))
 }
 
+/// Reshape. `zero_keeps`: true if a size of 0 keeps the size of the input.
 pub(in crate::translate) fn reshape(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -42,6 +44,7 @@ pub(in crate::translate) fn reshape(
     }
 }
 
+/// Squeeze. `skip`: true to skip axes with a size other than 1.
 pub(in crate::translate) fn squeeze(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -69,6 +72,7 @@ pub(in crate::translate) fn squeeze(
     Ok(core.view(&input, Geometry::reshaped(kept))?)
 }
 
+/// Unsqueeze. Inputs: data and the axes of the result.
 pub(in crate::translate) fn unsqueeze(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let input = args.get(0)?;
     let axes = args.integers(1, "the axes")?;
@@ -88,6 +92,7 @@ pub(in crate::translate) fn unsqueeze(core: &mut CoreBuilder, args: &Operands) -
     Ok(core.view(&input, Geometry::reshaped(shape))?)
 }
 
+/// Transpose. Without an order, the axes are reversed.
 pub(in crate::translate) fn transpose(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let input = args.get(0)?;
     let order = args.integers(1, "the order")?;
