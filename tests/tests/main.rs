@@ -75,3 +75,5 @@ mod threads;
 mod tiles;
 #[cfg(feature = "full")]
 mod user_crate;
+#[cfg(feature = "full")]
+mod wasm;

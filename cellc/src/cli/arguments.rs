@@ -234,7 +234,7 @@ pub(crate) struct ModelArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompileArguments {
-    /// The file to write, .rs or .c; - writes to standard output
+    /// The file to write, .rs, .c or .wasm; - writes to standard output
     #[arg(short, long, value_name = "FILE", help_heading = Group::Output.heading())]
     pub(crate) output: Option<PathBuf>,
 
@@ -491,6 +491,8 @@ pub(crate) enum Emit {
     Rust,
     /// C11 and its header file
     C,
+    /// WebAssembly, a class for JavaScript and its types; calls clang
+    Wasm,
     /// The model as cellc understands it
     Model,
     /// The decisions of the planner: sizes of loops, layout of weights

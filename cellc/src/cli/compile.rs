@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::arch;
 use crate::compile::{self, Compilation};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, in_shell, quoted};
 use crate::emit::names;
@@ -18,6 +19,7 @@ use super::console::{report, report_success};
 use super::package::Package;
 use super::progress::Progress;
 use super::streams::{cannot_write, write_device, write_stdout};
+use super::wasm;
 
 /// Maximum size in bytes of weights in standard output.
 const LARGEST_INLINE: usize = 64 << 20;
@@ -38,7 +40,8 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
     // An unsupported model file is reported before any other error. An output of another extension
     // is refused later.
     let is_right = |path: &&Path| {
-        *path == Path::new("-") || path.extension().is_some_and(|end| end == "rs" || end == "c")
+        *path == Path::new("-")
+            || path.extension().is_some_and(|end| end == "rs" || end == "c" || end == "wasm")
     };
     arguments.model.recognise_for(arguments.output.as_deref().filter(is_right))?;
     let package = Package::given(&arguments.package)?;
@@ -71,7 +74,7 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
             let bodies = bodies.map(|(own, body)| format!("# {}\n\n{body}\n", own.isa.name));
             format!("{program}\n{}", bodies.collect::<String>())
         }
-        Emit::Rust | Emit::C => {
+        Emit::Rust | Emit::C | Emit::Wasm => {
             compilation.measure();
             let asked = options.output.name.as_deref().unwrap_or_default();
             let renamed = compilation
@@ -80,6 +83,11 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
                 .into_iter()
                 .collect();
             progress.suspend(|| report(&Diagnostics(renamed)));
+            if let (Emit::Wasm, Destination::File(path)) = (emit, &destination) {
+                progress.stage("compiling the C");
+                let files = wasm::files(&compilation, path)?;
+                return write_files(arguments, path, files, &compilation, progress);
+            }
             return write_source(arguments, &destination, package, compilation, progress);
         }
     };
@@ -153,11 +161,17 @@ impl Destination {
 
 fn emit(arguments: &CompileArguments, destination: &Destination) -> Result<Emit, Failure> {
     let Destination::File(path) = destination else {
-        return Ok(arguments.emit.unwrap_or(Emit::Rust));
+        return match arguments.emit {
+            Some(Emit::Wasm) => Err(Failure::Usage(
+                "--emit wasm writes three files: name the module, -o net.wasm".to_owned(),
+            )),
+            other => Ok(other.unwrap_or(Emit::Rust)),
+        };
     };
     let by_ending = match path.extension().and_then(OsStr::to_str) {
         Some("rs") => Some(Emit::Rust),
         Some("c") => Some(Emit::C),
+        Some("wasm") => Some(Emit::Wasm),
         _ => None,
     };
     let file = path.display();
@@ -186,7 +200,7 @@ fn emit(arguments: &CompileArguments, destination: &Destination) -> Result<Emit,
             )))
         }
         (None, None) => Err(Failure::Usage(format!(
-            "-o {file} does not say which language: name it .rs or .c, or add --emit"
+            "-o {file} does not say which language: name it .rs, .c or .wasm, or add --emit"
         ))),
     }
 }
@@ -198,11 +212,14 @@ fn options(
 ) -> Result<Options, Failure> {
     let mut options = arguments.options();
     options.output.language = match emit {
-        Emit::C => Language::C,
+        Emit::C | Emit::Wasm => Language::C,
         Emit::Plan => Language::of_target(options.machine.target),
         _ => Language::Rust,
     };
-    if options.output.runtime && emit == Emit::C {
+    if emit == Emit::Wasm {
+        for_web(&mut options)?;
+    }
+    if options.output.runtime && options.output.language == Language::C {
         return Err(Failure::Usage("--runtime is for Rust: the crate's trait has no C".to_owned()));
     }
     let named = match destination {
@@ -224,6 +241,28 @@ fn options(
     };
     options.output.name.get_or_insert_with(|| stem(named));
     Ok(options)
+}
+
+/// Chooses the target of browsers, and puts the weights into the module.
+///
+/// # Errors
+/// If the options ask for another target, or for files beside the C.
+fn for_web(options: &mut Options) -> Result<(), Failure> {
+    let target = options.machine.target;
+    if target != &arch::ANY && target != &arch::WASM32 {
+        return Err(Failure::Usage(format!(
+            ".wasm is for --target wasm32, not for {}",
+            target.name
+        )));
+    }
+    if options.output.interface.is_some() || options.output.weights_as == WeightsAs::File {
+        return Err(Failure::Usage(
+            "--interface and --weights-as file are for C: a .wasm file has all in it".to_owned(),
+        ));
+    }
+    options.machine.target = &arch::WASM32;
+    options.output.weights_as = WeightsAs::Inline;
+    Ok(())
 }
 
 /// The place of weights in a package.
@@ -303,11 +342,22 @@ fn write_source(
         // first, so that the report names the source first
         new.splice(0..0, package.descriptions(path, &compilation.model.files));
     }
+    write_files(arguments, path, new, &compilation, progress)
+}
+
+/// Writes, or compares, the files of an output.
+fn write_files(
+    arguments: &CompileArguments,
+    path: &Path,
+    mut new: Vec<NewFile>,
+    compilation: &Compilation,
+    progress: Progress,
+) -> Result<(), Failure> {
     if arguments.delivery() == Delivery::Compare {
         return refuse_stale(&new);
     }
     if let Some(depfile) = &arguments.depfile {
-        let bytes = Arc::new(dependencies(path, &arguments.model, &compilation).into_bytes());
+        let bytes = Arc::new(dependencies(path, &arguments.model, compilation).into_bytes());
         new.insert(0, NewFile { path: depfile.clone(), bytes });
     }
     refuse_to_overwrite_inputs(&arguments.model, "-o", new.iter().map(|file| file.path.as_path()))?;
@@ -316,7 +366,7 @@ fn write_source(
     drop(progress);
     new.retain(|file| Some(&file.path) != arguments.depfile.as_ref());
     let written = new.iter().rev().map(|file| file.path.display().to_string());
-    report_success(&written.collect::<Vec<_>>(), &compilation);
+    report_success(&written.collect::<Vec<_>>(), compilation);
     Ok(())
 }
 

@@ -20,6 +20,7 @@ mod signals;
 mod streams;
 mod suggestions;
 mod synonyms;
+mod wasm;
 mod weights_file;
 
 use std::ffi::OsString;

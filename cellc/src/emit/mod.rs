@@ -19,7 +19,7 @@ mod rust;
 pub mod signature;
 mod surface;
 pub(crate) mod tensors;
-mod text;
+pub(crate) mod text;
 mod tokens;
 mod traversal;
 #[cfg(feature = "builder")]

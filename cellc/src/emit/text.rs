@@ -8,10 +8,10 @@ pub(super) const COLUMNS: usize = 100;
 pub(super) const FORMATTED: &str = "//|";
 
 /// A word of a text, and its replacement.
-pub(super) type Word = (&'static str, String);
+pub(crate) type Word = (&'static str, String);
 
 /// A named list: the words of each entry, in order.
-pub(super) type List = (&'static str, Vec<Vec<Word>>);
+pub(crate) type List = (&'static str, Vec<Vec<Word>>);
 
 /// A list with one entry without words if `is_so`, else an empty list.
 pub(super) fn when(name: &'static str, is_so: bool) -> List {
@@ -20,7 +20,7 @@ pub(super) fn when(name: &'static str, is_so: bool) -> List {
 
 /// A text with words replaced. Lines between `//* name` and `//.` are repeated for each entry of
 /// the named list; words of an entry precede `words`.
-pub(super) fn listed(text: &str, lists: &[List], words: &[Word]) -> String {
+pub(crate) fn listed(text: &str, lists: &[List], words: &[Word]) -> String {
     let all = |own: &[Word], text: &str| {
         let words: Vec<_> =
             own.iter().chain(words).map(|(word, value)| (*word, value.as_str())).collect();
