@@ -49,6 +49,7 @@ use crate::numerics::{Multiples, Precisions, Vector, flush_below};
 use crate::request::{Accuracy, Numerics};
 use at_point::AtOneInput;
 
+pub(crate) use stated::rounded_up;
 pub use stated::{Seen, Useless};
 use value::{Gate, Value};
 

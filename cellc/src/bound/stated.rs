@@ -34,6 +34,8 @@ pub enum Useless {
     },
     /// The bound exceeds the measured error by a factor of more than `MOST_TIMES`.
     Wide {
+        /// The bound.
+        bound: f64,
         /// The measured error.
         error: f64,
     },
@@ -58,7 +60,19 @@ impl Useless {
         let error =
             seen.and_then(|seen| Some((seen.error?, seen.low.abs().max(seen.high.abs()) * U)));
         let (error, rounding) = error?;
-        (bound > MOST_TIMES * error.max(rounding)).then_some(Self::Wide { error })
+        (bound > MOST_TIMES * error.max(rounding)).then_some(Self::Wide { bound, error })
+    }
+}
+
+impl Useless {
+    /// One reason for two profiles: the larger bound, if both are too wide.
+    pub fn joined(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Wide { bound: a, error }, Self::Wide { bound: b, .. }) => {
+                Some(Self::Wide { bound: a.max(b), error })
+            }
+            _ => (self == other).then_some(self),
+        }
     }
 }
 
@@ -74,8 +88,21 @@ impl Display for Useless {
                 let values = if *measured { "the measured values" } else { "all values" };
                 write!(f, "it exceeds the range of {values}, {low} to {high}")
             }
-            Self::Wide { .. } => f.write_str("it exceeds 1,000 times the measured error"),
+            Self::Wide { bound, .. } => {
+                write!(f, "{} exceeds 1,000 times the measured error", rounded_up(*bound))
+            }
         }
+    }
+}
+
+/// The bound in three digits, rounded up.
+pub(crate) fn rounded_up(bound: f64) -> String {
+    let near = format!("{bound:.2e}");
+    // rounding to three digits changes a number by half a percent at most
+    if near.parse().is_ok_and(|near: f64| near >= bound) {
+        near
+    } else {
+        format!("{:.2e}", bound * 1.0051)
     }
 }
 
@@ -117,10 +144,20 @@ mod tests {
                 Some(Useless::Range { low: -3.0, high: 0.5, measured: true }),
             ),
             (1e-4, tanh, seen(-0.5, 0.5, Some(2e-7)), None),
-            (3e-4, tanh, seen(-0.5, 0.5, Some(2e-7)), Some(Useless::Wide { error: 2e-7 })),
+            (
+                3e-4,
+                tanh,
+                seen(-0.5, 0.5, Some(2e-7)),
+                Some(Useless::Wide { bound: 3e-4, error: 2e-7 }),
+            ),
             // a measured error of 0, then outputs that are always 0
             (1e-6, tanh, seen(-0.5, 0.5, Some(0.0)), None),
-            (1e-4, tanh, seen(-0.5, 0.5, Some(0.0)), Some(Useless::Wide { error: 0.0 })),
+            (
+                1e-4,
+                tanh,
+                seen(-0.5, 0.5, Some(0.0)),
+                Some(Useless::Wide { bound: 1e-4, error: 0.0 }),
+            ),
             (0.0, [0.0, 0.0], seen(0.0, 0.0, Some(0.0)), None),
             (1e-6, tanh, seen(0.0, 0.0, Some(0.0)), None),
         ] {

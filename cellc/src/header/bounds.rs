@@ -1,6 +1,6 @@
 //! The header's lines about the worst-case error of one step.
 
-use crate::bound::{self, Claim, Profile, Seen, Useless};
+use crate::bound::{self, Claim, Profile, Seen, Useless, rounded_up};
 use crate::core::CoreModel;
 use crate::emit::names::Interface;
 use crate::free_run::{FreeRun, Gathered};
@@ -164,25 +164,19 @@ fn stated(name: &str, claims: &[(&str, Claim)], seen: Option<&Seen>) -> Vec<Stri
     if !bounds.is_empty() {
         lines.push(format!("  {name}: {}", bounds.join(", ")));
     }
-    let of_all = reasons.iter().all(|(_, why)| *why == reasons[0].1) && bounds.is_empty();
-    lines.extend(reasons.iter().take(if of_all { 1 } else { reasons.len() }).map(
-        |(profile, why)| {
-            let of = if of_all { String::new() } else { format!(" ({profile})") };
-            format!("  no useful bound for {name}{of}: {why}")
-        },
-    ));
-    lines
-}
-
-/// The bound in three digits, rounded up.
-fn rounded_up(bound: f64) -> String {
-    let near = format!("{bound:.2e}");
-    // rounding to three digits changes a number by half a percent at most
-    if near.parse().is_ok_and(|near: f64| near >= bound) {
-        near
-    } else {
-        format!("{:.2e}", bound * 1.0051)
+    let of_all = reasons.split_first().and_then(|((_, first), others)| {
+        let joined = others.iter().try_fold(*first, |why, (_, other)| why.joined(*other));
+        joined.filter(|_| bounds.is_empty())
+    });
+    match of_all {
+        Some(why) => lines.push(format!("  no useful bound for {name}: {why}")),
+        None => lines.extend(
+            reasons
+                .iter()
+                .map(|(profile, why)| format!("  no useful bound for {name} ({profile}): {why}")),
+        ),
     }
+    lines
 }
 
 #[cfg(test)]

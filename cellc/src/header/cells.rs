@@ -155,6 +155,17 @@ fn adds_biases(model: &CoreModel, cell: &CoreCell) -> bool {
     })
 }
 
+/// The biases of a cell whose every gate has two in the model: one for x, one for h.
+fn added_biases(cell: &CoreCell) -> &'static str {
+    let is_in_halves = |terms: &Vec<BiasPart>| matches!(&terms[..], [a, b] if a.tensor == b.tensor);
+    let biases = &cell.weights.layout.biases;
+    match biases.iter().all(|terms| terms.len() == 2) {
+        true if biases.iter().all(is_in_halves) => "; the two halves of B are added",
+        true => "; the two biases of a gate are added",
+        false => "",
+    }
+}
+
 /// The order of gates in the model's weights and the sums that make the biases.
 fn gate_order(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> String {
     let order = cell.weights.layout.order(cell.kind);
@@ -163,7 +174,10 @@ fn gate_order(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Stri
     let biased = adds_biases(model, cell);
     let parts: &[&str] = match (cell.kind, cell.kind.reset_gate()) {
         (CellKind::Rnn, _) => return "W and R have one gate".to_owned(),
-        (_, None) if biased => return format!("gate order of W, R and B in the model: {order}"),
+        (_, None) if biased => {
+            let added = added_biases(cell);
+            return format!("gate order of W, R and B in the model: {order}{added}");
+        }
         _ if !biased => return format!("gate order of W and R in the model: {order}"),
         (_, Some(ResetGate::AfterMatMul)) => &["z", "r", "Wbh", "Rbh"],
         _ => &["z", "r", "h"],
