@@ -50,7 +50,10 @@ impl Interface {
         let variable = |(index, variable): (usize, &Variable)| Field {
             name: scope.field(std::slice::from_ref(&variable.name), "variable", index),
             index,
-            shape: variable.shape.clone(),
+            shape: match program.delay_lines.get(&index) {
+                Some(line) => vec![line.len()],
+                None => variable.shape.clone(),
+            },
             element: Element::F32,
         };
         let variables = model.variables.iter().enumerate().map(variable).collect();

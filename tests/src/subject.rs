@@ -8,7 +8,7 @@ use cellc::internals::compile::Compilation;
 use cellc::internals::core::CoreModel;
 use cellc::internals::emit::OutputFile;
 use cellc::internals::emit::names::Interface;
-use cellc::internals::kernel::{Role, interpret};
+use cellc::internals::kernel::{Role, interpret, interpret_together};
 use cellc::internals::pack;
 use cellc::internals::plan::Values as Spelled;
 use cellc::internals::reference::{initial_variables, reference};
@@ -142,20 +142,12 @@ impl Subject {
         variables: &mut [Vec<f32>],
     ) -> Vec<Vec<f32>> {
         let program = &self.compilation.program;
-        let mut memory: Vec<Vec<f32>> = program
-            .buffers
-            .iter()
-            .map(|buffer| match buffer.role {
-                Role::Parameter(i) => parameters[i].clone(),
-                Role::Variable(i) => program.variable_memory(i, &variables[i], STEP),
-                Role::Phase(steps) => vec![(STEP % steps) as f32],
-                Role::Constant(i) => {
-                    let tensor = &self.model().constants[i];
-                    (0..tensor.len()).map(|k| tensor.get_f32(k)).collect()
-                }
-                _ => vec![0.0; buffer.len],
-            })
-            .collect();
+        let mut memory = self.memory(variables, STEP);
+        for (buffer, contents) in program.buffers.iter().zip(&mut memory) {
+            if let Role::Parameter(i) = buffer.role {
+                contents.clone_from(&parameters[i]);
+            }
+        }
         pack::pack_memory(program, &mut memory);
         interpret(program.body(isa), &mut memory);
         for (buffer, contents) in program.buffers.iter().zip(&memory) {
@@ -166,6 +158,48 @@ impl Subject {
         let result =
             |i| memory[program.find(Role::Result(i)).expect("a buffer for every result").0].clone();
         (0..self.model().results.len()).map(result).collect()
+    }
+
+    /// The output of a model of one input and one output in steps from its initial state, with
+    /// calls of so many steps: those of one step by the kernels of a step.
+    pub fn interpret_calls(&self, isa: usize, x: &[f32], calls: &[usize]) -> Vec<f32> {
+        let program = &self.compilation.program;
+        let body = program.body(isa);
+        let mut memory = self.memory(&self.variables(), 0);
+        pack::pack_memory(program, &mut memory);
+        let [input, output] = [Role::Parameter(0), Role::Result(0)]
+            .map(|role| program.find(role).expect("one input and one output").0);
+        let (mut x, mut y) = (x, Vec::new());
+        for &steps in calls {
+            let (own, rest) = x.split_at(steps * memory[input].len());
+            x = rest;
+            if steps == 1 {
+                memory[input].copy_from_slice(own);
+                interpret(body, &mut memory);
+                y.extend(&memory[output]);
+            } else {
+                y.extend(interpret_together(body, &mut memory, own, steps));
+            }
+        }
+        y
+    }
+
+    /// The memory of the program before a step, weights not packed.
+    fn memory(&self, variables: &[Vec<f32>], step: usize) -> Vec<Vec<f32>> {
+        let program = &self.compilation.program;
+        program
+            .buffers
+            .iter()
+            .map(|buffer| match buffer.role {
+                Role::Variable(i) => program.variable_memory(i, &variables[i], step),
+                Role::Phase(steps) => vec![(step % steps) as f32],
+                Role::Constant(i) => {
+                    let tensor = &self.model().constants[i];
+                    (0..tensor.len()).map(|k| tensor.get_f32(k)).collect()
+                }
+                _ => vec![0.0; buffer.len],
+            })
+            .collect()
     }
 
     /// The results of one step in float64, from the variables' initial values.

@@ -8,7 +8,9 @@ use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Port};
 use cellc_tests::subject::{Subject, bits};
 
-use crate::steps::{OPEN, assert_stepwise, drawn, layer, lines, printed_in_c, printed_in_rust, x};
+use crate::steps::{
+    OPEN, assert_stepwise, bodies, drawn, layer, lines, printed_in_c, printed_in_rust, x,
+};
 
 /// Numbers for the choices of a stream.
 struct Choices(u64);
@@ -73,15 +75,43 @@ fn stream(seed: u64, steps: Option<usize>) -> Subject {
 
 #[test]
 fn random_streams_give_the_bits_of_all_steps_at_once() {
-    let mut lines = 0;
+    let (mut lines, mut together) = (0, 0);
     for seed in 0..16 {
         let one = stream(seed, None);
         let program = &one.compilation.program;
         assert_eq!(program.delay_lines.len(), one.model().variables.len(), "stream {seed}");
         lines += program.delay_lines.len();
+        together += usize::from(program.steps_at_once > 1);
         assert_stepwise(&one, &stream(seed, Some(41)), 41);
+        assert_together(&one, &stream(seed, Some(STEPS)), seed);
     }
     assert!(lines > 16);
+    assert!(together > 12, "{together}");
+}
+
+/// Checks that steps computed together give the bits of a whole sequence, in calls of any length.
+fn assert_together(one: &Subject, all: &Subject, seed: u64) {
+    let most = one.compilation.program.steps_at_once;
+    if most == 1 {
+        return;
+    }
+    let outputs = one.model().results[0].shape.iter().product::<usize>();
+    let x = x(STEPS, 4);
+    let whole: Vec<f32> = (0..4 * STEPS).map(|i| x[i % STEPS * 4 + i / STEPS]).collect();
+    let mut choices = Choices(seed);
+    let mut calls = Vec::new();
+    while calls.iter().sum::<usize>() < STEPS {
+        let left = STEPS - calls.iter().sum::<usize>();
+        calls.push(choices.pick(&[1, 2, 5, most - 1, most]).min(left));
+    }
+    for (own, isa, name) in bodies(one, all) {
+        let y = &all.interpret(isa, std::slice::from_ref(&whole))[0];
+        let expected: Vec<u32> =
+            (0..outputs * STEPS).map(|i| bits(y[i % outputs * STEPS + i / outputs])).collect();
+        let found = one.interpret_calls(own, &x, &calls);
+        let found: Vec<u32> = found.into_iter().map(bits).collect();
+        assert_eq!(found, expected, "stream {seed} on {name} in calls of {calls:?}");
+    }
 }
 
 /// Two convolutions: histories of ten steps in rows of five, and of three in one row.
@@ -95,10 +125,10 @@ fn two(steps: Option<usize>) -> Subject {
     Subject { name: "layer".to_owned(), ..subject }
 }
 
-const STEPS: usize = 64;
+const STEPS: usize = 180;
 
 /// Lengths of calls.
-const PIECES: [usize; 7] = [0, 1, 7, 2, 30, 4, 20];
+const PIECES: [usize; 9] = [0, 1, 7, 2, 30, 4, 64, 67, 5];
 
 /// All outputs of the best instruction set, interpreted, step after step.
 fn expected() -> Vec<u32> {

@@ -31,7 +31,7 @@ fn subject(name: &str, steps: Option<usize>) -> Subject {
 /// Steps of x, one after the other: numbers that are exact in f32. The bodies of one step and of
 /// all steps that have the same bits: their places, and the name of the latter's. A small network
 /// of one step has a scalar body, with the bits of those that fuse nothing.
-fn bodies(one: &Subject, all: &Subject) -> Vec<(usize, usize, &'static str)> {
+pub(crate) fn bodies(one: &Subject, all: &Subject) -> Vec<(usize, usize, &'static str)> {
     let own = |name: &str, fused: bool| match one.isas().collect::<Vec<_>>()[..] {
         [_] => (!fused).then_some(0),
         _ => one.isas().position(|(own, _)| own == name),

@@ -17,6 +17,13 @@ impl Shared {
         let groups = body.body.groups();
         groups.map(|group| group.iter().zip(names.by_ref()).collect()).collect()
     }
+
+    /// The calls that compute several steps together, in order.
+    pub(super) fn calls_of_steps<'p>(&'p self, body: BodyRef<'p>) -> Vec<Vec<Call<'p>>> {
+        let kernels = body.body.of_steps().iter();
+        let names = self.kernels[body.body.of_step().len()..].iter().map(|(name, _)| name.as_str());
+        kernels.zip(names).map(|call| vec![call]).collect()
+    }
 }
 
 /// The used arguments of a function that calls kernels.

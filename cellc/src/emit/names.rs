@@ -119,6 +119,10 @@ impl Memory {
     }
 }
 
+/// The fewest steps that are computed together: kernels of several steps compute all steps of a
+/// block, also those that a call does not have.
+pub(crate) const LEAST_TOGETHER: usize = 4;
+
 /// The layout of the [`Memory`]: its order, and what it holds beside variables and the block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -128,8 +132,7 @@ pub struct Layout {
     pub phases: Vec<Phase>,
     /// By variable: the layout of a delay line. All other variables are in the model's order.
     pub delay_lines: BTreeMap<usize, DelayLine>,
-    /// The most steps that a call computes together, each with a block of its own. 1: one step
-    /// after the other.
+    /// The most steps that a call computes together. 1: one step after the other.
     pub steps_at_once: usize,
 }
 
@@ -215,11 +218,6 @@ impl Interface {
     /// True if an input, weight or output has this name.
     pub fn has_field(&self, name: &str) -> bool {
         self.inputs.iter().chain(&self.weights).chain(&self.outputs).any(|field| field.name == name)
-    }
-
-    /// Elements of the blocks of all steps that a call computes together.
-    pub fn blocks_len(&self) -> usize {
-        self.layout.steps_at_once * self.block_len
     }
 
     /// The name of the count of steps modulo `steps`.

@@ -161,19 +161,18 @@ impl Contents<'_> {
             when("not zero at first", !self.starts_at_zero()),
         ];
         lists.extend(self.memory());
-        lists.extend(self.several(pair_of(true), pair_of(pair_of_steps)));
+        lists.extend(self.several(pair_of(pair_of_steps)));
         lists
     }
 
-    /// The lists of functions for many steps. `pair`: the input and the output that may share
-    /// memory, in a step and in many steps.
-    fn several(&self, pair: Vec<Vec<Word>>, of_steps: Vec<Vec<Word>>) -> [List; 5] {
+    /// The lists of functions for many steps. `of_steps`: the input and the output that may share
+    /// memory in many steps.
+    fn several(&self, of_steps: Vec<Vec<Word>>) -> [List; 4] {
         let several = self.interface.layout.steps_at_once > 1;
         let only = |is: bool, pair: &[Vec<Word>]| if is { pair.to_vec() } else { Vec::new() };
         [
             when("several at once", several),
             when("no states that are swapped", !self.interface.swaps_states() && !several),
-            ("several in place with a copy", only(several && self.copies(), &pair)),
             ("steps in place", only(!several, &of_steps)),
             ("steps in place, several at once", only(several, &of_steps)),
         ]
@@ -220,7 +219,7 @@ impl Contents<'_> {
 
     /// The words for all texts of both languages: names and sizes.
     pub(super) fn names_and_sizes(&self) -> Vec<Word> {
-        let (block, packed) = (self.interface.blocks_len(), self.packed.run_time_len);
+        let (block, packed) = (self.interface.block_len, self.packed.run_time_len);
         let variables = self.interface.variables.iter().map(Field::len).sum::<usize>();
         let counters =
             usize::from(self.interface.layout.alternates) + self.interface.layout.phases.len();

@@ -651,6 +651,8 @@ pub(super) struct Shared {
     pub(super) kernels: Vec<(String, bool)>,
     /// The functions that call groups of kernels. Empty if one function calls all kernels.
     pub(super) runs: Vec<String>,
+    /// As `runs`, for the kernels that compute several steps together.
+    pub(super) runs_of_steps: Vec<String>,
     /// Names that locals of functions must not hide: functions and other declarations of the file.
     outer: Rc<Scope>,
     /// Names that locals of kernels must not hide: also buffers and kernels.
@@ -732,9 +734,12 @@ impl Shared {
             }
         });
         let kernels = kernels.collect();
-        let groups = body.groups().count();
-        let runs = if groups > MOST_CALLED { groups.div_ceil(MOST_CALLED) } else { 0 };
-        let runs = (0..runs).map(|part| scope.unique(&format!("run{part}"))).collect();
+        let mut parts = |calls: usize, name: &str| -> Vec<String> {
+            let parts = if calls > MOST_CALLED { calls.div_ceil(MOST_CALLED) } else { 0 };
+            (0..parts).map(|part| scope.unique(&format!("{name}{part}"))).collect()
+        };
+        let runs = parts(body.groups().count(), "run");
+        let runs_of_steps = parts(body.of_steps().len(), "several");
         let scope = Rc::new(scope);
         // a kernel's private memory shares no name with the file; other kernels may have the name
         for kernel in &body.kernels {
@@ -744,7 +749,7 @@ impl Shared {
                 block.name = own.unique(&block.name);
             }
         }
-        Self { buffers, functions, kernels, runs, outer, scope }
+        Self { buffers, functions, kernels, runs, runs_of_steps, outer, scope }
     }
 
     /// The body that packs run-time weights, for [`Shared::new`] and the printers of kernels.

@@ -101,7 +101,7 @@ impl Estimate {
                     + usize::from(interface.layout.alternates)
                     + interface.layout.phases.len()) as u64,
             isa_bytes: if interface.has_isas() { 4 } else { 0 },
-            scratch_bytes: 4 * interface.blocks_len() as u64,
+            scratch_bytes: 4 * interface.block_len as u64,
             stack: match interface.stack.step {
                 0 => String::new(),
                 _ => {

@@ -45,7 +45,7 @@ impl Amounts {
 /// Work of the kernels in one step.
 pub(super) fn of_step(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Amounts {
     let mut all = Amounts::default();
-    for kernel in &body.kernels {
+    for kernel in body.of_step() {
         all.add_all(&of_kernel(kernel, body, isa, costs, false), 1.0);
     }
     all

@@ -265,7 +265,7 @@ impl Harness {
             let results = receive(output, &interface.outputs)?;
             let mut variables = receive(output, &interface.variables)?;
             for (variable, line) in &interface.layout.delay_lines {
-                let phase = *steps % line.phases;
+                let phase = *steps % line.period();
                 variables[*variable] = line.in_order_of_time(&variables[*variable], phase);
             }
             Ok(Outcome { results, variables })

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::{CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, View};
 use crate::emit::names::Interface;
-use crate::plan::{Fusion, Labels};
+use crate::plan::{DelayLines, Labels, Plan, Taps};
 use crate::summary::escape;
 
 /// The most equations in a header. Networks with more have the number of operations
@@ -20,18 +20,21 @@ const MOST_OPERATIONS: usize = 100;
 /// The most characters of an equation.
 const LONGEST: usize = 400;
 
+/// The most taps of a delay line that are all named.
+const MOST_TAPS: usize = 4;
+
 /// True if a word of an equation fits a line of the comment with its indentation.
 fn fits_a_line(word: &str) -> bool {
     word.len() <= 80
 }
 
 /// The lines for all operations but recurrent cells.
-pub(super) fn lines(model: &CoreModel, fusion: &Fusion, interface: &Interface) -> Vec<String> {
+pub(super) fn lines(model: &CoreModel, plan: &Plan, interface: &Interface) -> Vec<String> {
     let counted = counted(model);
     if counted.is_empty() {
         return counted;
     }
-    let lines = Dataflow::new(model, fusion, interface)
+    let lines = Dataflow::new(model, plan, interface)
         .and_then(|dataflow| dataflow.lines())
         .unwrap_or(counted);
     [vec![String::new()], lines].concat()
@@ -105,6 +108,8 @@ fn viewed(model: &CoreModel, producers: &BTreeMap<usize, &CoreNode>, mut source:
 struct Dataflow<'a> {
     model: &'a CoreModel,
     interface: &'a Interface,
+    /// Their taps are those of the frames.
+    delay_lines: &'a DelayLines,
     labels: Labels,
     /// By value: the operation.
     producers: BTreeMap<usize, &'a CoreNode>,
@@ -116,12 +121,12 @@ struct Dataflow<'a> {
 
 impl<'a> Dataflow<'a> {
     /// `None` for networks with loops or with many operations.
-    fn new(model: &'a CoreModel, fusion: &Fusion, interface: &'a Interface) -> Option<Self> {
+    fn new(model: &'a CoreModel, plan: &'a Plan, interface: &'a Interface) -> Option<Self> {
         let has_loops = model.nodes.iter().any(|node| matches!(node.op, CoreOp::Loop(_)));
         if has_loops || model.nodes.len() > MOST_OPERATIONS {
             return None;
         }
-        let labels = Labels::new(model, fusion);
+        let labels = Labels::new(model, &plan.fusion);
         let producers: BTreeMap<usize, &CoreNode> = model
             .nodes
             .iter()
@@ -153,7 +158,8 @@ impl<'a> Dataflow<'a> {
                 continue;
             }
             for value in node.op.outputs() {
-                if readers.get(&value).is_none_or(|count| *count == 1) || is_view(node) {
+                let is_line = plan.delay_lines.of_concat(value).is_some();
+                if readers.get(&value).is_none_or(|count| *count == 1) || is_view(node) || is_line {
                     continue;
                 }
                 let label = format!("{}_out", labels.operation(value));
@@ -167,7 +173,8 @@ impl<'a> Dataflow<'a> {
                 shared.push(value);
             }
         }
-        Some(Self { model, interface, labels, producers, names, shared })
+        let delay_lines = &plan.delay_lines;
+        Some(Self { model, interface, delay_lines, labels, producers, names, shared })
     }
 
     /// The lines. `None` if they would be too many or too long.
@@ -197,7 +204,9 @@ impl<'a> Dataflow<'a> {
             equations.push(format!("{} = {}", field.name, self.term(source).text()));
         }
         for (variable, field) in self.model.variables.iter().zip(&self.interface.variables) {
-            if let Some(next) = variable.next {
+            if let Some(next) = variable.next
+                && self.delay_lines.of_variable(field.index).is_none()
+            {
                 equations.push(format!("next {} = {}", field.name, self.term(next).text()));
             }
         }
@@ -282,9 +291,30 @@ impl<'a> Dataflow<'a> {
         Term::call(&name, std::slice::from_ref(operand))
     }
 
+    /// Taps of a delay line: frames of earlier steps, and of this step.
+    fn taps_term(&self, taps: &Taps) -> Term {
+        let frame = self.term(self.delay_lines.histories[taps.history].frame);
+        let step = |back: usize| if back == 0 { "t".to_owned() } else { format!("t - {back}") };
+        let Taps { oldest, distance, count, .. } = *taps;
+        let steps = match count {
+            0..=MOST_TAPS => {
+                let all = (0..count).map(|k| step(oldest - k * distance));
+                all.collect::<Vec<_>>().join(", ")
+            }
+            _ => {
+                let (second, last) = (oldest - distance, oldest - (count - 1) * distance);
+                format!("{}, {}, ..., {}", step(oldest), step(second), step(last))
+            }
+        };
+        Term::Atom(format!("{}[{steps}]", frame.factor()))
+    }
+
     /// A value as its operation on operands.
     fn computed(&self, value: usize) -> Term {
         let op = &self.producers[&value].op;
+        if let Some(taps) = self.delay_lines.taps.get(&value) {
+            return self.taps_term(taps);
+        }
         let operands: Vec<_> = op.reads().into_iter().map(|operand| self.term(operand)).collect();
         let label = self.labels.operation(value);
         match op {

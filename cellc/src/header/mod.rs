@@ -48,7 +48,7 @@ pub(crate) fn lines(
         );
     }
     lines.extend(cells::lines(model, interface));
-    lines.extend(dataflow::lines(model, &planned.0.fusion, interface));
+    lines.extend(dataflow::lines(model, planned.0, interface));
     lines.push(String::new());
     lines.extend(states(model, interface, options.output.language));
     lines.extend(model.parameters.iter().filter_map(narrow));
@@ -96,8 +96,8 @@ fn states(model: &CoreModel, interface: &Interface, language: Language) -> Vec<S
         let kept = if variable.next.is_some() { "" } else { ", never assigned" };
         let shape = &variable.shape;
         let line = interface.layout.delay_lines.get(&i).map_or_else(String::new, |line| {
-            let (bytes, row) = (4 * line.len(), 4 * line.row());
-            format!(", kept as {line} of {bytes} bytes: a step moves and writes {row}")
+            let (bytes, written) = (4 * line.len(), 4 * line.written());
+            format!(", kept as {line} of {bytes} bytes: a step writes {written}")
         });
         lines.push(format!(
             "State: variable \"{}\", shape {shape:?}, initially {initial}{kept}{line}.",
@@ -110,10 +110,10 @@ fn states(model: &CoreModel, interface: &Interface, language: Language) -> Vec<S
         );
     }
     if interface.block_len > 0 {
-        let bytes = interface.blocks_len() * 4;
+        let bytes = interface.block_len * 4;
         let steps = match interface.layout.steps_at_once {
             1 => String::new(),
-            most => format!(", for up to {most} steps at a time"),
+            most => format!(", for up to {most} steps at once"),
         };
         lines.push(format!("Scratch memory: {bytes} bytes{steps}."));
     }

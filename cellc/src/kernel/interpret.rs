@@ -5,7 +5,7 @@
 
 use super::{
     Base, BodyRef, BufferId, Copied, CopiedDim, Expr, FLUSH_BELOW, Function, Kernel, LaneOp, Place,
-    Role, Stmt, Tiles, Var, Walk,
+    Role, Stmt, Tiles, Together, Var, Walk,
 };
 
 /// The contents of undefined memory at the start of a step. Reads of undefined memory show up in
@@ -27,6 +27,37 @@ const UNDEFINED: f32 = f32::NAN;
 /// If `memory` does not match the sizes of the buffers, or if `super::verify` rejects the program,
 /// or if a function is symbolic.
 pub fn interpret(body: BodyRef<'_>, memory: &mut [Vec<f32>]) {
+    run(body, memory, body.of_step(), None);
+    advance(body, memory, 1);
+}
+
+/// As [`interpret`], for `steps` steps by the kernels that compute several together. `input` holds
+/// the elements of the Parameter for each step; returns those of the Result.
+///
+/// # Panics
+/// As [`interpret`], or if the body has no such kernels, or not for so many steps.
+pub fn interpret_together(
+    body: BodyRef<'_>,
+    memory: &mut [Vec<f32>],
+    input: &[f32],
+    steps: usize,
+) -> Vec<f32> {
+    let together = body.together.as_ref().expect("kernels of several steps");
+    assert!(steps <= body.program.steps_at_once, "at most as many steps as the kernels compute");
+    let len = body.buffer(together.output).len / body.program.steps_at_once;
+    let mut output = run(body, memory, body.of_steps(), Some((together, input)));
+    advance(body, memory, steps);
+    output.truncate(len * steps);
+    output
+}
+
+/// Runs some kernels of a body, and returns the output of several steps.
+fn run(
+    body: BodyRef<'_>,
+    memory: &mut [Vec<f32>],
+    kernels: &[Kernel],
+    together: Option<(&Together, &[f32])>,
+) -> Vec<f32> {
     let program = body.program;
     assert_eq!(program.buffers.len(), memory.len(), "one block of memory for each buffer");
     for (buffer, contents) in program.buffers.iter().zip(memory.iter_mut()) {
@@ -47,7 +78,11 @@ pub fn interpret(body: BodyRef<'_>, memory: &mut [Vec<f32>]) {
         (0..program.buffers.len() + body.scratch.len()).map(|i| view(body, BufferId(i))).collect();
     let mut block = vec![UNDEFINED; body.block_len];
     let mut own: Vec<_> = body.scratch.iter().map(|buffer| vec![UNDEFINED; buffer.len]).collect();
-    for kernel in &body.kernels {
+    let place = |id: BufferId| body.block_place(id).expect("verify: input and output are there");
+    if let Some((together, input)) = together {
+        block[place(together.input)..][..input.len()].copy_from_slice(input);
+    }
+    for kernel in kernels {
         let machine = Machine {
             views: &views,
             block: &mut block,
@@ -56,10 +91,17 @@ pub fn interpret(body: BodyRef<'_>, memory: &mut [Vec<f32>]) {
         };
         machine.kernel(kernel);
     }
-    for (buffer, contents) in program.buffers.iter().zip(memory) {
+    together.map_or_else(Vec::new, |(together, _)| {
+        block[place(together.output)..][..body.buffer(together.output).len].to_vec()
+    })
+}
+
+/// Counts some steps.
+fn advance(body: BodyRef<'_>, memory: &mut [Vec<f32>], done: usize) {
+    for (buffer, contents) in body.program.buffers.iter().zip(memory) {
         match buffer.role {
-            Role::Backwards => contents[0] = 1.0 - contents[0],
-            Role::Phase(steps) => contents[0] = (contents[0] + 1.0) % steps as f32,
+            Role::Backwards if done % 2 == 1 => contents[0] = 1.0 - contents[0],
+            Role::Phase(steps) => contents[0] = (contents[0] + done as f32) % steps as f32,
             _ => {}
         }
     }

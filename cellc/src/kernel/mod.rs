@@ -19,11 +19,11 @@ mod rewrite;
 mod tests;
 mod verify;
 
-pub use delay_line::DelayLine;
+pub use delay_line::{DelayLine, FrameOrder};
 pub use hints::Hints;
 #[cfg(test)]
 pub(crate) use interpret::evaluate;
-pub use interpret::interpret;
+pub use interpret::{interpret, interpret_together};
 pub use verify::verify;
 
 /// Below this magnitude, 2^-100, [`LaneOp::Flush`] gives 0.
@@ -59,7 +59,7 @@ pub enum Role {
     /// One u32, 0 and 1 in alternating steps: the direction in which large weights are read.
     /// Results do not depend on the direction.
     Backwards,
-    /// One u32: the number of steps so far, modulo this number. Selects rows of [delay
+    /// One u32: the number of steps so far, modulo this number. Selects places in [delay
     /// lines](DelayLine).
     Phase(usize),
     /// Scratch memory between kernels or inside one kernel. Contents are undefined at the start of
@@ -793,8 +793,7 @@ pub struct Program {
     /// By variable of the model: the layout of a variable that is a delay line. The buffers of
     /// all other variables are in the order of the model.
     pub delay_lines: BTreeMap<usize, DelayLine>,
-    /// The most steps that a call computes together, stage by stage, each with a block of its own.
-    /// 0 or 1: none.
+    /// The most steps that [`Body::together`] computes. 0 or 1: no body has such kernels.
     pub steps_at_once: usize,
     /// The contents of the buffers with the role [`Role::Table`].
     pub tables: Vec<(BufferId, Vec<u32>)>,
@@ -810,7 +809,7 @@ pub struct Body {
     pub scratch: Vec<Buffer>,
     /// The activations, once expanded.
     pub functions: Vec<Function>,
-    /// The kernels in order.
+    /// The kernels of a step in order, then those of [`Self::together`].
     pub kernels: Vec<Kernel>,
     /// Aligned offsets, in the block, of scratch buffers used by more than one kernel, in the order
     /// of the buffers. Buffers with disjoint lifetimes may share memory; buffers of one kernel
@@ -818,9 +817,23 @@ pub struct Body {
     pub block: Vec<(BufferId, usize)>,
     /// Elements of the block.
     pub block_len: usize,
-    /// The number of kernels in each stage. Several steps may be computed together: each stage for
-    /// all of them, then the next stage. Empty: the kernels of a step are one stage.
-    pub stages: Vec<usize>,
+    /// The kernels that compute several steps together.
+    pub together: Option<Together>,
+}
+
+/// Kernels that compute up to [`Program::steps_at_once`] steps: the last ones of a body, in order.
+/// They compute all of the steps; what they write for steps that a call does not have is
+/// overwritten before it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Together {
+    /// The number of kernels.
+    pub kernels: usize,
+    /// The scratch buffer with the input: step by step, each as the Parameter. The first kernel
+    /// reads it.
+    pub input: BufferId,
+    /// The scratch buffer with the output: step by step, each as the Result. The last kernel writes
+    /// it.
+    pub output: BufferId,
 }
 
 /// A reference to a body of a program, with access to the program's memory.
@@ -875,7 +888,7 @@ impl Program {
     /// order of the model.
     pub fn variable_memory(&self, variable: usize, values: &[f32], step: usize) -> Vec<f32> {
         match self.delay_lines.get(&variable) {
-            Some(line) => line.in_rows(values, step % line.phases),
+            Some(line) => line.in_rows(values, step % line.period()),
             None => values.to_vec(),
         }
     }
@@ -883,7 +896,7 @@ impl Program {
     /// The opposite of [`Self::variable_memory`].
     pub fn variable_values(&self, variable: usize, memory: &[f32], step: usize) -> Vec<f32> {
         match self.delay_lines.get(&variable) {
-            Some(line) => line.in_order_of_time(memory, step % line.phases),
+            Some(line) => line.in_order_of_time(memory, step % line.period()),
             None => memory.to_vec(),
         }
     }
@@ -905,9 +918,20 @@ impl Body {
         self.block.binary_search_by_key(&id, |(part, _)| *part).ok().map(|at| self.block[at].1)
     }
 
-    /// The kernels in order, in groups of one or two concurrent kernels.
+    /// The kernels of a step in order.
+    pub fn of_step(&self) -> &[Kernel] {
+        &self.kernels[..self.kernels.len() - self.of_steps().len()]
+    }
+
+    /// The kernels that compute several steps together, in order.
+    pub fn of_steps(&self) -> &[Kernel] {
+        let count = self.together.as_ref().map_or(0, |together| together.kernels);
+        &self.kernels[self.kernels.len() - count..]
+    }
+
+    /// The kernels of a step in order, in groups of one or two concurrent kernels.
     pub fn groups(&self) -> impl Iterator<Item = &[Kernel]> {
-        self.kernels.chunk_by(|_, next| next.concurrent)
+        self.of_step().chunk_by(|_, next| next.concurrent)
     }
 
     /// True if some kernels may run concurrently.

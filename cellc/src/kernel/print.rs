@@ -63,9 +63,9 @@ impl Display for BodyRef<'_> {
             let parts: Vec<String> = self.block.iter().map(part).collect();
             writeln!(f, "block of {} f32: {}", self.block_len, parts.join(", "))?;
         }
-        if self.program.steps_at_once > 1 {
-            let steps = self.program.steps_at_once;
-            writeln!(f, "up to {steps} steps at once, in stages of {:?} kernels", self.stages)?;
+        if let Some(together) = &self.together {
+            let (steps, kernels) = (self.program.steps_at_once, together.kernels);
+            writeln!(f, "the last {kernels} kernels: {steps} steps at once")?;
         }
         for function in &self.functions {
             writeln!(f)?;

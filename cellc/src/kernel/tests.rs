@@ -1,6 +1,6 @@
 use super::{
     Base, Body, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel,
-    LaneOp, Local, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId, evaluate,
+    LaneOp, Local, Place, Program, Role, Scalar, Stmt, Tiles, Together, Type, Var, Walk, WindowId, evaluate,
     interpret, verify,
 };
 use crate::pass;
@@ -737,7 +737,10 @@ fn wrong_stateful_programs_are_found() {
         ("a Variable(0) of one body alone", |p| p.bodies[0].scratch[1].role = Role::Variable(0)),
         ("a Scratch that all bodies share", |p| p.buffers[1].role = Role::Scratch),
         ("no buffer for these 3 values", |p| p.tables[0].1.push(0)),
-        ("stages that are not all of a step", |p| p.bodies[0].stages = vec![1]),
+        ("of several steps is not in the block", |p| {
+            let (kernels, input, output) = (1, BufferId(0), BufferId(0));
+            p.bodies[0].together = Some(Together { kernels, input, output });
+        }),
         ("no buffer for these 2 values", |p| p.tables.push(p.tables[0].clone())),
         ("no buffer for these 2 values", |p| p.tables[0].0 = STEPS),
         ("no buffer 77", |p| p.tables[0].0 = BufferId(77)),

@@ -38,6 +38,7 @@ pub fn verify(program: &Program) -> Result<(), String> {
 fn verify_body(body: BodyRef<'_>) -> Result<(), String> {
     scratch(body)?;
     block(body)?;
+    together(body)?;
     for function in &body.functions {
         verify_function(body, function)
             .map_err(|e| format!("function {:?}: {e}", function.name))?;
@@ -63,34 +64,24 @@ fn verify_body(body: BodyRef<'_>) -> Result<(), String> {
             return Err(format!("no kernel writes buffer {:?}, a result", buffer.name));
         }
     }
-    for group in body.groups() {
+    for group in body.groups().chain(body.of_steps().chunks(1)) {
         apart(body, group)?;
     }
-    stages(body)?;
     match body.functions.iter().enumerate().find(|(i, _)| !called.contains(i)) {
         Some((_, function)) => Err(format!("no kernel calls function {:?}", function.name)),
         None => Ok(()),
     }
 }
 
-/// Checks stages: they have all kernels, and one stage alone uses a variable.
-fn stages(body: BodyRef<'_>) -> Result<(), String> {
-    if body.stages.is_empty() {
-        return Ok(());
+/// Checks the kernels that compute several steps together: their input and output are in the block.
+fn together(body: BodyRef<'_>) -> Result<(), String> {
+    let Some(together) = &body.together else { return Ok(()) };
+    if together.kernels > body.kernels.len() {
+        return Err("more kernels of several steps than kernels".to_owned());
     }
-    if body.stages.iter().sum::<usize>() != body.kernels.len() {
-        return Err("stages that are not all of a step".to_owned());
-    }
-    let numbers = body.stages.iter().enumerate().flat_map(|(at, n)| std::iter::repeat_n(at, *n));
-    let mut users: BTreeMap<BufferId, usize> = BTreeMap::new();
-    for (stage, kernel) in numbers.zip(&body.kernels) {
-        for id in kernel.params.iter().map(|(id, _)| body.whole(*id).0) {
-            let buffer = body.buffer(id);
-            if matches!(buffer.role, Role::Variable(_))
-                && *users.entry(id).or_insert(stage) != stage
-            {
-                return Err(format!("two stages use variable {:?}", buffer.name));
-            }
+    for id in [together.input, together.output] {
+        if body.block_place(id).is_none() {
+            return Err(format!("buffer {} of several steps is not in the block", id.0));
         }
     }
     Ok(())

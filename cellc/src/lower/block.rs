@@ -11,7 +11,7 @@ use crate::kernel::{BodyRef, BufferId, Role};
 pub(super) fn allocate(body: BodyRef<'_>) -> (Vec<(BufferId, usize)>, usize) {
     let line = body.program.aligned_elements();
     let mut lives: BTreeMap<BufferId, (usize, usize)> = BTreeMap::new();
-    for (at, group) in body.groups().enumerate() {
+    for (at, group) in body.groups().chain(body.of_steps().chunks(1)).enumerate() {
         for id in group.iter().flat_map(|kernel| &kernel.params).map(|(id, _)| body.whole(*id).0) {
             if body.buffer(id).role == Role::Scratch {
                 lives.entry(id).or_insert((at, at)).1 = at;

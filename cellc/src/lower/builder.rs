@@ -52,7 +52,9 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
 
     /// The statements of an operation with its fused pointwise work, and their documentation.
     pub(super) fn statements(&mut self, node: &'m CoreNode) -> (Vec<String>, Vec<Stmt>) {
-        self.kernel.nodes.push(self.lowering.positions[&node.op.outputs()[0]]);
+        if self.lowering.steps == 1 {
+            self.kernel.nodes.push(self.lowering.positions[&node.op.outputs()[0]]);
+        }
         match self.lowering.root(node) {
             CoreOp::Cell(cell) => self.cell(cell),
             CoreOp::Dense(dense) => self.dense(dense),

@@ -1,9 +1,9 @@
 //! Delay lines: views gather their taps from the row of the step, and at the end of a step each
 //! line takes the frame of the step.
 
-use super::builder::{KernelBuilder, load};
+use super::builder::{KernelBuilder, load, op};
 use super::layout::strided;
-use crate::kernel::{Expr, Place, Role, Stmt};
+use crate::kernel::{Expr, FrameOrder, LaneOp, Place, Role, Stmt};
 use crate::plan::{self, History, Taken, Taps};
 
 /// Upper limit for unrolled vectors that move the frames of a row.
@@ -26,9 +26,12 @@ impl<'m> KernelBuilder<'_, 'm> {
         (vec![format!("Elements of {}, and of the newest frame.", history.line)], body)
     }
 
-    /// Moves the frames of the step's row by one place and writes the frame of the step behind
-    /// them. The other rows stay.
+    /// Takes the frames of the steps. Rows move the frames of the step's row by one place and write
+    /// the frame behind them; the other rows stay.
     pub(super) fn take_frame(&mut self, history: &History) -> Vec<Stmt> {
+        if let FrameOrder::Rings { steps } = history.line.order {
+            return self.take_into_rings(history, steps);
+        }
         let source = history.frame;
         let from = self.lowering.source(source);
         let (frame, row) = (history.line.frame(), history.line.row());
@@ -37,6 +40,46 @@ impl<'m> KernelBuilder<'_, 'm> {
             body.extend(builder.read_rows(source, from, place.at(row - frame), frame));
             body
         })
+    }
+
+    /// Writes the frames of the steps at both of their places. The second is one period behind the
+    /// first, or in front of it.
+    fn take_into_rings(&mut self, history: &History, most: usize) -> Vec<Stmt> {
+        let (line, steps) = (history.line, self.lowering.steps);
+        let (period, before) = (line.period(), most + line.history());
+        let mut body = Vec::new();
+        let from = self.lowering.source(history.frame);
+        let from = self.given(&mut body, "frame", history.frame, from);
+        let ring: Place = self.lowering.memory.variables[history.variable].into();
+        let mut write = |first: usize, least: usize, count: usize| {
+            let len = (line.frame() - 1) * line.pitch() + steps;
+            let dims = [(line.frame(), steps.cast_signed(), line.pitch()), (steps, 1, 1)];
+            let (place, walk) = self.stride("frames", ring.at(first), (len, 1), true);
+            let body = vec![strided(from, place, dims)];
+            let at = match least {
+                0 => self.phase(period),
+                _ => op(LaneOp::WrappingSub, vec![self.phase(period), number(least)]),
+            };
+            vec![Stmt::Pick { at, count, walk, body }]
+        };
+        body.extend(write(before, 0, period));
+        let behind = period - before;
+        let in_front = write(0, behind, before);
+        if behind == 0 {
+            body.extend(in_front);
+            return body;
+        }
+        let then = write(before + period, 0, behind);
+        let less = (self.phase(period), number(behind));
+        body.push(Stmt::If { less, then, otherwise: in_front });
+        body
+    }
+
+    /// The count of steps modulo `period`.
+    fn phase(&self, period: usize) -> Expr {
+        let phase = self.lowering.memory.program.find(Role::Phase(period));
+        let from = phase.expect("lower: every period has a count of steps").into();
+        Expr::Length { from, least: 0, most: period - 1 }
     }
 
     /// Moves `len` elements to `to` from `by` elements behind it, the first elements first.
@@ -60,24 +103,35 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// The statements of `body` with the row of the step.
+    /// The statements of `body` with the row of the step, or with the rings from the oldest frame
+    /// on.
     pub(super) fn with_row(
         &mut self,
         history: &History,
         written: bool,
         body: impl FnOnce(&mut Self, Place) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
-        let (phases, row) = (history.line.phases, history.line.row());
-        let line: Place = self.lowering.memory.variables[history.variable].into();
-        if phases == 1 {
-            return body(self, line);
+        let (line, period) = (history.line, history.line.period());
+        let memory: Place = self.lowering.memory.variables[history.variable].into();
+        if period == 1 {
+            return body(self, memory);
         }
-        let phase = self.lowering.memory.program.find(Role::Phase(phases));
-        let from = phase.expect("lower: every number of phases has a count of steps").into();
-        let at = Expr::Length { from, least: 0, most: phases - 1 };
-        let (place, walk) = self.stride("row", line, (row, row), written);
-        vec![Stmt::Pick { at, count: phases, walk, body: body(self, place) }]
+        let (first, len, step) = match line.order {
+            FrameOrder::Rows => (0, line.row(), line.row()),
+            FrameOrder::Rings { steps: most } => {
+                let steps = if self.lowering.steps == 1 { 0 } else { self.lowering.steps };
+                (most, (line.frame() - 1) * line.pitch() + line.history() + steps, 1)
+            }
+        };
+        let at = self.phase(period);
+        let (place, walk) = self.stride("row", memory.at(first), (len, step), written);
+        vec![Stmt::Pick { at, count: period, walk, body: body(self, place) }]
     }
+}
+
+/// A number of places, below the number of bytes of a delay line.
+fn number(places: usize) -> Expr {
+    Expr::u32(u32::try_from(places).expect("plan: periods fit 32 bits"), 1)
 }
 
 /// The copy of some taps.

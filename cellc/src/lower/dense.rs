@@ -7,6 +7,9 @@ use crate::kernel::{Place, Stmt};
 
 impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn dense(&mut self, dense: &'m Dense) -> (Vec<String>, Vec<Stmt>) {
+        if self.lowering.steps > 1 {
+            return self.dense_of_steps(dense);
+        }
         let (inputs, outputs) = (dense.inputs, dense.outputs);
         let names = self.end(dense.out, outputs).names();
         let doc = format!("Dense layer, {inputs} to {outputs}{names}.");

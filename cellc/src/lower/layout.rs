@@ -46,10 +46,14 @@ impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn view(&mut self, view: &'m View) -> (Vec<String>, Vec<Stmt>) {
         let to = self.lowering.source(Source::Value(view.out));
         if let Some(taps) = self.lowering.plan.delay_lines.taps.get(&view.out) {
-            return self.gathered(taps, to);
+            return match self.lowering.steps {
+                1 => self.gathered(taps, to),
+                _ => self.gathered_of_steps(taps, to),
+            };
         }
         let shape = &self.lowering.model.values[view.out].shape;
-        let from = self.lowering.source(view.input).at(view.offset);
+        let steps = self.lowering.steps;
+        let from = self.lowering.source(view.input).at(view.offset * steps);
         if from == to {
             return (Vec::new(), Vec::new());
         }
@@ -57,7 +61,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             .iter()
             .zip(&view.strides)
             .zip(strides(shape))
-            .map(|((&n, &from), to)| (n, from, to));
+            .map(|((&n, &from), to)| (n, from * steps.cast_signed(), to * steps))
+            .chain([(steps, 1, 1)]);
         (
             vec![format!("Copy in another order, to the shape {shape:?}.")],
             vec![strided(from, to, dims)],
@@ -68,13 +73,14 @@ impl<'m> KernelBuilder<'_, 'm> {
         let to = self.lowering.source(Source::Value(concat.out));
         let shape = &self.lowering.model.values[concat.out].shape;
         let outer: usize = shape[..concat.axis].iter().product();
-        let inner: usize = shape[concat.axis + 1..].iter().product();
+        let steps = self.lowering.steps;
+        let inner = steps * shape[concat.axis + 1..].iter().product::<usize>();
         let stride = shape[concat.axis] * inner;
         let mut at = 0;
         let mut body = Vec::new();
         for &input in &concat.inputs {
             let from = self.lowering.source(input);
-            let len = self.lowering.len(input) / outer;
+            let len = self.lowering.len(input) * steps / outer;
             let place = to.at(at);
             if self.lowering.is_given(input) && (outer == 1 || from.base != place.base) {
                 let rows = [("input_row", from, len, false), ("row", to, stride, true)];
@@ -99,7 +105,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let lens: Vec<_> = concat
             .inputs
             .iter()
-            .map(|input| (self.lowering.len(*input) / inner / outer).to_string())
+            .map(|input| (self.lowering.len(*input) * steps / inner / outer).to_string())
             .collect();
         let doc = format!("Concatenation along axis {}: sizes {}.", concat.axis, lens.join(", "));
         (vec![doc], body)

@@ -92,18 +92,16 @@ impl Memory {
             memory.results.push(id);
         }
         for (i, variable) in model.variables.iter().enumerate() {
-            let id = memory.buffer(
-                format!("variable{i}"),
-                Role::Variable(i),
-                variable.shape.iter().product(),
-            );
+            let line = plan.delay_lines.of_variable(i).map(|history| history.line.len());
+            let len = line.unwrap_or_else(|| variable.shape.iter().product());
+            let id = memory.buffer(format!("variable{i}"), Role::Variable(i), len);
             memory.variables.push(id);
         }
         for History { variable, line, .. } in &plan.delay_lines.histories {
             memory.program.delay_lines.insert(*variable, *line);
-            let phase = Role::Phase(line.phases);
-            if line.phases > 1 && memory.program.find(phase).is_none() {
-                memory.typed(format!("phase{}", line.phases), phase, Element::U32, 1);
+            let period = line.period();
+            if period > 1 && memory.program.find(Role::Phase(period)).is_none() {
+                memory.typed(format!("phase{period}"), Role::Phase(period), Element::U32, 1);
             }
         }
         let nodes = model.all_nodes();

@@ -10,6 +10,7 @@ mod cell;
 mod convolve;
 mod delay_lines;
 mod dense;
+mod frames;
 mod gru;
 mod integers;
 mod layout;
@@ -26,7 +27,6 @@ mod reduce;
 mod rnn;
 mod running_sum;
 mod softmax;
-mod stages;
 mod step;
 mod storage;
 mod top_k;
@@ -49,13 +49,10 @@ use memory::{Memory, PackedWeights};
 pub(crate) fn lower(model: &CoreModel, plan: &Plan) -> Program {
     let denormals = Denormals::new(model, plan.flush_below, plan.arch.memory.stack_limit);
     let mut memory = Memory::new(model, plan, &denormals);
-    memory.program.steps_at_once = stages::steps_at_once(model, plan, &denormals);
+    memory.program.steps_at_once = plan.steps_together;
     let bodies = (0..plan.isas.len())
         .map(|isa| Lowering::new(model, plan, &denormals, &memory, isa).finish());
-    let mut program = Program { bodies: bodies.collect(), ..memory.program };
-    let steps = program.bodies().map(|body| stages::with_memory(program.steps_at_once, body));
-    program.steps_at_once = steps.min().unwrap_or(1);
-    program
+    Program { bodies: bodies.collect(), ..memory.program }
 }
 
 /// A body under construction, and the buffers of its values.
@@ -69,6 +66,11 @@ struct Lowering<'m> {
     body: Body,
     /// By the first value of a cell or a dense layer: the index of its product in the plan.
     products: BTreeMap<usize, usize>,
+    /// The steps that the kernels compute together: a value has as many elements for each of its
+    /// elements of a step.
+    steps: usize,
+    /// By parameter, with several steps: its elements, as those of a value.
+    taken: Vec<Place>,
     /// By value: its place, once known.
     places: Vec<Option<Place>>,
     /// By value: the operation that computes the value.
@@ -102,6 +104,8 @@ impl<'m> Lowering<'m> {
             isa: plan.isas[isa_index].isa,
             body: Body::default(),
             products: products.map(|(index, node)| (first(node), index)).collect(),
+            steps: 1,
+            taken: Vec::new(),
             places: vec![None; model.values.len()],
             producers: producers.collect(),
             positions: nodes
@@ -122,11 +126,9 @@ impl<'m> Lowering<'m> {
             self.kernel_of(node);
         }
         self.copies();
-        let first = self.body.kernels.len();
         self.assignments();
-        if self.memory.program.steps_at_once > 1 {
-            self.settle(first);
-            self.body.stages = stages::stages(self.body_ref());
+        if self.plan.steps_together > 1 {
+            self.steps_together();
         }
         self.body.mark_loads_in_parts(self.isa.lanes);
         (self.body.block, self.body.block_len) = block::allocate(self.body_ref());
@@ -153,6 +155,7 @@ impl<'m> Lowering<'m> {
     /// The place of a tensor. Its elements are contiguous, in C order.
     fn source(&self, source: Source) -> Place {
         match source {
+            Source::Parameter(i) if self.steps > 1 => self.taken[i],
             Source::Parameter(i) => self.memory.parameters[i].into(),
             Source::Constant(i) => self.memory.constant(i).into(),
             Source::Variable(i) => self.memory.variables[i].into(),
@@ -166,9 +169,21 @@ impl<'m> Lowering<'m> {
         self.model.len(source)
     }
 
+    /// Elements of a value for all steps that kernels compute together. Constants have one for all
+    /// steps.
+    fn elements(&self, source: Source) -> usize {
+        self.len(source) * self.steps_of(source)
+    }
+
+    /// The number of elements for each element of a step.
+    fn steps_of(&self, source: Source) -> usize {
+        if matches!(source, Source::Constant(_)) { 1 } else { self.steps }
+    }
+
     /// True if operations must flush the tensor's elements on load.
     fn is_given(&self, source: Source) -> bool {
-        self.denormals.of(source) == TensorDenormals::Given
+        // with several steps, the parameters are flushed first
+        self.denormals.of(source) == TensorDenormals::Given && self.steps == 1
     }
 
     /// An element that an operation reads, flushed if necessary.
@@ -224,12 +239,13 @@ impl<'m> Lowering<'m> {
         }
         let op = self.root(node);
         let unroll = match op {
-            CoreOp::Cell(_) | CoreOp::Dense(_) => {
+            CoreOp::Cell(_) | CoreOp::Dense(_) if self.steps == 1 => {
                 self.product(op.outputs()[0]).0.is_unrolled(self.isa)
             }
             _ => false,
         };
-        let name = self.memory.labels.operation(op.first_value()).to_owned();
+        let ending = if self.steps > 1 { "_steps" } else { "" };
+        let name = self.memory.labels.operation(op.first_value()).to_owned() + ending;
         let halves = match op {
             CoreOp::Cell(_) => self.product(op.outputs()[0]).0.halves.as_ref(),
             _ => None,
@@ -270,11 +286,11 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Assigns new values to variables, after all kernels have read the old values. With
-    /// [stages], each variable has a kernel of its own.
+    /// Assigns new values to variables, after all kernels have read the old values. Each ring has a
+    /// kernel of its own, which equal rings share.
     fn assignments(&mut self) {
         let model = self.model;
-        let apart = self.memory.program.steps_at_once > 1;
+        let apart = self.plan.steps_together > 1;
         let mut first = Vec::new();
         let mut then = KernelBuilder::new(self);
         let mut body = Vec::new();

@@ -32,6 +32,11 @@ impl Epilogue<'_> {
             .collect()
     }
 
+    /// The other operands, each with its layout along rows and columns.
+    pub(super) fn operands(&self) -> &[(Source, Along)] {
+        &self.operands
+    }
+
     /// By operand: its layout along rows and columns.
     pub(super) fn along(&self) -> Vec<Along> {
         self.operands.iter().map(|(_, along)| *along).collect()
@@ -182,9 +187,29 @@ impl<'m> KernelBuilder<'_, 'm> {
         &mut self,
         body: &mut Vec<Stmt>,
         epilogue: &Epilogue<'m>,
-        mut value: Expr,
+        value: Expr,
         lanes: usize,
         operands: &[Place],
+    ) -> Expr {
+        let operand = |i: usize| {
+            let from = operands[i];
+            match epilogue.operands[i].1 {
+                Along::Both | Along::Columns => load(from, lanes),
+                Along::Rows | Along::Nothing => Expr::Splat { from, lanes },
+            }
+        };
+        self.finish_with(body, epilogue, value, lanes, &operand)
+    }
+
+    /// Applies the epilogue to one vector of an operation's result. `operand` is the vector of an
+    /// operand, by its index.
+    pub(super) fn finish_with(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        epilogue: &Epilogue<'m>,
+        mut value: Expr,
+        lanes: usize,
+        operand: &dyn Fn(usize) -> Expr,
     ) -> Expr {
         value = self.made(epilogue.root, value);
         for (nth, link) in epilogue.links.iter().enumerate() {
@@ -196,16 +221,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             if inputs.iter().filter(|i| i.is_none()).count() > 1 || is_deep(nth) {
                 value = self.let_(body, "v", lanes, value);
             }
-            let operand = |i: usize| {
-                let (source, along) = epilogue.operands[i];
-                let from = operands[i];
-                let operand = match along {
-                    Along::Both | Along::Columns => load(from, lanes),
-                    Along::Rows | Along::Nothing => Expr::Splat { from, lanes },
-                };
-                self.lowering.taken(source, operand)
-            };
-            let args = inputs.into_iter().map(|i| i.map_or_else(|| value.clone(), operand));
+            let taken = |i: usize| self.lowering.taken(epilogue.operands[i].0, operand(i));
+            let args = inputs.into_iter().map(|i| i.map_or_else(|| value.clone(), taken));
             let args = args.collect();
             value = self.apply(body, link, args, lanes);
             value = self.made(link.out, value);
@@ -241,6 +258,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut links = vec![root];
         links.extend(self.links(root.out));
         let out = self.stored(root.out);
+        let steps = self.lowering.steps;
         let shape = &self.lowering.model.values[root.out].shape;
         let handed_on = self.handed_on(root.out);
         let mut sources: Vec<Source> = Vec::new();
@@ -249,9 +267,15 @@ impl<'m> KernelBuilder<'_, 'm> {
                 sources.push(input);
             }
         }
-        let repeats: Vec<Vec<bool>> =
-            sources.iter().map(|&s| repeated(shape, self.lowering.model.shape(s))).collect();
-        let dims = merged(shape, &repeats);
+        let mut shape = shape.clone();
+        let repeated = |source: &Source| {
+            let mut repeats = repeated(&shape, self.lowering.model.shape(*source));
+            repeats.extend((steps > 1).then(|| matches!(source, Source::Constant(_))));
+            repeats
+        };
+        let repeats: Vec<Vec<bool>> = sources.iter().map(repeated).collect();
+        shape.extend((steps > 1).then_some(steps));
+        let dims = merged(&shape, &repeats);
         let places: Vec<Place> = sources.iter().map(|&s| self.lowering.source(s)).collect();
         let names: Vec<&str> = links.iter().map(|link| link.function.name()).collect();
         let work = PointwiseChain { links, sources };

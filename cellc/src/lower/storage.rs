@@ -62,7 +62,7 @@ impl<'m> Lowering<'m> {
                         {
                             wanted.entry(value).or_insert(place.at(at));
                         }
-                        at += self.len(input);
+                        at += self.elements(input);
                     }
                 }
                 _ => {}
@@ -86,7 +86,7 @@ impl<'m> Lowering<'m> {
                     (None, CoreOp::View(view))
                         if view.is_contiguous(&self.model.values[view.out].shape) =>
                     {
-                        self.known_place(view.input).map(|place| place.at(view.offset))
+                        self.known_place(view.input).map(|place| place.at(view.offset * self.steps))
                     }
                     // in registers only
                     _ if self.plan.fusion.is_inner(value) => None,
@@ -131,7 +131,7 @@ impl<'m> Lowering<'m> {
 
     /// A new scratch buffer for a value.
     pub(super) fn new_place(&mut self, value: usize) -> Place {
-        let len = self.len(Source::Value(value));
+        let len = self.elements(Source::Value(value));
         let name = format!("{}_out", self.memory.labels.operation(value));
         self.buffer(name, Role::Scratch, len).into()
     }
@@ -157,7 +157,7 @@ impl<'m> Lowering<'m> {
             CoreOp::View(view) if lines.taps.contains_key(&view.out) => true,
             CoreOp::View(view) => {
                 self.places[view.out].is_some_and(|place| {
-                    self.known_place(view.input).is_none_or(|from| from.at(view.offset) != place)
+                    self.known_place(view.input).is_none_or(|from| from.at(view.offset * self.steps) != place)
                 }) && !self.plan.fusion.is_inner(view.out)
             }
             CoreOp::Concat(concat) => {
@@ -167,7 +167,7 @@ impl<'m> Lowering<'m> {
                 let mut in_place = outer == 1;
                 for &input in &concat.inputs {
                     in_place &= self.source(input) == place;
-                    place = place.at(self.len(input));
+                    place = place.at(self.elements(input));
                 }
                 !in_place
             }

@@ -8,7 +8,7 @@ use crate::model::half::F16;
 
 use crate::core::CoreModel;
 use crate::encoding::encode;
-use crate::kernel::{BufferId, Copied, CopiedDim, DelayLine, Element, Encoding, Program, Role};
+use crate::kernel::{BufferId, Copied, CopiedDim, DelayLine, Element, Encoding, FrameOrder, Program, Role};
 use crate::model::Tensor;
 
 /// The initial value of a variable, in the order of its memory: element `i` is element `i / repeat
@@ -234,18 +234,23 @@ impl Block {
     fn place_initial(&mut self, tensor: &Tensor, delay_line: Option<&DelayLine>) -> Initial {
         let bits: Vec<u32> = (0..tensor.len()).map(|k| tensor.get_f32(k).to_bits()).collect();
         let (mut stored, mut repeat) = (bits, 1);
-        if let Some(line) = delay_line {
-            stored = line.in_rows(&stored, 0);
-            let is_first = |frame: &[u32]| *frame == stored[..line.frame()];
-            if stored.chunks(line.frame()).all(is_first) {
-                stored.truncate(line.frame());
+        let is_one = |row: &[u32]| row.iter().all(|element| *element == row[0]);
+        let row = match delay_line {
+            Some(line) => {
+                stored = line.in_rows(&stored, 0);
+                let is_first = |frame: &[u32]| *frame == stored[..line.frame()];
+                if line.order == FrameOrder::Rows && stored.chunks(line.frame()).all(is_first) {
+                    stored.truncate(line.frame());
+                }
+                line.pitch()
             }
-        } else if stored.len() >= LEAST_REPEATED {
-            let row = tensor.shape().last().copied().unwrap_or(1).max(1);
-            let is_one = |row: &[u32]| row.iter().all(|element| *element == row[0]);
-            if stored.chunks(row).all(is_one) {
-                (stored, repeat) = (stored.into_iter().step_by(row).collect(), row);
+            None if stored.len() >= LEAST_REPEATED => {
+                tensor.shape().last().copied().unwrap_or(1).max(1)
             }
+            None => 1,
+        };
+        if row > 1 && stored.chunks(row).all(is_one) {
+            (stored, repeat) = (stored.into_iter().step_by(row).collect(), row);
         }
         let at = self.place(4 * stored.len(), Element::F32, |bytes| {
             for (to, element) in bytes.chunks_exact_mut(4).zip(&stored) {

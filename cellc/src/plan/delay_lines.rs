@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::core::{Concat, CoreModel, CoreOp, Dense, Source, View, signed, strides};
-use crate::kernel::DelayLine;
+use crate::kernel::{DelayLine, FrameOrder};
 
 /// A history that is kept as a delay line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +42,12 @@ pub struct Taken {
 pub struct Taps {
     /// The index of the history in [`DelayLines::histories`].
     pub history: usize,
+    /// How many steps ago the first tap was, the oldest.
+    pub oldest: usize,
+    /// Steps between taps.
+    pub distance: usize,
+    /// The number of taps.
+    pub count: usize,
     /// The elements from a row of the delay line. `None`: none.
     pub earlier: Option<Taken>,
     /// The elements from the frame. `None`: none.
@@ -64,8 +70,10 @@ pub struct TapRow {
     pub distance: usize,
     /// The first channel's newest tap in the frame.
     pub newest: usize,
-    /// Elements between channels.
+    /// Elements between the earlier taps of neighbouring channels.
     pub step: usize,
+    /// Elements between the newest taps of neighbouring channels.
+    pub newest_step: usize,
 }
 
 /// The delay lines of a model.
@@ -80,11 +88,11 @@ pub struct DelayLines {
 }
 
 impl DelayLines {
-    /// The delay lines of a model.
-    pub fn new(model: &CoreModel) -> Self {
+    /// The delay lines of a model, with frames in this order.
+    pub fn new(model: &CoreModel, order: FrameOrder) -> Self {
         let mut lines = Self::default();
         for variable in 0..model.variables.len() {
-            if let Some((history, shown)) = history(model, variable) {
+            if let Some((history, shown)) = history(model, variable, order) {
                 let index = lines.histories.len();
                 let taps = shown.iter().map(|shown| (shown.out, shown.taps(index, &history)));
                 lines.taps.extend(taps);
@@ -97,6 +105,11 @@ impl DelayLines {
     /// The history of a variable.
     pub fn of_variable(&self, variable: usize) -> Option<&History> {
         self.histories.iter().find(|history| history.variable == variable)
+    }
+
+    /// The history whose frames in order are a value.
+    pub fn of_concat(&self, value: usize) -> Option<&History> {
+        self.histories.iter().find(|history| history.concat == value)
     }
 
     /// Lets a dense layer of one row read its taps in place, if nothing else reads them.
@@ -131,10 +144,12 @@ impl Taps {
             ref own if taps == 2 => (own, (1, 0)),
             _ => return None,
         };
-        let step = match (own, &newest.dims[..]) {
-            ([], []) => 0,
-            ([(count, step, to)], [other]) if (*count, *step, *to) == *other && *to == taps => {
-                *step
+        let (step, newest_step) = match (own, &newest.dims[..]) {
+            ([], []) => (0, 0),
+            ([(count, step, to)], [(newest_count, newest_step, newest_to)])
+                if (count, to) == (newest_count, newest_to) && *to == taps =>
+            {
+                (*step, *newest_step)
             }
             _ => return None,
         };
@@ -147,13 +162,18 @@ impl Taps {
             distance: of_earlier.1,
             newest: newest.from,
             step,
+            newest_step,
         })
     }
 }
 
 /// The history in a variable, and the views with its taps. `None` if something else reads the
 /// variable or its frames in order.
-fn history(model: &CoreModel, variable: usize) -> Option<(History, Vec<Shown>)> {
+fn history(
+    model: &CoreModel,
+    variable: usize,
+    order: FrameOrder,
+) -> Option<(History, Vec<Shown>)> {
     let source = Source::Variable(variable);
     let axis = model.variables[variable].history?;
     let Some(Source::Value(next)) = model.variables[variable].next else { return None };
@@ -196,8 +216,8 @@ fn history(model: &CoreModel, variable: usize) -> Option<(History, Vec<Shown>)> 
     }
     let distances = shown.iter().flat_map(|shown| shown.frames().map(|frame| history - frame));
     let phases = distances.fold(history, gcd);
-    let line =
-        DelayLine { phases, frames: history / phases, outer: frames.outer, inner: frames.inner };
+    let Frames { outer, inner, .. } = frames;
+    let line = DelayLine { phases, frames: history / phases, outer, inner, order };
     Some((History { line, variable, frame, concat: *out, next }, shown))
 }
 
@@ -285,25 +305,31 @@ impl Shown {
         let (count, newest) =
             (self.frames().count(), self.frames().any(|frame| frame == self.history));
         let earlier = count - usize::from(newest);
-        let in_frame = self.first.outer * line.inner + self.first.inner;
-        let dims = |frames: Option<usize>| {
+        let in_frame = |step: &Step| step.outer * line.inner + step.inner;
+        let in_line = |step: &Step| line.place(in_frame(step), step.frame);
+        let dims = |frames: usize, place: &dyn Fn(&Step) -> usize| {
             let dims = self.dims.iter().enumerate().map(|(dim, (size, step, to))| {
-                let from =
-                    step.outer * line.inner + step.inner + step.frame / line.phases * line.frame();
                 let along = self.along == Some(dim);
-                (if along { frames.unwrap_or(1) } else { *size }, from, *to)
+                (if along { frames } else { *size }, place(step), *to)
             });
             dims.filter(|(size, ..)| *size > 1).collect::<Vec<_>>()
         };
         let last = self.along.map_or(0, |dim| self.dims[dim].2 * earlier);
         Taps {
             history,
+            oldest: self.history - self.first.frame,
+            distance: self.along.map_or(0, |dim| self.dims[dim].1.frame),
+            count,
             earlier: (earlier > 0).then(|| Taken {
-                from: self.first.frame / line.phases * line.frame() + in_frame,
+                from: in_line(&self.first),
                 to: 0,
-                dims: dims(Some(earlier)),
+                dims: dims(earlier, &in_line),
             }),
-            newest: newest.then(|| Taken { from: in_frame, to: last, dims: dims(None) }),
+            newest: newest.then(|| Taken {
+                from: in_frame(&self.first),
+                to: last,
+                dims: dims(1, &in_frame),
+            }),
         }
     }
 }

@@ -127,6 +127,9 @@ impl fmt::Display for Plan {
         for History { variable, line, concat, .. } in &self.delay_lines.histories {
             writeln!(f, "variable {variable}: {line}; value {concat} has no memory")?;
         }
+        if self.steps_together > 1 {
+            writeln!(f, "up to {} steps are computed together", self.steps_together)?;
+        }
         for (value, row) in &self.delay_lines.rows {
             let variable = self.delay_lines.histories[row.history].variable;
             writeln!(f, "value {value}: taps of variable {variable}, read in place")?;

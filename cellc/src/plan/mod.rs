@@ -23,6 +23,7 @@ mod scalars;
 mod sparse;
 mod threads;
 mod tiles;
+mod together;
 mod values;
 
 pub use branches::{Branches, Side};
@@ -168,6 +169,8 @@ pub struct Plan {
     pub fusion: Fusion,
     /// The variables that are kept as delay lines.
     pub delay_lines: DelayLines,
+    /// The most steps of a stream that a call computes together. 1: one step after the other.
+    pub steps_together: usize,
     /// The accuracy of activations.
     pub accuracy: Accuracy,
     /// The magnitude below which inputs, states and outputs are flushed to zero. `None`: denormals

@@ -11,11 +11,13 @@ use super::reason::{
 };
 use super::row_layout::RowLayout;
 use super::threads::{halves, threads};
+use super::together::steps_together;
 use super::values::Values;
 use super::{Branches, DelayLines, Fusion, OwnMultiples, Plan, ProductPlan, cost, sparse};
 use crate::arch::{Arch, Isa, PlannedIsa};
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::encoding::{Arithmetic, WeightFormat};
+use crate::kernel::FrameOrder;
 use crate::model::{CellKind, ResetGate};
 use crate::numerics::{Precisions, Vector, flush_below};
 use crate::request::{Fma, Language, Options, Unroll};
@@ -94,8 +96,13 @@ fn is_too_wide(plan: &Plan, (at, isa): (usize, &Isa), options: &Options) -> bool
 }
 
 /// The delay lines of a model, with the products that read taps in place.
-fn delay_lines(model: &CoreModel, products: &[ProductPlan], isas: &[PlannedIsa]) -> DelayLines {
-    let mut lines = DelayLines::new(model);
+fn delay_lines(
+    model: &CoreModel,
+    products: &[ProductPlan],
+    isas: &[PlannedIsa],
+    order: FrameOrder,
+) -> DelayLines {
+    let mut lines = DelayLines::new(model, order);
     let nodes = model.all_nodes().into_iter().filter(|node| node.op.is_product());
     for (node, product) in nodes.zip(products) {
         if let CoreOp::Dense(dense) = &node.op
@@ -214,7 +221,13 @@ fn plan_for(
     let branches = Branches::new(model, lanes, options.tuning.branches);
     let fusion = if fuses { Fusion::new(model, &unfused, &branches) } else { Fusion::default() };
     let values = Values::of(options.output.language, &isas);
-    let delay_lines = delay_lines(model, &products, &isas);
+    let in_rows = delay_lines(model, &products, &isas, FrameOrder::Rows);
+    let target = (&isas[..], arch, flush_below);
+    let steps_together = steps_together(model, &in_rows, &products, &branches, target);
+    let delay_lines = match steps_together {
+        1 => in_rows,
+        steps => delay_lines(model, &products, &isas, FrameOrder::Rings { steps }),
+    };
     Plan {
         arch,
         isas,
@@ -223,6 +236,7 @@ fn plan_for(
         branches,
         fusion,
         delay_lines,
+        steps_together,
         accuracy,
         flush_below,
         values,

@@ -288,7 +288,7 @@ impl Report {
         let mut read = (0, 0);
         count_layers(model, &mut read);
         let state_bytes = compilation.description.estimate.state_bytes;
-        let block_bytes = bytes(interface.blocks_len());
+        let block_bytes = bytes(interface.block_len);
         let files = compilation.emit(&interface.function);
         let source = files.iter().filter(|file| !file.name.ends_with(".bin"));
         let totals = Totals {
@@ -439,7 +439,7 @@ fn layers(
         }
         let value = node.op.outputs()[0];
         let at = by_value[&done_at(value)];
-        layer.kernel = body.kernels.iter().position(|kernel| kernel.nodes.contains(&at));
+        layer.kernel = body.of_step().iter().position(|kernel| kernel.nodes.contains(&at));
         if let CoreOp::View(View { input: Source::Value(input), .. }) = &node.op
             && plan.fusion.is_inner(value)
         {
@@ -537,7 +537,7 @@ fn kernels(
     // weights and constants that an earlier kernel reads
     let mut read = BTreeSet::new();
     let mut kernels = Vec::new();
-    for (k, kernel) in body.kernels.iter().enumerate() {
+    for (k, kernel) in body.of_step().iter().enumerate() {
         let own: Vec<usize> = (0..layers.len()).filter(|&i| layers[i].kernel == Some(k)).collect();
         let mut plans = Vec::new();
         for &i in &own {

@@ -163,7 +163,7 @@ impl CFile<'_> {
             ("FLUSHED_PLACES", flushed_places.join(", ")),
             ("BASELINE", self.baseline()),
             ("FALLBACK", self.fallback()),
-            ("BLOCK_FLOATS", counted(Element::F32, self.interface.blocks_len()).to_owned()),
+            ("BLOCK_FLOATS", counted(Element::F32, self.interface.block_len).to_owned()),
             ("MEMORY_HOLDS", self.memory_holds().to_owned()),
             (" NO_STATE", if stateless { " (it has none)" } else { "" }.to_owned()),
             ("COPIES", copies),

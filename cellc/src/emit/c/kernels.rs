@@ -12,7 +12,7 @@ use super::vectors::{self, VectorFunction, spaced};
 use super::{CFile, api, guarded, several, weights, wrap};
 use crate::arch::{Calls, Isa, PlannedIsa};
 use crate::emit::Spelled;
-use crate::emit::calls::{Location, Uses};
+use crate::emit::calls::{Call, Location, Uses};
 use crate::emit::elements::spelling;
 use crate::emit::products;
 use crate::emit::signature::{Argument, Signature};
@@ -184,7 +184,7 @@ fn packing(file: &CFile<'_>, used: &RefCell<BTreeSet<VectorFunction>>, out: &mut
     let mut dialect = C::new(file.prefix(), isa, file.program.alignment, file.extensions(), used);
     shared.all_kernels(body, &mut dialect);
     out.push_str(&dialect.text());
-    let calls = pairs(file, isa, body, (&shared, ""), out);
+    let calls = pairs(file, isa, body, (&shared, "", shared.calls(body)), out);
     let len = file.packed.run_time_len;
     let zeroed = file.zeroed("packed->values", (&len.to_string(), len));
     let pairs = file.packed.run_time_pairs;
@@ -249,18 +249,18 @@ fn reserved_names(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<Str
     all
 }
 
-/// The calls of a step, as entries of a list. Before them, the functions with which a pool calls
+/// The calls of kernels, as entries of a list. Before them, the functions with which a pool calls
 /// concurrent kernels.
 fn pairs(
     file: &CFile<'_>,
     isa: &Isa,
     body: BodyRef<'_>,
-    (shared, block): (&Shared, &str),
+    (shared, block, groups): (&Shared, &str, Vec<Vec<Call<'_>>>),
     out: &mut String,
 ) -> Vec<Vec<Word>> {
     let prefix = file.prefix();
     let mut calls = Vec::new();
-    for group in shared.calls(body) {
+    for group in groups {
         let mut pool = vec!["pool".to_owned()];
         for (kernel, name) in &group {
             let args: Vec<_> = kernel
@@ -314,7 +314,7 @@ fn run(
     out: &mut String,
 ) {
     let block = format!("{}->block", file.interface.memory().name());
-    let mut calls = pairs(file, isa, body, (shared, &block), out);
+    let mut calls = pairs(file, isa, body, (shared, &block, shared.calls(body)), out);
     let mut groups = shared.calls(body);
     // variables change last, so a step can be repeated until then
     let assigned = isa.c.flushes.and_then(|_| {
@@ -361,9 +361,9 @@ fn run(
     }
     out.push_str(&text(file, isa, "run", &lists, &words));
     if interface.layout.steps_at_once > 1 {
-        let texts = pairs(file, isa, body, (shared, "block"), &mut String::new());
-        let calls = shared.calls(body);
-        out.push_str(&several::function(file, (isa, &words[2].1), body, &calls, &texts));
+        let calls = shared.calls_of_steps(body);
+        let texts = pairs(file, isa, body, (shared, &block, calls), &mut String::new());
+        out.push_str(&several::function(file, (isa, &words[2].1), body, &texts));
     }
     if let Some(flushes) = isa.c.flushes {
         words = vec![

@@ -15,7 +15,7 @@ use crate::emit::Spelled;
 use crate::emit::calls::{Call, Cut, Location, Uses};
 use crate::emit::elements::spelling;
 use crate::emit::hints;
-use crate::emit::names::{Field, POOL_MEMBERS, Phase};
+use crate::emit::names::{Field, LEAST_TOGETHER, POOL_MEMBERS, Phase};
 use crate::emit::products;
 use crate::emit::signature::{Argument, Signature};
 use crate::emit::text::COLUMNS;
@@ -35,6 +35,9 @@ const DEEPEST: usize = 24;
 /// kernel with a loop whose end is decided at run time has a function of its own: LLVM keeps values
 /// of iterations in registers only if it knows that arguments do not overlap.
 const MOST_CALLED_DIRECTLY: usize = 12;
+
+/// The attribute of functions with code of their own.
+const APART: &str = "#[inline(never)]\n";
 
 /// Columns in front of a statement of a function in a module.
 const MARGIN: usize = 8;
@@ -60,6 +63,9 @@ pub(super) struct Module {
     vectors: Used,
     isa: &'static Isa,
     fused_by: Option<&'static Isa>,
+    /// True if kernels with several calls have code of their own: a stream has as many calls of
+    /// few kernels as it has layers.
+    shares_kernels: bool,
     /// Items after the module.
     after: String,
 }
@@ -132,6 +138,7 @@ pub(super) fn modules<'m>(
             vectors: own,
             isa,
             fused_by,
+            shares_kernels,
             after,
         } = module;
         let mut text = text.clone();
@@ -139,6 +146,7 @@ pub(super) fn modules<'m>(
             || kernels.len() <= MOST_CALLED_DIRECTLY && !text.contains("pool.join(");
         for (nth, kernel) in kernels.iter().enumerate() {
             let KernelText { name, doc, params, body, has_open_loop, .. } = kernel;
+            let shared = if *shares_kernels && called(&text, name).len() > 1 { APART } else { "" };
             let list: String = params.iter().map(|(name, ty)| format!("{name}: {ty},")).collect();
             let _ = match generic.call(at, nth) {
                 Some(call) if calls_direct && !has_open_loop && called(&text, name).len() == 1 => {
@@ -150,11 +158,13 @@ pub(super) fn modules<'m>(
                     let names: Vec<_> = params.iter().map(|(name, _)| &name[..]).collect();
                     writeln!(
                         text,
-                        "{attribute} fn {name}({list}) {{ {call}({}); }}",
+                        "{shared}{attribute} fn {name}({list}) {{ {call}({}); }}",
                         names.join(", ")
                     )
                 }
-                None => writeln!(text, "{doc}{attribute} fn {name}({list}) {{\n{body}}}"),
+                None => {
+                    writeln!(text, "{doc}{shared}{attribute} fn {name}({list}) {{\n{body}}}")
+                }
             };
         }
         text = with_weights_in_calls(&text);
@@ -407,6 +417,7 @@ impl RustFile<'_> {
             vectors,
             isa,
             fused_by,
+            shares_kernels: body.together.is_some(),
             after: String::new(),
         }
     }
@@ -477,8 +488,7 @@ impl RustFile<'_> {
         vectors: &mut Used,
     ) -> String {
         let calls = shared.calls(body);
-        let of_first = if self.interface.layout.steps_at_once > 1 { "[0]" } else { "" };
-        let block = format!("&mut {}.block{of_first}", self.interface.memory().name());
+        let block = format!("&mut {}.block", self.interface.memory().name());
         let signature = self.signature(body, shared, &calls, true);
         let mut out = format!("/// One step.\n{attribute} pub(super) fn run({}) {{", signature.0);
         let mut parts = String::new();
@@ -511,7 +521,7 @@ impl RustFile<'_> {
         format!("{count} = if {count} < {last} {{ {count}.wrapping_add(1) }} else {{ 0 }};\n")
     }
 
-    /// The function of a module for several steps: each stage for all of them, then the next.
+    /// The function of a module for several steps, by the kernels that compute them together.
     fn several(
         &self,
         body: BodyRef<'_>,
@@ -520,65 +530,56 @@ impl RustFile<'_> {
         vectors: &mut Used,
     ) -> String {
         let memory = self.interface.memory();
-        let (name, calls) = (memory.name(), shared.calls(body));
+        let (name, calls) = (memory.name(), shared.calls_of_steps(body));
         let (x, y) = (&self.interface.inputs[0], &self.interface.outputs[0]);
         let array = |field: &Field| format!("[{}; {}]", spelling(field.element).rust, field.len());
         let state = format!("{name}: &mut super::{}", memory.type_name());
-        let (mut stages, mut called, mut moved) = (String::new(), String::new(), BTreeSet::new());
-        let mut first = 0;
-        for (stage, count) in body.stages.iter().enumerate() {
-            let own = &calls[first..first + count];
-            first += count;
-            let uses = Uses::of(body, own);
-            let buffer = |role: Role| {
-                let id = self.program.find(role).expect("every field has a buffer");
-                (shared.buffer(id).name.clone(), uses.buffers.contains(&id))
-            };
-            let [x_name, y_name] =
-                [buffer(Role::Parameter(x.index)), buffer(Role::Result(y.index))]
-                    .map(|(name, used)| if used { name } else { format!("_{name}") });
-            let in_block = |id: &BufferId| body.buffer(*id).role == Role::Scratch;
-            let has_block = uses.buffers.iter().any(in_block);
-            let (block, walked) = match has_block {
-                true => ("(block, ", format!("{name}.block.iter_mut().zip")),
-                false => ("", String::new()),
-            };
-            let close = if has_block { ")" } else { "" };
-            let _ = write!(
-                stages,
-                "/// A stage of several steps.\n{attribute} fn stage{stage}({state}, x: &[{}], \
-                 y: &mut [{}]) {{ for {block}({x_name}, {y_name}){close} in \
-                 {walked}(x.iter().zip(y.iter_mut())) {{",
-                array(x),
-                array(y)
-            );
-            self.calls(&mut stages, body, shared, own, vectors, "block");
-            for phase in &self.interface.layout.phases {
-                let is_own = |id: &BufferId| body.buffer(*id).role == Role::Phase(phase.steps);
-                if uses.buffers.iter().any(is_own) {
-                    stages += &self.counted_on(phase);
-                    if !moved.insert(phase.steps) {
-                        let _ = write!(called, "{name}.{0} = {0};", phase.name);
-                    }
-                }
-            }
-            stages += "}}\n";
-            let _ = write!(called, "stage{stage}({name}, x, y);");
-        }
-        let saved: String = self
-            .interface
-            .layout
-            .phases
-            .iter()
-            .filter(|phase| called.contains(&format!("= {};", phase.name)))
-            .map(|phase| format!("let {0} = {name}.{0};", phase.name))
-            .collect();
-        format!(
-            "/// Several steps: each stage for all of them, then the next.\n{attribute} pub(super) \
-             fn several({state}, x: &[{}], y: &mut [{}]) {{ {saved}{called} }}\n{stages}",
+        let together = body.together.as_ref().expect("lower: kernels of several steps");
+        let part = |id: BufferId| {
+            let at = body.block_place(id).expect("verify: input and output are in the block");
+            format!("::<{at}, {}, _, _>", body.buffer(id).len)
+        };
+        vectors.shared("part_of");
+        vectors.shared("part_of_mut");
+        let mut out = format!(
+            "/// Several steps: few of them one by one, else all by each kernel.\n{attribute} \
+             pub(super) fn several({state}, x: &[{}], y: &mut [{}]) {{
+            if x.len() < {LEAST_TOGETHER} {{
+                for (x, y) in x.iter().zip(y) {{ run({name}, x, y); }}
+                return;
+            }}
+            let input = part_of_mut{}(&mut {name}.block);
+            input.fill(0.0);
+            for (to, from) in input.as_chunks_mut::<{}>().0.iter_mut().zip(x) {{ *to = *from; }}\n",
             array(x),
-            array(y)
-        )
+            array(y),
+            part(together.input),
+            x.len()
+        );
+        let (mut parts, block) = (String::new(), format!("&mut {name}.block"));
+        if shared.runs_of_steps.is_empty() {
+            self.calls(&mut out, body, shared, &calls, vectors, &block);
+        }
+        for (part, calls) in shared.runs_of_steps.iter().zip(calls.chunks(MOST_CALLED)) {
+            let _ = writeln!(out, "{part}({name});");
+            let _ = write!(parts, "/// Part of several steps.\n{attribute} fn {part}({state}) {{");
+            self.calls(&mut parts, body, shared, calls, vectors, &block);
+            parts.push_str("}\n");
+        }
+        let _ = write!(
+            out,
+            "let output = part_of{}(&{name}.block);
+            for (to, from) in y.iter_mut().zip(output.as_chunks::<{}>().0) {{ *to = *from; }}\n",
+            part(together.output),
+            y.len()
+        );
+        for Phase { name: count, steps } in &self.interface.layout.phases {
+            let _ = writeln!(
+                out,
+                "{name}.{count} = {name}.{count}.wrapping_add(x.len() as u32) % {steps};"
+            );
+        }
+        out + "}\n" + &parts
     }
 
     /// The parameters of a function with calls of kernels, and arguments of equal names: all

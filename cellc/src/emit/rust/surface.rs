@@ -100,8 +100,8 @@ impl RustFile<'_> {
             ("STEP_PARAMETERS: ()", step.spelled(parameter)),
             ("BODIES;", self.chosen_body(&body)),
             ("SEVERAL_IN_PLACE;", self.several_at_once("&input", "io")),
-            ("BLOCK_ARRAY", self.blocks("f32")),
-            ("BLOCK_ZERO", self.blocks("0.0")),
+            ("BLOCK_ARRAY", format!("[f32; {}]", self.interface.block_len)),
+            ("BLOCK_ZERO", format!("[0.0; {}]", self.interface.block_len)),
             ("STEP;", self.step(pool)),
             ("STEP_WITH;", self.step("pool")),
             (
@@ -292,22 +292,13 @@ impl RustFile<'_> {
         (args, records + &flattened)
     }
 
-    /// Calls the body of an instruction set.
-    /// The type or the value of scratch memory, with `element`: a block for each step of a call.
-    fn blocks(&self, element: &str) -> String {
-        let block = format!("[{element}; {}]", self.interface.block_len);
-        match self.interface.layout.steps_at_once {
-            1 => block,
-            most => format!("[{block}; {most}]"),
-        }
-    }
-
     /// The call of the body for several steps at a time, `x` and `y`.
     pub(super) fn several_at_once(&self, x: &str, y: &str) -> String {
         let args = format!("&mut self.{}, {x}, {y}", self.interface.memory().name());
         self.chosen("self.isa.0", "several", &args, String::new())
     }
 
+    /// Calls the body of an instruction set.
     fn chosen_body(&self, signature: &Signature<'_>) -> String {
         let (args, flattened) = match self.body_arguments(signature, false) {
             (args, _) if self.isas.len() > 1 && args.len() > LONG_CALL => {
@@ -488,7 +479,7 @@ impl OwnWords for RustFile<'_> {
         };
         let about = match self.interface.layout.delay_lines.get(&variable.index) {
             None => format!("Shape `{:?}`", variable.shape),
-            Some(line) => format!("The last steps of shape `{:?}`, as {line}", variable.shape),
+            Some(line) => format!("The last {} steps, as {line}", line.history()),
         };
         vec![("RESET;", reset), ("ABOUT_VARIABLE", about)]
     }

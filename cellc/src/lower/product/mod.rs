@@ -35,7 +35,7 @@ use operands::{lane_sums, suffix};
 pub(super) use panels::{Column, Panel};
 use panels::{PanelWeights, Pass, Stage};
 use sums::SumVector;
-pub(super) use sums::{Sums, add};
+pub(super) use sums::{Sums, add, added};
 use terms::{Elements, Multiplied, Terms, Vectors};
 
 /// The rows of a product that one set of statements computes. Several rows share each weight load.

@@ -200,7 +200,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
 }
 
 /// The sum of chains, a power of two of them: neighbours are added first.
-pub(super) fn added(chains: &[Expr]) -> Expr {
+pub(in crate::lower) fn added(chains: &[Expr]) -> Expr {
     match chains {
         [chain] => chain.clone(),
         _ => {

@@ -130,7 +130,7 @@ pub(super) fn carry_sums(
         let inputs = vec![before, input];
         node.op = CoreOp::Pointwise(Pointwise { function, inputs, out });
         model.variables.push(Variable {
-            name: format!("{} last", node.name.rsplit('/').next().unwrap_or_default()),
+            name: last_of(&node.name, &node.kind),
             shape: model.values[out].shape.clone(),
             initial: None,
             next: Some(Source::Value(out)),
@@ -138,6 +138,14 @@ pub(super) fn carry_sums(
         });
     }
     Ok(())
+}
+
+/// The name of the variable with the last inputs or the last sum of an operation.
+fn last_of(name: &str, kind: &str) -> String {
+    match name.rsplit('/').next() {
+        Some("") | None => format!("{kind} last"),
+        Some(own) => format!("{own} last"),
+    }
 }
 
 /// Replaces the constant of each Concat in `memories` by a variable with the last inputs. The
@@ -152,7 +160,7 @@ pub(super) fn remember(
         let Some(node) = pairs[memory.node] else {
             return Err(Place::Padding.refused(Why::Otherwise));
         };
-        let CoreNode { name, layer, .. } = model.nodes[node].clone();
+        let CoreNode { name, kind, layer, .. } = model.nodes[node].clone();
         let (constant, out, front) = match &mut model.nodes[node].op {
             CoreOp::Concat(Concat { inputs, out, .. }) => match inputs.first_mut() {
                 Some(front @ &mut Source::Constant(constant)) => (constant, *out, front),
@@ -169,7 +177,7 @@ pub(super) fn remember(
         let tensor = &model.constants[constant];
         let zero = (0..tensor.len()).all(|i| tensor.get_f32(i).to_bits() == 0);
         model.variables.push(Variable {
-            name: format!("{} last", name.rsplit('/').next().unwrap_or_default()),
+            name: last_of(&name, &kind),
             shape,
             initial: (!zero).then_some(constant),
             next: Some(Source::Value(next)),

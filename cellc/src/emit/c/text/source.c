@@ -279,14 +279,6 @@ void PREFIX_steps(PREFIX *restrict self, size_t steps STEP_PARAMETERS) {
         PREFIX_step(self STEPS_ARGUMENTS);
     }
 //.
-//* several in place with a copy
-    if (FIELD == OUTPUT) {
-        for (size_t steps_done = 0; steps_done < steps; steps_done++) {
-            PREFIX_step(self STEPS_ARGUMENTS);
-        }
-        return;
-    }
-//.
 //* several at once
     for (size_t steps_done = 0, steps_now; steps_done < steps; steps_done += steps_now) {
         const PREFIX_inputs inputs = {SEVERAL_INPUTS};

@@ -1,0 +1,485 @@
+//! Kernels that compute several steps together.
+//!
+//! A value has all steps of an element side by side, so that lanes are steps: a weight is read once
+//! for all of them. Every element is computed as in a single step, in the same order of additions.
+
+use super::builder::{KernelBuilder, load, op};
+use super::layout::strided;
+use super::pointwise::Epilogue;
+use super::product::added;
+use super::storage::Destinations;
+use super::Lowering;
+use crate::core::{Dense, Small, Source};
+use crate::kernel::{Expr, LaneOp, Place, Role, Stmt, Together, Var};
+use crate::plan::{self, Along, Panels, Phase, ProductPlan, TapRow, Taps};
+
+/// Registers that hold no sums.
+const OTHER_REGISTERS: usize = 4;
+
+impl<'m> Lowering<'m> {
+    /// Adds the kernels that compute several steps together.
+    pub(super) fn steps_together(&mut self) {
+        let (model, plan, first) = (self.model, self.plan, self.body.kernels.len());
+        self.steps = plan.steps_together;
+        self.places = vec![None; self.places.len()];
+        let [inputs, outputs] = [self.len(Source::Parameter(0)), self.len(model.results[0].source)];
+        let [input, taken] = ["input", "taken"]
+            .map(|name| self.buffer(format!("steps_{name}"), Role::Scratch, inputs * self.steps));
+        let output = self.buffer("steps_output", Role::Scratch, outputs * self.steps);
+        self.taken = vec![taken.into()];
+        self.place(&model.nodes, Destinations::new());
+        KernelBuilder::new(self).enter(input.into(), taken.into());
+        for node in &model.nodes {
+            if let Some(history) = plan.delay_lines.of_concat(node.op.first_value()) {
+                let mut builder = KernelBuilder::new(self);
+                let body = builder.take_frame(history);
+                let name = builder.lowering.name("frames");
+                builder.finish(name, vec!["A delay line takes frames.".to_owned()], body, false);
+            }
+            self.kernel_of(node);
+        }
+        KernelBuilder::new(self).leave(output.into());
+        let kernels = self.body.kernels.len() - first;
+        self.body.together = Some(Together { kernels, input, output });
+        self.steps = 1;
+    }
+}
+
+/// A place that moves in a loop.
+struct Moving {
+    name: &'static str,
+    of: Place,
+    /// Elements that a turn uses.
+    len: usize,
+    /// Elements between turns. 0: the place stays.
+    step: usize,
+    written: bool,
+}
+
+/// An operand of the operations behind a dense layer.
+#[derive(Clone, Copy)]
+struct Operand {
+    along: Along,
+    /// Elements for each element of a step.
+    each: usize,
+}
+
+impl Operand {
+    /// Elements of some columns. 0: all columns have one.
+    fn of_columns(self, columns: usize) -> usize {
+        match self.along {
+            Along::Both | Along::Columns => columns * self.each,
+            Along::Rows | Along::Nothing => 0,
+        }
+    }
+
+    /// Elements of a row of some columns. 0: all rows have the same.
+    fn of_row(self, columns: usize) -> usize {
+        match self.along {
+            Along::Both => columns * self.each,
+            Along::Rows => self.each,
+            Along::Columns | Along::Nothing => 0,
+        }
+    }
+}
+
+/// The elements of x of a row: two loops, the outer one over the channels of taps.
+#[derive(Clone, Copy)]
+struct Terms {
+    /// The number of turns and elements between them.
+    outer: (usize, usize),
+    inner: (usize, usize),
+}
+
+/// A dense layer for several steps.
+struct Layer<'m> {
+    plan: &'m ProductPlan,
+    epilogue: Epilogue<'m>,
+    operands: Vec<Operand>,
+    terms: Terms,
+    steps: usize,
+    /// Elements between the weights of neighbouring elements of x.
+    between: usize,
+}
+
+/// The places of a dense layer: x, weights, the result, then operands.
+#[derive(Clone)]
+struct Places {
+    x: Place,
+    weights: Place,
+    out: Place,
+    operands: Vec<Place>,
+}
+
+impl<'m> KernelBuilder<'_, 'm> {
+    /// Takes the input of several steps: the steps of an element side by side.
+    fn enter(mut self, from: Place, to: Place) {
+        let (steps, len) = (self.lowering.steps, self.lowering.len(Source::Parameter(0)));
+        let is_given = self.lowering.denormals.of(Source::Parameter(0)) == Small::Given;
+        let doc = vec!["The input of several steps, the steps of an element side by side.".into()];
+        let body = self.transposed(is_given, (from, to), (steps, len));
+        self.finish("enter_steps".to_owned(), doc, body, false);
+    }
+
+    /// Hands the output of several steps on, step by step.
+    fn leave(mut self, to: Place) {
+        let source = self.lowering.model.results[0].source;
+        let (steps, len) = (self.lowering.steps, self.lowering.len(source));
+        let (from, flushes) = (self.lowering.source(source), !self.lowering.is_flushed(source));
+        let body = self.transposed(flushes, (from, to), (len, steps));
+        let doc = vec!["The output of several steps, step by step.".to_owned()];
+        self.finish("leave_steps".to_owned(), doc, body, false);
+    }
+
+    /// Copies a matrix with this number of rows and columns, rows as columns.
+    fn transposed(
+        &mut self,
+        flushes: bool,
+        (from, to): (Place, Place),
+        (rows, columns): (usize, usize),
+    ) -> Vec<Stmt> {
+        let len = rows * columns;
+        let dims = [(columns, 1, rows), (rows, columns.cast_signed(), 1)];
+        let is_line = rows == 1 || columns == 1;
+        match flushes {
+            true if is_line => self.flushed_copy(from, to, len),
+            true => {
+                let flushed = self.shared("flushed", len, 1);
+                let mut body = self.flushed_copy(from, flushed, len);
+                body.push(strided(flushed, to, dims));
+                body
+            }
+            false => vec![strided(from, to, dims)],
+        }
+    }
+
+    /// A view of a history and the frames of several steps.
+    pub(super) fn gathered_of_steps(
+        &mut self,
+        taps: &Taps,
+        out: Place,
+    ) -> (Vec<String>, Vec<Stmt>) {
+        let (plan, steps) = (self.lowering.plan, self.lowering.steps);
+        let history = &plan.delay_lines.histories[taps.history];
+        let line = history.line;
+        let body = self.with_row(history, false, |_, row| {
+            let mut body = Vec::new();
+            let mut take = |taken: &plan::Taken, from: usize, times: usize| {
+                let dims = taken
+                    .dims
+                    .iter()
+                    .map(|(extent, from, to)| (*extent, (from * times).cast_signed(), to * steps));
+                let dims = dims.chain([(steps, 1, 1)]);
+                body.push(strided(row.at(from), out.at(taken.to * steps), dims));
+            };
+            if let Some(earlier) = &taps.earlier {
+                take(earlier, earlier.from, 1);
+            }
+            if let Some(newest) = &taps.newest {
+                take(newest, line.place(newest.from, line.history()), line.pitch());
+            }
+            body
+        });
+        (vec![format!("Elements of {}.", history.line)], body)
+    }
+
+    /// A dense layer for several steps, and the pointwise work behind it.
+    pub(super) fn dense_of_steps(&mut self, dense: &'m Dense) -> (Vec<String>, Vec<Stmt>) {
+        let (inputs, outputs, steps) = (dense.inputs, dense.outputs, self.lowering.steps);
+        let (plan, weights) = self.lowering.product(dense.out);
+        let epilogue = self.epilogue(dense.out, outputs);
+        let names = epilogue.names();
+        let doc = vec![format!("Dense layer, {inputs} to {outputs}{names}, of {steps} steps.")];
+        let operands: Vec<Operand> = epilogue
+            .operands()
+            .iter()
+            .map(|(source, along)| Operand { along: *along, each: self.lowering.steps_of(*source) })
+            .collect();
+        let sources = epilogue.operands().iter();
+        let places = sources.map(|(source, _)| self.lowering.source(*source)).collect();
+        let (weights, out) = (weights.rows.into(), self.stored(dense.out));
+        let taps = match dense.x {
+            Source::Value(x) => self.lowering.plan.delay_lines.rows.get(&x),
+            _ => None,
+        };
+        let terms = Terms { outer: (1, 0), inner: (inputs, steps) };
+        let between = plan.product.row_of(Phase::Input, plan.panels[0].columns, 0).1;
+        let mut layer = Layer { plan, epilogue, operands, terms, steps, between };
+        let Some(row) = taps else {
+            let x = self.lowering.source(dense.x);
+            let places = Places { x, weights, out, operands: places };
+            return (doc, self.rows_of_steps(&layer, dense, places));
+        };
+        let history = &self.lowering.plan.delay_lines.histories[row.history];
+        let newest = history.line.place(row.newest, history.line.history());
+        layer.terms = Terms::of_taps(row, newest);
+        let body = self.with_row(history, false, |builder, line| {
+            let x = line.at(row.first);
+            let places = Places { x, weights, out, operands: places };
+            builder.rows_of_steps(&layer, dense, places)
+        });
+        (doc, body)
+    }
+
+    /// The rows of a dense layer.
+    fn rows_of_steps(&mut self, layer: &Layer<'m>, dense: &Dense, places: Places) -> Vec<Stmt> {
+        let (inputs, outputs, steps) = (dense.inputs, dense.outputs, layer.steps);
+        let mut moving = vec![
+            Moving::new("x_row", places.x, inputs * steps, false),
+            Moving::new("out_row", places.out, outputs * steps, true),
+        ];
+        let of_operand =
+            |(operand, place): (&Operand, &Place)| {
+                Moving::new("operand_row", *place, operand.of_row(outputs), false)
+            };
+        moving.extend(layer.operands.iter().zip(&places.operands).map(of_operand));
+        self.turns(dense.rows, moving, |builder, moved| {
+            let operands = moved[2..].to_vec();
+            let row = Places { x: moved[0], out: moved[1], operands, ..places };
+            let mut body = Vec::new();
+            for panels in &layer.plan.panels {
+                body.extend(builder.panels_of_steps(layer, panels, &row));
+            }
+            body
+        })
+    }
+
+    /// The panels of a group, and their tiles of columns.
+    fn panels_of_steps(
+        &mut self,
+        layer: &Layer<'m>,
+        panels: &Panels,
+        row: &Places,
+    ) -> Vec<Stmt> {
+        let first = layer.plan.product.row_of(Phase::Input, panels.columns, 0).0;
+        let weights = row.weights.at(panels.early.offset + panels.input + first);
+        let behind = |(place, operand): (&Place, &Operand)| {
+            place.at(operand.of_columns(panels.first))
+        };
+        let operands = row.operands.iter().zip(&layer.operands).map(behind).collect();
+        let out = row.out.at(panels.first * layer.steps);
+        let places = Places { weights, out, operands, ..*row };
+        let size = (panels.count, panels.columns);
+        self.columns_of_steps(layer, &places, size, panels.early.stride, |builder, panel| {
+            let registers = builder.lowering.isa.registers.saturating_sub(OTHER_REGISTERS);
+            let vectors = layer.steps.div_ceil(builder.lowering.isa.lanes);
+            let most = registers / vectors;
+            let (mut body, mut done) = (Vec::new(), 0);
+            for (turns, columns) in plan::equal_parts(panels.units, most.max(1)) {
+                let tiles = panel.behind(layer, done);
+                let size = (turns, columns);
+                body.extend(builder.columns_of_steps(layer, &tiles, size, columns, |builder, tile| {
+                    builder.tile_of_steps(layer, columns, tile)
+                }));
+                done += turns * columns;
+            }
+            body
+        })
+    }
+
+    /// A loop over equal numbers of columns, whose weights are `step` elements apart.
+    fn columns_of_steps(
+        &mut self,
+        layer: &Layer<'m>,
+        places: &Places,
+        (count, columns): (usize, usize),
+        step: usize,
+        mut body: impl FnMut(&mut Self, &Places) -> Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let terms = layer.terms.outer.0 * layer.terms.inner.0;
+        let len = (terms - 1) * layer.between + columns;
+        let weights =
+            Moving { name: "weights", of: places.weights, len, step, written: false };
+        let out = Moving::new("out_columns", places.out, columns * layer.steps, true);
+        let of_operand = |(operand, place): (&Operand, &Place)| {
+            Moving::new("operand_columns", *place, operand.of_columns(columns), false)
+        };
+        let operands = layer.operands.iter().zip(&places.operands).map(of_operand);
+        let moving = [weights, out].into_iter().chain(operands).collect();
+        self.turns(count, moving, |builder, moved| {
+            let operands = moved[2..].to_vec();
+            body(builder, &Places { x: places.x, weights: moved[0], out: moved[1], operands })
+        })
+    }
+
+    /// All sums of some columns, and the pointwise work behind them.
+    fn tile_of_steps(&mut self, layer: &Layer<'m>, columns: usize, at: &Places) -> Vec<Stmt> {
+        let vectors = plan::vectors(layer.steps, self.lowering.isa.lanes);
+        let chains = layer.plan.product.chains(Phase::Input);
+        let mut body = Vec::new();
+        let mut sums: Vec<Vec<Vec<Var>>> = Vec::new();
+        for chain in 0..chains {
+            let mut of_chain = Vec::new();
+            for column in 0..columns {
+                let mut of_column = Vec::new();
+                for (nth, (_, lanes)) in vectors.iter().enumerate() {
+                    let name = match chains {
+                        1 => format!("y{column}_{nth}"),
+                        _ => format!("y{column}_{nth}_{chain}"),
+                    };
+                    let zero = Expr::f32(0.0, *lanes);
+                    of_column.push(self.accumulator(&mut body, &name, *lanes, zero));
+                }
+                of_chain.push(of_column);
+            }
+            sums.push(of_chain);
+        }
+        self.add_terms(&mut body, layer, (&vectors, &sums), at);
+        for column in 0..columns {
+            for (nth, (first, lanes)) in vectors.iter().enumerate() {
+                let chains: Vec<Expr> =
+                    sums.iter().map(|chain| Expr::Var(chain[column][nth])).collect();
+                let operand = |i: usize| {
+                    let operand = layer.operands[i];
+                    let from = at.operands[i].at(operand.of_columns(column));
+                    match operand.each {
+                        1 => Expr::Splat { from, lanes: *lanes },
+                        _ => load(from.at(*first), *lanes),
+                    }
+                };
+                let sum = added(&chains);
+                let value = self.finish_with(&mut body, &layer.epilogue, sum, *lanes, &operand);
+                body.push(Stmt::Store { to: at.out.at(column * layer.steps + first), value });
+            }
+        }
+        body
+    }
+
+    /// Adds the terms of all elements of x, term `k` to chain `k % chains`.
+    fn add_terms(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        layer: &Layer<'m>,
+        sums: (&[(usize, usize)], &[Vec<Vec<Var>>]),
+        at: &Places,
+    ) {
+        let (chains, columns) = (sums.1.len(), sums.1[0].len());
+        let Terms { outer: (channels, channel), inner: (count, step) } = layer.terms;
+        let (between, steps) = (layer.between, layer.steps);
+        let reach = (count - 1) * step + steps;
+        let of_channel = |terms: usize| (terms - 1) * between + columns;
+        let outer = vec![
+            Moving { step: channel, ..Moving::new("channel", at.x, reach, false) },
+            Moving {
+                step: count * between,
+                ..Moving::new("weights", at.weights, of_channel(count), false)
+            },
+        ];
+        let all = self.turns(channels, outer, |builder, moved| {
+            let [x, weights] = [moved[0], moved[1]];
+            let (turns, rest) = (count / chains, count % chains);
+            let inner = vec![
+                Moving {
+                    step: chains * step,
+                    ..Moving::new("x", x, (chains - 1) * step + steps, false)
+                },
+                Moving {
+                    step: chains * between,
+                    ..Moving::new("row", weights, of_channel(chains), false)
+                },
+            ];
+            let mut body = match turns {
+                0 => Vec::new(),
+                _ => builder.turns(turns, inner, |builder, moved| {
+                    let at = |chain: usize| (moved[0].at(chain * step), moved[1].at(chain * between));
+                    (0..chains)
+                        .flat_map(|chain| builder.add_term(sums.0, &sums.1[chain], at(chain)))
+                        .collect()
+                }),
+            };
+            for chain in 0..rest {
+                let k = turns * chains + chain;
+                let at = (x.at(k * step), weights.at(k * between));
+                body.extend(builder.add_term(sums.0, &sums.1[chain], at));
+            }
+            body
+        });
+        body.extend(all);
+    }
+
+    /// Adds one element of x times a row of weights.
+    fn add_term(
+        &mut self,
+        vectors: &[(usize, usize)],
+        sums: &[Vec<Var>],
+        (x, weights): (Place, Place),
+    ) -> Vec<Stmt> {
+        let mut body = Vec::new();
+        let elements: Vec<Expr> = vectors
+            .iter()
+            .map(|(first, lanes)| self.let_(&mut body, "x_k", *lanes, load(x.at(*first), *lanes)))
+            .collect();
+        for (column, of_column) in sums.iter().enumerate() {
+            let mut known: Option<(usize, Expr)> = None;
+            for (nth, (_, lanes)) in vectors.iter().enumerate() {
+                let weight = match &known {
+                    Some((of, weight)) if of == lanes => weight.clone(),
+                    _ => {
+                        let splat = Expr::Splat { from: weights.at(column), lanes: *lanes };
+                        match vectors.len() {
+                            1 => splat,
+                            _ => self.let_(&mut body, "w", *lanes, splat),
+                        }
+                    }
+                };
+                known = Some((*lanes, weight.clone()));
+                let var = of_column[nth];
+                let args = vec![weight, elements[nth].clone(), Expr::Var(var)];
+                body.push(Stmt::Set { var, value: op(LaneOp::MulAdd, args) });
+            }
+        }
+        body
+    }
+
+    /// A loop in which places move. One turn is no loop.
+    fn turns(
+        &mut self,
+        count: usize,
+        moving: Vec<Moving>,
+        mut body: impl FnMut(&mut Self, &[Place]) -> Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let (mut walks, mut places) = (Vec::new(), Vec::new());
+        for Moving { name, of, len, step, written } in moving {
+            if count == 1 || step == 0 {
+                places.push(of);
+                continue;
+            }
+            let (place, walk) = self.stride(name, of, (len, step), written);
+            places.push(place);
+            walks.push(walk);
+        }
+        let body = body(self, &places);
+        match count {
+            1 => body,
+            _ => vec![Stmt::For { count, turn: None, backwards: None, walks, body }],
+        }
+    }
+}
+
+impl Moving {
+    /// Neighbours of `len` elements.
+    fn new(name: &'static str, of: Place, len: usize, written: bool) -> Self {
+        Self { name, of, len, step: len, written }
+    }
+}
+
+impl Places {
+    /// The places of the columns from `columns` on.
+    fn behind(&self, layer: &Layer<'_>, columns: usize) -> Self {
+        let behind = |(place, operand): (&Place, &Operand)| place.at(operand.of_columns(columns));
+        Self {
+            x: self.x,
+            weights: self.weights.at(columns),
+            out: self.out.at(columns * layer.steps),
+            operands: self.operands.iter().zip(&layer.operands).map(behind).collect(),
+        }
+    }
+}
+
+impl Terms {
+    /// The taps of a delay line, the newest too.
+    fn of_taps(row: &TapRow, newest: usize) -> Self {
+        let distance = (newest - row.first) / row.earlier;
+        Self { outer: (row.channels, row.step), inner: (row.earlier + 1, distance) }
+    }
+}
