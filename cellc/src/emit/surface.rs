@@ -179,12 +179,16 @@ impl Contents<'_> {
     }
 
     /// The lists that tell states from scratch memory.
-    fn memory(&self) -> [List; 16] {
+    fn memory(&self) -> [List; 17] {
         let Interface { takes_memory, variables, layout, .. } = self.interface;
         let has_variables = !variables.is_empty();
         let is_own = !takes_memory && self.interface.has_memory();
         let keeps = self.interface.sets_memory();
         let is_empty = !keeps && self.interface.block_len == 0;
+        let is_filled = |field: &Field| {
+            layout.delay_lines.contains_key(&field.index)
+                && self.initial(field).is_some_and(|initial| initial.repeat > 1)
+        };
         [
             when("memory", self.interface.has_memory()),
             when("memory that is not empty", has_variables || !is_empty),
@@ -200,6 +204,7 @@ impl Contents<'_> {
             when("own state in order", is_own && layout.alternates),
             when("own scratch", is_own && !layout.alternates),
             when("some variables", has_variables),
+            when("filled rows", variables.iter().any(is_filled)),
             when("keeps states", self.keeps_states()),
             when("keeps no states", !self.keeps_states()),
         ]

@@ -112,8 +112,7 @@ pub(super) fn program(subjects: &[Subject<'_>]) -> String {
         let Subject { name, interface, .. } = subject;
         // arrays are built on the stack before they are boxed
         let all = [&interface.inputs, &interface.weights, &interface.outputs, &interface.variables];
-        let values =
-            all.into_iter().flatten().map(Field::len).sum::<usize>() + interface.block_len;
+        let values = all.into_iter().flatten().map(Field::len).sum::<usize>() + interface.block_len;
         arms += &format!("        {name:?} => (serve_{name}, {}),\n", (64 << 20) + 16 * values);
         text += &serve(subject);
     }

@@ -151,13 +151,14 @@ impl DelayLine {
     /// For each element in order of time: its place in memory.
     fn places(&self, phase: usize) -> impl Iterator<Item = usize> {
         let Self { phases, inner, order, .. } = *self;
-        let (frame, row, history, pitch) =
-            (self.frame(), self.row(), self.history(), self.pitch());
+        let (frame, row, history, pitch) = (self.frame(), self.row(), self.history(), self.pitch());
         (0..frame * history).map(move |at| {
             let (channel, number) = (at / inner / history, at / inner % history);
             let element = channel * inner + at % inner;
             match order {
-                FrameOrder::Rows => (phase + number) % phases * row + number / phases * frame + element,
+                FrameOrder::Rows => {
+                    (phase + number) % phases * row + number / phases * frame + element
+                }
                 FrameOrder::Rings { steps } => element * pitch + steps + phase + number,
             }
         })

@@ -3,7 +3,7 @@
 
 use super::builder::{KernelBuilder, load, op};
 use super::layout::strided;
-use crate::kernel::{Expr, FrameOrder, LaneOp, Place, Role, Stmt};
+use crate::kernel::{DelayLine, Expr, FrameOrder, LaneOp, Place, Role, Stmt};
 use crate::plan::{self, History, Taken, Taps};
 
 /// Upper limit for unrolled vectors that move the frames of a row.
@@ -53,9 +53,11 @@ impl<'m> KernelBuilder<'_, 'm> {
         let ring: Place = self.lowering.memory.variables[history.variable].into();
         let mut write = |first: usize, least: usize, count: usize| {
             let len = (line.frame() - 1) * line.pitch() + steps;
-            let dims = [(line.frame(), steps.cast_signed(), line.pitch()), (steps, 1, 1)];
+            if count == 1 {
+                return self.into_rings(&line, from, ring.at(first));
+            }
             let (place, walk) = self.stride("frames", ring.at(first), (len, 1), true);
-            let body = vec![strided(from, place, dims)];
+            let body = self.into_rings(&line, from, place);
             let at = match least {
                 0 => self.phase(period),
                 _ => op(LaneOp::WrappingSub, vec![self.phase(period), number(least)]),
@@ -73,6 +75,31 @@ impl<'m> KernelBuilder<'_, 'm> {
         let less = (self.phase(period), number(behind));
         body.push(Stmt::If { less, then, otherwise: in_front });
         body
+    }
+
+    /// Copies the frames of the steps to one place of each ring. Loads of taps are of whole
+    /// vectors, so stores are, too: processors do not hand parts of a load on from stores.
+    fn into_rings(&mut self, line: &DelayLine, from: Place, to: Place) -> Vec<Stmt> {
+        let (steps, count) = (self.lowering.steps, line.frame());
+        if steps == 1 {
+            return vec![strided(from, to, [(count, 1, line.pitch())])];
+        }
+        let copied = |from: Place, to: Place| {
+            let vectors = plan::vectors(steps, self.lowering.isa.lanes).into_iter();
+            let copied = |(at, lanes): (usize, usize)| Stmt::Store {
+                to: to.at(at),
+                value: load(from.at(at), lanes),
+            };
+            vectors.map(copied).collect()
+        };
+        if count == 1 {
+            return copied(from, to);
+        }
+        let (from, of_from) = self.walk("steps", from, steps, false);
+        let (to, of_to) = self.stride("ring", to, (steps, line.pitch()), true);
+        let body = copied(from, to);
+        let walks = vec![of_from, of_to];
+        vec![Stmt::For { count, turn: None, backwards: None, walks, body }]
     }
 
     /// The count of steps modulo `period`.

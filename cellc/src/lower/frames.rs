@@ -3,12 +3,12 @@
 //! A value has all steps of an element side by side, so that lanes are steps: a weight is read once
 //! for all of them. Every element is computed as in a single step, in the same order of additions.
 
+use super::Lowering;
 use super::builder::{KernelBuilder, load, op};
 use super::layout::strided;
 use super::pointwise::Epilogue;
 use super::product::added;
 use super::storage::Destinations;
-use super::Lowering;
 use crate::core::{Dense, Small, Source};
 use crate::kernel::{Expr, LaneOp, Place, Role, Stmt, Together, Var};
 use crate::plan::{self, Along, Panels, Phase, ProductPlan, TapRow, Taps};
@@ -228,10 +228,9 @@ impl<'m> KernelBuilder<'_, 'm> {
             Moving::new("x_row", places.x, inputs * steps, false),
             Moving::new("out_row", places.out, outputs * steps, true),
         ];
-        let of_operand =
-            |(operand, place): (&Operand, &Place)| {
-                Moving::new("operand_row", *place, operand.of_row(outputs), false)
-            };
+        let of_operand = |(operand, place): (&Operand, &Place)| {
+            Moving::new("operand_row", *place, operand.of_row(outputs), false)
+        };
         moving.extend(layer.operands.iter().zip(&places.operands).map(of_operand));
         self.turns(dense.rows, moving, |builder, moved| {
             let operands = moved[2..].to_vec();
@@ -245,17 +244,11 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// The panels of a group, and their tiles of columns.
-    fn panels_of_steps(
-        &mut self,
-        layer: &Layer<'m>,
-        panels: &Panels,
-        row: &Places,
-    ) -> Vec<Stmt> {
+    fn panels_of_steps(&mut self, layer: &Layer<'m>, panels: &Panels, row: &Places) -> Vec<Stmt> {
         let first = layer.plan.product.row_of(Phase::Input, panels.columns, 0).0;
         let weights = row.weights.at(panels.early.offset + panels.input + first);
-        let behind = |(place, operand): (&Place, &Operand)| {
-            place.at(operand.of_columns(panels.first))
-        };
+        let behind =
+            |(place, operand): (&Place, &Operand)| place.at(operand.of_columns(panels.first));
         let operands = row.operands.iter().zip(&layer.operands).map(behind).collect();
         let out = row.out.at(panels.first * layer.steps);
         let places = Places { weights, out, operands, ..*row };
@@ -268,9 +261,13 @@ impl<'m> KernelBuilder<'_, 'm> {
             for (turns, columns) in plan::equal_parts(panels.units, most.max(1)) {
                 let tiles = panel.behind(layer, done);
                 let size = (turns, columns);
-                body.extend(builder.columns_of_steps(layer, &tiles, size, columns, |builder, tile| {
-                    builder.tile_of_steps(layer, columns, tile)
-                }));
+                body.extend(builder.columns_of_steps(
+                    layer,
+                    &tiles,
+                    size,
+                    columns,
+                    |builder, tile| builder.tile_of_steps(layer, columns, tile),
+                ));
                 done += turns * columns;
             }
             body
@@ -288,8 +285,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     ) -> Vec<Stmt> {
         let terms = layer.terms.outer.0 * layer.terms.inner.0;
         let len = (terms - 1) * layer.between + columns;
-        let weights =
-            Moving { name: "weights", of: places.weights, len, step, written: false };
+        let weights = Moving { name: "weights", of: places.weights, len, step, written: false };
         let out = Moving::new("out_columns", places.out, columns * layer.steps, true);
         let of_operand = |(operand, place): (&Operand, &Place)| {
             Moving::new("operand_columns", *place, operand.of_columns(columns), false)
@@ -325,23 +321,56 @@ impl<'m> KernelBuilder<'_, 'm> {
             sums.push(of_chain);
         }
         self.add_terms(&mut body, layer, (&vectors, &sums), at);
+        let sum = |column: usize, nth: usize| {
+            let chains = sums.iter().map(|chain| Expr::Var(chain[column][nth]));
+            added(&chains.collect::<Vec<Expr>>())
+        };
         for column in 0..columns {
             for (nth, (first, lanes)) in vectors.iter().enumerate() {
-                let chains: Vec<Expr> =
-                    sums.iter().map(|chain| Expr::Var(chain[column][nth])).collect();
-                let operand = |i: usize| {
-                    let operand = layer.operands[i];
-                    let from = at.operands[i].at(operand.of_columns(column));
-                    match operand.each {
-                        1 => Expr::Splat { from, lanes: *lanes },
-                        _ => load(from.at(*first), *lanes),
-                    }
-                };
-                let sum = added(&chains);
-                let value = self.finish_with(&mut body, &layer.epilogue, sum, *lanes, &operand);
-                body.push(Stmt::Store { to: at.out.at(column * layer.steps + first), value });
+                let at = at.behind(layer, column).at_step(layer, *first);
+                body.extend(match layer.epilogue.is_short() {
+                    true => self.finish_steps(layer, &at, *lanes, sum(column, nth)),
+                    false => vec![Stmt::Store { to: at.out, value: sum(column, nth) }],
+                });
             }
         }
+        if layer.epilogue.is_short() {
+            return body;
+        }
+        // long operations are written once for all sums
+        let lanes = vectors[0].1;
+        body.extend(self.columns_of_steps(layer, at, (columns, 1), 0, |builder, at| {
+            let out = Moving::new("out_lanes", at.out, lanes, true);
+            let of_operand = |(operand, place): (&Operand, &Place)| {
+                let len = if operand.each == 1 { 0 } else { lanes };
+                Moving::new("operand_lanes", *place, len, false)
+            };
+            let operands = layer.operands.iter().zip(&at.operands).map(of_operand);
+            let moving = [out].into_iter().chain(operands).collect();
+            builder.turns(layer.steps / lanes, moving, |builder, moved| {
+                let (out, operands) = (moved[0], moved[1..].to_vec());
+                let sum = load(out, lanes);
+                builder.finish_steps(layer, &Places { out, operands, ..*at }, lanes, sum)
+            })
+        }));
+        body
+    }
+
+    /// The pointwise work behind the sum of a column for some steps.
+    fn finish_steps(
+        &mut self,
+        layer: &Layer<'m>,
+        at: &Places,
+        lanes: usize,
+        sum: Expr,
+    ) -> Vec<Stmt> {
+        let mut body = Vec::new();
+        let operand = |i: usize| match layer.operands[i].each {
+            1 => Expr::Splat { from: at.operands[i], lanes },
+            _ => load(at.operands[i], lanes),
+        };
+        let value = self.finish_with(&mut body, &layer.epilogue, sum, lanes, &operand);
+        body.push(Stmt::Store { to: at.out, value });
         body
     }
 
@@ -381,7 +410,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             let mut body = match turns {
                 0 => Vec::new(),
                 _ => builder.turns(turns, inner, |builder, moved| {
-                    let at = |chain: usize| (moved[0].at(chain * step), moved[1].at(chain * between));
+                    let at =
+                        |chain: usize| (moved[0].at(chain * step), moved[1].at(chain * between));
                     (0..chains)
                         .flat_map(|chain| builder.add_term(sums.0, &sums.1[chain], at(chain)))
                         .collect()
@@ -473,6 +503,17 @@ impl Places {
             out: self.out.at(columns * layer.steps),
             operands: self.operands.iter().zip(&layer.operands).map(behind).collect(),
         }
+    }
+}
+
+impl Places {
+    /// The places from a step on.
+    fn at_step(mut self, layer: &Layer<'_>, step: usize) -> Self {
+        self.out = self.out.at(step);
+        for (place, operand) in self.operands.iter_mut().zip(&layer.operands) {
+            *place = if operand.each == 1 { *place } else { place.at(step) };
+        }
+        self
     }
 }
 

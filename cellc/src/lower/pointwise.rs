@@ -3,8 +3,9 @@
 
 use super::builder::{KernelBuilder, load};
 use super::product::Column;
-use crate::core::{CoreOp, Pointwise, Source};
+use crate::core::{CoreOp, Pointwise, PointwiseFunction, Source};
 use crate::kernel::{Expr, Place, Stmt, Walk};
+use crate::model::Activation;
 use crate::plan::{self, Along};
 
 /// The names of what an iteration reads and writes, `width` elements each.
@@ -30,6 +31,19 @@ impl Epilogue<'_> {
             .iter()
             .map(|(_, along)| matches!(along, Along::Both | Along::Columns))
             .collect()
+    }
+
+    /// True for few instructions.
+    pub(super) fn is_short(&self) -> bool {
+        use PointwiseFunction as F;
+        let is_short = |link: &&Pointwise| match link.function {
+            F::Add | F::Subtract | F::Multiply | F::Maximum | F::Minimum | F::PRelu => true,
+            F::Activation(activation) => {
+                matches!(activation, Activation::Relu | Activation::LeakyRelu { .. })
+            }
+            _ => false,
+        };
+        self.links.len() <= MOST_SHORT && self.links.iter().all(is_short)
     }
 
     /// The other operands, each with its layout along rows and columns.
@@ -107,6 +121,9 @@ impl<'m> End<'m> {
 /// The most operations in one expression. After this many, a variable holds the value, to
 /// limit nesting.
 const MOST_NESTED: usize = 16;
+
+/// The most operations of a short epilogue.
+const MOST_SHORT: usize = 4;
 
 /// Loops over vectors with at most this many iterations are unrolled.
 const FEW: usize = 4;

@@ -157,7 +157,8 @@ impl<'m> Lowering<'m> {
             CoreOp::View(view) if lines.taps.contains_key(&view.out) => true,
             CoreOp::View(view) => {
                 self.places[view.out].is_some_and(|place| {
-                    self.known_place(view.input).is_none_or(|from| from.at(view.offset * self.steps) != place)
+                    self.known_place(view.input)
+                        .is_none_or(|from| from.at(view.offset * self.steps) != place)
                 }) && !self.plan.fusion.is_inner(view.out)
             }
             CoreOp::Concat(concat) => {

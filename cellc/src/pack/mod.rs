@@ -8,7 +8,9 @@ use crate::model::half::F16;
 
 use crate::core::CoreModel;
 use crate::encoding::encode;
-use crate::kernel::{BufferId, Copied, CopiedDim, DelayLine, Element, Encoding, FrameOrder, Program, Role};
+use crate::kernel::{
+    BufferId, Copied, CopiedDim, DelayLine, Element, Encoding, FrameOrder, Program, Role,
+};
 use crate::model::Tensor;
 
 /// The initial value of a variable, in the order of its memory: element `i` is element `i / repeat

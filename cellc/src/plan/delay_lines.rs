@@ -169,11 +169,7 @@ impl Taps {
 
 /// The history in a variable, and the views with its taps. `None` if something else reads the
 /// variable or its frames in order.
-fn history(
-    model: &CoreModel,
-    variable: usize,
-    order: FrameOrder,
-) -> Option<(History, Vec<Shown>)> {
+fn history(model: &CoreModel, variable: usize, order: FrameOrder) -> Option<(History, Vec<Shown>)> {
     let source = Source::Variable(variable);
     let axis = model.variables[variable].history?;
     let Some(Source::Value(next)) = model.variables[variable].next else { return None };

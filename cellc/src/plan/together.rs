@@ -2,7 +2,7 @@
 
 use super::{Branches, DelayLines, ProductPlan, RowLayout};
 use crate::arch::{Arch, Isa, PlannedIsa};
-use crate::core::{CoreModel, CoreOp, Dense, Denormals, Source, View};
+use crate::core::{CoreModel, CoreOp, Denormals, Dense, Source, View};
 use crate::encoding::{Arithmetic, WeightFormat};
 
 /// The most steps of a block: two vectors of the widest instruction set.

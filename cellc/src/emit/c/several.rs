@@ -27,7 +27,9 @@ pub(super) fn function(
     };
     let step = |field: &Field, name: &str| {
         let (member, size) = (&field.name, file.size(field));
-        format!("const {prefix}_{name} one_{name} = {{.{member} = {name}->{member} + at * {size}}};\n")
+        format!(
+            "const {prefix}_{name} one_{name} = {{.{member} = {name}->{member} + at * {size}}};\n"
+        )
     };
     let mut out = format!(
         "\n/* Up to {most} steps: few of them one by one, else all by each kernel. */\n{linkage}void \

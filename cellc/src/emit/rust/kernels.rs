@@ -63,9 +63,10 @@ pub(super) struct Module {
     vectors: Used,
     isa: &'static Isa,
     fused_by: Option<&'static Isa>,
-    /// True if kernels with several calls have code of their own: a stream has as many calls of
-    /// few kernels as it has layers.
-    shares_kernels: bool,
+    /// The kernels that compute several steps together. They have code of their own, and then those
+    /// of a step that have several calls, too: a stream has many layers, of few shapes. `None`: there
+    /// are none.
+    apart: Option<BTreeSet<String>>,
     /// Items after the module.
     after: String,
 }
@@ -138,7 +139,7 @@ pub(super) fn modules<'m>(
             vectors: own,
             isa,
             fused_by,
-            shares_kernels,
+            apart,
             after,
         } = module;
         let mut text = text.clone();
@@ -146,7 +147,10 @@ pub(super) fn modules<'m>(
             || kernels.len() <= MOST_CALLED_DIRECTLY && !text.contains("pool.join(");
         for (nth, kernel) in kernels.iter().enumerate() {
             let KernelText { name, doc, params, body, has_open_loop, .. } = kernel;
-            let shared = if *shares_kernels && called(&text, name).len() > 1 { APART } else { "" };
+            let is_apart = apart
+                .as_ref()
+                .is_some_and(|apart| apart.contains(name) || called(&text, name).len() > 1);
+            let shared = if is_apart { APART } else { "" };
             let list: String = params.iter().map(|(name, ty)| format!("{name}: {ty},")).collect();
             let _ = match generic.call(at, nth) {
                 Some(call) if calls_direct && !has_open_loop && called(&text, name).len() == 1 => {
@@ -408,6 +412,9 @@ impl RustFile<'_> {
         let mut text = run(&shared, &mut dialect.vectors) + &dialect.out;
         lanes::write(&mut text, &dialect.used, isa, &dialect.attribute);
         let Rust { vectors, functions, kernels, attribute, .. } = dialect;
+        let of_steps = shared.calls_of_steps(body).into_iter().flatten();
+        let of_steps = of_steps.map(|(_, name)| name.to_owned());
+        let apart = body.together.is_some().then(|| of_steps.collect());
         Module {
             head,
             attribute,
@@ -417,7 +424,7 @@ impl RustFile<'_> {
             vectors,
             isa,
             fused_by,
-            shares_kernels: body.together.is_some(),
+            apart,
             after: String::new(),
         }
     }

@@ -471,6 +471,12 @@ impl OwnWords for RustFile<'_> {
                 let value = format!("{}.{}.0", self.weights(), self.stored_at(at));
                 format!("for frame in {frames} {{ *frame = {value}; }}")
             }
+            Some(Initial { at, repeat, .. })
+                if self.interface.layout.delay_lines.contains_key(&variable.index) =>
+            {
+                let values = format!("{}.{}.0", self.weights(), self.stored_at(at));
+                format!("Self::fill::<{repeat}>(self.{name}.as_chunks_mut().0, &{values});")
+            }
             Some(Initial { at, repeat, .. }) => {
                 let rows = format!("self.{name}.as_chunks_mut::<{repeat}>().0.iter_mut()");
                 let values = format!("{}.{}.0", self.weights(), self.stored_at(at));

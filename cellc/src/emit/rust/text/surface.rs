@@ -268,6 +268,14 @@ impl MEMORY_TYPE {
 //* some variables
     }
 //.
+//* filled rows
+    #[inline(never)]
+    fn fill<const ROW: usize>(rows: &mut [[f32; ROW]], values: &[f32]) {
+        for (row, value) in rows.iter_mut().zip(values) {
+            row.fill(*value);
+        }
+    }
+//.
 }
 
 //: function
