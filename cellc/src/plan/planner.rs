@@ -114,6 +114,20 @@ fn delay_lines(
     lines
 }
 
+/// The delay lines of a model, and the most steps that a call computes together.
+fn stream(
+    model: &CoreModel,
+    products: &[ProductPlan],
+    branches: &Branches,
+    target: (&[PlannedIsa], &Arch, Option<f32>),
+) -> (DelayLines, usize) {
+    let lines = delay_lines(model, products, target.0, FrameOrder::Rows);
+    match steps_together(model, &lines, products, branches, target) {
+        1 => (lines, 1),
+        steps => (delay_lines(model, products, target.0, FrameOrder::Rings { steps }), steps),
+    }
+}
+
 /// Plans a model for these instruction sets.
 fn plan_for(
     model: &CoreModel,
@@ -221,13 +235,8 @@ fn plan_for(
     let branches = Branches::new(model, lanes, options.tuning.branches);
     let fusion = if fuses { Fusion::new(model, &unfused, &branches) } else { Fusion::default() };
     let values = Values::of(options.output.language, &isas);
-    let in_rows = delay_lines(model, &products, &isas, FrameOrder::Rows);
     let target = (&isas[..], arch, flush_below);
-    let steps_together = steps_together(model, &in_rows, &products, &branches, target);
-    let delay_lines = match steps_together {
-        1 => in_rows,
-        steps => delay_lines(model, &products, &isas, FrameOrder::Rings { steps }),
-    };
+    let (delay_lines, steps_together) = stream(model, &products, &branches, target);
     Plan {
         arch,
         isas,

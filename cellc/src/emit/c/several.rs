@@ -32,8 +32,8 @@ pub(super) fn function(
         )
     };
     let mut out = format!(
-        "\n/* Up to {most} steps: few of them one by one, else all by each kernel. */\n{linkage}void \
-         {prefix}_several_{isa}(\n    {prefix}_{memory} *{memory}, size_t steps, \
+        "\n/* Up to {most} steps: few of them one by one, else all by each kernel. */\n\
+         {linkage}void {prefix}_several_{isa}(\n    {prefix}_{memory} *{memory}, size_t steps, \
          const {prefix}_inputs *inputs, const {prefix}_outputs *outputs\n) {{\n",
         isa = isa.name
     );

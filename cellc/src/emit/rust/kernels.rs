@@ -63,9 +63,9 @@ pub(super) struct Module {
     vectors: Used,
     isa: &'static Isa,
     fused_by: Option<&'static Isa>,
-    /// The kernels that compute several steps together. They have code of their own, and then those
-    /// of a step that have several calls, too: a stream has many layers, of few shapes. `None`: there
-    /// are none.
+    /// The kernels that compute several steps together. They have code of their own, and so have
+    /// kernels of a step with several calls: a stream has many layers, of few shapes. `None`: there
+    /// are no such kernels.
     apart: Option<BTreeSet<String>>,
     /// Items after the module.
     after: String,
