@@ -54,10 +54,10 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut write = |first: usize, least: usize, count: usize| {
             let len = (line.frame() - 1) * line.pitch() + steps;
             if count == 1 {
-                return self.into_rings(&line, from, ring.at(first));
+                return self.put_in_rings(&line, from, ring.at(first));
             }
             let (place, walk) = self.stride("frames", ring.at(first), (len, 1), true);
-            let body = self.into_rings(&line, from, place);
+            let body = self.put_in_rings(&line, from, place);
             let at = match least {
                 0 => self.phase(period),
                 _ => op(LaneOp::WrappingSub, vec![self.phase(period), number(least)]),
@@ -79,7 +79,7 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// Copies the frames of the steps to one place of each ring. Loads of taps are of whole
     /// vectors, so stores are, too: processors do not hand parts of a load on from stores.
-    fn into_rings(&mut self, line: &DelayLine, from: Place, to: Place) -> Vec<Stmt> {
+    fn put_in_rings(&mut self, line: &DelayLine, from: Place, to: Place) -> Vec<Stmt> {
         let (steps, count) = (self.lowering.steps, line.frame());
         if steps == 1 {
             return vec![strided(from, to, [(count, 1, line.pitch())])];

@@ -102,6 +102,14 @@ struct Layer<'m> {
     between: usize,
 }
 
+/// Sums of some columns: their vectors of steps (first step, lanes), and by chain, column and
+/// vector the accumulator.
+#[derive(Clone, Copy)]
+struct Sums<'s> {
+    vectors: &'s [(usize, usize)],
+    chains: &'s [Vec<Vec<Var>>],
+}
+
 /// The places of a dense layer: x, weights, the result, then operands.
 #[derive(Clone)]
 struct Places {
@@ -320,7 +328,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             sums.push(of_chain);
         }
-        self.add_terms(&mut body, layer, (&vectors, &sums), at);
+        self.add_terms(&mut body, layer, Sums { vectors: &vectors, chains: &sums }, at);
         let sum = |column: usize, nth: usize| {
             let chains = sums.iter().map(|chain| Expr::Var(chain[column][nth]));
             added(&chains.collect::<Vec<Expr>>())
@@ -375,14 +383,8 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// Adds the terms of all elements of x, term `k` to chain `k % chains`.
-    fn add_terms(
-        &mut self,
-        body: &mut Vec<Stmt>,
-        layer: &Layer<'m>,
-        sums: (&[(usize, usize)], &[Vec<Vec<Var>>]),
-        at: &Places,
-    ) {
-        let (chains, columns) = (sums.1.len(), sums.1[0].len());
+    fn add_terms(&mut self, body: &mut Vec<Stmt>, layer: &Layer<'m>, sums: Sums<'_>, at: &Places) {
+        let (chains, columns) = (sums.chains.len(), sums.chains[0].len());
         let Terms { outer: (channels, channel), inner: (count, step) } = layer.terms;
         let (between, steps) = (layer.between, layer.steps);
         let reach = (count - 1) * step + steps;
@@ -413,14 +415,16 @@ impl<'m> KernelBuilder<'_, 'm> {
                     let at =
                         |chain: usize| (moved[0].at(chain * step), moved[1].at(chain * between));
                     (0..chains)
-                        .flat_map(|chain| builder.add_term(sums.0, &sums.1[chain], at(chain)))
+                        .flat_map(|chain| {
+                            builder.add_term(sums.vectors, &sums.chains[chain], at(chain))
+                        })
                         .collect()
                 }),
             };
             for chain in 0..rest {
                 let k = turns * chains + chain;
                 let at = (x.at(k * step), weights.at(k * between));
-                body.extend(builder.add_term(sums.0, &sums.1[chain], at));
+                body.extend(builder.add_term(sums.vectors, &sums.chains[chain], at));
             }
             body
         });

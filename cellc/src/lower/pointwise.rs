@@ -287,7 +287,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut shape = shape.clone();
         let repeated = |source: &Source| {
             let mut repeats = repeated(&shape, self.lowering.model.shape(*source));
-            repeats.extend((steps > 1).then(|| matches!(source, Source::Constant(_))));
+            repeats.extend((steps > 1).then_some(matches!(source, Source::Constant(_))));
             repeats
         };
         let repeats: Vec<Vec<bool>> = sources.iter().map(repeated).collect();
