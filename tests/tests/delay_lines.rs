@@ -214,3 +214,16 @@ fn calls_of_any_length_give_the_bits_of_all_at_once_in_c() {
         assert_eq!(lines(&printed), expected(), "{compiler}");
     }
 }
+
+/// The header says which steps the taps are of, and the kernels how the rings are read and written.
+#[test]
+fn a_stream_as_text() {
+    const LINES: usize = 150;
+    let one = two(None);
+    insta::assert_snapshot!("stream_header", one.compilation.description.header.join("\n"));
+    let isa = one.isas().position(|(name, _)| name == "avx2").expect("x86-64 has it");
+    let text = one.compilation.program.body(isa).to_string();
+    let of_steps = text.find("kernel enter_steps").expect("kernels of several steps");
+    let lines: Vec<&str> = text[of_steps..].lines().take(LINES).collect();
+    insta::assert_snapshot!("stream_kernels", lines.join("\n"));
+}

@@ -9,7 +9,7 @@ use super::layout::strided;
 use super::pointwise::Epilogue;
 use super::product::added;
 use super::storage::Destinations;
-use crate::core::{Dense, Small, Source};
+use crate::core::{Dense, Source, TensorDenormals};
 use crate::kernel::{Expr, LaneOp, Place, Role, Stmt, Together, Var};
 use crate::plan::{self, Along, Panels, Phase, ProductPlan, TapRow, Taps};
 
@@ -123,7 +123,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// Takes the input of several steps: the steps of an element side by side.
     fn enter(mut self, from: Place, to: Place) {
         let (steps, len) = (self.lowering.steps, self.lowering.len(Source::Parameter(0)));
-        let is_given = self.lowering.denormals.of(Source::Parameter(0)) == Small::Given;
+        let is_given = self.lowering.denormals.of(Source::Parameter(0)) == TensorDenormals::Given;
         let doc = vec!["The input of several steps, the steps of an element side by side.".into()];
         let body = self.transposed(is_given, (from, to), (steps, len));
         self.finish("enter_steps".to_owned(), doc, body, false);
