@@ -94,10 +94,16 @@ impl Term {
 }
 
 /// The tensor behind views that change the shape alone. `producers`: by value, the operation.
-fn viewed(model: &CoreModel, producers: &BTreeMap<usize, &CoreNode>, mut source: Source) -> Source {
+fn viewed(
+    model: &CoreModel,
+    lines: &DelayLines,
+    producers: &BTreeMap<usize, &CoreNode>,
+    mut source: Source,
+) -> Source {
     while let Source::Value(value) = source
         && let CoreOp::View(view) = &producers[&value].op
         && view.is_whole(model)
+        && !lines.taps.contains_key(&value)
     {
         source = view.input;
     }
@@ -140,7 +146,7 @@ impl<'a> Dataflow<'a> {
         let read = read.flat_map(|node| node.op.reads());
         let read = read.chain(model.results.iter().map(|result| result.source));
         for source in read.chain(model.variables.iter().filter_map(|variable| variable.next)) {
-            if let Source::Value(value) = viewed(model, &producers, source) {
+            if let Source::Value(value) = viewed(model, &plan.delay_lines, &producers, source) {
                 *readers.entry(value).or_default() += 1;
             }
         }
@@ -244,7 +250,7 @@ impl<'a> Dataflow<'a> {
 
     /// The tensor behind views that change the shape alone.
     fn viewed(&self, source: Source) -> Source {
-        viewed(self.model, &self.producers, source)
+        viewed(self.model, self.delay_lines, &self.producers, source)
     }
 
     /// A tensor as an operand.

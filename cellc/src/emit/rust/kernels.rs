@@ -130,48 +130,8 @@ pub(super) fn modules<'m>(
     let generic = Generic::of(modules.iter().map(|module| &module.kernels[..]), &own);
     let mut declared: Vec<Declared<'m>> = Vec::new();
     let text = |(at, module): (usize, &'m Module)| {
-        let Module {
-            head,
-            attribute,
-            kernels,
-            text,
-            functions,
-            vectors: own,
-            isa,
-            fused_by,
-            apart,
-            after,
-        } = module;
-        let mut text = text.clone();
-        let calls_direct = kernels.len() == 1
-            || kernels.len() <= MOST_CALLED_DIRECTLY && !text.contains("pool.join(");
-        for (nth, kernel) in kernels.iter().enumerate() {
-            let KernelText { name, doc, params, body, has_open_loop, .. } = kernel;
-            let is_apart = apart
-                .as_ref()
-                .is_some_and(|apart| apart.contains(name) || called(&text, name).len() > 1);
-            let shared = if is_apart { APART } else { "" };
-            let list: String = params.iter().map(|(name, ty)| format!("{name}: {ty},")).collect();
-            let _ = match generic.call(at, nth) {
-                Some(call) if calls_direct && !has_open_loop && called(&text, name).len() == 1 => {
-                    let at = called(&text, name)[0];
-                    text.replace_range(at..at + name.len(), &call);
-                    Ok(())
-                }
-                Some(call) => {
-                    let names: Vec<_> = params.iter().map(|(name, _)| &name[..]).collect();
-                    writeln!(
-                        text,
-                        "{shared}{attribute} fn {name}({list}) {{ {call}({}); }}",
-                        names.join(", ")
-                    )
-                }
-                None => {
-                    writeln!(text, "{doc}{shared}{attribute} fn {name}({list}) {{\n{body}}}")
-                }
-            };
-        }
-        text = with_weights_in_calls(&text);
+        let Module { head, functions, vectors: own, isa, fused_by, after, .. } = module;
+        let text = with_weights_in_calls(&with_kernels(module, |nth| generic.call(at, nth)));
         let Head { doc, condition, name } = head;
         let types = Types { own, all: &all, isa, fused_by: *fused_by, arch, form };
         let (types, own_types) = types.text(&text, condition, &declared);
@@ -227,6 +187,35 @@ fn activations_module(functions: String) -> String {
     };
     let lint = if is_near_a_constant(&functions) { ACTIVATIONS } else { "" };
     format!("{lint} mod activations {{\n{imports}{functions}}}\n")
+}
+
+/// The function `run` of a module and the other functions with calls, then the kernels. `generic`
+/// returns the path of a kernel that is a function with generic vector types.
+fn with_kernels(module: &Module, generic: impl Fn(usize) -> Option<String>) -> String {
+    let Module { attribute, kernels, text, apart, .. } = module;
+    let mut text = text.clone();
+    let calls_direct =
+        kernels.len() == 1 || kernels.len() <= MOST_CALLED_DIRECTLY && !text.contains("pool.join(");
+    for (nth, kernel) in kernels.iter().enumerate() {
+        let KernelText { name, doc, params, body, has_open_loop, .. } = kernel;
+        let calls = called(&text, name);
+        let is_apart = apart.as_ref().is_some_and(|apart| apart.contains(name) || calls.len() > 1);
+        let shared = if is_apart { APART } else { "" };
+        let list: String = params.iter().map(|(name, ty)| format!("{name}: {ty},")).collect();
+        let _ = match generic(nth) {
+            Some(call) if calls_direct && !has_open_loop && calls.len() == 1 => {
+                text.replace_range(calls[0]..calls[0] + name.len(), &call);
+                Ok(())
+            }
+            Some(call) => {
+                let names: Vec<_> = params.iter().map(|(name, _)| &name[..]).collect();
+                let names = names.join(", ");
+                writeln!(text, "{shared}{attribute} fn {name}({list}) {{ {call}({names}); }}")
+            }
+            None => writeln!(text, "{doc}{shared}{attribute} fn {name}({list}) {{\n{body}}}"),
+        };
+    }
+    text
 }
 
 /// A text with loads of columns that have no parameter for the type of weights.
