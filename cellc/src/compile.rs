@@ -105,8 +105,10 @@ fn judge(subject: Subject) -> Outcome {
 /// The judgement of a model for a size of the axes left open. `None`: open axes are errors.
 fn judgement(subject: Subject<'_>, open: Option<usize>) -> Judgement<'_> {
     let mut inputs = InputSizes::new(subject.model.parameters.len(), open);
-    let (mut steps, mut diagnostics) = (StepFacts::default(), Diagnostics::default());
-    let translated = passes(subject, &mut inputs, &mut steps, &mut diagnostics);
+    let mut diagnostics = check::options(subject.options);
+    let (mut steps, mut of_model) = (StepFacts::default(), Diagnostics::default());
+    let translated = passes(subject, &mut inputs, &mut steps, &mut of_model);
+    diagnostics.extend(of_model);
     Judgement { subject, inputs, steps, translated, diagnostics }
 }
 
@@ -120,7 +122,6 @@ fn passes<'a>(
 ) -> Option<WithStates> {
     let Subject { model, options, .. } = subject;
     // check
-    check::options(options, diagnostics);
     check::structure(subject, diagnostics)?;
     *inputs = check::inputs(subject, inputs.open, diagnostics);
     // core

@@ -5,12 +5,14 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message};
 use crate::request::flag;
 use crate::request::{Options, Precision, Threads, WeightsAs};
 
-/// Refuses options that no output can have, whatever the model.
-pub(crate) fn options(options: &Options, diagnostics: &mut Diagnostics) {
-    instruction_sets(options, diagnostics);
-    threads(options, diagnostics);
-    common_interface::of_options(options, diagnostics);
-    weights_in_a_file(options, diagnostics);
+/// The errors of options that no output can have, whatever the model.
+pub(crate) fn options(options: &Options) -> Diagnostics {
+    let mut diagnostics = Diagnostics::default();
+    instruction_sets(options, &mut diagnostics);
+    threads(options, &mut diagnostics);
+    common_interface::of_options(options, &mut diagnostics);
+    weights_in_a_file(options, &mut diagnostics);
+    diagnostics
 }
 
 /// Refuses a list of instruction sets that names one twice, or one of another architecture.

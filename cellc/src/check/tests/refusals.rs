@@ -279,6 +279,20 @@ fn choices_that_cannot_apply_are_said() {
     ]));
 }
 
+/// Rules on the options do not wait for a model without errors.
+#[test]
+fn options_are_judged_beside_a_wrong_model() {
+    let wrong = of_x(|g, x| {
+        let sizes = g.ints(&[5, 5]);
+        g.op(Op::Reshape { zero_keeps: false }, &[x, sizes])
+    });
+    let options = Options::default().with_interface(Some("common.txt".into()));
+    let refused = core_model(&wrong.0, &options).expect_err("a wrong shape").to_string();
+    for found in ["the output is not C", "\"common.txt\"", "[5, 5]"] {
+        assert!(refused.contains(found), "{found} is not in {refused}");
+    }
+}
+
 #[test]
 fn what_would_take_for_ever_is_refused() {
     let large = of_x(|g, x| {
