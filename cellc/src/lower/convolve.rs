@@ -12,8 +12,8 @@
 
 use std::ops::Range;
 
-use super::builder::{KernelBuilder, load, op};
-use super::layout::{strided, strides};
+use super::builder::{KernelBuilder, copy, load, op};
+use super::layout::strides;
 use super::pointwise::Epilogue;
 use super::product::{Scale, for_rows};
 use crate::core::{Convolve, Pairs, PhaseRun, TapLoop, offsets, window_shape};
@@ -56,6 +56,30 @@ const MOST_IN_LINE: usize = 128;
 /// unroll completely and compute one sum after the other: each multiply-add waits for the one
 /// before (4 channels, 3 taps on AVX2: 1.7 times as long).
 const FEW_TAPS: usize = 16;
+
+/// The elements of a phase that one iteration copies.
+const APART_AT_ONCE: usize = 8;
+
+/// Elements at equal distances.
+#[derive(Clone, Copy)]
+struct Apart {
+    /// The number of elements.
+    count: usize,
+    /// The distance between elements to read.
+    from: usize,
+    /// The distance between elements to write.
+    to: usize,
+}
+
+impl Apart {
+    fn read(&self) -> usize {
+        self.from
+    }
+
+    fn written(&self) -> usize {
+        self.to
+    }
+}
 
 /// The quantisation of x.
 struct Integers {
@@ -227,7 +251,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 rows.extend(integers.as_ref().map(|integers| ("scale", integers.scales, 1, true)));
                 let mut body =
                     for_rows(builder, some * inputs, &rows, |builder, places| match &integers {
-                        None if in_phases => phases(of, places[0], places[1]),
+                        None if in_phases => builder.phases(of, places[0], places[1]),
                         None => {
                             builder.lines(of, places[0], places[1], |builder, from, to, len| {
                                 builder.read_rows(of.x, from, to, len)
@@ -286,6 +310,60 @@ impl<'m> KernelBuilder<'_, 'm> {
         for_rows(self, lines, &rows, |builder, places| {
             line(builder, places[0], places[1].at(gap), len)
         })
+    }
+
+    /// Copies a channel of x into its phases.
+    fn phases(&mut self, of: &Convolve, from: Place, to: Place) -> Vec<Stmt> {
+        let sizes: Vec<usize> = of.phases.iter().map(|axis| axis.size).collect();
+        let distances = strides(&sizes);
+        // by combination of phases: the first element, its place, and the loops
+        let mut copies: Vec<(Place, Place, Vec<Apart>)> = vec![(from, to, Vec::new())];
+        for (axis, distance) in of.phases.iter().zip(distances) {
+            let runs = (0..axis.count).map(|i| axis.run(i)).filter(|run| run.count > 0);
+            let runs: Vec<_> = runs.collect();
+            let along = |(from, to, dims): (Place, Place, Vec<Apart>)| {
+                let next = |run: &PhaseRun| {
+                    let apart =
+                        Apart { count: run.count, from: axis.stride * distance, to: axis.step };
+                    let dims = [&dims[..], &[apart]].concat();
+                    (from.at(run.from * distance), to.at(run.to), dims)
+                };
+                runs.iter().map(next).collect::<Vec<_>>()
+            };
+            copies = copies.into_iter().flat_map(along).collect();
+        }
+        copies.into_iter().flat_map(|(from, to, dims)| self.apart(&dims, from, to)).collect()
+    }
+
+    /// Copies elements at equal distances.
+    fn apart(&mut self, dims: &[Apart], from: Place, to: Place) -> Vec<Stmt> {
+        let Some((of, inner)) = dims.split_first() else {
+            return vec![Stmt::Store { to, value: load(from, 1) }];
+        };
+        if inner.is_empty() && (of.from, of.to) == (1, 1) {
+            return vec![copy(from, to, of.count)];
+        }
+        // constant places in windows: compilers make vectors of them
+        let at_once = if inner.is_empty() { APART_AT_ONCE } else { 1 };
+        let turns = if of.count < 2 * at_once { 0 } else { of.count / at_once };
+        let [read, write] = [Apart::read as fn(&Apart) -> usize, Apart::written].map(|step| {
+            let reach = inner.iter().map(|of| (of.count - 1) * step(of)).sum::<usize>();
+            (reach + (at_once - 1) * step(of) + 1, at_once * step(of))
+        });
+        let mut body = Vec::new();
+        if turns > 0 {
+            let (source, source_walk) = self.stride("phase_row", from, read, false);
+            let (out, out_walk) = self.stride("out_row", to, write, true);
+            let turn = (0..at_once)
+                .flat_map(|k| self.apart(inner, source.at(k * of.from), out.at(k * of.to)))
+                .collect();
+            let walks = vec![source_walk, out_walk];
+            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: turn });
+        }
+        for k in turns * at_once..of.count {
+            body.extend(self.apart(inner, from.at(k * of.from), to.at(k * of.to)));
+        }
+        body
     }
 
     /// One channel as `length` words of two elements, and its scale.
@@ -707,28 +785,6 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
         }
     }
-}
-
-/// Copies a channel of x into its phases.
-fn phases(of: &Convolve, from: Place, to: Place) -> Vec<Stmt> {
-    let sizes: Vec<usize> = of.phases.iter().map(|axis| axis.size).collect();
-    let distances = strides(&sizes);
-    // by combination of phases: the first element, its place, and the loops
-    let mut copies = vec![(from, to, Vec::new())];
-    for (axis, distance) in of.phases.iter().zip(distances) {
-        let runs: Vec<_> =
-            (0..axis.count).map(|i| axis.run(i)).filter(|run| run.count > 0).collect();
-        let along = |(from, to, dims): (Place, Place, Vec<_>)| {
-            let next = |run: &PhaseRun| {
-                let stride = (axis.stride * distance).cast_signed();
-                let dims = [&dims[..], &[(run.count, stride, axis.step)]].concat();
-                (from.at(run.from * distance), to.at(run.to), dims)
-            };
-            runs.iter().map(next).collect::<Vec<_>>()
-        };
-        copies = copies.into_iter().flat_map(along).collect();
-    }
-    copies.into_iter().map(|(from, to, dims)| strided(from, to, dims)).collect()
 }
 
 /// The numbers of taps by dimension: `3 x 3`.

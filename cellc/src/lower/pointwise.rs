@@ -1,9 +1,12 @@
 //! Pointwise work: in a kernel of its own, or as the epilogue of an operation with its result in
 //! registers.
 
+use std::ops::Range;
+
 use super::builder::{KernelBuilder, load};
 use super::product::Column;
-use crate::core::{CoreOp, Pointwise, PointwiseFunction, Source};
+use super::reduce::Row;
+use crate::core::{CoreOp, Pointwise, PointwiseFunction, Reduce, Source};
 use crate::kernel::{Expr, Place, Stmt, Walk};
 use crate::model::Activation;
 use crate::plan::{self, Along};
@@ -272,11 +275,52 @@ impl<'m> KernelBuilder<'_, 'm> {
         if self.lowering.plan.branches.is_join(root.out) {
             return self.join(root);
         }
-        let mut links = vec![root];
-        links.extend(self.links(root.out));
+        let work = self.chain(root);
+        let names: Vec<&str> = work.links.iter().map(|link| link.function.name()).collect();
+        let names = names.join(", ");
+        let shape = &self.lowering.model.values[root.out].shape;
+        let own = |&s: &Source| repeated(shape, self.lowering.model.shape(s));
+        let mut repeats: Vec<Vec<bool>> = work.sources.iter().map(own).collect();
+        let places: Vec<Place> = work.sources.iter().map(|&s| self.lowering.source(s)).collect();
+        let chain = self.lowering.plan.fusion.starting(root.out);
+        if let Some(reduced) = chain.and_then(|chain| chain.reduced) {
+            let CoreOp::Reduce(reduce) = &self.lowering.producers[&reduced].op else {
+                unreachable!("plan: a reduction reads the chain")
+            };
+            let part = |axes: Range<usize>| -> Vec<Vec<bool>> {
+                repeats.iter().map(|own| own[axes.clone()].to_vec()).collect()
+            };
+            let mut dims = merged(&shape[..reduce.first], &part(0..reduce.first));
+            dims.retain(|(size, _)| *size > 1);
+            let axes = reduce.first..shape.len();
+            let size = shape[axes.clone()].iter().product();
+            let shared = part(axes).iter().map(|own| own.contains(&true)).collect();
+            let out = self.lowering.source(Source::Value(reduced));
+            let body = self.rows(&work, reduce, (&dims, &(size, shared)), &places, out);
+            let name = reduce.combiner.function().name();
+            return (
+                vec![format!("Rows of {size} elements by {name}, each first: {names}.")],
+                body,
+            );
+        }
         let out = self.stored(root.out);
         let steps = self.lowering.steps;
-        let shape = &self.lowering.model.values[root.out].shape;
+        let mut shape = shape.clone();
+        if steps > 1 {
+            shape.push(steps);
+            for (repeats, source) in repeats.iter_mut().zip(&work.sources) {
+                repeats.push(matches!(source, Source::Constant(_)));
+            }
+        }
+        let dims = merged(&shape, &repeats);
+        let body = self.level(&work, &dims, &places, out);
+        (vec![format!("Element by element: {names}.")], body)
+    }
+
+    /// The pointwise operations from `root` on, and what memory holds.
+    fn chain(&self, root: &'m Pointwise) -> PointwiseChain<'m> {
+        let mut links = vec![root];
+        links.extend(self.links(root.out));
         let handed_on = self.handed_on(root.out);
         let mut sources: Vec<Source> = Vec::new();
         for &input in links.iter().flat_map(|link| &link.inputs) {
@@ -284,20 +328,45 @@ impl<'m> KernelBuilder<'_, 'm> {
                 sources.push(input);
             }
         }
-        let mut shape = shape.clone();
-        let repeated = |source: &Source| {
-            let mut repeats = repeated(&shape, self.lowering.model.shape(*source));
-            repeats.extend((steps > 1).then_some(matches!(source, Source::Constant(_))));
-            repeats
+        PointwiseChain { links, sources }
+    }
+
+    /// Rows that a reduction computes while it reads them: loops over the dimensions in front.
+    fn rows(
+        &mut self,
+        work: &PointwiseChain<'m>,
+        reduce: &Reduce,
+        (dims, row): (&[Dim], &Dim),
+        places: &[Place],
+        out: Place,
+    ) -> Vec<Stmt> {
+        let Some(((count, repeats), inner)) = dims.split_first() else {
+            let from = places.iter().copied().zip(row.1.iter().copied()).collect();
+            let row = Row { from, ..Row::new(row.0, reduce.chains, out) };
+            return self.reduce_elements(reduce, row, out, |builder, body, elements, lanes| {
+                builder.result(work, body, lanes, &elements.operands)
+            });
         };
-        let repeats: Vec<Vec<bool>> = sources.iter().map(repeated).collect();
-        shape.extend((steps > 1).then_some(steps));
-        let dims = merged(&shape, &repeats);
-        let places: Vec<Place> = sources.iter().map(|&s| self.lowering.source(s)).collect();
-        let names: Vec<&str> = links.iter().map(|link| link.function.name()).collect();
-        let work = PointwiseChain { links, sources };
-        let body = self.level(&work, &dims, &places, out);
-        (vec![format!("Element by element: {}.", names.join(", "))], body)
+        let len = |of: usize| -> usize {
+            let own = |(size, repeats): &Dim| if repeats[of] { 1 } else { *size };
+            inner.iter().chain([row]).map(own).product()
+        };
+        let mut walks: Vec<Walk> = Vec::new();
+        let mut within = Vec::new();
+        for (i, (&place, repeated)) in places.iter().zip(repeats).enumerate() {
+            let mut place = place;
+            if !repeated {
+                let (part, walk) = self.walk("part", place, len(i), false);
+                walks.push(walk);
+                place = part;
+            }
+            within.push(place);
+        }
+        let rows = inner.iter().map(|(size, _)| size).product();
+        let (to, walk) = self.walk("out_part", out, rows, true);
+        walks.push(walk);
+        let body = self.rows(work, reduce, (inner, row), &within, to);
+        vec![Stmt::For { count: *count, turn: None, backwards: None, walks, body }]
     }
 
     fn level(
@@ -388,6 +457,23 @@ impl<'m> KernelBuilder<'_, 'm> {
         places: &[Place],
         out: Place,
     ) {
+        let operand = |(&from, &shared): (&Place, &bool)| match shared {
+            true => Expr::Splat { from, lanes },
+            false => load(from, lanes),
+        };
+        let operands: Vec<Expr> = places.iter().zip(repeats).map(operand).collect();
+        let value = self.result(work, body, lanes, &operands);
+        body.push(Stmt::Store { to: out, value });
+    }
+
+    /// The result of a chain, of the operands that memory holds.
+    fn result(
+        &mut self,
+        work: &PointwiseChain<'m>,
+        body: &mut Vec<Stmt>,
+        lanes: usize,
+        operands: &[Expr],
+    ) -> Expr {
         let mut value: Option<Expr> = None;
         for (nth, link) in work.links.iter().enumerate() {
             let chained = link.inputs.iter().filter(|input| !work.sources.contains(input)).count();
@@ -398,17 +484,14 @@ impl<'m> KernelBuilder<'_, 'm> {
                 .inputs
                 .iter()
                 .map(|input| match work.sources.iter().position(|s| s == input) {
-                    Some(i) if repeats[i] => {
-                        self.lowering.taken(*input, Expr::Splat { from: places[i], lanes })
-                    }
-                    Some(i) => self.lowering.taken(*input, load(places[i], lanes)),
+                    Some(i) => self.lowering.taken(*input, operands[i].clone()),
                     None => value.clone().expect("plan: a link follows what it reads"),
                 })
                 .collect();
             let made = self.apply(body, link, args, lanes);
             value = Some(self.made(link.out, made));
         }
-        body.push(Stmt::Store { to: out, value: value.expect("lower: there is an operation") });
+        value.expect("lower: there is an operation")
     }
 }
 
@@ -421,6 +504,9 @@ fn is_deep(nth: usize) -> bool {
 fn is_among(values: &[usize], source: Source) -> bool {
     matches!(source, Source::Value(value) if values.contains(&value))
 }
+
+/// A dimension: its size, and by operand, true if the operand is broadcast along it.
+type Dim = (usize, Vec<bool>);
 
 /// A chain of pointwise operations, and the operands that memory holds.
 struct PointwiseChain<'m> {

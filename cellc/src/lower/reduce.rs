@@ -10,25 +10,44 @@ use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
 use crate::plan;
 
 /// Neighbouring elements that are reduced to one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Row {
     /// The number of elements.
     pub(super) size: usize,
     /// The number of chains: a power of two, at most the number of elements.
     pub(super) chains: usize,
-    /// The first element.
-    pub(super) from: Place,
+    /// By operand of an element: the first one; true if all elements share it.
+    pub(super) from: Vec<(Place, bool)>,
     /// 0, 1, 2 and so on in memory, as many as chains, if the reduction needs the places of
     /// elements.
     pub(super) numbers: Option<Place>,
 }
 
+impl Row {
+    /// A row of elements in memory.
+    pub(super) fn new(size: usize, chains: usize, from: Place) -> Self {
+        Self { size, chains, from: vec![(from, false)], numbers: None }
+    }
+}
+
 /// Elements of a row, one in each lane.
 pub(super) struct Elements {
-    /// The elements.
-    pub(super) value: Expr,
+    /// The elements, or their operands.
+    pub(super) operands: Vec<Expr>,
     /// Their places in the row; 0 if the row has no numbers.
     pub(super) place: Expr,
+}
+
+impl Elements {
+    /// The elements of a row in memory.
+    pub(super) fn value(mut self) -> Expr {
+        self.operands.remove(0)
+    }
+}
+
+/// Elements of an operand from the place `at` on, or the one that all share.
+fn operand(from: Place, shared: bool, at: usize, lanes: usize) -> Expr {
+    if shared { Expr::Splat { from, lanes } } else { load(from.at(at), lanes) }
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
@@ -131,13 +150,24 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// Reduces a row of `size` elements to one element.
     fn reduce_row(&mut self, reduce: &Reduce, size: usize, from: Place, to: Place) -> Vec<Stmt> {
+        let row = Row::new(size, reduce.chains, from);
+        self.reduce_elements(reduce, row, to, |_, _, element, _| element.value())
+    }
+
+    /// Reduces the elements that `each` computes to one element.
+    pub(super) fn reduce_elements(
+        &mut self,
+        reduce: &Reduce,
+        row: Row,
+        to: Place,
+        each: impl FnMut(&mut Self, &mut Vec<Stmt>, Elements, usize) -> Expr,
+    ) -> Vec<Stmt> {
         let combiner = reduce.combiner;
         let mut body = Vec::new();
-        let row = Row { size, chains: reduce.chains, from, numbers: None };
         let combine = |builder: &mut Self, body: &mut Vec<Stmt>, a, b, lanes| {
             builder.combined(body, combiner, a, b, lanes)
         };
-        let last = self.reduced(&mut body, row, |_, element, _| element.value, combine);
+        let last = self.reduced(&mut body, row, each, combine);
         let value = self.made(reduce.out, last);
         body.push(Stmt::Store { to, value });
         body
@@ -151,7 +181,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         &mut self,
         body: &mut Vec<Stmt>,
         row: Row,
-        mut each: impl FnMut(&mut Self, Elements, usize) -> Expr,
+        mut each: impl FnMut(&mut Self, &mut Vec<Stmt>, Elements, usize) -> Expr,
         mut combine: impl FnMut(&mut Self, &mut Vec<Stmt>, Expr, Expr, usize) -> Expr,
     ) -> Expr {
         let Row { size, chains, from, numbers } = row;
@@ -159,7 +189,10 @@ impl<'m> KernelBuilder<'_, 'm> {
         let vectors = plan::vectors(chains, width);
         // elements in constant places: the chain and the number of elements before it
         let fixed = |at: usize, before: usize, lanes: usize| Elements {
-            value: load(from.at(before + at), lanes),
+            operands: from
+                .iter()
+                .map(|&(from, shared)| operand(from, shared, before + at, lanes))
+                .collect(),
             place: match numbers {
                 Some(numbers) if before == 0 => load(numbers.at(at), lanes),
                 Some(numbers) => {
@@ -171,19 +204,30 @@ impl<'m> KernelBuilder<'_, 'm> {
         };
         let turns = size / chains - 1;
         if size == 1 {
-            return each(self, fixed(0, 0, 1), 1);
+            return each(self, body, fixed(0, 0, 1), 1);
         }
         let mut sums = Vec::new();
         for (v, &(at, lanes)) in vectors.iter().enumerate() {
-            let first = each(self, fixed(at, 0, lanes), lanes);
+            let first = each(self, body, fixed(at, 0, lanes), lanes);
             sums.push(self.accumulator(body, &format!("y{v}"), lanes, first));
         }
         if turns > 0 {
-            let (elements, walk) = self.walk("elements", from.at(chains), chains, false);
+            let mut walks = Vec::new();
+            let mut walked = Vec::new();
+            for &(from, shared) in &from {
+                if shared {
+                    walked.push((from, true));
+                    continue;
+                }
+                let (elements, walk) = self.walk("elements", from.at(chains), chains, false);
+                walked.push((elements, false));
+                walks.push(walk);
+            }
             let mut turn = Vec::new();
             for (&(at, lanes), &var) in vectors.iter().zip(&sums) {
                 let mut element = fixed(at, 0, lanes);
-                element.value = load(elements.at(at), lanes);
+                let own = walked.iter().map(|&(from, shared)| operand(from, shared, at, lanes));
+                element.operands = own.collect();
                 if numbers.is_some() {
                     let place = self.accumulator(body, "place", lanes, element.place);
                     let step = Expr::f32(chains as f32, lanes);
@@ -191,17 +235,11 @@ impl<'m> KernelBuilder<'_, 'm> {
                     turn.push(Stmt::Set { var: place, value });
                     element.place = Expr::Var(place);
                 }
-                let next = each(self, element, lanes);
+                let next = each(self, &mut turn, element, lanes);
                 let value = combine(self, &mut turn, Expr::Var(var), next, lanes);
                 turn.push(Stmt::Set { var, value });
             }
-            body.push(Stmt::For {
-                count: turns,
-                turn: None,
-                backwards: None,
-                walks: vec![walk],
-                body: turn,
-            });
+            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: turn });
         }
         // elements behind the last whole turn, largest part first: 8, 4, 2 and 1 of them
         let mut rest = (turns + 1) * chains;
@@ -214,7 +252,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             for (v, (first, second)) in left.iter_mut().zip(second).enumerate() {
                 let mut half = combine(self, body, first.clone(), second, lanes);
                 if joins {
-                    let last = each(self, fixed(v * lanes, rest, lanes), lanes);
+                    let last = each(self, body, fixed(v * lanes, rest, lanes), lanes);
                     half = combine(self, body, half, last, lanes);
                 }
                 *first = self.let_(body, "half", lanes, half);
@@ -232,7 +270,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             lanes /= 2;
             one = combine(self, body, load(row, lanes), load(row.at(lanes), lanes), lanes);
             if (size % chains) & lanes != 0 {
-                let last = each(self, fixed(0, rest, lanes), lanes);
+                let last = each(self, body, fixed(0, rest, lanes), lanes);
                 one = combine(self, body, one, last, lanes);
                 rest += lanes;
             }

@@ -41,11 +41,11 @@ impl<'m> KernelBuilder<'_, 'm> {
         // a broadcast element must be in memory
         let row_values: Place = self.scratch("row_values", 2).into();
         let (at_most, at_sum) = (row_values, row_values.at(1));
-        let row = Row { size, chains, from, numbers: None };
+        let row = Row::new(size, chains, from);
         let most = self.reduced(
             &mut body,
             row,
-            |_, element, _| element.value,
+            |_, _, element, _| element.value(),
             |_, _, most, element, _| op(LaneOp::Max, vec![element, most]),
         );
         body.push(Stmt::Store { to: at_most, value: most });
@@ -54,13 +54,13 @@ impl<'m> KernelBuilder<'_, 'm> {
             let difference = op(LaneOp::Sub, vec![value, Expr::Splat { from: at_most, lanes }]);
             if log { difference } else { builder.call(Activation::Exp, difference) }
         });
-        let stored = Row { size, chains, from: to, numbers: None };
+        let stored = Row::new(size, chains, to);
         let sum = self.reduced(
             &mut body,
             stored,
-            |builder, element, _| match log {
-                true => builder.call(Activation::Exp, element.value),
-                false => element.value,
+            |builder, _, element, _| match log {
+                true => builder.call(Activation::Exp, element.value()),
+                false => element.value(),
             },
             |_, _, sum, element, _| op(LaneOp::Add, vec![sum, element]),
         );

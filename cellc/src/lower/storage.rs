@@ -174,13 +174,7 @@ impl<'m> Lowering<'m> {
             }
             op => {
                 let value = op.outputs()[0];
-                match self
-                    .plan
-                    .fusion
-                    .chains()
-                    .iter()
-                    .find(|c| c.root == value || c.links.contains(&value))
-                {
+                match self.plan.fusion.chains().iter().find(|chain| chain.contains(value)) {
                     Some(chain) => chain.done_at() == value,
                     None => true,
                 }

@@ -3,7 +3,7 @@
 
 use super::builder::{KernelBuilder, load, op};
 use super::product::for_rows;
-use super::reduce::Row;
+use super::reduce::{Elements, Row};
 use crate::core::{Source, TopK, chains_of_short_rows};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::counted;
@@ -102,14 +102,14 @@ impl<'m> KernelBuilder<'_, 'm> {
         let found: Place = self.scratch("found", 5).into();
         let found = Found { best: found, before: found.at(2), limit: found.at(4) };
         body.extend(for_rows(self, top.rows, &whole, |builder, places| {
-            let row = Row { size: top.size, chains, from: places[0], numbers: Some(numbers) };
+            let row = Row { numbers: Some(numbers), ..Row::new(top.size, chains, places[0]) };
             let mut outs = places[1..].iter().copied();
             let values = top.values.and_then(|_| outs.next());
             let places = top.places.and_then(|_| outs.next());
             let mut body = Vec::new();
             for k in 0..top.count {
                 let [values, places] = [values, places].map(|out| out.map(|to| to.at(k)));
-                builder.find_best(&mut body, Choice::new(top), row, found, k > 0);
+                builder.find_best(&mut body, Choice::new(top), row.clone(), found, k > 0);
                 builder.store_best(&mut body, top, found, values, places);
                 if k + 1 < top.count {
                     for at in 0..2 {
@@ -138,18 +138,19 @@ impl<'m> KernelBuilder<'_, 'm> {
         let splat = |from: Place, lanes: usize| Expr::Splat { from, lanes };
         let number = self.reduced(
             body,
-            Row { numbers: row.numbers.filter(|_| is_further), ..row },
-            |_, element, lanes| {
+            Row { numbers: row.numbers.filter(|_| is_further), ..row.clone() },
+            |_, _, Elements { mut operands, place: at }, lanes| {
+                let element = (operands.remove(0), at);
                 let worst = Expr::f32(choice.worst(), lanes);
-                let value = choice.better(element.value.clone(), worst.clone());
+                let value = choice.better(element.0.clone(), worst.clone());
                 if !is_further {
                     return value;
                 }
                 let before = splat(found.before, lanes);
                 let at = splat(found.before.at(1), lanes);
-                let equal = choice.if_before(&at, &element.place, value.clone(), worst.clone());
-                let not_better = choice.if_better(&before, &element.value, value, equal);
-                choice.if_better(&element.value, &before, worst, not_better)
+                let equal = choice.if_before(&at, &element.1, value.clone(), worst.clone());
+                let not_better = choice.if_better(&before, &element.0, value, equal);
+                choice.if_better(&element.0, &before, worst, not_better)
             },
             |_, _, best, element, _| choice.better(element, best),
         );
@@ -163,17 +164,18 @@ impl<'m> KernelBuilder<'_, 'm> {
         let place = self.reduced(
             body,
             row,
-            |_, element, lanes| {
+            |_, _, Elements { mut operands, place: at }, lanes| {
+                let element = (operands.remove(0), at);
                 let nowhere = Expr::f32(choice.nowhere, lanes);
                 let best = splat(found.best, lanes);
-                let mut place = element.place.clone();
+                let mut place = element.1.clone();
                 if is_further {
                     let limit = splat(found.limit, lanes);
-                    place = choice.if_before(&limit, &element.place, place, nowhere.clone());
-                    place = choice.if_better(&element.value, &best, nowhere.clone(), place);
+                    place = choice.if_before(&limit, &element.1, place, nowhere.clone());
+                    place = choice.if_better(&element.0, &best, nowhere.clone(), place);
                 }
-                let place = select_number(&element.value, place, nowhere.clone(), lanes);
-                choice.if_better(&best, &element.value, nowhere, place)
+                let place = select_number(&element.0, place, nowhere.clone(), lanes);
+                choice.if_better(&best, &element.0, nowhere, place)
             },
             |_, _, first, second, _| choice.preferred(first, second),
         );

@@ -121,7 +121,8 @@ impl fmt::Display for Plan {
             writeln!(f, "{} only where {condition} {side}", counted(count, "operation"))?;
         }
         for chain in self.fusion.chains() {
-            let links: Vec<_> = chain.links.iter().map(|v| format!("value {v}")).collect();
+            let links = chain.links.iter().chain(&chain.reduced);
+            let links: Vec<_> = links.map(|v| format!("value {v}")).collect();
             writeln!(f, "value {}: continued to {} in registers", chain.root, links.join(", "))?;
         }
         for History { variable, line, concat, .. } in &self.delay_lines.histories {

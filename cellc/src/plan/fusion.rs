@@ -41,6 +41,9 @@ pub struct Chain {
     pub links: Vec<usize>,
     /// The values between links: the root, all links except the last, and views between links.
     pub handed_on: Vec<usize>,
+    /// The value of the reduction that reads the last value, if it computes the chain while it
+    /// reads.
+    pub reduced: Option<usize>,
     /// True if the chain runs at the position of the first operation, a cell with possibly further
     /// readers. Otherwise the chain runs at the position of the last link, which may read values
     /// computed in between.
@@ -50,7 +53,21 @@ pub struct Chain {
 impl Chain {
     /// The value of the operation at which the chain runs.
     pub fn done_at(&self) -> usize {
-        if self.early { self.root } else { *self.links.last().expect("plan: a chain has links") }
+        match self.reduced {
+            _ if self.early => self.root,
+            Some(reduced) => reduced,
+            None => self.last(),
+        }
+    }
+
+    /// The value of the last pointwise operation.
+    fn last(&self) -> usize {
+        self.links.last().copied().unwrap_or(self.root)
+    }
+
+    /// True if another operation computes the operation of a value.
+    pub fn contains(&self, value: usize) -> bool {
+        self.root == value || self.links.contains(&value) || self.reduced == Some(value)
     }
 }
 
@@ -181,15 +198,17 @@ impl Fusion {
                     self.follow(&level, root, level.only_reader(root), Some(*columns), |_, _| true)
                 }
                 CoreOp::Pointwise(_) if !self.is_linked(root) && !branches.is_join(root) => {
-                    self.follow(&level, root, level.only_reader(root), None, |_, _| true)
+                    let chain =
+                        self.follow(&level, root, level.only_reader(root), None, |_, _| true);
+                    level.reduced(chain)
                 }
                 _ => continue,
             };
-            if !chain.links.is_empty() {
+            if !chain.links.is_empty() || chain.reduced.is_some() {
                 let stored = |value: &&usize| **value == root && level.only_reader(root).is_none();
                 self.inner.extend(chain.handed_on.iter().filter(|value| !stored(value)));
                 self.starting.insert(chain.root, self.chains.len());
-                self.ending.extend(chain.links.last().map(|&last| (last, self.chains.len())));
+                self.ending.insert(chain.reduced.unwrap_or(chain.last()), self.chains.len());
                 self.linked.extend(&chain.links);
                 self.chains.push(chain);
             }
@@ -263,6 +282,41 @@ impl<'m> Level<'m> {
     /// The operation of a value, if on this level.
     fn node(&self, value: usize) -> Option<&'m CoreNode> {
         self.positions.get(&value).map(|&at| &self.nodes[at])
+    }
+
+    /// The chain with the reduction that reads its last value, if the chain can be computed while
+    /// the reduction reads: rows are neighbours, and other operands have the elements of a row or
+    /// one number for each row.
+    fn reduced(&self, chain: Chain) -> Chain {
+        let last = chain.last();
+        let Some(CoreOp::Reduce(reduce)) = self.only_reader(last).map(|node| &node.op) else {
+            return chain;
+        };
+        let shape = self.model.shape(reduce.input);
+        let [_, size, inner] = reduce.extents(shape);
+        let sides = |value| self.branches.sides(value);
+        let all = [&[chain.root], &chain.links[..]].concat();
+        let fits = |value: &usize| {
+            let Some(CoreOp::Pointwise(of)) = self.node(*value).map(|node| &node.op) else {
+                return false;
+            };
+            let fits = |&input: &Source| {
+                let own = self.model.shape(input);
+                let missing = shape.len().saturating_sub(own.len());
+                let along = |axis: usize| if axis < missing { 1 } else { own[axis - missing] };
+                let axes = || reduce.first..shape.len();
+                axes().all(|axis| along(axis) == shape[axis]) || axes().all(|axis| along(axis) == 1)
+            };
+            of.inputs.iter().all(fits)
+        };
+        let is_computed = inner == 1
+            && size > 1
+            && sides(reduce.out) == sides(chain.root)
+            && all.iter().all(fits);
+        if !is_computed {
+            return chain;
+        }
+        Chain { reduced: Some(reduce.out), handed_on: all, ..chain }
     }
 
     /// The only reader of a value.

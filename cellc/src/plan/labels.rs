@@ -29,8 +29,10 @@ impl Labels {
             operations.extend(facts.outputs.into_iter().map(|value| (value, label.clone())));
         }
         for chain in fusion.chains() {
-            let root = operations[&chain.root].clone();
-            operations.extend(chain.links.iter().map(|link| (*link, root.clone())));
+            // a reduction gives its name to what it computes while it reads
+            let root = operations[&chain.reduced.unwrap_or(chain.root)].clone();
+            let others = chain.links.iter().chain(chain.reduced.map(|_| &chain.root));
+            operations.extend(others.map(|link| (*link, root.clone())));
         }
         let mut constants = BTreeMap::new();
         let mut same: BTreeMap<String, usize> = BTreeMap::new();

@@ -401,11 +401,7 @@ fn layers(
     let mut products = plan.products.iter();
     let (mut read, mut packed) = (BTreeSet::new(), BTreeSet::new());
     let done_at = |value: usize| {
-        let chain = plan
-            .fusion
-            .chains()
-            .iter()
-            .find(|chain| chain.root == value || chain.links.contains(&value));
+        let chain = plan.fusion.chains().iter().find(|chain| chain.contains(value));
         chain.map_or(value, |chain| chain.done_at())
     };
     let by_value = layers_by_value(model);
@@ -451,7 +447,9 @@ fn layers(
         if let (CoreOp::Concat(_), Some(k)) = (&node.op, layer.kernel) {
             layer.parts_copied = parts_copied(&body.kernels[k].body);
         }
-        let linked = plan.fusion.chains().iter().any(|chain| chain.links.contains(&value));
+        let linked = plan.fusion.chains().iter().any(|chain| {
+            chain.contains(value) && chain.done_at() != value || chain.links.contains(&value)
+        });
         layer.done = match (&node.op, layer.kernel) {
             (CoreOp::Concat(_), None) => Done::InPlace,
             (_, None) => Done::View,

@@ -1,5 +1,6 @@
 //! Normalizations: means, variances and the arithmetic with them, as reductions and work element by
-//! element.
+//! element. Each row has one division: its elements are multiplied by the reciprocal of its
+//! deviation.
 
 use super::arithmetic::squared;
 use super::elementwise::compute;
@@ -170,7 +171,7 @@ fn layer_norm(
             let squares = squared(core, &inputs[0])?;
             let mean = reduced(core, Reduction::Mean, &squares, &axes, true)?;
             let deviation = root(core, &mean, eps, true)?;
-            compute(core, E::Divide, vec![inputs[0].clone(), deviation])?
+            divided(core, &inputs[0], &deviation)?
         }
     };
     for (known, function) in inputs[1..].iter().zip([E::Multiply, E::Add]) {
@@ -244,12 +245,23 @@ fn centred(
 ) -> Rule<Known> {
     use Elementwise as E;
     let mean = reduced(core, Reduction::Mean, input, axes, true)?;
-    let centred = compute(core, E::Subtract, vec![input.clone(), mean])?;
+    let operands = vec![input.clone(), mean];
+    let centred = compute(core, E::Subtract, operands.clone())?;
     let Some((eps, inside)) = divides else { return Ok(centred) };
     let squares = squared(core, &centred)?;
     let variance = reduced(core, Reduction::Mean, &squares, axes, true)?;
     let deviation = root(core, &variance, eps, inside)?;
-    compute(core, E::Divide, vec![centred, deviation])
+    // subtracted again: the differences never reach memory
+    let centred = compute(core, E::Subtract, operands)?;
+    divided(core, &centred, &deviation)
+}
+
+/// A tensor divided by the deviation of each row. The reciprocal of a deviation, the root of a
+/// finite f32 or infinite, is never subnormal.
+fn divided(core: &mut CoreBuilder, input: &Known, deviation: &Known) -> Rule<Known> {
+    let one = Known::number_like(deviation, 1.0);
+    let reciprocal = compute(core, Elementwise::Divide, vec![one, deviation.clone()])?;
+    compute(core, Elementwise::Multiply, vec![input.clone(), reciprocal])
 }
 
 /// The root of a sum; `eps` is added to the sum or to the root.
@@ -279,5 +291,5 @@ fn unit_length(
             compute(core, ROOT, vec![sum])?
         }
     };
-    compute(core, Elementwise::Divide, vec![input.clone(), length])
+    divided(core, input, &length)
 }
