@@ -4,11 +4,12 @@
 //!
 //! Sums run over input channels, and within a channel over the taps in reverse.
 
+use super::pads::{PadValue, pad_axis};
 use super::windows::{Axis, common_divisor};
 use super::{Cut, Factors, bias, sums};
 use crate::check::limits::MOST_ALONG_AXIS;
 use crate::core::{CoreBuilder, Geometry, Known, signed, strides};
-use crate::model::{Convolution, Elementwise, OutputSizes, Padding, shape_text};
+use crate::model::{Convolution, Elementwise, OutputSizes, PadMode, Padding, shape_text};
 use crate::translate::elementwise::compute;
 use crate::translate::layout::concats::put_together;
 use crate::translate::operands::Operands;
@@ -61,10 +62,30 @@ pub(super) fn transposed(
     let shape = [&[core.shape_of(&factors.x)[0], channels], &outs(&extents)[..]].concat();
     core.computable(&shape)?;
     let bias = bias(core, args, channels)?;
-    let along: Vec<Vec<Phases>> = extents.iter().map(Extent::phases).collect();
+    let mut along: Vec<Vec<Phases>> = extents.iter().map(Extent::phases).collect();
+    let x = padded_once(core, &factors.x, &mut along)?;
+    let padded = Factors { x, w: factors.w.clone(), kernel: factors.kernel.clone(), ..*factors };
     let mut chosen = Vec::new();
-    let all = all_phases(core, args, (factors, bias.as_ref()), &along, &mut chosen)?;
+    let all = all_phases(core, args, (&padded, bias.as_ref()), &along, &mut chosen)?;
     Ok(Some(in_order(core, &all, &extents)?))
+}
+
+/// x with the padding of each axis along which all phases have equal windows, if there are several
+/// phases along other axes: one padded tensor, in a stream one history, serves all of them.
+fn padded_once(core: &mut CoreBuilder, x: &Known, along: &mut [Vec<Phases>]) -> Rule<Known> {
+    let mut x = x.clone();
+    if along.iter().all(|phases| phases.len() == 1) {
+        return Ok(x);
+    }
+    for (at, phases) in along.iter_mut().enumerate() {
+        if let [Phases { windows: Some(axis), .. }] = &mut phases[..] {
+            let pads = (axis.begin, axis.end);
+            let zero = PadValue::Number(0.0);
+            x = pad_axis(core, &x, 2 + at, pads, PadMode::Constant, &zero)?;
+            *axis = Axis { size: core.shape_of(&x)[2 + at], begin: 0, end: 0, ..*axis };
+        }
+    }
+    Ok(x)
 }
 
 /// All phases of the axes behind the chosen ones: `[N, M, phases.., positions..]`.
