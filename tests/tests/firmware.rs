@@ -124,6 +124,7 @@ fn programs_are_built_from_packages() {
                 driver::run(cmake.args(["--build", "build"]).current_dir(&folder));
                 folder.join("build").join("tool")
             }
+            None if !has("gcc") => continue,
             None => {
                 let program = folder.join("tool");
                 let mut gcc = Command::new("gcc");
@@ -135,7 +136,8 @@ fn programs_are_built_from_packages() {
         let output = Command::new(program).output().expect("the program starts");
         results.push(String::from_utf8(output.stdout).expect("text"));
     }
-    assert!(results[0].trim().parse::<f32>().is_ok(), "{results:?}");
+    let is_number = |text: &String| text.trim().parse::<f32>().is_ok();
+    assert!(results.iter().all(is_number), "{results:?}");
     assert!(results.windows(2).all(|two| two[0] == two[1]), "{results:?}");
 }
 
