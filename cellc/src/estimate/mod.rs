@@ -142,7 +142,17 @@ impl Estimate {
         if self.isa_bytes > 0 {
             _ = write!(ram, ", {} for the instruction set", self.isa_bytes);
         }
-        _ = write!(ram, ", {} of scratch memory", self.scratch_bytes);
+        match self.scratch_bytes {
+            // one byte, as C has no empty struct, and padding before the state
+            0 => {
+                _ = write!(
+                    ram,
+                    ", {} for an empty scratch",
+                    if self.state_bytes > 0 { 4 } else { 1 }
+                )
+            }
+            bytes => _ = write!(ram, ", {bytes} of scratch memory"),
+        }
         if self.packed_bytes > 0 {
             _ = write!(ram, ", {} of packed weights", self.packed_bytes);
         }
