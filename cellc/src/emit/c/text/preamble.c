@@ -48,7 +48,8 @@ CONDITIONS
 #endif
 //.
 //* for tests
-/* Machines other than Arm compile this file too, for tests: they compute the same bits. */
+/* Machines other than Arm compile this file too, for tests: they compute the same bits, except for the
+ * sign and payload of a NaN. */
 //.
 
 //* baseline refused
