@@ -448,7 +448,8 @@ fn layers(
             layer.parts_copied = parts_copied(&body.kernels[k].body);
         }
         let linked = plan.fusion.chains().iter().any(|chain| {
-            chain.contains(value) && chain.done_at() != value || chain.links.contains(&value)
+            // a reduction computes the root, too
+            chain.links.contains(&value) || chain.reduced.is_some() && chain.root == value
         });
         layer.done = match (&node.op, layer.kernel) {
             (CoreOp::Concat(_), None) => Done::InPlace,

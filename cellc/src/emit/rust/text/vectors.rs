@@ -181,8 +181,10 @@ fn windows_mut<const FIRST: usize, const STEP: usize, const LEN: usize, const CO
     of: &mut [T; N],
 ) -> impl DoubleEndedIterator<Item = &mut [T; LEN]> + ExactSizeIterator {
     const { assert!(STEP >= LEN && FIRST + STEP * (COUNT - 1) + LEN <= N) };
-    // SAFETY: the elements are inside, as asserted
-    (0..COUNT).map(move |at| unsafe { &mut *of.as_mut_ptr().add(FIRST + STEP * at).cast() })
+    let start = of.as_mut_ptr();
+    // SAFETY: the elements are inside, and no parts overlap, as asserted
+    let part = move |at| unsafe { &mut *start.add(FIRST + STEP * at).cast() };
+    (0..COUNT).map(part)
 }
 
 //: cut
