@@ -17,7 +17,7 @@ use crate::arch::Calls;
 use crate::check::input_sizes::InputSizes;
 use crate::check::step_facts::StepFacts;
 use crate::check::{
-    self, Hints, Judgement, Outcome, Subject, Translated, Trials, Unused, WithStates,
+    self, Checked, Hints, Judgement, Subject, Translated, Trials, Unused, WithStates,
 };
 pub use crate::compilation::Compilation;
 use crate::core::{CoreModel, sweep};
@@ -92,7 +92,7 @@ pub fn complete(
 }
 
 /// The three judgements of a model: for the sizes that are given, for many steps, for one step.
-fn judge(subject: Subject) -> Outcome {
+fn judge(subject: Subject) -> Checked {
     let given = judgement(subject, None);
     if !given.diagnostics.has_errors() {
         return given.accepted();
@@ -107,9 +107,9 @@ fn judgement(subject: Subject<'_>, open: Option<usize>) -> Judgement<'_> {
     let mut inputs = InputSizes::new(subject.model.parameters.len(), open);
     let mut diagnostics = check::options(subject.options);
     let (mut steps, mut of_model) = (StepFacts::default(), Diagnostics::default());
-    let translated = passes(subject, &mut inputs, &mut steps, &mut of_model);
+    let with_states = passes(subject, &mut inputs, &mut steps, &mut of_model);
     diagnostics.extend(of_model);
-    Judgement { subject, inputs, steps, translated, diagnostics }
+    Judgement { subject, inputs, steps, with_states, diagnostics }
 }
 
 /// The checks and passes of a model, in order. `None`: a pass has reported why the next ones have

@@ -10,7 +10,7 @@ use std::process::Command;
 use cellc::Activation::{Relu, Sigmoid};
 use cellc::Builder;
 use cellc::internals::arch;
-use cellc::internals::arch::Work;
+use cellc::internals::arch::WorkKind;
 use cellc::internals::estimate::Code;
 use cellc::internals::random::Random;
 use cellc::{Language, Precision, State};
@@ -789,10 +789,10 @@ fn the_corpus_on_machines() {
         trials.extend(others);
         let mut counts = counted(machine, &trials, "corpus");
         let mut table = String::from("model count");
-        Work::ALL.iter().for_each(|work| table += &format!(" {work:?}"));
+        WorkKind::ALL.iter().for_each(|work| table += &format!(" {work:?}"));
         for (trial, (name, count)) in trials.iter().zip(&counts) {
             table += &format!("\n{name} {count}");
-            Work::ALL.iter().for_each(|work| {
+            WorkKind::ALL.iter().for_each(|work| {
                 table += &format!(" {}", estimated(machine, trial).work.of(*work))
             });
         }

@@ -1,5 +1,6 @@
 use super::{
-    Constants, Definition, Error, FunctionBuilder, Graph, Image, U, UNDERFLOW, constant, mul_add,
+    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, U, UNDERFLOW, constant,
+    mul_add,
 };
 use crate::kernel::Function;
 
@@ -22,12 +23,14 @@ fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
 
 /// One rounding. Without fused multiply-add, also the rounding of the product: the sum may cancel
 /// down to it.
-fn error(alpha: f64, fused: bool) -> Error {
+fn error(alpha: f64, fused: bool) -> ErrorBound {
     match fused {
-        true => Error::ulp(0.5),
+        true => ErrorBound::ulp(0.5),
         // the sum may reach the next binade, with half a unit as large as one unit of the exact
         // value
-        false => Error { of_argument: U * alpha.abs(), absolute: UNDERFLOW, ..Error::ulp(1.0) },
+        false => {
+            ErrorBound { of_argument: U * alpha.abs(), absolute: UNDERFLOW, ..ErrorBound::ulp(1.0) }
+        }
     }
 }
 

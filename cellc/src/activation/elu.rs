@@ -1,6 +1,6 @@
 use super::{
-    Constants, Definition, Error, FunctionBuilder, Graph, Image, Measured, U, UNDERFLOW, at_least,
-    constant, exp, mul, mul_add, select_less, sub,
+    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, Measured, U, UNDERFLOW,
+    at_least, constant, exp, mul, mul_add, select_less, sub,
 };
 use crate::kernel::Function;
 use crate::request::Accuracy;
@@ -36,18 +36,18 @@ pub(super) const MAX_RELATIVE: [f64; 2] = [1.52, 1.52];
 
 /// For alpha other than 1: one more rounding, and half a unit before the product may become a whole
 /// unit.
-fn error(alpha: f32, accuracy: Accuracy, fused: bool) -> Error {
-    let Error { ulp, relative, absolute, .. } = ERRORS.error(accuracy, fused);
+fn error(alpha: f32, accuracy: Accuracy, fused: bool) -> ErrorBound {
+    let ErrorBound { ulp, relative, absolute, .. } = ERRORS.error(accuracy, fused);
     let alpha = f64::from(alpha.abs());
     match accuracy {
-        Accuracy::Exact if alpha == 1.0 => Error::ulp(ulp),
-        Accuracy::Exact => Error::ulp(MAX_RELATIVE[usize::from(!fused)] + 0.5),
+        Accuracy::Exact if alpha == 1.0 => ErrorBound::ulp(ulp),
+        Accuracy::Exact => ErrorBound::ulp(MAX_RELATIVE[usize::from(!fused)] + 0.5),
         Accuracy::Fast | Accuracy::Audio => {
             let rounded = if alpha == 1.0 { 0.0 } else { U * (1.0 + relative) };
-            Error {
+            ErrorBound {
                 relative: relative + rounded,
                 absolute: alpha * absolute + UNDERFLOW,
-                ..Error::default()
+                ..ErrorBound::default()
             }
         }
     }

@@ -1,11 +1,11 @@
 use super::round::nearest;
-use super::{Constants, Definition, Error, FunctionBuilder, Graph, Image, constant, sub};
+use super::{Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, constant, sub};
 use crate::kernel::{Expr, Function, LaneOp};
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.floor(),
     expand: |_, _| expand(),
-    error: |_, _, _| Error::default(),
+    error: |_, _, _| ErrorBound::default(),
     image: |_, _, ends| Image {
         jump: 1.0,
         ..Image::between(1.0, ends, [f64::NEG_INFINITY, f64::INFINITY])

@@ -1,6 +1,6 @@
 use super::{
-    Constants, Definition, Error, FunctionBuilder, Graph, Image, U, UNDERFLOW, at_least, at_most,
-    constant, mul_add,
+    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, U, UNDERFLOW, at_least,
+    at_most, constant, mul_add,
 };
 use crate::kernel::Function;
 
@@ -25,13 +25,13 @@ fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
 
 /// One rounding. Without fused multiply-add, also the rounding of the product, at most `1 + |beta|`
 /// unless the value is 0 or 1.
-fn error(beta: f64, fused: bool) -> Error {
+fn error(beta: f64, fused: bool) -> ErrorBound {
     match fused {
-        true => Error::ulp(0.5),
+        true => ErrorBound::ulp(0.5),
         // as for affine
-        false => Error {
+        false => ErrorBound {
             absolute: U * (1.0 + 2.0 * U) * (1.0 + beta.abs()) + UNDERFLOW,
-            ..Error::ulp(1.0)
+            ..ErrorBound::ulp(1.0)
         },
     }
 }

@@ -1,5 +1,5 @@
 use super::{
-    Constants, Definition, Error, FunctionBuilder, Graph, Image, constant, mul, select_less,
+    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, constant, mul, select_less,
 };
 use crate::kernel::Function;
 
@@ -7,7 +7,7 @@ pub(super) const DEFINITION: Definition = Definition {
     exact: |[alpha, _], v| exact(alpha.into(), v),
     expand: |[alpha, _], _| expand(alpha),
     // one rounding
-    error: |_, _, _| Error::ulp(0.5),
+    error: |_, _, _| ErrorBound::ulp(0.5),
     image: |[alpha, _], magnitude, _| image(alpha.into(), magnitude),
     image_between: |[alpha, _], at| match alpha >= 0.0 {
         true => at.monotone(at.slope_below_zero(alpha.into())),

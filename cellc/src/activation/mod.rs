@@ -46,7 +46,7 @@ struct Definition {
     /// The expansion: straight-line arithmetic for an accuracy.
     expand: fn([f32; 2], Accuracy) -> Function,
     /// The error bound of the expansion, with fused multiply-add (`true`) or without.
-    error: fn([f32; 2], Accuracy, bool) -> Error,
+    error: fn([f32; 2], Accuracy, bool) -> ErrorBound,
     /// The image of the arguments up to a magnitude, given the values at both ends.
     image: fn([f32; 2], f64, [f64; 2]) -> Image,
     /// The image of a range of arguments. `None` if an argument may have no value.
@@ -140,13 +140,13 @@ pub(crate) fn stated(
     let from = if fused.relative > 0.0 { "from the exact value y" } else { "from the exact value" };
     let without = || format!(", {split} without fused multiply-add");
     let without = if fused == split { String::new() } else { without() };
-    (fused != Error::default()).then(|| format!("{fused} {from}{without}"))
+    (fused != ErrorBound::default()).then(|| format!("{fused} {from}{without}"))
 }
 
 /// The error bound of an expansion for all finite arguments without overflow: the sum of four
 /// terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Error {
+pub(crate) struct ErrorBound {
     /// In units of the spacing of f32 at the exact value (ulp).
     pub ulp: f64,
     /// Relative to the exact value.
@@ -157,7 +157,7 @@ pub(crate) struct Error {
     pub absolute: f64,
 }
 
-impl Error {
+impl ErrorBound {
     const fn ulp(ulp: f64) -> Self {
         Self { ulp, relative: 0.0, of_argument: 0.0, absolute: 0.0 }
     }
@@ -172,7 +172,7 @@ impl Error {
 }
 
 /// `2.45 ulp + 5.96e-8 |x|`, with y as the exact value. Empty without error.
-impl fmt::Display for Error {
+impl fmt::Display for ErrorBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         if self.ulp > 0.0 {
@@ -214,15 +214,15 @@ struct Measured {
 }
 
 impl Measured {
-    fn error(&self, accuracy: Accuracy, fused: bool) -> Error {
+    fn error(&self, accuracy: Accuracy, fused: bool) -> ErrorBound {
         let at = usize::from(!fused);
-        let relative = |errors: [f64; 2]| Error {
+        let relative = |errors: [f64; 2]| ErrorBound {
             relative: errors[at],
             absolute: self.absolute,
-            ..Error::default()
+            ..ErrorBound::default()
         };
         match accuracy {
-            Accuracy::Exact => Error::ulp(self.ulp[at]),
+            Accuracy::Exact => ErrorBound::ulp(self.ulp[at]),
             Accuracy::Fast => relative(self.fast),
             Accuracy::Audio => relative(self.audio),
         }
@@ -233,7 +233,7 @@ impl Measured {
 ///
 /// Errors of approximations are measured. A manual run of this module's tests repeats the
 /// measurement over every f32.
-pub(crate) fn error(activation: Activation, accuracy: Accuracy, fused: bool) -> Error {
+pub(crate) fn error(activation: Activation, accuracy: Accuracy, fused: bool) -> ErrorBound {
     let (definition, parameters) = definition(activation);
     (definition.error)(parameters, accuracy, fused)
 }

@@ -1,10 +1,10 @@
-use super::{Constants, Definition, Error, FunctionBuilder, Graph, Image, at_least};
+use super::{Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, at_least};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| exact(v),
     expand: |_, _| expand(),
-    error: |_, _, _| Error::default(),
+    error: |_, _, _| ErrorBound::default(),
     image: |_, _, ends| Image::between(1.0, ends, [0.0, f64::INFINITY]),
     image_between: |_, at| at.monotone(at.slope_below_zero(0.0)),
     graph: Graph::Curve,

@@ -1,5 +1,5 @@
 use super::{
-    Constants, Definition, Error, FunctionBuilder, Graph, Image, add, constant, magnitude,
+    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, add, constant, magnitude,
     select_less, sub,
 };
 use crate::kernel::{Expr, Function};
@@ -7,7 +7,7 @@ use crate::kernel::{Expr, Function};
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.round_ties_even(),
     expand: |_, _| expand(),
-    error: |_, _, _| Error::default(),
+    error: |_, _, _| ErrorBound::default(),
     image: |_, _, ends| Image {
         jump: 1.0,
         ..Image::between(1.0, ends, [f64::NEG_INFINITY, f64::INFINITY])

@@ -1,7 +1,7 @@
 use super::{
-    Constants, Definition, Error, FunctionBuilder, Graph, Image, U, UNDERFLOW, add, and, constant,
-    div, from_bits, magnitude, mul, mul_add, polynomial, select_less, squared_sech, sub, tanh,
-    to_bits, xor,
+    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, U, UNDERFLOW, add, and,
+    constant, div, from_bits, magnitude, mul, mul_add, polynomial, select_less, squared_sech, sub,
+    tanh, to_bits, xor,
 };
 use crate::kernel::{Expr, Function};
 use crate::request::Accuracy;
@@ -31,20 +31,20 @@ pub(super) const PARTS: [f64; 2] = [0.82, 0.92];
 /// Exact: the error of [`parts`], too small to reach the next binade, and the last rounding. All
 /// other roundings are at most 2^-11 of the value. Other levels: the errors of tanh, of its
 /// argument, and of the last rounding.
-fn error(alpha: f64, accuracy: Accuracy, fused: bool) -> Error {
+fn error(alpha: f64, accuracy: Accuracy, fused: bool) -> ErrorBound {
     let alpha = alpha.abs();
     match accuracy {
-        Accuracy::Exact => Error {
+        Accuracy::Exact => ErrorBound {
             absolute: (8.0 * alpha + 4.0) * UNDERFLOW,
-            ..Error::ulp(PARTS[usize::from(!fused)] + 0.51)
+            ..ErrorBound::ulp(PARTS[usize::from(!fused)] + 0.51)
         },
         Accuracy::Fast | Accuracy::Audio => {
-            let Error { relative, absolute, .. } = tanh::ERRORS.error(accuracy, fused);
+            let ErrorBound { relative, absolute, .. } = tanh::ERRORS.error(accuracy, fused);
             let relative = relative + 2.01 * U;
-            Error {
+            ErrorBound {
                 relative,
                 absolute: alpha * (absolute + UNDERFLOW) + UNDERFLOW,
-                ..Error::default()
+                ..ErrorBound::default()
             }
         }
     }

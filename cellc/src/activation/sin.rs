@@ -9,9 +9,9 @@ use std::f32::consts::FRAC_2_PI;
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::{
-    Constants, Definition, Error, FunctionBuilder, Graph, Image, and, at_least, at_most, constant,
-    from_bits, magnitude, mul, mul_add, plus_bits, polynomial, select_less, shift_left, sub,
-    to_bits, xor,
+    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, and, at_least, at_most,
+    constant, from_bits, magnitude, mul, mul_add, plus_bits, polynomial, select_less, shift_left,
+    sub, to_bits, xor,
 };
 use crate::kernel::Function;
 
@@ -31,7 +31,7 @@ pub(super) const SIN: Definition = Definition {
 pub(super) const COS: Definition = Definition {
     exact: |_, v| v.cos(),
     expand: |_, _| expand(true),
-    error: |_, _, _| Error { ulp: 0.5, ..OF_ARGUMENT },
+    error: |_, _, _| ErrorBound { ulp: 0.5, ..OF_ARGUMENT },
     image: |_, most, ends| {
         let least = if most < PI { ends[1] } else { -1.0 };
         Image::between(most.min(1.0), [least, 1.0], [-1.0, 1.0])
@@ -42,7 +42,8 @@ pub(super) const COS: Definition = Definition {
 };
 
 /// Reaches 2, the largest possible error, at the first argument beyond the range.
-const OF_ARGUMENT: Error = Error { ulp: 0.0, relative: 0.0, of_argument: 3.05e-7, absolute: 0.0 };
+const OF_ARGUMENT: ErrorBound =
+    ErrorBound { ulp: 0.0, relative: 0.0, of_argument: 3.05e-7, absolute: 0.0 };
 
 /// A quarter of a turn: 8, 11, 11 and 24 bits.
 const QUARTER: [f32; 4] = [1.570_312_5, 0.000_483_751_3, 7.549_533_6e-8, 2.563_344e-12];

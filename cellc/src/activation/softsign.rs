@@ -1,5 +1,5 @@
 use super::{
-    Constants, Definition, Error, FunctionBuilder, Graph, Image, add, constant, div, magnitude,
+    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, add, constant, div, magnitude,
 };
 use crate::kernel::Function;
 
@@ -7,7 +7,7 @@ pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| exact(v),
     expand: |_, _| expand(),
     // two roundings; measured over every f32
-    error: |_, _, _| Error::ulp(1.5),
+    error: |_, _, _| ErrorBound::ulp(1.5),
     image: |_, _, ends| Image::between(1.0, ends, [-1.0, 1.0]),
     image_between: |_, at| at.monotone((1.0 + at.nearest()).powi(-2)),
     graph: Graph::Curve,

@@ -6,7 +6,7 @@
 //! of 12 bits, then decides between `y` and its neighbours.
 
 use super::{
-    Constants, Definition, Error, FunctionBuilder, Graph, Image, add, and, constant, div,
+    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, add, and, constant, div,
     from_bits, minus_bits, mul, plus_bits, select_less, shift_right, sub, to_bits,
 };
 use crate::kernel::{Expr, Function, LaneOp};
@@ -14,7 +14,7 @@ use crate::kernel::{Expr, Function, LaneOp};
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.sqrt(),
     expand: |_, _| expand(),
-    error: |_, _, _| Error::ulp(0.5),
+    error: |_, _, _| ErrorBound::ulp(0.5),
     // infinite slope at 0, undefined below
     image: |_, _, ends| Image {
         slope: f64::INFINITY,

@@ -1,6 +1,6 @@
 //! The square. A product of two tensors has a wider range.
 
-use super::{Constants, Definition, Error, FunctionBuilder, Graph, Image, UNDERFLOW, mul};
+use super::{Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, UNDERFLOW, mul};
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v * v,
@@ -9,7 +9,7 @@ pub(super) const DEFINITION: Definition = Definition {
         body.finish(mul(&x, &x))
     },
     // one rounding
-    error: |_, _, _| Error { absolute: UNDERFLOW, ..Error::ulp(0.5) },
+    error: |_, _, _| ErrorBound { absolute: UNDERFLOW, ..ErrorBound::ulp(0.5) },
     image: |_, most, ends| Image {
         slope: 2.0 * most,
         jump: 0.0,

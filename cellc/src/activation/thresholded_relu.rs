@@ -1,10 +1,12 @@
-use super::{Constants, Definition, Error, FunctionBuilder, Graph, Image, constant, select_less};
+use super::{
+    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, constant, select_less,
+};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |[alpha, _], v| exact(alpha.into(), v),
     expand: |[alpha, _], _| expand(alpha),
-    error: |_, _, _| Error::default(),
+    error: |_, _, _| ErrorBound::default(),
     image: |[alpha, _], magnitude, _| image(alpha.into(), magnitude),
     image_between: |_, at| Some(at.all),
     graph: Graph::Curve,

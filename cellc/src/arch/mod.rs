@@ -31,7 +31,7 @@ pub use spell::{
 };
 use wasm::WASM;
 pub use wasm::WASM32;
-pub use work::{Instructions, Work};
+pub use work::{Instructions, WorkKind};
 pub use x86::{AMX, AVX_VNNI, AVX2, AVX512, AVX512_VNNI, X86_64};
 
 /// The identity of an instruction set. Files for one target and files for any machine may have

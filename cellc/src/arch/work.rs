@@ -2,7 +2,7 @@
 
 /// A kind of work in generated code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Work {
+pub enum WorkKind {
     /// A call of a step, including the code around its kernels.
     Step,
     /// A call of a kernel.
@@ -70,7 +70,7 @@ pub enum Work {
     Element,
 }
 
-impl Work {
+impl WorkKind {
     /// All kinds, in order.
     pub const ALL: [Self; 31] = [
         Self::Step,
@@ -112,7 +112,7 @@ impl Work {
 #[derive(Clone, Copy, Debug)]
 pub struct Instructions {
     /// Instructions for one unit of each kind. Missing kinds take none.
-    pub each: &'static [(Work, f64)],
+    pub each: &'static [(WorkKind, f64)],
     /// The compiler.
     pub compiler: &'static str,
     /// Instructions in the code for a call of the compiler's float library; 0 on targets with an
@@ -124,22 +124,22 @@ pub struct Instructions {
 
 impl Instructions {
     /// Instructions executed for one unit of `work`.
-    pub fn of(&self, work: Work) -> f64 {
+    pub fn of(&self, work: WorkKind) -> f64 {
         self.each.iter().find(|(known, _)| *known == work).map_or(0.0, |(_, count)| *count)
     }
 
     /// Instructions in the code for one unit of `work`.
-    pub fn written(&self, work: Work) -> f64 {
+    pub fn written(&self, work: WorkKind) -> f64 {
         let is_of_floats = matches!(
             work,
-            Work::LoadHalf
-                | Work::LoadByte
-                | Work::Add
-                | Work::Multiply
-                | Work::Divide
-                | Work::Select
-                | Work::Flush
-                | Work::Convert
+            WorkKind::LoadHalf
+                | WorkKind::LoadByte
+                | WorkKind::Add
+                | WorkKind::Multiply
+                | WorkKind::Divide
+                | WorkKind::Select
+                | WorkKind::Flush
+                | WorkKind::Convert
         );
         if self.routine > 0.0 && is_of_floats { self.routine } else { self.of(work) }
     }

@@ -233,9 +233,9 @@ impl Domain for AtOneInput {
         AtPoint { exact: chosen.exact, value }
     }
 
-    fn best(&self, top: &TopK, row: &[AtPoint]) -> Vec<(AtPoint, AtPoint)> {
+    fn top_k(&self, top: &TopK, row: &[AtPoint]) -> Vec<(AtPoint, AtPoint)> {
         let (exact, known) = apart(row);
-        let anywhere = self.0.best(top, &known);
+        let anywhere = self.0.top_k(top, &known);
         let chosen = order(top, &exact).into_iter().zip(anywhere);
         chosen
             .map(|(at, (value, place))| {

@@ -377,7 +377,7 @@ impl Domain for ErrorAnalysis {
     }
 
     /// The errors of sorted values do not exceed the largest error of the unsorted values.
-    fn best(&self, top: &TopK, row: &[Value]) -> Vec<(Value, Value)> {
+    fn top_k(&self, top: &TopK, row: &[Value]) -> Vec<(Value, Value)> {
         let any = row.iter().skip(1).fold(row[0], |any, v| any.either(*v));
         let last = (row.len() - 1) as f64;
         let place =

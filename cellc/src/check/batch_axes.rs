@@ -118,7 +118,7 @@ fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> V
             op => {
                 let moves_one = match op.facts().elements {
                     Elements::None => continue,
-                    Elements::Moved | Elements::Pointwise { .. } => parameters.len() < 2,
+                    Elements::Moved | Elements::Elementwise { .. } => parameters.len() < 2,
                     Elements::Sums | Elements::Computed => false,
                 };
                 if moves_one {

@@ -49,5 +49,5 @@ pub(crate) use size_limits::{interface_size, source_size, total_size};
 pub(crate) use states::states;
 pub(crate) use steps::{distinct_steps, step_by_step};
 pub(crate) use structure::structure;
-pub(crate) use subject::{Judgement, Outcome, Subject, Translated, Trials, WithStates};
+pub(crate) use subject::{Checked, Judgement, Subject, Translated, Trials, WithStates};
 pub(crate) use threads::threads;

@@ -10,13 +10,13 @@ use crate::request::Options;
 
 /// The outcome for a model and its options: the core model and the warnings, or everything that is
 /// wrong, warnings included.
-pub(crate) type Outcome = Result<(CoreModel, Diagnostics), Diagnostics>;
+pub(crate) type Checked = Result<(CoreModel, Diagnostics), Diagnostics>;
 
 /// The pipeline as hints call it, for another model or other options.
 #[derive(Clone, Copy)]
 pub(crate) struct Trials {
     /// The outcome of a changed model. The subject has no trials.
-    pub(crate) judge: fn(Subject) -> Outcome,
+    pub(crate) judge: fn(Subject) -> Checked,
     /// The judgement of a changed model for a size of the axes left open.
     pub(crate) judgement: for<'a> fn(Subject<'a>, Option<usize>) -> Judgement<'a>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// The outcome of this model or a change of it, under other options. `None` if the subject has
     /// no trials.
-    pub(crate) fn tried(self, model: &Model, options: &Options) -> Option<Outcome> {
+    pub(crate) fn tried(self, model: &Model, options: &Options) -> Option<Checked> {
         let Trials { judge, .. } = self.trials?;
         Some(judge(Subject { model, options, trials: None, ..self }))
     }
@@ -78,14 +78,14 @@ pub(crate) struct Judgement<'a> {
     pub(crate) steps: StepFacts<'a>,
     /// The results of the passes. `None` if a pass had nothing to work on: the diagnostics have an
     /// error, or the subject is a part.
-    pub(crate) translated: Option<WithStates>,
+    pub(crate) with_states: Option<WithStates>,
     pub(crate) diagnostics: Diagnostics,
 }
 
 impl Judgement<'_> {
     /// The core model of a judgement without errors.
     pub(crate) fn core(&self) -> &CoreModel {
-        &self.translated.as_ref().expect("check: a model without errors is translated").core
+        &self.with_states.as_ref().expect("check: a model without errors is translated").core
     }
 
     /// True if some input has one axis of the assumed size, and no input has several.
@@ -95,11 +95,11 @@ impl Judgement<'_> {
     }
 
     /// The outcome of a judgement without errors.
-    pub(crate) fn accepted(self) -> Outcome {
+    pub(crate) fn accepted(self) -> Checked {
         let hints = self.hints().single_steps();
         let mut diagnostics = self.diagnostics;
         let WithStates { core, restart_warnings } =
-            self.translated.expect("check: a model without errors is translated");
+            self.with_states.expect("check: a model without errors is translated");
         diagnostics.extend(restart_warnings);
         diagnostics.0.extend(hints);
         Ok((core, diagnostics))

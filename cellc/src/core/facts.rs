@@ -70,7 +70,7 @@ pub enum Effort {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OverTime {
     /// The element's own step; operands broadcast.
-    Elementwise,
+    Pointwise,
     /// All steps, if the axis of time is among these axes of the operand. Otherwise the element's
     /// own step.
     Combines(Range<usize>),

@@ -83,7 +83,7 @@ pub(crate) fn broadcast_strides(shape: &[usize], to: &[usize]) -> Vec<usize> {
 
 /// The index of an axis; a negative axis counts from the end. `None` if the axis is not below
 /// `rank`.
-pub(crate) fn counted(axis: i64, rank: usize) -> Option<usize> {
+pub(crate) fn axis_index(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
     usize::try_from(axis).ok().filter(|&axis| axis < rank)
 }

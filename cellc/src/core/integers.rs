@@ -48,7 +48,7 @@ impl Operation for Integers {
             weights: Vec::new(),
             outputs: vec![self.out],
             work: Work::elements(Source::Value(self.out), Effort::Convert),
-            over_time: OverTime::Elementwise,
+            over_time: OverTime::Pointwise,
             zeros: Zeros::Unknown,
             numbers: Numbers::Integers([self.least, self.most]),
         }

@@ -53,7 +53,8 @@ use facts::Treatment;
 use facts::product;
 pub use facts::{Effort, Facts, Numbers, OverTime, Work, Zeros};
 pub(crate) use geometry::{
-    Geometry, broadcast, broadcast_strides, counted, element_count, signed, strides, without_axes,
+    Geometry, axis_index, broadcast, broadcast_strides, element_count, signed, strides,
+    without_axes,
 };
 pub(crate) use history::{Before, Front, History, Lookback, ShortOf};
 pub use integers::{Integers, LARGEST_INTEGER};

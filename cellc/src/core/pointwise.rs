@@ -148,7 +148,7 @@ impl Operation for Pointwise {
             weights: Vec::new(),
             outputs: vec![self.out],
             work: Work::elements(Source::Value(self.out), effort),
-            over_time: OverTime::Elementwise,
+            over_time: OverTime::Pointwise,
             zeros,
             numbers: Numbers::Any,
         }

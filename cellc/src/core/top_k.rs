@@ -24,8 +24,8 @@ pub struct TopK {
     pub last: bool,
     /// The elements, `[rows, count]`, as a value. `None` if unused.
     pub values: Option<usize>,
-    /// Their places in the row, as `values`.
-    pub places: Option<usize>,
+    /// Their indices in the row, as `values`.
+    pub indices: Option<usize>,
 }
 
 impl Operation for TopK {
@@ -34,7 +34,7 @@ impl Operation for TopK {
             name: "top_k",
             operands: vec![self.input],
             weights: Vec::new(),
-            outputs: [self.values, self.places].into_iter().flatten().collect(),
+            outputs: [self.values, self.indices].into_iter().flatten().collect(),
             work: Work::Elements { of: self.input, times: self.count, effort: Effort::Function },
             over_time: OverTime::CombinesLast,
             zeros: Zeros::Unknown,
@@ -50,11 +50,11 @@ impl Operation for TopK {
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
         visit(Reference::Source(&mut self.input));
         self.values.iter_mut().for_each(|value| visit(Reference::Value(value)));
-        self.places.iter_mut().for_each(|value| visit(Reference::Value(value)));
+        self.indices.iter_mut().for_each(|value| visit(Reference::Value(value)));
     }
 
     fn drop_outputs(&mut self, needed: &[bool]) {
-        [&mut self.values, &mut self.places]
+        [&mut self.values, &mut self.indices]
             .into_iter()
             .for_each(|value| drop_unneeded(value, needed));
     }

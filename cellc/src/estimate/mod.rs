@@ -6,7 +6,7 @@ mod work;
 use std::fmt::Write;
 
 use crate::arch::Instructions;
-use crate::arch::{Isa, PlannedIsa, Work};
+use crate::arch::{Isa, PlannedIsa, WorkKind};
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::emit::names::{Field, Interface};
 use crate::kernel::{BodyRef, Kernel, Program};
@@ -70,11 +70,11 @@ impl Estimate {
         let code = |(at, PlannedIsa { isa, .. }): (usize, &PlannedIsa)| {
             let (costs, body) = (plan.arch.instructions_of(isa)?, program.body(at));
             let mut work = work::of_step(body, isa, costs);
-            work.add(Work::Step, 1.0);
-            work.add(Work::Kept, kept as f64);
+            work.add(WorkKind::Step, 1.0);
+            work.add(WorkKind::Kept, kept as f64);
             for id in &program.flushed_before {
                 let elements = program.buffer(*id).len as f64;
-                [Work::Load, Work::Flush, Work::Store, Work::Iteration]
+                [WorkKind::Load, WorkKind::Flush, WorkKind::Store, WorkKind::Iteration]
                     .into_iter()
                     .for_each(|each| work.add(each, elements));
             }
@@ -82,7 +82,7 @@ impl Estimate {
             if isa.c.flushes.is_some() {
                 text.add_all(&work::of_text(program.body(0), plan.isas[0].isa, costs), 1.0);
             }
-            text.add(Work::Step, 2.0);
+            text.add(WorkKind::Step, 2.0);
             Some(Code {
                 isa,
                 usual: at == plan.usual(),

@@ -6,19 +6,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::arch::{Calls, Instructions, Isa, TILE_WORDS, Work};
+use crate::arch::{Calls, Instructions, Isa, TILE_WORDS, WorkKind};
 use crate::kernel::{
     Base, BodyRef, BufferId, Copied, Element, Expr, Kernel, LaneOp, Local, Place, Stmt, Var,
     WindowId,
 };
 
-/// Amount of each kind of [`Work`].
+/// Amount of each kind of [`WorkKind`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Amounts([f64; Work::ALL.len()]);
+pub struct Amounts([f64; WorkKind::ALL.len()]);
 
 impl Amounts {
     /// The amount of `work`.
-    pub fn of(&self, work: Work) -> f64 {
+    pub fn of(&self, work: WorkKind) -> f64 {
         self.0[work as usize]
     }
 
@@ -29,11 +29,12 @@ impl Amounts {
 
     /// Code size of this work, in bytes.
     pub fn bytes(&self, costs: &Instructions) -> f64 {
-        let written: f64 = Work::ALL.iter().map(|work| costs.written(*work) * self.of(*work)).sum();
+        let written: f64 =
+            WorkKind::ALL.iter().map(|work| costs.written(*work) * self.of(*work)).sum();
         written * costs.bytes
     }
 
-    pub(super) fn add(&mut self, work: Work, count: f64) {
+    pub(super) fn add(&mut self, work: WorkKind, count: f64) {
         self.0[work as usize] += count;
     }
 
@@ -115,7 +116,7 @@ pub(super) fn of_kernel(
         text,
     };
     let mut sum = counting.block(&kernel.body);
-    sum.add(Work::Kernel, 1.0);
+    sum.add(WorkKind::Kernel, 1.0);
     sum
 }
 
@@ -184,14 +185,14 @@ impl Counting<'_> {
                     self.lengths.insert(*var, limited.collect());
                 }
                 match self.is_one_load(value) {
-                    true => sum.add(Work::Load, 1.0),
+                    true => sum.add(WorkKind::Load, 1.0),
                     false => self.expression(value, sum),
                 }
             }
             Stmt::Set { value, .. } => self.expression(value, sum),
             Stmt::Store { value, .. } => {
                 self.expression(value, sum);
-                sum.add(Work::Store, self.vectors(value.ty(self.locals).lanes));
+                sum.add(WorkKind::Store, self.vectors(value.ty(self.locals).lanes));
             }
             Stmt::For { count, turn, walks, body, .. } => {
                 if let Some(turn) = turn {
@@ -202,27 +203,27 @@ impl Counting<'_> {
                     self.windows.insert(walk.window, buffer);
                 }
                 let mut inner = self.block(body);
-                inner.add(Work::Iteration, 1.0);
-                inner.add(Work::Window, walks.len() as f64);
+                inner.add(WorkKind::Iteration, 1.0);
+                inner.add(WorkKind::Window, walks.len() as f64);
                 inner.add(
-                    Work::Overlap,
+                    WorkKind::Overlap,
                     walks.iter().filter(|walk| walk.step < walk.len).count() as f64,
                 );
                 sum.add_all(&inner, if self.text { 1.0 } else { *count as f64 });
-                sum.add(Work::Loop, 1.0);
+                sum.add(WorkKind::Loop, 1.0);
             }
             Stmt::Pick { at, walk, body, .. } => {
                 self.expression(at, sum);
                 let buffer = self.buffer(walk.of);
                 self.windows.insert(walk.window, buffer);
                 let inner = self.block(body);
-                sum.add(Work::Window, 1.0);
+                sum.add(WorkKind::Window, 1.0);
                 sum.add_all(&inner, 1.0);
             }
             Stmt::If { less, then, otherwise } => {
                 self.expression(&less.0, sum);
                 self.expression(&less.1, sum);
-                sum.add(Work::Branch, 1.0);
+                sum.add(WorkKind::Branch, 1.0);
                 let (then, otherwise) = (self.block(then), self.block(otherwise));
                 let dearer = then.instructions(self.costs) >= otherwise.instructions(self.costs);
                 let taken = self.often(less).unwrap_or(if dearer { 1.0 } else { 0.0 });
@@ -232,12 +233,13 @@ impl Counting<'_> {
             Stmt::LeaveUnless { less } => {
                 self.expression(&less.0, sum);
                 self.expression(&less.1, sum);
-                sum.add(Work::Branch, 1.0);
+                sum.add(WorkKind::Branch, 1.0);
             }
             Stmt::Copy(copied) => self.copy(copied, sum),
             // dot products across lanes; the cost includes the loads
             Stmt::Tiles(tiles) if tiles.abreast > 1 => {
-                let work = if tiles.in_word == 4 { Work::DotQuads } else { Work::DotPairsOfOne };
+                let work =
+                    if tiles.in_word == 4 { WorkKind::DotQuads } else { WorkKind::DotPairsOfOne };
                 let (turns, rest) = tiles.turns(self.isa.code.rows);
                 let turns = if self.text { turns.min(1) } else { turns };
                 let vectors = tiles.columns * (turns * self.isa.code.rows + rest);
@@ -247,7 +249,7 @@ impl Counting<'_> {
             Stmt::Tiles(tiles) => {
                 let each = (TILE_WORDS * TILE_WORDS * TILE_WORDS) as f64;
                 sum.add(
-                    Work::DotQuads,
+                    WorkKind::DotQuads,
                     if self.text { 1.0 } else { tiles.products() as f64 / each },
                 );
             }
@@ -298,8 +300,8 @@ impl Counting<'_> {
         let line = copied.dims.last().map_or(1, |dim| dim.extent) as f64;
         let neighbours =
             copied.dims.last().is_none_or(|dim| dim.from_stride == 1 && dim.to_stride == 1);
-        sum.add(if neighbours { Work::Neighbour } else { Work::Element }, elements);
-        sum.add(Work::Line, if self.text { 1.0 } else { elements / line });
+        sum.add(if neighbours { WorkKind::Neighbour } else { WorkKind::Element }, elements);
+        sum.add(WorkKind::Line, if self.text { 1.0 } else { elements / line });
     }
 
     fn expression(&self, expr: &Expr, sum: &mut Amounts) {
@@ -307,16 +309,16 @@ impl Counting<'_> {
         match expr {
             Expr::Load { from, .. } => {
                 let work = match self.element(*from) {
-                    Element::F16 => Work::LoadHalf,
-                    Element::I8 => Work::LoadByte,
-                    Element::I8Pair => Work::LoadBytePairs,
-                    _ => Work::Load,
+                    Element::F16 => WorkKind::LoadHalf,
+                    Element::I8 => WorkKind::LoadByte,
+                    Element::I8Pair => WorkKind::LoadBytePairs,
+                    _ => WorkKind::Load,
                 };
                 sum.add(work, vectors);
             }
-            Expr::Splat { .. } => sum.add(Work::Splat, 1.0),
-            Expr::Length { .. } => sum.add(Work::Length, 1.0),
-            Expr::Const { .. } => sum.add(Work::Constant, 1.0),
+            Expr::Splat { .. } => sum.add(WorkKind::Splat, 1.0),
+            Expr::Length { .. } => sum.add(WorkKind::Length, 1.0),
+            Expr::Const { .. } => sum.add(WorkKind::Constant, 1.0),
             Expr::Var(_) => {}
             // loads give bits at no cost
             Expr::Op(LaneOp::ToBits, args)
@@ -334,31 +336,31 @@ impl Counting<'_> {
                     }
                 }
                 let work = match operation {
-                    LaneOp::DotPairs => Work::DotPairs,
-                    LaneOp::DotPairsByLane(_) => Work::DotPairsOfOne,
-                    _ => Work::DotQuads,
+                    LaneOp::DotPairs => WorkKind::DotPairs,
+                    LaneOp::DotPairsByLane(_) => WorkKind::DotPairsOfOne,
+                    _ => WorkKind::DotQuads,
                 };
                 sum.add(work, vectors);
             }
             Expr::Op(operation, args) => {
                 args.iter().for_each(|arg| self.expression(arg, sum));
                 let work = match operation {
-                    LaneOp::MulAdd => Work::MultiplyAdd,
-                    LaneOp::Add | LaneOp::Sub => Work::Add,
-                    LaneOp::Mul => Work::Multiply,
-                    LaneOp::Div => Work::Divide,
+                    LaneOp::MulAdd => WorkKind::MultiplyAdd,
+                    LaneOp::Add | LaneOp::Sub => WorkKind::Add,
+                    LaneOp::Mul => WorkKind::Multiply,
+                    LaneOp::Div => WorkKind::Divide,
                     LaneOp::Max | LaneOp::Min | LaneOp::MaxMagnitude | LaneOp::SelectLess => {
-                        Work::Select
+                        WorkKind::Select
                     }
-                    LaneOp::Flush => Work::Flush,
-                    LaneOp::FromSigned => Work::Convert,
-                    _ => Work::Bits,
+                    LaneOp::Flush => WorkKind::Flush,
+                    LaneOp::FromSigned => WorkKind::Convert,
+                    _ => WorkKind::Bits,
                 };
                 sum.add(work, vectors);
             }
             Expr::Call(function, args) => {
                 args.iter().for_each(|arg| self.expression(arg, sum));
-                sum.add(Work::Call, vectors);
+                sum.add(WorkKind::Call, vectors);
                 sum.add_all(&self.functions[*function], vectors);
             }
         }

@@ -89,8 +89,8 @@ pub(crate) trait Domain {
     /// The element of a table's column for an index, as defined by [`crate::core::Lookup`].
     fn lookup(&self, column: Column<'_, Self::Value>, number: &Self::Value) -> Self::Value;
 
-    /// The best elements of a row, and their places, as defined by [`crate::core::TopK`].
-    fn best(&self, top: &TopK, row: &[Self::Value]) -> Vec<(Self::Value, Self::Value)>;
+    /// The chosen elements of a row, and their indices, as defined by [`crate::core::TopK`].
+    fn top_k(&self, top: &TopK, row: &[Self::Value]) -> Vec<(Self::Value, Self::Value)>;
 
     /// Softmax, or its logarithm, of the given elements.
     fn softmax(&self, values: &[Self::Value], log: bool) -> Vec<Self::Value>;
@@ -681,9 +681,9 @@ impl<'a, A: Domain> Evaluation<'a, A> {
 
     fn top_k(&mut self, top: &TopK) {
         let input = self.get(top.input);
-        let rows = input.chunks_exact(top.size).map(|row| self.arithmetic.best(top, row));
-        let (values, places): (Vec<_>, Vec<_>) = rows.flatten().unzip();
-        for (out, values) in [(top.values, values), (top.places, places)] {
+        let rows = input.chunks_exact(top.size).map(|row| self.arithmetic.top_k(top, row));
+        let (values, indices): (Vec<_>, Vec<_>) = rows.flatten().unzip();
+        for (out, values) in [(top.values, values), (top.indices, indices)] {
             if let Some(out) = out {
                 self.values[out] =
                     if self.denormals.is_flushed_at(out) { self.flush(values) } else { values };

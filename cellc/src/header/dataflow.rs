@@ -333,7 +333,7 @@ impl<'a> Dataflow<'a> {
             CoreOp::View(view) => self.view_term(view, &operands[0]),
             CoreOp::TopK(top) => {
                 let which = if top.largest { "largest" } else { "smallest" };
-                let places = if top.places == Some(value) { "places_of_" } else { "" };
+                let places = if top.indices == Some(value) { "places_of_" } else { "" };
                 Term::call(&format!("{places}{which}_{}", top.count), &operands)
             }
             _ => Term::call(op.facts().name, &operands),

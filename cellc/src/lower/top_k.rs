@@ -87,7 +87,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let from = self.lowering.source(top.input);
         let from = self.given(&mut body, "input", top.input, from);
         let mut whole = vec![("row", from, top.size, false)];
-        let outs = [("values", top.values), ("places", top.places)];
+        let outs = [("values", top.values), ("places", top.indices)];
         for (name, out) in outs {
             if let Some(out) = out {
                 whole.push((name, self.lowering.source(Source::Value(out)), top.count, true));
@@ -105,7 +105,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let row = Row { numbers: Some(numbers), ..Row::new(top.size, chains, places[0]) };
             let mut outs = places[1..].iter().copied();
             let values = top.values.and_then(|_| outs.next());
-            let places = top.places.and_then(|_| outs.next());
+            let places = top.indices.and_then(|_| outs.next());
             let mut body = Vec::new();
             for k in 0..top.count {
                 let [values, places] = [values, places].map(|out| out.map(|to| to.at(k)));

@@ -64,7 +64,7 @@ pub enum Elements {
     /// Sums of elements of one operand.
     Sums,
     /// For each place, a function of one element of each operand.
-    Pointwise {
+    Elementwise {
         /// True for the sum of the operands.
         is_sum: bool,
     },
@@ -76,7 +76,7 @@ impl Elements {
     /// True for elements of the operands and sums of elements. Weights of a cell keep their gates:
     /// packing reads the weights before the operation.
     pub fn keep_gates(self) -> bool {
-        matches!(self, Self::Moved | Self::Sums | Self::Pointwise { is_sum: true })
+        matches!(self, Self::Moved | Self::Sums | Self::Elementwise { is_sum: true })
     }
 }
 
@@ -199,7 +199,7 @@ impl Op {
                 let is_sum = *function == Elementwise::Add;
                 row(name, exactly(inputs))
                     .rank(R::Largest)
-                    .elements(E::Pointwise { is_sum })
+                    .elements(E::Elementwise { is_sum })
                     .axes(A::Broadcast(*function))
             }
             &Self::MatMul { transpose_a, transpose_b } => row("MatMul", exactly(2))

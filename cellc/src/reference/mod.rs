@@ -153,7 +153,7 @@ impl Domain for Float64<'_> {
         at(place(*number, rows))
     }
 
-    fn best(&self, top: &TopK, row: &[f64]) -> Vec<(f64, f64)> {
+    fn top_k(&self, top: &TopK, row: &[f64]) -> Vec<(f64, f64)> {
         order(top, row).into_iter().map(|at| (row[at], place_of(at, row[at]))).collect()
     }
 

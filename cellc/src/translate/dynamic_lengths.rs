@@ -8,7 +8,7 @@ use super::parts::{Lengthened, OpenOperand, sizes_at_run_time};
 use super::prefixes::{axis_of_product, product_over_parts};
 use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
-use crate::core::{CoreBuilder, Divider, DynamicLength, Known, ResultValue, Source, counted};
+use crate::core::{CoreBuilder, Divider, DynamicLength, Known, ResultValue, Source, axis_index};
 use crate::model::{Axes, ElementType, Elementwise as E, Node};
 
 /// The advice for a run-time Range used as a mask of lengths.
@@ -221,20 +221,21 @@ fn moved_axis(
     let rank = core.shape_of(&args.get(0)?).len();
     match args.node.op.facts().axes {
         Axes::Indexed { batch_dims: 0 } if port == 1 => {
-            let axis = counted(args.integer(2, "the axis")?, rank);
+            let axis = axis_index(args.integer(2, "the axis")?, rank);
             Ok(axis.map(|axis| axis + along))
         }
         Axes::Inserted => {
             let axes = args.integers(1, "the axes")?;
             let rank = rank + axes.len();
-            let added: Option<Vec<usize>> = axes.iter().map(|&axis| counted(axis, rank)).collect();
+            let added: Option<Vec<usize>> =
+                axes.iter().map(|&axis| axis_index(axis, rank)).collect();
             let kept = |added: Vec<usize>| (0..rank).filter(move |axis| !added.contains(axis));
             Ok(added.and_then(|added| kept(added).nth(along)))
         }
         Axes::Removed if args.len() > 1 => {
             let axes = args.integers(1, "the axes")?;
             let removed: Option<Vec<usize>> =
-                axes.iter().map(|&axis| counted(axis, rank)).collect();
+                axes.iter().map(|&axis| axis_index(axis, rank)).collect();
             let keeps = |removed: &Vec<usize>| !removed.is_empty() && !removed.contains(&along);
             Ok(removed
                 .filter(keeps)
@@ -244,7 +245,7 @@ fn moved_axis(
             let order = args.integers(1, "the order")?;
             Ok(match order.is_empty() {
                 true => Some(rank - 1 - along),
-                false => order.iter().position(|&axis| counted(axis, rank) == Some(along)),
+                false => order.iter().position(|&axis| axis_index(axis, rank) == Some(along)),
             })
         }
         _ => Ok(None),

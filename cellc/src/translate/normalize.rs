@@ -9,7 +9,7 @@ use super::operands::all_floats;
 use super::reduce::{listed_axes, reduced};
 use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
-use crate::core::{Geometry, Known, counted};
+use crate::core::{Geometry, Known, axis_index};
 use crate::model::{Activation, Elementwise, Normalization, Reduction, shape_text};
 
 const ROOT: Elementwise = Elementwise::Activation(Activation::Sqrt);
@@ -160,7 +160,7 @@ fn layer_norm(
 ) -> Rule<Known> {
     use Elementwise as E;
     let rank = core.shape_of(&inputs[0]).len();
-    let first = match counted(axis, rank) {
+    let first = match axis_index(axis, rank) {
         Some(first) => first,
         None => args.axis(axis, rank)?,
     };

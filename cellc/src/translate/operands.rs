@@ -4,7 +4,7 @@ use super::refusal::{Refusal, Rule};
 use crate::check::report::floats;
 use crate::check::shape::{LONGEST_LIST, verb};
 use crate::core::interval::EXACT;
-use crate::core::{Known, counted};
+use crate::core::{Known, axis_index};
 use crate::diagnostic::Message;
 use crate::model::{ElementType, Model, Node, shape_text};
 
@@ -53,7 +53,7 @@ impl Operands<'_> {
 
     /// The index of an axis; a negative axis counts from the end.
     pub(super) fn axis(&self, axis: i64, rank: usize) -> Rule<usize> {
-        counted(axis, rank).ok_or_else(|| {
+        axis_index(axis, rank).ok_or_else(|| {
             let valid = match rank {
                 0 => "a tensor of one dimension or more".to_owned(),
                 _ => format!("{} to {}", -(rank as i64), rank - 1),

@@ -292,7 +292,7 @@ impl<'a> Translator<'_, 'a> {
 
     fn elementwise(&mut self, node: &'a Node, function: Elementwise) {
         if let Elementwise::Activation(activation) = function
-            && !self.check_finite(node, activation)
+            && self.refuse_not_finite(node, activation)
         {
             return;
         }
@@ -324,10 +324,10 @@ impl<'a> Translator<'_, 'a> {
         self.set_all(node, output.map(|known| vec![known]));
     }
 
-    /// Refuses an activation with a parameter that is infinite or NaN. True if not refused.
-    fn check_finite(&mut self, node: &'a Node, activation: Activation) -> bool {
+    /// Refuses an activation with a parameter that is infinite or NaN. True if refused.
+    fn refuse_not_finite(&mut self, node: &'a Node, activation: Activation) -> bool {
         let origin = node.attribute_origin("alpha");
-        check_parameters(node, origin, activation, self.diagnostics)
+        !check_parameters(node, origin, activation, self.diagnostics)
     }
 
     fn bodies_too_large(&mut self, node: &'a Node) {

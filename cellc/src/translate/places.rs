@@ -10,7 +10,7 @@ use super::operands::shapes_differ;
 use super::refusal::{Refusal, Rule};
 use super::scatter::{counted_places, few_scattered, numbers_along, place, scattered};
 use crate::core::CoreBuilder;
-use crate::core::counted;
+use crate::core::axis_index;
 use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{ElementType, Elementwise, GatherNd};
 
@@ -235,7 +235,7 @@ pub(super) fn gather(core: &mut CoreBuilder, args: &Operands, batch_dims: i64) -
     if batch_dims != 0 {
         // a negative number counts from the last axis of the indices
         let all = of_indices.len();
-        let batch = if batch_dims == all as i64 { Some(all) } else { counted(batch_dims, all) };
+        let batch = if batch_dims == all as i64 { Some(all) } else { axis_index(batch_dims, all) };
         return match batch.filter(|&batch| batch <= axis) {
             Some(batch) => gather_by_rows(core, args, [&data, &indices], axis, batch),
             None => {
@@ -250,7 +250,7 @@ pub(super) fn gather(core: &mut CoreBuilder, args: &Operands, batch_dims: i64) -
         return look_up(core, &data, &indices, axis);
     }
     let numbers = args.integers(1, "the indices")?;
-    let places: Option<Vec<usize>> = numbers.iter().map(|&i| counted(i, shape[axis])).collect();
+    let places: Option<Vec<usize>> = numbers.iter().map(|&i| axis_index(i, shape[axis])).collect();
     let Some(places) = places else {
         let found = format!("an index that is not among the {} along axis {axis}", shape[axis]);
         let valid = format!("{} to {}", -(shape[axis] as i64), shape[axis] as i64 - 1);

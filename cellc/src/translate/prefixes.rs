@@ -8,7 +8,7 @@ use super::operands::Operands;
 use super::parts::{Lengthened, OpenOperand, padded_behind};
 use super::refusal::Rule;
 use crate::core::{
-    CoreBuilder, CoreOp, Divider, DynamicLength, Geometry, Known, Source, View, counted, signed,
+    CoreBuilder, CoreOp, Divider, DynamicLength, Geometry, Known, Source, View, axis_index, signed,
     strides,
 };
 use crate::model::{ElementType, Elementwise as E};
@@ -30,7 +30,7 @@ pub(super) fn axis_of_prefix(core: &CoreBuilder, args: &Operands) -> Option<usiz
     let stop = args.known(2).filter(|stop| matches!(stop, Known::Source(..)))?;
     let is_one = core.shape_of(stop).iter().all(|&size| size == 1) && !stop.element().is_float();
     let axis = if args.len() > 4 { constant(4)? } else { 0 };
-    let axis = counted(axis, core.shape_of(data).len())?;
+    let axis = axis_index(axis, core.shape_of(data).len())?;
     (is_one && constant(1)? == 0 && constant(3)? == 1).then_some(axis)
 }
 

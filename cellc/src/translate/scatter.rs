@@ -9,7 +9,7 @@ use super::operands::Operands;
 use super::operands::shapes_differ;
 use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
-use crate::core::counted;
+use crate::core::axis_index;
 use crate::core::{Geometry, Known, strides};
 use crate::model::{Elementwise, shape_text};
 
@@ -394,7 +394,7 @@ pub(super) fn scatter_update(core: &mut CoreBuilder, args: &Operands) -> Rule<Kn
     let (shape, of_indices, of_new) =
         (core.shape_of(&data), core.shape_of(&indices), core.shape_of(&new));
     let axis = args.axis(axis, shape.len())?;
-    let first = numbers.first().and_then(|&i| counted(i, shape[axis]));
+    let first = numbers.first().and_then(|&i| axis_index(i, shape[axis]));
     let follow = numbers.windows(2).all(|w| w[1].checked_sub(w[0]) == Some(1));
     let Some(first) = first.filter(|first| follow && first + numbers.len() <= shape[axis]) else {
         let found = format!(

@@ -61,7 +61,7 @@ pub(super) fn top_k(
             largest,
             last,
             values: None,
-            places: None,
+            indices: None,
         },
     )
     .map(Vec::from)
@@ -97,23 +97,23 @@ fn best(
     let source = core.source(&turned)?;
     let best = with(&shape, top.count);
     core.computable(&best)?;
-    let [values, places] = [0; 2].map(|_| core.value(best.clone()));
+    let [values, indices] = [0; 2].map(|_| core.value(best.clone()));
     let rows = best.iter().product::<usize>() / top.count;
     let size = top.size;
-    let (values_out, places_out) = (Some(values), Some(places));
+    let (values_out, indices_out) = (Some(values), Some(indices));
     core.emit(CoreOp::TopK(TopK {
         input: source,
         rows,
         values: values_out,
-        places: places_out,
+        indices: indices_out,
         ..top
     }));
     let values = Known::Source(Source::Value(values), input.element());
     core.facts.set_range(&values, core.facts.range_of(input));
     let element = args.node.outputs.get(1).map(|output| args.model.values[output.0].element);
     let element = element.filter(|element| !element.is_float()).unwrap_or(ElementType::I64);
-    let places = Known::Source(Source::Value(places), element);
-    core.facts.set_range(&places, [0.0, (size - 1) as f64]);
+    let indices = Known::Source(Source::Value(indices), element);
+    core.facts.set_range(&indices, [0.0, (size - 1) as f64]);
     // and back to its place
     let own = strides(&best);
     let (last, others) = own.split_last().expect("translate: an axis");
@@ -124,5 +124,5 @@ fn best(
         strides: back(others, *last).iter().map(|&stride| stride as isize).collect(),
         shape: back(sizes, *count),
     };
-    Ok([core.view(&values, geometry())?, core.view(&places, geometry())?])
+    Ok([core.view(&values, geometry())?, core.view(&indices, geometry())?])
 }

@@ -10,7 +10,7 @@ use super::operands::{all_floats, shapes_differ};
 use super::refusal::{Refusal, Rule};
 use super::rounding::rounded;
 use crate::core::CoreBuilder;
-use crate::core::{Geometry, Known, counted, signed, strides};
+use crate::core::{Geometry, Known, axis_index, signed, strides};
 use crate::model::{Dft, ElementType, Elementwise, SpectralWindow, Tensor, shape_text};
 
 /// Cosine and sine of a part of a turn, exact at quarters.
@@ -164,7 +164,7 @@ pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, of: Dft) -> Rule<Know
     // what the last dimension of ONNX counts as an axis, OpenVINO does not
     let signal = core.shape_of(&x).len() - 1;
     let rank = if of.parts_of_real { signal + 1 } else { signal };
-    let places: Option<Vec<usize>> = axes.iter().map(|&axis| counted(axis, rank)).collect();
+    let places: Option<Vec<usize>> = axes.iter().map(|&axis| axis_index(axis, rank)).collect();
     let places = places.filter(|places| {
         let mut sorted = places.clone();
         sorted.sort_unstable();

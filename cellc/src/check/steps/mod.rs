@@ -5,7 +5,7 @@ mod hints;
 mod words;
 
 use crate::check::options::Unused;
-use crate::check::subject::{Judgement, Outcome};
+use crate::check::subject::{Checked, Judgement};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, message};
 use crate::model::{Dim, Model, Op};
 use crate::request::State;
@@ -15,7 +15,7 @@ use words::in_words;
 /// The outcome for a model with an error under the sizes that are given: perhaps nothing but the
 /// number of steps is open. `many`: the judgement for [`distinct_steps`]. `one`: the judgement for
 /// one step, if the model has open steps.
-pub(crate) fn step_by_step(given: Judgement, many: Judgement, one: Option<Judgement>) -> Outcome {
+pub(crate) fn step_by_step(given: Judgement, many: Judgement, one: Option<Judgement>) -> Checked {
     let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
     let errors = given.diagnostics.0.iter().filter(is_error).count();
     let only_sizes = errors == given.inputs.unknown_sizes;
@@ -37,7 +37,7 @@ pub(crate) fn step_by_step(given: Judgement, many: Judgement, one: Option<Judgem
 
 /// The model of one step, for a model with an open number of steps. `None` if the model has other
 /// problems. `only_sizes`: true if every error is an open size.
-fn one_step_of(long: &Judgement, one: Option<Judgement>, only_sizes: bool) -> Option<Outcome> {
+fn one_step_of(long: &Judgement, one: Option<Judgement>, only_sizes: bool) -> Option<Checked> {
     if only_sizes && let Some(refused) = caches::refused(long) {
         return Some(Err(Diagnostics(vec![refused])));
     }
@@ -63,7 +63,7 @@ fn one_step_of(long: &Judgement, one: Option<Judgement>, only_sizes: bool) -> Op
             .then(|| Err(only_some(long, &one, &time, steps)));
     }
     let mut diagnostics = one.diagnostics;
-    let one = one.translated?.core;
+    let one = one.with_states?.core;
     Some(match one_step(long.core(), one, steps, &time) {
         Ok(one) => {
             if matches!(long.subject.options.bindings.state, State::None) {

@@ -271,7 +271,7 @@ impl<'a> StepAnalysis<'a> {
             time => Ok(time),
         };
         match &facts.over_time {
-            OverTime::Elementwise => self.elementwise(&facts.operands, facts.outputs[0]),
+            OverTime::Pointwise => self.elementwise(&facts.operands, facts.outputs[0]),
             OverTime::Combines(axes) => combines(axes.clone(), Why::CombinesAll),
             OverTime::CombinesLast => combines(rank - 1..rank, Why::Across),
             OverTime::CombinesRows(elements) => {

@@ -1,6 +1,6 @@
 //! Tensors side by side.
 
-use crate::core::{Before, Concat, CoreBuilder, CoreOp, Front, Known, Source, counted, fold};
+use crate::core::{Before, Concat, CoreBuilder, CoreOp, Front, Known, Source, axis_index, fold};
 use crate::model::Tensor;
 use crate::translate::operands::{Operands, all_exact, differ_in_type, shapes_differ};
 use crate::translate::refusal::Rule;
@@ -20,7 +20,7 @@ pub(in crate::translate) fn concat(
 /// Notes a Concat of one number in front of a tensor. The tensor may lack its last elements.
 fn note_front(core: &mut CoreBuilder, inputs: &[Known], axis: i64) {
     let [Known::Constant(front, _), behind @ ..] = inputs else { return };
-    let Some(axis) = counted(axis, front.shape().len()) else { return };
+    let Some(axis) = axis_index(axis, front.shape().len()) else { return };
     let bits = |at: usize| front.get_f32(at).to_bits();
     if !front.element().is_float()
         || front.is_empty()

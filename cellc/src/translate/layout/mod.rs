@@ -7,7 +7,7 @@ pub(super) mod gathers;
 pub(super) mod slices;
 
 use crate::core::CoreBuilder;
-use crate::core::{Geometry, Known, counted, element_count, strides};
+use crate::core::{Geometry, Known, axis_index, element_count, strides};
 use crate::model::{ElementType, Node, shape_text};
 use crate::translate::operands::Operands;
 use crate::translate::refusal::{Refusal, Rule};
@@ -99,7 +99,7 @@ pub(in crate::translate) fn transpose(core: &mut CoreBuilder, args: &Operands) -
     let shape = core.shape_of(&input);
     let axes: Option<Vec<usize>> = match order.is_empty() {
         true => Some((0..shape.len()).rev().collect()),
-        false => order.iter().map(|&axis| counted(axis, shape.len())).collect(),
+        false => order.iter().map(|&axis| axis_index(axis, shape.len())).collect(),
     };
     let permutation = axes.filter(|order| {
         let mut seen = vec![false; shape.len()];

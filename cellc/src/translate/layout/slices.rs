@@ -1,6 +1,6 @@
 //! Slices and splits.
 
-use crate::core::{CoreBuilder, Geometry, Known, counted, strides};
+use crate::core::{CoreBuilder, Geometry, Known, axis_index, strides};
 use crate::model::{SliceMasks, shape_text};
 use crate::translate::operands::Operands;
 use crate::translate::refusal::{Refusal, Rule};
@@ -289,7 +289,7 @@ pub(in crate::translate) fn masked_slices(
 
 /// One element along an axis; without a begin, the first.
 fn one_element(begin: i64, has_begin: bool, axis: usize, size: usize) -> Rule<Along> {
-    let start = if has_begin { counted(begin, size) } else { Some(0).filter(|_| size > 0) };
+    let start = if has_begin { axis_index(begin, size) } else { Some(0).filter(|_| size > 0) };
     let Some(start) = start else {
         let found = format!("index {begin} of {size} elements along axis {axis}");
         let valid = format!("0 to {}", size.max(1) - 1);

@@ -54,7 +54,7 @@ pub(super) fn read(
     let needed = total(of_blocks.chain([head.weights()]));
     let text = format!("{} of {}", counted(dilations.len(), "block"), counted(channels, "channel"));
     Weights::check(&weights, needed, &text)?;
-    let mut left = Weights::counted(&weights);
+    let mut left = Weights::new(&weights);
     let mut convs = Vec::new();
     for (at, sizes) in blocks.into_iter().enumerate() {
         let mut conv = left.conv(sizes);

@@ -46,7 +46,7 @@ pub(super) fn read(
             .to_owned(),
         origin: Origin::Unknown,
     });
-    let mut left = Weights::counted(&weights);
+    let mut left = Weights::new(&weights);
     // the newest sample is the last tap of a convolution
     let reversed: Vec<f32> = left
         .next(taps * responses)

@@ -50,13 +50,13 @@ impl LstmSizes {
     }
 
     /// Input size of a layer.
-    fn inputs(&self, layer: usize) -> usize {
+    fn input_size_of(&self, layer: usize) -> usize {
         if layer == 0 { self.input_size } else { self.hidden_size }
     }
 
     /// Number of weights in a file. Each layer has rows of `[4H, in + H]`, biases, and initial h
     /// and c. The head and its bias follow.
-    fn weights(&self) -> u64 {
+    fn weight_count(&self) -> u64 {
         let [inputs, hidden, layers] =
             [self.input_size, self.hidden_size, self.num_layers].map(|size| size as u64);
         let layer = |inputs: u64| 4 * hidden * (inputs + hidden) + 4 * hidden + 2 * hidden;
@@ -70,7 +70,7 @@ impl LstmSizes {
         name: Spanned<String>,
     ) -> Result<Stack, Diagnostics> {
         let hidden = self.hidden_size;
-        let needed = self.weights();
+        let needed = self.weight_count();
         if values.len() as u64 != needed {
             let [inputs, units] =
                 [(self.input_size, "input"), (hidden, "unit")].map(|(n, what)| counted(n, what));
@@ -88,7 +88,7 @@ impl LstmSizes {
         let mut stack =
             Stack::new(DECLARED_BY, name.clone(), Spanned::unplaced(self.input_size), None, None);
         for layer in 0..self.num_layers {
-            let inputs = self.inputs(layer);
+            let inputs = self.input_size_of(layer);
             // a row of the matrix multiplies x, then h
             let matrix = next(4 * hidden * (inputs + hidden));
             let columns = |from: usize, to: usize| -> Vec<f32> {

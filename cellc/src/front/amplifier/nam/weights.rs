@@ -22,7 +22,7 @@ impl<'a> Weights<'a> {
     }
 
     /// The weights of a network, as many as it needs.
-    pub(super) fn counted(values: &'a [f32]) -> Self {
+    pub(super) fn new(values: &'a [f32]) -> Self {
         Self(values)
     }
 

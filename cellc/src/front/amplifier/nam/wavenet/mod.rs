@@ -100,7 +100,7 @@ impl Network for WaveNet {
     }
 
     fn add(&self, net: &mut Causal, prefix: &str, x: &Signal) -> Signal {
-        let mut weights = Weights::counted(&self.weights);
+        let mut weights = Weights::new(&self.weights);
         let condition = match &self.condition {
             Some(network) => network.add(net, &format!("{prefix}condition_"), x),
             None => x.clone(),

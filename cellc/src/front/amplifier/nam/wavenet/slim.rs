@@ -37,7 +37,7 @@ pub(super) fn slimmed(
         let found = format!("a smaller size of a WaveNet with {part}");
         return Err(refusal("\"config\"", found).valid("the largest size"));
     }
-    let mut left = Weights::counted(&weights);
+    let mut left = Weights::new(&weights);
     let (mut slim, mut taken) = (full.clone(), Vec::new());
     let count = all.len();
     for (at, array) in slim.arrays.iter_mut().enumerate() {
