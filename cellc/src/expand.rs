@@ -101,13 +101,17 @@ fn declared_model(
                 None => declaration.declared(None)?,
                 Some(file) => with_tensors(declaration, &file, problems)?,
             };
-            let wrong = declared.problems();
-            let fatal = wrong.has_errors();
-            problems.extend(wrong);
-            if fatal {
-                return None;
-            }
-            (declared.model(), declaration.options.clone())
+            let model = match declared.model() {
+                Ok((model, warnings)) => {
+                    problems.extend(warnings);
+                    model
+                }
+                Err(wrong) => {
+                    problems.extend(wrong);
+                    return None;
+                }
+            };
+            (model, declaration.options.clone())
         }
         Some(_) if !declaration.readable => return None,
         Some(file) => {

@@ -752,10 +752,16 @@ fn declared_model(
         }
         cell.weights = Some(Spanned::unplaced(baked));
     }
-    let wrong = cell.problems();
-    let fatal = wrong.has_errors();
-    problems.extend(wrong);
-    (!fatal).then(|| cell.model())
+    match cell.model() {
+        Ok((model, warnings)) => {
+            problems.extend(warnings);
+            Some(model)
+        }
+        Err(wrong) => {
+            problems.extend(wrong);
+            None
+        }
+    }
 }
 
 impl GivenWeights {

@@ -89,6 +89,30 @@ fn parameters_of_activations_are_finite() {
 }
 
 #[test]
+fn numbers_that_no_output_can_have_are_refused() {
+    let range = |x: f32, h: f32| Builder::gru(4, 2).range(Range { x, h });
+    let tuned = |tuning: Tuning| Builder::gru(4, 2).tuning(tuning);
+    let tuning = Tuning::default();
+    let cases = [
+        (range(f32::NAN, 1.0), "a range of inputs up to NaN", "range"),
+        (range(f32::INFINITY, 1.0), "a range of inputs up to inf", "range"),
+        (range(1.0, -1.0), "a range of states up to -1", "range"),
+        (Builder::gru(4, 2).max_steps(0), "a largest count of iterations of 0", "max_steps"),
+        (Builder::gru(4, 2).dim("rows", 0), "a size of 0 for the dimension \"rows\"", "dim"),
+        (tuned(tuning.with_panel_columns(Some(0))), "a number of panel columns of 0", "tuning"),
+        (tuned(tuning.with_rows_at_once(Some(0))), "a number of rows at once of 0", "tuning"),
+        (Builder::gru(4, 2).batch(0), "batch", "batch"),
+    ];
+    for (builder, found, method) in cases {
+        let text = refused(&builder);
+        assert!(text.contains(found) && text.contains(method), "{found}: {text}");
+    }
+    // the smallest legal numbers
+    let least = tuning.with_panel_columns(Some(1)).with_rows_at_once(Some(1));
+    tuned(least).range(Range { x: 0.0, h: 0.0 }).generate().expect("numbers that are legal");
+}
+
+#[test]
 fn weights_that_are_not_finite_are_warned_about() {
     let w = [0.5, f32::NAN];
     let (compilation, _) =

@@ -74,12 +74,6 @@ impl InputShapes<'_, '_> {
                 ),
             }
         }
-        if self.subject.options.bindings.batch == Some(0) {
-            let found = "a batch size of 0";
-            let help = message!("correct {}", flag::BATCH.setting());
-            self.diagnostics
-                .push(Diagnostic::error(Origin::Unknown, found).valid("1 or more").help(help));
-        }
         // the batch size may also complete the shape of a variable
         let mut batch_used = self.subject.model.nodes.iter().any(|node| {
             let shape = || self.subject.model.values[node.outputs[0].0].shape.as_ref()?.first();
@@ -296,7 +290,7 @@ impl InputShapes<'_, '_> {
             let size = match (said, dim, self.subject.options.bindings.batch) {
                 (Some(size), _, _) => size,
                 (None, Dim::Fixed(size), _) => size,
-                // `shapes` has reported the batch size 0
+                // `check::options` has refused the batch size 0
                 (None, Dim::Dynamic { .. }, Some(0)) if is_batch(axis) => return None,
                 (None, Dim::Dynamic { .. }, Some(batch)) if is_batch(axis) && !asked_for(axis) => {
                     batch

@@ -1,18 +1,49 @@
 //! Rules on the options alone, judged before the model; and options without effect on the model.
 
 use super::common_interface;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message};
-use crate::request::flag;
-use crate::request::{Options, Precision, Threads, WeightsAs};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
+use crate::request::flag::{self, Flag};
+use crate::request::{Options, Precision, Range, Threads, WeightsAs};
 
 /// The errors of options that no output can have, whatever the model.
 pub(crate) fn options(options: &Options) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
+    numbers(options, &mut diagnostics);
     instruction_sets(options, &mut diagnostics);
     threads(options, &mut diagnostics);
     common_interface::of_options(options, &mut diagnostics);
     weights_in_a_file(options, &mut diagnostics);
     diagnostics
+}
+
+/// Refuses sizes of 0, and magnitudes that are negative, infinite or NaN. Sizes of inputs are
+/// judged beside the inputs.
+fn numbers(options: &Options, diagnostics: &mut Diagnostics) {
+    let mut refuse = |found: String, valid: &str, flag: &Flag| {
+        let problem = Diagnostic::error(Origin::Unknown, found).valid(valid);
+        diagnostics.push(problem.help(message!("correct {}", flag.setting())));
+    };
+    let (bindings, tuning) = (&options.bindings, &options.tuning);
+    let sizes = [
+        ("a batch size", bindings.batch, &flag::BATCH),
+        ("a largest count of iterations", bindings.max_steps, &flag::MAX_STEPS),
+        ("a number of panel columns", tuning.panel_columns, &flag::TUNE),
+        ("a number of rows at once", tuning.rows_at_once, &flag::TUNE),
+    ];
+    for (what, _, flag) in sizes.into_iter().filter(|(_, size, _)| *size == Some(0)) {
+        refuse(format!("{what} of 0"), "1 or more", flag);
+    }
+    for (name, _) in bindings.dims.iter().filter(|(_, size)| *size == Some(0)) {
+        let found = format!("a size of 0 for the dimension {}", quoted(name));
+        refuse(found, "1 or more", &flag::DIM);
+    }
+    let Range { x, h } = options.numerics.range;
+    for (of, magnitude) in [("inputs", x), ("states", h)] {
+        if !Range::is_magnitude(magnitude) {
+            let found = format!("a range of {of} up to {magnitude}");
+            refuse(found, "a finite magnitude from 0", &flag::RANGE);
+        }
+    }
 }
 
 /// Refuses a list of instruction sets that names one twice, or one of another architecture.

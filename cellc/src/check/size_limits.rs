@@ -5,7 +5,7 @@ use crate::check::report::{refusal, whole_model};
 use crate::check::subject::Subject;
 use crate::core::{CoreModel, CoreNode, CoreOp, Work, element_count};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message};
-use crate::model::{ElementType, Model, Node, shape_text};
+use crate::model::{ElementType, MOST_CELLS, Model, Node, shape_text};
 use crate::request::Unroll;
 use crate::request::flag;
 
@@ -54,7 +54,7 @@ pub(crate) fn source_size(subject: Subject, core: &CoreModel, diagnostics: &mut 
     let Subject { model, options, .. } = subject;
     let origin = whole_model(model);
     let counts = [
-        ("cells", core.cells().len(), MOST_NODES),
+        ("cells", core.cells().len(), MOST_CELLS),
         ("inputs", core.parameters.len(), MOST_NODES),
         ("outputs", core.results.len(), MOST_NODES),
         ("variables", core.variables.len(), MOST_NODES),

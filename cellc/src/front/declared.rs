@@ -11,10 +11,7 @@ use super::not_finite;
 use super::stack::Stack;
 use super::weights::{Baked, DenseLayer};
 use crate::diagnostic::{Diagnostic, Diagnostics, message};
-use crate::model::{Family, Model, Spelling};
-
-/// The most layers.
-const MOST_LAYERS: usize = 1000;
+use crate::model::{Family, MOST_CELLS, Model, Spelling};
 
 /// Keys of some operations only.
 const ONLY_OF_SOME: [Key; 7] = [
@@ -75,19 +72,6 @@ impl Declared {
         Some(stack)
     }
 
-    /// All errors of the declaration, including sizes too large to build a model. To be called
-    /// before [`Self::model`].
-    pub(crate) fn problems(&self) -> Diagnostics {
-        let mut problems = self.problems_of_keys();
-        problems.extend(self.problems_of_weights());
-        if !problems.has_errors()
-            && let Some(stack) = self.stack()
-        {
-            problems.extend(stack.problems(Key::Skip.setting()));
-        }
-        problems
-    }
-
     /// The errors of the keys and sizes.
     pub(crate) fn problems_of_keys(&self) -> Diagnostics {
         let mut problems = Diagnostics::default();
@@ -122,11 +106,11 @@ impl Declared {
     fn wrong_layers(&self) -> Vec<Diagnostic> {
         let mut problems = Vec::new();
         if let Some(layers) = self.keys.get::<usize>(Key::Layers)
-            && !(1..=MOST_LAYERS).contains(&layers.value)
+            && !(1..=MOST_CELLS).contains(&layers.value)
         {
             let found = format!("{} layers", layers.value);
             let problem = Diagnostic::error(layers.origin, found);
-            problems.push(problem.valid(format!("1 to {MOST_LAYERS}")));
+            problems.push(problem.valid(format!("1 to {MOST_CELLS}")));
         }
         if let Some(name) = self.alone().filter(|_| self.layer_count() > 1) {
             let found = format!("several layers of {name}");
@@ -208,10 +192,31 @@ impl Declared {
     /// (`[N, D, H]`), c of an LSTM, a of an AUGRU, and w, r, b and p unless constant. Its outputs
     /// are y of a sequence `[N, D, T, H]`, h_out and c_out. Otherwise the model is
     /// [`Stack::model`].
-    pub(crate) fn model(&self) -> Model {
-        if let Some(stack) = self.stack() {
-            return stack.model();
+    ///
+    /// # Errors
+    /// All errors of the declaration, including sizes too large to build a model. Without errors
+    /// the diagnostics next to the model are warnings.
+    pub(crate) fn model(&self) -> Result<(Model, Diagnostics), Diagnostics> {
+        let mut problems = self.problems_of_keys();
+        problems.extend(self.problems_of_weights());
+        if problems.has_errors() {
+            return Err(problems);
         }
+        let model = match self.stack() {
+            None => self.single_layer(),
+            Some(stack) => match stack.model(Key::Skip.setting()) {
+                Ok(model) => model,
+                Err(sizes) => {
+                    problems.extend(sizes);
+                    return Err(problems);
+                }
+            },
+        };
+        Ok((model, problems))
+    }
+
+    /// The model of a single layer without head and skip.
+    fn single_layer(&self) -> Model {
         let origin = &self.name.origin;
         let batch = self.rows();
         let mut graph = Graph::new(self.declared_by, &Spelling::OWN);

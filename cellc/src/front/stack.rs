@@ -159,9 +159,8 @@ impl Stack {
         self.layers.push(StackLayer::Softmax);
     }
 
-    /// Errors in sizes. To be called before [`Self::model`]. `skip`: the setting or the key of
-    /// [`Self::skip`].
-    pub(crate) fn problems(&self, skip: impl Into<Message>) -> Diagnostics {
+    /// Errors in sizes. `skip`: the setting or the key of [`Self::skip`].
+    fn problems(&self, skip: impl Into<Message>) -> Diagnostics {
         let skip: Message = skip.into();
         let mut problems = Diagnostics::default();
         let mut refuse = |origin: &Origin, found: String, valid: String| {
@@ -238,99 +237,141 @@ impl Stack {
         problems
     }
 
-    /// The model. Inputs: x `[N, I]` (a sequence: `[N, T, I]`), a of an AUGRU, and weights unless
-    /// constant. Output: `[N, O]` (`[N, T, O]`) of a dense layer or with a skip connection, else
-    /// the output of [`Declared::model`].
-    pub(crate) fn model(&self) -> Model {
+    /// The model, or errors in sizes. Inputs: x `[N, I]` (a sequence: `[N, T, I]`), a of an AUGRU,
+    /// and weights unless constant. Output: `[N, O]` (`[N, T, O]`) of a dense layer or with a skip
+    /// connection, else the output of [`Declared::model`]. `skip`: the setting or the key of
+    /// [`Self::skip`].
+    pub(crate) fn model(&self, skip: impl Into<Message>) -> Result<Model, Diagnostics> {
+        let problems = self.problems(skip);
+        if problems.has_errors() {
+            return Err(problems);
+        }
         let origin = &self.name.origin;
         let mut graph = Graph::new(self.declared_by, &Spelling::OWN);
-        let rows = self.rows.as_ref().map_or(1, |said| said.value);
         let steps = self.steps.as_ref().map(|said| said.value);
-        let shape =
-            [Some(rows), steps, Some(self.input_size.value)].into_iter().flatten().collect();
+        let shape = [Some(self.batch()), steps, Some(self.input_size.value)];
+        let shape = shape.into_iter().flatten().collect();
         let x = graph.input("x", shape, &self.input_size.origin);
-        let several =
-            |of: fn(&StackLayer) -> bool| self.layers.iter().filter(|layer| of(layer)).count() > 1;
-        let several_recurrent = several(|layer| matches!(layer, StackLayer::Recurrent(_)));
-        let several_dense = several(|layer| matches!(layer, StackLayer::Dense(_)));
-        let (mut recurrent, mut dense, mut convolutions) = (0, 0, 0);
-        let gain = |graph: &mut Graph, name: &str, value: ValueId, factor: Option<f32>| {
-            let Some(factor) = factor else { return value };
-            let factor = Tensor::from_f32(vec![1], &[factor]).expect("one value");
-            let factor = graph.constant(&format!("{name}_factor"), &factor, origin);
-            graph.computed(
-                name,
-                Op::Elementwise(Elementwise::Multiply),
-                vec![value, factor],
-                origin,
-            )
-        };
-        let x = gain(&mut graph, "input_gain", x, self.input_gain);
-        let mut out = x;
-        // the previous recurrent layer, if its output is not transposed yet
-        let mut last: Option<&Declared> = None;
-        for layer in &self.layers {
-            if let Some(layer) = last.take() {
-                out = by_row(&mut graph, layer, out);
-            }
-            match layer {
-                StackLayer::Recurrent(layer) => {
-                    let place = StackPlace::InStack(several_recurrent.then_some(recurrent));
-                    out = layer.layer(&mut graph, place, out).output;
-                    last = Some(layer);
-                    recurrent += 1;
-                }
-                StackLayer::Dense(layer) => {
-                    let name =
-                        if several_dense { format!("dense_{dense}") } else { "head".to_owned() };
-                    out = layer.add_to(&mut graph, &name, out, origin);
-                    dense += 1;
-                }
-                StackLayer::Activation(activation) => {
-                    let op = Op::Elementwise(Elementwise::Activation(*activation));
-                    out = graph.computed("activation", op, vec![out], origin);
-                }
-                StackLayer::Convolution(conv) => {
-                    out =
-                        conv.add_to(&mut graph, &format!("conv_{convolutions}"), out, rows, origin);
-                    convolutions += 1;
-                }
-                StackLayer::Scale([factors, addends]) => {
-                    out = elementwise(
-                        &mut graph,
-                        "scale",
-                        Elementwise::Multiply,
-                        (out, factors),
-                        origin,
-                    );
-                    out =
-                        elementwise(&mut graph, "shift", Elementwise::Add, (out, addends), origin);
-                }
-                StackLayer::PRelu(slopes) => {
-                    out =
-                        elementwise(&mut graph, "prelu", Elementwise::PRelu, (out, slopes), origin);
-                }
-                StackLayer::Softmax => {
-                    out = graph.computed(
-                        "softmax",
-                        Op::Softmax { axis: -1, log: false },
-                        vec![out],
-                        origin,
-                    );
-                }
-            }
-        }
+        let x = gain(&mut graph, "input_gain", x, self.input_gain, origin);
+        let mut chain = Chain::new(self, graph, x);
+        self.layers.iter().for_each(|layer| chain.push(layer));
         if self.skip.as_ref().is_some_and(|said| said.value) {
-            if let Some(layer) = last {
-                out = by_row(&mut graph, layer, out);
-            }
-            out = graph.computed("skip", Op::Elementwise(Elementwise::Add), vec![out, x], origin);
+            chain.sort_by_row();
+            let add = Op::Elementwise(Elementwise::Add);
+            chain.out = chain.graph.computed("skip", add, vec![chain.out, x], origin);
         }
-        let out = gain(&mut graph, "output_gain", out, self.output_gain);
+        let Chain { mut graph, out, .. } = chain;
+        let out = gain(&mut graph, "output_gain", out, self.output_gain, origin);
         graph.result("out", out, origin);
         graph.model.name = Some(self.name.value.clone());
         graph.model.files.extend(self.file.clone());
-        graph.model
+        Ok(graph.model)
+    }
+
+    /// The batch size.
+    fn batch(&self) -> usize {
+        self.rows.as_ref().map_or(1, |said| said.value)
+    }
+
+    /// True if several layers are of a kind.
+    fn has_several(&self, kind: fn(&StackLayer) -> bool) -> bool {
+        self.layers.iter().filter(|layer| kind(layer)).count() > 1
+    }
+}
+
+/// A value times a factor, if there is one.
+fn gain(
+    graph: &mut Graph,
+    name: &str,
+    value: ValueId,
+    factor: Option<f32>,
+    origin: &Origin,
+) -> ValueId {
+    let Some(factor) = factor else { return value };
+    let factor = Tensor::from_f32(vec![1], &[factor]).expect("one value");
+    elementwise(graph, name, Elementwise::Multiply, (value, &factor), origin)
+}
+
+/// The layers of a stack, one after the other, as a graph.
+struct Chain<'s> {
+    stack: &'s Stack,
+    graph: Graph,
+    /// The output of the last layer.
+    out: ValueId,
+    /// The last layer, if recurrent: its output is not sorted by row yet.
+    last: Option<&'s Declared>,
+    /// The number of the next recurrent layer.
+    recurrent: usize,
+    /// The number of the next dense layer.
+    dense: usize,
+    /// The number of the next convolution.
+    convolutions: usize,
+    /// True if names of recurrent layers have numbers.
+    several_recurrent: bool,
+    /// True if names of dense layers have numbers.
+    several_dense: bool,
+}
+
+impl<'s> Chain<'s> {
+    fn new(stack: &'s Stack, graph: Graph, x: ValueId) -> Self {
+        Self {
+            stack,
+            graph,
+            out: x,
+            last: None,
+            recurrent: 0,
+            dense: 0,
+            convolutions: 0,
+            several_recurrent: stack.has_several(|layer| matches!(layer, StackLayer::Recurrent(_))),
+            several_dense: stack.has_several(|layer| matches!(layer, StackLayer::Dense(_))),
+        }
+    }
+
+    /// Transposes the output of a recurrent layer for the next layer.
+    fn sort_by_row(&mut self) {
+        if let Some(layer) = self.last.take() {
+            self.out = by_row(&mut self.graph, layer, self.out);
+        }
+    }
+
+    fn push(&mut self, layer: &'s StackLayer) {
+        self.sort_by_row();
+        let (graph, origin, out) = (&mut self.graph, &self.stack.name.origin, self.out);
+        self.out = match layer {
+            StackLayer::Recurrent(layer) => {
+                let number = self.several_recurrent.then_some(self.recurrent);
+                self.recurrent += 1;
+                self.last = Some(layer);
+                layer.layer(graph, StackPlace::InStack(number), out).output
+            }
+            StackLayer::Dense(layer) => {
+                let number = self.several_dense.then_some(self.dense);
+                let name = number.map_or("head".to_owned(), |number| format!("dense_{number}"));
+                self.dense += 1;
+                layer.add_to(graph, &name, out, origin)
+            }
+            StackLayer::Activation(activation) => {
+                let op = Op::Elementwise(Elementwise::Activation(*activation));
+                graph.computed("activation", op, vec![out], origin)
+            }
+            StackLayer::Convolution(conv) => {
+                let name = format!("conv_{}", self.convolutions);
+                self.convolutions += 1;
+                conv.add_to(graph, &name, out, self.stack.batch(), origin)
+            }
+            StackLayer::Scale([factors, addends]) => {
+                let scaled = (out, factors);
+                let scaled = elementwise(graph, "scale", Elementwise::Multiply, scaled, origin);
+                elementwise(graph, "shift", Elementwise::Add, (scaled, addends), origin)
+            }
+            StackLayer::PRelu(slopes) => {
+                elementwise(graph, "prelu", Elementwise::PRelu, (out, slopes), origin)
+            }
+            StackLayer::Softmax => {
+                let op = Op::Softmax { axis: -1, log: false };
+                graph.computed("softmax", op, vec![out], origin)
+            }
+        };
     }
 }
 
@@ -543,9 +584,9 @@ mod tests {
         let near = |got: f64, want: f64| assert!((got - want).abs() < 1e-6, "{got} is not {want}");
 
         let stack = amp(None);
-        assert_eq!(stack.problems("`skip`"), Diagnostics::default());
         let (model, _) =
-            core_model(&stack.model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+            core_model(&stack.model("`skip`").expect("sizes that fit"), &Options::default())
+                .unwrap_or_else(|e| panic!("{e}"));
         let names: Vec<&str> = model.variables.iter().map(|variable| &variable.name[..]).collect();
         assert_eq!(names, ["h_l0", "c_l0", "h_l1"]);
         assert!(model.variables[0].initial.is_some() && model.variables[2].initial.is_none());
@@ -558,8 +599,9 @@ mod tests {
         }
 
         // the same, two steps a call
-        let (model, _) = core_model(&amp(Some(2)).model(), &Options::default())
-            .unwrap_or_else(|e| panic!("{e}"));
+        let (model, _) =
+            core_model(&amp(Some(2)).model("`skip`").expect("sizes that fit"), &Options::default())
+                .unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(model.results[0].shape, [2, 2, 1]);
         let mut variables = initial_variables(&model);
         for t in [0, 2] {
@@ -576,7 +618,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let text = |stack: &Stack| stack.problems("`skip`").to_string();
+        let text = |stack: &Stack| stack.model("`skip`").expect_err("sizes do not fit").to_string();
         let mut stack = amp(None);
         stack.push_dense(DenseLayer {
             weight: tensor(&[3, 2], 1),

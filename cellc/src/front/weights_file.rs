@@ -85,10 +85,7 @@ pub(super) fn layers(file: &TensorFile, keys: Keys) -> Result<(Model, Diagnostic
         ))
     };
     let (declared, left) = declare(file, keys, base)?;
-    let mut problems = declared.problems();
-    if problems.has_errors() {
-        return Err(problems);
-    }
+    let (model, mut problems) = declared.model()?;
     if let Some(refused) = file.undeclared(&left) {
         return Err(Diagnostics(vec![refused]));
     }
@@ -104,7 +101,7 @@ pub(super) fn layers(file: &TensorFile, keys: Keys) -> Result<(Model, Diagnostic
         problem.help = file.holds_unused(&left, has_head);
         problems.push(problem);
     }
-    Ok((declared.model(), problems))
+    Ok((model, problems))
 }
 
 /// The declared layers of a file of PyTorch's weights with their weights, and the unused tensors.

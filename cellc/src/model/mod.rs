@@ -15,6 +15,7 @@ mod spelling;
 mod tensor;
 
 pub use activation::{Activation, ActivationError, PARAMETERS};
+pub(crate) use cell::MOST_CELLS;
 pub use cell::{
     BiasPart, Cell, CellKind, Coupled, Direction, Family, LstmGateOrder, ResetGate, WeightLayout,
 };

@@ -182,7 +182,7 @@ fn plan_for(
         let padded = padded.map(|columns| (columns, PanelWidth::Padded(product.units)));
         let (columns, why) = match options.tuning.panel_columns {
             Some(columns) if columns > product.units => (product.units, PanelWidth::AllOf(columns)),
-            Some(columns) => (columns.max(1), PanelWidth::Asked),
+            Some(columns) => (columns, PanelWidth::Asked),
             None if let Some(columns) = one_pass(&product, &isas) => (columns, PanelWidth::OnePass),
             None => match padded.or_else(|| cost::narrow_columns(&product, arch)) {
                 Some(narrow) => narrow,
@@ -308,9 +308,8 @@ fn plan_product(
     let several = product.together > 1 && (product.steps == 1 || input_first);
     let mut chosen = |PlannedIsa { isa, .. }: &PlannedIsa| {
         let (by_vectors, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
-        let by_tiles = tuning
-            .rows_at_once
-            .map_or(product.tile_rows(isa), |rows| rows.clamp(1, product.together));
+        let by_tiles =
+            tuning.rows_at_once.map_or(product.tile_rows(isa), |rows| rows.min(product.together));
         let in_tiles = product.has_tiles(by_tiles, &panels, tuning.tiles, isa);
         let of_input = product.steps > 1;
         let is_padded = panels.iter().any(Panels::is_padded);

@@ -55,10 +55,15 @@ impl Default for Range {
 }
 
 impl Range {
+    /// True for a magnitude that a range may have.
+    pub(crate) fn is_magnitude(value: f32) -> bool {
+        value.is_finite() && value >= 0.0
+    }
+
     /// Reads the magnitude of inputs and, after a comma, that of states.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let magnitude = |text: &str| match text.trim().parse::<f32>() {
-            Ok(value) if value.is_finite() && value >= 0.0 && !underflows(text, value) => Ok(value),
+            Ok(value) if Self::is_magnitude(value) && !underflows(text, value) => Ok(value),
             _ => {
                 Err("a magnitude from 0 that f32 holds is needed, for inputs and, after a comma, \
                     for states: 2.5,1"

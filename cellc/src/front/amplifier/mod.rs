@@ -117,17 +117,10 @@ fn read_bytes(
         }
         problems
     };
-    let AmplifierModel { network, ledger, mut warnings } = found.map_err(in_file)?;
+    let AmplifierModel { network, ledger, warnings } = found.map_err(in_file)?;
     let mut model = match network {
         Network::Model(model) => *model,
-        Network::Stack(stack) => {
-            let problems = stack.problems("`in_skip`");
-            if problems.has_errors() {
-                return Err(in_file(problems));
-            }
-            warnings.extend(problems);
-            stack.model()
-        }
+        Network::Stack(stack) => stack.model("`in_skip`").map_err(in_file)?,
     };
     let file = file_name(Path::new(path));
     for entry in model

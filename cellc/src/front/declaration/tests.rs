@@ -88,11 +88,14 @@ fn decisions_of_the_planner_are_a_list() {
 fn a_skip_adds_the_input_to_the_output() {
     let cell =
         |text: &str| declared(Macro::GRU_CELL, text).declared(None).expect("all sizes are known");
-    let skip = cell("A<hidden_size = 2, input_size = 2, skip = true>").model();
+    let skip = cell("A<hidden_size = 2, input_size = 2, skip = true>").model().expect("a model").0;
     let added = skip.nodes.iter().find(|node| node.name == "skip").expect("an addition");
     assert_eq!(added.inputs[1], skip.nodes[skip.parameters[0]].outputs[0]);
-    assert!(cell("A<hidden_size = 4, input_size = 2, skip = false>").problems().0.is_empty());
-    let wrong = cell("A<hidden_size = 4, input_size = 2, skip = true>").problems();
+    let (_, problems) =
+        cell("A<hidden_size = 4, input_size = 2, skip = false>").model().expect("a model");
+    assert_eq!(problems.0, []);
+    let wrong =
+        cell("A<hidden_size = 4, input_size = 2, skip = true>").model().expect_err("2 and 4");
     assert_eq!(wrong.0[0].to_string(), "--skip adds 2 inputs to 4 outputs");
     let problems = found(Macro::GRU_CELL, "A<model = \"a.xml\", skip = true>");
     assert_eq!(problems[0].1, "`skip` is given together with `model`");
@@ -114,7 +117,8 @@ fn an_order_of_gates_belongs_to_a_file_of_weights() {
 #[test]
 fn the_model_has_what_the_cell_takes() {
     let model = |text: &str| {
-        declared(Macro::GRU_CELL, text).declared(None).expect("all sizes are known").model()
+        let cell = declared(Macro::GRU_CELL, text).declared(None).expect("all sizes are known");
+        cell.model().expect("a model").0
     };
     let shapes = |model: &Model| {
         let shape = |node: &usize| {

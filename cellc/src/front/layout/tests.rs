@@ -135,9 +135,9 @@ fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: us
 
 /// Everything that a model gives.
 fn run(declared: &Declared, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    assert_eq!(declared.problems().0, []);
-    let (model, _) =
-        core_model(&declared.model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let (model, problems) = declared.model().unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(problems.0, []);
+    let (model, _) = core_model(&model, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let variables = crate::reference::initial_variables(&model);
     reference(&model, inputs, &variables).results
 }

@@ -690,6 +690,16 @@ fn a_loop_of_more_iterations_than_are_counted_is_refused() {
     }
 }
 
+#[test]
+fn no_loop_has_a_largest_count_of_0() {
+    for body in [Body::Until, Body::Numbered, Body::Forever] {
+        for trips in [None, Some(50), Some(i64::MAX)] {
+            let said = trips_of(&with_loop(trips, body), Some(0)).expect_err("a count of 0");
+            assert!(said.contains("a largest count of iterations of 0"), "{said}");
+        }
+    }
+}
+
 /// What PyTorch makes of `while`.
 #[test]
 fn a_loop_that_ends_by_its_condition_has_no_count_where_that_is_huge() {
