@@ -385,7 +385,43 @@ fn compare(function: Elementwise, a: f64, b: f64) -> Result<bool, &'static str> 
         E::GreaterEqual => Ok(a >= b),
         E::Less => Ok(a < b),
         E::LessEqual => Ok(a <= b),
-        _ => Err("an operation that compares no numbers"),
+        E::Activation(_)
+        | E::PRelu
+        | E::Add
+        | E::Subtract
+        | E::Multiply
+        | E::Divide
+        | E::Maximum
+        | E::Minimum
+        | E::HardSigmoid
+        | E::Swish { .. }
+        | E::Mish
+        | E::HardSwish
+        | E::Selu
+        | E::Celu { .. }
+        | E::GeluTanh
+        | E::Gelu
+        | E::Tan
+        | E::Sinh
+        | E::Cosh
+        | E::Asin
+        | E::Acos
+        | E::Asinh
+        | E::Acosh
+        | E::Atanh
+        | E::SquaredDifference
+        | E::Clamp { .. }
+        | E::Negative
+        | E::Abs
+        | E::Power
+        | E::Mod
+        | E::FloorMod
+        | E::Ceiling
+        | E::Sign
+        | E::LogicalAnd
+        | E::LogicalOr
+        | E::LogicalNot
+        | E::Select => Err("an operation that compares no numbers"),
     }
 }
 
@@ -414,7 +450,41 @@ fn of_floats(function: Elementwise, operands: [f64; 3], exact: Exact) -> Result<
         E::Select if a != 0.0 => b,
         E::Select => c,
         E::Power => a.powf(b),
-        _ => return Err("an operation on floating point that only kernels compute"),
+        E::Activation(_)
+        | E::PRelu
+        | E::Add
+        | E::Subtract
+        | E::Multiply
+        | E::Divide
+        | E::Maximum
+        | E::Minimum
+        | E::Swish { .. }
+        | E::Mish
+        | E::HardSwish
+        | E::Selu
+        | E::Celu { .. }
+        | E::GeluTanh
+        | E::Gelu
+        | E::Tan
+        | E::Sinh
+        | E::Cosh
+        | E::Asin
+        | E::Acos
+        | E::Asinh
+        | E::Acosh
+        | E::Atanh
+        | E::SquaredDifference
+        | E::Equal
+        | E::NotEqual
+        | E::Greater
+        | E::GreaterEqual
+        | E::Less
+        | E::LessEqual
+        | E::LogicalAnd
+        | E::LogicalOr
+        | E::LogicalNot => {
+            return Err("an operation on floating point that only kernels compute");
+        }
     })
 }
 
@@ -456,7 +526,27 @@ fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'stat
         E::LogicalNot => Some(i64::from(a == 0)),
         E::Select => Some(if a != 0 { b } else { c }),
         E::Clamp { min, max } => Some((a as f64).max(f64::from(min)).min(f64::from(max)) as i64),
-        _ => return Err("an operation on integers that floating point is meant for"),
+        E::Activation(_)
+        | E::PRelu
+        | E::HardSigmoid
+        | E::Swish { .. }
+        | E::Mish
+        | E::HardSwish
+        | E::Selu
+        | E::Celu { .. }
+        | E::GeluTanh
+        | E::Gelu
+        | E::Tan
+        | E::Sinh
+        | E::Cosh
+        | E::Asin
+        | E::Acos
+        | E::Asinh
+        | E::Acosh
+        | E::Atanh
+        | E::SquaredDifference => {
+            return Err("an operation on integers that floating point is meant for");
+        }
     };
     result.ok_or(OUT_OF_RANGE)
 }

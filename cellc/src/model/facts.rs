@@ -1,5 +1,6 @@
-//! The facts about each operation of a model. Readers, checks and the translation ask for facts
-//! instead of matching all operations: a new operation fills one row of [`Op::facts`].
+//! The facts about each operation of a model. Readers and checks ask for facts instead of matching
+//! all operations: a new operation fills one row of [`Op::facts`] or [`Elementwise::facts`]. The
+//! translation matches all operations, without a default.
 
 use std::ops::RangeInclusive;
 
@@ -320,7 +321,7 @@ pub enum ElementwiseKind {
     Comparison,
     /// Truth from truth.
     Logic,
-    /// Other operations compute it.
+    /// Floating-point numbers from floating-point numbers: other operations compute it.
     Composed,
 }
 
@@ -357,7 +358,7 @@ impl Elementwise {
             Self::Asinh => one("Asinh").of_kind(Composed),
             Self::Acosh => one("Acosh").of_kind(Composed),
             Self::Atanh => one("Atanh").of_kind(Composed),
-            Self::SquaredDifference => two("SquaredDifference").of_kind(Composed),
+            Self::SquaredDifference => two("SquaredDifference"),
             Self::Negative => one("Negative"),
             Self::Abs => one("Abs"),
             Self::Add => two("Add"),

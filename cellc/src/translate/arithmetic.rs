@@ -142,7 +142,46 @@ pub(super) fn emit(
             pointwise(core, P::Multiply, &[sources[0], minus], shape)
         }
         (E::Abs, None) => absolute(core, sources[0], shape),
-        (_, None) => {
+        (
+            E::Activation(_)
+            | E::Add
+            | E::Subtract
+            | E::Multiply
+            | E::Divide
+            | E::Maximum
+            | E::Minimum
+            | E::HardSigmoid
+            | E::Swish { .. }
+            | E::Mish
+            | E::HardSwish
+            | E::Selu
+            | E::Celu { .. }
+            | E::GeluTanh
+            | E::Gelu
+            | E::Tan
+            | E::Sinh
+            | E::Cosh
+            | E::Asin
+            | E::Acos
+            | E::Asinh
+            | E::Acosh
+            | E::Atanh
+            | E::SquaredDifference
+            | E::Power
+            | E::Mod
+            | E::FloorMod
+            | E::Equal
+            | E::NotEqual
+            | E::Greater
+            | E::GreaterEqual
+            | E::Less
+            | E::LessEqual
+            | E::LogicalAnd
+            | E::LogicalOr
+            | E::LogicalNot
+            | E::Select,
+            None,
+        ) => {
             let found = "this operation is computed on constants only";
             let valid = "inputs that are known when compiling";
             let help = "compute it outside of the model, or write it with arithmetic that is \

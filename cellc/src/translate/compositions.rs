@@ -1,59 +1,122 @@
 //! Functions that other functions express.
 
 use super::arithmetic::{emit, fold_or_emit, squared};
-use super::hyperbolic::hyperbolic;
+use super::hyperbolic::Formula;
 use super::refusal::{Refusal, Rule};
 use crate::check::cell::{wrong_parameter_text, wrong_parameters};
 use crate::core::{CoreBuilder, Known};
 use crate::model::{Activation, Elementwise};
 
-/// Computes a function that other functions express.
+/// Computes a function that other functions express. `None` for the other functions.
 pub(super) fn compose(
     core: &mut CoreBuilder,
     function: Elementwise,
     inputs: &[Known],
-) -> Rule<Known> {
-    use Activation as A;
+) -> Option<Rule<Known>> {
     use Elementwise as E;
     let x = &inputs[0];
-    let by = match function {
-        E::Swish { scaled } => {
-            let inner = match scaled {
-                true => fold_or_emit(core, E::Multiply, vec![x.clone(), inputs[1].clone()])?,
-                false => x.clone(),
-            };
-            fold_or_emit(core, E::Activation(A::Sigmoid), vec![inner])?
-        }
-        E::Mish => {
-            let inner = fold_or_emit(core, E::Activation(A::Softplus), vec![x.clone()])?;
-            fold_or_emit(core, E::Activation(A::Tanh), vec![inner])?
-        }
-        E::HardSwish => {
-            let gate = E::Activation(A::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 });
-            fold_or_emit(core, gate, vec![x.clone()])?
-        }
-        E::GeluTanh => {
-            // (1 + tanh(v)) / 2 is the sigmoid of 2 v, and small sigmoids keep their digits
-            let square = squared(core, x)?;
-            let [most, least] = [0.071_354_814, 1.595_769_2].map(|v| Known::number_like(x, v));
-            let scaled = fold_or_emit(core, E::Multiply, vec![square, most])?;
-            let scaled = fold_or_emit(core, E::Add, vec![scaled, least])?;
-            let inner = fold_or_emit(core, E::Multiply, vec![scaled, x.clone()])?;
-            fold_or_emit(core, E::Activation(A::Sigmoid), vec![inner])?
-        }
-        E::Gelu => {
-            let [scale, one, half] =
-                [std::f32::consts::FRAC_1_SQRT_2, 1.0, 0.5].map(|v| Known::number_like(x, v));
-            let scaled = fold_or_emit(core, E::Multiply, vec![x.clone(), scale])?;
-            let error = fold_or_emit(core, E::Activation(A::Erf), vec![scaled])?;
-            let above = fold_or_emit(core, E::Add, vec![error, one])?;
-            fold_or_emit(core, E::Multiply, vec![above, half])?
-        }
-        E::Celu { alpha } => return celu(core, x, alpha),
-        E::Selu => return selu(core, inputs),
-        _ => return hyperbolic(core, function, x),
+    Some(match function {
+        E::Swish { scaled } => swish(core, inputs, scaled),
+        E::Mish => mish(core, x),
+        E::HardSwish => hard_swish(core, x),
+        E::GeluTanh => gelu_tanh(core, x),
+        E::Gelu => gelu(core, x),
+        E::Celu { alpha } => celu(core, x, alpha),
+        E::Selu => selu(core, inputs),
+        E::HardSigmoid => hard_sigmoid(core, inputs),
+        E::Tan => Formula { core }.tan(x),
+        E::Sinh => Formula { core }.sinh(x),
+        E::Cosh => Formula { core }.cosh(x),
+        E::Asin => Formula { core }.asin(x),
+        E::Acos => Formula { core }.acos(x),
+        E::Asinh => Formula { core }.asinh(x),
+        E::Acosh => Formula { core }.acosh(x),
+        E::Atanh => Formula { core }.atanh(x),
+        E::SquaredDifference => squared_difference(core, inputs),
+        E::Activation(_)
+        | E::PRelu
+        | E::Clamp { .. }
+        | E::Negative
+        | E::Abs
+        | E::Add
+        | E::Subtract
+        | E::Multiply
+        | E::Divide
+        | E::Maximum
+        | E::Minimum
+        | E::Power
+        | E::Mod
+        | E::FloorMod
+        | E::Ceiling
+        | E::Sign
+        | E::Equal
+        | E::NotEqual
+        | E::Greater
+        | E::GreaterEqual
+        | E::Less
+        | E::LessEqual
+        | E::LogicalAnd
+        | E::LogicalOr
+        | E::LogicalNot
+        | E::Select => return None,
+    })
+}
+
+/// An activation of a value.
+fn activation(core: &mut CoreBuilder, activation: Activation, x: &Known) -> Rule<Known> {
+    fold_or_emit(core, Elementwise::Activation(activation), vec![x.clone()])
+}
+
+fn product(core: &mut CoreBuilder, a: Known, b: Known) -> Rule<Known> {
+    fold_or_emit(core, Elementwise::Multiply, vec![a, b])
+}
+
+fn swish(core: &mut CoreBuilder, inputs: &[Known], scaled: bool) -> Rule<Known> {
+    let x = &inputs[0];
+    let inner = match scaled {
+        true => product(core, x.clone(), inputs[1].clone())?,
+        false => x.clone(),
     };
-    fold_or_emit(core, E::Multiply, vec![x.clone(), by])
+    let gate = activation(core, Activation::Sigmoid, &inner)?;
+    product(core, x.clone(), gate)
+}
+
+fn mish(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
+    let inner = activation(core, Activation::Softplus, x)?;
+    let gate = activation(core, Activation::Tanh, &inner)?;
+    product(core, x.clone(), gate)
+}
+
+fn hard_swish(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
+    let gate = activation(core, Activation::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 }, x)?;
+    product(core, x.clone(), gate)
+}
+
+/// As `(1 + tanh(v)) / 2` is the sigmoid of `2 v`, and small sigmoids keep their digits.
+fn gelu_tanh(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
+    let square = squared(core, x)?;
+    let [most, least] = [0.071_354_814, 1.595_769_2].map(|v| Known::number_like(x, v));
+    let scaled = product(core, square, most)?;
+    let scaled = fold_or_emit(core, Elementwise::Add, vec![scaled, least])?;
+    let inner = product(core, scaled, x.clone())?;
+    let gate = activation(core, Activation::Sigmoid, &inner)?;
+    product(core, x.clone(), gate)
+}
+
+fn gelu(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
+    let [scale, one, half] =
+        [std::f32::consts::FRAC_1_SQRT_2, 1.0, 0.5].map(|v| Known::number_like(x, v));
+    let scaled = product(core, x.clone(), scale)?;
+    let error = activation(core, Activation::Erf, &scaled)?;
+    let above = fold_or_emit(core, Elementwise::Add, vec![error, one])?;
+    let gate = product(core, above, half)?;
+    product(core, x.clone(), gate)
+}
+
+/// The square of the difference of the two inputs.
+fn squared_difference(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
+    let difference = fold_or_emit(core, Elementwise::Subtract, inputs.to_vec())?;
+    squared(core, &difference)
 }
 
 fn celu(core: &mut CoreBuilder, x: &Known, alpha: f32) -> Rule<Known> {
@@ -85,7 +148,7 @@ fn selu(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
 }
 
 /// HardSigmoid with alpha and beta as constant inputs.
-pub(super) fn hard_sigmoid(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
+fn hard_sigmoid(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
     let number = |known: &Known| {
         known
             .tensor()

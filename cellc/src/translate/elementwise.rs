@@ -1,7 +1,7 @@
 //! Operations element by element.
 
-use super::arithmetic::{fold_or_emit, shape_of_output, squared};
-use super::compositions::{compose, hard_sigmoid, remainder};
+use super::arithmetic::{fold_or_emit, shape_of_output};
+use super::compositions::{compose, remainder};
 use super::operands::all_floats;
 use super::powers::power;
 use super::refusal::{Refusal, Rule};
@@ -21,27 +21,18 @@ pub(super) fn compute(
             let found = format!("Clamp from {min} to {max}");
             return Err(Refusal::new(found, "min of max or less", "correct min or max"));
         }
-        E::HardSigmoid => return hard_sigmoid(core, &inputs),
-        E::SquaredDifference => {
-            let difference = fold_or_emit(core, E::Subtract, inputs)?;
-            return squared(core, &difference);
-        }
         E::Power if inputs.iter().any(|input| input.tensor().is_none()) => {
             let shape = shape_of_output(core, function, &inputs)?;
             all_floats(&inputs[..1])?;
             return power(core, &inputs, &shape);
         }
-        _ if function.facts().kind == ElementwiseKind::Composed => {
-            all_floats(&inputs)?;
-            return compose(core, function, &inputs);
+        E::Mod | E::FloorMod if inputs[0].tensor().is_none() && inputs[0].element().is_float() => {
+            return remainder(core, function, &inputs);
         }
         _ => {}
     }
-    if matches!(function, E::Mod | E::FloorMod)
-        && inputs[0].tensor().is_none()
-        && inputs[0].element().is_float()
-    {
-        return remainder(core, function, &inputs);
+    if function.facts().kind == ElementwiseKind::Composed {
+        all_floats(&inputs)?;
     }
-    fold_or_emit(core, function, inputs)
+    compose(core, function, &inputs).unwrap_or_else(|| fold_or_emit(core, function, inputs))
 }

@@ -19,26 +19,9 @@ const LARGE: f32 = 1_073_741_824.0;
 /// Below this limit asinh is v to the last bit.
 const SMALL: f32 = 1.0 / 8192.0;
 
-/// The operations of one formula.
-struct Formula<'b> {
-    core: &'b mut CoreBuilder,
-}
-
-/// A trigonometric or hyperbolic function of the floating-point tensor `x`.
-pub(super) fn hyperbolic(core: &mut CoreBuilder, function: Elementwise, x: &Known) -> Rule<Known> {
-    use Elementwise as E;
-    let mut formula = Formula { core };
-    match function {
-        E::Tan => formula.tan(x),
-        E::Sinh => formula.sinh(x),
-        E::Cosh => formula.cosh(x),
-        E::Asin => formula.asin(x),
-        E::Acos => formula.acos(x),
-        E::Asinh => formula.asinh(x),
-        E::Acosh => formula.acosh(x),
-        E::Atanh => formula.atanh(x),
-        _ => unreachable!("translate: {function:?} is no composition"),
-    }
+/// The operations of one formula. Each method computes a function of the floating-point tensor `x`.
+pub(super) struct Formula<'b> {
+    pub(super) core: &'b mut CoreBuilder,
 }
 
 impl Formula<'_> {
@@ -75,14 +58,14 @@ impl Formula<'_> {
     }
 
     /// `sin v / cos v`
-    fn tan(&mut self, x: &Known) -> Rule<Known> {
+    pub(super) fn tan(&mut self, x: &Known) -> Rule<Known> {
         let (sine, cosine) =
             (self.activation(Activation::Sin, x)?, self.activation(Activation::Cos, x)?);
         self.quotient(&sine, &cosine)
     }
 
     /// `e^2 / 2 + 1 / (2 e^2)` of `e = exp(|v| / 2)`, which overflows with the result.
-    fn cosh(&mut self, x: &Known) -> Rule<Known> {
+    pub(super) fn cosh(&mut self, x: &Known) -> Rule<Known> {
         let magnitude = self.of(Elementwise::Abs, &[x])?;
         let half = self.with(Elementwise::Multiply, &magnitude, 0.5)?;
         let e = self.of(Elementwise::Activation(Activation::Exp), &[&half])?;
@@ -95,7 +78,7 @@ impl Formula<'_> {
     }
 
     /// `tanh v cosh v`
-    fn sinh(&mut self, x: &Known) -> Rule<Known> {
+    pub(super) fn sinh(&mut self, x: &Known) -> Rule<Known> {
         let tanh = self.activation(Activation::Tanh, x)?;
         let cosh = self.cosh(x)?;
         self.product(&tanh, &cosh)
@@ -107,7 +90,7 @@ impl Formula<'_> {
     }
 
     /// `2 atan(v / (1 + sqrt(1 - v^2)))`
-    fn asin(&mut self, x: &Known) -> Rule<Known> {
+    pub(super) fn asin(&mut self, x: &Known) -> Rule<Known> {
         let [below, above] = self.factors(x)?;
         let square = self.product(&below, &above)?;
         let root = self.activation(Activation::Sqrt, &square)?;
@@ -118,7 +101,7 @@ impl Formula<'_> {
     }
 
     /// `2 atan(sqrt((1 - v) / (1 + v)))`
-    fn acos(&mut self, x: &Known) -> Rule<Known> {
+    pub(super) fn acos(&mut self, x: &Known) -> Rule<Known> {
         let [below, above] = self.factors(x)?;
         let square = self.quotient(&below, &above)?;
         let root = self.activation(Activation::Sqrt, &square)?;
@@ -147,7 +130,7 @@ impl Formula<'_> {
     }
 
     /// `log(1 + a + a^2 / (1 + sqrt(1 + a^2)))` of `a = |v|`, with the sign of v.
-    fn asinh(&mut self, x: &Known) -> Rule<Known> {
+    pub(super) fn asinh(&mut self, x: &Known) -> Rule<Known> {
         let magnitude = self.of(Elementwise::Abs, &[x])?;
         let square = self.activation(Activation::Square, &magnitude)?;
         let root = self.with(Elementwise::Add, &square, 1.0)?;
@@ -165,7 +148,7 @@ impl Formula<'_> {
     }
 
     /// `log(1 + t + sqrt(t) sqrt(v + 1))` of `t = v - 1`; NaN where either root is.
-    fn acosh(&mut self, x: &Known) -> Rule<Known> {
+    pub(super) fn acosh(&mut self, x: &Known) -> Rule<Known> {
         let t = self.with(Elementwise::Subtract, x, 1.0)?;
         let above = self.with(Elementwise::Add, x, 1.0)?;
         let roots =
@@ -177,7 +160,7 @@ impl Formula<'_> {
     }
 
     /// `(log(1 + v) - log(1 - v)) / 2`
-    fn atanh(&mut self, x: &Known) -> Rule<Known> {
+    pub(super) fn atanh(&mut self, x: &Known) -> Rule<Known> {
         let negative = self.of(Elementwise::Negative, &[x])?;
         let (above, below) = (self.log_1p(x)?, self.log_1p(&negative)?);
         let y = self.of(Elementwise::Subtract, &[&above, &below])?;

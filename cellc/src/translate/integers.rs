@@ -218,7 +218,36 @@ pub(super) fn integer_arithmetic(
         E::Activation(Activation::Floor | Activation::Round | Activation::Truncate)
         | E::Ceiling => return Ok(inputs[0].clone()),
         E::Sign => (sign(core, sources[0], shape)?, [-1.0, 1.0]),
-        _ => {
+        E::Activation(_)
+        | E::PRelu
+        | E::Power
+        | E::HardSigmoid
+        | E::Swish { .. }
+        | E::Mish
+        | E::HardSwish
+        | E::Selu
+        | E::Celu { .. }
+        | E::GeluTanh
+        | E::Gelu
+        | E::Tan
+        | E::Sinh
+        | E::Cosh
+        | E::Asin
+        | E::Acos
+        | E::Asinh
+        | E::Acosh
+        | E::Atanh
+        | E::SquaredDifference
+        | E::Equal
+        | E::NotEqual
+        | E::Greater
+        | E::GreaterEqual
+        | E::Less
+        | E::LessEqual
+        | E::LogicalAnd
+        | E::LogicalOr
+        | E::LogicalNot
+        | E::Select => {
             let found = format!("{} at run time", element.name());
             let help = "convert the integers to floating point before";
             return Err(Refusal::new(found, floats(), help));
