@@ -4,14 +4,20 @@
 //! 2. check: `check` judges the options, the structure and the inputs.
 //! 3. core: `translate` translates the model to core operations, [`Translated`].
 //! 4. stream: `stream` finds the states, [`WithStates`]; `sweep` leaves a [`CoreModel`].
-//! 5. check: `check` judges limits, precisions and threads.
-//! 6. numerics: the precision of each product.
-//! 7. plan: sizes and layouts.
-//! 8. lower: `lower` makes kernels, `pass` rewrites them, `pack` orders the weights.
-//! 9. emit: `emit` spells the kernels in Rust or C.
+//! 5. numerics: the layers that stay in f32.
+//! 6. check: `check` judges limits, precisions and threads.
+//! 7. numerics: the precision of each product, [`Precisions`].
+//! 8. plan: sizes and layouts.
+//! 9. lower: `lower` makes kernels, `pass` rewrites them, `pack` orders the weights.
+//! 10. emit: `emit` spells the kernels in Rust or C.
 //!
-//! [`judge`] takes steps 2 to 5 up to three times: for the sizes that are given and, if nothing but
-//! the number of steps is open, for many steps and for one step.
+//! [`core_model`] takes steps 2 to 6, [`compile_core`] steps 7 to 9. Macros call the two one after
+//! the other, and put the diagnostics of the first at the tokens of the declaration.
+//!
+//! [`judge`] takes steps 2 to 6 up to three times: for the sizes that are given and, if nothing but
+//! the number of steps is open, for many steps and for one step. Hints judge changes of the model
+//! and of the options. `check` does not import the pipeline, so [`Trials`] hand [`judge`] and
+//! [`judgement`] to the hints.
 
 use crate::arch::Calls;
 use crate::check::input_sizes::InputSizes;

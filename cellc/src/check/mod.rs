@@ -2,8 +2,8 @@
 //! limits. [`crate::compile`] lists the passes in order.
 //!
 //! * Before the translation: `options` alone, then `structure` and `inputs`.
-//! * With the translation of [`crate::translate`]: `cell` refuses recurrent nodes. Rules for one
-//!   operation stand beside its translation.
+//! * Called by [`crate::translate`]: `cell` judges all attributes and inputs of recurrent nodes.
+//!   Rules for one other operation stand beside its translation.
 //! * After the translation: `size_limits`, `states`, `integers`, `precision`, `threads`,
 //!   `common_interface`. After these, nothing can fail.
 //! * `steps` words the judgements of a model of open steps. `hints` tries the shapes and options

@@ -76,8 +76,8 @@ pub(crate) struct Judgement<'a> {
     pub(crate) subject: Subject<'a>,
     pub(crate) inputs: InputSizes,
     pub(crate) steps: StepFacts<'a>,
-    /// The results of the passes. `None` if a pass had nothing to work on: the diagnostics have an
-    /// error, or the subject is a part.
+    /// The model after the last pass. `None` if a pass has stopped the judgement, which happens
+    /// only with errors among the diagnostics or for a partial subject.
     pub(crate) with_states: Option<WithStates>,
     pub(crate) diagnostics: Diagnostics,
 }

@@ -7,7 +7,8 @@ use crate::diagnostic::{Diagnostics, quoted};
 use crate::model::ResetGate;
 use crate::request::Threads;
 
-/// Refuses two threads for loops, sequences and cells that would synchronise within a step.
+/// Refuses two threads for models without a cell, and for loops, sequences and cells that would
+/// synchronise within a step.
 pub(crate) fn threads(subject: Subject, core: &CoreModel, diagnostics: &mut Diagnostics) {
     let Subject { model, options, .. } = subject;
     if options.machine.threads == Threads::One {

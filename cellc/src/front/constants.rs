@@ -60,7 +60,8 @@ pub(super) fn fix(model: &mut Model, constants: &[(String, String)]) -> Diagnost
     problems
 }
 
-/// A tensor with all elements equal to the number. `None` if the element type cannot represent it.
+/// A tensor with all elements equal to the number. `None` if the element type cannot represent the
+/// number, or for more than 2^20 elements.
 fn filled(shape: &[usize], element: ElementType, text: &str) -> Option<Tensor> {
     let count = shape
         .iter()

@@ -1,3 +1,5 @@
+//! The table of activations, with their parameters and names.
+
 use std::fmt;
 use std::str::FromStr;
 

@@ -1,3 +1,5 @@
+//! Recurrent cells: families, gates, directions, and layouts of weights.
+
 use super::{Activation, ActivationLists, Spelling};
 
 /// The most cells of a model: compilers must accept the generated source.

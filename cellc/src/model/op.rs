@@ -1,3 +1,5 @@
+//! Operations of a model, and their attributes.
+
 use super::{Activation, Cell, Dim, Direction, ElementType, Model, Tensor, ValueId};
 use crate::diagnostic::Message;
 

@@ -1,3 +1,5 @@
+//! The sizes of an amplifier model.
+
 /// The size to compile of an amplifier model that has several.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]

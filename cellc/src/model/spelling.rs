@@ -1,3 +1,5 @@
+//! The names of attributes in a format, for messages.
+
 /// A format's names of the attributes that validation checks for all formats. Each node refers to
 /// the names of its format.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,3 +1,5 @@
+//! Element types, and tensors known when compiling.
+
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Recurrent operations as cells of the core: the sources of their weights, and the translation
-//! that the sources need.
+//! Recurrent operations as cells of the core. Their weights are constants, inputs, or computed from
+//! inputs.
 
 use super::computed_weights::with_computed_weights;
 use super::refusal::{Refusal, Rule};

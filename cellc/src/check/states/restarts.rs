@@ -107,8 +107,8 @@ impl States<'_, '_> {
         restarts
     }
 
-    /// Warns of a layer with [`Cause::StartsAnew`]. `opens`: true if the layer takes an open number
-    /// of steps, as layers of one row without lengths do.
+    /// Warns that a layer starts every call from its initial state. `opens`: true if the help may
+    /// propose an open number of steps: the layer has one row and no lengths.
     fn warn_of_restart(&mut self, node: &Node, lost: &Lost, opens: bool) {
         let direction = match &node.op {
             Op::Sequence(_, direction) => Some(*direction),

@@ -16,8 +16,8 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// The number of steps: `asked`; if `None`, `drawn` for random inputs, else the length of the
-    /// recording.
+    /// The number of steps: `asked`, if given. Otherwise `drawn` for random inputs, and the length
+    /// of a recording.
     ///
     /// # Errors
     /// If `asked` exceeds the length of the recording.

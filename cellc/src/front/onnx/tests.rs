@@ -2040,7 +2040,10 @@ fn every_operator_of_the_table_is_read_or_refused_by_name() {
         let name = row.name;
         assert!(!row.what.is_empty() && row.versions.is_sorted(), "{name}");
         assert_eq!(
-            SUPPORTED.iter().filter(|other| (other.name, other.domain) == (name, row.domain)).count(),
+            SUPPORTED
+                .iter()
+                .filter(|other| (other.name, other.domain) == (name, row.domain))
+                .count(),
             1,
             "{name}"
         );

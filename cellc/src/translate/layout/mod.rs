@@ -118,8 +118,8 @@ pub(in crate::translate) fn transpose(core: &mut CoreBuilder, args: &Operands) -
     Ok(core.view(&input, geometry)?)
 }
 
-/// The refusal of an order of axes for another rank. The error names the operator that a reader has
-/// translated to a Transpose, and is reported once.
+/// The refusal of a Transpose whose order is no permutation of the axes. If a reader has made the
+/// Transpose from another operator, the message names the operator and the ranks of its input.
 fn no_permutation(node: &Node, order: &[i64], shape: &[usize]) -> Refusal {
     let operator = node.kind.split(',').next().unwrap_or_default();
     if operator == "Transpose" {
