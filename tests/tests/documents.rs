@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use cellc::Activation;
 use cellc::internals::core::general_equations;
 use cellc::internals::front::keys::Macro;
 use cellc::internals::model::{CellKind, ResetGate};
@@ -349,6 +350,20 @@ fn the_pages_of_the_macros_have_the_equations() {
         squeezed(&read("cellc-macros/src/augru_cell.md")).contains(gate),
         "augru_cell.md lacks {gate}"
     );
+}
+
+/// The page of gru_cell! lists every activation of cells, with its parameters.
+#[test]
+fn activations_of_cells_are_listed() {
+    let page = read("cellc-macros/src/gru_cell.md");
+    for name in Activation::WRITTEN {
+        let call = match Activation::takes(name).expect("a name of the list") {
+            0 => format!("`{name}`"),
+            1 => format!("`{name}(alpha)`"),
+            _ => format!("`{name}(alpha, beta)`"),
+        };
+        assert!(page.contains(&call), "gru_cell.md lacks {call}");
+    }
 }
 
 /// The first cells of the rows of a document's tables, those that begin with `start`.

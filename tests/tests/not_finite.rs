@@ -47,9 +47,9 @@ fn file() -> (ModelFile, usize) {
         let [w, r] =
             [5, 3].map(|step| file.constant(&[LEN, LEN], Stored::F32, numbers(LEN * LEN, step)));
         let b = file.constant(&[LEN], Stored::F32, numbers(LEN, 2));
-        let parameters = match name {
-            "relu" | "sigmoid" | "tanh" | "softsign" | "softplus" => "",
-            "leakyrelu" | "thresholdedrelu" | "elu" => "activations_alpha=\"0.5\"",
+        let parameters = match Activation::takes(name).expect("a name of the list") {
+            0 => "",
+            1 => "activations_alpha=\"0.5\"",
             _ => "activations_alpha=\"0.5\" activations_beta=\"0.25\"",
         };
         let attributes = format!("activations=\"{name}\" {parameters} clip=\"2\"");

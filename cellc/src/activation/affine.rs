@@ -1,6 +1,6 @@
 use super::{
-    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, U, UNDERFLOW, constant,
-    mul_add,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, U, UNDERFLOW,
+    constant, mul_add,
 };
 use crate::kernel::Function;
 
@@ -12,6 +12,7 @@ pub(super) const DEFINITION: Definition = Definition {
         Image::between(f64::from(alpha).abs(), ends, [f64::NEG_INFINITY, f64::INFINITY])
     },
     image_between: |_, at| at.monotone(at.all.slope),
+    evidence: Evidence::Derived,
     graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };

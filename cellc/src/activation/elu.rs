@@ -1,6 +1,6 @@
 use super::{
-    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, Measured, U, UNDERFLOW,
-    at_least, constant, exp, mul, mul_add, select_less, sub,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, Measured, U,
+    UNDERFLOW, at_least, constant, exp, mul, mul_add, select_less, sub,
 };
 use crate::kernel::Function;
 use crate::request::Accuracy;
@@ -14,6 +14,7 @@ pub(super) const DEFINITION: Definition = Definition {
         true => at.monotone(at.slope_below_zero(f64::from(alpha) * at.high.min(0.0).exp())),
         false => Some(at.all),
     },
+    evidence: Evidence::Measured,
     graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };

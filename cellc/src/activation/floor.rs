@@ -1,5 +1,7 @@
 use super::round::nearest;
-use super::{Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, constant, sub};
+use super::{
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, constant, sub,
+};
 use crate::kernel::{Expr, Function, LaneOp};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -11,6 +13,7 @@ pub(super) const DEFINITION: Definition = Definition {
         ..Image::between(1.0, ends, [f64::NEG_INFINITY, f64::INFINITY])
     },
     image_between: |_, at| at.monotone(at.all.slope),
+    evidence: Evidence::Measured,
     graph: Graph::Stairs,
     constants: Constants::Rounded,
 };

@@ -1,6 +1,6 @@
 use super::{
-    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, U, UNDERFLOW, at_least,
-    at_most, constant, mul_add,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, U, UNDERFLOW,
+    at_least, at_most, constant, mul_add,
 };
 use crate::kernel::Function;
 
@@ -13,6 +13,7 @@ pub(super) const DEFINITION: Definition = Definition {
         true => at.monotone(0.0),
         false => at.monotone(at.all.slope),
     },
+    evidence: Evidence::Derived,
     graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };

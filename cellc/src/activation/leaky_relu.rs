@@ -1,5 +1,6 @@
 use super::{
-    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, constant, mul, select_less,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, constant, mul,
+    select_less,
 };
 use crate::kernel::Function;
 
@@ -13,6 +14,7 @@ pub(super) const DEFINITION: Definition = Definition {
         true => at.monotone(at.slope_below_zero(alpha.into())),
         false => Some(at.all),
     },
+    evidence: Evidence::Derived,
     graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };

@@ -1,9 +1,9 @@
 //! log, and the logarithm near 1 that softplus shares.
 
 use super::{
-    Constants, Definition, FunctionBuilder, Graph, Image, Measured, UNDERFLOW, add, and, constant,
-    exp, from_bits, minus_bits, mul, mul_add, or, plus_bits, polynomial, select_less, shift_left,
-    shift_right, sub, to_bits,
+    Constants, Definition, Evidence, FunctionBuilder, Graph, Image, Measured, UNDERFLOW, add, and,
+    constant, exp, from_bits, minus_bits, mul, mul_add, or, plus_bits, polynomial, select_less,
+    shift_left, shift_right, sub, to_bits,
 };
 use crate::kernel::{Expr, Function, LaneOp};
 use crate::request::Accuracy;
@@ -24,6 +24,7 @@ pub(super) const DEFINITION: Definition = Definition {
         true => at.monotone(at.low.recip()),
         false => Some(at.all),
     },
+    evidence: Evidence::Measured,
     graph: Graph::Curve,
     constants: Constants::Exact,
 };

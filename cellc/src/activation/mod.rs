@@ -47,6 +47,9 @@ struct Definition {
     expand: fn([f32; 2], Accuracy) -> Function,
     /// The error bound of the expansion, with fused multiply-add (`true`) or without.
     error: fn([f32; 2], Accuracy, bool) -> ErrorBound,
+    /// The evidence for the error bound.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests of the bounds read it"))]
+    evidence: Evidence,
     /// The image of the arguments up to a magnitude, given the values at both ends.
     image: fn([f32; 2], f64, [f64; 2]) -> Image,
     /// The image of a range of arguments. `None` if an argument may have no value.
@@ -55,6 +58,16 @@ struct Definition {
     graph: Graph,
     /// The evaluation of constant arguments.
     constants: Constants,
+}
+
+/// The evidence for an error bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Evidence {
+    /// The largest error of all finite f32 with the default parameters: the tests refuse a wider
+    /// bound.
+    Measured,
+    /// Derived for all parameters. The errors with some parameters may stay far below.
+    Derived,
 }
 
 /// The shape of the graph of an activation.

@@ -1,4 +1,4 @@
-use super::{Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, at_least};
+use super::{Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, at_least};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -7,6 +7,7 @@ pub(super) const DEFINITION: Definition = Definition {
     error: |_, _, _| ErrorBound::default(),
     image: |_, _, ends| Image::between(1.0, ends, [0.0, f64::INFINITY]),
     image_between: |_, at| at.monotone(at.slope_below_zero(0.0)),
+    evidence: Evidence::Measured,
     graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };

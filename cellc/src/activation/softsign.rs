@@ -1,5 +1,6 @@
 use super::{
-    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, add, constant, div, magnitude,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, add, constant, div,
+    magnitude,
 };
 use crate::kernel::Function;
 
@@ -10,6 +11,7 @@ pub(super) const DEFINITION: Definition = Definition {
     error: |_, _, _| ErrorBound::ulp(1.5),
     image: |_, _, ends| Image::between(1.0, ends, [-1.0, 1.0]),
     image_between: |_, at| at.monotone((1.0 + at.nearest()).powi(-2)),
+    evidence: Evidence::Measured,
     graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };

@@ -1,6 +1,8 @@
 //! The square. A product of two tensors has a wider range.
 
-use super::{Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, UNDERFLOW, mul};
+use super::{
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, UNDERFLOW, mul,
+};
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v * v,
@@ -22,6 +24,7 @@ pub(super) const DEFINITION: Definition = Definition {
         let low = if at.low > 0.0 { at.low * at.low } else { (-at.high).max(0.0).powi(2) };
         Some(Image { low, ..at.all })
     },
+    evidence: Evidence::Measured,
     graph: Graph::Curve,
     constants: Constants::Rounded,
 };

@@ -5,8 +5,8 @@
 //! `CELLC_EVERY_F32=1 cargo test --release -p cellc --lib -- activation --nocapture`
 
 use super::{
-    Constants, FunctionBuilder, constants, error, exact, expand, image, image_between, own_error,
-    scaled_tanh, spacing,
+    Constants, Evidence, FunctionBuilder, constants, definition, error, exact, expand, image,
+    image_between, own_error, scaled_tanh, spacing,
 };
 use crate::core::fold;
 use crate::kernel::{self, Function, evaluate};
@@ -17,9 +17,9 @@ use crate::request::Accuracy;
 /// The number of points evaluated at once.
 const CHUNK: usize = 4096;
 
-/// Activations with measured errors: without parameters, and elu with its default.
+/// Activations with measured errors, with their default parameters.
 fn measured() -> impl Iterator<Item = Activation> {
-    Activation::ALL.into_iter().filter(|of| of.parameters().is_empty() || of.name() == "elu")
+    Activation::ALL.into_iter().filter(|of| definition(*of).0.evidence == Evidence::Measured)
 }
 
 /// The name of the derived activation with measured [`scaled_tanh::PARTS`].
@@ -376,7 +376,7 @@ fn special_values() {
             assert!(y.is_nan(), "{activation}({:x}) = {y:e}", nan.to_bits());
         }
     }
-    for (activation, expected) in [
+    let cases = [
         (Activation::Relu, [0.0, -0.0, INF, 0.0, 0.0, 1e-45, 0.0]),
         (Activation::Sigmoid, [0.5, 0.5, 1.0, 0.0, 0.0, 0.5, 0.5]),
         (Activation::Tanh, [0.0, -0.0, 1.0, -1.0, -1.0, 1e-45, -1e-45]),
@@ -417,7 +417,15 @@ fn special_values() {
         (Activation::Sin, [0.0, -0.0, NAN, NAN, 0.321_622_4, 1e-45, -1e-45]),
         (Activation::Cos, [1.0, 1.0, NAN, NAN, -0.946_868, 1.0, 1.0]),
         (Activation::Atan, [0.0, -0.0, FRAC_PI_2, -FRAC_PI_2, -1.561_181_2, 1e-45, -1e-45]),
-    ] {
+        (Activation::Floor, [0.0, 0.0, INF, -INF, -104.0, 0.0, -1.0]),
+        (Activation::Round, [0.0, 0.0, INF, -INF, -104.0, 0.0, 0.0]),
+        (Activation::Truncate, [0.0, 0.0, INF, -INF, -104.0, 0.0, 0.0]),
+    ];
+    for activation in Activation::ALL {
+        let has_case = cases.iter().any(|(of, _)| of.name() == activation.name());
+        assert!(has_case, "{activation} has no case");
+    }
+    for (activation, expected) in cases {
         for (accuracy, fused) in levels(activation).flat_map(|a| [(a, true), (a, false)]) {
             let what = named((activation, accuracy, fused));
             let values = evaluate(&expansion(activation, accuracy, fused), &[&points]);

@@ -1,5 +1,6 @@
 use super::{
-    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, constant, select_less,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, constant,
+    select_less,
 };
 use crate::kernel::Function;
 
@@ -9,6 +10,7 @@ pub(super) const DEFINITION: Definition = Definition {
     error: |_, _, _| ErrorBound::default(),
     image: |[alpha, _], magnitude, _| image(alpha.into(), magnitude),
     image_between: |_, at| Some(at.all),
+    evidence: Evidence::Derived,
     graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };

@@ -1,7 +1,7 @@
 use super::round::nearest;
 use super::{
-    Constants, Definition, ErrorBound, FunctionBuilder, Graph, Image, add, constant, select_less,
-    sub,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, add, constant,
+    select_less, sub,
 };
 use crate::kernel::{Expr, Function, LaneOp};
 
@@ -14,6 +14,7 @@ pub(super) const DEFINITION: Definition = Definition {
         ..Image::between(1.0, ends, [f64::NEG_INFINITY, f64::INFINITY])
     },
     image_between: |_, at| at.monotone(at.all.slope),
+    evidence: Evidence::Measured,
     graph: Graph::Stairs,
     constants: Constants::Rounded,
 };

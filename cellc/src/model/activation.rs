@@ -11,7 +11,7 @@ macro_rules! activations {
             $($(#[$formula:meta])* $cell:ident $({ $($parameter:ident = $default:expr),+ })?
                 $name:literal $written:literal)*
         }
-        models { $($(#[$of_model:meta])* $model:ident $model_name:literal)* }
+        models { $(#[doc = $of_model:literal] $model:ident $model_name:literal)* }
     ) => {
         /// An activation function; cellc knows its value, its arithmetic and its error bounds.
         ///
@@ -22,7 +22,7 @@ macro_rules! activations {
         #[non_exhaustive]
         pub enum Activation {
             $($(#[$formula])* $cell $({ $($parameter: f32),+ })?,)*
-            $($(#[$of_model])* $model,)*
+            $(#[doc = concat!($of_model, ": not for cells")] $model,)*
         }
 
         impl Activation {
@@ -101,27 +101,27 @@ activations! {
         Softplus "softplus" "softplus"
     }
     models {
-        /// exp(v): not for cells
+        /// exp(v)
         Exp "exp"
-        /// log(v): not for cells
+        /// log(v)
         Log "log"
-        /// v v: not for cells
+        /// v v
         Square "square"
-        /// the root of v: not for cells
+        /// the root of v
         Sqrt "sqrt"
-        /// the largest whole number that is not above v: not for cells
+        /// the largest whole number that is not above v
         Floor "floor"
-        /// the whole number that is nearest to v, the even one of two: not for cells
+        /// the whole number that is nearest to v, the even one of two
         Round "round"
-        /// v without its fraction: not for cells
+        /// v without its fraction
         Truncate "truncate"
-        /// the error function of v: not for cells
+        /// the error function of v
         Erf "erf"
-        /// the sine of v: not for cells
+        /// the sine of v
         Sin "sin"
-        /// the cosine of v: not for cells
+        /// the cosine of v
         Cos "cos"
-        /// the arc tangent of v: not for cells
+        /// the arc tangent of v
         Atan "atan"
     }
 }
