@@ -10,6 +10,7 @@ use cellc::internals::arch::{
 use cellc::{Language, Options, Precision};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver;
+use cellc_tests::machines::{BY_HAND, INSTALLED};
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random;
 use cellc_tests::subject::{Subject, Values, assert_same};
@@ -135,6 +136,20 @@ fn rust_has_the_bits_of_a_fused_multiply_add_where_the_instruction_is_not() {
         &expected,
         &driver::rust(&folder("architectures-software"), &subjects, &["-Copt-level=1"]),
     );
+}
+
+/// A target with a compiler has a machine of the tests and a row in the table of compilers.
+#[test]
+fn targets_with_a_compiler_are_tried_and_documented() {
+    let page = crate::documents::read("docs/microcontrollers.md");
+    for arch in TARGETS.into_iter().filter(|arch| !arch.c.compiler.is_empty()) {
+        let is_tried = INSTALLED
+            .into_iter()
+            .chain(&BY_HAND)
+            .any(|machine| (machine.options)().machine.target.name == arch.name);
+        assert!(is_tried, "no machine of the tests has the target {}", arch.name);
+        assert!(page.contains(&format!("\n| `{}` | `", arch.name)), "{} has no row", arch.name);
+    }
 }
 
 /// A file that is made for one architecture says so where it is compiled for another.

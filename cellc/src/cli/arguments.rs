@@ -846,6 +846,7 @@ mod tests {
     use super::*;
     use crate::arch;
     use crate::model::ModelSize;
+    use crate::request::flag::{FLAGS, Operand};
     use crate::request::{Accuracy, Fma, Threads, Tuning, Unroll, WeightsAs};
 
     fn compile(arguments: &[&str]) -> Result<Options, clap::Error> {
@@ -861,6 +862,20 @@ mod tests {
     #[test]
     fn defaults_are_the_library_s() {
         assert_eq!(compile(&[]).unwrap(), Options::default());
+    }
+
+    #[test]
+    fn every_flag_sets_its_option() {
+        for flag in FLAGS {
+            let word = match flag.operand {
+                Operand::Switch => format!("--{}", flag.name),
+                _ => format!("--{}={}", flag.name, flag.example()),
+            };
+            let mut expected = Options::default();
+            (flag.set)(&mut expected, flag.example()).expect("the example is a value");
+            assert_ne!(expected, Options::default(), "{word}");
+            assert_eq!(compile(&[&word]).unwrap(), expected, "{word}");
+        }
     }
 
     #[test]

@@ -98,10 +98,21 @@ pub enum CommentOrder {
     Unstated,
 }
 
+/// The way of macros to set the option of a flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InMacros {
+    /// A key with the flag's name; underscores replace hyphens.
+    Key,
+    /// No key, for this reason.
+    Not(&'static str),
+}
+
 /// A flag: a row of the table.
 pub struct Flag {
     /// The name without the two hyphens.
     pub name: &'static str,
+    /// The way in of macros.
+    pub macros: InMacros,
     /// The value.
     pub operand: Operand,
     /// The group of `--help`.
@@ -144,6 +155,7 @@ impl Flag {
     /// A flag of every command, shown by `--help`.
     const ANY: Self = Self {
         name: "",
+        macros: InMacros::Key,
         operand: Operand::Switch,
         group: Group::Model,
         commands: Commands::All,
@@ -155,7 +167,7 @@ impl Flag {
         default: None,
         method: "",
         excludes: None,
-        // the macro below demands a name, a help and a `set` of every row
+        // the macro below demands the name, `macros`, the help and `set` of every row
         set: |_, _| Ok(()),
         order: CommentOrder::Unstated,
         given: |_| Vec::new(),
@@ -164,6 +176,19 @@ impl Flag {
     /// The option in advice.
     pub(crate) fn setting(&self) -> Setting {
         Setting::Flag(FlagNames { flag: self.name, method: self.method })
+    }
+
+    /// The reason why macros lack a key for the flag. `None` if macros have one.
+    pub(crate) fn why_no_key(&self) -> Option<&'static str> {
+        match self.macros {
+            InMacros::Key => None,
+            InMacros::Not(reason) => Some(reason),
+        }
+    }
+
+    /// The name of a key of macros that would set the option.
+    pub(crate) fn key_name(&self) -> String {
+        self.name.replace('-', "_")
     }
 
     /// Checks a value.
@@ -212,6 +237,7 @@ impl Flag {
 macro_rules! flags {
     ($($item:ident {
         name: $name:literal,
+        macros: $macros:expr,
         help: $help:literal,
         set: $set:expr,
         $($field:ident: $value:expr),* $(,)?
@@ -219,7 +245,14 @@ macro_rules! flags {
         $(
             #[allow(missing_docs)] // the row says it
             pub static $item: Flag =
-                Flag { name: $name, help: $help, set: $set, $($field: $value,)* ..Flag::ANY };
+                Flag {
+                name: $name,
+                macros: $macros,
+                help: $help,
+                set: $set,
+                $($field: $value,)*
+                ..Flag::ANY
+            };
         )*
 
         /// The help of a flag as a literal, for doc comments of methods that set the option.
@@ -238,6 +271,7 @@ macro_rules! flags {
 flags! {
     BATCH {
         name: "batch",
+        macros: InMacros::Key,
         help: "The batch size, if the model leaves it open [default for PyTorch's weights: 1]",
         set: |options, text| stored(&mut options.bindings.batch, Some(positive(text)?)),
         operand: Operand::Number("N"),
@@ -248,6 +282,10 @@ flags! {
     }
     SHAPE {
         name: "shape",
+        macros: InMacros::Not(
+            "`dim = [\"NAME=SIZE\"]` gives sizes by name; `Builder::shape`, in a build \
+             script, by input",
+        ),
         help: "The shape of an input with open sizes: x=1,100,16 or, for streaming, 'x=1,?,16'",
         set: |options, text| added(&mut options.bindings.shapes, shape(text)?),
         operand: Operand::Each("NAME=SIZES"),
@@ -264,6 +302,7 @@ flags! {
     }
     DIM {
         name: "dim",
+        macros: InMacros::Key,
         help: "The size of a named dimension of an ONNX model; steps=? leaves the number of steps \
             open",
         set: |options, text| added(&mut options.bindings.dims, Bindings::dim_of(text)?),
@@ -274,6 +313,7 @@ flags! {
     }
     MAX_STEPS {
         name: "max-steps",
+        macros: InMacros::Not("`Builder::max_steps`, in a build script, sets it"),
         help: "Upper limit for the iterations of loops whose end is decided at run time",
         set: |options, text| stored(&mut options.bindings.max_steps, Some(positive(text)?)),
         operand: Operand::Number("N"),
@@ -284,6 +324,7 @@ flags! {
     }
     CONST {
         name: "const",
+        macros: InMacros::Key,
         help: "Make an input a constant; branches that the constant rules out are not compiled",
         set: |options, text| added(&mut options.bindings.constants, Bindings::constant_of(text)?),
         operand: Operand::Each("NAME=NUMBER"),
@@ -294,6 +335,7 @@ flags! {
     }
     SIZE {
         name: "size",
+        macros: InMacros::Not("`Builder::size`, in a build script, sets it"),
         help: "The size of an amplifier model that has several: largest, smallest, or a number \
             from 0 to 1",
         set: |options, text| stored(&mut options.bindings.size, Some(ModelSize::of(text)?)),
@@ -307,6 +349,7 @@ flags! {
     }
     STATE {
         name: "state",
+        macros: InMacros::Not("`Builder::state`, in a build script, sets it"),
         help: "Keep a state, named by its input and output, between calls [default: all that cellc \
             finds]",
         set: |options, text| match (&mut options.bindings.state, pair(text)?) {
@@ -329,6 +372,7 @@ flags! {
     }
     NO_STATE {
         name: "no-state",
+        macros: InMacros::Not("`Builder::state`, in a build script, sets it"),
         help: "Make every input of the model an argument of step, even if the input is a state",
         set: |options, _| stored(&mut options.bindings.state, State::None),
         group: Group::State,
@@ -345,6 +389,7 @@ flags! {
     }
     TARGET {
         name: "target",
+        macros: InMacros::Key,
         help: "The machine to compile for; decides instruction sets and loop sizes",
         set: |options, text| {
             let target = Arch::from_name(text).ok_or("the name of a target is needed")?;
@@ -372,6 +417,7 @@ flags! {
     }
     THREADS {
         name: "threads",
+        macros: InMacros::Key,
         help: "The number of threads, 1 or 2; has no effect on results",
         set: |options, text| worded(&mut options.machine.threads, text),
         operand: Operand::NamedWord("N", Threads::words),
@@ -386,6 +432,7 @@ flags! {
     }
     UNROLL {
         name: "unroll",
+        macros: InMacros::Key,
         help: "How far to unroll loops",
         set: |options, text| worded(&mut options.tuning.unroll, text),
         operand: Operand::Word("HOW", Unroll::words),
@@ -399,6 +446,7 @@ flags! {
     }
     PRECISION {
         name: "precision",
+        macros: InMacros::Key,
         help: "The precision of matrix products: {words}",
         set: |options, text| {
             let precision = Precision::from_word(text).ok_or_else(words_of::<Precision>)?;
@@ -423,6 +471,7 @@ flags! {
     }
     PRECISION_OF {
         name: "precision-of",
+        macros: InMacros::Key,
         help: "The precision of one layer, by its name in the model",
         set: |options, text| added(&mut options.numerics.precision_of, Precision::of_layer(text)?),
         operand: Operand::Each("LAYER=PRECISION"),
@@ -435,6 +484,7 @@ flags! {
     }
     ACCURACY {
         name: "accuracy",
+        macros: InMacros::Key,
         help: "The accuracy of activation functions",
         set: |options, text| worded(&mut options.numerics.accuracy, text),
         operand: Operand::Word("LEVEL", Accuracy::words),
@@ -445,6 +495,7 @@ flags! {
     }
     FMA {
         name: "fma",
+        macros: InMacros::Key,
         help: "Whether multiply-adds are fused",
         set: |options, text| worded(&mut options.numerics.fma, text),
         operand: Operand::Word("HOW", Fma::words),
@@ -455,6 +506,7 @@ flags! {
     }
     KEEP_DENORMALS {
         name: "keep-denormals",
+        macros: InMacros::Key,
         help: "Keep denormals",
         set: |options, _| stored(&mut options.numerics.keep_denormals, true),
         group: Group::Precision,
@@ -467,6 +519,7 @@ flags! {
     }
     TUNE {
         name: "tune",
+        macros: InMacros::Key,
         help: "Decisions of the planner, KEY=VALUE; no effect on results",
         set: |options, text| options.tuning.set(text),
         method: "tuning",
@@ -485,6 +538,7 @@ flags! {
     }
     NAME {
         name: "name",
+        macros: InMacros::Not("the name of the type comes first, without a key"),
         help: "The name of the type and functions [default: the name of the output file, else the \
             model]",
         set: |options, text| stored(&mut options.output.name, Some(text.to_owned())),
@@ -495,6 +549,10 @@ flags! {
     }
     WEIGHTS_AS {
         name: "weights-as",
+        macros: InMacros::Not(
+            "the code of a macro holds the weights; `Builder::weights_as`, in a build script, \
+             sets it",
+        ),
         help: "Where to put the weights",
         set: |options, text| worded(&mut options.output.weights_as, text),
         operand: Operand::Word("WHERE", WeightsAs::words),
@@ -504,6 +562,7 @@ flags! {
     }
     RUNTIME {
         name: "runtime",
+        macros: InMacros::Not("`Builder::runtime`, in a build script, sets it"),
         help: "Implement the trait cellc_runtime::Cell (Rust only)",
         set: |options, _| stored(&mut options.output.runtime, true),
         group: Group::Output,
@@ -513,6 +572,7 @@ flags! {
     }
     INTERFACE {
         name: "interface",
+        macros: InMacros::Not("only generated C has a common interface"),
         help: "Write a header file that declares a struct of function pointers (C only)",
         set: |options, text| stored(&mut options.output.interface, Some(PathBuf::from(text))),
         operand: Operand::Text("FILE"),
@@ -523,6 +583,7 @@ flags! {
     }
     ISA {
         name: "isa",
+        macros: InMacros::Key,
         help: "The instruction sets to generate code for, beside the target's baseline [default: \
             all]",
         set: |options, text| {
@@ -543,6 +604,10 @@ flags! {
     }
     RANGE {
         name: "range",
+        macros: InMacros::Not(
+            "the range is that of the bound in the comment of a file; `Builder::range`, in a \
+             build script, sets it",
+        ),
         help: "The largest magnitudes of inputs and states for the stated error bound",
         set: |options, text| stored(&mut options.numerics.range, Range::read(text)?),
         operand: Operand::Text("X[,H]"),

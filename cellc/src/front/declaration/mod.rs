@@ -12,6 +12,7 @@ use syn::ext::IdentExt;
 use super::keys::{Key, Keys, Macro, Spanned, Value};
 use super::layer::Declared;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::request::flag::FLAGS;
 use crate::request::{Options, WeightsAs};
 use checks::is_tensor_file;
 pub(crate) use checks::too_large;
@@ -131,6 +132,7 @@ fn find(
     if let Some(key) = called.keys().find(|key| key.name() == text) {
         return Some(key);
     }
+    let reason = FLAGS.iter().find(|flag| flag.key_name() == text).and_then(|f| f.why_no_key());
     let mut diagnostic = match Key::of_macros().find(|key| key.name() == text) {
         Some(key) => {
             let of = Diagnostic::error(
@@ -146,7 +148,9 @@ fn find(
     };
     let valid: Vec<&str> = called.keys().map(Key::name).collect();
     diagnostic = diagnostic.valid(valid.join(", "));
-    if let Some(key) = closest(called, &text) {
+    if let Some(reason) = reason {
+        diagnostic = diagnostic.help(reason);
+    } else if let Some(key) = closest(called, &text) {
         diagnostic = diagnostic.help(format!("did you mean `{}`?", key.name()));
     }
     problems.push(diagnostic);

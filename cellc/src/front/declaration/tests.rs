@@ -5,7 +5,7 @@ use super::*;
 use crate::arch;
 use crate::front::layout::GateOrder;
 use crate::model::{Activation, Dim, Model};
-use crate::request::flag;
+use crate::request::flag::{self, InMacros};
 use crate::request::{Accuracy, Fma, Precision, Threads, Unroll};
 
 fn declared(called: Macro, text: &str) -> Declaration {
@@ -99,6 +99,26 @@ fn a_skip_adds_the_input_to_the_output() {
     assert_eq!(wrong.0[0].to_string(), "--skip adds 2 inputs to 4 outputs");
     let problems = found(Macro::GRU_CELL, "A<model = \"a.xml\", skip = true>");
     assert_eq!(problems[0].1, "`skip` is given together with `model`");
+}
+
+#[test]
+fn a_flag_has_a_key_or_a_reason_why_not() {
+    for flag in FLAGS {
+        let name = flag.key_name();
+        let has_key = Key::of_macros().any(|key| key.name() == name);
+        match flag.macros {
+            InMacros::Key => assert!(has_key, "macros have no key {name}"),
+            InMacros::Not(reason) => {
+                assert!(!has_key, "macros have a key {name}");
+                let text = format!("A<hidden_size = 4, input_size = 2, {name} = 1>");
+                let parsed = parse(Macro::GRU_CELL, text.parse().expect("tokens"));
+                let [problem] = &parsed.problems.0[..] else { panic!("{:?}", parsed.problems) };
+                assert_eq!(problem.to_string(), format!("unknown key `{name}`"));
+                let help = problem.help.as_ref();
+                assert!(help.is_some_and(|help| *help == reason), "{name}: {help:?}");
+            }
+        }
+    }
 }
 
 #[test]
