@@ -636,22 +636,14 @@ impl Builder {
 
     /// Further files of the model: external weights of ONNX.
     fn files_beside(&self, read: &[InputFile]) -> Result<Vec<String>, Error> {
-        match &self.source {
-            BuilderSource::File { model, weights: None } => {
-                let known = self.files()?;
-                let beside =
-                    read.iter().skip(1).map(|file| line(&model.with_file_name(&file.name)));
-                Ok(beside
-                    .collect::<Result<Vec<_>, _>>()?
-                    .into_iter()
-                    .filter(|file| !known.contains(file))
-                    .collect())
-            }
-            _ => {
-                let _ = read;
-                Ok(Vec::new())
-            }
-        }
+        let BuilderSource::File { model, weights: None } = &self.source else {
+            return Ok(Vec::new());
+        };
+        let known = self.files()?;
+        let beside = read.iter().skip(1).map(|file| line(&model.with_file_name(&file.name)));
+        let mut beside = beside.collect::<Result<Vec<_>, _>>()?;
+        beside.retain(|file| !known.contains(file));
+        Ok(beside)
     }
 
     /// The files of [`Builder::compile`].

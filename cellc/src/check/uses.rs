@@ -4,7 +4,7 @@ use crate::check::cell::{CellPort, roles};
 use crate::check::input_sizes::Uses;
 use crate::check::report::refusal;
 use crate::diagnostic::Diagnostics;
-use crate::model::{Dim, Elements, Model, Node, Op, ValueId};
+use crate::model::{Dim, Elements, Loop, LoopInput, Model, Node, Op, ValueId};
 
 /// By input: its readers. Refuses inputs that are weights of cells and read as data, too.
 pub(super) fn uses(model: &Model, diagnostics: &mut Diagnostics) -> Vec<Uses> {
@@ -47,32 +47,7 @@ fn read_graph(all: &mut [Uses], model: &Model, mut root: Vec<Option<usize>>, out
                 continue;
             }
             Op::Loop(body) => {
-                let mut inner = vec![None; body.body.values.len()];
-                let mut handed_on = vec![false; node.inputs.len()];
-                for input in
-                    body.inputs.iter().filter(|i| i.slice.is_none() && i.back_edge.is_none())
-                {
-                    if let Some(value) = body.parameter(input.parameter) {
-                        inner[value.0] = of(&node.inputs[input.input]);
-                        handed_on[input.input] = true;
-                    }
-                }
-                for input in
-                    body.inputs.iter().filter(|i| i.slice.is_some() || i.back_edge.is_some())
-                {
-                    handed_on[input.input] = false;
-                }
-                let others: Vec<usize> = node
-                    .inputs
-                    .iter()
-                    .zip(handed_on)
-                    .filter(|(_, on)| !on)
-                    .filter_map(|(v, _)| of(v))
-                    .collect();
-                for parameter in others {
-                    read(&mut all[parameter], node, None, false);
-                }
-                read_graph(all, &body.body, inner, false);
+                read_loop(all, node, body, of);
                 continue;
             }
             op if op.facts().elements == Elements::None => continue,
@@ -89,6 +64,29 @@ fn read_graph(all: &mut [Uses], model: &Model, mut root: Vec<Option<usize>>, out
             }
         }
     }
+}
+
+/// Adds the readers of a loop's body, and the loop as a reader of the inputs that its body cuts or
+/// changes. `of`: the input with the elements of a value.
+fn read_loop(all: &mut [Uses], node: &Node, body: &Loop, of: impl Fn(&ValueId) -> Option<usize>) {
+    let is_unchanged = |input: &&LoopInput| input.slice.is_none() && input.back_edge.is_none();
+    let mut inner = vec![None; body.body.values.len()];
+    let mut handed_on = vec![false; node.inputs.len()];
+    for input in body.inputs.iter().filter(is_unchanged) {
+        if let Some(value) = body.parameter(input.parameter) {
+            inner[value.0] = of(&node.inputs[input.input]);
+            handed_on[input.input] = true;
+        }
+    }
+    for input in body.inputs.iter().filter(|input| !is_unchanged(input)) {
+        handed_on[input.input] = false;
+    }
+    for (value, _) in node.inputs.iter().zip(handed_on).filter(|(_, on)| !on) {
+        if let Some(parameter) = of(value) {
+            read(&mut all[parameter], node, None, false);
+        }
+    }
+    read_graph(all, &body.body, inner, false);
 }
 
 /// Adds a reader of an input.

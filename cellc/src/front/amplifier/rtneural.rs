@@ -180,49 +180,73 @@ impl Kind {
     }
 }
 
-/// Adds a layer with `inputs` inputs to the stack. Returns the layer's number of outputs.
-fn add(
-    stack: &mut Stack,
-    name: &Spanned<String>,
-    layer: Json,
+/// A layer of the file.
+struct Layer {
+    kind: Kind,
+    units: usize,
+    activation: Option<Function>,
+    tensors: Vec<Named>,
+    /// The further keys of a convolution.
+    window: Option<ConvKeys>,
+    /// The epsilon of a batch normalisation; else 0.
+    epsilon: f32,
+}
+
+impl Layer {
+    /// Reads a layer with `inputs` inputs.
+    fn read(layer: Json, place: &str, inputs: usize) -> Result<Self, Diagnostic> {
+        let Some(mut layer) = Object::of(layer) else {
+            return Err(refusal(place, "the layer is no object"));
+        };
+        let said = layer.need("type", place)?;
+        let Json::Text(said) = said else {
+            return Err(refusal(place, format!("the type is {said}")).valid(VALID_LAYERS));
+        };
+        let Some(kind) = Kind::of(&said) else {
+            let found = refusal(place, format!("a layer of the type {}", quoted(&said)));
+            let help = "export the network to ONNX in the program that trains it, and compile the \
+                .onnx file";
+            return Err(found.valid(VALID_LAYERS).help(help));
+        };
+        let units = last(&layer.need("shape", place)?, &format!("{place}, \"shape\""))?;
+        let activation = activation(layer.take("activation"), place)?;
+        let weights = match layer.take("weights") {
+            None | Some(Json::Null) if kind == Kind::Activation => Vec::new(),
+            Some(Json::List(weights)) => weights,
+            _ => return Err(refusal(place, "there is no list of weights")),
+        };
+        let window =
+            if kind == Kind::Conv1d { Some(ConvKeys::read(&mut layer, place)?) } else { None };
+        let epsilon = match kind {
+            Kind::BatchNorm => {
+                layer.need("epsilon", place)?.f32(&format!("{place}, \"epsilon\""))?
+            }
+            _ => 0.0,
+        };
+        if let Some((key, value)) = layer.rest().next() {
+            let found =
+                format!("{} is {value}, and cellc does not know what it means", quoted(&key));
+            return Err(refusal(place, found).valid(kind.keys()));
+        }
+        let tensors = tensors(&weights, kind.tensors(weights.len()), place)?;
+        if !matches!(kind, Kind::Cell(_) | Kind::Dense | Kind::Conv1d) && units != inputs {
+            let found = format!("{units} units after {inputs}");
+            return Err(refusal(place, found).valid(inputs.to_string()));
+        }
+        standard_activation(kind, &said, activation, place)?;
+        Ok(Self { kind, units, activation, tensors, window, epsilon })
+    }
+}
+
+/// # Errors
+/// If the file gives a layer another activation than RTNeural computes. The file has one key for
+/// the three activations of a cell, and RTNeural always uses the standard ones.
+fn standard_activation(
+    kind: Kind,
+    said: &str,
+    activation: Option<Function>,
     place: &str,
-    inputs: usize,
-) -> Result<usize, Diagnostics> {
-    let Some(mut layer) = Object::of(layer) else {
-        return Err(refusal(place, "the layer is no object").into());
-    };
-    let said = layer.need("type", place)?;
-    let Json::Text(said) = said else {
-        return Err(refusal(place, format!("the type is {said}")).valid(VALID_LAYERS).into());
-    };
-    let Some(kind) = Kind::of(&said) else {
-        let found = refusal(place, format!("a layer of the type {}", quoted(&said)));
-        let help = "export the network to ONNX in the program that trains it, and compile the \
-            .onnx file";
-        return Err(found.valid(VALID_LAYERS).help(help).into());
-    };
-    let units = last(&layer.need("shape", place)?, &format!("{place}, \"shape\""))?;
-    let activation = activation(layer.take("activation"), place)?;
-    let weights = match layer.take("weights") {
-        None | Some(Json::Null) if kind == Kind::Activation => Vec::new(),
-        Some(Json::List(weights)) => weights,
-        _ => return Err(refusal(place, "there is no list of weights").into()),
-    };
-    let window = if kind == Kind::Conv1d { Some(ConvKeys::read(&mut layer, place)?) } else { None };
-    let epsilon = match kind {
-        Kind::BatchNorm => layer.need("epsilon", place)?.f32(&format!("{place}, \"epsilon\""))?,
-        _ => 0.0,
-    };
-    if let Some((key, value)) = layer.rest().next() {
-        let found = format!("{} is {value}, and cellc does not know what it means", quoted(&key));
-        return Err(refusal(place, found).valid(kind.keys()).into());
-    }
-    let tensors = tensors(&weights, kind.tensors(weights.len()), place)?;
-    if !matches!(kind, Kind::Cell(_) | Kind::Dense | Kind::Conv1d) && units != inputs {
-        let found = format!("{units} units after {inputs}");
-        return Err(refusal(place, found).valid(inputs.to_string()).into());
-    }
-    // the file has no other activations of a cell, and RTNeural always uses the standard ones
+) -> Result<(), Diagnostic> {
     let standard = match kind {
         Kind::Cell(_) => Some(Function::Activation(Activation::Tanh)),
         _ => None,
@@ -233,11 +257,22 @@ fn add(
     {
         let found = format!("the activation of the {said} is {}", activation.name());
         let computed = standard.map_or("no activation", Function::name);
-        return Err(refusal(place, found)
-            .valid(computed)
-            .help(format!("RTNeural computes {computed} whatever the file says"))
-            .into());
+        let help = format!("RTNeural computes {computed} whatever the file says");
+        return Err(refusal(place, found).valid(computed).help(help));
     }
+    Ok(())
+}
+
+/// Adds a layer with `inputs` inputs to the stack. Returns the layer's number of outputs.
+fn add(
+    stack: &mut Stack,
+    name: &Spanned<String>,
+    layer: Json,
+    place: &str,
+    inputs: usize,
+) -> Result<usize, Diagnostics> {
+    let Layer { kind, units, activation, tensors, window, epsilon } =
+        Layer::read(layer, place, inputs)?;
     match kind {
         Kind::Cell(family) => {
             let in_layer =
@@ -256,23 +291,23 @@ fn add(
             stack.push_convolution(window.layer(place, [inputs, units], &tensors)?);
         }
         Kind::BatchNorm => add_batch_norm(stack, place, units, &tensors, epsilon)?,
-        Kind::PRelu => {
-            let slopes = tensor_of(&tensors[0].tensor);
-            let slopes = match slopes[..] {
-                [slope] => vec![slope; units],
-                _ => slopes,
-            };
-            // RTNeural reads the first list alone
-            let is_row =
-                tensors[0].tensor.shape().last().is_none_or(|last| [1, units].contains(last))
-                    && tensors[0].tensor.shape().iter().rev().skip(1).all(|&outer| outer == 1);
-            let fits = is_row && slopes.len() == units;
-            expect(&tensors[0].tensor, &[1, units], fits, "alpha", place)?;
-            stack.push_prelu(Tensor::from_f32(vec![units], &slopes).expect("as many values"));
-        }
+        Kind::PRelu => stack.push_prelu(prelu_slopes(&tensors[0].tensor, units, place)?),
     }
     activation.into_iter().for_each(|function| function.push(stack));
     Ok(units)
+}
+
+/// One slope for each unit, from one slope for all units or one for each.
+fn prelu_slopes(alpha: &Tensor, units: usize, place: &str) -> Result<Tensor, Diagnostic> {
+    let slopes = match tensor_of(alpha)[..] {
+        [slope] => vec![slope; units],
+        ref slopes => slopes.to_vec(),
+    };
+    // RTNeural reads the first list alone
+    let is_row = alpha.shape().last().is_none_or(|last| [1, units].contains(last))
+        && alpha.shape().iter().rev().skip(1).all(|&outer| outer == 1);
+    expect(alpha, &[1, units], is_row && slopes.len() == units, "alpha", place)?;
+    Ok(Tensor::from_f32(vec![units], &slopes).expect("as many values"))
 }
 
 /// The tensors of a layer.

@@ -33,13 +33,23 @@ pub(crate) struct Declared {
 }
 
 /// Place of a recurrent layer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::front) enum StackPlace {
     /// A model of one layer: the states are inputs and outputs.
     Alone,
     /// A layer of a stack: the generated type holds the states. The index is `None` in a stack of
     /// one recurrent layer.
     InStack(Option<usize>),
+}
+
+impl StackPlace {
+    /// The name of a value, with the index of the layer.
+    fn numbered(self, name: &str) -> String {
+        match self {
+            Self::InStack(Some(layer)) => format!("{name}_l{layer}"),
+            Self::InStack(None) | Self::Alone => name.to_owned(),
+        }
+    }
 }
 
 /// The outputs of a layer.
@@ -227,16 +237,8 @@ impl Declared {
         let (batch, d) = (self.rows(), self.direction().count());
         let cell = self.cell();
         let kind = cell.kind;
-        // shape of the states; a sequence has one state for each direction
-        let state_shape = match sequence {
-            Some(_) => vec![batch, d, hidden.value],
-            None => vec![batch, hidden.value],
-        };
-        let numbered = |name: &str| match place {
-            StackPlace::InStack(Some(layer)) => format!("{name}_l{layer}"),
-            StackPlace::InStack(None) | StackPlace::Alone => name.to_owned(),
-        };
-        let in_stack = matches!(place, StackPlace::InStack(_));
+        let state_shape = self.state_shape();
+        let numbered = |name: &str| place.numbered(name);
         let weights = self.weights.as_ref().and_then(|said| said.value.layers.first());
         let state_names: &[(&str, &'static str)] = if kind.has_cell_state() {
             &[("h", "h_out"), ("c", "c_out")]
@@ -246,24 +248,8 @@ impl Declared {
 
         let mut inputs = vec![x];
         for (i, (state, _)) in state_names.iter().enumerate() {
-            let shape = state_shape.clone();
-            // every row starts with the same state
-            let initial = weights.and_then(|weights| weights.initial.get(i)).map(|row| {
-                let values: Vec<f32> =
-                    (0..batch * row.len()).map(|at| row.get_f32(at % row.len())).collect();
-                Tensor::from_f32(shape.clone(), &values).expect("a state for every unit")
-            });
-            inputs.push(if self.is_apples {
-                apple::initial_states(graph, &shape, &hidden.origin)
-            } else if !in_stack {
-                graph.input(state, shape, &hidden.origin)
-            } else if self.direction() == Direction::Forward {
-                graph.variable(&numbered(state), shape, initial.as_ref(), &hidden.origin)
-            } else {
-                let zeros = || Tensor::from_f32(shape.clone(), &vec![0.0; shape.iter().product()]);
-                let initial = initial.or_else(zeros).expect("as many zeros");
-                graph.constant(&numbered(state), &initial, &hidden.origin)
-            });
+            let initial = weights.and_then(|weights| weights.initial.get(i));
+            inputs.push(self.initial_state(graph, place, state, initial));
         }
         let attention = kind.has_attention().then(|| {
             let shape = match &sequence {
@@ -307,12 +293,50 @@ impl Declared {
             None => Op::Cell(cell),
         };
         graph.node(&numbered(&self.name.value), op, inputs, outputs, ledger, name);
-        if in_stack && self.direction() == Direction::Forward {
+        if place != StackPlace::Alone && self.direction() == Direction::Forward {
             for ((state, _), (_, value)) in state_names.iter().zip(&states) {
                 graph.assign(&numbered(state), *value, name);
             }
         }
         LayerOutputs { output, states }
+    }
+
+    /// The shape of a state. A sequence has one state for each direction.
+    fn state_shape(&self) -> Vec<usize> {
+        match self.steps() {
+            Some(_) => vec![self.rows(), self.direction().count(), self.hidden_size.value],
+            None => vec![self.rows(), self.hidden_size.value],
+        }
+    }
+
+    /// The state before the first step. `row`: the initial state of one row; every row starts with
+    /// the same state.
+    fn initial_state(
+        &self,
+        graph: &mut Graph,
+        place: StackPlace,
+        state: &str,
+        row: Option<&Tensor>,
+    ) -> ValueId {
+        let (shape, origin) = (self.state_shape(), &self.hidden_size.origin);
+        if self.is_apples {
+            return apple::initial_states(graph, &shape, origin);
+        }
+        if place == StackPlace::Alone {
+            return graph.input(state, shape, origin);
+        }
+        let initial = row.map(|row| {
+            let values: Vec<f32> =
+                (0..self.rows() * row.len()).map(|at| row.get_f32(at % row.len())).collect();
+            Tensor::from_f32(shape.clone(), &values).expect("a state for every unit")
+        });
+        let name = place.numbered(state);
+        if self.direction() == Direction::Forward {
+            return graph.variable(&name, shape, initial.as_ref(), origin);
+        }
+        let zeros = || Tensor::from_f32(shape.clone(), &vec![0.0; shape.iter().product()]);
+        let initial = initial.or_else(zeros).expect("as many zeros");
+        graph.constant(&name, &initial, origin)
     }
 
     /// Inputs for the weights: W, R, the biases, and the peepholes of a cell that has peepholes.
