@@ -2,6 +2,7 @@
 
 use super::graph::{Call, GraphReader, Level, Outputs};
 use super::lists::{Appended, Sequence};
+use super::proto::GraphProto;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::model::{
     Branch, ElementType, Elementwise, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, Unread,
@@ -180,11 +181,11 @@ fn is_never_run(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> bool {
     trips.is_some_and(|trips| trips <= 0)
 }
 
-/// Loop.
-pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    if let Some(outputs) = reader.too_deep(call) {
-        return Some(outputs);
-    }
+/// The body of a Loop, and the values that the first iteration takes.
+fn body_of_loop(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+) -> Option<(GraphProto, Vec<ValueId>)> {
     let Some(graph) = call.attributes.graph("body") else {
         reader.error("no body", "a graph", "export the model again");
         return None;
@@ -198,6 +199,53 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
         reader.error(found, valid, "export the model again");
         return None;
     }
+    Some((graph, carried))
+}
+
+/// Adds the Parameters of a Loop's body: the number of the iteration, the condition, and the
+/// carried values. `elements`: the element types of the condition and of the carried values.
+/// `sequences`: the carried values that are sequences.
+fn parameters_of_loop(
+    reader: &mut GraphReader<'_>,
+    graph: &GraphProto,
+    elements: &[ElementType],
+    sequences: &[usize],
+) -> Vec<ValueId> {
+    let mut parameters = Vec::new();
+    for (at, input) in graph.input.iter().enumerate() {
+        let name = input.name.clone().unwrap_or_default();
+        parameters.push(match at {
+            0 => reader.parameter(&name, ElementType::I64, None),
+            at if at > 1 && sequences.contains(&(at - 2)) => {
+                reader.carried_sequence(at - 2, elements[at - 1])
+            }
+            at => reader.parameter(&name, elements[at - 1], None),
+        });
+    }
+    parameters
+}
+
+/// The outputs of [`Op::Loop`]: the last carried `tensors`, `scans` stacked from all iterations,
+/// then the stacks for sequences. Result 0 of the body is the condition.
+fn outputs_of_loop(tensors: usize, scans: usize, appended: &[Appended]) -> Vec<LoopOutput> {
+    let of_tensors = (0..tensors + scans).map(|at| LoopOutput {
+        result: at + 1,
+        concatenation: (at >= tensors).then(|| Slicing::one_by_one(0, false)),
+    });
+    let mut outputs: Vec<LoopOutput> = of_tensors.collect();
+    for of in appended {
+        outputs.extend(of.outputs(outputs.len() + 1));
+    }
+    outputs
+}
+
+/// Loop.
+pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
+    if let Some(outputs) = reader.too_deep(call) {
+        return Some(outputs);
+    }
+    let (graph, carried) = body_of_loop(reader, call)?;
+    let count = carried.len();
     let (trips, condition) = trips_and_condition(reader, call)?;
     let carried: Vec<(ValueId, Option<Sequence>)> =
         carried.iter().map(|&value| (value, reader.sequence(value).cloned())).collect();
@@ -209,26 +257,16 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
         return None;
     }
     let tensors: Vec<usize> = (0..count).filter(|k| !sequences.contains(k)).collect();
-    let elements: Vec<ElementType> =
-        carried.iter().map(|(value, _)| reader.element(*value)).collect();
+    let elements: Vec<ElementType> = std::iter::once(condition)
+        .chain(carried.iter().map(|(value, _)| *value))
+        .map(|value| reader.element(value))
+        .collect();
     let scans = graph.output.len() - count - 1;
-    let of_condition = reader.element(condition);
     let own = reader.named();
     reader.enter();
     let depth = reader.levels.len();
     reader.level().sequence_outputs = Some(Vec::new());
-    let mut parameters = Vec::new();
-    for (at, input) in graph.input.iter().enumerate() {
-        let name = input.name.clone().unwrap_or_default();
-        parameters.push(match at {
-            0 => reader.parameter(&name, ElementType::I64, None),
-            1 => reader.parameter(&name, of_condition, None),
-            at if sequences.contains(&(at - 2)) => {
-                reader.carried_sequence(at - 2, elements[at - 2])
-            }
-            at => reader.parameter(&name, elements[at - 2], None),
-        });
-    }
+    let parameters = parameters_of_loop(reader, &graph, &elements, &sequences);
     let (before, outputs) = (reader.errors(), graph.output.len() - sequences.len());
     (reader.read_body)(reader, graph, Some(&parameters));
     let appended =
@@ -254,14 +292,7 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
         of.push(LoopInput { parameter, input: inputs.len(), slice: None, back_edge });
         inputs.push(value);
     }
-    let of_loop = (0..tensors.len() + scans).map(|at| LoopOutput {
-        result: at + 1,
-        concatenation: (at >= tensors.len()).then(|| Slicing::one_by_one(0, false)),
-    });
-    let mut outputs: Vec<LoopOutput> = of_loop.collect();
-    for of in &appended {
-        outputs.extend(of.outputs(outputs.len() + 1));
-    }
+    let outputs = outputs_of_loop(tensors.len(), scans, &appended);
     let op = Op::Loop(Box::new(Loop {
         body: level.graph.model,
         counted: true,
@@ -331,11 +362,20 @@ fn with_dimension(reader: &mut GraphReader<'_>, from: usize, axes: &[i64]) {
     }
 }
 
-/// Scan.
-pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    if let Some(outputs) = reader.too_deep(call) {
-        return Some(outputs);
-    }
+/// The body of a Scan, and the uses of its inputs and outputs.
+struct ScanBody {
+    graph: GraphProto,
+    /// The inputs: states, then scanned inputs.
+    all: Vec<ValueId>,
+    /// The number of states.
+    count: usize,
+    /// By scanned input: the axis, and true for the reverse direction.
+    read: Vec<(i64, bool)>,
+    /// By scanned output: the axis, and true for the reverse direction.
+    written: Vec<(i64, bool)>,
+}
+
+fn body_of_scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<ScanBody> {
     let Some(graph) = call.attributes.graph("body") else {
         reader.error("no body", "a graph", "export the model again");
         return None;
@@ -367,6 +407,15 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     let Some([read, written]) = scan_slicings(call, scanned, graph.output.len() - count) else {
         return wrong(reader, "axes or directions of another number".to_owned());
     };
+    Some(ScanBody { graph, all, count, read, written })
+}
+
+/// Scan.
+pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
+    if let Some(outputs) = reader.too_deep(call) {
+        return Some(outputs);
+    }
+    let ScanBody { graph, all, count, read, written } = body_of_scan(reader, call)?;
     let outer: Vec<ElementType> = all.iter().map(|&value| reader.element(value)).collect();
     let own = reader.named();
     reader.enter();
