@@ -11,7 +11,7 @@ use crate::bound::states;
 use crate::compile;
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::harness::{Executable, Numbers, Variables};
+use crate::harness::{Executable, Harness, Numbers, Variables};
 use crate::random::Random;
 use crate::reference::{initial_variables, reference};
 use crate::request::{Language, Threads};
@@ -57,35 +57,8 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
         floors().into_iter().filter(|floor| compiled(&compilation, floor.isa)).collect();
 
     progress.stage("checking");
-    let given = inputs(model, arguments.range.x);
-    let exact: Vec<Vec<f64>> = given.iter().map(Numbers::exact).collect();
-    let expected = reference(model, &exact, &initial_variables(model)).results;
-    let expected = expected.first().ok_or_else(|| problem("the model has no output"))?;
-    let mut rows = Vec::new();
-    let mut harnesses = Vec::new();
-    for floor in &floors {
-        for (language, program) in &programs {
-            let mut harness = program.start(Some(floor.isa))?;
-            let results = harness.call(&given, true, Variables::Initial)?.results;
-            let name = if *language == Language::C { "cellc C" } else { "cellc Rust" };
-            let isa = Some(floor.isa.to_owned());
-            rows.push(Row { isa, ..row(name, String::new(), &results[0], expected) });
-            harnesses.push(harness);
-        }
-    }
-    let mut absent = Vec::new();
-    let mut peers = Vec::new();
-    for library in libraries(arguments) {
-        let started = Peer::start(library, arguments, &compilation.model, &given);
-        let called = started.and_then(|mut peer| peer.process.call().map(|first| (peer, first)));
-        match called {
-            Ok((peer, first)) => {
-                rows.push(row(library.name, peer.process.version.clone(), &first, expected));
-                peers.push(peer);
-            }
-            Err(why) => absent.push((library.name.to_owned(), why)),
-        }
-    }
+    let Implementations { rows, mut harnesses, mut peers, absent } =
+        Implementations::start(arguments, &compilation, &programs, &floors)?;
 
     progress.stage("measuring");
     let work = Work::of(model);
@@ -114,6 +87,59 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     };
     write_stdout(text.as_bytes())?;
     Ok(())
+}
+
+/// The implementations to measure, after one call each.
+struct Implementations {
+    /// The rows of the table: generated code, then libraries.
+    rows: Vec<Row>,
+    harnesses: Vec<Harness>,
+    peers: Vec<Peer>,
+    /// Libraries that did not start, with the reasons.
+    absent: Vec<(String, String)>,
+}
+
+impl Implementations {
+    /// Starts each program with each instruction set, and each library, and compares a call with
+    /// the reference.
+    fn start(
+        arguments: &BenchArguments,
+        compilation: &compile::Compilation,
+        programs: &[(Language, Executable)],
+        floors: &[Floor],
+    ) -> Result<Self, Failure> {
+        let model = &compilation.model;
+        let given = inputs(model, arguments.range.x);
+        let exact: Vec<Vec<f64>> = given.iter().map(Numbers::exact).collect();
+        let expected = reference(model, &exact, &initial_variables(model)).results;
+        let expected = expected.first().ok_or_else(|| problem("the model has no output"))?;
+        let mut all =
+            Self { rows: Vec::new(), harnesses: Vec::new(), peers: Vec::new(), absent: Vec::new() };
+        for floor in floors {
+            for (language, program) in programs {
+                let mut harness = program.start(Some(floor.isa))?;
+                let results = harness.call(&given, true, Variables::Initial)?.results;
+                let name = if *language == Language::C { "cellc C" } else { "cellc Rust" };
+                let isa = Some(floor.isa.to_owned());
+                all.rows.push(Row { isa, ..row(name, String::new(), &results[0], expected) });
+                all.harnesses.push(harness);
+            }
+        }
+        for library in libraries(arguments) {
+            let started = Peer::start(library, arguments, model, &given);
+            let called =
+                started.and_then(|mut peer| peer.process.call().map(|first| (peer, first)));
+            match called {
+                Ok((peer, first)) => {
+                    let version = peer.process.version.clone();
+                    all.rows.push(row(library.name, version, &first, expected));
+                    all.peers.push(peer);
+                }
+                Err(why) => all.absent.push((library.name.to_owned(), why)),
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// A Python library, timed if `python3` can import it.

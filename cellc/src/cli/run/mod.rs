@@ -1,30 +1,28 @@
 //! `cellc run`: runs generated code on inputs in files.
 
+mod grouped;
 mod streamed;
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::compile::core_model;
-use crate::compile::{self, Compilation};
+use crate::compile::{Compilation, core_model};
 use crate::core::{CoreModel, CoreNode, CoreOp, Integers, StatePair};
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, quoted};
-use crate::emit::names::{Field, Interface};
+use crate::emit::names::Field;
 use crate::files::{self, NewFile};
-use crate::harness::{Executable, Harness, Numbers, Variables};
+use crate::harness::Numbers;
 use crate::model::{ElementType, Model, Op};
 use crate::request::Options;
 
 use super::arguments::RunArguments;
 use super::calls::{self, Calls, Expected};
-use super::check::single_steps;
 use super::compile::refuse_to_overwrite_inputs;
 use super::progress::Progress;
 use super::streams::cannot_write;
 use super::{Failure, npy, report};
+use grouped::Grouped;
 use streamed::Streamed;
 
 /// Runs every call, then writes all results.
@@ -52,7 +50,6 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     let given = arguments.output.iter().map(|(_, path)| path.as_path());
     refuse_to_overwrite_inputs(&arguments.model, "--output", given)?;
-    // Calls without state between them are grouped by program, so that one program runs at a time.
     let has_variables =
         model.nodes.iter().any(|node| matches!(node.op, Op::ReadValue { .. } | Op::Assign { .. }));
     let keeps = has_variables || !kept.states.is_empty();
@@ -69,94 +66,16 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         calls.run(&mut results, &progress)?;
         return results.write();
     }
-    let (shapes, mut order) = by_shape(&calls, &expected, &kept)?;
-    if !keeps {
-        order.sort();
-    }
-    progress.count("running", calls.len());
-    let mut programs: BTreeMap<usize, Running> = BTreeMap::new();
-    let mut warned = false;
-    let mut kept = kept;
-    // The previous call's program, and its variables after the call.
-    let mut before: Option<(usize, Vec<Vec<f32>>)> = None;
-    for (shape, k) in order {
-        if !keeps {
-            programs.retain(|&at, _| at == shape);
-        }
-        let Running { harness, interface, parts, limits } = match programs.entry(shape) {
-            Entry::Occupied(running) => running.into_mut(),
-            Entry::Vacant(place) => {
-                progress.stage("compiling");
-                let options = calls::fix_shapes(&mut model, &options, &shapes[shape]);
-                let compilation = compile::compile(&model, &options)?;
-                if !warned {
-                    let warnings = told(&compilation, &expected, calls.len());
-                    progress.suspend(|| report(&warnings));
-                    warned = true;
-                }
-                results.wanted = wanted_outputs(&compilation, &arguments.output)?;
-                let running = Running::start(compilation, arguments.execute.isa.as_deref())?;
-                progress.stage("running");
-                place.insert(running)
-            }
-        };
-        let read = |(i, path): (usize, &Option<PathBuf>)| match path {
-            Some(path) => Ok(Numbers::of(&calls::read(path, &expected[i])?)),
-            None => Ok(kept.value(i)),
-        };
-        let parameters =
-            calls[k].iter().enumerate().map(read).collect::<Result<Vec<_>, Failure>>()?;
-        for limit in limits.iter() {
-            if let Some(path) = &calls[k][limit.parameter] {
-                progress.suspend(|| say_beyond(limit, &parameters[limit.parameter], path));
-            }
-        }
-        let variables = match &before {
-            None => Variables::Initial,
-            Some((program, _)) if *program == shape => Variables::Kept,
-            Some((_, left)) => Variables::Given(fitting(left, interface, k)?),
-        };
-        let outcome = harness.call(&parameters, true, variables)?;
-        for (field, values) in interface.outputs.iter().zip(&outcome.results) {
-            kept.take(field.index, values);
-            let parts = parts[field.index].and_then(|said| outcome.results[said].first().copied());
-            let (shape, values) = first_parts(&field.shape, values, parts);
-            results.add(k, field, &shape, values, &interface.outputs);
-        }
-        before = Some((shape, outcome.variables));
-        progress.advance();
-    }
+    let calls = Grouped {
+        model: &mut model,
+        options: &options,
+        expected: &expected,
+        calls: &calls,
+        kept,
+        keeps,
+    };
+    calls.run(&mut results, &progress)?;
     results.write()
-}
-
-/// The input shapes of a call.
-type CallShapes = Vec<Vec<usize>>;
-
-/// A call: the index of its input shapes, and its index among the calls.
-type CallOfShapes = (usize, usize);
-
-/// The input shapes of the calls, each once, and the calls. Calls with equal input shapes share one
-/// compilation.
-fn by_shape(
-    calls: &[Vec<Option<PathBuf>>],
-    expected: &[Expected],
-    kept: &Kept,
-) -> Result<(Vec<CallShapes>, Vec<CallOfShapes>), Failure> {
-    let mut shapes: Vec<CallShapes> = Vec::new();
-    let mut order = Vec::new();
-    for (k, paths) in calls.iter().enumerate() {
-        let shape = |(i, path): (usize, &Option<PathBuf>)| match path {
-            Some(path) => Ok(calls::read(path, &expected[i])?.shape().to_vec()),
-            None => Ok(kept.shape(i).to_vec()),
-        };
-        let call = paths.iter().enumerate().map(shape).collect::<Result<_, Failure>>()?;
-        let known = shapes.iter().position(|shapes| *shapes == call).unwrap_or_else(|| {
-            shapes.push(call);
-            shapes.len() - 1
-        });
-        order.push((known, k));
-    }
-    Ok((shapes, order))
 }
 
 /// The results of all calls, written after the last call.
@@ -195,19 +114,6 @@ impl Results<'_> {
     }
 }
 
-/// The warnings of a compilation. With an open number of steps, the cause of single-step calls is
-/// in the files, not in the model, so a notice replaces the warning.
-fn told(compilation: &Compilation, expected: &[Expected], calls: usize) -> Diagnostics {
-    let Compilation { model, warnings, .. } = compilation;
-    let is_open =
-        model.steps.is_none() && expected.iter().any(|expected| expected.own_in_each_step);
-    if model.restarts.is_empty() || !is_open || calls < 2 {
-        return warnings.clone();
-    }
-    let others = warnings.0.iter().filter(|warning| warning.cause != Cause::StartsAnew).cloned();
-    Diagnostics(others.chain([single_steps(calls)]).collect())
-}
-
 /// Indices of the outputs to write, with their files.
 fn wanted_outputs(
     compilation: &Compilation,
@@ -230,25 +136,6 @@ fn wanted_outputs(
         ));
     }
     Ok(wanted)
-}
-
-/// Generated code for one set of input shapes, running.
-struct Running {
-    harness: Harness,
-    interface: Interface,
-    /// By output: index of the output with its number of valid parts.
-    parts: Vec<Option<usize>>,
-    limits: Vec<IntegerLimit>,
-}
-
-impl Running {
-    /// Builds and starts the program of a compilation. `isa`: the instruction set to use.
-    fn start(compilation: Compilation, isa: Option<&str>) -> Result<Self, Failure> {
-        let harness = Executable::temporary(&compilation)?.start(isa)?;
-        let parts = compilation.model.results.iter().map(|result| result.parts).collect();
-        let limits = limits(&compilation.model);
-        Ok(Self { harness, interface: compilation.interface, parts, limits })
-    }
 }
 
 /// The range of an integer input in generated code. Numbers outside are clamped.
@@ -363,41 +250,4 @@ impl Kept {
             state.value = values.to_vec();
         }
     }
-}
-
-/// The valid parts of an output along its first axis. `parts`: their number; `None`: all.
-fn first_parts<'v>(
-    shape: &[usize],
-    values: &'v [f32],
-    parts: Option<f32>,
-) -> (Vec<usize>, &'v [f32]) {
-    let (Some(parts), [most, rest @ ..]) = (parts, shape) else { return (shape.to_vec(), values) };
-    let parts = (parts as usize).min(*most);
-    let len = parts * rest.iter().product::<usize>();
-    ([&[parts], rest].concat(), &values[..len])
-}
-
-/// The variables of the previous program, if their sizes match this program's.
-fn fitting<'a>(
-    left: &'a [Vec<f32>],
-    interface: &Interface,
-    call: usize,
-) -> Result<&'a [Vec<f32>], Diagnostic> {
-    for (field, values) in interface.variables.iter().zip(left) {
-        if values.len() != field.len() {
-            let (name, found, shape) = (&field.name, values.len(), &field.shape);
-            return Err(Diagnostic::error(
-                Origin::Unknown,
-                format!(
-                    "call {call} needs {shape:?} of variable {name:?}, which holds {found} \
-                    elements after the call before"
-                ),
-            )
-            .help(
-                "the variables' sizes follow the inputs': run calls of each shape by \
-                themselves",
-            ));
-        }
-    }
-    Ok(left)
 }
