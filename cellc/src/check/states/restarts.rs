@@ -24,54 +24,9 @@ impl States<'_, '_> {
     pub(super) fn restarts(&mut self) -> Vec<Restart> {
         let Self { model, recurrences, needed, .. } = *self;
         let dependence = Dependence::new(model, &model.all_nodes());
-        let mut found: BTreeMap<usize, Lost> = BTreeMap::new();
         let goes_on_in = recurrences.continued(model, &dependence);
-        for (index, recurrence) in recurrences.all.iter().enumerate() {
-            let (Some((cell, state)), 1) = (recurrence.cell, recurrence.steps) else { continue };
-            let Some(initial) = (if state == 'h' { Some(cell.h) } else { cell.c }) else {
-                continue;
-            };
-            let Some(start) = lost(recurrence, cell, initial, &dependence) else { continue };
-            if goes_on_in.contains(&index) {
-                continue;
-            }
-            match found.get_mut(&recurrence.place) {
-                Some(other) => {
-                    other.states.push_str(&format!(" and {state}"));
-                    if start != (Start::Constant { as_it_is: true }) {
-                        other.start = start;
-                    }
-                }
-                None => {
-                    _ = found.insert(recurrence.place, Lost { start, states: state.to_string() })
-                }
-            }
-        }
-        // loops whose bodies are cells made of separate operations
-        for node in model.all_nodes() {
-            let CoreOp::Loop(body) = &node.op else { continue };
-            let cells = || {
-                body.body.iter().any(|node| matches!(node.op, CoreOp::Cell(_) | CoreOp::Loop(_)))
-            };
-            if body.trips > 1 || body.slices.is_empty() || cells() {
-                continue;
-            }
-            let is_constant = |initial| {
-                let origins = recurrences.flow.origins(initial).into_iter().flatten();
-                origins
-                    .map(|(source, _)| dependence.change(source))
-                    .any(|change| change <= Change::Never)
-            };
-            let carried =
-                body.carried.iter().filter(|c| c.next != Source::Value(c.value) && needed[c.value]);
-            if carried.filter(|c| is_constant(c.initial)).count() > 0 {
-                let start = Start::Constant { as_it_is: false };
-                found.insert(
-                    body.carried[0].value,
-                    Lost { start, states: "its carried value".to_owned() },
-                );
-            }
-        }
+        let mut found = self.lost_of_cells(&dependence, &goes_on_in);
+        self.add_lost_of_loops(&dependence, &mut found);
         for place in cells_in_parts(model, &dependence, needed) {
             found.insert(place, Lost { start: Start::InParts, states: "its state".to_owned() });
         }
@@ -93,18 +48,84 @@ impl States<'_, '_> {
                 self.warn_of_restart(node, &lost, opens);
                 restarts.push(Restart { name: node.name.clone(), kind: kind_of(node) });
             } else if let Start::Constant { .. } = lost.start {
-                let found = format!(
-                    "{} starts every iteration of a loop from the same constant state: no back \
-                     edge carries {}",
-                    quoted(&node.name),
-                    lost.states
-                );
-                let warning = Diagnostic::warning(node.origin.clone(), found)
-                    .help("carry the state from iteration to iteration by a back edge");
-                self.warn(node, warning);
+                self.warn_of_restart_in_loop(node, &lost);
             }
         }
         restarts
+    }
+
+    /// By place: the states of recurrent cells of one step that no call keeps. `goes_on_in`: the
+    /// recurrences that calls continue.
+    fn lost_of_cells(
+        &self,
+        dependence: &Dependence,
+        goes_on_in: &HashSet<usize>,
+    ) -> BTreeMap<usize, Lost> {
+        let mut found: BTreeMap<usize, Lost> = BTreeMap::new();
+        for (index, recurrence) in self.recurrences.all.iter().enumerate() {
+            let (Some((cell, state)), 1) = (recurrence.cell, recurrence.steps) else { continue };
+            let Some(initial) = (if state == 'h' { Some(cell.h) } else { cell.c }) else {
+                continue;
+            };
+            let Some(start) = lost(recurrence, cell, initial, dependence) else { continue };
+            if goes_on_in.contains(&index) {
+                continue;
+            }
+            match found.get_mut(&recurrence.place) {
+                Some(other) => {
+                    other.states.push_str(&format!(" and {state}"));
+                    if start != (Start::Constant { as_it_is: true }) {
+                        other.start = start;
+                    }
+                }
+                None => {
+                    _ = found.insert(recurrence.place, Lost { start, states: state.to_string() })
+                }
+            }
+        }
+        found
+    }
+
+    /// Adds loops of one iteration whose carried value starts from a constant: the bodies are cells
+    /// made of separate operations.
+    fn add_lost_of_loops(&self, dependence: &Dependence, found: &mut BTreeMap<usize, Lost>) {
+        let is_constant = |initial| {
+            let origins = self.recurrences.flow.origins(initial).into_iter().flatten();
+            origins
+                .map(|(source, _)| dependence.change(source))
+                .any(|change| change <= Change::Never)
+        };
+        for node in self.model.all_nodes() {
+            let CoreOp::Loop(body) = &node.op else { continue };
+            let cells = || {
+                body.body.iter().any(|node| matches!(node.op, CoreOp::Cell(_) | CoreOp::Loop(_)))
+            };
+            if body.trips > 1 || body.slices.is_empty() || cells() {
+                continue;
+            }
+            let mut carried = body
+                .carried
+                .iter()
+                .filter(|c| c.next != Source::Value(c.value) && self.needed[c.value]);
+            if carried.any(|c| is_constant(c.initial)) {
+                let start = Start::Constant { as_it_is: false };
+                let states = "its carried value".to_owned();
+                found.insert(body.carried[0].value, Lost { start, states });
+            }
+        }
+    }
+
+    /// Warns that a cell starts every iteration of a loop from the same state.
+    fn warn_of_restart_in_loop(&mut self, node: &Node, lost: &Lost) {
+        let found = format!(
+            "{} starts every iteration of a loop from the same constant state: no back edge \
+             carries {}",
+            quoted(&node.name),
+            lost.states
+        );
+        let warning = Diagnostic::warning(node.origin.clone(), found)
+            .help("carry the state from iteration to iteration by a back edge");
+        self.warn(node, warning);
     }
 
     /// Warns that a layer starts every call from its initial state. `opens`: true if the help may
