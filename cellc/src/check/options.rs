@@ -37,6 +37,10 @@ fn numbers(options: &Options, diagnostics: &mut Diagnostics) {
         let found = format!("a size of 0 for the dimension {}", quoted(name));
         refuse(found, "1 or more", &flag::DIM);
     }
+    if let Some(size) = bindings.size.filter(|size| !size.is_legal()) {
+        let valid = "largest, smallest, or a number from 0 to 1";
+        refuse(format!("the size {}", size.text()), valid, &flag::SIZE);
+    }
     let Range { x, h } = options.numerics.range;
     for (of, magnitude) in [("inputs", x), ("states", h)] {
         if !Range::is_magnitude(magnitude) {

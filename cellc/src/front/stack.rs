@@ -289,7 +289,8 @@ fn gain(
 ) -> ValueId {
     let Some(factor) = factor else { return value };
     let factor = Tensor::from_f32(vec![1], &[factor]).expect("one value");
-    elementwise(graph, name, Elementwise::Multiply, (value, &factor), origin)
+    let factor = graph.constant(&format!("{name}_factor"), &factor, origin);
+    graph.computed(name, Op::Elementwise(Elementwise::Multiply), vec![value, factor], origin)
 }
 
 /// The layers of a stack, one after the other, as a graph.

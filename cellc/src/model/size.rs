@@ -13,13 +13,21 @@ pub enum ModelSize {
 }
 
 impl ModelSize {
+    /// True unless the place of the size control is below 0, above 1 or NaN.
+    pub(crate) fn is_legal(self) -> bool {
+        match self {
+            Self::Control(control) => (0.0..=1.0).contains(&control),
+            Self::Largest | Self::Smallest => true,
+        }
+    }
+
     /// Reads a size as on the command line.
     pub(crate) fn of(text: &str) -> Result<Self, String> {
         match text {
             "largest" => Ok(Self::Largest),
             "smallest" => Ok(Self::Smallest),
-            _ => match text.parse() {
-                Ok(control) if (0.0..=1.0).contains(&control) => Ok(Self::Control(control)),
+            _ => match text.parse().map(Self::Control) {
+                Ok(size) if size.is_legal() => Ok(size),
                 _ => Err("largest, smallest or a number from 0 to 1 is needed".to_owned()),
             },
         }

@@ -2032,10 +2032,12 @@ fn parts_of_length_1_can_lose_their_axis() {
 }
 
 /// Operators whose nodes need more than inputs of f32: attributes, constants, other types, bodies.
+/// In the order of the table.
 const NEED_MORE: &[&str] = &[];
 
 #[test]
 fn every_operator_of_the_table_is_read_or_refused_by_name() {
+    let mut refused = Vec::new();
     for row in SUPPORTED {
         let name = row.name;
         assert!(!row.what.is_empty() && row.versions.is_sorted(), "{name}");
@@ -2059,12 +2061,10 @@ fn every_operator_of_the_table_is_read_or_refused_by_name() {
                 [file(&graph, 17), long(8, &imported)].concat()
             }
         };
-        match read(&bytes, None) {
-            Ok(_) => assert!(!NEED_MORE.contains(&name), "{name} is read"),
-            Err(problems) => {
-                assert!(NEED_MORE.contains(&name), "{name}: {problems}");
-                assert!(problems.to_string().contains(name), "{name}: {problems}");
-            }
+        if let Err(problems) = read(&bytes, None) {
+            assert!(problems.to_string().contains(name), "{name}: {problems}");
+            refused.push(name);
         }
     }
+    assert_eq!(refused, NEED_MORE);
 }
