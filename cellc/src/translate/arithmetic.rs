@@ -101,11 +101,9 @@ pub(super) fn emit(
     inputs: &[Known],
     shape: &[usize],
 ) -> Rule<Known> {
-    use Elementwise as E;
-    use PointwiseFunction as P;
     let kind = function.facts().kind;
-    if function == E::Select || matches!(kind, ElementwiseKind::Comparison | ElementwiseKind::Logic)
-    {
+    let is_select = function == Elementwise::Select;
+    if is_select || matches!(kind, ElementwiseKind::Comparison | ElementwiseKind::Logic) {
         return decision(core, function, inputs, shape);
     }
     if !inputs[0].element().is_float() {
@@ -113,83 +111,109 @@ pub(super) fn emit(
     }
     all_floats(inputs)?;
     let sources = inputs.iter().map(|input| core.source(input)).collect::<Result<Vec<_>, _>>()?;
-    let result = match (function, PointwiseFunction::of_elementwise(function)) {
-        (E::PRelu, _) => match inputs[1].tensor() {
+    let result = match PointwiseFunction::of_elementwise(function) {
+        Some(function) => one_operation(core, function, inputs, &sources, shape),
+        None => several_operations(core, function, sources[0], shape),
+    };
+    Ok(Known::Source(result?, inputs[0].element()))
+}
+
+/// Emits the core operation of a function of floating-point numbers.
+fn one_operation(
+    core: &mut CoreBuilder,
+    function: PointwiseFunction,
+    inputs: &[Known],
+    sources: &[Source],
+    shape: &[usize],
+) -> Rule<Source> {
+    use PointwiseFunction as P;
+    match function {
+        P::PRelu => match inputs[1].tensor() {
             Some(slope) if slope.len() == 1 && slope.get_f32(0).is_finite() => {
                 let leaky = P::Activation(Activation::LeakyRelu { alpha: slope.get_f32(0) });
                 pointwise(core, leaky, &sources[..1], shape)
             }
-            _ => pointwise(core, P::PRelu, &sources, shape),
+            _ => pointwise(core, P::PRelu, sources, shape),
         },
         // the constant is the first operand, as lower::builder expects
-        (_, Some(function @ (P::Maximum | P::Minimum))) => {
+        P::Maximum | P::Minimum => {
             let swapped = matches!(sources[1], Source::Constant(_));
             let sources = if swapped { [sources[1], sources[0]] } else { [sources[0], sources[1]] };
             pointwise(core, function, &sources, shape)
         }
-        (_, Some(function)) => pointwise(core, function, &sources[..function.arity()], shape),
-        (E::Clamp { min, max }, None) => clamp(core, sources[0], min, max, shape),
-        (E::Sign, None) => sign(core, sources[0], shape),
-        (E::Ceiling, None) => {
+        _ => pointwise(core, function, &sources[..function.arity()], shape),
+    }
+}
+
+/// Emits the core operations of a function of one floating-point number.
+fn several_operations(
+    core: &mut CoreBuilder,
+    function: Elementwise,
+    source: Source,
+    shape: &[usize],
+) -> Rule<Source> {
+    use Elementwise as E;
+    use PointwiseFunction as P;
+    match function {
+        E::Clamp { min, max } => clamp(core, source, min, max, shape),
+        E::Sign => sign(core, source, shape),
+        E::Ceiling => {
             let minus = core.scalar(-1.0);
-            let negative = pointwise(core, P::Multiply, &[sources[0], minus], shape)?;
+            let negative = pointwise(core, P::Multiply, &[source, minus], shape)?;
             let below = pointwise(core, P::Activation(Activation::Floor), &[negative], shape)?;
             pointwise(core, P::Multiply, &[below, minus], shape)
         }
-        (E::Negative, None) => {
+        E::Negative => {
             // 0 - v is never a negative zero
             let minus = core.scalar(-1.0);
-            pointwise(core, P::Multiply, &[sources[0], minus], shape)
+            pointwise(core, P::Multiply, &[source, minus], shape)
         }
-        (E::Abs, None) => absolute(core, sources[0], shape),
-        (
-            E::Activation(_)
-            | E::Add
-            | E::Subtract
-            | E::Multiply
-            | E::Divide
-            | E::Maximum
-            | E::Minimum
-            | E::HardSigmoid
-            | E::Swish { .. }
-            | E::Mish
-            | E::HardSwish
-            | E::Selu
-            | E::Celu { .. }
-            | E::GeluTanh
-            | E::Gelu
-            | E::Tan
-            | E::Sinh
-            | E::Cosh
-            | E::Asin
-            | E::Acos
-            | E::Asinh
-            | E::Acosh
-            | E::Atanh
-            | E::SquaredDifference
-            | E::Power
-            | E::Mod
-            | E::FloorMod
-            | E::Equal
-            | E::NotEqual
-            | E::Greater
-            | E::GreaterEqual
-            | E::Less
-            | E::LessEqual
-            | E::LogicalAnd
-            | E::LogicalOr
-            | E::LogicalNot
-            | E::Select,
-            None,
-        ) => {
+        E::Abs => absolute(core, source, shape),
+        E::Activation(_)
+        | E::PRelu
+        | E::Add
+        | E::Subtract
+        | E::Multiply
+        | E::Divide
+        | E::Maximum
+        | E::Minimum
+        | E::HardSigmoid
+        | E::Swish { .. }
+        | E::Mish
+        | E::HardSwish
+        | E::Selu
+        | E::Celu { .. }
+        | E::GeluTanh
+        | E::Gelu
+        | E::Tan
+        | E::Sinh
+        | E::Cosh
+        | E::Asin
+        | E::Acos
+        | E::Asinh
+        | E::Acosh
+        | E::Atanh
+        | E::SquaredDifference
+        | E::Power
+        | E::Mod
+        | E::FloorMod
+        | E::Equal
+        | E::NotEqual
+        | E::Greater
+        | E::GreaterEqual
+        | E::Less
+        | E::LessEqual
+        | E::LogicalAnd
+        | E::LogicalOr
+        | E::LogicalNot
+        | E::Select => {
             let found = "this operation is computed on constants only";
             let valid = "inputs that are known when compiling";
             let help = "compute it outside of the model, or write it with arithmetic that is \
                 supported";
-            return Err(Refusal::new(found, valid, help));
+            Err(Refusal::new(found, valid, help))
         }
-    };
-    Ok(Known::Source(result?, inputs[0].element()))
+    }
 }
 
 /// The slopes of a PRelu with one slope for each channel lie along axis 1. A single slope may
