@@ -129,6 +129,7 @@ fn passes<'a>(
     let Subject { model, options, .. } = subject;
     // check
     check::structure(subject, diagnostics)?;
+    check::numbers(options, diagnostics)?;
     *inputs = check::inputs(subject, inputs.open, diagnostics);
     // core
     let mut translated: Translated = translate(subject, inputs, steps, diagnostics)?;

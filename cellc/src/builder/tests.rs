@@ -102,7 +102,7 @@ fn numbers_that_no_output_can_have_are_refused() {
         (tuned(tuning.with_panel_columns(Some(0))), "a number of panel columns of 0", "tuning"),
         (tuned(tuning.with_rows_at_once(Some(0))), "a number of rows at once of 0", "tuning"),
         (Builder::gru(4, 2).size(ModelSize::Control(f32::NAN)), "the size NaN", "size"),
-        (Builder::gru(4, 2).batch(0), "batch", "batch"),
+        (Builder::gru(4, 2).batch(0), "the shape [0, 2]: a size of 0", "shape"),
     ];
     for (builder, found, method) in cases {
         let text = refused(&builder);

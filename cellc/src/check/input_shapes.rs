@@ -290,8 +290,6 @@ impl InputShapes<'_, '_> {
             let size = match (said, dim, self.subject.options.bindings.batch) {
                 (Some(size), _, _) => size,
                 (None, Dim::Fixed(size), _) => size,
-                // `check::options` has refused the batch size 0
-                (None, Dim::Dynamic { .. }, Some(0)) if is_batch(axis) => return None,
                 (None, Dim::Dynamic { .. }, Some(batch)) if is_batch(axis) && !asked_for(axis) => {
                     batch
                 }

@@ -43,7 +43,7 @@ pub(crate) use hints::{Hints, notice_batch_named_steps};
 pub(crate) use inputs::inputs;
 pub(crate) use integers::limits_of_integers;
 pub(crate) use names::parameter_names;
-pub(crate) use options::{Unused, options};
+pub(crate) use options::{Unused, numbers, options};
 pub(crate) use precision::precision;
 pub(crate) use size_limits::{interface_size, source_size, total_size};
 pub(crate) use states::states;

@@ -8,7 +8,6 @@ use crate::request::{Options, Precision, Range, Threads, WeightsAs};
 /// The errors of options that no output can have, whatever the model.
 pub(crate) fn options(options: &Options) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
-    numbers(options, &mut diagnostics);
     instruction_sets(options, &mut diagnostics);
     threads(options, &mut diagnostics);
     common_interface::of_options(options, &mut diagnostics);
@@ -17,8 +16,9 @@ pub(crate) fn options(options: &Options) -> Diagnostics {
 }
 
 /// Refuses sizes of 0, and magnitudes that are negative, infinite or NaN. Sizes of inputs are
-/// judged beside the inputs.
-fn numbers(options: &Options, diagnostics: &mut Diagnostics) {
+/// judged beside the inputs. `None` after an error: later passes compute with these numbers.
+pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Option<()> {
+    let before = diagnostics.0.len();
     let mut refuse = |found: String, valid: &str, flag: &Flag| {
         let problem = Diagnostic::error(Origin::Unknown, found).valid(valid);
         diagnostics.push(problem.help(message!("correct {}", flag.setting())));
@@ -48,6 +48,7 @@ fn numbers(options: &Options, diagnostics: &mut Diagnostics) {
             refuse(found, "a finite magnitude from 0", &flag::RANGE);
         }
     }
+    (diagnostics.0.len() == before).then_some(())
 }
 
 /// Refuses a list of instruction sets that names one twice, or one of another architecture.

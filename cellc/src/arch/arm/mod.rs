@@ -685,6 +685,7 @@ pub static ARMV7: Arch = Arch {
 
 #[cfg(test)]
 mod tests {
+    use super::super::TARGETS;
     use super::*;
 
     /// Every dot product that Rust calls as a function is among the functions of its instruction
