@@ -91,7 +91,7 @@ enum GivenWeights {
     File(PathBuf),
 }
 
-/// The error for a method that gives what the model's file gives.
+/// The error for a method whose setting the model's file has already.
 fn has_its_own(method: &str, model: &Path) -> Diagnostic {
     let found = format!("`{method}` is set, and {} has its own", model.display());
     let help = format!("remove `.{method}(..)`: the file gives attributes and weights");

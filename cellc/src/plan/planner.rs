@@ -13,7 +13,9 @@ use super::row_layout::RowLayout;
 use super::threads::{halves, threads};
 use super::together::steps_together;
 use super::values::Values;
-use super::{Branches, DelayLines, Fusion, OwnMultiples, Plan, ProductPlan, cost, sparse};
+use super::{
+    Branches, DelayLines, Fusion, Multiples, OwnMultiples, Plan, ProductPlan, cost, sparse,
+};
 use crate::arch::{Arch, Isa, PlannedIsa};
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::encoding::{Arithmetic, WeightFormat};
@@ -217,17 +219,7 @@ fn plan_for(
         unfused.extend(is_alone.then(|| node.op.outputs()[0]));
         products.push(product);
     }
-    let mut windows = BTreeMap::new();
-    for node in model.all_nodes() {
-        let (CoreOp::Convolve(of), Some(taps)) = (&node.op, node.op.input_size()) else { continue };
-        let precision = precisions.of(of.out);
-        if precision.arithmetic() != Arithmetic::F32 {
-            windows.insert(
-                of.out,
-                (precision.arithmetic().of_windows(), precision.own(Vector::X, taps)),
-            );
-        }
-    }
+    let windows = integer_windows(model, precisions);
     let accuracy = options.numerics.accuracy;
     let flush_below = flush_below(&options.numerics);
     let fuses = options.tuning.fuse != Some(false);
@@ -250,6 +242,25 @@ fn plan_for(
         flush_below,
         values,
     }
+}
+
+/// By the value of a convolution in integers: the arithmetic of its windows, and how x is rounded.
+fn integer_windows(
+    model: &CoreModel,
+    precisions: &Precisions,
+) -> BTreeMap<usize, (Arithmetic, Option<Multiples>)> {
+    let mut windows = BTreeMap::new();
+    for node in model.all_nodes() {
+        let (CoreOp::Convolve(of), Some(taps)) = (&node.op, node.op.input_size()) else { continue };
+        let precision = precisions.of(of.out);
+        if precision.arithmetic() != Arithmetic::F32 {
+            windows.insert(
+                of.out,
+                (precision.arithmetic().of_windows(), precision.own(Vector::X, taps)),
+            );
+        }
+    }
+    windows
 }
 
 /// Columns of a panel of which one pass computes all sums, for a product without blocks of zeros.

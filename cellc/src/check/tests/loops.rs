@@ -262,7 +262,7 @@ fn body_with_an_end() -> Model {
     graph.0
 }
 
-/// A loop's outputs are those of its last iteration, after which no iteration reads them.
+/// The last iteration writes the loop's outputs, and no iteration reads them afterwards.
 #[test]
 fn the_end_of_a_loop_is_where_its_condition_says() {
     let mut graph = Graph::default();
