@@ -8,9 +8,9 @@ use super::{
     Constants, Evidence, FunctionBuilder, constants, definition, error, exact, expand, image,
     image_between, own_error, scaled_tanh, spacing,
 };
-use crate::core::fold;
+use crate::core::fold::{self, Broadcasts};
 use crate::kernel::{self, Function, evaluate};
-use crate::model::{Activation, ElementType, Elementwise, Tensor};
+use crate::model::{Activation, ElementType, Tensor};
 use crate::pass;
 use crate::request::Accuracy;
 
@@ -68,9 +68,9 @@ fn constants_have_the_exact_value() {
     let numbers = [-2.5f32, -0.0, 0.75, 1.5, 2.25, f32::NAN];
     let tensor = Tensor::from_f32(vec![numbers.len()], &numbers).expect("as many numbers");
     for activation in all().filter(|of| constants(*of) != Constants::AtRunTime) {
-        let function = Elementwise::Activation(activation);
-        let inputs = [(&tensor, element)];
-        let (folded, _) = fold::elementwise(function, &inputs, vec![numbers.len()], exact)
+        let (inputs, shape) = ([(&tensor, element)], [numbers.len()]);
+        let operands = Broadcasts::new(&inputs, &shape).expect("floating-point numbers");
+        let (folded, _) = fold::elementwise(activation.into(), &operands, exact)
             .expect("an activation of floating-point numbers");
         for (at, number) in numbers.into_iter().enumerate() {
             let wanted = exact(activation, number.into()) as f32;

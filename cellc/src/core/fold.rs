@@ -4,7 +4,9 @@
 //! which for `+ - * /` is the f32 operation; f64 stays f64. Integers are computed in i64.
 
 use super::{Combiner, Geometry, PointwiseFunction, broadcast_strides, strides};
-use crate::model::{Activation, ElementType, Elementwise, ElementwiseKind, Tensor};
+use crate::model::{
+    Activation, Binary, Comparison, ElementType, Logic, Primitive, Remainder, Tensor, Unary,
+};
 
 const OUT_OF_RANGE: &str = "the result does not fit its integer type";
 
@@ -163,21 +165,16 @@ pub(crate) fn reduce(
     inner: usize,
     shape: Vec<usize>,
 ) -> Result<Tensor, &'static str> {
-    use Elementwise as E;
-    let by = match combiner {
-        Combiner::Add => E::Add,
-        Combiner::Multiply => E::Multiply,
-        Combiner::Maximum => E::Maximum,
-        Combiner::Minimum => E::Minimum,
-    };
     let count: usize = shape.iter().product();
     let at = |out: usize, k: usize| (out / inner * size + k) * inner + out % inner;
-    let neutral = match by {
-        E::Add => 0.0,
-        E::Multiply => 1.0,
-        _ if size == 0 => return Err("the largest or the smallest of no elements"),
-        E::Maximum => f64::NEG_INFINITY,
-        _ => f64::INFINITY,
+    let neutral = match combiner {
+        Combiner::Add => 0.0,
+        Combiner::Multiply => 1.0,
+        Combiner::Maximum | Combiner::Minimum if size == 0 => {
+            return Err("the largest or the smallest of no elements");
+        }
+        Combiner::Maximum => f64::NEG_INFINITY,
+        Combiner::Minimum => f64::INFINITY,
     };
     if element.is_float() {
         let sum = |out: usize| {
@@ -195,7 +192,7 @@ pub(crate) fn reduce(
         let get = |k: usize| tensor.get_i64(at(place, k)).unwrap_or_default();
         let mut all = if size == 0 { neutral as i64 } else { get(0) };
         for k in 1..size {
-            all = of_integers(by, [all, get(k), 0])?;
+            all = binary_of_integers(combiner.binary(), all, get(k))?;
         }
         out.push(in_range(all, element)?);
     }
@@ -261,7 +258,7 @@ pub(crate) fn running_sum(
         return Err(OUT_OF_RANGE);
     }
     let sums = running.sums(&shape, 0, |sum, at| {
-        let sum = of_integers(Elementwise::Add, [sum, tensor.get_i64(at).unwrap_or_default(), 0])?;
+        let sum = binary_of_integers(Binary::Add, sum, tensor.get_i64(at).unwrap_or_default())?;
         in_range(sum, element)
     })?;
     Ok(integers(shape, sums.into_iter()))
@@ -289,266 +286,244 @@ pub(crate) fn product(factors: [&Tensor; 2], of: &Product, shape: Vec<usize>) ->
         let terms = (0..of.inner).map(at).map(|[i, j]| a[i] * b[j]);
         sums.push(terms.sum::<f64>());
     });
-    if factors.iter().all(|tensor| tensor.element() == ElementType::F64) {
-        return tensor_of(
-            shape,
-            ElementType::F64,
-            sums.into_iter().flat_map(f64::to_le_bytes).collect(),
-        );
-    }
-    tensor_of(
-        shape,
-        ElementType::F32,
-        sums.into_iter().flat_map(|sum| (sum as f32).to_le_bytes()).collect(),
-    )
-}
-
-/// An operation on constants that broadcast to `shape`. The element type of the operands decides
-/// the arithmetic. `exact`: the values of activations.
-///
-/// # Errors
-/// Operands without a result, such as a divisor of zero.
-pub(crate) fn elementwise(
-    function: Elementwise,
-    inputs: &[(&Tensor, ElementType)],
-    shape: Vec<usize>,
-    exact: Exact,
-) -> Result<(Tensor, ElementType), &'static str> {
-    if inputs.iter().any(|(tensor, _)| !is_i64(tensor)) {
-        return Err(OUT_OF_RANGE);
-    }
-    // the condition of a Select is no operand
-    let operands = if function == Elementwise::Select { &inputs[1..] } else { inputs };
-    let element = operands[0].1;
-    let all: Vec<Vec<usize>> =
-        inputs.iter().map(|(tensor, _)| broadcast_strides(tensor.shape(), &shape)).collect();
-    let strides: Vec<[isize; 3]> = (0..shape.len())
-        .map(|d| [0, 1, 2].map(|k| all.get(k).map_or(0, |s: &Vec<usize>| s[d] as isize)))
-        .collect();
-    let float = |k: usize, at: [isize; 3]| {
-        inputs.get(k).map_or(0.0, |(tensor, _)| tensor.get_f64(at[k] as usize))
-    };
-    let integer = |k: usize, at: [isize; 3]| {
-        let known = inputs.get(k).and_then(|(tensor, _)| tensor.get_i64(at[k] as usize));
-        known.unwrap_or_default()
-    };
-    let gives_truth =
-        matches!(function.facts().kind, ElementwiseKind::Comparison | ElementwiseKind::Logic);
-    if gives_truth || !element.is_float() {
-        let result_type = if gives_truth { ElementType::Bool } else { element };
-        let values = each(&shape, &strides, |at| {
-            let value = match element.is_float() {
-                true => i64::from(compare(function, float(0, at), float(1, at))?),
-                false => of_integers(function, [0, 1, 2].map(|k| integer(k, at)))?,
-            };
-            in_range(value, result_type)
-        })?;
-        return Ok((integers(shape, values.into_iter()), result_type));
-    }
-    let values =
-        each(&shape, &strides, |at| of_floats(function, [0, 1, 2].map(|k| float(k, at)), exact))?;
-    let (stored, bytes) = match operands.iter().all(|(of, _)| of.element() == ElementType::F64) {
-        true => (ElementType::F64, values.into_iter().flat_map(f64::to_le_bytes).collect()),
-        false => {
-            let rounded = values.into_iter().map(|value| value as f32);
-            (ElementType::F32, rounded.flat_map(f32::to_le_bytes).collect())
-        }
-    };
-    Ok((tensor_of(shape, stored, bytes), element))
-}
-
-/// The result of `of` for every element of `shape`, or the last error.
-fn each<T>(
-    shape: &[usize],
-    strides: &[[isize; 3]],
-    mut of: impl FnMut([isize; 3]) -> Result<T, &'static str>,
-) -> Result<Vec<T>, &'static str> {
-    let mut values = Vec::with_capacity(shape.iter().product());
-    let mut problem = None;
-    walk([0; 3], shape, strides, |at| match of(at) {
-        Ok(value) => values.push(value),
-        Err(reason) => problem = Some(reason),
-    });
-    problem.map_or(Ok(values), Err)
-}
-
-/// The truth value of a comparison of floating-point numbers.
-///
-/// # Errors
-/// An operation that compares no numbers.
-fn compare(function: Elementwise, a: f64, b: f64) -> Result<bool, &'static str> {
-    use Elementwise as E;
-    match function {
-        E::Equal => Ok(a == b),
-        E::NotEqual => Ok(a != b),
-        E::Greater => Ok(a > b),
-        E::GreaterEqual => Ok(a >= b),
-        E::Less => Ok(a < b),
-        E::LessEqual => Ok(a <= b),
-        E::Activation(_)
-        | E::PRelu
-        | E::Add
-        | E::Subtract
-        | E::Multiply
-        | E::Divide
-        | E::Maximum
-        | E::Minimum
-        | E::HardSigmoid
-        | E::Swish { .. }
-        | E::Mish
-        | E::HardSwish
-        | E::Selu
-        | E::Celu { .. }
-        | E::GeluTanh
-        | E::Gelu
-        | E::Tan
-        | E::Sinh
-        | E::Cosh
-        | E::Asin
-        | E::Acos
-        | E::Asinh
-        | E::Acosh
-        | E::Atanh
-        | E::SquaredDifference
-        | E::Clamp { .. }
-        | E::Negative
-        | E::Abs
-        | E::Power
-        | E::Mod
-        | E::FloorMod
-        | E::Ceiling
-        | E::Sign
-        | E::LogicalAnd
-        | E::LogicalOr
-        | E::LogicalNot
-        | E::Select => Err("an operation that compares no numbers"),
-    }
+    let is_f64 = factors.iter().all(|tensor| tensor.element() == ElementType::F64);
+    float_tensor(shape, is_f64, sums)
 }
 
 /// The value of an activation in float64.
 pub(crate) type Exact = fn(Activation, f64) -> f64;
 
-/// A function of floating-point numbers. A maximum or a minimum of NaN is NaN, as at run time.
-fn of_floats(function: Elementwise, operands: [f64; 3], exact: Exact) -> Result<f64, &'static str> {
-    use Elementwise as E;
-    if let Some(pointwise) = PointwiseFunction::of_elementwise(function) {
-        return Ok(pointwise.of(&operands[..pointwise.arity()], exact));
-    }
-    let [a, b, c] = operands;
-    Ok(match function {
-        E::Mod => a % b,
-        E::FloorMod => a - b * (a / b).floor(),
-        E::Ceiling => a.ceil(),
-        // the sign of 0 is 0, the sign of NaN is NaN
-        E::Sign if a == 0.0 || a.is_nan() => a,
-        E::Sign => a.signum(),
-        E::Negative => -a,
-        E::Abs => a.abs(),
-        E::HardSigmoid | E::Clamp { .. } if a.is_nan() => a,
-        E::HardSigmoid => (b * a + c).clamp(0.0, 1.0),
-        E::Clamp { min, max } => a.max(f64::from(min)).min(f64::from(max)),
-        E::Select if a != 0.0 => b,
-        E::Select => c,
-        E::Power => a.powf(b),
-        E::Activation(_)
-        | E::PRelu
-        | E::Add
-        | E::Subtract
-        | E::Multiply
-        | E::Divide
-        | E::Maximum
-        | E::Minimum
-        | E::Swish { .. }
-        | E::Mish
-        | E::HardSwish
-        | E::Selu
-        | E::Celu { .. }
-        | E::GeluTanh
-        | E::Gelu
-        | E::Tan
-        | E::Sinh
-        | E::Cosh
-        | E::Asin
-        | E::Acos
-        | E::Asinh
-        | E::Acosh
-        | E::Atanh
-        | E::SquaredDifference
-        | E::Equal
-        | E::NotEqual
-        | E::Greater
-        | E::GreaterEqual
-        | E::Less
-        | E::LessEqual
-        | E::LogicalAnd
-        | E::LogicalOr
-        | E::LogicalNot => {
-            return Err("an operation on floating point that only kernels compute");
+/// A folded tensor, and its element type in the model.
+type Folded = Result<(Tensor, ElementType), &'static str>;
+
+/// An operation on constants. The element type of the operands decides the arithmetic. `exact`: the
+/// values of activations.
+///
+/// # Errors
+/// Operands without a result, such as a divisor of zero.
+pub(crate) fn elementwise(function: Primitive, constants: &Broadcasts, exact: Exact) -> Folded {
+    let first = function.first_operand();
+    let is_float = constants.inputs[first].1.is_float();
+    let floats = |of: &dyn Fn([f64; 3]) -> f64| constants.to_floats(first, of);
+    let pointwise = |of: PointwiseFunction| floats(&|v| of.of(&v[..of.arity()], exact));
+    match (function, is_float) {
+        (Primitive::Activation(of), true) => pointwise(PointwiseFunction::Activation(of)),
+        (Primitive::Activation(of), false) if of.rounds() => {
+            constants.to_integers(0, |[v, ..]| Ok(v))
         }
-    })
+        (Primitive::PRelu, true) => pointwise(PointwiseFunction::PRelu),
+        (Primitive::Activation(_) | Primitive::PRelu, false) => {
+            Err("an operation on integers that floating point is meant for")
+        }
+        (Primitive::Unary(of), true) => floats(&|[v, ..]| unary_of_float(of, v)),
+        (Primitive::Unary(of), false) => {
+            constants.to_integers(0, |[v, ..]| unary_of_integer(of, v))
+        }
+        (Primitive::Binary(of), true) => pointwise(of.into()),
+        (Primitive::Binary(of), false) => {
+            constants.to_integers(0, |[a, b, _]| binary_of_integers(of, a, b))
+        }
+        (Primitive::Comparison(of), true) => {
+            constants.to_truth(Broadcasts::floats, |[a, b, _]| compare(of, &a, &b))
+        }
+        (Primitive::Comparison(of), false) => {
+            constants.to_truth(Broadcasts::integers, |[a, b, _]| compare(of, &a, &b))
+        }
+        (Primitive::Logic(of), _) => {
+            constants.to_truth(Broadcasts::floats, |v| combine(of, v.map(|v| v != 0.0)))
+        }
+        (Primitive::Select, true) => floats(&|[c, a, b]| if c != 0.0 { a } else { b }),
+        (Primitive::Select, false) => {
+            constants.to_integers(first, |[c, a, b]| Ok(if c != 0 { a } else { b }))
+        }
+    }
 }
 
-/// A function of integers and booleans. Division rounds down, as OpenVINO does by default.
-fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'static str> {
-    use Elementwise as E;
-    const BY_ZERO: &str = "a division of integers by zero";
-    let divides = matches!(function, E::Divide | E::Mod | E::FloorMod);
-    if divides && b == 0 {
-        return Err(BY_ZERO);
+/// The first constant to the power of the second.
+///
+/// # Errors
+/// A negative power of an integer, or an integer outside of its type.
+pub(crate) fn power(constants: &Broadcasts) -> Folded {
+    match constants.inputs[0].1.is_float() {
+        true => constants.to_floats(0, |[a, b, _]| a.powf(b)),
+        false => constants.to_integers(0, |[a, b, _]| {
+            u32::try_from(b).ok().and_then(|b| a.checked_pow(b)).ok_or(OUT_OF_RANGE)
+        }),
     }
-    let result = match function {
-        E::Add => a.checked_add(b),
-        E::Subtract => a.checked_sub(b),
-        E::Multiply => a.checked_mul(b),
-        E::Divide => {
-            a.checked_div(b).map(|q| if a % b != 0 && (a < 0) != (b < 0) { q - 1 } else { q })
+}
+
+/// The remainder of the first constant divided by the second.
+///
+/// # Errors
+/// An integer divided by zero.
+pub(crate) fn remainder(remainder: Remainder, constants: &Broadcasts) -> Folded {
+    match constants.inputs[0].1.is_float() {
+        true => constants.to_floats(0, |[a, b, _]| remainder_of_floats(remainder, a, b)),
+        false => constants.to_integers(0, |[a, b, _]| remainder_of_integers(remainder, a, b)),
+    }
+}
+
+/// Up to three constants that broadcast to one shape, with their element types in the model.
+pub(crate) struct Broadcasts<'t> {
+    inputs: &'t [(&'t Tensor, ElementType)],
+    shape: &'t [usize],
+    /// By axis of `shape`: the distance of neighbours in each input, in elements.
+    strides: Vec<[isize; 3]>,
+}
+
+impl<'t> Broadcasts<'t> {
+    /// # Errors
+    /// An integer that i64 does not hold.
+    pub(crate) fn new(
+        inputs: &'t [(&'t Tensor, ElementType)],
+        shape: &'t [usize],
+    ) -> Result<Self, &'static str> {
+        if inputs.iter().any(|(tensor, _)| !is_i64(tensor)) {
+            return Err(OUT_OF_RANGE);
         }
-        E::Mod => a.checked_rem(b),
-        E::FloorMod => {
-            a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r })
-        }
-        E::Power => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
-        E::Maximum => Some(a.max(b)),
-        E::Minimum => Some(a.min(b)),
-        E::Negative => a.checked_neg(),
-        E::Abs => a.checked_abs(),
-        E::Activation(Activation::Floor | Activation::Round | Activation::Truncate)
-        | E::Ceiling => Some(a),
-        E::Sign => Some(a.signum()),
-        E::Equal => Some(i64::from(a == b)),
-        E::NotEqual => Some(i64::from(a != b)),
-        E::Greater => Some(i64::from(a > b)),
-        E::GreaterEqual => Some(i64::from(a >= b)),
-        E::Less => Some(i64::from(a < b)),
-        E::LessEqual => Some(i64::from(a <= b)),
-        E::LogicalAnd => Some(i64::from(a != 0 && b != 0)),
-        E::LogicalOr => Some(i64::from(a != 0 || b != 0)),
-        E::LogicalNot => Some(i64::from(a == 0)),
-        E::Select => Some(if a != 0 { b } else { c }),
-        E::Clamp { min, max } => Some((a as f64).max(f64::from(min)).min(f64::from(max)) as i64),
-        E::Activation(_)
-        | E::PRelu
-        | E::HardSigmoid
-        | E::Swish { .. }
-        | E::Mish
-        | E::HardSwish
-        | E::Selu
-        | E::Celu { .. }
-        | E::GeluTanh
-        | E::Gelu
-        | E::Tan
-        | E::Sinh
-        | E::Cosh
-        | E::Asin
-        | E::Acos
-        | E::Asinh
-        | E::Acosh
-        | E::Atanh
-        | E::SquaredDifference => {
-            return Err("an operation on integers that floating point is meant for");
+        let all: Vec<Vec<usize>> =
+            inputs.iter().map(|(tensor, _)| broadcast_strides(tensor.shape(), shape)).collect();
+        let strides = (0..shape.len())
+            .map(|d| [0, 1, 2].map(|k| all.get(k).map_or(0, |s: &Vec<usize>| s[d] as isize)))
+            .collect();
+        Ok(Self { inputs, shape, strides })
+    }
+
+    /// The elements at a place of each input; 0 for missing inputs.
+    fn floats(&self, at: [usize; 3]) -> [f64; 3] {
+        [0, 1, 2].map(|k| self.inputs.get(k).map_or(0.0, |(tensor, _)| tensor.get_f64(at[k])))
+    }
+
+    /// The elements at a place of each input of integers; 0 for missing inputs.
+    fn integers(&self, at: [usize; 3]) -> [i64; 3] {
+        let known = |k: usize| self.inputs.get(k).and_then(|(tensor, _)| tensor.get_i64(at[k]));
+        [0, 1, 2].map(|k| known(k).unwrap_or_default())
+    }
+
+    /// Floats of the type of input `first`; in f64 if that input and the later ones are.
+    fn to_floats(&self, first: usize, of: impl Fn([f64; 3]) -> f64) -> Folded {
+        let values = self.each(|at| Ok(of(self.floats(at))))?;
+        let operands = &self.inputs[first..];
+        let is_f64 = operands.iter().all(|(tensor, _)| tensor.element() == ElementType::F64);
+        Ok((float_tensor(self.shape.to_vec(), is_f64, values), operands[0].1))
+    }
+
+    /// Integers of the type of input `first`.
+    fn to_integers(
+        &self,
+        first: usize,
+        of: impl Fn([i64; 3]) -> Result<i64, &'static str>,
+    ) -> Folded {
+        let element = self.inputs[first].1;
+        let values = self.each(|at| in_range(of(self.integers(at))?, element))?;
+        Ok((integers(self.shape.to_vec(), values.into_iter()), element))
+    }
+
+    /// Truth values of the elements that `read` returns for a place.
+    fn to_truth<T>(
+        &self,
+        read: impl Fn(&Self, [usize; 3]) -> [T; 3],
+        of: impl Fn([T; 3]) -> bool,
+    ) -> Folded {
+        let values = self.each(|at| Ok(i64::from(of(read(self, at)))))?;
+        Ok((integers(self.shape.to_vec(), values.into_iter()), ElementType::Bool))
+    }
+
+    /// The result of `of` for every element of the shape, or the last error.
+    fn each<T>(
+        &self,
+        of: impl Fn([usize; 3]) -> Result<T, &'static str>,
+    ) -> Result<Vec<T>, &'static str> {
+        let mut values = Vec::with_capacity(self.shape.iter().product());
+        let mut problem = None;
+        walk([0; 3], self.shape, &self.strides, |at| match of(at.map(|at| at as usize)) {
+            Ok(value) => values.push(value),
+            Err(reason) => problem = Some(reason),
+        });
+        problem.map_or(Ok(values), Err)
+    }
+}
+
+fn combine(logic: Logic, [a, b, _]: [bool; 3]) -> bool {
+    match logic {
+        Logic::And => a && b,
+        Logic::Or => a || b,
+        Logic::Not => !a,
+    }
+}
+
+/// The truth value of a comparison. A comparison with NaN is false, except "not equal".
+fn compare<T: PartialOrd>(comparison: Comparison, a: &T, b: &T) -> bool {
+    match comparison {
+        Comparison::Equal => a == b,
+        Comparison::NotEqual => a != b,
+        Comparison::Greater => a > b,
+        Comparison::GreaterEqual => a >= b,
+        Comparison::Less => a < b,
+        Comparison::LessEqual => a <= b,
+    }
+}
+
+fn unary_of_float(unary: Unary, v: f64) -> f64 {
+    match unary {
+        Unary::Negative => -v,
+        Unary::Abs => v.abs(),
+        Unary::Ceiling => v.ceil(),
+        // the sign of 0 is 0, the sign of NaN is NaN
+        Unary::Sign if v == 0.0 || v.is_nan() => v,
+        Unary::Sign => v.signum(),
+        Unary::Clamp { .. } if v.is_nan() => v,
+        Unary::Clamp { min, max } => v.max(f64::from(min)).min(f64::from(max)),
+    }
+}
+
+fn unary_of_integer(unary: Unary, v: i64) -> Result<i64, &'static str> {
+    let result = match unary {
+        Unary::Negative => v.checked_neg(),
+        Unary::Abs => v.checked_abs(),
+        Unary::Ceiling => Some(v),
+        Unary::Sign => Some(v.signum()),
+        Unary::Clamp { min, max } => {
+            Some((v as f64).max(f64::from(min)).min(f64::from(max)) as i64)
         }
     };
     result.ok_or(OUT_OF_RANGE)
+}
+
+const BY_ZERO: &str = "a division of integers by zero";
+
+/// Arithmetic of two integers. Division rounds down, as OpenVINO does by default.
+fn binary_of_integers(binary: Binary, a: i64, b: i64) -> Result<i64, &'static str> {
+    let result = match binary {
+        Binary::Add => a.checked_add(b),
+        Binary::Subtract => a.checked_sub(b),
+        Binary::Multiply => a.checked_mul(b),
+        Binary::Divide if b == 0 => return Err(BY_ZERO),
+        Binary::Divide => {
+            a.checked_div(b).map(|q| if a % b != 0 && (a < 0) != (b < 0) { q - 1 } else { q })
+        }
+        Binary::Maximum => Some(a.max(b)),
+        Binary::Minimum => Some(a.min(b)),
+    };
+    result.ok_or(OUT_OF_RANGE)
+}
+
+fn remainder_of_floats(remainder: Remainder, a: f64, b: f64) -> f64 {
+    match remainder {
+        Remainder::OfDividend => a % b,
+        Remainder::OfDivisor => a - b * (a / b).floor(),
+    }
+}
+
+fn remainder_of_integers(remainder: Remainder, a: i64, b: i64) -> Result<i64, &'static str> {
+    if b == 0 {
+        return Err(BY_ZERO);
+    }
+    let rest = a.checked_rem(b).ok_or(OUT_OF_RANGE)?;
+    Ok(match remainder {
+        Remainder::OfDivisor if rest != 0 && (rest < 0) != (b < 0) => rest + b,
+        Remainder::OfDividend | Remainder::OfDivisor => rest,
+    })
 }
 
 fn in_range(v: i64, element: ElementType) -> Result<i64, &'static str> {
@@ -598,4 +573,16 @@ fn tensor_of(shape: Vec<usize>, element: ElementType, bytes: Vec<u8>) -> Tensor 
     let size = bytes.len();
     Tensor::new(shape, element, bytes.into(), 0..size)
         .expect("core: a folded tensor has as many bytes as its shape")
+}
+
+/// Numbers in f64, or each rounded to f32.
+fn float_tensor(shape: Vec<usize>, is_f64: bool, values: Vec<f64>) -> Tensor {
+    let (element, bytes) = match is_f64 {
+        true => (ElementType::F64, values.into_iter().flat_map(f64::to_le_bytes).collect()),
+        false => {
+            let rounded = values.into_iter().map(|value| value as f32);
+            (ElementType::F32, rounded.flat_map(f32::to_le_bytes).collect())
+        }
+    };
+    tensor_of(shape, element, bytes)
 }

@@ -4,7 +4,7 @@ use super::{
     CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
     Work, Zeros, listed,
 };
-use crate::model::{Activation, Elementwise};
+use crate::model::{Activation, Binary};
 
 /// An operation element by element; inputs broadcast to the shape of the output by NumPy's rules.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,56 +83,18 @@ impl PointwiseFunction {
     pub fn arity(self) -> usize {
         self.row().arity
     }
+}
 
-    /// The same operation of a model on floating-point numbers. `None`: several core operations
-    /// compute it.
-    pub(crate) fn of_elementwise(function: Elementwise) -> Option<Self> {
-        use Elementwise as E;
-        Some(match function {
-            E::Activation(activation) => Self::Activation(activation),
-            E::Add => Self::Add,
-            E::Subtract => Self::Subtract,
-            E::Multiply => Self::Multiply,
-            E::Divide => Self::Divide,
-            E::Maximum => Self::Maximum,
-            E::Minimum => Self::Minimum,
-            E::PRelu => Self::PRelu,
-            E::HardSigmoid
-            | E::Clamp { .. }
-            | E::Swish { .. }
-            | E::Mish
-            | E::HardSwish
-            | E::Selu
-            | E::Celu { .. }
-            | E::GeluTanh
-            | E::Gelu
-            | E::Tan
-            | E::Sinh
-            | E::Cosh
-            | E::Asin
-            | E::Acos
-            | E::Asinh
-            | E::Acosh
-            | E::Atanh
-            | E::SquaredDifference
-            | E::Negative
-            | E::Abs
-            | E::Power
-            | E::Mod
-            | E::FloorMod
-            | E::Ceiling
-            | E::Sign
-            | E::Equal
-            | E::NotEqual
-            | E::Greater
-            | E::GreaterEqual
-            | E::Less
-            | E::LessEqual
-            | E::LogicalAnd
-            | E::LogicalOr
-            | E::LogicalNot
-            | E::Select => return None,
-        })
+impl From<Binary> for PointwiseFunction {
+    fn from(binary: Binary) -> Self {
+        match binary {
+            Binary::Add => Self::Add,
+            Binary::Subtract => Self::Subtract,
+            Binary::Multiply => Self::Multiply,
+            Binary::Divide => Self::Divide,
+            Binary::Maximum => Self::Maximum,
+            Binary::Minimum => Self::Minimum,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::{
     CoreModel, CoreOp, Effort, Facts, Number, Numbers, Operation, OverTime, PointwiseFunction,
     Reference, Source, Work, Zeros,
 };
-use crate::model::{Activation, counted};
+use crate::model::{Activation, Binary, counted};
 
 /// An operation on two elements that reduces a list of elements to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,14 +30,19 @@ impl Combiner {
         }
     }
 
+    /// The operation as arithmetic of two numbers.
+    pub(crate) fn binary(self) -> Binary {
+        match self {
+            Self::Add => Binary::Add,
+            Self::Multiply => Binary::Multiply,
+            Self::Maximum => Binary::Maximum,
+            Self::Minimum => Binary::Minimum,
+        }
+    }
+
     /// The operation as a pointwise function of two elements.
     pub fn function(self) -> PointwiseFunction {
-        match self {
-            Self::Add => PointwiseFunction::Add,
-            Self::Multiply => PointwiseFunction::Multiply,
-            Self::Maximum => PointwiseFunction::Maximum,
-            Self::Minimum => PointwiseFunction::Minimum,
-        }
+        self.binary().into()
     }
 
     /// The operation on two numbers.

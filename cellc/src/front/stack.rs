@@ -12,9 +12,9 @@ use super::layout::{Framework, WeightSet, convert};
 use super::weights::Baked;
 use super::weights::DenseLayer;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, message};
-use crate::model::Activation;
 use crate::model::{
-    Elementwise, InputFile, Model, Op, Spelling, Tensor, ValueId, counted, shape_text,
+    Activation, Binary, Elementwise, InputFile, Model, Op, Primitive, Spelling, Tensor, ValueId,
+    counted, shape_text,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -257,7 +257,7 @@ impl Stack {
         self.layers.iter().for_each(|layer| chain.push(layer));
         if self.skip.as_ref().is_some_and(|said| said.value) {
             chain.sort_by_row();
-            let add = Op::Elementwise(Elementwise::Add);
+            let add = Op::elementwise(Binary::Add);
             chain.out = chain.graph.computed("skip", add, vec![chain.out, x], origin);
         }
         let Chain { mut graph, out, .. } = chain;
@@ -290,7 +290,7 @@ fn gain(
     let Some(factor) = factor else { return value };
     let factor = Tensor::from_f32(vec![1], &[factor]).expect("one value");
     let factor = graph.constant(&format!("{name}_factor"), &factor, origin);
-    graph.computed(name, Op::Elementwise(Elementwise::Multiply), vec![value, factor], origin)
+    graph.computed(name, Op::elementwise(Binary::Multiply), vec![value, factor], origin)
 }
 
 /// The layers of a stack, one after the other, as a graph.
@@ -352,7 +352,7 @@ impl<'s> Chain<'s> {
                 layer.add_to(graph, &name, out, origin)
             }
             StackLayer::Activation(activation) => {
-                let op = Op::Elementwise(Elementwise::Activation(*activation));
+                let op = Op::elementwise(*activation);
                 graph.computed("activation", op, vec![out], origin)
             }
             StackLayer::Convolution(conv) => {
@@ -362,11 +362,11 @@ impl<'s> Chain<'s> {
             }
             StackLayer::Scale([factors, addends]) => {
                 let scaled = (out, factors);
-                let scaled = elementwise(graph, "scale", Elementwise::Multiply, scaled, origin);
-                elementwise(graph, "shift", Elementwise::Add, (scaled, addends), origin)
+                let scaled = elementwise(graph, "scale", Binary::Multiply, scaled, origin);
+                elementwise(graph, "shift", Binary::Add, (scaled, addends), origin)
             }
             StackLayer::PRelu(slopes) => {
-                elementwise(graph, "prelu", Elementwise::PRelu, (out, slopes), origin)
+                elementwise(graph, "prelu", Primitive::PRelu, (out, slopes), origin)
             }
             StackLayer::Softmax => {
                 let op = Op::Softmax { axis: -1, log: false };
@@ -429,12 +429,12 @@ impl CausalConv {
 fn elementwise(
     graph: &mut Graph,
     name: &str,
-    op: Elementwise,
+    op: impl Into<Elementwise>,
     (x, constant): (ValueId, &Tensor),
     origin: &Origin,
 ) -> ValueId {
     let constant = graph.constant(&format!("{name}_by_unit"), constant, origin);
-    graph.computed(name, Op::Elementwise(op), vec![x, constant], origin)
+    graph.computed(name, Op::elementwise(op), vec![x, constant], origin)
 }
 
 impl DenseLayer {
@@ -444,12 +444,12 @@ impl DenseLayer {
         let mut out = graph.computed(&format!("{name}_product"), product, vec![x, weight], origin);
         if let Some(bias) = &self.bias {
             let bias = graph.constant(&format!("{name}_bias"), bias, origin);
-            let sum = Op::Elementwise(Elementwise::Add);
+            let sum = Op::elementwise(Binary::Add);
             out = graph.computed(&format!("{name}_sum"), sum, vec![out, bias], origin);
         }
         match self.activation {
             Some(activation) => {
-                let op = Op::Elementwise(Elementwise::Activation(activation));
+                let op = Op::elementwise(activation);
                 graph.computed(&format!("{name}_activation"), op, vec![out], origin)
             }
             None => out,

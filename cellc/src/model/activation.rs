@@ -194,6 +194,11 @@ impl Activation {
             .map(|activation| activation.parameters().len())
     }
 
+    /// True for roundings to whole numbers. Integers stay as they are.
+    pub fn rounds(self) -> bool {
+        matches!(self, Self::Floor | Self::Round | Self::Truncate)
+    }
+
     /// The name and the parameters, to the last bit: `relu`, `leakyrelu(0.01)`.
     pub fn label(self) -> String {
         let parameters: Vec<String> = self.parameters().iter().map(|v| format!("{v:?}")).collect();

@@ -5,7 +5,8 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    BroadcastMode, Convolution, Elementwise, NoAxes, Normalization, Op, Pool, Reduction, SliceMasks,
+    BroadcastMode, Convolution, Elementwise, ElementwiseFacts, NoAxes, Normalization, Op, Pool,
+    Reduction, SliceMasks,
 };
 
 /// The facts about one operation.
@@ -197,7 +198,7 @@ impl Op {
             Self::Result => row("Result", exactly(1)).outputs(0..=1).moves(R::First, A::Same),
             Self::Elementwise(function) => {
                 let ElementwiseFacts { name, inputs, .. } = function.facts();
-                let is_sum = *function == Elementwise::Add;
+                let is_sum = function.is_sum();
                 row(name, exactly(inputs))
                     .rank(R::Largest)
                     .elements(E::Elementwise { is_sum })
@@ -298,90 +299,5 @@ fn rank_of_einsum(equation: &str) -> Rank {
             Rank::Fixed(result.chars().filter(char::is_ascii_alphabetic).count())
         }
         _ => Rank::Unknown,
-    }
-}
-
-/// The facts about one operation element by element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ElementwiseFacts {
-    /// The operation in messages about layers that a reader adds.
-    pub name: &'static str,
-    /// The number of inputs.
-    pub inputs: usize,
-    /// The kind of operation.
-    pub kind: ElementwiseKind,
-}
-
-/// A kind of operation element by element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ElementwiseKind {
-    /// Numbers from numbers.
-    Arithmetic,
-    /// Truth from two numbers.
-    Comparison,
-    /// Truth from truth.
-    Logic,
-    /// Floating-point numbers from floating-point numbers: other operations compute it.
-    Composed,
-}
-
-impl ElementwiseFacts {
-    fn of_kind(self, kind: ElementwiseKind) -> Self {
-        Self { kind, ..self }
-    }
-}
-
-impl Elementwise {
-    /// The facts about the operation.
-    pub fn facts(self) -> ElementwiseFacts {
-        use ElementwiseKind::{Arithmetic, Comparison, Composed, Logic};
-        let one = |name| ElementwiseFacts { name, inputs: 1, kind: Arithmetic };
-        let two = |name| ElementwiseFacts { inputs: 2, ..one(name) };
-        let three = |name| ElementwiseFacts { inputs: 3, ..one(name) };
-        match self {
-            Self::Activation(activation) => one(activation.name()),
-            Self::HardSigmoid => three("HardSigmoid"),
-            Self::PRelu => two("PRelu"),
-            Self::Clamp { .. } => one("Clamp"),
-            Self::Swish { scaled: false } => one("Swish").of_kind(Composed),
-            Self::Swish { scaled: true } => two("Swish").of_kind(Composed),
-            Self::Mish => one("Mish").of_kind(Composed),
-            Self::HardSwish => one("HardSwish").of_kind(Composed),
-            Self::Selu => three("Selu").of_kind(Composed),
-            Self::Celu { .. } => one("Celu").of_kind(Composed),
-            Self::GeluTanh | Self::Gelu => one("Gelu").of_kind(Composed),
-            Self::Tan => one("Tan").of_kind(Composed),
-            Self::Sinh => one("Sinh").of_kind(Composed),
-            Self::Cosh => one("Cosh").of_kind(Composed),
-            Self::Asin => one("Asin").of_kind(Composed),
-            Self::Acos => one("Acos").of_kind(Composed),
-            Self::Asinh => one("Asinh").of_kind(Composed),
-            Self::Acosh => one("Acosh").of_kind(Composed),
-            Self::Atanh => one("Atanh").of_kind(Composed),
-            Self::SquaredDifference => two("SquaredDifference"),
-            Self::Negative => one("Negative"),
-            Self::Abs => one("Abs"),
-            Self::Add => two("Add"),
-            Self::Subtract => two("Subtract"),
-            Self::Multiply => two("Multiply"),
-            Self::Divide => two("Divide"),
-            Self::Maximum => two("Maximum"),
-            Self::Minimum => two("Minimum"),
-            Self::Power => two("Power"),
-            Self::Mod => two("Mod"),
-            Self::FloorMod => two("FloorMod"),
-            Self::Ceiling => one("Ceiling"),
-            Self::Sign => one("Sign"),
-            Self::Equal => two("Equal").of_kind(Comparison),
-            Self::NotEqual => two("NotEqual").of_kind(Comparison),
-            Self::Greater => two("Greater").of_kind(Comparison),
-            Self::GreaterEqual => two("GreaterEqual").of_kind(Comparison),
-            Self::Less => two("Less").of_kind(Comparison),
-            Self::LessEqual => two("LessEqual").of_kind(Comparison),
-            Self::LogicalAnd => two("LogicalAnd").of_kind(Logic),
-            Self::LogicalOr => two("LogicalOr").of_kind(Logic),
-            Self::LogicalNot => one("LogicalNot").of_kind(Logic),
-            Self::Select => three("Select"),
-        }
     }
 }

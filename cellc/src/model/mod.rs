@@ -5,6 +5,7 @@
 
 mod activation;
 mod cell;
+mod elementwise;
 mod f32_range;
 mod facts;
 pub(crate) mod half;
@@ -19,15 +20,19 @@ pub(crate) use cell::MOST_CELLS;
 pub use cell::{
     BiasPart, Cell, CellKind, Coupled, Direction, Family, LstmGateOrder, ResetGate, WeightLayout,
 };
+pub use elementwise::{
+    Binary, Comparison, Composed, Elementwise, ElementwiseFacts, Logic, Primitive, Remainder,
+    ResultType, Unary,
+};
 pub(crate) use f32_range::overflows;
 pub use f32_range::underflows;
-pub use facts::{Axes, Elements, ElementwiseFacts, ElementwiseKind, OpFacts, Rank};
+pub use facts::{Axes, Elements, OpFacts, Rank};
 pub(crate) use names::{is_made_up, lasting};
 pub use op::{
-    Blocks, Branch, BroadcastMode, Convolution, Dft, Elementwise, GatherNd, Groups, If, Loop,
-    LoopInput, LoopOutput, MOST_NESTED, Nearest, NoAxes, Normalization, Op, OutputSizes, PadMode,
-    Padding, Pool, PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, SliceMasks,
-    Slicing, SpectralWindow, Unread, Window,
+    Blocks, Branch, BroadcastMode, Convolution, Dft, GatherNd, Groups, If, Loop, LoopInput,
+    LoopOutput, MOST_NESTED, Nearest, NoAxes, Normalization, Op, OutputSizes, PadMode, Padding,
+    Pool, PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, SliceMasks, Slicing,
+    SpectralWindow, Unread, Window,
 };
 pub use size::ModelSize;
 pub use spelling::{ActivationLists, Spelling};

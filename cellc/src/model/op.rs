@@ -1,6 +1,6 @@
 //! Operations of a model, and their attributes.
 
-use super::{Activation, Cell, Dim, Direction, ElementType, Model, Tensor, ValueId};
+use super::{Binary, Cell, Dim, Direction, ElementType, Elementwise, Model, Tensor, ValueId};
 use crate::diagnostic::Message;
 
 /// The operation of a node. Inputs and outputs are in the order listed here. Readers of other
@@ -101,13 +101,13 @@ pub enum Op {
     /// indices is the start of a part.
     ScatterNd {
         /// The operation that combines the old and the new element. `None`: the new element.
-        combine: Option<Elementwise>,
+        combine: Option<Binary>,
     },
     /// Data with elements replaced. Inputs: data, indices along the axis, the new elements, the
     /// axis.
     ScatterElements {
         /// The combining operation, as for parts.
-        combine: Option<Elementwise>,
+        combine: Option<Binary>,
     },
     /// Channels as blocks of elements in space, or the other way round.
     Blocks(Blocks),
@@ -222,6 +222,13 @@ pub enum Op {
     Loop(Box<Loop>),
     /// One of two bodies.
     If(Box<If>),
+}
+
+impl Op {
+    /// An operation element by element, of any group.
+    pub fn elementwise(operation: impl Into<Elementwise>) -> Self {
+        Self::Elementwise(operation.into())
+    }
 }
 
 /// The masks of [`Op::StridedSlice`], by entry of begin and end. Missing bits are false.
@@ -379,77 +386,6 @@ pub enum BroadcastMode {
     Bidirectional,
     /// The third input maps dimensions of the input to dimensions of the shape.
     Explicit,
-}
-
-/// The operation of [`Op::Elementwise`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs)] // the names say it
-pub enum Elementwise {
-    Activation(Activation),
-    /// Inputs: v, alpha, beta, both constants of one element.
-    HardSigmoid,
-    /// Inputs: v, slope for v < 0.
-    PRelu,
-    Clamp {
-        min: f32,
-        max: f32,
-    },
-    /// v times the sigmoid of v, or of v times the second input.
-    Swish {
-        scaled: bool,
-    },
-    /// v tanh(log(1 + exp(v)))
-    Mish,
-    /// v times hard sigmoid, alpha 1/6 and beta 1/2.
-    HardSwish,
-    /// Inputs: v, alpha, gamma, both constants of one element: gamma times elu.
-    Selu,
-    /// alpha elu(v / alpha), the elu of 1.
-    Celu {
-        alpha: f32,
-    },
-    /// v / 2 (1 + tanh(sqrt(2 / pi) (v + 0.044715 v^3)))
-    GeluTanh,
-    /// v / 2 (1 + erf(v / sqrt(2)))
-    Gelu,
-    Tan,
-    Sinh,
-    Cosh,
-    Asin,
-    Acos,
-    Asinh,
-    Acosh,
-    Atanh,
-    /// The square of the difference of the two inputs.
-    SquaredDifference,
-    Negative,
-    Abs,
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Maximum,
-    Minimum,
-    /// The first to the power of the second; at run time the second is a single constant.
-    Power,
-    /// Of integers. The sign of the dividend.
-    Mod,
-    /// Of integers. The sign of the divisor.
-    FloorMod,
-    Ceiling,
-    /// -1, 0 or 1.
-    Sign,
-    Equal,
-    NotEqual,
-    Greater,
-    GreaterEqual,
-    Less,
-    LessEqual,
-    LogicalAnd,
-    LogicalOr,
-    LogicalNot,
-    /// Inputs: condition, then, else.
-    Select,
 }
 
 /// The most loops and branches inside each other. Readers do not read deeper bodies, see

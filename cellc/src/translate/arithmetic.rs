@@ -1,95 +1,106 @@
-//! Arithmetic, comparisons and activations: constants are folded, the rest becomes operations.
+//! Primitive operations element by element: constants are folded, the rest becomes core operations.
 
-use super::integers::{decision, integer_arithmetic, sign};
+use super::integers::{self, comparison, logic, selection, sign};
 use super::layout::broadcasts::broadcast_to;
-use super::operands::{all_floats, differ_in_type, shapes_differ};
+use super::operands::{differ_in_type, shapes_differ};
 use super::primitives::{absolute, clamp, pointwise};
 use super::refusal::{Refusal, Rule};
 use crate::activation::{self, Constants};
-use crate::check::report::UNDEFINED;
-use crate::core::{CoreBuilder, Geometry, Known, PointwiseFunction, Source, broadcast, fold};
-use crate::model::{Activation, ElementType, Elementwise, ElementwiseKind, Tensor, shape_text};
+use crate::check::report::{UNDEFINED, floats};
+use crate::core::fold::{self, Broadcasts};
+use crate::core::{CoreBuilder, Geometry, Known, PointwiseFunction, Source, broadcast};
+use crate::model::{Activation, Binary, ElementType, Primitive, Tensor, Unary, shape_text};
 
-/// Folds an operation of constants, or emits the core operation. For operations that are no
-/// composition of others.
+/// Folds an operation of constants, or emits its core operations.
 pub(super) fn fold_or_emit(
     core: &mut CoreBuilder,
-    function: Elementwise,
+    function: impl Into<Primitive>,
     mut inputs: Vec<Known>,
 ) -> Rule<Known> {
-    use Elementwise as E;
-    if function == Elementwise::PRelu {
+    let function = function.into();
+    if function == Primitive::PRelu {
         slope_by_channel(core, &mut inputs)?;
     }
-    let shape = shape_of_output(core, function, &inputs)?;
-    let constants: Option<Vec<(&Tensor, ElementType)>> =
-        inputs.iter().map(|input| Some((input.tensor()?, input.element()))).collect();
+    let shape = broadcast_shape(core, &inputs)?;
+    let (conditions, operands) = match function {
+        Primitive::Logic(_) => inputs.split_at(inputs.len()),
+        Primitive::Select => inputs.split_at(1),
+        Primitive::Activation(_)
+        | Primitive::PRelu
+        | Primitive::Unary(_)
+        | Primitive::Binary(_)
+        | Primitive::Comparison(_) => inputs.split_at(0),
+    };
+    no_float_conditions(conditions)?;
+    one_type(operands)?;
     // kernels compute these activations, also for constants: folding would need a second
     // implementation with the same bits
     let is_computed_in_kernels = match function {
-        Elementwise::Activation(of) => activation::constants(of) == Constants::AtRunTime,
+        Primitive::Activation(of) => activation::constants(of) == Constants::AtRunTime,
         _ => false,
     };
-    match constants {
-        Some(_) if is_computed_in_kernels => emit(core, function, &inputs, &shape),
-        Some(constants) => {
-            let first = usize::from(function == E::Select);
-            core.foldable(&shape, inputs[first].element())?;
-            match fold::elementwise(function, &constants, shape, activation::exact) {
-                Ok((tensor, element)) => Ok(Known::Constant(tensor, element)),
-                Err(reason) => {
-                    Err(Refusal::new(reason, "an operation that has a result", UNDEFINED))
-                }
-            }
+    if !is_computed_in_kernels {
+        let fold =
+            |constants: &Broadcasts| fold::elementwise(function, constants, activation::exact);
+        let element = inputs[function.first_operand()].element();
+        if let Some(folded) = folded(core, &inputs, (&shape, element), fold)? {
+            return Ok(folded);
         }
-        None => match decided(function, &inputs) {
-            Some(operand) => broadcast_to(core, &inputs[operand], shape),
-            None => emit(core, function, &inputs, &shape),
-        },
+        if let (Primitive::Select, Some(operand)) = (function, chosen(&inputs[0])) {
+            return broadcast_to(core, &inputs[operand], shape);
+        }
+    }
+    emit(core, function, &inputs, &shape)
+}
+
+/// An operation folded on constants with operands of type `element`. `None` if an input is computed
+/// at run time.
+pub(super) fn folded(
+    core: &mut CoreBuilder,
+    inputs: &[Known],
+    (shape, element): (&[usize], ElementType),
+    fold: impl FnOnce(&Broadcasts) -> Result<(Tensor, ElementType), &'static str>,
+) -> Rule<Option<Known>> {
+    let constants: Option<Vec<(&Tensor, ElementType)>> =
+        inputs.iter().map(|input| Some((input.tensor()?, input.element()))).collect();
+    let Some(constants) = constants else { return Ok(None) };
+    core.foldable(shape, element)?;
+    match Broadcasts::new(&constants, shape).and_then(|constants| fold(&constants)) {
+        Ok((tensor, element)) => Ok(Some(Known::Constant(tensor, element))),
+        Err(reason) => Err(Refusal::new(reason, "an operation that has a result", UNDEFINED)),
     }
 }
 
-/// The shape that the operands broadcast to. Refuses operands of different types.
-pub(super) fn shape_of_output(
-    core: &CoreBuilder,
-    function: Elementwise,
-    inputs: &[Known],
-) -> Rule<Vec<usize>> {
+/// The shape that the inputs broadcast to.
+pub(super) fn broadcast_shape(core: &CoreBuilder, inputs: &[Known]) -> Rule<Vec<usize>> {
     let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| core.shape_of(input)).collect();
-    let Some(shape) = broadcast(shapes.iter().map(Vec::as_slice)) else {
+    broadcast(shapes.iter().map(Vec::as_slice)).ok_or_else(|| {
         let valid = "sizes that are equal or 1, compared from the last one to the first";
-        return Err(shapes_differ(&shapes, valid, "reshape or broadcast one of them"));
-    };
-    types_agree(function, inputs)?;
-    Ok(shape)
+        shapes_differ(&shapes, valid, "reshape or broadcast one of them")
+    })
 }
 
-/// The operand chosen by a Select with a known uniform condition.
-fn decided(function: Elementwise, inputs: &[Known]) -> Option<usize> {
-    let condition = inputs[0]
-        .tensor()
-        .filter(|condition| function == Elementwise::Select && !condition.is_empty())?;
+/// The operand chosen by a condition that is known and uniform.
+fn chosen(condition: &Known) -> Option<usize> {
+    let condition = condition.tensor().filter(|condition| !condition.is_empty())?;
     let is_true = |i: usize| condition.get_f64(i) != 0.0;
     let same = (1..condition.len()).all(|i| is_true(i) == is_true(0));
     same.then(|| if is_true(0) { 1 } else { 2 })
 }
 
-/// Refuses conditions of floats, and operands of which some are floats and others are not.
-fn types_agree(function: Elementwise, inputs: &[Known]) -> Rule<()> {
-    use Elementwise::{LogicalAnd, LogicalNot, LogicalOr, Select};
-    let is_float = |input: &Known| input.element().is_float();
-    let conditions = match function {
-        LogicalAnd | LogicalNot | LogicalOr => inputs,
-        Select => &inputs[..1],
-        _ => &[],
-    };
-    if conditions.iter().any(is_float) {
+fn no_float_conditions(conditions: &[Known]) -> Rule<()> {
+    if conditions.iter().any(|condition| condition.element().is_float()) {
         let help = "make it a boolean: compare it with a number";
         return Err(Refusal::new("the condition is floating point", "booleans", help));
     }
-    let operands = if function == Select { &inputs[1..] } else { inputs };
-    if operands.iter().any(|input| is_float(input) != is_float(&operands[0])) {
-        return Err(differ_in_type(inputs));
+    Ok(())
+}
+
+/// Refuses operands of which some are floats and others are not.
+pub(super) fn one_type(operands: &[Known]) -> Rule<()> {
+    let is_float = |operand: &Known| operand.element().is_float();
+    if operands.iter().any(|operand| is_float(operand) != is_float(&operands[0])) {
+        return Err(differ_in_type(operands));
     }
     Ok(())
 }
@@ -97,122 +108,98 @@ fn types_agree(function: Elementwise, inputs: &[Known]) -> Rule<()> {
 /// Emits the core operations that compute an operation at run time.
 pub(super) fn emit(
     core: &mut CoreBuilder,
-    function: Elementwise,
+    function: Primitive,
     inputs: &[Known],
     shape: &[usize],
 ) -> Rule<Known> {
-    let kind = function.facts().kind;
-    let is_select = function == Elementwise::Select;
-    if is_select || matches!(kind, ElementwiseKind::Comparison | ElementwiseKind::Logic) {
-        return decision(core, function, inputs, shape);
+    match (function, inputs[0].element().is_float()) {
+        (Primitive::Activation(of), true) => {
+            let function = PointwiseFunction::Activation(of);
+            with_sources(core, inputs, |core, x| pointwise(core, function, x, shape))
+        }
+        (Primitive::Activation(of), false) if of.rounds() => Ok(inputs[0].clone()),
+        (Primitive::PRelu, true) => {
+            let slope = inputs[1].tensor();
+            with_sources(core, inputs, |core, x| prelu(core, slope, x, shape))
+        }
+        (Primitive::Activation(_) | Primitive::PRelu, false) => {
+            let found = format!("{} at run time", inputs[0].element().name());
+            let help = "convert the integers to floating point before";
+            Err(Refusal::new(found, floats(), help))
+        }
+        (Primitive::Unary(of), true) => {
+            with_sources(core, inputs, |core, x| unary(core, of, x[0], shape))
+        }
+        (Primitive::Unary(of), false) => integers::unary(core, of, inputs, shape),
+        (Primitive::Binary(of), true) => {
+            with_sources(core, inputs, |core, x| binary(core, of, [x[0], x[1]], shape))
+        }
+        (Primitive::Binary(of), false) => integers::binary(core, of, inputs, shape),
+        (Primitive::Comparison(of), _) => comparison(core, of, inputs, shape),
+        (Primitive::Logic(of), _) => logic(core, of, inputs, shape),
+        (Primitive::Select, _) => selection(core, inputs, shape),
     }
-    if !inputs[0].element().is_float() {
-        return integer_arithmetic(core, function, inputs, shape);
-    }
-    all_floats(inputs)?;
-    let sources = inputs.iter().map(|input| core.source(input)).collect::<Result<Vec<_>, _>>()?;
-    let result = match PointwiseFunction::of_elementwise(function) {
-        Some(function) => one_operation(core, function, inputs, &sources, shape),
-        None => several_operations(core, function, sources[0], shape),
-    };
-    Ok(Known::Source(result?, inputs[0].element()))
 }
 
-/// Emits the core operation of a function of floating-point numbers.
-fn one_operation(
+/// A result of the element type of the first input.
+fn with_sources(
     core: &mut CoreBuilder,
-    function: PointwiseFunction,
     inputs: &[Known],
+    emit: impl FnOnce(&mut CoreBuilder, &[Source]) -> Rule<Source>,
+) -> Rule<Known> {
+    let sources = inputs.iter().map(|input| core.source(input)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Known::Source(emit(core, &sources)?, inputs[0].element()))
+}
+
+/// Emits a PRelu. A constant slope of one element becomes a parameter of the activation.
+fn prelu(
+    core: &mut CoreBuilder,
+    slope: Option<&Tensor>,
     sources: &[Source],
     shape: &[usize],
 ) -> Rule<Source> {
     use PointwiseFunction as P;
-    match function {
-        P::PRelu => match inputs[1].tensor() {
-            Some(slope) if slope.len() == 1 && slope.get_f32(0).is_finite() => {
-                let leaky = P::Activation(Activation::LeakyRelu { alpha: slope.get_f32(0) });
-                pointwise(core, leaky, &sources[..1], shape)
-            }
-            _ => pointwise(core, P::PRelu, sources, shape),
-        },
-        // the constant is the first operand, as lower::builder expects
-        P::Maximum | P::Minimum => {
-            let swapped = matches!(sources[1], Source::Constant(_));
-            let sources = if swapped { [sources[1], sources[0]] } else { [sources[0], sources[1]] };
-            pointwise(core, function, &sources, shape)
+    match slope {
+        Some(slope) if slope.len() == 1 && slope.get_f32(0).is_finite() => {
+            let leaky = P::Activation(Activation::LeakyRelu { alpha: slope.get_f32(0) });
+            pointwise(core, leaky, &sources[..1], shape)
         }
-        _ => pointwise(core, function, &sources[..function.arity()], shape),
+        _ => pointwise(core, P::PRelu, sources, shape),
     }
 }
 
-/// Emits the core operations of a function of one floating-point number.
-fn several_operations(
+/// Emits arithmetic of two floating-point numbers.
+fn binary(
     core: &mut CoreBuilder,
-    function: Elementwise,
-    source: Source,
+    binary: Binary,
+    [a, b]: [Source; 2],
     shape: &[usize],
 ) -> Rule<Source> {
-    use Elementwise as E;
+    // a constant is the first operand of Maximum and Minimum, as lower::builder expects
+    let swapped =
+        matches!(binary, Binary::Maximum | Binary::Minimum) && matches!(b, Source::Constant(_));
+    let sources = if swapped { [b, a] } else { [a, b] };
+    pointwise(core, binary.into(), &sources, shape)
+}
+
+/// Emits arithmetic of one floating-point number.
+fn unary(core: &mut CoreBuilder, unary: Unary, source: Source, shape: &[usize]) -> Rule<Source> {
     use PointwiseFunction as P;
-    match function {
-        E::Clamp { min, max } => clamp(core, source, min, max, shape),
-        E::Sign => sign(core, source, shape),
-        E::Ceiling => {
+    match unary {
+        Unary::Clamp { min, max } => clamp(core, source, min, max, shape),
+        Unary::Sign => sign(core, source, shape),
+        Unary::Ceiling => {
             let minus = core.scalar(-1.0);
             let negative = pointwise(core, P::Multiply, &[source, minus], shape)?;
             let below = pointwise(core, P::Activation(Activation::Floor), &[negative], shape)?;
             pointwise(core, P::Multiply, &[below, minus], shape)
         }
-        E::Negative => {
+        Unary::Negative => {
             // 0 - v is never a negative zero
             let minus = core.scalar(-1.0);
             pointwise(core, P::Multiply, &[source, minus], shape)
         }
-        E::Abs => absolute(core, source, shape),
-        E::Activation(_)
-        | E::PRelu
-        | E::Add
-        | E::Subtract
-        | E::Multiply
-        | E::Divide
-        | E::Maximum
-        | E::Minimum
-        | E::HardSigmoid
-        | E::Swish { .. }
-        | E::Mish
-        | E::HardSwish
-        | E::Selu
-        | E::Celu { .. }
-        | E::GeluTanh
-        | E::Gelu
-        | E::Tan
-        | E::Sinh
-        | E::Cosh
-        | E::Asin
-        | E::Acos
-        | E::Asinh
-        | E::Acosh
-        | E::Atanh
-        | E::SquaredDifference
-        | E::Power
-        | E::Mod
-        | E::FloorMod
-        | E::Equal
-        | E::NotEqual
-        | E::Greater
-        | E::GreaterEqual
-        | E::Less
-        | E::LessEqual
-        | E::LogicalAnd
-        | E::LogicalOr
-        | E::LogicalNot
-        | E::Select => {
-            let found = "this operation is computed on constants only";
-            let valid = "inputs that are known when compiling";
-            let help = "compute it outside of the model, or write it with arithmetic that is \
-                supported";
-            Err(Refusal::new(found, valid, help))
-        }
+        Unary::Abs => absolute(core, source, shape),
     }
 }
 
@@ -241,9 +228,7 @@ fn slope_by_channel(core: &mut CoreBuilder, inputs: &mut [Known]) -> Rule<()> {
 /// Every element times itself.
 pub(super) fn squared(core: &mut CoreBuilder, input: &Known) -> Rule<Known> {
     match input.element().is_float() {
-        true => {
-            fold_or_emit(core, Elementwise::Activation(Activation::Square), vec![input.clone()])
-        }
-        false => fold_or_emit(core, Elementwise::Multiply, vec![input.clone(), input.clone()]),
+        true => fold_or_emit(core, Activation::Square, vec![input.clone()]),
+        false => fold_or_emit(core, Binary::Multiply, vec![input.clone(), input.clone()]),
     }
 }

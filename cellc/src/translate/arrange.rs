@@ -15,7 +15,8 @@ use crate::core::{
     broadcast_strides, fold, signed, strides,
 };
 use crate::model::{
-    Blocks, ElementType, Elementwise, Nearest, Resize, ResizeBy, Sampling, Scaling, shape_text,
+    Binary, Blocks, Comparison, ElementType, Logic, Nearest, Primitive, Resize, ResizeBy, Sampling,
+    Scaling, shape_text,
 };
 
 /// Largest size of an axis that Resize computes.
@@ -91,7 +92,7 @@ fn running_sum_along(
     let mut by = 1;
     while by < size {
         let before = shifted(core, &sum, axis, by, reverse)?;
-        sum = compute(core, Elementwise::Add, vec![sum, before])?;
+        sum = compute(core, Binary::Add, vec![sum, before])?;
         by *= 2;
     }
     Ok(sum)
@@ -152,14 +153,14 @@ fn one_hot_along(
     let rank = column.len();
     let column = core.view(indices, Geometry::reshaped(column))?;
     let numbers = numbers_along(indices, axis, rank, depth, 1);
-    let mut is_here = compute(core, Elementwise::Equal, vec![column.clone(), numbers.clone()])?;
+    let mut is_here = compute(core, Comparison::Equal, vec![column.clone(), numbers.clone()])?;
     if from_end {
         let all = Known::number_like(indices, depth as f32);
-        let counted = compute(core, Elementwise::Subtract, vec![numbers, all])?;
-        let is_there = compute(core, Elementwise::Equal, vec![column, counted])?;
-        is_here = compute(core, Elementwise::LogicalOr, vec![is_here, is_there])?;
+        let counted = compute(core, Binary::Subtract, vec![numbers, all])?;
+        let is_there = compute(core, Comparison::Equal, vec![column, counted])?;
+        is_here = compute(core, Logic::Or, vec![is_here, is_there])?;
     }
-    compute(core, Elementwise::Select, vec![is_here, on, off])
+    compute(core, Primitive::Select, vec![is_here, on, off])
 }
 
 /// One or many matrices with zeros on one side of a diagonal. Inputs: data and, optionally, the
@@ -177,7 +178,7 @@ pub(super) fn triangle(core: &mut CoreBuilder, args: &Operands, upper: bool) -> 
     };
     let mask = of_places(core, rows, columns, ElementType::Bool, stays)?;
     let zero = Known::number_like(&x, 0.0);
-    compute(core, Elementwise::Select, vec![mask, x, zero])
+    compute(core, Primitive::Select, vec![mask, x, zero])
 }
 
 /// Ones on a diagonal of zeros, in the shape of the input.
@@ -457,10 +458,10 @@ fn between(
         }
         let taken = repeated(core, x, axis, &places)?;
         let weights = Known::floats(of_axis.clone(), &weights, x.element());
-        let part = compute(core, Elementwise::Multiply, vec![taken, weights])?;
+        let part = compute(core, Binary::Multiply, vec![taken, weights])?;
         sum = Some(match sum {
             None => part,
-            Some(sum) => compute(core, Elementwise::Add, vec![sum, part])?,
+            Some(sum) => compute(core, Binary::Add, vec![sum, part])?,
         });
     }
     sum.ok_or(Refusal::Reported)

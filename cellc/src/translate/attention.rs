@@ -8,7 +8,7 @@ use super::refusal::Rule;
 use super::softmax::softmax_along;
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, broadcast};
-use crate::model::{ElementType, Elementwise};
+use crate::model::{Binary, ElementType, Primitive};
 
 /// Inputs: query `[.., L, E]`, key `[.., S, E]`, value `[.., S, V]`, mask (booleans, or numbers
 /// to add), scale.
@@ -38,7 +38,7 @@ fn attended(core: &mut CoreBuilder, args: &Operands, causal: bool) -> Rule<Known
     let scores = product(core, &[query, key], false, true)?;
     let shape = core.shape_of(&scores);
     let scale = core.view(&scale, Geometry::reshaped(Vec::new()))?;
-    let mut scores = compute(core, Elementwise::Multiply, vec![scores, scale])?;
+    let mut scores = compute(core, Binary::Multiply, vec![scores, scale])?;
     if causal {
         let mask = causal_mask(core, shape[shape.len() - 2], shape[shape.len() - 1])?;
         scores = masked(core, scores, mask)?;
@@ -58,10 +58,10 @@ fn attended(core: &mut CoreBuilder, args: &Operands, causal: bool) -> Rule<Known
 /// Scores of minus infinity where a mask of booleans is false; other masks are added.
 fn masked(core: &mut CoreBuilder, scores: Known, mask: Known) -> Rule<Known> {
     if mask.element() != ElementType::Bool {
-        return compute(core, Elementwise::Add, vec![scores, mask]);
+        return compute(core, Binary::Add, vec![scores, mask]);
     }
     let none = Known::number_like(&scores, f32::NEG_INFINITY);
-    compute(core, Elementwise::Select, vec![mask, scores, none])
+    compute(core, Primitive::Select, vec![mask, scores, none])
 }
 
 /// True if a key is not behind its query.

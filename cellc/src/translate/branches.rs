@@ -7,7 +7,10 @@ use super::translator::Translator;
 use crate::check::parameter_names;
 use crate::core::{Geometry, Known};
 use crate::diagnostic::{Message, Setting, Severity, message, quoted};
-use crate::model::{Branch, ElementType, Elementwise, If, Node, Op, Unread, ValueId, shape_text};
+use crate::model::{
+    Branch, Comparison, ElementType, Elementwise, If, Logic, Node, Op, Primitive, Unread, ValueId,
+    shape_text,
+};
 use crate::request::flag;
 
 /// A comparison of an input that decides between branches.
@@ -71,7 +74,7 @@ impl<'a> Translator<'_, 'a> {
                 return;
             }
             let inputs = vec![condition.clone(), then, otherwise];
-            let Some(chosen) = self.build(node, |core| compute(core, Elementwise::Select, inputs))
+            let Some(chosen) = self.build(node, |core| compute(core, Primitive::Select, inputs))
             else {
                 return;
             };
@@ -171,7 +174,7 @@ impl<'a> Translator<'_, 'a> {
             return None;
         }
         let (mut made, mut equal) = (self.moved(condition)?, true);
-        while made.op == Op::Elementwise(Elementwise::LogicalNot) {
+        while made.op == Op::elementwise(Logic::Not) {
             (made, equal) = (self.moved(made.inputs[0])?, !equal);
         }
         let named = |at: usize| parameter_names(self.model, at).into_iter().next();
@@ -182,8 +185,16 @@ impl<'a> Translator<'_, 'a> {
             Op::Parameter => {
                 return Some(Decision { input: named(*is(made)?)?, number: 1.0, equal });
             }
-            Op::Elementwise(Elementwise::Equal) => {}
-            Op::Elementwise(Elementwise::NotEqual) => equal = !equal,
+            Op::Elementwise(Elementwise::Primitive(Primitive::Comparison(comparison))) => {
+                match comparison {
+                    Comparison::Equal => {}
+                    Comparison::NotEqual => equal = !equal,
+                    Comparison::Greater
+                    | Comparison::GreaterEqual
+                    | Comparison::Less
+                    | Comparison::LessEqual => return None,
+                }
+            }
             _ => return None,
         }
         let sides = [self.moved(made.inputs[0])?, self.moved(made.inputs[1])?];

@@ -1,74 +1,50 @@
 //! Functions that other functions express.
 
-use super::arithmetic::{emit, fold_or_emit, squared};
+use super::arithmetic::{broadcast_shape, emit, fold_or_emit, folded, one_type, squared};
 use super::hyperbolic::Formula;
+use super::integers;
+use super::operands::all_floats;
 use super::refusal::{Refusal, Rule};
 use crate::check::cell::{wrong_parameter_text, wrong_parameters};
+use crate::core::fold::{self, Broadcasts};
 use crate::core::{CoreBuilder, Known};
-use crate::model::{Activation, Elementwise};
+use crate::model::{Activation, Binary, Composed, Remainder};
 
-/// Computes a function that other functions express. `None` for the other functions.
-pub(super) fn compose(
-    core: &mut CoreBuilder,
-    function: Elementwise,
-    inputs: &[Known],
-) -> Option<Rule<Known>> {
-    use Elementwise as E;
+/// Computes a function that other functions express.
+pub(super) fn compose(core: &mut CoreBuilder, function: Composed, inputs: &[Known]) -> Rule<Known> {
+    use Composed as C;
+    if function != C::SquaredDifference {
+        all_floats(inputs)?;
+    }
     let x = &inputs[0];
-    Some(match function {
-        E::Swish { scaled } => swish(core, inputs, scaled),
-        E::Mish => mish(core, x),
-        E::HardSwish => hard_swish(core, x),
-        E::GeluTanh => gelu_tanh(core, x),
-        E::Gelu => gelu(core, x),
-        E::Celu { alpha } => celu(core, x, alpha),
-        E::Selu => selu(core, inputs),
-        E::HardSigmoid => hard_sigmoid(core, inputs),
-        E::Tan => Formula { core }.tan(x),
-        E::Sinh => Formula { core }.sinh(x),
-        E::Cosh => Formula { core }.cosh(x),
-        E::Asin => Formula { core }.asin(x),
-        E::Acos => Formula { core }.acos(x),
-        E::Asinh => Formula { core }.asinh(x),
-        E::Acosh => Formula { core }.acosh(x),
-        E::Atanh => Formula { core }.atanh(x),
-        E::SquaredDifference => squared_difference(core, inputs),
-        E::Activation(_)
-        | E::PRelu
-        | E::Clamp { .. }
-        | E::Negative
-        | E::Abs
-        | E::Add
-        | E::Subtract
-        | E::Multiply
-        | E::Divide
-        | E::Maximum
-        | E::Minimum
-        | E::Power
-        | E::Mod
-        | E::FloorMod
-        | E::Ceiling
-        | E::Sign
-        | E::Equal
-        | E::NotEqual
-        | E::Greater
-        | E::GreaterEqual
-        | E::Less
-        | E::LessEqual
-        | E::LogicalAnd
-        | E::LogicalOr
-        | E::LogicalNot
-        | E::Select => return None,
-    })
+    match function {
+        C::Swish { scaled } => swish(core, inputs, scaled),
+        C::Mish => mish(core, x),
+        C::HardSwish => hard_swish(core, x),
+        C::GeluTanh => gelu_tanh(core, x),
+        C::Gelu => gelu(core, x),
+        C::Celu { alpha } => celu(core, x, alpha),
+        C::Selu => selu(core, inputs),
+        C::HardSigmoid => hard_sigmoid(core, inputs),
+        C::Tan => Formula { core }.tan(x),
+        C::Sinh => Formula { core }.sinh(x),
+        C::Cosh => Formula { core }.cosh(x),
+        C::Asin => Formula { core }.asin(x),
+        C::Acos => Formula { core }.acos(x),
+        C::Asinh => Formula { core }.asinh(x),
+        C::Acosh => Formula { core }.acosh(x),
+        C::Atanh => Formula { core }.atanh(x),
+        C::SquaredDifference => squared_difference(core, inputs),
+    }
 }
 
 /// An activation of a value.
 fn activation(core: &mut CoreBuilder, activation: Activation, x: &Known) -> Rule<Known> {
-    fold_or_emit(core, Elementwise::Activation(activation), vec![x.clone()])
+    fold_or_emit(core, activation, vec![x.clone()])
 }
 
 fn product(core: &mut CoreBuilder, a: Known, b: Known) -> Rule<Known> {
-    fold_or_emit(core, Elementwise::Multiply, vec![a, b])
+    fold_or_emit(core, Binary::Multiply, vec![a, b])
 }
 
 fn swish(core: &mut CoreBuilder, inputs: &[Known], scaled: bool) -> Rule<Known> {
@@ -97,7 +73,7 @@ fn gelu_tanh(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
     let square = squared(core, x)?;
     let [most, least] = [0.071_354_814, 1.595_769_2].map(|v| Known::number_like(x, v));
     let scaled = product(core, square, most)?;
-    let scaled = fold_or_emit(core, Elementwise::Add, vec![scaled, least])?;
+    let scaled = fold_or_emit(core, Binary::Add, vec![scaled, least])?;
     let inner = product(core, scaled, x.clone())?;
     let gate = activation(core, Activation::Sigmoid, &inner)?;
     product(core, x.clone(), gate)
@@ -108,31 +84,29 @@ fn gelu(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
         [std::f32::consts::FRAC_1_SQRT_2, 1.0, 0.5].map(|v| Known::number_like(x, v));
     let scaled = product(core, x.clone(), scale)?;
     let error = activation(core, Activation::Erf, &scaled)?;
-    let above = fold_or_emit(core, Elementwise::Add, vec![error, one])?;
+    let above = fold_or_emit(core, Binary::Add, vec![error, one])?;
     let gate = product(core, above, half)?;
     product(core, x.clone(), gate)
 }
 
 /// The square of the difference of the two inputs.
 fn squared_difference(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
-    let difference = fold_or_emit(core, Elementwise::Subtract, inputs.to_vec())?;
+    let difference = fold_or_emit(core, Binary::Subtract, inputs.to_vec())?;
     squared(core, &difference)
 }
 
 fn celu(core: &mut CoreBuilder, x: &Known, alpha: f32) -> Rule<Known> {
-    use Elementwise as E;
     if !(alpha.is_finite() && alpha != 0.0) {
         let found = format!("Celu with alpha {alpha}");
         return Err(Refusal::new(found, "a finite number other than 0", "correct it"));
     }
     let alpha = Known::number_like(x, alpha);
-    let inner = fold_or_emit(core, E::Divide, vec![x.clone(), alpha.clone()])?;
-    let elu = fold_or_emit(core, E::Activation(Activation::Elu { alpha: 1.0 }), vec![inner])?;
-    fold_or_emit(core, E::Multiply, vec![elu, alpha])
+    let inner = fold_or_emit(core, Binary::Divide, vec![x.clone(), alpha.clone()])?;
+    let elu = fold_or_emit(core, Activation::Elu { alpha: 1.0 }, vec![inner])?;
+    fold_or_emit(core, Binary::Multiply, vec![elu, alpha])
 }
 
 fn selu(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
-    use Elementwise as E;
     let x = &inputs[0];
     let number = |known: &Known| {
         let number = known.tensor().filter(|tensor| tensor.len() == 1).map(|t| t.get_f32(0));
@@ -143,18 +117,14 @@ fn selu(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
             "Selu whose alpha or gamma is not one finite number that is known when compiling";
         return Err(Refusal::new(found, "constants of one element", "connect constants"));
     };
-    let elu = fold_or_emit(core, E::Activation(Activation::Elu { alpha }), vec![x.clone()])?;
-    fold_or_emit(core, E::Multiply, vec![elu, Known::number_like(x, gamma)])
+    let elu = fold_or_emit(core, Activation::Elu { alpha }, vec![x.clone()])?;
+    fold_or_emit(core, Binary::Multiply, vec![elu, Known::number_like(x, gamma)])
 }
 
 /// HardSigmoid with alpha and beta as constant inputs.
 fn hard_sigmoid(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
-    let number = |known: &Known| {
-        known
-            .tensor()
-            .filter(|tensor| tensor.len() == 1 && known.element().is_float())
-            .map(|t| t.get_f32(0))
-    };
+    let number =
+        |known: &Known| known.tensor().filter(|tensor| tensor.len() == 1).map(|t| t.get_f32(0));
     let (Some(alpha), Some(beta)) = (number(&inputs[1]), number(&inputs[2])) else {
         let found =
             "HardSigmoid whose alpha or beta is not one number that is known when compiling";
@@ -166,21 +136,35 @@ fn hard_sigmoid(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
         return Err(Refusal::new(found, valid, help));
     }
     let shape = core.shape_of(&inputs[0]);
-    let function = Elementwise::Activation(activation);
-    emit(core, function, &inputs[..1], &shape)
+    emit(core, activation.into(), &inputs[..1], &shape)
+}
+
+/// Computes the remainder of a division.
+pub(super) fn remainder(core: &mut CoreBuilder, of: Remainder, inputs: &[Known]) -> Rule<Known> {
+    let shape = broadcast_shape(core, inputs)?;
+    one_type(inputs)?;
+    let element = inputs[0].element();
+    let fold = |constants: &Broadcasts| fold::remainder(of, constants);
+    if let Some(folded) = folded(core, inputs, (&shape, element), fold)? {
+        return Ok(folded);
+    }
+    match element.is_float() {
+        true => remainder_of_floats(core, of, inputs),
+        false => integers::remainder(core, of, inputs, &shape),
+    }
 }
 
 /// The remainder of floats divided by a power of two. Only the last step rounds.
-pub(super) fn remainder(
+fn remainder_of_floats(
     core: &mut CoreBuilder,
-    function: Elementwise,
+    remainder: Remainder,
     inputs: &[Known],
 ) -> Rule<Known> {
     let x = &inputs[0];
     let divisor =
         inputs[1].tensor().filter(|tensor| tensor.len() == 1).map(|tensor| tensor.get_f32(0));
     let is_power = |by: &f32| by.is_normal() && by.recip().is_normal() && by.to_bits() << 9 == 0;
-    let Some(by) = divisor.filter(is_power).filter(|_| inputs[1].element().is_float()) else {
+    let Some(by) = divisor.filter(is_power) else {
         let help = "write it as x - floor(x / b) * b";
         return Err(Refusal::new(
             "the remainder of floats",
@@ -188,10 +172,9 @@ pub(super) fn remainder(
             help,
         ));
     };
-    let round = if function == Elementwise::Mod { Activation::Truncate } else { Activation::Floor };
     let [by, inverse] = [by, by.recip()].map(|number| Known::number_like(x, number));
-    let quotient = fold_or_emit(core, Elementwise::Multiply, vec![x.clone(), inverse])?;
-    let whole = fold_or_emit(core, Elementwise::Activation(round), vec![quotient])?;
-    let whole = fold_or_emit(core, Elementwise::Multiply, vec![whole, by])?;
-    fold_or_emit(core, Elementwise::Subtract, vec![x.clone(), whole])
+    let quotient = product(core, x.clone(), inverse)?;
+    let whole = activation(core, remainder.rounding(), &quotient)?;
+    let whole = product(core, whole, by)?;
+    fold_or_emit(core, Binary::Subtract, vec![x.clone(), whole])
 }

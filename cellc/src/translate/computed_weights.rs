@@ -14,7 +14,10 @@ use crate::core::{
     CoreBuilder, CoreLoop, CoreOp, Geometry, Integers, Known, Lengths, LoopCarried, LoopResult,
     LoopSlice, Source, signed, strides,
 };
-use crate::model::{Activation, BiasPart, CellKind, Coupled, Elementwise, ResetGate};
+use crate::model::{
+    Activation, BiasPart, Binary, CellKind, Comparison, Coupled, Elementwise, Primitive, ResetGate,
+    Unary,
+};
 
 /// One direction of a sequence, or one step.
 #[derive(Clone, Copy)]
@@ -222,9 +225,9 @@ fn where_running(
     otherwise: Option<&Known>,
 ) -> Rule<Known> {
     let half = Known::number_like(running, 0.5);
-    let condition = compute(core, Elementwise::Greater, vec![running.clone(), half])?;
+    let condition = compute(core, Comparison::Greater, vec![running.clone(), half])?;
     let otherwise = otherwise.cloned().unwrap_or_else(|| Known::number_like(then, 0.0));
-    compute(core, Elementwise::Select, vec![condition, then.clone(), otherwise])
+    compute(core, Primitive::Select, vec![condition, then.clone(), otherwise])
 }
 
 /// 1 for the steps of a row and 0 after its end, `[T, N, 1]`.
@@ -247,10 +250,10 @@ fn steps_of_rows(core: &mut CoreBuilder, recurrent: &Recurrent, sizes: CellSizes
     let lengths = core.view(&lengths, Geometry::reshaped(vec![1, batch, 1]))?;
     let numbers: Vec<i64> = (0..steps as i64).collect();
     let step = Known::integers(vec![steps, 1, 1], &numbers, element);
-    let runs = compute(core, Elementwise::Less, vec![step, lengths])?;
+    let runs = compute(core, Comparison::Less, vec![step, lengths])?;
     let like = operand(recurrent, CellPort::X)?;
     let (one, zero) = (Known::number_like(like, 1.0), Known::number_like(like, 0.0));
-    compute(core, Elementwise::Select, vec![runs, one, zero])
+    compute(core, Primitive::Select, vec![runs, one, zero])
 }
 
 /// An operand that every recurrent operation has.
@@ -303,7 +306,7 @@ fn constant_operands(
         let w = core.view(w, rows(gate, input))?;
         let mut sum = product(core, &[x.clone(), w], false, true)?;
         for bias in biases_of(core, recurrent, set, gate)? {
-            sum = compute(core, Elementwise::Add, vec![sum, bias])?;
+            sum = compute(core, Binary::Add, vec![sum, bias])?;
         }
         inputs.push(sum);
         let geometry = Geometry { strides: signed(vec![1, hidden]), ..rows(gate, hidden) };
@@ -314,7 +317,7 @@ fn constant_operands(
         for bias in biases_of(core, recurrent, set, cell.kind.gates())? {
             late_bias = Some(match late_bias {
                 None => bias,
-                Some(sum) => compute(core, Elementwise::Add, vec![sum, bias])?,
+                Some(sum) => compute(core, Binary::Add, vec![sum, bias])?,
             });
         }
     }
@@ -378,13 +381,13 @@ struct Step<'s> {
 }
 
 impl Step<'_> {
-    fn of(&mut self, function: Elementwise, operands: [&Known; 2]) -> Rule<Known> {
+    fn of(&mut self, function: impl Into<Elementwise>, operands: [&Known; 2]) -> Rule<Known> {
         compute(self.core, function, operands.map(Known::clone).to_vec())
     }
 
     /// `1 - v`
     fn one_minus(&mut self, v: &Known) -> Rule<Known> {
-        self.of(Elementwise::Subtract, [&Known::number_like(v, 1.0), v])
+        self.of(Binary::Subtract, [&Known::number_like(v, 1.0), v])
     }
 
     /// `R v` of a gate.
@@ -395,15 +398,15 @@ impl Step<'_> {
     /// `W x + b + R v` of a gate.
     fn sum(&mut self, gate: usize, v: &Known) -> Rule<Known> {
         let of_h = self.of_h(gate, v)?;
-        self.of(Elementwise::Add, [&self.inputs[gate], &of_h])
+        self.of(Binary::Add, [&self.inputs[gate], &of_h])
     }
 
     /// An activation of a sum, clipped first if the cell has a clip.
     fn active(&mut self, function: usize, mut sum: Known) -> Rule<Known> {
         if let Some(clip) = self.recurrent.cell.bound() {
-            sum = compute(self.core, Elementwise::Clamp { min: -clip, max: clip }, vec![sum])?;
+            sum = compute(self.core, Unary::Clamp { min: -clip, max: clip }, vec![sum])?;
         }
-        let activation = Elementwise::Activation(self.operands.activations[function]);
+        let activation = self.operands.activations[function];
         compute(self.core, activation, vec![sum])
     }
 
@@ -412,9 +415,9 @@ impl Step<'_> {
         let (z, r) = (self.active(0, z)?, self.active(0, r)?);
         let n = self.candidate(h, &r)?;
         let rest = self.one_minus(&z)?;
-        let new = self.of(Elementwise::Multiply, [&rest, &n])?;
-        let old = self.of(Elementwise::Multiply, [&z, h])?;
-        Ok(State { h: self.of(Elementwise::Add, [&old, &new])?, c: None })
+        let new = self.of(Binary::Multiply, [&rest, &n])?;
+        let old = self.of(Binary::Multiply, [&z, h])?;
+        Ok(State { h: self.of(Binary::Add, [&old, &new])?, c: None })
     }
 
     /// The candidate n of a GRU.
@@ -424,13 +427,13 @@ impl Step<'_> {
             Some(ResetGate::AfterMatMul) => {
                 let mut of_h = self.of_h(GATE, h)?;
                 if let Some(bias) = &self.operands.late_bias {
-                    of_h = self.of(Elementwise::Add, [&of_h, bias])?;
+                    of_h = self.of(Binary::Add, [&of_h, bias])?;
                 }
-                let reset = self.of(Elementwise::Multiply, [r, &of_h])?;
-                self.of(Elementwise::Add, [&self.inputs[GATE], &reset])?
+                let reset = self.of(Binary::Multiply, [r, &of_h])?;
+                self.of(Binary::Add, [&self.inputs[GATE], &reset])?
             }
             _ => {
-                let reset = self.of(Elementwise::Multiply, [r, h])?;
+                let reset = self.of(Binary::Multiply, [r, h])?;
                 self.sum(GATE, &reset)?
             }
         };
@@ -441,8 +444,8 @@ impl Step<'_> {
     fn gate(&mut self, [gate, peephole]: [usize; 2], h: &Known, c: &Known) -> Rule<Known> {
         let mut sum = self.sum(gate, h)?;
         if let Some(peepholes) = &self.operands.peepholes {
-            let peep = self.of(Elementwise::Multiply, [&peepholes[peephole], c])?;
-            sum = self.of(Elementwise::Add, [&sum, &peep])?;
+            let peep = self.of(Binary::Multiply, [&peepholes[peephole], c])?;
+            sum = self.of(Binary::Add, [&sum, &peep])?;
         }
         self.active(0, sum)
     }
@@ -461,12 +464,12 @@ impl Step<'_> {
         };
         let candidate = self.sum(2, h)?;
         let candidate = self.active(1, candidate)?;
-        let old = self.of(Elementwise::Multiply, [&f, c])?;
-        let new = self.of(Elementwise::Multiply, [&i, &candidate])?;
-        let c = self.of(Elementwise::Add, [&old, &new])?;
+        let old = self.of(Binary::Multiply, [&f, c])?;
+        let new = self.of(Binary::Multiply, [&i, &candidate])?;
+        let c = self.of(Binary::Add, [&old, &new])?;
         let o = self.gate([3, 2], h, &c)?;
-        let activation = Elementwise::Activation(self.operands.activations[2]);
+        let activation = self.operands.activations[2];
         let shown = compute(self.core, activation, vec![c.clone()])?;
-        Ok(State { h: self.of(Elementwise::Multiply, [&o, &shown])?, c: Some(c) })
+        Ok(State { h: self.of(Binary::Multiply, [&o, &shown])?, c: Some(c) })
     }
 }

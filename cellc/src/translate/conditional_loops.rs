@@ -16,7 +16,7 @@ use crate::core::{
     LoopResult, LoopSlice, Source,
 };
 use crate::diagnostic::message;
-use crate::model::{ElementType, Elementwise as E, Loop, LoopInput, Node};
+use crate::model::{Binary, ElementType, Logic, Loop, LoopInput, Node, Primitive};
 use crate::request::flag;
 
 /// The most passes over a body that search for ranges of carried integers.
@@ -307,7 +307,7 @@ impl<'a> Translator<'_, 'a> {
             let new = results[result].clone();
             let next = match running {
                 Some(running) => self.build(node, |core| {
-                    compute(core, E::Select, vec![running.clone(), new, value.clone()])
+                    compute(core, Primitive::Select, vec![running.clone(), new, value.clone()])
                 })?,
                 None => new,
             };
@@ -315,7 +315,7 @@ impl<'a> Translator<'_, 'a> {
         }
         if let Some(counter) = counter {
             let next = self.build(node, |core| {
-                compute(core, E::Add, vec![counter.clone(), number(1, counter.element())])
+                compute(core, Binary::Add, vec![counter.clone(), number(1, counter.element())])
             })?;
             let shape = self.core.shape_of(&counter);
             let initial =
@@ -343,9 +343,9 @@ impl<'a> Translator<'_, 'a> {
         })?;
         let more = self.build(node, |core| converted(core, running, ElementType::I64))?;
         let next_count =
-            self.build(node, |core| compute(core, E::Add, vec![count.clone(), more]))?;
-        let next = self
-            .build(node, |core| compute(core, E::LogicalAnd, vec![running.clone(), condition]))?;
+            self.build(node, |core| compute(core, Binary::Add, vec![count.clone(), more]))?;
+        let next =
+            self.build(node, |core| compute(core, Logic::And, vec![running.clone(), condition]))?;
         let initial = match inputs.get(1).filter(|_| body.counted) {
             Some(initial @ Known::Source(..)) => initial.clone(),
             _ => number(1, ElementType::Bool),
@@ -383,7 +383,7 @@ impl<'a> Translator<'_, 'a> {
                 (None, Some(running), _) if output.concatenation.is_some() => {
                     let zero = Known::number_like(of, 0.0);
                     self.build(node, |core| {
-                        compute(core, E::Select, vec![running.clone(), of.clone(), zero])
+                        compute(core, Primitive::Select, vec![running.clone(), of.clone(), zero])
                     })?
                 }
                 (None, Some(_), Known::Constant(..)) => of.clone(),
@@ -396,7 +396,11 @@ impl<'a> Translator<'_, 'a> {
                     let range = [range[0].min(0.0), range[1].max(0.0)];
                     let value = self.carried_value(node, shape, of.element(), range)?;
                     let next = self.build(node, |core| {
-                        compute(core, E::Select, vec![running.clone(), of.clone(), value.clone()])
+                        compute(
+                            core,
+                            Primitive::Select,
+                            vec![running.clone(), of.clone(), value.clone()],
+                        )
                     })?;
                     let result = Some(output.result);
                     carried.push(CarriedValue { initial, value, next: next.clone(), result });

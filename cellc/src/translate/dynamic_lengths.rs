@@ -9,7 +9,7 @@ use super::prefixes::{axis_of_product, product_over_parts};
 use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
 use crate::core::{CoreBuilder, Divider, DynamicLength, Known, ResultValue, Source, axis_index};
-use crate::model::{Axes, ElementType, Elementwise as E, Node};
+use crate::model::{Axes, ElementType, Elementwise, Node, Primitive};
 
 /// The advice for a run-time Range used as a mask of lengths.
 pub(super) const COUNT_ALL: &str = "where it makes a mask of lengths, count all steps of x: \
@@ -262,14 +262,15 @@ struct Aligned {
 }
 
 impl Aligned {
-    fn new(core: &CoreBuilder, args: &Operands, function: E) -> Self {
+    fn new(core: &CoreBuilder, args: &Operands, function: Elementwise) -> Self {
         let shape = |port: usize| args.known(port).map_or(Vec::new(), |known| core.shape_of(known));
         let shapes: Vec<Vec<usize>> = (0..args.len()).map(shape).collect();
-        let slopes = (function == E::PRelu && shapes[1].len() == 1).then_some(1);
+        let is_prelu = function == Primitive::PRelu.into();
+        let slopes = (is_prelu && shapes[1].len() == 1).then_some(1);
         // a slope of one number may have more axes than the scaled operand
-        let rank = match function {
-            E::PRelu => shapes[0].len(),
-            _ => shapes.iter().map(Vec::len).max().unwrap_or(0),
+        let rank = match is_prelu {
+            true => shapes[0].len(),
+            false => shapes.iter().map(Vec::len).max().unwrap_or(0),
         };
         Self { shapes, rank, slopes }
     }
@@ -300,7 +301,7 @@ impl Aligned {
 fn axis_of_elements(
     core: &CoreBuilder,
     args: &Operands,
-    function: E,
+    function: Elementwise,
     open: &[OpenOperand],
 ) -> Result<usize, &'static str> {
     let aligned = Aligned::new(core, args, function);

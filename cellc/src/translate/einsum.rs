@@ -8,7 +8,7 @@ use super::reduce::reduced;
 use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, signed, strides};
-use crate::model::{Elementwise, Reduction};
+use crate::model::{Binary, Reduction};
 
 /// A dimension's letter; dimensions of `...` are numbered from the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -198,7 +198,7 @@ fn product_of_two(
         order.sort_unstable();
         labels = order;
         let factors = vec![ordered(core, &a, &labels)?, ordered(core, &b, &labels)?];
-        let known = compute(core, Elementwise::Multiply, factors)?;
+        let known = compute(core, Binary::Multiply, factors)?;
         return Ok(Labelled { known, labels });
     }
     let count = |sizes: &[usize]| sizes.iter().product::<usize>();

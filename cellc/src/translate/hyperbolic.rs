@@ -11,7 +11,7 @@ use super::arithmetic::fold_or_emit;
 use super::refusal::Rule;
 use crate::core::CoreBuilder;
 use crate::core::Known;
-use crate::model::{Activation, Elementwise};
+use crate::model::{Activation, Binary, Comparison, Primitive, Unary};
 
 /// From here on asinh and acosh are log(2 v) to the last bit, and v * v may overflow.
 const LARGE: f32 = 1_073_741_824.0;
@@ -25,16 +25,16 @@ pub(super) struct Formula<'b> {
 }
 
 impl Formula<'_> {
-    fn of(&mut self, function: Elementwise, inputs: &[&Known]) -> Rule<Known> {
+    fn of(&mut self, function: impl Into<Primitive>, inputs: &[&Known]) -> Rule<Known> {
         fold_or_emit(self.core, function, inputs.iter().map(|&known| known.clone()).collect())
     }
 
     fn activation(&mut self, activation: Activation, x: &Known) -> Rule<Known> {
-        self.of(Elementwise::Activation(activation), &[x])
+        self.of(activation, &[x])
     }
 
     /// A function of a value and a number.
-    fn with(&mut self, function: Elementwise, x: &Known, number: f32) -> Rule<Known> {
+    fn with(&mut self, function: impl Into<Primitive>, x: &Known, number: f32) -> Rule<Known> {
         let number = Known::number_like(x, number);
         self.of(function, &[x, &number])
     }
@@ -42,19 +42,19 @@ impl Formula<'_> {
     /// `number - v`
     fn minus_from(&mut self, number: f32, x: &Known) -> Rule<Known> {
         let number = Known::number_like(x, number);
-        self.of(Elementwise::Subtract, &[&number, x])
+        self.of(Binary::Subtract, &[&number, x])
     }
 
     fn sum(&mut self, a: &Known, b: &Known) -> Rule<Known> {
-        self.of(Elementwise::Add, &[a, b])
+        self.of(Binary::Add, &[a, b])
     }
 
     fn product(&mut self, a: &Known, b: &Known) -> Rule<Known> {
-        self.of(Elementwise::Multiply, &[a, b])
+        self.of(Binary::Multiply, &[a, b])
     }
 
     fn quotient(&mut self, a: &Known, b: &Known) -> Rule<Known> {
-        self.of(Elementwise::Divide, &[a, b])
+        self.of(Binary::Divide, &[a, b])
     }
 
     /// `sin v / cos v`
@@ -66,10 +66,10 @@ impl Formula<'_> {
 
     /// `e^2 / 2 + 1 / (2 e^2)` of `e = exp(|v| / 2)`, which overflows with the result.
     pub(super) fn cosh(&mut self, x: &Known) -> Rule<Known> {
-        let magnitude = self.of(Elementwise::Abs, &[x])?;
-        let half = self.with(Elementwise::Multiply, &magnitude, 0.5)?;
-        let e = self.of(Elementwise::Activation(Activation::Exp), &[&half])?;
-        let large = self.with(Elementwise::Multiply, &e, 0.5)?;
+        let magnitude = self.of(Unary::Abs, &[x])?;
+        let half = self.with(Binary::Multiply, &magnitude, 0.5)?;
+        let e = self.of(Activation::Exp, &[&half])?;
+        let large = self.with(Binary::Multiply, &e, 0.5)?;
         let large = self.product(&large, &e)?;
         let half = Known::number_like(x, 0.5);
         let small = self.quotient(&half, &e)?;
@@ -86,7 +86,7 @@ impl Formula<'_> {
 
     /// `(1 - v) (1 + v)` and its factors.
     fn factors(&mut self, x: &Known) -> Rule<[Known; 2]> {
-        Ok([self.minus_from(1.0, x)?, self.with(Elementwise::Add, x, 1.0)?])
+        Ok([self.minus_from(1.0, x)?, self.with(Binary::Add, x, 1.0)?])
     }
 
     /// `2 atan(v / (1 + sqrt(1 - v^2)))`
@@ -94,10 +94,10 @@ impl Formula<'_> {
         let [below, above] = self.factors(x)?;
         let square = self.product(&below, &above)?;
         let root = self.activation(Activation::Sqrt, &square)?;
-        let root = self.with(Elementwise::Add, &root, 1.0)?;
+        let root = self.with(Binary::Add, &root, 1.0)?;
         let half = self.quotient(x, &root)?;
         let half = self.activation(Activation::Atan, &half)?;
-        self.with(Elementwise::Multiply, &half, 2.0)
+        self.with(Binary::Multiply, &half, 2.0)
     }
 
     /// `2 atan(sqrt((1 - v) / (1 + v)))`
@@ -106,51 +106,51 @@ impl Formula<'_> {
         let square = self.quotient(&below, &above)?;
         let root = self.activation(Activation::Sqrt, &square)?;
         let half = self.activation(Activation::Atan, &root)?;
-        self.with(Elementwise::Multiply, &half, 2.0)
+        self.with(Binary::Multiply, &half, 2.0)
     }
 
     /// `log(1 + v)`: with `w` the rounded `1 + v`, `v log(w) / (w - 1)`, as the quotient of the
     /// last two hardly changes near 1.
     fn log_1p(&mut self, x: &Known) -> Rule<Known> {
-        let w = self.with(Elementwise::Add, x, 1.0)?;
-        let rest = self.with(Elementwise::Subtract, &w, 1.0)?;
-        let log = self.of(Elementwise::Activation(Activation::Log), &[&w])?;
+        let w = self.with(Binary::Add, x, 1.0)?;
+        let rest = self.with(Binary::Subtract, &w, 1.0)?;
+        let log = self.of(Activation::Log, &[&w])?;
         let slope = self.quotient(&log, &rest)?;
         let y = self.product(x, &slope)?;
-        let is_tiny = self.with(Elementwise::Equal, &rest, 0.0)?;
-        self.of(Elementwise::Select, &[&is_tiny, x, &y])
+        let is_tiny = self.with(Comparison::Equal, &rest, 0.0)?;
+        self.of(Primitive::Select, &[&is_tiny, x, &y])
     }
 
     /// `log(2 v)` from [`LARGE`] on, and below it `near`.
     fn or_log(&mut self, x: &Known, near: &Known) -> Rule<Known> {
-        let log = self.of(Elementwise::Activation(Activation::Log), &[x])?;
-        let log = self.with(Elementwise::Add, &log, LN_2)?;
-        let is_large = self.with(Elementwise::Greater, x, LARGE)?;
-        self.of(Elementwise::Select, &[&is_large, &log, near])
+        let log = self.of(Activation::Log, &[x])?;
+        let log = self.with(Binary::Add, &log, LN_2)?;
+        let is_large = self.with(Comparison::Greater, x, LARGE)?;
+        self.of(Primitive::Select, &[&is_large, &log, near])
     }
 
     /// `log(1 + a + a^2 / (1 + sqrt(1 + a^2)))` of `a = |v|`, with the sign of v.
     pub(super) fn asinh(&mut self, x: &Known) -> Rule<Known> {
-        let magnitude = self.of(Elementwise::Abs, &[x])?;
+        let magnitude = self.of(Unary::Abs, &[x])?;
         let square = self.activation(Activation::Square, &magnitude)?;
-        let root = self.with(Elementwise::Add, &square, 1.0)?;
+        let root = self.with(Binary::Add, &square, 1.0)?;
         let root = self.activation(Activation::Sqrt, &root)?;
-        let root = self.with(Elementwise::Add, &root, 1.0)?;
+        let root = self.with(Binary::Add, &root, 1.0)?;
         let above = self.quotient(&square, &root)?;
         let above = self.sum(&magnitude, &above)?;
         let near = self.log_1p(&above)?;
         let y = self.or_log(&magnitude, &near)?;
-        let negative = self.of(Elementwise::Negative, &[&y])?;
-        let is_below = self.with(Elementwise::Less, x, 0.0)?;
-        let y = self.of(Elementwise::Select, &[&is_below, &negative, &y])?;
-        let is_small = self.with(Elementwise::Less, &magnitude, SMALL)?;
-        self.of(Elementwise::Select, &[&is_small, x, &y])
+        let negative = self.of(Unary::Negative, &[&y])?;
+        let is_below = self.with(Comparison::Less, x, 0.0)?;
+        let y = self.of(Primitive::Select, &[&is_below, &negative, &y])?;
+        let is_small = self.with(Comparison::Less, &magnitude, SMALL)?;
+        self.of(Primitive::Select, &[&is_small, x, &y])
     }
 
     /// `log(1 + t + sqrt(t) sqrt(v + 1))` of `t = v - 1`; NaN where either root is.
     pub(super) fn acosh(&mut self, x: &Known) -> Rule<Known> {
-        let t = self.with(Elementwise::Subtract, x, 1.0)?;
-        let above = self.with(Elementwise::Add, x, 1.0)?;
+        let t = self.with(Binary::Subtract, x, 1.0)?;
+        let above = self.with(Binary::Add, x, 1.0)?;
         let roots =
             [self.activation(Activation::Sqrt, &t)?, self.activation(Activation::Sqrt, &above)?];
         let root = self.product(&roots[0], &roots[1])?;
@@ -161,9 +161,9 @@ impl Formula<'_> {
 
     /// `(log(1 + v) - log(1 - v)) / 2`
     pub(super) fn atanh(&mut self, x: &Known) -> Rule<Known> {
-        let negative = self.of(Elementwise::Negative, &[x])?;
+        let negative = self.of(Unary::Negative, &[x])?;
         let (above, below) = (self.log_1p(x)?, self.log_1p(&negative)?);
-        let y = self.of(Elementwise::Subtract, &[&above, &below])?;
-        self.with(Elementwise::Multiply, &y, 0.5)
+        let y = self.of(Binary::Subtract, &[&above, &below])?;
+        self.with(Binary::Multiply, &y, 0.5)
     }
 }

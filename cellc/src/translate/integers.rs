@@ -7,11 +7,13 @@ use super::operands::{all_exact, too_large_integer};
 use super::primitives::{absolute, clamp, pointwise};
 use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
-use crate::check::report::floats;
 use crate::core::CoreBuilder;
 use crate::core::interval::{EXACT, Interval, TRUTH, ends};
 use crate::core::{Combiner, CoreOp, Integers, Known, PointwiseFunction, Source};
-use crate::model::{Activation, Axes, ElementType, Elementwise, Groups, Node, Op, Tensor, ValueId};
+use crate::model::{
+    Activation, Axes, Binary, Comparison, ElementType, Elementwise, Groups, Logic, Node, Op,
+    Primitive, Remainder, Tensor, Unary, ValueId,
+};
 
 impl Translator<'_, '_> {
     /// True if every use of an integer value ends in a conversion to floating point, with only
@@ -25,7 +27,9 @@ impl Translator<'_, '_> {
                 let is_float = |output: &ValueId| self.model.values[output.0].element.is_float();
                 match node.op.facts().axes {
                     Axes::Same if output.is_some_and(is_float) => {}
-                    Axes::Broadcast(Elementwise::Add | Elementwise::Subtract)
+                    Axes::Broadcast(Elementwise::Primitive(Primitive::Binary(
+                        Binary::Add | Binary::Subtract,
+                    )))
                     | Axes::Reshaped
                     | Axes::Permuted
                     | Axes::Removed
@@ -41,7 +45,8 @@ impl Translator<'_, '_> {
 
     /// Notes the range of a difference of integers in floating point.
     pub(super) fn range_of_difference(&mut self, node: &Node, function: Elementwise) {
-        if let (Elementwise::Subtract, [a, b]) = (function, &node.inputs[..])
+        if let (Elementwise::Primitive(Primitive::Binary(Binary::Subtract)), [a, b]) =
+            (function, &node.inputs[..])
             && let (Some(a), Some(b)) = (self.bounded(*a), self.bounded(*b))
         {
             self.bound_float(node, ends(a, b, |a, b| a - b));
@@ -172,99 +177,69 @@ impl IntegerOperands {
     }
 }
 
-/// An operation on integers at run time.
-pub(super) fn integer_arithmetic(
+/// Arithmetic of one integer at run time.
+pub(super) fn unary(
     core: &mut CoreBuilder,
-    function: Elementwise,
+    unary: Unary,
     inputs: &[Known],
     shape: &[usize],
 ) -> Rule<Known> {
-    use Elementwise as E;
+    let of = IntegerOperands::new(core, inputs)?;
+    let (a, x) = (of.a, of.sources[0]);
+    let (source, range) = match unary {
+        Unary::Negative => {
+            let factors = [x, core.scalar(-1.0)];
+            (pointwise(core, PointwiseFunction::Multiply, &factors, shape)?, [-a[1], -a[0]])
+        }
+        Unary::Abs => {
+            let least = if a[0] > 0.0 { a[0] } else { (-a[1]).max(0.0) };
+            (absolute(core, x, shape)?, [least, of.most()])
+        }
+        Unary::Ceiling => return Ok(inputs[0].clone()),
+        Unary::Sign => (sign(core, x, shape)?, [-1.0, 1.0]),
+        Unary::Clamp { min, max } => {
+            let [min, max] = [f64::from(min).ceil(), f64::from(max).floor()];
+            (clamp(core, x, min as f32, max as f32, shape)?, a.map(|v| v.clamp(min, max)))
+        }
+    };
+    // none of these rounds
+    wrapped(core, source, inputs[0].element(), range)
+}
+
+/// Arithmetic of two integers at run time.
+pub(super) fn binary(
+    core: &mut CoreBuilder,
+    binary: Binary,
+    inputs: &[Known],
+    shape: &[usize],
+) -> Rule<Known> {
     let element = inputs[0].element();
     let of = IntegerOperands::new(core, inputs)?;
-    let IntegerOperands { a, b, ref sources, .. } = of;
-    let apply = |core: &mut CoreBuilder, range: Interval| -> Rule<(Source, Interval)> {
-        let function =
-            PointwiseFunction::of_elementwise(function).expect("translate: a pointwise operation");
-        Ok((pointwise(core, function, sources, shape)?, range))
+    let (a, b) = (of.a, of.b);
+    let source = match binary {
+        Binary::Divide => whole_quotient(core, &of, Activation::Floor, shape)?,
+        binary => pointwise(core, binary.into(), &of.sources, shape)?,
     };
-    let (source, range) = match function {
-        E::Add => apply(core, ends(a, b, |a, b| a + b))?,
-        E::Subtract => apply(core, ends(a, b, |a, b| a - b))?,
-        E::Multiply => apply(core, ends(a, b, |a, b| a * b))?,
-        E::Maximum => apply(core, [a[0].max(b[0]), a[1].max(b[1])])?,
-        E::Minimum => apply(core, [a[0].min(b[0]), a[1].min(b[1])])?,
-        E::Negative => {
-            let minus = core.scalar(-1.0);
-            let factors = [sources[0], minus];
-            let negative = pointwise(core, PointwiseFunction::Multiply, &factors, shape)?;
-            (negative, [-a[1], -a[0]])
-        }
-        E::Abs => {
-            let least = if a[0] > 0.0 { a[0] } else { (-a[1]).max(0.0) };
-            (absolute(core, sources[0], shape)?, [least, of.most()])
-        }
-        E::Clamp { min, max } => {
-            let [min_of, max_of] = [f64::from(min).ceil(), f64::from(max).floor()];
-            let source = clamp(core, sources[0], min_of as f32, max_of as f32, shape)?;
-            (source, a.map(|v| v.clamp(min_of, max_of)))
-        }
-        E::Divide => {
-            let most = of.most();
-            (whole_quotient(core, &of, Activation::Floor, shape)?, [-most, most])
-        }
-        E::Mod => remainder(core, &of, Activation::Truncate, shape)?,
-        E::FloorMod => remainder(core, &of, Activation::Floor, shape)?,
-        E::Activation(Activation::Floor | Activation::Round | Activation::Truncate)
-        | E::Ceiling => return Ok(inputs[0].clone()),
-        E::Sign => (sign(core, sources[0], shape)?, [-1.0, 1.0]),
-        E::Activation(_)
-        | E::PRelu
-        | E::Power
-        | E::HardSigmoid
-        | E::Swish { .. }
-        | E::Mish
-        | E::HardSwish
-        | E::Selu
-        | E::Celu { .. }
-        | E::GeluTanh
-        | E::Gelu
-        | E::Tan
-        | E::Sinh
-        | E::Cosh
-        | E::Asin
-        | E::Acos
-        | E::Asinh
-        | E::Acosh
-        | E::Atanh
-        | E::SquaredDifference
-        | E::Equal
-        | E::NotEqual
-        | E::Greater
-        | E::GreaterEqual
-        | E::Less
-        | E::LessEqual
-        | E::LogicalAnd
-        | E::LogicalOr
-        | E::LogicalNot
-        | E::Select => {
-            let found = format!("{} at run time", element.name());
-            let help = "convert the integers to floating point before";
-            return Err(Refusal::new(found, floats(), help));
-        }
+    let range = match binary {
+        Binary::Add => ends(a, b, |a, b| a + b),
+        Binary::Subtract => ends(a, b, |a, b| a - b),
+        Binary::Multiply => ends(a, b, |a, b| a * b),
+        Binary::Divide => [-of.most(), of.most()],
+        Binary::Maximum => [a[0].max(b[0]), a[1].max(b[1])],
+        Binary::Minimum => [a[0].min(b[0]), a[1].min(b[1])],
     };
-    match function {
+    match binary {
         // a sum above 2^24 is rounded as its conversion to f32 would round it
-        E::Add | E::Subtract if element.bits() > 16 && core.layer.becomes_float => {
+        Binary::Add | Binary::Subtract if element.bits() > 16 && core.layer.becomes_float => {
             let known = Known::Source(source, element);
             core.facts.set_range(&known, range);
             Ok(known)
         }
-        // these functions round nothing
-        E::Maximum | E::Minimum | E::Negative | E::Abs | E::Clamp { .. } | E::Sign => {
-            wrapped(core, source, element, range)
+        Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide => {
+            exact_integers(core, source, element, range)
         }
-        _ => exact_integers(core, source, element, range),
+        // these round nothing
+        Binary::Maximum | Binary::Minimum => wrapped(core, source, element, range),
     }
 }
 
@@ -286,21 +261,22 @@ fn whole_quotient(
     pointwise(core, P::Activation(rounded), &[quotient], shape)
 }
 
-/// The remainder of a division of integers, and its range; the dividend for a divisor of 0.
-fn remainder(
+/// The remainder of a division of integers at run time; the dividend for a divisor of 0.
+pub(super) fn remainder(
     core: &mut CoreBuilder,
-    of: &IntegerOperands,
-    rounded: Activation,
+    remainder: Remainder,
+    inputs: &[Known],
     shape: &[usize],
-) -> Rule<(Source, Interval)> {
+) -> Rule<Known> {
     use PointwiseFunction as P;
-    let quotient = whole_quotient(core, of, rounded, shape)?;
+    let of = IntegerOperands::new(core, inputs)?;
+    let quotient = whole_quotient(core, &of, remainder.rounding(), shape)?;
     let product = pointwise(core, P::Multiply, &[quotient, of.sources[1]], shape)?;
     let rest = pointwise(core, P::Subtract, &[of.sources[0], product], shape)?;
     let divisor = of.b[0].abs().max(of.b[1].abs());
     let dividend = if of.may_divide_by_zero() { of.most() } else { 0.0 };
     let most = dividend.max(divisor - 1.0);
-    Ok((rest, [-most, most]))
+    exact_integers(core, rest, inputs[0].element(), [-most, most])
 }
 
 /// The sign: -1, 0 or 1.
@@ -315,53 +291,68 @@ pub(super) fn sign(core: &mut CoreBuilder, input: Source, shape: &[usize]) -> Ru
     pointwise(core, P::Select, &[number, sign, input], shape)
 }
 
-/// Comparisons, logical operations and selections.
-pub(super) fn decision(
+/// Truth from two numbers.
+pub(super) fn comparison(
     core: &mut CoreBuilder,
-    function: Elementwise,
+    comparison: Comparison,
     inputs: &[Known],
     shape: &[usize],
 ) -> Rule<Known> {
-    use Elementwise as E;
     use PointwiseFunction as P;
     all_exact(inputs)?;
-    let sources: Vec<Source> = inputs.iter().filter_map(|input| core.source(input).ok()).collect();
-    let swapped: Vec<Source> = sources.iter().rev().copied().collect();
-    let truth = |source: Source| Ok(Known::Source(source, ElementType::Bool));
-    let is_truth = inputs[0].element() == ElementType::Bool;
-    match function {
-        E::Less => truth(pointwise(core, P::Less, &sources, shape)?),
-        E::Greater => truth(pointwise(core, P::Less, &swapped, shape)?),
-        E::LessEqual => truth(pointwise(core, P::LessEqual, &sources, shape)?),
-        E::GreaterEqual => truth(pointwise(core, P::LessEqual, &swapped, shape)?),
-        E::Equal => truth(pointwise(core, P::Equal, &sources, shape)?),
-        E::NotEqual => {
-            let equal = pointwise(core, P::Equal, &sources, shape)?;
-            truth(not(core, equal, shape)?)
+    let [a, b] = [core.source(&inputs[0])?, core.source(&inputs[1])?];
+    let truth = match comparison {
+        Comparison::Less => pointwise(core, P::Less, &[a, b], shape)?,
+        Comparison::Greater => pointwise(core, P::Less, &[b, a], shape)?,
+        Comparison::LessEqual => pointwise(core, P::LessEqual, &[a, b], shape)?,
+        Comparison::GreaterEqual => pointwise(core, P::LessEqual, &[b, a], shape)?,
+        Comparison::Equal => pointwise(core, P::Equal, &[a, b], shape)?,
+        Comparison::NotEqual => {
+            let equal = pointwise(core, P::Equal, &[a, b], shape)?;
+            not(core, equal, shape)?
         }
-        E::LogicalNot if is_truth => truth(not(core, sources[0], shape)?),
-        E::LogicalAnd if is_truth => truth(pointwise(core, P::Minimum, &sources, shape)?),
-        E::LogicalOr if is_truth => truth(pointwise(core, P::Maximum, &sources, shape)?),
-        E::Select => {
-            let condition = match inputs[0].element() {
-                ElementType::Bool => sources[0],
-                _ => {
-                    let own = core.shape_of(&inputs[0]);
-                    is_not_zero(core, sources[0], &own)?
-                }
-            };
-            let element = inputs[1].element();
-            let of = [condition, sources[1], sources[2]];
-            let known = Known::Source(pointwise(core, P::Select, &of, shape)?, element);
-            core.facts.set_range(&known, core.facts.range_of_all(&inputs[1..]));
-            Ok(known)
-        }
-        _ => {
-            let found =
-                format!("a logical operation on {} at run time", inputs[0].element().name());
-            Err(Refusal::new(found, "booleans", "compare the integers with 0 before"))
-        }
+    };
+    Ok(Known::Source(truth, ElementType::Bool))
+}
+
+/// Truth from truth.
+pub(super) fn logic(
+    core: &mut CoreBuilder,
+    logic: Logic,
+    inputs: &[Known],
+    shape: &[usize],
+) -> Rule<Known> {
+    use PointwiseFunction as P;
+    let element = inputs[0].element();
+    if element != ElementType::Bool {
+        let found = format!("a logical operation on {} at run time", element.name());
+        return Err(Refusal::new(found, "booleans", "compare the integers with 0 before"));
     }
+    let sources = inputs.iter().map(|input| core.source(input)).collect::<Result<Vec<_>, _>>()?;
+    let truth = match logic {
+        Logic::And => pointwise(core, P::Minimum, &sources, shape)?,
+        Logic::Or => pointwise(core, P::Maximum, &sources, shape)?,
+        Logic::Not => not(core, sources[0], shape)?,
+    };
+    Ok(Known::Source(truth, ElementType::Bool))
+}
+
+/// The second input where the first is true, the third elsewhere.
+pub(super) fn selection(core: &mut CoreBuilder, inputs: &[Known], shape: &[usize]) -> Rule<Known> {
+    all_exact(inputs)?;
+    let sources = inputs.iter().map(|input| core.source(input)).collect::<Result<Vec<_>, _>>()?;
+    let condition = match inputs[0].element() {
+        ElementType::Bool => sources[0],
+        _ => {
+            let shape = core.shape_of(&inputs[0]);
+            is_not_zero(core, sources[0], &shape)?
+        }
+    };
+    let of = [condition, sources[1], sources[2]];
+    let chosen = pointwise(core, PointwiseFunction::Select, &of, shape)?;
+    let known = Known::Source(chosen, inputs[1].element());
+    core.facts.set_range(&known, core.facts.range_of_all(&inputs[1..]));
+    Ok(known)
 }
 
 fn not(core: &mut CoreBuilder, truth: Source, shape: &[usize]) -> Rule<Source> {

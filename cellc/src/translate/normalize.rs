@@ -10,9 +10,9 @@ use super::reduce::{listed_axes, reduced};
 use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, axis_index};
-use crate::model::{Activation, Elementwise, Normalization, Reduction, shape_text};
+use crate::model::{Activation, Binary, Normalization, Reduction, shape_text};
 
-const ROOT: Elementwise = Elementwise::Activation(Activation::Sqrt);
+const ROOT: Activation = Activation::Sqrt;
 
 /// A normalization, from reductions and pointwise operations.
 pub(super) fn normalize(
@@ -102,7 +102,6 @@ fn axes_of(
 }
 
 fn batch_norm(core: &mut CoreBuilder, inputs: &[Known], eps: f32) -> Rule<Known> {
-    use Elementwise as E;
     let shape = core.shape_of(&inputs[0]);
     let channels = shape.get(1).copied();
     for known in &inputs[1..] {
@@ -131,16 +130,16 @@ fn batch_norm(core: &mut CoreBuilder, inputs: &[Known], eps: f32) -> Rule<Known>
         let offsets: Vec<f32> = (0..count).map(offset).collect();
         let element = inputs[0].element();
         let constant = |values: &[f32]| Known::floats(scale.shape().to_vec(), values, element);
-        let scaled = compute(core, E::Multiply, vec![inputs[0].clone(), constant(&factors)])?;
-        return compute(core, E::Add, vec![scaled, constant(&offsets)]);
+        let scaled = compute(core, Binary::Multiply, vec![inputs[0].clone(), constant(&factors)])?;
+        return compute(core, Binary::Add, vec![scaled, constant(&offsets)]);
     }
     let eps = Known::number_like(variance, eps);
-    let variance = compute(core, E::Add, vec![variance.clone(), eps])?;
+    let variance = compute(core, Binary::Add, vec![variance.clone(), eps])?;
     let deviation = compute(core, ROOT, vec![variance])?;
-    let factor = compute(core, E::Divide, vec![scale.clone(), deviation])?;
-    let centred = compute(core, E::Subtract, vec![inputs[0].clone(), mean.clone()])?;
-    let scaled = compute(core, E::Multiply, vec![centred, factor])?;
-    compute(core, E::Add, vec![scaled, shift.clone()])
+    let factor = compute(core, Binary::Divide, vec![scale.clone(), deviation])?;
+    let centred = compute(core, Binary::Subtract, vec![inputs[0].clone(), mean.clone()])?;
+    let scaled = compute(core, Binary::Multiply, vec![centred, factor])?;
+    compute(core, Binary::Add, vec![scaled, shift.clone()])
 }
 
 /// A number for each place along axis 1 of a tensor of that rank.
@@ -158,7 +157,6 @@ fn layer_norm(
     eps: f32,
     root_mean_square: bool,
 ) -> Rule<Known> {
-    use Elementwise as E;
     let rank = core.shape_of(&inputs[0]).len();
     let first = match axis_index(axis, rank) {
         Some(first) => first,
@@ -174,7 +172,7 @@ fn layer_norm(
             divided(core, &inputs[0], &deviation)?
         }
     };
-    for (known, function) in inputs[1..].iter().zip([E::Multiply, E::Add]) {
+    for (known, function) in inputs[1..].iter().zip([Binary::Multiply, Binary::Add]) {
         let before = core.shape_of(&value);
         value = compute(core, function, vec![value, known.clone()])?;
         let after = core.shape_of(&value);
@@ -195,7 +193,6 @@ fn layer_norm(
 }
 
 fn group_norm(core: &mut CoreBuilder, inputs: &[Known], groups: usize, eps: f32) -> Rule<Known> {
-    use Elementwise as E;
     let shape = core.shape_of(&inputs[0]);
     let channels = shape.get(1).copied().filter(|_| shape.len() > 2).unwrap_or_default();
     let groups = if groups == 0 { channels } else { groups };
@@ -231,8 +228,8 @@ fn group_norm(core: &mut CoreBuilder, inputs: &[Known], groups: usize, eps: f32)
     let rows = core.view(&inputs[0], Geometry::reshaped(vec![shape[0], groups, rest]))?;
     let value = centred(core, &rows, &[2], Some((eps, true)))?;
     let value = core.view(&value, Geometry::reshaped(shape))?;
-    let scaled = compute(core, E::Multiply, vec![value, numbers[0].clone()])?;
-    compute(core, E::Add, vec![scaled, numbers[1].clone()])
+    let scaled = compute(core, Binary::Multiply, vec![value, numbers[0].clone()])?;
+    compute(core, Binary::Add, vec![scaled, numbers[1].clone()])
 }
 
 /// A tensor minus its mean along axes, divided by the standard deviation if `eps` is given. The
@@ -243,16 +240,15 @@ fn centred(
     axes: &[usize],
     divides: Option<(f32, bool)>,
 ) -> Rule<Known> {
-    use Elementwise as E;
     let mean = reduced(core, Reduction::Mean, input, axes, true)?;
     let operands = vec![input.clone(), mean];
-    let centred = compute(core, E::Subtract, operands.clone())?;
+    let centred = compute(core, Binary::Subtract, operands.clone())?;
     let Some((eps, inside)) = divides else { return Ok(centred) };
     let squares = squared(core, &centred)?;
     let variance = reduced(core, Reduction::Mean, &squares, axes, true)?;
     let deviation = root(core, &variance, eps, inside)?;
     // subtracted again: the differences never reach memory
-    let centred = compute(core, E::Subtract, operands)?;
+    let centred = compute(core, Binary::Subtract, operands)?;
     divided(core, &centred, &deviation)
 }
 
@@ -260,19 +256,19 @@ fn centred(
 /// finite f32 or infinite, is never subnormal.
 fn divided(core: &mut CoreBuilder, input: &Known, deviation: &Known) -> Rule<Known> {
     let one = Known::number_like(deviation, 1.0);
-    let reciprocal = compute(core, Elementwise::Divide, vec![one, deviation.clone()])?;
-    compute(core, Elementwise::Multiply, vec![input.clone(), reciprocal])
+    let reciprocal = compute(core, Binary::Divide, vec![one, deviation.clone()])?;
+    compute(core, Binary::Multiply, vec![input.clone(), reciprocal])
 }
 
 /// The root of a sum; `eps` is added to the sum or to the root.
 fn root(core: &mut CoreBuilder, sum: &Known, eps: f32, inside: bool) -> Rule<Known> {
     let eps = Known::number_like(sum, eps);
     let under = match inside {
-        true => compute(core, Elementwise::Add, vec![sum.clone(), eps.clone()])?,
+        true => compute(core, Binary::Add, vec![sum.clone(), eps.clone()])?,
         false => sum.clone(),
     };
     let root = compute(core, ROOT, vec![under])?;
-    if inside { Ok(root) } else { compute(core, Elementwise::Add, vec![root, eps]) }
+    if inside { Ok(root) } else { compute(core, Binary::Add, vec![root, eps]) }
 }
 
 fn unit_length(
@@ -287,7 +283,7 @@ fn unit_length(
         true => root(core, &sum, eps, true)?,
         false => {
             let eps = Known::number_like(&sum, eps);
-            let sum = compute(core, Elementwise::Maximum, vec![sum, eps])?;
+            let sum = compute(core, Binary::Maximum, vec![sum, eps])?;
             compute(core, ROOT, vec![sum])?
         }
     };

@@ -42,7 +42,7 @@ use crate::core::{
     CoreBuilder, CoreModel, DynamicLength, Known, LayerPlace, Parameter, ResultValue, Source,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::model::{Activation, ElementType, Elementwise, Node, Op, Tensor, shape_text};
+use crate::model::{Activation, ElementType, Elementwise, Node, Op, Primitive, Tensor, shape_text};
 
 /// Translates a model, whose inputs are known, to core operations. `None` after an error, and for
 /// a part of a model.
@@ -291,7 +291,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     fn elementwise(&mut self, node: &'a Node, function: Elementwise) {
-        if let Elementwise::Activation(activation) = function
+        if let Elementwise::Primitive(Primitive::Activation(activation)) = function
             && self.refuse_not_finite(node, activation)
         {
             return;

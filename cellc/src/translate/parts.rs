@@ -5,7 +5,7 @@ use super::elementwise::compute;
 use super::operands::Operands;
 use super::refusal::Rule;
 use crate::core::{CoreBuilder, DynamicLength, Known};
-use crate::model::{ElementType, Elementwise as E};
+use crate::model::{Binary, Comparison, ElementType, Primitive};
 
 /// An operand with a dynamic length.
 #[derive(Clone, Copy)]
@@ -36,8 +36,8 @@ pub(super) fn padded_behind(
     let numbers: Vec<i64> = (0..shape[axis] as i64).collect();
     let numbers = Known::integers(places, &numbers, ElementType::I64);
     let count = Known::Source(length.count, ElementType::I64);
-    let is_part = compute(core, E::Less, vec![numbers, count])?;
-    compute(core, E::Select, vec![is_part, known.clone(), other.clone()])
+    let is_part = compute(core, Comparison::Less, vec![numbers, count])?;
+    compute(core, Primitive::Select, vec![is_part, known.clone(), other.clone()])
 }
 
 /// The sizes of a node's first operand, which has a run-time number of parts along an axis.
@@ -53,6 +53,6 @@ pub(super) fn sizes_at_run_time(
     let is_open: Vec<i64> = (0..sizes.len()).map(|at| i64::from(at == axis)).collect();
     let vector = |numbers: &[i64]| Known::integers(vec![numbers.len()], numbers, ElementType::I64);
     let count = Known::Source(length.count, ElementType::I64);
-    let count = compute(core, E::Multiply, vec![count, vector(&is_open)])?;
-    compute(core, E::Add, vec![count, vector(&sizes)])
+    let count = compute(core, Binary::Multiply, vec![count, vector(&is_open)])?;
+    compute(core, Binary::Add, vec![count, vector(&sizes)])
 }

@@ -12,7 +12,7 @@ use super::scatter::{counted_places, few_scattered, numbers_along, place, scatte
 use crate::core::CoreBuilder;
 use crate::core::axis_index;
 use crate::core::{Geometry, Known, signed, strides};
-use crate::model::{ElementType, Elementwise, GatherNd};
+use crate::model::{Binary, Comparison, ElementType, GatherNd, Primitive};
 
 /// GatherND: parts of data, one for each row of the indices. Constant indices are resolved when
 /// compiling. Computed indices outside of an axis are clamped.
@@ -157,9 +157,9 @@ fn computed_places(
 /// A sum and a term times a factor.
 fn added(core: &mut CoreBuilder, sum: Option<Known>, term: Known, factor: usize) -> Rule<Known> {
     let factor = Known::number_like(&term, factor as f32);
-    let term = compute(core, Elementwise::Multiply, vec![term, factor])?;
+    let term = compute(core, Binary::Multiply, vec![term, factor])?;
     match sum {
-        Some(sum) => compute(core, Elementwise::Add, vec![sum, term]),
+        Some(sum) => compute(core, Binary::Add, vec![sum, term]),
         None => Ok(term),
     }
 }
@@ -169,7 +169,7 @@ fn added(core: &mut CoreBuilder, sum: Option<Known>, term: Known, factor: usize)
 pub(super) fn scatter_nd(
     core: &mut CoreBuilder,
     args: &Operands,
-    combine: Option<Elementwise>,
+    combine: Option<Binary>,
 ) -> Rule<Known> {
     let (data, indices, updates) = (args.get(0)?, args.get(1)?, args.get(2)?);
     let [shape, of_indices, given] = [&data, &indices, &updates].map(|known| core.shape_of(known));
@@ -199,7 +199,7 @@ pub(super) fn scatter_nd(
 fn scattered_parts(
     core: &mut CoreBuilder,
     [data, indices, updates]: [&Known; 3],
-    combine: Option<Elementwise>,
+    combine: Option<Binary>,
 ) -> Rule<Known> {
     let [shape, of_indices] = [data, indices].map(|known| core.shape_of(known));
     let (&depth, outer) = of_indices.split_last().expect("translate: indices have a dimension");
@@ -220,8 +220,8 @@ fn scattered_parts(
         if let Some(function) = combine {
             new = compute(core, function, vec![whole.clone(), new])?;
         }
-        let is_here = compute(core, Elementwise::Equal, vec![numbers.clone(), place])?;
-        whole = compute(core, Elementwise::Select, vec![is_here, new, whole])?;
+        let is_here = compute(core, Comparison::Equal, vec![numbers.clone(), place])?;
+        whole = compute(core, Primitive::Select, vec![is_here, new, whole])?;
     }
     Ok(core.view(&whole, Geometry::reshaped(shape))?)
 }

@@ -11,7 +11,7 @@ use crate::core::{
     CoreBuilder, CoreOp, Divider, DynamicLength, Geometry, Known, Source, View, axis_index, signed,
     strides,
 };
-use crate::model::{ElementType, Elementwise as E};
+use crate::model::{Binary, Comparison, ElementType, Primitive};
 
 fn number(value: i64) -> Known {
     Known::integers(Vec::new(), &[value], ElementType::I64)
@@ -42,11 +42,11 @@ pub(super) fn prefix(core: &mut CoreBuilder, args: &Operands, axis: usize) -> Ru
     let stop = core.view(&stop, Geometry::reshaped(Vec::new()))?;
     let stop = converted(core, &stop, ElementType::I64)?;
     // negative stops count from the end
-    let from_end = compute(core, E::Add, vec![stop.clone(), all.clone()])?;
-    let is_from_end = compute(core, E::Less, vec![stop.clone(), number(0)])?;
-    let stop = compute(core, E::Select, vec![is_from_end, from_end, stop])?;
-    let stop = compute(core, E::Maximum, vec![stop, number(0)])?;
-    let count = compute(core, E::Minimum, vec![stop, all])?;
+    let from_end = compute(core, Binary::Add, vec![stop.clone(), all.clone()])?;
+    let is_from_end = compute(core, Comparison::Less, vec![stop.clone(), number(0)])?;
+    let stop = compute(core, Primitive::Select, vec![is_from_end, from_end, stop])?;
+    let stop = compute(core, Binary::Maximum, vec![stop, number(0)])?;
+    let count = compute(core, Binary::Minimum, vec![stop, all])?;
     let count = core.source(&count)?;
     core.computable(&shape)?;
     let (source, out) = (core.source(&input)?, core.value(shape.clone()));

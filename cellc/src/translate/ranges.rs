@@ -11,7 +11,7 @@ use crate::core::CoreBuilder;
 use crate::core::limits::MOST_ELEMENTS;
 use crate::core::{Divider, DynamicLength, Geometry, Known, LARGEST_INTEGER, fold};
 use crate::diagnostic::quoted;
-use crate::model::{ElementType, Elementwise as E, Tensor};
+use crate::model::{Binary, ElementType, Tensor};
 
 /// Range. Inputs: start, stop and step.
 pub(super) fn range(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
@@ -112,11 +112,11 @@ fn open_range(
     let stop = core.view(&stop, Geometry::reshaped(Vec::new()))?;
     let stop = converted(core, &stop, ElementType::I64)?;
     let ends = if step > 0 { vec![stop, number(start)] } else { vec![number(start), stop] };
-    let span = compute(core, E::Subtract, ends)?;
-    let mut count = compute(core, E::Maximum, vec![span, number(0)])?;
+    let span = compute(core, Binary::Subtract, ends)?;
+    let mut count = compute(core, Binary::Maximum, vec![span, number(0)])?;
     if step.abs() > 1 {
-        count = compute(core, E::Add, vec![count, number(step.abs() - 1)])?;
-        count = compute(core, E::Divide, vec![count, number(step.abs())])?;
+        count = compute(core, Binary::Add, vec![count, number(step.abs() - 1)])?;
+        count = compute(core, Binary::Divide, vec![count, number(step.abs())])?;
     }
     let stated = args.element();
     let element = if stated == ElementType::I32 { stated } else { ElementType::I64 };

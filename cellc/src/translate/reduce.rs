@@ -9,7 +9,7 @@ use super::refusal::{Refusal, Rule};
 use crate::check::report::UNDEFINED;
 use crate::core::CoreBuilder;
 use crate::core::{Combiner, CoreOp, DynamicLength, Geometry, Known, Reduce, Source, fold};
-use crate::model::{Activation, ElementType, Elementwise, NoAxes, Reduction, Tensor};
+use crate::model::{Activation, Binary, ElementType, NoAxes, Reduction, Remainder, Tensor, Unary};
 
 /// A reduction. `keep`: true if reduced axes stay with size 1.
 pub(super) fn reduce(
@@ -87,8 +87,8 @@ fn reduced_parts(
         axes.iter().filter(|&&axis| axis != along).map(|&axis| shape[axis]).product();
     let count = converted(core, &count, ElementType::F32)?;
     let others = Known::number_like(&sum, others as f32);
-    let count = compute(core, Elementwise::Multiply, vec![count, others])?;
-    compute(core, Elementwise::Divide, vec![sum, count])
+    let count = compute(core, Binary::Multiply, vec![count, others])?;
+    compute(core, Binary::Divide, vec![sum, count])
 }
 
 /// The given axes in order; all axes if none are given.
@@ -116,7 +116,6 @@ pub(super) fn reduced(
     axes: &[usize],
     keep: bool,
 ) -> Rule<Known> {
-    use Elementwise as E;
     let shape = core.shape_of(input);
     let is_float = input.element().is_float();
     let logical = matches!(reduction, Reduction::All | Reduction::Any);
@@ -135,35 +134,35 @@ pub(super) fn reduced(
             let count = Known::number_like(&sum, count as f32);
             if !is_float {
                 // a mean of integers is rounded towards zero
-                let rest = compute(core, E::Mod, vec![sum.clone(), count.clone()])?;
-                sum = compute(core, E::Subtract, vec![sum, rest])?;
+                let rest = compute(core, Remainder::OfDividend, vec![sum.clone(), count.clone()])?;
+                sum = compute(core, Binary::Subtract, vec![sum, rest])?;
             }
-            compute(core, E::Divide, vec![sum, count])?
+            compute(core, Binary::Divide, vec![sum, count])?
         }
         Reduction::L1 => {
-            let magnitudes = compute(core, E::Abs, vec![input.clone()])?;
+            let magnitudes = compute(core, Unary::Abs, vec![input.clone()])?;
             combined(core, Combiner::Add, &magnitudes, axes)?
         }
         Reduction::SumSquare | Reduction::L2 => {
             let squares = squared(core, input)?;
             let sum = combined(core, Combiner::Add, &squares, axes)?;
             match reduction {
-                Reduction::L2 => compute(core, E::Activation(Activation::Sqrt), vec![sum])?,
+                Reduction::L2 => compute(core, Activation::Sqrt, vec![sum])?,
                 _ => sum,
             }
         }
         Reduction::LogSum => {
             let sum = combined(core, Combiner::Add, input, axes)?;
-            compute(core, E::Activation(Activation::Log), vec![sum])?
+            compute(core, Activation::Log, vec![sum])?
         }
         Reduction::LogSumExp => {
             let most = combined(core, Combiner::Maximum, input, axes)?;
             let finite = finite(core, &most)?;
-            let below = compute(core, E::Subtract, vec![input.clone(), finite])?;
-            let exponentials = compute(core, E::Activation(Activation::Exp), vec![below])?;
+            let below = compute(core, Binary::Subtract, vec![input.clone(), finite])?;
+            let exponentials = compute(core, Activation::Exp, vec![below])?;
             let sum = combined(core, Combiner::Add, &exponentials, axes)?;
-            let logarithm = compute(core, E::Activation(Activation::Log), vec![sum])?;
-            compute(core, E::Add, vec![logarithm, most])?
+            let logarithm = compute(core, Activation::Log, vec![sum])?;
+            compute(core, Binary::Add, vec![logarithm, most])?
         }
     };
     if keep {
@@ -190,7 +189,7 @@ fn finite(core: &mut CoreBuilder, input: &Known) -> Rule<Known> {
         ElementType::Bf16 => f32::from_bits(0x7f7f_0000),
         _ => f32::MAX,
     };
-    compute(core, Elementwise::Clamp { min: -max, max }, vec![input.clone()])
+    compute(core, Unary::Clamp { min: -max, max }, vec![input.clone()])
 }
 
 /// All elements along axes by one operation; the axes have a size of 1 then.

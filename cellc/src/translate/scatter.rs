@@ -11,7 +11,7 @@ use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
 use crate::core::axis_index;
 use crate::core::{Geometry, Known, strides};
-use crate::model::{Elementwise, shape_text};
+use crate::model::{Binary, Comparison, Primitive, Unary, shape_text};
 
 /// The most updates at run-time indices: kernels compare each update with each place.
 const MOST_SCATTERED: usize = 64;
@@ -75,7 +75,7 @@ pub(super) fn scattered(
     data: &Known,
     updates: &Known,
     places: &[usize],
-    combine: Option<Elementwise>,
+    combine: Option<Binary>,
 ) -> Rule<Known> {
     let shape = core.shape_of(data);
     let len = shape.iter().product();
@@ -187,7 +187,7 @@ fn named_elements(
 pub(super) fn scatter_elements(
     core: &mut CoreBuilder,
     args: &Operands,
-    combine: Option<Elementwise>,
+    combine: Option<Binary>,
 ) -> Rule<Known> {
     let (data, updates) = (args.get(0)?, args.get(2)?);
     let axis = args.integer(3, "the axis")?;
@@ -217,11 +217,11 @@ pub(super) fn counted_places(core: &mut CoreBuilder, indices: &Known, size: usiz
     }
     let zero = Known::number_like(indices, 0.0);
     let all = Known::number_like(indices, size as f32);
-    let from_end = compute(core, Elementwise::Add, vec![indices.clone(), all])?;
-    let is_below = compute(core, Elementwise::Less, vec![indices.clone(), zero])?;
-    let counted = compute(core, Elementwise::Select, vec![is_below, from_end, indices.clone()])?;
+    let from_end = compute(core, Binary::Add, vec![indices.clone(), all])?;
+    let is_below = compute(core, Comparison::Less, vec![indices.clone(), zero])?;
+    let counted = compute(core, Primitive::Select, vec![is_below, from_end, indices.clone()])?;
     let (min, max) = (0.0, (size - 1) as f32);
-    compute(core, Elementwise::Clamp { min, max }, vec![counted])
+    compute(core, Unary::Clamp { min, max }, vec![counted])
 }
 
 /// 0, 1, .. along an axis.
@@ -245,7 +245,7 @@ fn scattered_at_run_time(
     args: &Operands,
     axis: i64,
     [data, indices, updates]: [&Known; 3],
-    combine: Option<Elementwise>,
+    combine: Option<Binary>,
 ) -> Rule<Known> {
     let shapes = [data, indices, updates].map(|known| core.shape_of(known));
     let axis = args.axis(axis, shapes[0].len())?;
@@ -278,12 +278,12 @@ fn scattered_at_run_time(
             let strides = own.iter().map(|&stride| stride as isize).collect();
             core.view(of, Geometry { offset: k * own[axis], strides, shape })
         });
-        let is_meant = compute(core, Elementwise::Equal, vec![numbers.clone(), index?])?;
+        let is_meant = compute(core, Comparison::Equal, vec![numbers.clone(), index?])?;
         let new = match combine {
             None => update?,
             Some(function) => compute(core, function, vec![whole.clone(), update?])?,
         };
-        whole = compute(core, Elementwise::Select, vec![is_meant, new, whole])?;
+        whole = compute(core, Primitive::Select, vec![is_meant, new, whole])?;
     }
     for d in (0..rank).rev().filter(|&d| shapes[1][d] < shapes[0][d] && d != axis) {
         let offset = reached[d] * own[d];
@@ -311,16 +311,16 @@ pub(super) fn reversed_at_run_time(
         return Err(shapes_differ(&shapes, "an integer for each sequence", "correct the lengths"));
     }
     let lengths = core.view(lengths, Geometry::reshaped(vec![sequences, 1]))?;
-    let range = Elementwise::Clamp { min: 0.0, max: size as f32 };
+    let range = Unary::Clamp { min: 0.0, max: size as f32 };
     let lengths = compute(core, range, vec![lengths])?;
     let [numbers, first] = [(1, size, 1), (0, sequences, size)]
         .map(|(axis, count, step)| numbers_along(&lengths, axis, 2, count, step));
     let one = Known::number_like(&lengths, 1.0);
-    let last = compute(core, Elementwise::Subtract, vec![lengths.clone(), one])?;
-    let backwards = compute(core, Elementwise::Subtract, vec![last, numbers.clone()])?;
-    let is_inside = compute(core, Elementwise::Less, vec![numbers.clone(), lengths])?;
-    let places = compute(core, Elementwise::Select, vec![is_inside, backwards, numbers])?;
-    let places = compute(core, Elementwise::Add, vec![places, first])?;
+    let last = compute(core, Binary::Subtract, vec![lengths.clone(), one])?;
+    let backwards = compute(core, Binary::Subtract, vec![last, numbers.clone()])?;
+    let is_inside = compute(core, Comparison::Less, vec![numbers.clone(), lengths])?;
+    let places = compute(core, Primitive::Select, vec![is_inside, backwards, numbers])?;
+    let places = compute(core, Binary::Add, vec![places, first])?;
     // the steps of all sequences as rows of one table
     let own = strides(&shape);
     let rest: Vec<usize> = (0..shape.len()).filter(|&d| d != batch && d != steps).collect();
@@ -362,10 +362,10 @@ fn gathered_at_run_time(
     let own = strides(&shape);
     let mut places = counted_places(core, indices, shape[axis])?;
     let stride = Known::number_like(indices, own[axis] as f32);
-    places = compute(core, Elementwise::Multiply, vec![places, stride])?;
+    places = compute(core, Binary::Multiply, vec![places, stride])?;
     for d in (0..shape.len()).filter(|&d| d != axis && shape[d] > 1) {
         let numbers = numbers_along(indices, d, shape.len(), to[d], own[d]);
-        places = compute(core, Elementwise::Add, vec![places, numbers])?;
+        places = compute(core, Binary::Add, vec![places, numbers])?;
     }
     let all = Geometry::reshaped(vec![shape.iter().product()]);
     let all = core.view(data, all)?;

@@ -11,7 +11,7 @@ use super::refusal::{Refusal, Rule};
 use super::rounding::rounded;
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, axis_index, signed, strides};
-use crate::model::{Dft, ElementType, Elementwise, SpectralWindow, Tensor, shape_text};
+use crate::model::{Binary, Dft, ElementType, SpectralWindow, Tensor, shape_text};
 
 /// Cosine and sine of a part of a turn, exact at quarters.
 fn of_turn(part: usize, whole: usize) -> [f64; 2] {
@@ -283,7 +283,7 @@ pub(super) fn stft(core: &mut CoreBuilder, args: &Operands, half: bool) -> Rule<
     };
     if let (None, Some(window)) = (known, &window) {
         let window = core.view(window, Geometry::reshaped(vec![length, 1]))?;
-        rows = compute(core, Elementwise::Multiply, vec![rows, window])?;
+        rows = compute(core, Binary::Multiply, vec![rows, window])?;
     }
     let rows = core.view(&rows, Geometry::reshaped(vec![batch, frames, length * parts]))?;
     let y = product(core, &[rows, matrix], false, false)?;

@@ -3,7 +3,7 @@
 
 use super::Hints;
 use crate::diagnostic::{Diagnostic, EXAMPLE_STEPS, quoted};
-use crate::model::{Axes, Dim, Elements, Elementwise, Model, Node, Op, OpFacts, Tensor, ValueId};
+use crate::model::{Axes, Dim, Elements, Model, Node, Op, OpFacts, Primitive, Tensor, ValueId};
 
 /// The axis of a value that holds the steps of an input.
 #[derive(Clone, Copy)]
@@ -197,7 +197,7 @@ fn read(
         Axes::Sizes => Read::One,
         // an output of the model holds all steps
         Axes::Same if node.op != Op::Result => Read::Each(steps),
-        Axes::Broadcast(function) if function != Elementwise::PRelu => {
+        Axes::Broadcast(function) if function != Primitive::PRelu.into() => {
             let others = (0..node.inputs.len()).filter(|&other| other != port);
             match others.into_iter().all(|other| rank_of(other).is_some_and(|of| of <= rank)) {
                 true => Read::Each(steps),

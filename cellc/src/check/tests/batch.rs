@@ -121,7 +121,7 @@ fn the_first_axis_that_a_converter_named_is_a_batch() {
     {
         let mut graph = Graph::default();
         let x = graph.parameter("x", &[-1, 7, H as isize]);
-        let y = graph.elementwise(Elementwise::Activation(Activation::Tanh), &[x]);
+        let y = graph.elementwise(Activation::Tanh, &[x]);
         graph.result("y", y);
         graph.0.axis_names.push(AxisName { input: "x".to_owned(), axis: 0, name: name.to_owned() });
         let text = said(vec![("", graph, Options::default())]);

@@ -18,7 +18,7 @@ fn wrong_lstm() -> Branch {
 fn right() -> Branch {
     let mut body = Graph::default();
     let x = body.parameter("x", &[1, 4]);
-    let y = body.elementwise(Elementwise::Negative, &[x]);
+    let y = body.elementwise(Unary::Negative, &[x]);
     body.result("y", y);
     Branch { body: body.0, inputs: vec![1] }
 }
@@ -54,17 +54,17 @@ fn between([then, otherwise]: [Branch; 2], condition: Condition, sr: Option<i64>
 
 fn is_16000(graph: &mut Graph, sr: ValueId) -> ValueId {
     let number = graph.int(16000);
-    graph.elementwise(Elementwise::Equal, &[sr, number])
+    graph.elementwise(Comparison::Equal, &[sr, number])
 }
 
 fn is_another(graph: &mut Graph, sr: ValueId) -> ValueId {
     let same = is_16000(graph, sr);
-    graph.elementwise(Elementwise::LogicalNot, &[same])
+    graph.elementwise(Logic::Not, &[same])
 }
 
 fn is_above(graph: &mut Graph, sr: ValueId) -> ValueId {
     let number = graph.int(16000);
-    graph.elementwise(Elementwise::Greater, &[sr, number])
+    graph.elementwise(Comparison::Greater, &[sr, number])
 }
 
 /// What is wrong in a branch names the branch, its condition, and the option that leaves the branch

@@ -254,7 +254,7 @@ fn steps_in_front_are_found_by_name_and_by_layer() {
     assert!(valid.steps.is_some());
     let mut named = Graph::default();
     let x = named.parameter("x", &[-1, 3]);
-    let y = named.elementwise(Elementwise::Add, &[x, x]);
+    let y = named.elementwise(Binary::Add, &[x, x]);
     named.result("y", y);
     let name = |name: &str| crate::model::AxisName {
         input: "x".to_owned(),

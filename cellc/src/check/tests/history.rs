@@ -192,7 +192,7 @@ fn one_step_is_offered_where_it_goes_on() {
             Op::Reduce { reduction, keep: true, no_axes: crate::model::NoAxes::All },
             &[x, axes],
         );
-        g.elementwise(Elementwise::Divide, &[x, most])
+        g.elementwise(Binary::Divide, &[x, most])
     });
     let refused = core_model(&graph.0, &open()).expect_err("looks ahead").to_string();
     assert!(
@@ -258,7 +258,7 @@ fn masked(new: f32, added: Between) -> Graph {
     let [start, stop, one] = [graph.ints(&[1]), graph.ints(&[5]), graph.ints(&[1])];
     let next = graph.op(Op::Slice, &[longer, start, stop, one, one]);
     let hidden = added(&mut graph, next);
-    let scores = graph.elementwise(Elementwise::Add, &[x, hidden]);
+    let scores = graph.elementwise(Binary::Add, &[x, hidden]);
     let shares = graph.op(Op::Softmax { axis: 1, log: false }, &[scores]);
     graph.result("y", shares);
     graph.result("mask_out", next);
@@ -278,14 +278,14 @@ fn kept_masks_that_begin_open_are_warned_of() {
     assert!(!said(&masked(0.0, |_, mask| mask), &Options::default()).contains(OPEN));
     let remedied = masked(1.0, |graph, mask| {
         let (one, large) = (graph.floats(&[], &[1.0]), graph.floats(&[], &[1e9]));
-        let below = graph.elementwise(Elementwise::Subtract, &[mask, one]);
-        graph.elementwise(Elementwise::Multiply, &[below, large])
+        let below = graph.elementwise(Binary::Subtract, &[mask, one]);
+        graph.elementwise(Binary::Multiply, &[below, large])
     });
     assert_eq!(said(&remedied, &kept), "");
     // a sum that is kept is no mask
     let mut summed = Graph::default();
     let (x, sum) = (summed.parameter("x", &[1, 4]), summed.parameter("sum", &[1, 4]));
-    let next = summed.elementwise(Elementwise::Add, &[x, sum]);
+    let next = summed.elementwise(Binary::Add, &[x, sum]);
     let shares = summed.op(Op::Softmax { axis: 1, log: false }, &[next]);
     summed.result("y", shares);
     summed.result("sum_out", next);

@@ -18,8 +18,8 @@ fn sum() -> (Graph, ValueId) {
     let names = ["x", "h", "w"];
     let [x, h, w] = names
         .map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
-    let product = graph.elementwise(Elementwise::Multiply, &[x, w]);
-    let sum = graph.elementwise(Elementwise::Add, &[h, product]);
+    let product = graph.elementwise(Binary::Multiply, &[x, w]);
+    let sum = graph.elementwise(Binary::Add, &[h, product]);
     (graph, sum)
 }
 
@@ -27,7 +27,7 @@ fn sum() -> (Graph, ValueId) {
 fn body() -> Model {
     let (mut graph, next) = sum();
     let two = graph.floats(&[], &[2.0]);
-    let twice = graph.elementwise(Elementwise::Multiply, &[next, two]);
+    let twice = graph.elementwise(Binary::Multiply, &[next, two]);
     graph.result("h'", next);
     graph.result("2h'", twice);
     graph.0
@@ -128,14 +128,10 @@ fn what_trips_hand_on_may_be_multiples() {
         };
         let w = graph.floats(&[1], &[0.7]);
         let (mut body, sum) = sum();
-        let whole = if rounds {
-            body.elementwise(Elementwise::Activation(Activation::Round), &[sum])
-        } else {
-            sum
-        };
-        let clipped = body.elementwise(Elementwise::Clamp { min: -3.0, max: 3.0 }, &[whole]);
+        let whole = if rounds { body.elementwise(Activation::Round, &[sum]) } else { sum };
+        let clipped = body.elementwise(Unary::Clamp { min: -3.0, max: 3.0 }, &[whole]);
         let quarter = body.floats(&[], &[0.25]);
-        let scaled = body.elementwise(Elementwise::Multiply, &[clipped, quarter]);
+        let scaled = body.elementwise(Binary::Multiply, &[clipped, quarter]);
         body.result("h'", scaled);
         let body = body.0;
         let inputs = vec![
@@ -213,10 +209,10 @@ fn counting_body(refuse_iteration_number: bool, counts: bool, stops: bool) -> Mo
     let place = if refuse_iteration_number { i } else { axis };
     let element = graph.op(Op::Gather { batch_dims: 0 }, &[x, place, axis]);
     let float = graph.convert(n, ElementType::F32);
-    let product = graph.elementwise(Elementwise::Multiply, &[element, float]);
-    let sum = graph.elementwise(Elementwise::Add, &[s, product]);
-    let next = if counts { graph.elementwise(Elementwise::Add, &[n, one]) } else { n };
-    let go = if stops { graph.elementwise(Elementwise::Less, &[i, two]) } else { one };
+    let product = graph.elementwise(Binary::Multiply, &[element, float]);
+    let sum = graph.elementwise(Binary::Add, &[s, product]);
+    let next = if counts { graph.elementwise(Binary::Add, &[n, one]) } else { n };
+    let go = if stops { graph.elementwise(Comparison::Less, &[i, two]) } else { one };
     graph.result("s'", sum);
     graph.result("n'", next);
     graph.result("go", go);
@@ -252,10 +248,10 @@ fn body_with_an_end() -> Model {
     let mut graph = Graph::default();
     let [x, h, limit] = ["x", "h", "limit"]
         .map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
-    let next = graph.elementwise(Elementwise::Add, &[h, x]);
+    let next = graph.elementwise(Binary::Add, &[h, x]);
     let two = graph.floats(&[], &[2.0]);
-    let twice = graph.elementwise(Elementwise::Multiply, &[h, two]);
-    let go = graph.elementwise(Elementwise::Less, &[next, limit]);
+    let twice = graph.elementwise(Binary::Multiply, &[h, two]);
+    let go = graph.elementwise(Comparison::Less, &[next, limit]);
     graph.result("h'", next);
     graph.result("2h", twice);
     graph.result("go", go);

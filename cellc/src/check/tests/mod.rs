@@ -21,7 +21,8 @@ use crate::core::WeightSource;
 use crate::core::{CoreModel, CoreNode, CoreOp, Source};
 use crate::diagnostic::{Diagnostics, Origin, Severity};
 use crate::model::{
-    Activation, Cell, CellKind, Elementwise, InputFile, LedgerEntry, ResetGate, Spelling, Value,
+    Activation, Binary, Cell, CellKind, Comparison, Composed, Elementwise, InputFile, LedgerEntry,
+    Logic, Primitive, Remainder, ResetGate, Spelling, Unary, Value,
 };
 use crate::model::{Dim, ElementType, Model, Node, Op, Tensor, ValueId};
 use crate::reference::{initial_variables, reference};
@@ -142,8 +143,8 @@ impl Graph {
         self.tensor(tensor)
     }
 
-    fn elementwise(&mut self, function: Elementwise, inputs: &[ValueId]) -> ValueId {
-        self.op(Op::Elementwise(function), inputs)
+    fn elementwise(&mut self, function: impl Into<Elementwise>, inputs: &[ValueId]) -> ValueId {
+        self.op(Op::elementwise(function), inputs)
     }
 
     fn result(&mut self, name: &str, input: ValueId) {

@@ -359,7 +359,7 @@ fn a_known_condition_selects_an_operand() {
             let condition = g.bytes(&[condition.len(), 1], ElementType::Bool, condition);
             let other = g.floats(&[], &[9.0]);
             let (a, b) = if swapped { (other, x) } else { (x, other) };
-            g.elementwise(Elementwise::Select, &[condition, a, b])
+            g.elementwise(Primitive::Select, &[condition, a, b])
         }
     };
     gives(&[2], selected(&[1], false), (&[1, 2], &[0.0, 1.0]));
@@ -402,20 +402,20 @@ fn arithmetic_broadcasts_and_keeps_zeros_and_nan() {
     let of = |function: Elementwise| {
         both_ways(&[6], &values, |g, x| vec![g.elementwise(function, &[x])]).remove(0).1
     };
-    let abs = of(Elementwise::Abs);
+    let abs = of(Unary::Abs.into());
     assert_eq!(abs[..5], [2.0, 0.5, 0.0, 0.0, 0.5]);
     assert!(abs[2].is_sign_positive() && abs[3].is_sign_positive() && abs[5].is_nan());
-    let negative = of(Elementwise::Negative);
+    let negative = of(Unary::Negative.into());
     assert!(
         negative[2].is_sign_positive() && negative[3].is_sign_negative() && negative[5].is_nan()
     );
-    let clamped = of(Elementwise::Clamp { min: -1.0, max: 0.25 });
+    let clamped = of(Unary::Clamp { min: -1.0, max: 0.25 }.into());
     assert_eq!(clamped[..5], [-1.0, -0.5, 0.0, 0.0, 0.25]);
     assert!(clamped[5].is_nan());
-    let open = of(Elementwise::Clamp { min: f32::NEG_INFINITY, max: f32::INFINITY });
+    let open = of(Unary::Clamp { min: f32::NEG_INFINITY, max: f32::INFINITY }.into());
     assert_eq!(open[..5], values[..5]);
-    assert!((of(Elementwise::Activation(Activation::Exp))[4] - 0.5f64.exp()).abs() < 1e-6);
-    assert!((of(Elementwise::Activation(Activation::Log))[4] - 0.5f64.ln()).abs() < 1e-6);
+    assert!((of(Activation::Exp.into())[4] - 0.5f64.exp()).abs() < 1e-6);
+    assert!((of(Activation::Log.into())[4] - 0.5f64.ln()).abs() < 1e-6);
 
     let with = |function: Elementwise, other: &'static [f32]| {
         both_ways(&[2, 1], &[1.0, -3.0], |g, x| {
@@ -424,20 +424,20 @@ fn arithmetic_broadcasts_and_keeps_zeros_and_nan() {
         })
         .remove(0)
     };
-    assert_eq!(with(Elementwise::Add, &[1.0, 2.0]), (vec![2, 2], vec![2.0, 3.0, -2.0, -1.0]));
-    assert_eq!(with(Elementwise::Subtract, &[1.0, 2.0]).1, [0.0, -1.0, -4.0, -5.0]);
-    assert_eq!(with(Elementwise::Multiply, &[1.0, 2.0]).1, [1.0, 2.0, -3.0, -6.0]);
-    assert_eq!(with(Elementwise::Divide, &[1.0, 2.0]).1, [1.0, 0.5, -3.0, -1.5]);
-    assert_eq!(with(Elementwise::Maximum, &[0.0, 2.0]).1, [1.0, 2.0, 0.0, 2.0]);
-    assert_eq!(with(Elementwise::Minimum, &[0.0, 2.0]).1, [0.0, 1.0, -3.0, -3.0]);
-    assert_eq!(with(Elementwise::PRelu, &[0.5]).1, [1.0, -1.5]);
+    assert_eq!(with(Binary::Add.into(), &[1.0, 2.0]), (vec![2, 2], vec![2.0, 3.0, -2.0, -1.0]));
+    assert_eq!(with(Binary::Subtract.into(), &[1.0, 2.0]).1, [0.0, -1.0, -4.0, -5.0]);
+    assert_eq!(with(Binary::Multiply.into(), &[1.0, 2.0]).1, [1.0, 2.0, -3.0, -6.0]);
+    assert_eq!(with(Binary::Divide.into(), &[1.0, 2.0]).1, [1.0, 0.5, -3.0, -1.5]);
+    assert_eq!(with(Binary::Maximum.into(), &[0.0, 2.0]).1, [1.0, 2.0, 0.0, 2.0]);
+    assert_eq!(with(Binary::Minimum.into(), &[0.0, 2.0]).1, [0.0, 1.0, -3.0, -3.0]);
+    assert_eq!(with(Primitive::PRelu.into(), &[0.5]).1, [1.0, -1.5]);
 
     // one number is a slope for everything, whatever its rank
     for shape in [&[][..], &[2]] {
         let len = shape.iter().product();
         let one = both_ways(shape, &[-1.0, -3.0][..len], |g, x| {
             let slope = g.floats(&[1, 1], &[0.5]);
-            vec![g.elementwise(Elementwise::PRelu, &[x, slope])]
+            vec![g.elementwise(Primitive::PRelu, &[x, slope])]
         });
         assert_eq!(one[0], (shape.to_vec(), [-0.5, -1.5][..len].to_vec()));
     }
@@ -445,13 +445,13 @@ fn arithmetic_broadcasts_and_keeps_zeros_and_nan() {
     // a slope for each channel belongs to axis 1
     let slopes = both_ways(&[1, 2, 2], &[-1.0, 1.0, -1.0, -2.0], |g, x| {
         let slope = g.floats(&[2], &[0.5, 10.0]);
-        vec![g.elementwise(Elementwise::PRelu, &[x, slope])]
+        vec![g.elementwise(Primitive::PRelu, &[x, slope])]
     });
     assert_eq!(slopes[0].1, [-0.5, 1.0, -10.0, -20.0]);
     let mut graph = Graph::default();
     let x = graph.input_of("x", &[3], ElementType::F32);
     let (alpha, beta) = (graph.floats(&[], &[0.5]), graph.floats(&[1], &[0.25]));
-    let y = graph.elementwise(Elementwise::HardSigmoid, &[x, alpha, beta]);
+    let y = graph.elementwise(Composed::HardSigmoid, &[x, alpha, beta]);
     graph.result("y", y);
     assert_eq!(computed(&graph, &[vec![-1.0, 0.0, 9.0]])[0].1, [0.0, 0.25, 1.0]);
 }
@@ -459,10 +459,10 @@ fn arithmetic_broadcasts_and_keeps_zeros_and_nan() {
 #[test]
 fn remainders_by_a_power_of_two_and_ranges_of_floats() {
     for (function, by, expected) in [
-        (Elementwise::Mod, 0.5, [0.25, -0.25, 0.0, -0.125]),
-        (Elementwise::FloorMod, 0.5, [0.25, 0.25, 0.0, 0.375]),
-        (Elementwise::Mod, -2.0, [1.75, -1.75, 0.0, -0.125]),
-        (Elementwise::FloorMod, -2.0, [-0.25, -1.75, 0.0, -0.125]),
+        (Remainder::OfDividend, 0.5, [0.25, -0.25, 0.0, -0.125]),
+        (Remainder::OfDivisor, 0.5, [0.25, 0.25, 0.0, 0.375]),
+        (Remainder::OfDividend, -2.0, [1.75, -1.75, 0.0, -0.125]),
+        (Remainder::OfDivisor, -2.0, [-0.25, -1.75, 0.0, -0.125]),
     ] {
         let mut graph = Graph::default();
         let x = graph.input_of("x", &[4], ElementType::F32);
@@ -498,25 +498,33 @@ fn integer_arithmetic_is_that_of_openvino() {
         computed(&graph, &[]).remove(0).1
     };
     let (a, b) = (&[7, -7, 7, -7][..], &[2, 2, -2, -2][..]);
-    assert_eq!(of(Elementwise::Add, a, b), [9.0, -5.0, 5.0, -9.0]);
-    assert_eq!(of(Elementwise::Divide, a, b), [3.0, -4.0, -4.0, 3.0], "down");
-    assert_eq!(of(Elementwise::Mod, a, b), [1.0, -1.0, 1.0, -1.0], "the sign of the dividend");
-    assert_eq!(of(Elementwise::FloorMod, a, b), [1.0, 1.0, -1.0, -1.0], "the sign of the divisor");
-    assert_eq!(of(Elementwise::Maximum, a, b), [7.0, 2.0, 7.0, -2.0]);
-    assert_eq!(of(Elementwise::Minimum, a, b), [2.0, -7.0, -2.0, -7.0]);
-    assert_eq!(of(Elementwise::Greater, a, b), [1.0, 0.0, 1.0, 0.0]);
-    assert_eq!(of(Elementwise::GreaterEqual, &[1, 2], &[2, 2]), [0.0, 1.0]);
-    assert_eq!(of(Elementwise::Less, a, b), [0.0, 1.0, 0.0, 1.0]);
-    assert_eq!(of(Elementwise::LessEqual, &[1, 3], &[1]), [1.0, 0.0]);
-    assert_eq!(of(Elementwise::Equal, &[1, 3], &[3]), [0.0, 1.0]);
-    assert_eq!(of(Elementwise::NotEqual, &[1, 3], &[3]), [1.0, 0.0]);
-    assert_eq!(of(Elementwise::LogicalAnd, &[1, 0], &[1]), [1.0, 0.0]);
-    assert_eq!(of(Elementwise::LogicalOr, &[1, 0], &[0]), [1.0, 0.0]);
-    assert_eq!(of(Elementwise::LogicalNot, &[1, 0], &[]), [0.0, 1.0]);
-    assert_eq!(of(Elementwise::Abs, a, b), [7.0; 4]);
+    assert_eq!(of(Binary::Add.into(), a, b), [9.0, -5.0, 5.0, -9.0]);
+    assert_eq!(of(Binary::Divide.into(), a, b), [3.0, -4.0, -4.0, 3.0], "down");
+    assert_eq!(
+        of(Remainder::OfDividend.into(), a, b),
+        [1.0, -1.0, 1.0, -1.0],
+        "the sign of the dividend"
+    );
+    assert_eq!(
+        of(Remainder::OfDivisor.into(), a, b),
+        [1.0, 1.0, -1.0, -1.0],
+        "the sign of the divisor"
+    );
+    assert_eq!(of(Binary::Maximum.into(), a, b), [7.0, 2.0, 7.0, -2.0]);
+    assert_eq!(of(Binary::Minimum.into(), a, b), [2.0, -7.0, -2.0, -7.0]);
+    assert_eq!(of(Comparison::Greater.into(), a, b), [1.0, 0.0, 1.0, 0.0]);
+    assert_eq!(of(Comparison::GreaterEqual.into(), &[1, 2], &[2, 2]), [0.0, 1.0]);
+    assert_eq!(of(Comparison::Less.into(), a, b), [0.0, 1.0, 0.0, 1.0]);
+    assert_eq!(of(Comparison::LessEqual.into(), &[1, 3], &[1]), [1.0, 0.0]);
+    assert_eq!(of(Comparison::Equal.into(), &[1, 3], &[3]), [0.0, 1.0]);
+    assert_eq!(of(Comparison::NotEqual.into(), &[1, 3], &[3]), [1.0, 0.0]);
+    assert_eq!(of(Logic::And.into(), &[1, 0], &[1]), [1.0, 0.0]);
+    assert_eq!(of(Logic::Or.into(), &[1, 0], &[0]), [1.0, 0.0]);
+    assert_eq!(of(Logic::Not.into(), &[1, 0], &[]), [0.0, 1.0]);
+    assert_eq!(of(Unary::Abs.into(), a, b), [7.0; 4]);
     let mut graph = Graph::default();
     let inputs = [graph.ints(&[1, 0]), graph.ints(&[5]), graph.ints(&[6])];
-    let chosen = graph.elementwise(Elementwise::Select, &inputs);
+    let chosen = graph.elementwise(Primitive::Select, &inputs);
     // as a shape
     let x = graph.input_of("x", &[5, 6], ElementType::F32);
     let y = graph.op(Op::Reshape { zero_keeps: false }, &[x, chosen]);
@@ -545,7 +553,7 @@ fn shapes_are_known_and_sizes_come_from_them() {
     let (one, zero, minus) = (graph.ints(&[1]), graph.int(0), graph.ints(&[-1]));
     let size = graph.op(Op::Gather { batch_dims: 0 }, &[shape, one, zero]);
     let two = graph.int(2);
-    let half = graph.elementwise(Elementwise::Divide, &[size, two]);
+    let half = graph.elementwise(Binary::Divide, &[size, two]);
     let to = graph.op(Op::Concat { axis: 0 }, &[half, minus]);
     let y = graph.op(Op::Reshape { zero_keeps: false }, &[x, to]);
     graph.result("y", y);
@@ -669,11 +677,11 @@ fn compressed_weights_are_not_rounded_in_between() {
             if let Some(zero) = zero {
                 let zero = graph.bytes(&[1, 1, 1], ElementType::U8, &[zero]);
                 let zero = graph.convert(zero, ElementType::F16);
-                w = graph.elementwise(Elementwise::Subtract, &[w, zero]);
+                w = graph.elementwise(Binary::Subtract, &[w, zero]);
             }
             let scale_bytes = f16(&[scale, scale]);
             let by = graph.bytes(&[2, 1, 1], ElementType::F16, &scale_bytes);
-            w = graph.elementwise(Elementwise::Multiply, &[w, by]);
+            w = graph.elementwise(Binary::Multiply, &[w, by]);
             let to = graph.ints(&[2, 2]);
             w = graph.op(Op::Reshape { zero_keeps: false }, &[w, to]);
             w = graph.convert(w, ElementType::F32);
@@ -739,8 +747,8 @@ fn what_nothing_reads_is_not_there() {
     let mut graph = Graph::default();
     let x = graph.input_of("x", &[2, 2], ElementType::F32);
     let c = graph.constant(&[2, 2]);
-    let dead = graph.elementwise(Elementwise::Add, &[x, c]);
-    graph.elementwise(Elementwise::Activation(Activation::Exp), &[dead]);
+    let dead = graph.elementwise(Binary::Add, &[x, c]);
+    graph.elementwise(Activation::Exp, &[dead]);
     let axis = graph.int(0);
     let parts = graph.ops(Op::Split { parts: 2 }, &[x, axis], 2);
     let y = graph.op(Op::Softmax { axis: -1, log: false }, &[parts[1]]);
@@ -805,7 +813,7 @@ fn running_sums_are_added_in_order() {
     let last = graph.int(2);
     let last = graph.op(Op::Gather { batch_dims: 0 }, &[sum, last, axis]);
     let most = graph.int(i64::MAX - 7);
-    let rest = graph.elementwise(Elementwise::Subtract, &[last, most]);
+    let rest = graph.elementwise(Binary::Subtract, &[last, most]);
     let rest = graph.convert(rest, ElementType::F32);
     graph.result("y", rest);
     assert_eq!(computed(&graph, &[]), [(vec![], vec![2.0])]);
@@ -829,9 +837,9 @@ fn parts_without_elements_are_folded() {
         let weights = g.constant(&[2, 2]);
         let product = g.op(Op::MatMul { transpose_a: true, transpose_b: false }, &[none, weights]);
         let square = g.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[none, product]);
-        let relu = g.elementwise(Elementwise::Activation(Activation::Relu), &[none]);
+        let relu = g.elementwise(Activation::Relu, &[none]);
         let column = g.constant(&[2, 1]);
-        let sum = g.elementwise(Elementwise::Add, &[relu, column]);
+        let sum = g.elementwise(Binary::Add, &[relu, column]);
         let whole = g.op(Op::Concat { axis: 1 }, &[x, sum]);
         [&reduced[..], &[square, whole]].concat()
     });
@@ -876,29 +884,36 @@ fn an_empty_constant_adds_nothing_to_what_is_joined() {
 /// outside its domain.
 #[test]
 fn functions_of_circles_and_hyperbolas() {
-    use Elementwise as E;
-    let of = |function: Elementwise, x: &[f64]| {
+    let of = |function: Composed, x: &[f64]| {
         both_ways(&[x.len()], x, |g, x| vec![g.elementwise(function, &[x])]).remove(0).1
     };
     type Exact = fn(f64) -> f64;
-    let cases: [(Elementwise, Exact, &[f64]); 8] = [
-        (E::Tan, f64::tan, &[-1.5, -0.0, 1e-6, 1.25, 3.0, 200.5]),
-        (E::Sinh, f64::sinh, &[-80.0, -1.0, -0.0, 1e-6, 0.25, 3.0, 88.75, f64::INFINITY]),
-        (E::Cosh, f64::cosh, &[-88.75, -1.0, 0.0, 1e-6, 0.25, f64::NEG_INFINITY]),
+    let cases: [(Composed, Exact, &[f64]); 8] = [
+        (Composed::Tan, f64::tan, &[-1.5, -0.0, 1e-6, 1.25, 3.0, 200.5]),
+        (Composed::Sinh, f64::sinh, &[-80.0, -1.0, -0.0, 1e-6, 0.25, 3.0, 88.75, f64::INFINITY]),
+        (Composed::Cosh, f64::cosh, &[-88.75, -1.0, 0.0, 1e-6, 0.25, f64::NEG_INFINITY]),
         (
-            E::Asin,
+            Composed::Asin,
             f64::asin,
             &[-1.0, -0.5, -0.0, 1e-6, 0.75, 0.9990234375, 1.0, 1.5, f64::INFINITY],
         ),
-        (E::Acos, f64::acos, &[-1.0, -0.5, 0.0, 0.75, 0.9990234375, 1.0, -1.5, f64::NEG_INFINITY]),
-        (E::Asinh, f64::asinh, &[-1e30, -2.0, -0.0, 1e-6, 0.03125, 3.0, 1.5e9, f64::NEG_INFINITY]),
         (
-            E::Acosh,
+            Composed::Acos,
+            f64::acos,
+            &[-1.0, -0.5, 0.0, 0.75, 0.9990234375, 1.0, -1.5, f64::NEG_INFINITY],
+        ),
+        (
+            Composed::Asinh,
+            f64::asinh,
+            &[-1e30, -2.0, -0.0, 1e-6, 0.03125, 3.0, 1.5e9, f64::NEG_INFINITY],
+        ),
+        (
+            Composed::Acosh,
             f64::acosh,
             &[1.0, 1.0009765625, 2.0, 1e30, 0.5, -3.0, f64::INFINITY, f64::NEG_INFINITY],
         ),
         (
-            E::Atanh,
+            Composed::Atanh,
             f64::atanh,
             &[-1.0, -0.5, -0.0, 1e-6, 0.9990234375, 1.0, 1.5, f64::NEG_INFINITY],
         ),
@@ -918,7 +933,7 @@ fn functions_of_circles_and_hyperbolas() {
     }
     let squares = both_ways(&[3], &[1.0, -2.0, f64::NAN], |g, x| {
         let other = g.floats(&[1], &[0.5]);
-        vec![g.elementwise(E::SquaredDifference, &[x, other])]
+        vec![g.elementwise(Composed::SquaredDifference, &[x, other])]
     });
     assert_eq!(squares[0].1[..2], [0.25, 6.25]);
     assert!(squares[0].1[2].is_nan());
@@ -940,7 +955,7 @@ fn rolled_elements_and_ones_on_a_diagonal() {
         move |g: &mut Graph, x: ValueId| {
             let sizes = [2, 3, diagonal].map(|number| g.int(number));
             let eye = g.op(Op::Eye, &sizes);
-            g.elementwise(Elementwise::Add, &[x, eye])
+            g.elementwise(Binary::Add, &[x, eye])
         }
     };
     gives(&[2, 3], plus_eye(0), (&[2, 3], &[1.0, 1.0, 2.0, 3.0, 5.0, 5.0]));

@@ -274,7 +274,7 @@ fn variables_live_between_steps() {
         (read(&mut graph, "sum", Some(start)), read(&mut graph, "sum", Some(start)));
     let zeros = graph.floats(&[2], &[0.0, 0.0]);
     let before = read(&mut graph, "before", Some(zeros));
-    let sum = graph.elementwise(Elementwise::Add, &[first, x]);
+    let sum = graph.elementwise(Binary::Add, &[first, x]);
     // what an Assign passes on is what it is given
     let passed = assign(&mut graph, "sum", sum);
     assign(&mut graph, "before", again);

@@ -57,7 +57,7 @@ fn operations_are_refused_by_name() {
             let (a, b) = (g.ints(&[a]), g.ints(&[b]));
             let value = g.elementwise(function, &[a, b]);
             let value = g.convert(value, ElementType::F32);
-            g.elementwise(Elementwise::Add, &[x, value])
+            g.elementwise(Binary::Add, &[x, value])
         })
     };
     let updated = |indices: &'static [i64], shape: &'static [usize]| -> Build {
@@ -185,51 +185,51 @@ fn operations_are_refused_by_name() {
             "add of other shapes",
             Box::new(|g, x| {
                 let c = g.constant(&[2]);
-                g.elementwise(Elementwise::Add, &[x, c])
+                g.elementwise(Binary::Add, &[x, c])
             }),
         ),
         (
             "add of integers",
             Box::new(|g, x| {
                 let c = g.ints(&[1]);
-                g.elementwise(Elementwise::Add, &[x, c])
+                g.elementwise(Binary::Add, &[x, c])
             }),
         ),
-        ("clamp", elementwise(Elementwise::Clamp { min: 1.0, max: -1.0 })),
-        ("hard sigmoid", elementwise(Elementwise::HardSigmoid)),
+        ("clamp", elementwise(Unary::Clamp { min: 1.0, max: -1.0 }.into())),
+        ("hard sigmoid", elementwise(Composed::HardSigmoid.into())),
         (
             "hard sigmoid without end",
             Box::new(|g, x| {
                 let (a, b) = (g.floats(&[], &[f32::INFINITY]), g.floats(&[], &[0.0]));
-                g.elementwise(Elementwise::HardSigmoid, &[x, a, b])
+                g.elementwise(Composed::HardSigmoid, &[x, a, b])
             }),
         ),
         (
             "prelu",
             Box::new(|g, x| {
                 let c = g.constant(&[4, 2, 3]);
-                g.elementwise(Elementwise::PRelu, &[x, c])
+                g.elementwise(Primitive::PRelu, &[x, c])
             }),
         ),
-        ("mod", elementwise(Elementwise::Mod)),
-        ("logical", elementwise(Elementwise::LogicalAnd)),
-        ("select", elementwise(Elementwise::Select)),
+        ("mod", elementwise(Remainder::OfDividend.into())),
+        ("logical", elementwise(Logic::And.into())),
+        ("select", elementwise(Primitive::Select.into())),
         (
             "select of two types",
             Box::new(|g, x| {
                 let mask = g.bytes(&[3], ElementType::Bool, &[1, 0, 1]);
                 let ints = g.ints(&[3]);
-                g.elementwise(Elementwise::Select, &[mask, x, ints])
+                g.elementwise(Primitive::Select, &[mask, x, ints])
             }),
         ),
-        ("division by zero", folded(Elementwise::Divide, 1, 0)),
-        ("overflow", folded(Elementwise::Add, i64::MAX, 1)),
-        ("the least divided by -1", folded(Elementwise::Mod, i64::MIN, -1)),
+        ("division by zero", folded(Binary::Divide.into(), 1, 0)),
+        ("overflow", folded(Binary::Add.into(), i64::MAX, 1)),
+        ("the least divided by -1", folded(Remainder::OfDividend.into(), i64::MIN, -1)),
         (
             "integers beyond what f32 holds",
             Box::new(|g, x| {
                 let i = g.convert(x, ElementType::I32);
-                let sum = g.elementwise(Elementwise::Add, &[i, i]);
+                let sum = g.elementwise(Binary::Add, &[i, i]);
                 g.convert(sum, ElementType::I64)
             }),
         ),
@@ -262,7 +262,7 @@ fn operations_are_refused_by_name() {
 
 #[test]
 fn choices_that_cannot_apply_are_said() {
-    let relu = || of_x(|g, x| g.elementwise(Elementwise::Activation(Activation::Exp), &[x]));
+    let relu = || of_x(|g, x| g.elementwise(Activation::Exp, &[x]));
     let twice = Options::default().with_isas(Some(vec![&crate::arch::AVX2, &crate::arch::AVX2]));
     let shape = |sizes: &[Option<usize>]| {
         Options::default().with_shapes(vec![("x".into(), sizes.to_vec())])
@@ -270,7 +270,7 @@ fn choices_that_cannot_apply_are_said() {
     let large = Options::default().with_batch(Some(10_000_000));
     let mut batch = Graph::default();
     let x = batch.parameter("x", &[-1, 3]);
-    let y = batch.elementwise(Elementwise::Activation(Activation::Exp), &[x]);
+    let y = batch.elementwise(Activation::Exp, &[x]);
     batch.result("y", y);
     insta::assert_snapshot!(said(vec![
         ("an instruction set twice", relu(), twice),
@@ -303,7 +303,7 @@ fn what_would_take_for_ever_is_refused() {
     let many = of_x(|g, x| {
         let mut y = x;
         for _ in 0..20_000 {
-            y = g.elementwise(Elementwise::Activation(Activation::Exp), &[y]);
+            y = g.elementwise(Activation::Exp, &[y]);
         }
         y
     });
@@ -365,7 +365,7 @@ fn small_files_do_not_take_much_memory() {
 #[test]
 fn an_instruction_set_of_another_architecture_is_refused() {
     static OTHER: Isa = Isa { id: IsaId::Helium, name: "other", ..GENERIC };
-    let graph = of_x(|g, x| g.elementwise(Elementwise::Activation(Activation::Exp), &[x]));
+    let graph = of_x(|g, x| g.elementwise(Activation::Exp, &[x]));
     let options = Options::default().with_isas(Some(vec![&GENERIC, &OTHER]));
     let said = said(vec![("another", graph, options)]);
     assert!(said.contains("Rust for the target any has no instruction set other"), "{said}");
@@ -379,10 +379,10 @@ fn masked(limit: fn(&mut Graph, [ValueId; 2]) -> ValueId) -> Graph {
     let lengths = graph.input_of("lengths", &[2, 1], ElementType::I64);
     let inputs = [graph.int(0), limit(&mut graph, [x, lengths]), graph.int(1)];
     let steps = graph.node("steps", Op::Range, &inputs, Graph::value(None, ElementType::I64));
-    let less = Op::Elementwise(Elementwise::Less);
+    let less = Op::elementwise(Comparison::Less);
     let mask = graph.node("mask", less, &[steps, lengths], Graph::value(None, ElementType::Bool));
     let mask = graph.convert(mask, ElementType::F32);
-    let y = graph.elementwise(Elementwise::Multiply, &[x, mask]);
+    let y = graph.elementwise(Binary::Multiply, &[x, mask]);
     graph.result("y", y);
     graph
 }
@@ -416,7 +416,7 @@ fn numbers(graph: &mut Graph) -> (ValueId, ValueId) {
     let op = Op::Reduce { reduction: Reduction::Max, keep: false, no_axes: NoAxes::All };
     let largest = graph.node("largest", op, &[lengths, axes], Graph::value(None, ElementType::I64));
     let most = graph.int(4);
-    let least = Op::Elementwise(Elementwise::Minimum);
+    let least = Op::elementwise(Binary::Minimum);
     let limit = graph.node("limit", least, &[largest, most], Graph::value(None, ElementType::I64));
     let inputs = [graph.int(1), limit, graph.int(1)];
     (graph.node("numbers", Op::Range, &inputs, Graph::value(None, ElementType::I64)), lengths)
@@ -454,7 +454,7 @@ fn a_range_to_a_bounded_limit_counts_its_elements() {
     }
     let mut mask = Graph::default();
     let (numbers, lengths) = numbers(&mut mask);
-    let greater = Op::Elementwise(Elementwise::LessEqual);
+    let greater = Op::elementwise(Comparison::LessEqual);
     let is_step =
         mask.node("mask", greater, &[numbers, lengths], Graph::value(None, ElementType::Bool));
     let is_step = mask.convert(is_step, ElementType::F32);
@@ -478,7 +478,7 @@ fn a_softmax_of_a_bounded_range_is_one_of_the_elements_that_there_are() {
         let (numbers, _) = numbers(&mut graph);
         let numbers = graph.convert(numbers, ElementType::F32);
         let rows = graph.floats(&[2, 1], &[0.0, 1.0]);
-        let x = graph.elementwise(Elementwise::Multiply, &[rows, numbers]);
+        let x = graph.elementwise(Binary::Multiply, &[rows, numbers]);
         let y = graph.op(Op::Softmax { axis, log: false }, &[x]);
         graph.result("y", y);
         for (lengths, count) in [([9.0, 2.0], 3), ([2.0, 0.0], 1), ([0.0, 0.0], 0)] {
@@ -513,7 +513,7 @@ fn a_range_to_a_bounded_limit_is_not_read_as_a_whole() {
     };
     let added = refusal(|graph, numbers| {
         let x = graph.input_of("x", &[3], ElementType::F32);
-        graph.elementwise(Elementwise::Add, &[x, numbers])
+        graph.elementwise(Binary::Add, &[x, numbers])
     });
     assert!(
         added.contains("meet a fixed number of others")

@@ -72,8 +72,8 @@ fn converted(kind: CellKind, given: [As; 3]) -> Given {
     let b = match kind {
         CellKind::Gru(ResetGate::AfterMatMul) => {
             let parts = of.parts(b, 1, 6);
-            let sums = [1, 0]
-                .map(|at| of.graph.elementwise(Elementwise::Add, &[parts[at], parts[at + 3]]));
+            let sums =
+                [1, 0].map(|at| of.graph.elementwise(Binary::Add, &[parts[at], parts[at + 3]]));
             of.graph.op(Op::Concat { axis: 1 }, &[sums[0], sums[1], parts[2], parts[5]])
         }
         CellKind::Lstm => {
@@ -87,7 +87,7 @@ fn converted(kind: CellKind, given: [As; 3]) -> Given {
         }
         _ => {
             let halves = of.parts(b, 1, 2);
-            let sum = of.graph.elementwise(Elementwise::Add, &halves);
+            let sum = of.graph.elementwise(Binary::Add, &halves);
             of.in_order(sum, order)
         }
     };
@@ -129,7 +129,7 @@ fn biases_of_two_inputs_are_added_when_they_are_packed() {
         let [w, r] =
             [("W", 2), ("R", 3)].map(|(name, row)| of.tensor(As::Constant, name, &[2, 3, row]));
         let [b, c] = ["Wb", "Rb"].map(|name| of.tensor(given, name, &[2, 3]));
-        let b = of.graph.elementwise(Elementwise::Add, &[b, c]);
+        let b = of.graph.elementwise(Binary::Add, &[b, c]);
         of.sequence(CellKind::Rnn, [w, r, b])
     };
     let (inputs, constants) = (of(As::Input), of(As::Constant));
@@ -147,7 +147,7 @@ type Change = fn(&mut Given, ValueId) -> ValueId;
 const CHANGES: [(&str, Change); 5] = [
     ("doubled", |of, w| {
         let two = of.graph.floats(&[], &[2.0]);
-        of.graph.elementwise(Elementwise::Multiply, &[w, two])
+        of.graph.elementwise(Binary::Multiply, &[w, two])
     }),
     ("a gate twice", |of, w| of.in_order(w, &[0, 1, 2, 2])),
     ("R in another order", |of, w| of.in_order(w, &[1, 0, 2, 3])),

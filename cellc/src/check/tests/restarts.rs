@@ -7,8 +7,8 @@ use crate::model::{Direction, Loop, LoopInput, LoopOutput, Slicing};
 use crate::stream::dependence::Dependence;
 
 const PRODUCT: Op = Op::MatMul { transpose_a: false, transpose_b: false };
-const TANH: Elementwise = Elementwise::Activation(Activation::Tanh);
-const SIGMOID: Elementwise = Elementwise::Activation(Activation::Sigmoid);
+const TANH: Activation = Activation::Tanh;
+const SIGMOID: Activation = Activation::Sigmoid;
 
 /// What a cell starts from, made of x.
 type Initial = fn(&mut Graph, ValueId) -> ValueId;
@@ -87,21 +87,21 @@ fn states_that_are_computed_from_constants_alone_start_anew() {
         ("x times zero", |g, x| {
             let wide = product(g, x, 2, 3, 0.5);
             let zero = g.floats(&[], &[0.0]);
-            g.elementwise(Elementwise::Multiply, &[wide, zero])
+            g.elementwise(Binary::Multiply, &[wide, zero])
         }),
         ("zero times x, and a constant", |g, x| {
             let wide = product(g, x, 2, 3, 0.0);
             let c = g.constant(&[1, 3]);
-            g.elementwise(Elementwise::Add, &[wide, c])
+            g.elementwise(Binary::Add, &[wide, c])
         }),
         ("x less x", |g, x| {
             let wide = product(g, x, 2, 3, 0.5);
-            g.elementwise(Elementwise::Subtract, &[wide, wide])
+            g.elementwise(Binary::Subtract, &[wide, wide])
         }),
         ("a variable times zero", |g, _| {
             let (v, zero) = (variable(g, "v"), zero(g));
             assign(g, "v", v);
-            g.elementwise(Elementwise::Multiply, &[zero, v])
+            g.elementwise(Binary::Multiply, &[zero, v])
         }),
     ];
     for (name, start) in starts {
@@ -114,7 +114,7 @@ fn states_that_are_computed_from_constants_alone_start_anew() {
             let wide = product(g, x, 2, 3, 0.5);
             let c = g.constant(&[1, 3]);
             let c = g.elementwise(TANH, &[c]);
-            g.elementwise(Elementwise::Multiply, &[wide, c])
+            g.elementwise(Binary::Multiply, &[wide, c])
         }),
         ("an input", |g, _| g.parameter("h", &[1, 3])),
     ];
@@ -130,12 +130,12 @@ fn variables_that_the_last_state_does_not_reach_keep_nothing() {
         ("itself", |_, [_, h, _]| h),
         ("half of itself", |g, [_, h, _]| {
             let half = g.floats(&[], &[0.5]);
-            g.elementwise(Elementwise::Multiply, &[h, half])
+            g.elementwise(Binary::Multiply, &[h, half])
         }),
         ("what is computed from x", |g, [x, ..]| product(g, x, 2, 3, 0.5)),
         ("the last state times zero", |g, [_, _, last]| {
             let zero = zero(g);
-            g.elementwise(Elementwise::Multiply, &[last, zero])
+            g.elementwise(Binary::Multiply, &[last, zero])
         }),
         ("another cell's last state", |g, [x, ..]| {
             let h = variable(g, "w");
@@ -163,7 +163,7 @@ fn variables_that_the_last_state_does_not_reach_keep_nothing() {
     let kept: Vec<(&str, Next)> = vec![
         ("the last state", |_, [.., last]| last),
         ("the last state, faded", |g, [_, h, last]| {
-            let sum = g.elementwise(Elementwise::Add, &[h, last]);
+            let sum = g.elementwise(Binary::Add, &[h, last]);
             g.elementwise(TANH, &[sum])
         }),
         ("what a second cell makes of it", |g, [x, _, last]| g.rnn("second", x, last)),
@@ -174,7 +174,7 @@ fn variables_that_the_last_state_does_not_reach_keep_nothing() {
         }),
         ("an input decides", |g, [_, _, last]| {
             let keep = g.parameter("keep", &[1, 1]);
-            g.elementwise(Elementwise::Multiply, &[last, keep])
+            g.elementwise(Binary::Multiply, &[last, keep])
         }),
     ];
     for (name, next) in kept {
@@ -236,7 +236,7 @@ fn steps_that_are_written_out_go_on_where_their_weights_are_equal() {
     let masked = |graph: &mut Graph, h: ValueId, x: ValueId| {
         let gate = product(graph, x, 2, 3, 0.5);
         let gate = graph.elementwise(SIGMOID, &[gate]);
-        graph.elementwise(Elementwise::Multiply, &[h, gate])
+        graph.elementwise(Binary::Multiply, &[h, gate])
     };
     for between in [as_it_is, masked] {
         assert_eq!(restarts(&written_out(3, true, between), &Options::default()), [""; 0]);
@@ -299,7 +299,7 @@ fn handed_on_for(trips: isize, start: fn(&mut Graph, ValueId) -> ValueId, keep: 
     let mut body = Graph::default();
     let [x, h] = ["x", "h"]
         .map(|name| body.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
-    let sum = body.elementwise(Elementwise::Add, &[x, h]);
+    let sum = body.elementwise(Binary::Add, &[x, h]);
     let next = body.elementwise(TANH, &[sum]);
     body.result("h", next);
     let mut graph = Graph::default();
@@ -384,7 +384,7 @@ fn in_parts(gates: usize, steps: usize, start: fn(&mut Graph, ValueId) -> ValueI
     let (mut h, mut c) = (start(&mut graph, x), start(&mut graph, x));
     for _ in 0..steps {
         let split = |graph: &mut Graph, value: ValueId| {
-            let value = graph.elementwise(Elementwise::Add, &[value, b]);
+            let value = graph.elementwise(Binary::Add, &[value, b]);
             let axis = graph.int(1);
             graph.ops(Op::Split { parts: gates }, &[value, axis], gates)
         };
@@ -392,7 +392,7 @@ fn in_parts(gates: usize, steps: usize, start: fn(&mut Graph, ValueId) -> ValueI
         let rh = graph.node("hidden", PRODUCT, &[h, r], Graph::value(None, ElementType::F32));
         let (wx, rh) = (split(&mut graph, wx), split(&mut graph, rh));
         let mut two = |function, a, b| graph.elementwise(function, &[a, b]);
-        use Elementwise::{Add, Multiply, Subtract};
+        use Binary::{Add, Multiply, Subtract};
         if gates == 3 {
             let [r, z] = [0, 1].map(|i| two(Add, wx[i], rh[i]));
             let [r, z] = [r, z].map(|gate| graph.elementwise(SIGMOID, &[gate]));
@@ -444,9 +444,9 @@ fn products_of_constants_are_no_cells_by_themselves() {
             product(&mut graph, query, 3, 3 * gates, 0.5),
             product(&mut graph, x, 3, 3 * gates, 0.25),
         );
-        let sum = graph.elementwise(Elementwise::Add, &[q, k]);
+        let sum = graph.elementwise(Binary::Add, &[q, k]);
         let (a, b) = (graph.elementwise(TANH, &[sum]), graph.elementwise(SIGMOID, &[sum]));
-        let y = graph.elementwise(Elementwise::Multiply, &[a, b]);
+        let y = graph.elementwise(Binary::Multiply, &[a, b]);
         graph.result("y", y);
         assert_eq!(restarts(&graph, &Options::default()), [""; 0]);
     }
@@ -511,7 +511,7 @@ fn steps_that_are_written_out_begin_anew() {
             let piece = graph.op(Op::Gather { batch_dims: 0 }, &[x, at, axis]);
             // a layer over the features of each step is no state
             let product = graph.op(PRODUCT, &[if fed { h } else { piece }, weights]);
-            let sum = graph.elementwise(Elementwise::Add, &[product, piece]);
+            let sum = graph.elementwise(Binary::Add, &[product, piece]);
             h = graph.elementwise(TANH, &[sum]);
             if !fed {
                 graph.result(&format!("y{step}"), h);

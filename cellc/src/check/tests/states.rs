@@ -258,7 +258,7 @@ fn used_twice(how: &str) -> Graph {
     let mut x = graph.parameter("x", &[N as isize, 1, H as isize]);
     let h = graph.parameter("h", &[N as isize, 1, H as isize]);
     if how == "read" {
-        x = graph.elementwise(Elementwise::Add, &[x, h]);
+        x = graph.elementwise(Binary::Add, &[x, h]);
     }
     let lengths = full(&mut graph, 1);
     let out = sequence(&mut graph, (GRU, FORWARD), x, lengths, &[h]);
@@ -293,8 +293,8 @@ fn in_parts(columns: usize) -> Graph {
     let (w, r) = (graph.constant(&[columns, 3]), graph.constant(&[3, 3]));
     let product = Op::MatMul { transpose_a: false, transpose_b: false };
     let (x, h) = (graph.op(product.clone(), &[x, w]), graph.op(product, &[h, r]));
-    let sum = graph.elementwise(Elementwise::Add, &[x, h]);
-    let new = graph.elementwise(Elementwise::Activation(Activation::Tanh), &[sum]);
+    let sum = graph.elementwise(Binary::Add, &[x, h]);
+    let new = graph.elementwise(Activation::Tanh, &[sum]);
     graph.result("hn", new);
     graph
 }
@@ -506,7 +506,7 @@ fn steps_stay_open_only_where_states_go_on_from_step_to_step() {
         let shape = graph.op(Op::ShapeOf, &[x]);
         let (one, zero) = (graph.ints(&[1]), graph.int(0));
         let time = graph.op(Op::Gather { batch_dims: 0 }, &[shape, one, zero]);
-        let y = if how == "read" { graph.elementwise(Elementwise::Add, &[x, a]) } else { x };
+        let y = if how == "read" { graph.elementwise(Binary::Add, &[x, a]) } else { x };
         let first = sequence(&mut graph, (GRU, FORWARD), y, time, &[a]);
         let second = sequence(&mut graph, (GRU, FORWARD), x, time, &[b]);
         graph.result("an", first[1]);
@@ -612,7 +612,7 @@ fn an_open_number_of_steps_that_the_model_does_not_take() {
         let out = sequence(&mut graph, (GRU, FORWARD), x, lengths, &[h]);
         if how == "wrong all the same" {
             let other = graph.constant(&[7, 7]);
-            let sum = graph.elementwise(Elementwise::Add, &[out[0], other]);
+            let sum = graph.elementwise(Binary::Add, &[out[0], other]);
             graph.result("z", sum);
         }
         graph.result("y", out[0]);
@@ -648,14 +648,14 @@ fn passed(how: &str) -> Graph {
     match how {
         "cleared" => {
             let one = graph.floats(&[1, 1], &[1.0]);
-            let rest = graph.elementwise(Elementwise::Subtract, &[one, done]);
-            let start = graph.elementwise(Elementwise::Multiply, &[h, rest]);
+            let rest = graph.elementwise(Binary::Subtract, &[one, done]);
+            let start = graph.elementwise(Binary::Multiply, &[h, rest]);
             let last = graph.rnn("cell", x, start);
             graph.result("hn", last);
         }
         "added" => {
             let last = graph.rnn("cell", x, h);
-            let sum = graph.elementwise(Elementwise::Add, &[last, done]);
+            let sum = graph.elementwise(Binary::Add, &[last, done]);
             graph.result("hn", sum);
         }
         "a cache" => {
@@ -665,15 +665,15 @@ fn passed(how: &str) -> Graph {
             let weights = graph.constant(&[5, 1]);
             let y =
                 graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[wide, weights]);
-            let y = graph.elementwise(Elementwise::Add, &[y, done]);
+            let y = graph.elementwise(Binary::Add, &[y, done]);
             graph.result("y", y);
             graph.result("hn", cut[1]);
         }
         _ => {
             // as wide as the state, and computed from it, but no state
-            let y = graph.elementwise(Elementwise::Add, &[h, done]);
+            let y = graph.elementwise(Binary::Add, &[h, done]);
             graph.result("y", y);
-            let twice = graph.elementwise(Elementwise::Add, &[x, x]);
+            let twice = graph.elementwise(Binary::Add, &[x, x]);
             graph.result("x2", twice);
         }
     }
@@ -729,11 +729,11 @@ fn kept(how: &str, names: [&str; 3]) -> Graph {
     match how {
         "average" | "average beside" => {
             let (old, new) = (graph.floats(&[1, 1], &[0.75]), graph.floats(&[1, 1], &[0.25]));
-            let h = graph.elementwise(Elementwise::Multiply, &[h, old]);
-            let x = graph.elementwise(Elementwise::Multiply, &[x, new]);
-            let sum = graph.elementwise(Elementwise::Add, &[h, x]);
+            let h = graph.elementwise(Binary::Multiply, &[h, old]);
+            let x = graph.elementwise(Binary::Multiply, &[x, new]);
+            let sum = graph.elementwise(Binary::Add, &[h, x]);
             if how == "average beside" {
-                let y = graph.elementwise(Elementwise::Activation(Activation::Tanh), &[sum]);
+                let y = graph.elementwise(Activation::Tanh, &[sum]);
                 graph.result("y", y);
             }
             graph.result(names[2], sum);
@@ -750,7 +750,7 @@ fn kept(how: &str, names: [&str; 3]) -> Graph {
             let product = Op::MatMul { transpose_a: false, transpose_b: false };
             let x = graph.op(product.clone(), &[x, wide]);
             let start = match how {
-                "halved" => graph.elementwise(Elementwise::Multiply, &[h, half]),
+                "halved" => graph.elementwise(Binary::Multiply, &[h, half]),
                 "mapped" => graph.op(product.clone(), &[h, square]),
                 _ => h,
             };
@@ -766,9 +766,9 @@ fn kept(how: &str, names: [&str; 3]) -> Graph {
             let (square, wide) = (graph.constant(&[3, 3]), graph.constant(&[1, 3]));
             let product = Op::MatMul { transpose_a: false, transpose_b: false };
             let (x, h) = (graph.op(product.clone(), &[x, wide]), graph.op(product, &[h, square]));
-            let sum = graph.elementwise(Elementwise::Add, &[x, h]);
-            let new = graph.elementwise(Elementwise::Activation(Activation::Tanh), &[sum]);
-            let twice = graph.elementwise(Elementwise::Add, &[new, new]);
+            let sum = graph.elementwise(Binary::Add, &[x, h]);
+            let new = graph.elementwise(Activation::Tanh, &[sum]);
+            let twice = graph.elementwise(Binary::Add, &[new, new]);
             if how == "two outputs" {
                 graph.result("a", new);
             }
@@ -833,7 +833,7 @@ fn masked_window(cut: bool, has_window: bool) -> Graph {
     let one = graph.floats(&[1, 1], &[1.0]);
     let mask = slide(&mut graph, "mask", one, "mask_out");
     let window = if has_window { slide(&mut graph, "seen", x, "seen_out") } else { x };
-    let y = graph.elementwise(Elementwise::Multiply, &[window, mask]);
+    let y = graph.elementwise(Binary::Multiply, &[window, mask]);
     graph.result("y", y);
     graph
 }
@@ -871,7 +871,7 @@ fn ordinary_networks_have_no_states() {
     let x = alone.parameter("x", &[1, 3]);
     let r = alone.constant(&[3, 3]);
     let mapped = alone.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, r]);
-    let sum = alone.elementwise(Elementwise::Add, &[x, mapped]);
+    let sum = alone.elementwise(Binary::Add, &[x, mapped]);
     alone.result("y", sum);
     assert!(!said(vec![("", alone, Options::default())]).contains("--state"));
 }
@@ -881,7 +881,7 @@ fn ordinary_networks_have_no_states() {
 fn the_printed_option_names_the_states_that_are_found_too() {
     let mut graph = single(GRU, FORWARD, 4, None);
     let (level, gain) = (graph.parameter("level_state", &[1, 1]), graph.parameter("gain", &[1, 1]));
-    let sum = graph.elementwise(Elementwise::Add, &[level, gain]);
+    let sum = graph.elementwise(Binary::Add, &[level, gain]);
     graph.result("new_level_state", sum);
     assert_eq!(pairs(&accepted(&graph, &Options::default())), [(1, 1)]);
     let text = said(vec![("", graph, Options::default())]);
@@ -896,10 +896,10 @@ fn a_changed_state_of_both_directions_is_not_offered() {
     let x = graph.parameter("x", &[N as isize, 4, H as isize]);
     let h = graph.parameter("h", &[N as isize, 2, H as isize]);
     let half = graph.floats(&[1, 1, 1], &[0.5]);
-    let start = graph.elementwise(Elementwise::Multiply, &[h, half]);
+    let start = graph.elementwise(Binary::Multiply, &[h, half]);
     let lengths = full(&mut graph, 4);
     let out = sequence(&mut graph, (GRU, Direction::Bidirectional), x, lengths, &[start]);
-    let last = graph.elementwise(Elementwise::Multiply, &[out[1], half]);
+    let last = graph.elementwise(Binary::Multiply, &[out[1], half]);
     graph.result("y", out[0]);
     graph.result("hn", last);
     let (_, warnings) = core_model(&graph.0, &Options::default()).unwrap();
@@ -916,7 +916,7 @@ fn a_state_of_integers_is_named() {
         let x = graph.parameter("x", &[1, 3]);
         let count = graph.input_of("count_state", &[1], ElementType::I64);
         let one = graph.ints(&[1]);
-        let next = graph.op(Op::Elementwise(Elementwise::Add), &[count, one]);
+        let next = graph.op(Op::elementwise(Binary::Add), &[count, one]);
         graph.result("y", x);
         graph.result(after, next);
         core_model(&graph.0, &Options::default()).expect("a counter").1.to_string()

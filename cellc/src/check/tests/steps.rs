@@ -79,7 +79,7 @@ fn steps_of_stacked_layers_stay_open_whatever_their_widths() {
 }
 
 /// A branch of one elementwise function of its only input.
-fn branch(function: Elementwise) -> Branch {
+fn branch(function: impl Into<Elementwise>) -> Branch {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, -1, H as isize]);
     let y = graph.elementwise(function, &[x]);
@@ -97,19 +97,17 @@ fn layers_that_one_step_changes_are_named() {
         let shape = graph.op(Op::ShapeOf, &[x]);
         let (one, zero) = (graph.ints(&[1]), graph.int(0));
         let time = graph.op(Op::Gather { batch_dims: 0 }, &[shape, one, zero]);
-        let single = graph.elementwise(Elementwise::Equal, &[time, one]);
+        let single = graph.elementwise(Comparison::Equal, &[time, one]);
         let y = match how {
             "an If" => {
-                let choice = If {
-                    then: branch(Elementwise::Negative),
-                    otherwise: branch(Elementwise::Activation(Activation::Exp)),
-                };
+                let choice =
+                    If { then: branch(Unary::Negative), otherwise: branch(Activation::Exp) };
                 graph.op(Op::If(Box::new(choice)), &[single, x])
             }
             "weights" => {
                 let weights = graph.constant(&[H, H]);
                 let count = graph.convert(time, ElementType::F32);
-                let scaled = graph.elementwise(Elementwise::Multiply, &[weights, count]);
+                let scaled = graph.elementwise(Binary::Multiply, &[weights, count]);
                 graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, scaled])
             }
             _ => x,
@@ -175,7 +173,7 @@ fn an_input_of_which_one_step_is_read_is_warned_of() {
     let x = behind.parameter("x", &[1, -1, 4]);
     let (weights, bias) = (behind.constant(&[4, 5]), behind.constant(&[5]));
     let dense = behind.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, weights]);
-    let dense = behind.op(Op::Elementwise(Elementwise::Add), &[dense, bias]);
+    let dense = behind.op(Op::elementwise(Binary::Add), &[dense, bias]);
     let (index, axis) = (behind.int(0), behind.int(1));
     let first = behind.op(Op::Gather { batch_dims: 0 }, &[dense, index, axis]);
     behind.result("y", first);
@@ -232,7 +230,7 @@ fn the_mask_of_a_growing_cache_is_longer_than_the_cache() {
     let mask = graph.parameter("mask", &[1, 1, -1]);
     let keys = graph.op(Op::Concat { axis: 1 }, &[past, x]);
     let scores = graph.op(Op::MatMul { transpose_a: false, transpose_b: true }, &[x, keys]);
-    let scores = graph.elementwise(Elementwise::Add, &[scores, mask]);
+    let scores = graph.elementwise(Binary::Add, &[scores, mask]);
     let weights = graph.op(Op::Softmax { axis: -1, log: false }, &[scores]);
     let y = graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[weights, keys]);
     graph.result("y", y);
@@ -248,7 +246,7 @@ fn one_step_behind_a_convolution_is_warned_of() {
     let graph = padded(|graph, x| {
         let windows = convolved(graph, x, 3);
         let bias = graph.constant(&[1, 1, H]);
-        let sum = graph.elementwise(Elementwise::Add, &[windows, bias]);
+        let sum = graph.elementwise(Binary::Add, &[windows, bias]);
         let (index, axis) = (graph.int(0), graph.int(1));
         graph.op(Op::Gather { batch_dims: 0 }, &[sum, index, axis])
     });
@@ -309,8 +307,8 @@ fn elements_in_front_of_the_first_step_pass_through_other_operations() {
         padded(|graph, x| {
             let weights = graph.constant(&[H, H]);
             let dense = graph.op(product.clone(), &[x, weights]);
-            let bent = graph.elementwise(Elementwise::Activation(Activation::Exp), &[dense]);
-            let both = graph.elementwise(Elementwise::Add, &[bent, x]);
+            let bent = graph.elementwise(Activation::Exp, &[dense]);
+            let both = graph.elementwise(Binary::Add, &[bent, x]);
             let scaled = graph.op(Op::Softmax { axis: 2, log: false }, &[both]);
             convolved(graph, scaled, 3)
         }),
@@ -320,7 +318,7 @@ fn elements_in_front_of_the_first_step_pass_through_other_operations() {
                 [&[2], &[i64::MAX], &[1], &[1]].map(|list| graph.ints(list));
             let cut = graph.op(Op::Slice, &[joined, start, stop, step, axis]);
             let windows = convolved(graph, joined, 3);
-            graph.elementwise(Elementwise::Add, &[cut, windows])
+            graph.elementwise(Binary::Add, &[cut, windows])
         }),
     ];
     for graph in cases {
@@ -342,12 +340,12 @@ fn pads_in_front_of_what_takes_no_such_elements_are_named() {
         graph.op(Op::Gather { batch_dims: 0 }, &[shape, one, zero])
     };
     let cases = [
-        ("an output", padded(|graph, x| graph.elementwise(Elementwise::Negative, &[x]))),
+        ("an output", padded(|graph, x| graph.elementwise(Unary::Negative, &[x]))),
         ("an output behind too short a kernel", padded(|graph, x| convolved(graph, x, 2))),
         (
             "a recurrent layer",
             padded(|graph, x| {
-                let bent = graph.elementwise(Elementwise::Negative, &[x]);
+                let bent = graph.elementwise(Unary::Negative, &[x]);
                 let lengths = shape_of(graph, x);
                 let h = graph.constant(&[1, 1, H]);
                 layer_of(graph, GRU, (bent, H), lengths, &[h])[0]

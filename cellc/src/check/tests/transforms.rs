@@ -68,8 +68,8 @@ fn parts_are_taken_at_places_that_are_known_or_computed() {
 fn parts_are_replaced_at_places_that_are_computed() {
     for (combine, wanted) in [
         (None, [60.0, 70.0, 2.0, 3.0, 20.0, 30.0]),
-        (Some(Elementwise::Add), [60.0, 71.0, 2.0, 3.0, 24.0, 35.0]),
-        (Some(Elementwise::Maximum), [60.0, 70.0, 2.0, 3.0, 20.0, 30.0]),
+        (Some(Binary::Add), [60.0, 71.0, 2.0, 3.0, 24.0, 35.0]),
+        (Some(Binary::Maximum), [60.0, 70.0, 2.0, 3.0, 20.0, 30.0]),
     ] {
         let mut graph = Graph::default();
         let x = graph.input_of("x", &[3, 2], ElementType::F32);

@@ -7,7 +7,9 @@
 use crate::diagnostic::Origin;
 use crate::front::graph::Graph;
 use crate::front::keys::Spanned;
-use crate::model::{Dim, Elementwise, LedgerEntry, Model, Op, Spelling, Tensor, ValueId};
+use crate::model::{
+    Binary, Dim, Elementwise, LedgerEntry, Model, Op, Primitive, Spelling, Tensor, ValueId,
+};
 
 /// A tensor `[1, channels, samples]`.
 #[derive(Clone, Debug)]
@@ -174,11 +176,11 @@ impl Causal {
     pub(super) fn map(
         &mut self,
         name: &str,
-        op: Elementwise,
+        op: impl Into<Elementwise>,
         x: &Signal,
         rest: impl Fn(f64) -> f64,
     ) -> Signal {
-        let value = self.computed(name, Op::Elementwise(op), vec![x.value]);
+        let value = self.computed(name, Op::elementwise(op), vec![x.value]);
         Signal { value, rest: x.rest.iter().map(|value| rest(*value)).collect() }
     }
 
@@ -186,32 +188,32 @@ impl Causal {
     fn zip(
         &mut self,
         name: &str,
-        op: Elementwise,
+        op: Binary,
         [a, b]: [&Signal; 2],
         rest: fn(f64, f64) -> f64,
     ) -> Signal {
-        let value = self.computed(name, Op::Elementwise(op), vec![a.value, b.value]);
+        let value = self.computed(name, Op::elementwise(op), vec![a.value, b.value]);
         Signal { value, rest: a.rest.iter().zip(&b.rest).map(|(a, b)| rest(*a, *b)).collect() }
     }
 
     /// Adds two signals, element by element.
     pub(super) fn add(&mut self, name: &str, a: &Signal, b: &Signal) -> Signal {
-        self.zip(name, Elementwise::Add, [a, b], |a, b| a + b)
+        self.zip(name, Binary::Add, [a, b], |a, b| a + b)
     }
 
     /// Subtracts the second signal from the first, element by element.
     pub(super) fn subtract(&mut self, name: &str, a: &Signal, b: &Signal) -> Signal {
-        self.zip(name, Elementwise::Subtract, [a, b], |a, b| a - b)
+        self.zip(name, Binary::Subtract, [a, b], |a, b| a - b)
     }
 
     /// Multiplies two signals, element by element.
     pub(super) fn multiply(&mut self, name: &str, a: &Signal, b: &Signal) -> Signal {
-        self.zip(name, Elementwise::Multiply, [a, b], |a, b| a * b)
+        self.zip(name, Binary::Multiply, [a, b], |a, b| a * b)
     }
 
     /// Divides the first signal by the second, element by element.
     pub(super) fn divide(&mut self, name: &str, a: &Signal, b: &Signal) -> Signal {
-        self.zip(name, Elementwise::Divide, [a, b], |a, b| a / b)
+        self.zip(name, Binary::Divide, [a, b], |a, b| a / b)
     }
 
     /// A signal that never changes, with one value for each channel.
@@ -231,7 +233,7 @@ impl Causal {
     pub(super) fn prelu(&mut self, name: &str, slopes: &[f32], x: &Signal) -> Signal {
         let slopes = self.constant(&format!("{name}_slopes"), slopes);
         let value =
-            self.computed(name, Op::Elementwise(Elementwise::PRelu), vec![x.value, slopes.value]);
+            self.computed(name, Op::elementwise(Primitive::PRelu), vec![x.value, slopes.value]);
         let one = |(x, slope): (&f64, &f64)| if *x < 0.0 { x * slope } else { *x };
         Signal { value, rest: x.rest.iter().zip(&slopes.rest).map(one).collect() }
     }

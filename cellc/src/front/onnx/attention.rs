@@ -1,7 +1,10 @@
 //! ONNX's Attention as matrix products, masks and a softmax.
 
 use super::graph::{Call, GraphReader, Outputs};
-use crate::model::{BroadcastMode, ElementType, Elementwise as E, NoAxes, Op, Reduction, ValueId};
+use crate::model::{
+    Activation, Binary, BroadcastMode, Comparison, ElementType, Elementwise, NoAxes, Op, Primitive,
+    Reduction, ValueId,
+};
 
 /// Queries, keys and values, each of shape `[N, heads, steps, size]`.
 struct Operands {
@@ -27,14 +30,6 @@ fn size(reader: &mut GraphReader<'_>, of: ValueId, axis: i64) -> ValueId {
     reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, at, zero])
 }
 
-fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
-    reader.op(Op::Elementwise(function), inputs.to_vec())
-}
-
-fn compare(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
-    reader.op_of(Op::Elementwise(function), inputs.to_vec(), ElementType::Bool)
-}
-
 fn transposed(reader: &mut GraphReader<'_>, value: ValueId) -> ValueId {
     let order = reader.integers(&[0, 2, 1, 3]);
     reader.op(Op::Transpose, vec![value, order])
@@ -51,7 +46,7 @@ fn by_heads(reader: &mut GraphReader<'_>, value: ValueId, heads: i64) -> ValueId
 fn repeated(reader: &mut GraphReader<'_>, value: ValueId, query: ValueId) -> ValueId {
     let [rows, heads, steps, width] = [0, 1, 2, 3].map(|axis| size(reader, value, axis));
     let wanted = size(reader, query, 1);
-    let times = compute(reader, E::Divide, &[wanted, heads]);
+    let times = reader.elementwise(Binary::Divide, &[wanted, heads]);
     let axis = reader.integers(&[2]);
     let apart = reader.op(Op::Unsqueeze, vec![value, axis]);
     let shape = reader.op(Op::Concat { axis: 0 }, vec![rows, heads, times, steps, width]);
@@ -73,17 +68,17 @@ fn causal(reader: &mut GraphReader<'_>, of: &Operands) -> ValueId {
         reader.op(Op::Unsqueeze, vec![places, axis])
     };
     let (queries, keys) = (places(reader, of.query, 1), places(reader, of.key, 0));
-    let last = compute(reader, E::Add, &[queries, of.cached]);
-    compare(reader, E::LessEqual, &[keys, last])
+    let last = reader.elementwise(Binary::Add, &[queries, of.cached]);
+    reader.elementwise(Comparison::LessEqual, &[keys, last])
 }
 
 /// Applies a mask: scores become minus infinity at false; a mask of numbers is added.
 fn masked(reader: &mut GraphReader<'_>, scores: ValueId, mask: ValueId) -> ValueId {
     if reader.element(mask) != ElementType::Bool {
-        return compute(reader, E::Add, &[scores, mask]);
+        return reader.elementwise(Binary::Add, &[scores, mask]);
     }
     let (none, element) = (reader.number_like(scores, f32::NEG_INFINITY), reader.element(scores));
-    reader.op_of(Op::Elementwise(E::Select), vec![mask, scores, none], element)
+    reader.op_of(Op::elementwise(Primitive::Select), vec![mask, scores, none], element)
 }
 
 /// Attention weights of all keys for each query. The weights are 0 for a query that attends to no
@@ -103,15 +98,15 @@ fn weights(
             let width = size(reader, of.query, 3);
             let width = reader.op_of(Op::Convert, vec![width], element);
             let power = reader.number_like(y, -0.5);
-            compute(reader, E::Power, &[width, power])
+            reader.elementwise(Elementwise::Power, &[width, power])
         }
     };
-    y = compute(reader, E::Multiply, &[y, scale]);
+    y = reader.elementwise(Binary::Multiply, &[y, scale]);
     if scores.softcap != 0.0 {
         let cap = reader.number_like(y, scores.softcap);
-        let part = compute(reader, E::Divide, &[y, cap]);
-        let bounded = compute(reader, E::Activation(crate::model::Activation::Tanh), &[part]);
-        y = compute(reader, E::Multiply, &[bounded, cap]);
+        let part = reader.elementwise(Binary::Divide, &[y, cap]);
+        let bounded = reader.elementwise(Activation::Tanh, &[part]);
+        y = reader.elementwise(Binary::Multiply, &[bounded, cap]);
     }
     if scores.causal {
         let seen = causal(reader, of);
@@ -124,10 +119,10 @@ fn weights(
     let largest = Op::Reduce { reduction: Reduction::Max, keep: true, no_axes: NoAxes::All };
     let largest = reader.op(largest, vec![y, axis]);
     let [none, zero] = [f32::NEG_INFINITY, 0.0].map(|number| reader.number_like(y, number));
-    let is_alone = compare(reader, E::Equal, &[largest, none]);
+    let is_alone = reader.elementwise(Comparison::Equal, &[largest, none]);
     let element = reader.element(y);
     let y = reader.op(softmax, vec![y]);
-    reader.op_of(Op::Elementwise(E::Select), vec![is_alone, zero, y], element)
+    reader.op_of(Op::elementwise(Primitive::Select), vec![is_alone, zero, y], element)
 }
 
 /// Queries, keys and values, with the cache in front of keys and values. True if the heads were

@@ -5,7 +5,7 @@ use super::lists::{Appended, Sequence};
 use super::proto::GraphProto;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::model::{
-    Branch, ElementType, Elementwise, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, Unread,
+    Binary, Branch, ElementType, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, Unread,
     ValueId,
 };
 
@@ -159,7 +159,7 @@ fn trips_and_condition(
         // a negative count means 0 iterations, and -1 has another meaning in Op::Loop
         Some(trips) => {
             let none = reader.number_like(trips, 0.0);
-            reader.op(Op::Elementwise(Elementwise::Maximum), vec![trips, none])
+            reader.elementwise(Binary::Maximum, &[trips, none])
         }
         // without a trip count, the condition alone ends the loop
         None => reader.integer(-1),

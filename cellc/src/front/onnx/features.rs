@@ -4,11 +4,9 @@
 use super::graph::{Call, GraphReader, Outputs};
 use super::remedies::BEFORE_FEATURES;
 use crate::diagnostic::quoted;
-use crate::model::{Dim, ElementType, Elementwise as E, NoAxes, Op, Reduction, ValueId, counted};
-
-fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
-    reader.op(Op::Elementwise(function), inputs.to_vec())
-}
+use crate::model::{
+    Binary, Comparison, Dim, ElementType, NoAxes, Op, Primitive, Reduction, ValueId, counted,
+};
 
 fn float(reader: &mut GraphReader<'_>, value: ValueId) -> ValueId {
     if reader.element(value).is_float() {
@@ -67,8 +65,8 @@ pub(super) fn scaler(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     }
     let count = offset.len();
     let [offset, scale] = [offset, scale].map(|numbers| numbers_of(reader, &numbers));
-    let moved = compute(reader, E::Subtract, &[x, offset]);
-    let y = compute(reader, E::Multiply, &[moved, scale]);
+    let moved = reader.elementwise(Binary::Subtract, &[x, offset]);
+    let y = reader.elementwise(Binary::Multiply, &[moved, scale]);
     Some(vec![of_features(reader, x, y, count)])
 }
 
@@ -102,11 +100,11 @@ pub(super) fn normalizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> O
     let last = reader.integers(&[-1]);
     let divisor =
         reader.op(Op::Reduce { reduction, keep: true, no_axes: NoAxes::All }, vec![x, last]);
-    let quotient = compute(reader, E::Divide, &[x, divisor]);
+    let quotient = reader.elementwise(Binary::Divide, &[x, divisor]);
     let zero = reader.number_like(x, 0.0);
-    let none = reader.op_of(Op::Elementwise(E::Equal), vec![divisor, zero], ElementType::Bool);
+    let none = reader.elementwise(Comparison::Equal, &[divisor, zero]);
     let element = reader.element(x);
-    Some(vec![reader.op_of(Op::Elementwise(E::Select), vec![none, x, quotient], element)])
+    Some(vec![reader.op_of(Op::elementwise(Primitive::Select), vec![none, x, quotient], element)])
 }
 
 /// Elements of the last axis by index. A vector becomes a matrix of one row.
@@ -135,7 +133,7 @@ pub(super) fn binarizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Ou
     // for integers: x > t is the same as x > floor(t)
     let threshold = if element.is_float() { threshold } else { threshold.floor() };
     let threshold = reader.number_like(x, threshold);
-    let above = reader.op_of(Op::Elementwise(E::Greater), vec![x, threshold], ElementType::Bool);
+    let above = reader.elementwise(Comparison::Greater, &[x, threshold]);
     Some(vec![reader.op_of(Op::Convert, vec![above], element)])
 }
 
@@ -163,15 +161,15 @@ pub(super) fn imputer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
         return None;
     }
     let missing = |reader: &mut GraphReader<'_>, function, other: ValueId| {
-        reader.op_of(Op::Elementwise(function), vec![x, other], ElementType::Bool)
+        reader.elementwise(function, &[x, other])
     };
     let (is_missing, values) = match (floats, ints) {
         (Some(values), _) => {
             let is_missing = if replaced_float.is_nan() {
-                missing(reader, E::NotEqual, x)
+                missing(reader, Comparison::NotEqual, x)
             } else {
                 let replaced = reader.number_like(x, replaced_float);
-                missing(reader, E::Equal, replaced)
+                missing(reader, Comparison::Equal, replaced)
             };
             (is_missing, numbers_of(reader, &values))
         }
@@ -180,9 +178,9 @@ pub(super) fn imputer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
             let values = reader.integers(&ints.unwrap_or_default());
             let [replaced, values] =
                 [replaced, values].map(|value| reader.op_of(Op::Convert, vec![value], element));
-            (missing(reader, E::Equal, replaced), values)
+            (missing(reader, Comparison::Equal, replaced), values)
         }
     };
-    let y = reader.op_of(Op::Elementwise(E::Select), vec![is_missing, values, x], element);
+    let y = reader.op_of(Op::elementwise(Primitive::Select), vec![is_missing, values, x], element);
     Some(vec![of_features(reader, x, y, count)])
 }

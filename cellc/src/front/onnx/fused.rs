@@ -6,11 +6,7 @@ use super::operators as o;
 use super::remedies::BEFORE_OPTIMISATION;
 use super::windows;
 use crate::diagnostic::quoted;
-use crate::model::{Activation, Elementwise as E, Normalization, Op, ValueId};
-
-fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
-    reader.op(Op::Elementwise(function), inputs.to_vec())
-}
+use crate::model::{Activation, Binary, Composed, Elementwise, Normalization, Op, ValueId};
 
 /// An activation named by an attribute. `attribute`: the name of its parameters in messages.
 struct Named {
@@ -22,25 +18,25 @@ struct Named {
 impl Named {
     /// Applies the activation to a value. `None` after an error.
     fn of(&self, reader: &mut GraphReader<'_>, x: ValueId) -> Option<ValueId> {
-        let function = match (&self.name[..], &self.parameters[..]) {
+        let function: Elementwise = match (&self.name[..], &self.parameters[..]) {
             ("Clip", &[min, max]) => {
                 let [min, max] = [min, max].map(|bound| reader.number_like(x, bound));
-                let above = compute(reader, E::Maximum, &[min, x]);
-                return Some(compute(reader, E::Minimum, &[max, above]));
+                let above = reader.elementwise(Binary::Maximum, &[min, x]);
+                return Some(reader.elementwise(Binary::Minimum, &[max, above]));
             }
             ("Selu", &[alpha, gamma]) => {
                 let [alpha, gamma] = [alpha, gamma].map(|number| reader.number_like(x, number));
-                return Some(compute(reader, E::Selu, &[x, alpha, gamma]));
+                return Some(reader.elementwise(Composed::Selu, &[x, alpha, gamma]));
             }
-            ("Celu", &[alpha]) => E::Celu { alpha },
-            ("HardSwish", &[]) => E::HardSwish,
+            ("Celu", &[alpha]) => Composed::Celu { alpha }.into(),
+            ("HardSwish", &[]) => Composed::HardSwish.into(),
             // the operator passes elements greater than alpha; the activation of cells passes alpha
             // itself, too
             ("ThresholdedRelu", &[alpha]) => {
-                E::Activation(Activation::ThresholdedRelu { alpha: alpha.next_up() })
+                Activation::ThresholdedRelu { alpha: alpha.next_up() }.into()
             }
             (name, parameters) => match self.activation(name, parameters) {
-                Ok(activation) => E::Activation(activation),
+                Ok(activation) => activation.into(),
                 Err(why) => {
                     let found = format!("the activation {}: {why}", quoted(name));
                     let valid =
@@ -50,7 +46,7 @@ impl Named {
                 }
             },
         };
-        Some(compute(reader, function, &[x]))
+        Some(reader.elementwise(function, &[x]))
     }
 
     fn activation(&self, name: &str, parameters: &[f32]) -> Result<Activation, String> {
@@ -82,7 +78,7 @@ pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     };
     let mut y = windows::conv(reader, &mut inner)?[0];
     if let Some(z) = call.input(3) {
-        y = compute(reader, E::Add, &[y, z]);
+        y = reader.elementwise(Binary::Add, &[y, z]);
     }
     match name {
         Some(name) => {
@@ -178,12 +174,16 @@ pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
 }
 
 /// Gelu of `x + bias`.
-pub(super) fn gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: E) -> Outputs {
+pub(super) fn gelu(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    function: impl Into<Elementwise>,
+) -> Outputs {
     let mut x = call.x();
     if let Some(bias) = call.input(1) {
-        x = compute(reader, E::Add, &[x, bias]);
+        x = reader.elementwise(Binary::Add, &[x, bias]);
     }
-    Some(vec![compute(reader, function, &[x])])
+    Some(vec![reader.elementwise(function, &[x])])
 }
 
 /// `x sigmoid(alpha x)`.
@@ -191,7 +191,7 @@ pub(super) fn quick_gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> O
     let x = call.x();
     let alpha = call.attributes.float("alpha").unwrap_or(1.702);
     let alpha = reader.number_like(x, alpha);
-    Some(vec![compute(reader, E::Swish { scaled: true }, &[x, alpha])])
+    Some(vec![reader.elementwise(Composed::Swish { scaled: true }, &[x, alpha])])
 }
 
 /// LayerNormalization or RMSNormalization of `input + skip + bias`. The sum is the fourth output.
@@ -212,9 +212,9 @@ pub(super) fn skip_norm(
         );
         return None;
     }
-    let mut sum = compute(reader, E::Add, &[x, skip]);
+    let mut sum = reader.elementwise(Binary::Add, &[x, skip]);
     if let Some(bias) = bias {
-        sum = compute(reader, E::Add, &[sum, bias]);
+        sum = reader.elementwise(Binary::Add, &[sum, bias]);
     }
     let normalization = Normalization::Layer { axis: -1, eps, root_mean_square };
     let inputs = [Some(sum), Some(gamma), beta].into_iter().flatten().collect();

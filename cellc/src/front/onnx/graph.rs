@@ -13,8 +13,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, quot
 use crate::front::graph::Graph;
 use crate::front::not_finite;
 use crate::model::{
-    ActivationLists, AxisName, Dim, ElementType, LedgerEntry, Loop, MOST_NESTED, Op, Rank,
-    Spelling, Tensor, Value, ValueId,
+    ActivationLists, AxisName, Dim, ElementType, Elementwise, LedgerEntry, Loop, MOST_NESTED, Op,
+    Rank, ResultType, Spelling, Tensor, Value, ValueId,
 };
 use crate::request::NamedSize;
 
@@ -366,6 +366,20 @@ impl<'f> GraphReader<'f> {
     pub(super) fn op(&mut self, op: Op, inputs: Vec<ValueId>) -> ValueId {
         let element = self.element(inputs[0]);
         self.op_of(op, inputs, element)
+    }
+
+    /// Adds an operation element by element, with the element type of its result.
+    pub(super) fn elementwise(
+        &mut self,
+        operation: impl Into<Elementwise>,
+        inputs: &[ValueId],
+    ) -> ValueId {
+        let operation = operation.into();
+        let element = match operation.facts().result {
+            ResultType::Truth => ElementType::Bool,
+            ResultType::OfInput(at) => self.element(inputs[at]),
+        };
+        self.op_of(Op::Elementwise(operation), inputs.to_vec(), element)
     }
 
     /// Adds an operation with one output for each element type.

@@ -5,55 +5,18 @@ use super::graph::{Call, GraphReader, Outputs};
 use super::tensors::element_type;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Activation, BroadcastMode, ElementType, Elementwise, NoAxes, Normalization, Op, Reduction,
-    Tensor, ValueId,
+    Activation, Binary, BroadcastMode, Comparison, Composed, ElementType, Elementwise, NoAxes,
+    Normalization, Op, Primitive, Reduction, Remainder, Tensor, Unary, ValueId,
 };
 
-/// The element type of an elementwise result: Bool for comparisons and logic, else `same`.
-fn boolean_or_same(function: Elementwise, same: ElementType) -> ElementType {
-    use Elementwise as E;
-    match function {
-        E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual => {
-            ElementType::Bool
-        }
-        E::LogicalAnd | E::LogicalOr | E::LogicalNot => ElementType::Bool,
-        _ => same,
-    }
-}
-
-pub(super) fn unary(
+/// An operation element by element on all inputs.
+pub(super) fn elementwise(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
-    function: Elementwise,
+    operation: impl Into<Elementwise>,
 ) -> Outputs {
-    Some(vec![reader.op(Op::Elementwise(function), vec![call.x()])])
-}
-
-pub(super) fn binary(
-    reader: &mut GraphReader<'_>,
-    call: &mut Call<'_>,
-    function: Elementwise,
-) -> Outputs {
-    let inputs = call.inputs.iter().copied().flatten().collect();
-    Some(vec![reader.op(Op::Elementwise(function), inputs)])
-}
-
-pub(super) fn logical(
-    reader: &mut GraphReader<'_>,
-    call: &mut Call<'_>,
-    function: Elementwise,
-) -> Outputs {
-    let inputs = call.inputs.iter().copied().flatten().collect();
-    let element = boolean_or_same(function, ElementType::Bool);
-    Some(vec![reader.op_of(Op::Elementwise(function), inputs, element)])
-}
-
-pub(super) fn activation(
-    reader: &mut GraphReader<'_>,
-    call: &mut Call<'_>,
-    activation: Activation,
-) -> Outputs {
-    unary(reader, call, Elementwise::Activation(activation))
+    let inputs: Vec<ValueId> = call.inputs.iter().copied().flatten().collect();
+    Some(vec![reader.elementwise(operation, &inputs)])
 }
 
 /// An activation with the attributes alpha and beta.
@@ -70,9 +33,9 @@ pub(super) fn with_parameters(
     match Activation::new(name, alpha, beta) {
         // the operator passes elements greater than alpha, the cell's activation also alpha itself
         Ok(Activation::ThresholdedRelu { alpha }) => {
-            activation(reader, call, Activation::ThresholdedRelu { alpha: alpha.next_up() })
+            elementwise(reader, call, Activation::ThresholdedRelu { alpha: alpha.next_up() })
         }
-        Ok(activation) => unary(reader, call, Elementwise::Activation(activation)),
+        Ok(activation) => elementwise(reader, call, activation),
         Err(error) => {
             reader.error(error.to_string(), "numbers", "correct the attribute");
             None
@@ -82,18 +45,18 @@ pub(super) fn with_parameters(
 
 /// `x + bias` below `-lambd`, `x - bias` above `lambd`, else 0, also for NaN.
 pub(super) fn shrink(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    use Elementwise as E;
     let bias = call.attributes.float("bias").unwrap_or(0.0);
     let limit = call.attributes.float("lambd").unwrap_or(0.5);
     let x = call.x();
     let [bias, zero, least, most] = [bias, 0.0, -limit, limit].map(|number| reader.number(number));
-    let below = reader.op_of(Op::Elementwise(E::Less), vec![x, least], ElementType::Bool);
-    let above = reader.op_of(Op::Elementwise(E::Greater), vec![x, most], ElementType::Bool);
-    let raised = reader.op(Op::Elementwise(E::Add), vec![x, bias]);
-    let lowered = reader.op(Op::Elementwise(E::Subtract), vec![x, bias]);
+    let below = reader.elementwise(Comparison::Less, &[x, least]);
+    let above = reader.elementwise(Comparison::Greater, &[x, most]);
+    let raised = reader.elementwise(Binary::Add, &[x, bias]);
+    let lowered = reader.elementwise(Binary::Subtract, &[x, bias]);
     let element = reader.element(x);
-    let rest = reader.op_of(Op::Elementwise(E::Select), vec![above, lowered, zero], element);
-    Some(vec![reader.op_of(Op::Elementwise(E::Select), vec![below, raised, rest], element)])
+    let rest =
+        reader.op_of(Op::elementwise(Primitive::Select), vec![above, lowered, zero], element);
+    Some(vec![reader.op_of(Op::elementwise(Primitive::Select), vec![below, raised, rest], element)])
 }
 
 /// Division. Quotients of integers are rounded towards zero.
@@ -102,37 +65,40 @@ pub(super) fn divide(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     let mut a = a;
     if !reader.element(a).is_float() {
         // a - a mod b is a multiple of b, so the rounding of the quotient does not matter
-        let rest = reader.op(Op::Elementwise(Elementwise::Mod), vec![a, b]);
-        a = reader.op(Op::Elementwise(Elementwise::Subtract), vec![a, rest]);
+        let rest = reader.elementwise(Remainder::OfDividend, &[a, b]);
+        a = reader.elementwise(Binary::Subtract, &[a, rest]);
     }
-    Some(vec![reader.op(Op::Elementwise(Elementwise::Divide), vec![a, b])])
+    Some(vec![reader.elementwise(Binary::Divide, &[a, b])])
 }
 
 pub(super) fn modulo(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    let function =
-        if call.attributes.flag("fmod", false) { Elementwise::Mod } else { Elementwise::FloorMod };
-    binary(reader, call, function)
+    let function = if call.attributes.flag("fmod", false) {
+        Remainder::OfDividend
+    } else {
+        Remainder::OfDivisor
+    };
+    elementwise(reader, call, function)
 }
 
 /// Folds all inputs with a binary function, from the first to the last.
 pub(super) fn variadic(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
-    function: Elementwise,
+    function: Binary,
 ) -> Outputs {
     let mut all = call.inputs.clone().into_iter().flatten();
     let mut value = all.next()?;
     for next in all {
-        value = reader.op(Op::Elementwise(function), vec![value, next]);
+        value = reader.op(Op::elementwise(function), vec![value, next]);
     }
     Some(vec![value])
 }
 
 pub(super) fn mean(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let count = call.inputs.len();
-    let sum = variadic(reader, call, Elementwise::Add)?[0];
+    let sum = variadic(reader, call, Binary::Add)?[0];
     let count = reader.number_like(sum, count as f32);
-    Some(vec![reader.op(Op::Elementwise(Elementwise::Divide), vec![sum, count])])
+    Some(vec![reader.elementwise(Binary::Divide, &[sum, count])])
 }
 
 pub(super) fn clip(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
@@ -144,10 +110,10 @@ pub(super) fn clip(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     }
     // the result is the second operand if either operand is NaN
     if let Some(least) = least {
-        x = reader.op(Op::Elementwise(Elementwise::Maximum), vec![least, x]);
+        x = reader.elementwise(Binary::Maximum, &[least, x]);
     }
     if let Some(most) = most {
-        x = reader.op(Op::Elementwise(Elementwise::Minimum), vec![most, x]);
+        x = reader.elementwise(Binary::Minimum, &[most, x]);
     }
     Some(vec![x])
 }
@@ -155,7 +121,7 @@ pub(super) fn clip(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
 pub(super) fn select(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let inputs: Vec<ValueId> = call.inputs.iter().copied().flatten().collect();
     let element = reader.element(inputs[1]);
-    Some(vec![reader.op_of(Op::Elementwise(Elementwise::Select), inputs, element)])
+    Some(vec![reader.op_of(Op::elementwise(Primitive::Select), inputs, element)])
 }
 
 pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
@@ -169,7 +135,7 @@ pub(super) fn scaled(reader: &mut GraphReader<'_>, value: ValueId, by: f32) -> V
         return value;
     }
     let by = reader.number_like(value, by);
-    reader.op(Op::Elementwise(Elementwise::Multiply), vec![value, by])
+    reader.elementwise(Binary::Multiply, &[value, by])
 }
 
 pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
@@ -183,7 +149,7 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     // with beta 0, C is ignored, even NaN in C
     if let Some(c) = call.input(2).filter(|_| beta != 0.0) {
         let c = scaled(reader, c, beta);
-        y = reader.op(Op::Elementwise(Elementwise::Add), vec![y, c]);
+        y = reader.elementwise(Binary::Add, &[y, c]);
     }
     Some(vec![y])
 }
@@ -467,11 +433,11 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
 fn even_lengths(reader: &mut GraphReader<'_>, x: ValueId, axis: ValueId, parts: usize) -> ValueId {
     let shape = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
     let (first, zero) = (reader.integers(&[0]), reader.integer(0));
-    let axis = reader.op(Op::Elementwise(Elementwise::Add), vec![first, axis]);
+    let axis = reader.elementwise(Binary::Add, &[first, axis]);
     let size = reader.op(Op::Gather { batch_dims: 0 }, vec![shape, axis, zero]);
     let (more, count) = (reader.integers(&[parts as i64 - 1]), reader.integers(&[parts as i64]));
-    let rounded = reader.op(Op::Elementwise(Elementwise::Add), vec![size, more]);
-    let length = reader.op(Op::Elementwise(Elementwise::Divide), vec![rounded, count]);
+    let rounded = reader.elementwise(Binary::Add, &[size, more]);
+    let length = reader.elementwise(Binary::Divide, &[rounded, count]);
     let rest = reader.integers(&[-1]);
     let mut lengths = vec![length; parts - 1];
     lengths.push(rest);
@@ -518,13 +484,13 @@ pub(super) fn gather(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
 
 /// The reduction of scattered elements with the elements of the data; `Some(None)` if scattered
 /// elements replace the data. `None` after an error.
-fn combined(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Option<Elementwise>> {
+fn combined(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Option<Binary>> {
     match call.attributes.text("reduction").as_deref() {
         None | Some("none") => Some(None),
-        Some("add") => Some(Some(Elementwise::Add)),
-        Some("mul") => Some(Some(Elementwise::Multiply)),
-        Some("max") => Some(Some(Elementwise::Maximum)),
-        Some("min") => Some(Some(Elementwise::Minimum)),
+        Some("add") => Some(Some(Binary::Add)),
+        Some("mul") => Some(Some(Binary::Multiply)),
+        Some("max") => Some(Some(Binary::Maximum)),
+        Some("min") => Some(Some(Binary::Minimum)),
         Some(other) => {
             let found = format!("reduction={}", quoted(other));
             reader.error(
@@ -608,13 +574,13 @@ pub(super) fn power(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
         let element = reader.element(x);
         exponent = reader.op_of(Op::Convert, vec![exponent], element);
     }
-    Some(vec![reader.op(Op::Elementwise(Elementwise::Power), vec![x, exponent])])
+    Some(vec![reader.elementwise(Elementwise::Power, &[x, exponent])])
 }
 
 pub(super) fn reciprocal(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let one = reader.number_like(x, 1.0);
-    Some(vec![reader.op(Op::Elementwise(Elementwise::Divide), vec![one, x])])
+    Some(vec![reader.elementwise(Binary::Divide, &[one, x])])
 }
 
 /// A normalization with the normalized input as its only output.
@@ -730,15 +696,14 @@ pub(super) fn layer_norm(
     };
     let (mean, inputs) = mean_of(x);
     let mean = reader.op(mean, inputs);
-    let difference = reader.op(Op::Elementwise(Elementwise::Subtract), vec![x, mean]);
-    let square = reader.op(Op::Elementwise(Elementwise::Multiply), vec![difference, difference]);
+    let difference = reader.elementwise(Binary::Subtract, &[x, mean]);
+    let square = reader.elementwise(Binary::Multiply, &[difference, difference]);
     let (variance, inputs) = mean_of(square);
     let variance = reader.op(variance, inputs);
     let [eps, one] = [eps, 1.0].map(|number| reader.number_like(x, number));
-    let sum = reader.op(Op::Elementwise(Elementwise::Add), vec![variance, eps]);
-    let deviation =
-        reader.op(Op::Elementwise(Elementwise::Activation(Activation::Sqrt)), vec![sum]);
-    Some(vec![y, mean, reader.op(Op::Elementwise(Elementwise::Divide), vec![one, deviation])])
+    let sum = reader.elementwise(Binary::Add, &[variance, eps]);
+    let deviation = reader.elementwise(Activation::Sqrt, &[sum]);
+    Some(vec![y, mean, reader.elementwise(Binary::Divide, &[one, deviation])])
 }
 
 pub(super) fn instance_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
@@ -773,14 +738,13 @@ pub(super) fn lp_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     let x = call.x();
     let length =
         reader.op(Op::Reduce { reduction, keep: true, no_axes: NoAxes::All }, vec![x, axes]);
-    let quotient = reader.op(Op::Elementwise(Elementwise::Divide), vec![x, length]);
+    let quotient = reader.elementwise(Binary::Divide, &[x, length]);
     // a vector of zeros stays zero
     let zero = reader.number_like(x, 0.0);
-    let none =
-        reader.op_of(Op::Elementwise(Elementwise::Equal), vec![length, zero], ElementType::Bool);
+    let none = reader.elementwise(Comparison::Equal, &[length, zero]);
     let element = reader.element(x);
     Some(vec![reader.op_of(
-        Op::Elementwise(Elementwise::Select),
+        Op::elementwise(Primitive::Select),
         vec![none, zero, quotient],
         element,
     )])
@@ -791,27 +755,27 @@ pub(super) fn selu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     let alpha = call.attributes.float("alpha").unwrap_or(1.673_263_2);
     let gamma = call.attributes.float("gamma").unwrap_or(1.050_701);
     let [alpha, gamma] = [alpha, gamma].map(|number| reader.number_like(x, number));
-    Some(vec![reader.op(Op::Elementwise(Elementwise::Selu), vec![x, alpha, gamma])])
+    Some(vec![reader.elementwise(Composed::Selu, &[x, alpha, gamma])])
 }
 
 pub(super) fn celu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let alpha = call.attributes.float("alpha").unwrap_or(1.0);
-    unary(reader, call, Elementwise::Celu { alpha })
+    elementwise(reader, call, Composed::Celu { alpha })
 }
 
 pub(super) fn swish(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
     let Some(alpha) = call.attributes.float("alpha").filter(|&alpha| alpha != 1.0) else {
-        return unary(reader, call, Elementwise::Swish { scaled: false });
+        return elementwise(reader, call, Composed::Swish { scaled: false });
     };
     let alpha = reader.number_like(x, alpha);
-    Some(vec![reader.op(Op::Elementwise(Elementwise::Swish { scaled: true }), vec![x, alpha])])
+    Some(vec![reader.elementwise(Composed::Swish { scaled: true }, &[x, alpha])])
 }
 
 pub(super) fn gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let function = match call.attributes.text("approximate").as_deref() {
-        None | Some("none") => Elementwise::Gelu,
-        Some("tanh") => Elementwise::GeluTanh,
+        None | Some("none") => Composed::Gelu,
+        Some("tanh") => Composed::GeluTanh,
         Some(_) => {
             reader.error(
                 "Gelu with another approximation",
@@ -821,12 +785,12 @@ pub(super) fn gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
             return None;
         }
     };
-    unary(reader, call, function)
+    elementwise(reader, call, function)
 }
 
 pub(super) fn is_nan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
-    Some(vec![reader.op_of(Op::Elementwise(Elementwise::NotEqual), vec![x, x], ElementType::Bool)])
+    Some(vec![reader.elementwise(Comparison::NotEqual, &[x, x])])
 }
 
 pub(super) fn is_inf(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
@@ -835,15 +799,15 @@ pub(super) fn is_inf(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
         ["detect_negative", "detect_positive"].map(|name| call.attributes.flag(name, true));
     let (function, value, limit) = match (negative, positive) {
         (true, true) => {
-            let magnitude = reader.op(Op::Elementwise(Elementwise::Abs), vec![x]);
-            (Elementwise::Equal, magnitude, reader.number(f32::INFINITY))
+            let magnitude = reader.elementwise(Unary::Abs, &[x]);
+            (Comparison::Equal, magnitude, reader.number(f32::INFINITY))
         }
-        (false, true) => (Elementwise::Equal, x, reader.number(f32::INFINITY)),
-        (true, false) => (Elementwise::Equal, x, reader.number(f32::NEG_INFINITY)),
+        (false, true) => (Comparison::Equal, x, reader.number(f32::INFINITY)),
+        (true, false) => (Comparison::Equal, x, reader.number(f32::NEG_INFINITY)),
         // false for every number
-        (false, false) => (Elementwise::Less, x, x),
+        (false, false) => (Comparison::Less, x, x),
     };
-    Some(vec![reader.op_of(Op::Elementwise(function), vec![value, limit], ElementType::Bool)])
+    Some(vec![reader.op_of(Op::elementwise(function), vec![value, limit], ElementType::Bool)])
 }
 
 /// Indices of the largest or smallest elements along an axis.

@@ -4,7 +4,7 @@
 use super::graph::{Call, GraphReader, Outputs};
 use super::quantized::{centred, compute, float, limits, product, requantized, rounded};
 use super::{operators as o, windows};
-use crate::model::{Activation, ElementType, Elementwise as E, Op, ValueId};
+use crate::model::{Activation, Binary, ElementType, Elementwise, Op, ValueId};
 
 /// Dequantises a tensor: `(x - zero) scale`.
 fn meant(
@@ -15,7 +15,7 @@ fn meant(
 ) -> ValueId {
     let whole = centred(reader, x, zero);
     let scale = float(reader, scale);
-    compute(reader, E::Multiply, &[whole, scale])
+    compute(reader, Binary::Multiply, &[whole, scale])
 }
 
 /// Dequantises the tensor at input `at`. Its scale and zero point are the next two inputs.
@@ -71,7 +71,11 @@ fn inner(
 }
 
 /// QLinearAdd and QLinearMul.
-pub(super) fn of_two(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: E) -> Outputs {
+pub(super) fn of_two(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    function: impl Into<Elementwise>,
+) -> Outputs {
     let (a, b) = (operand(reader, call, 0)?, operand(reader, call, 3)?);
     let y = compute(reader, function, &[a, b]);
     whole(reader, y, call.input(6)?, call.input(7), call.x())
@@ -79,9 +83,7 @@ pub(super) fn of_two(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function
 
 /// QLinearSigmoid.
 pub(super) fn sigmoid(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    of_one(reader, call, |reader, _, x| {
-        Some(compute(reader, E::Activation(Activation::Sigmoid), &[x]))
-    })
+    of_one(reader, call, |reader, _, x| Some(compute(reader, Activation::Sigmoid, &[x])))
 }
 
 /// QLinearLeakyRelu.
@@ -158,20 +160,20 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     };
     if let Some(c) = call.input(6) {
         let c = float(reader, c);
-        sums = compute(reader, E::Add, &[sums, c]);
+        sums = compute(reader, Binary::Add, &[sums, c]);
     }
     let (mut a_scale, b_scale) = (float(reader, call.input(1)?), call.input(4)?);
     let alpha = call.attributes.float("alpha").unwrap_or(1.0);
     if alpha != 1.0 {
         let alpha = reader.number_like(a_scale, alpha);
-        a_scale = compute(reader, E::Multiply, &[alpha, a_scale]);
+        a_scale = compute(reader, Binary::Multiply, &[alpha, a_scale]);
     }
     match (call.input(7), call.input(8)) {
         (Some(scale), Some(zero)) => requantized(reader, sums, [a_scale, b_scale, scale], zero),
         (None, None) => {
             let b_scale = float(reader, b_scale);
-            let scale = compute(reader, E::Multiply, &[a_scale, b_scale]);
-            Some(vec![compute(reader, E::Multiply, &[sums, scale])])
+            let scale = compute(reader, Binary::Multiply, &[a_scale, b_scale]);
+            Some(vec![compute(reader, Binary::Multiply, &[sums, scale])])
         }
         _ => {
             let found = "one of y_scale and y_zero_point";

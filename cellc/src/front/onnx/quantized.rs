@@ -12,15 +12,19 @@ use super::recurrent::{activations, direction_of, hidden_size};
 use super::tensors::element_type;
 use super::windows::convolution;
 use crate::model::{
-    Activation, Cell, CellKind, Direction, ElementType, Elementwise as E, Loop, LoopInput,
-    LoopOutput, NoAxes, Op, Reduction, Slicing, ValueId,
+    Activation, Binary, Cell, CellKind, Comparison, Direction, ElementType, Elementwise, Loop,
+    LoopInput, LoopOutput, NoAxes, Op, Primitive, Reduction, Slicing, Unary, ValueId,
 };
 
 const F32: ElementType = ElementType::F32;
 
 /// Adds an elementwise operation on f32.
-pub(super) fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
-    reader.op_of(Op::Elementwise(function), inputs.to_vec(), F32)
+pub(super) fn compute(
+    reader: &mut GraphReader<'_>,
+    function: impl Into<Elementwise>,
+    inputs: &[ValueId],
+) -> ValueId {
+    reader.op_of(Op::elementwise(function), inputs.to_vec(), F32)
 }
 
 /// Converts to f32.
@@ -112,12 +116,12 @@ pub(super) fn rounded(
     zero: Option<ValueId>,
     (min, max): (f32, f32),
 ) -> ValueId {
-    let quotient = compute(reader, E::Divide, &[x, scale]);
-    let mut whole = compute(reader, E::Activation(Activation::Round), &[quotient]);
+    let quotient = compute(reader, Binary::Divide, &[x, scale]);
+    let mut whole = compute(reader, Activation::Round, &[quotient]);
     if let Some(zero) = zero {
-        whole = compute(reader, E::Add, &[whole, zero]);
+        whole = compute(reader, Binary::Add, &[whole, zero]);
     }
-    compute(reader, E::Clamp { min, max }, &[whole])
+    compute(reader, Unary::Clamp { min, max }, &[whole])
 }
 
 /// The type in the attribute `output_dtype`; `Some(None)` if it is absent or 0. `None` after an
@@ -180,7 +184,7 @@ pub(super) fn centred(
         None => value,
         Some(zero) => {
             let zero = float(reader, zero);
-            compute(reader, E::Subtract, &[value, zero])
+            compute(reader, Binary::Subtract, &[value, zero])
         }
     }
 }
@@ -199,7 +203,7 @@ pub(super) fn dequantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> O
     };
     let whole = centred(reader, x, zero);
     let scale = float(reader, scale);
-    Some(vec![reader.op_of(Op::Elementwise(E::Multiply), vec![whole, scale], element)])
+    Some(vec![reader.op_of(Op::elementwise(Binary::Multiply), vec![whole, scale], element)])
 }
 
 /// A tensor quantised to u8 with the scale and zero point of its own range.
@@ -218,21 +222,25 @@ impl Dynamic {
         };
         let [nothing, one, steps] = [0.0, 1.0, 255.0].map(|number| reader.number_like(x, number));
         let least = all(reader, Reduction::Min);
-        let least = compute(reader, E::Minimum, &[least, nothing]);
+        let least = compute(reader, Binary::Minimum, &[least, nothing]);
         let most = all(reader, Reduction::Max);
-        let most = compute(reader, E::Maximum, &[most, nothing]);
-        let range = compute(reader, E::Subtract, &[most, least]);
-        let scale = compute(reader, E::Divide, &[range, steps]);
-        let flat = reader.op_of(Op::Elementwise(E::Equal), vec![range, nothing], ElementType::Bool);
-        let scale = compute(reader, E::Select, &[flat, one, scale]);
-        let below = compute(reader, E::Subtract, &[nothing, least]);
+        let most = compute(reader, Binary::Maximum, &[most, nothing]);
+        let range = compute(reader, Binary::Subtract, &[most, least]);
+        let scale = compute(reader, Binary::Divide, &[range, steps]);
+        let flat = reader.op_of(
+            Op::elementwise(Comparison::Equal),
+            vec![range, nothing],
+            ElementType::Bool,
+        );
+        let scale = compute(reader, Primitive::Select, &[flat, one, scale]);
+        let below = compute(reader, Binary::Subtract, &[nothing, least]);
         let zero = rounded(reader, below, scale, None, (0.0, 255.0));
         let whole = rounded(reader, x, scale, Some(zero), (0.0, 255.0));
         Self { whole, scale, zero }
     }
 
     fn centred(&self, reader: &mut GraphReader<'_>) -> ValueId {
-        compute(reader, E::Subtract, &[self.whole, self.zero])
+        compute(reader, Binary::Subtract, &[self.whole, self.zero])
     }
 }
 
@@ -297,7 +305,7 @@ fn by_channel(reader: &mut GraphReader<'_>, of: ValueId, w: ValueId, first: i64)
     }
     let rank = rank_of(reader, w);
     let leading = reader.integer(first);
-    let rank = reader.op(Op::Elementwise(E::Subtract), vec![rank, leading]);
+    let rank = reader.op(Op::elementwise(Binary::Subtract), vec![rank, leading]);
     beside(reader, of, 0, rank)
 }
 
@@ -323,7 +331,7 @@ pub(super) fn qlinear_conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     if let Some(bias) = bias {
         let bias = by_channel(reader, bias, w, 1);
         let bias = float(reader, bias);
-        sums = compute(reader, E::Add, &[sums, bias]);
+        sums = compute(reader, Binary::Add, &[sums, bias]);
     }
     let w_scale = by_channel(reader, w_scale, w, 1);
     requantized(reader, sums, [x_scale, w_scale, scale], zero)
@@ -345,12 +353,12 @@ pub(super) fn requantized(
     };
     let [a_scale, b_scale, scale] = scales.map(|value| float(reader, value));
     let zero = float(reader, zero);
-    let scales = compute(reader, E::Multiply, &[a_scale, b_scale]);
-    let factor = compute(reader, E::Divide, &[scales, scale]);
-    let scaled = compute(reader, E::Multiply, &[sums, factor]);
-    let whole = compute(reader, E::Activation(Activation::Round), &[scaled]);
-    let whole = compute(reader, E::Add, &[whole, zero]);
-    let whole = compute(reader, E::Clamp { min: range.0, max: range.1 }, &[whole]);
+    let scales = compute(reader, Binary::Multiply, &[a_scale, b_scale]);
+    let factor = compute(reader, Binary::Divide, &[scales, scale]);
+    let scaled = compute(reader, Binary::Multiply, &[sums, factor]);
+    let whole = compute(reader, Activation::Round, &[scaled]);
+    let whole = compute(reader, Binary::Add, &[whole, zero]);
+    let whole = compute(reader, Unary::Clamp { min: range.0, max: range.1 }, &[whole]);
     Some(vec![reader.op_of(Op::Convert, vec![whole], element)])
 }
 
@@ -385,10 +393,10 @@ pub(super) fn dynamic_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
     let whole = a.centred(reader);
     let b = centred(reader, b, b_zero);
     let sums = product(reader, whole, b);
-    let scales = compute(reader, E::Multiply, &[a.scale, b_scale]);
-    let scaled = compute(reader, E::Multiply, &[sums, scales]);
+    let scales = compute(reader, Binary::Multiply, &[a.scale, b_scale]);
+    let scaled = compute(reader, Binary::Multiply, &[sums, scales]);
     Some(vec![match bias {
-        Some(bias) => compute(reader, E::Add, &[scaled, bias]),
+        Some(bias) => compute(reader, Binary::Add, &[scaled, bias]),
         None => scaled,
     }])
 }
@@ -403,11 +411,11 @@ pub(super) fn matmul_integer_to_float(
     let a = centred(reader, a, a_zero);
     let b = centred(reader, b, b_zero);
     let sums = product(reader, a, b);
-    let scales = compute(reader, E::Multiply, &[a_scale, b_scale]);
+    let scales = compute(reader, Binary::Multiply, &[a_scale, b_scale]);
     let element = reader.element(a_scale);
-    let scaled = reader.op_of(Op::Elementwise(E::Multiply), vec![sums, scales], element);
+    let scaled = reader.op_of(Op::elementwise(Binary::Multiply), vec![sums, scales], element);
     Some(vec![match bias {
-        Some(bias) => reader.op(Op::Elementwise(E::Add), vec![scaled, bias]),
+        Some(bias) => reader.op(Op::elementwise(Binary::Add), vec![scaled, bias]),
         None => scaled,
     }])
 }
@@ -478,15 +486,15 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
         let (w_scale, r_scale) = (part(reader, w_scale, d), part(reader, r_scale, d));
         // for all steps at once
         let sums = product(reader, centred_x, w_whole);
-        let scales = compute(reader, E::Multiply, &[quantised.scale, w_scale]);
-        let mut gates_x = compute(reader, E::Multiply, &[sums, scales]);
+        let scales = compute(reader, Binary::Multiply, &[quantised.scale, w_scale]);
+        let mut gates_x = compute(reader, Binary::Multiply, &[sums, scales]);
         if let Some(b) = b {
             let b = part(reader, b, d);
             let (parts, axis) = (reader.integers(&[4 * hidden_size; 2]), reader.integer(0));
             let halves =
                 reader.ops_of(Op::VariadicSplit, vec![b, axis, parts], vec![F32; 2], Vec::new());
             for half in halves {
-                gates_x = compute(reader, E::Add, &[gates_x, half]);
+                gates_x = compute(reader, Binary::Add, &[gates_x, half]);
             }
         }
         let state = |reader: &mut GraphReader<'_>, given: Option<ValueId>| match given {
@@ -542,9 +550,9 @@ fn steps(
     let quantised = Dynamic::of(reader, h);
     let whole_h = quantised.centred(reader);
     let of_h = product(reader, whole_h, r);
-    let scales = compute(reader, E::Multiply, &[quantised.scale, r_scale]);
-    let of_h = compute(reader, E::Multiply, &[of_h, scales]);
-    let all = compute(reader, E::Add, &[sums, of_h]);
+    let scales = compute(reader, Binary::Multiply, &[quantised.scale, r_scale]);
+    let of_h = compute(reader, Binary::Multiply, &[of_h, scales]);
+    let all = compute(reader, Binary::Add, &[sums, of_h]);
     let axis = reader.integer(-1);
     let own_sums = reader.ops_of(Op::Split { parts: 4 }, vec![all, axis], vec![F32; 4], Vec::new());
     let peeps = peepholes.map(|p| {
@@ -557,29 +565,29 @@ fn steps(
                 peep: Option<(usize, ValueId)>| {
         let mut sum = sum;
         if let (Some(peeps), Some((which, c))) = (&peeps, peep) {
-            let seen = compute(reader, E::Multiply, &[peeps[which], c]);
-            sum = compute(reader, E::Add, &[sum, seen]);
+            let seen = compute(reader, Binary::Multiply, &[peeps[which], c]);
+            sum = compute(reader, Binary::Add, &[sum, seen]);
         }
         if let Some(clip) = gates.clip {
-            sum = compute(reader, E::Clamp { min: -clip, max: clip }, &[sum]);
+            sum = compute(reader, Unary::Clamp { min: -clip, max: clip }, &[sum]);
         }
-        compute(reader, E::Activation(gates.activations[function]), &[sum])
+        compute(reader, gates.activations[function], &[sum])
     };
     let i = gate(reader, own_sums[0], 0, Some((0, c)));
     let f = match gates.input_forget {
         true => {
             let one = reader.number_like(h, 1.0);
-            compute(reader, E::Subtract, &[one, i])
+            compute(reader, Binary::Subtract, &[one, i])
         }
         false => gate(reader, own_sums[2], 0, Some((2, c))),
     };
     let g = gate(reader, own_sums[3], 1, None);
-    let kept = compute(reader, E::Multiply, &[f, c]);
-    let new = compute(reader, E::Multiply, &[i, g]);
-    let next_c = compute(reader, E::Add, &[kept, new]);
+    let kept = compute(reader, Binary::Multiply, &[f, c]);
+    let new = compute(reader, Binary::Multiply, &[i, g]);
+    let next_c = compute(reader, Binary::Add, &[kept, new]);
     let o = gate(reader, own_sums[1], 0, Some((1, next_c)));
-    let seen = compute(reader, E::Activation(gates.activations[2]), &[next_c]);
-    let next_h = compute(reader, E::Multiply, &[o, seen]);
+    let seen = compute(reader, gates.activations[2], &[next_c]);
+    let next_h = compute(reader, Binary::Multiply, &[o, seen]);
     let y = reader.op(Op::Unsqueeze, vec![next_h, axes]);
     for value in [next_h, next_c, y] {
         reader.result("", value);

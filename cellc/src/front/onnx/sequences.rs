@@ -4,7 +4,7 @@
 
 use super::graph::{Call, GraphReader, Level, Outputs};
 use super::lists::{Appended, Carried, Cut, Piece, Sequence};
-use crate::model::{ElementType, Elementwise, Op, Value, ValueId};
+use crate::model::{Binary, ElementType, Op, Value, ValueId};
 
 /// Operators with a sequence as input.
 const TAKE_SEQUENCES: [&str; 7] = [
@@ -82,7 +82,7 @@ impl GraphReader<'_> {
     /// Adds a constant to each element of a list of integers.
     fn sum(&mut self, a: ValueId, b: i64) -> ValueId {
         let b = self.integers(&[b]);
-        self.op(Op::Elementwise(Elementwise::Add), vec![a, b])
+        self.op(Op::elementwise(Binary::Add), vec![a, b])
     }
 
     fn shape_of(&mut self, value: ValueId) -> ValueId {
@@ -229,17 +229,17 @@ impl GraphReader<'_> {
         let [start, length] = if of.one_length {
             let (one, times) = (self.integers(&[1]), self.integers(&[position]));
             let length = self.op(Op::Reshape { zero_keeps: false }, vec![of.lengths, one]);
-            [self.op(Op::Elementwise(Elementwise::Multiply), vec![length, times]), length]
+            [self.op(Op::elementwise(Binary::Multiply), vec![length, times]), length]
         } else {
             let ends: Vec<ValueId> = (0..=position + 1).map(|at| self.integers(&[at])).collect();
             let lengths: Vec<ValueId> =
                 ends.windows(2).map(|at| self.part(of.lengths, at[0], at[1])).collect();
             let (&length, before) = lengths.split_last().expect("its own");
             let zero = self.integers(&[0]);
-            let sum = |sum, &length| self.op(Op::Elementwise(Elementwise::Add), vec![sum, length]);
+            let sum = |sum, &length| self.op(Op::elementwise(Binary::Add), vec![sum, length]);
             [before.iter().fold(zero, sum), length]
         };
-        let end = self.op(Op::Elementwise(Elementwise::Add), vec![start, length]);
+        let end = self.op(Op::elementwise(Binary::Add), vec![start, length]);
         let (one, axis) = (self.integers(&[1]), self.integers(&[of.axis]));
         self.op(Op::Slice, vec![of.tensor, start, end, one, axis])
     }
@@ -527,7 +527,7 @@ pub(super) fn length(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
                 let (shape, zero, axis) =
                     (reader.shape_of(value), reader.integer(0), reader.integer(0));
                 let more = reader.op(Op::Gather { batch_dims: 0 }, vec![shape, zero, axis]);
-                length = reader.op(Op::Elementwise(Elementwise::Add), vec![length, more]);
+                length = reader.elementwise(Binary::Add, &[length, more]);
             }
             Piece::Cut(_) => return reader.reads_cut(),
             Piece::Carried(_) => return reader.reads_carried(),

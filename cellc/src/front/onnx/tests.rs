@@ -9,7 +9,7 @@ use super::supported::{LATEST, OLDEST, SUPPORTED, find};
 use crate::compile::core_model;
 use crate::core::CoreOp;
 use crate::diagnostic::Diagnostics;
-use crate::model::{Activation, ElementType, Elementwise, Model, Op, Tensor};
+use crate::model::{Activation, ElementType, Elementwise, Model, Op, Primitive, Tensor};
 use crate::request::Options;
 
 /// An integer in groups of 7 bits, the lowest first.
@@ -472,7 +472,11 @@ fn attributes_of_a_function_are_those_of_the_call_or_else_its_own() {
         let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
         core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         let of = |op: &Op| {
-            if let Op::Elementwise(Elementwise::Activation(a)) = op { Some(*a) } else { None }
+            if let Op::Elementwise(Elementwise::Primitive(Primitive::Activation(a))) = op {
+                Some(*a)
+            } else {
+                None
+            }
         };
         model.nodes.iter().find_map(|node| of(&node.op)).expect("the function's node")
     };

@@ -3,8 +3,8 @@
 use super::graph::{Call, GraphReader, Outputs};
 use crate::diagnostic::quoted;
 use crate::model::{
-    Activation, Convolution, Elementwise as E, Groups, Op, OutputSizes, PadMode, Padding, Pool,
-    PoolKind, Rounding, Window,
+    Activation, Binary, Convolution, Elementwise, Groups, Op, OutputSizes, PadMode, Padding, Pool,
+    PoolKind, Rounding, Unary, Window,
 };
 
 /// An attribute with a list of sizes. `None` after an error.
@@ -143,15 +143,18 @@ pub(super) fn lp_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
         );
         return None;
     }
-    let before = if p == 1 { E::Abs } else { E::Activation(Activation::Square) };
-    call.inputs[0] = Some(reader.op(Op::Elementwise(before), vec![call.x()]));
+    let magnitude = match p {
+        1 => reader.elementwise(Unary::Abs, &[call.x()]),
+        _ => reader.elementwise(Activation::Square, &[call.x()]),
+    };
+    call.inputs[0] = Some(magnitude);
     let kernel = kernel(reader, call)?;
     let size = kernel.iter().fold(1, |product: usize, &size| product.saturating_mul(size));
     let mean = pool_of(reader, call, PoolKind::Average { count_pads: true }, kernel)?[0];
     let sum = super::operators::scaled(reader, mean, size as f32);
     match p {
         1 => Some(vec![sum]),
-        _ => Some(vec![reader.op(Op::Elementwise(E::Activation(Activation::Sqrt)), vec![sum])]),
+        _ => Some(vec![reader.elementwise(Activation::Sqrt, &[sum])]),
     }
 }
 
@@ -175,7 +178,7 @@ pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
         );
         return None;
     };
-    let square = reader.op(Op::Elementwise(E::Activation(Activation::Square)), vec![x]);
+    let square = reader.elementwise(Activation::Square, &[x]);
     // the channels become the first dimension of the window
     let axis = reader.integers(&[1]);
     let square = reader.op(Op::Unsqueeze, vec![square, axis]);
@@ -194,9 +197,9 @@ pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     let mean = reader.op(Op::Squeeze { skip: false }, vec![mean, axis]);
     let mean = super::operators::scaled(reader, mean, alpha);
     let [bias, beta] = [bias, beta].map(|number| reader.number_like(x, number));
-    let sum = reader.op(Op::Elementwise(E::Add), vec![mean, bias]);
-    let divisor = reader.op(Op::Elementwise(E::Power), vec![sum, beta]);
-    Some(vec![reader.op(Op::Elementwise(E::Divide), vec![x, divisor])])
+    let sum = reader.elementwise(Binary::Add, &[mean, bias]);
+    let divisor = reader.elementwise(Elementwise::Power, &[sum, beta]);
+    Some(vec![reader.elementwise(Binary::Divide, &[x, divisor])])
 }
 
 fn global(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind) -> Outputs {

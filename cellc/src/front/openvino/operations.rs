@@ -6,8 +6,8 @@ use super::layers::{GraphReader, SAVE_AGAIN};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Activation, Dim, ElementType, Elementwise, LedgerEntry, Nearest, Op, Resize, ResizeBy,
-    Sampling, Scaling, Tensor, Value, ValueId,
+    Activation, Binary, Composed, Dim, ElementType, LedgerEntry, Nearest, Op, Remainder, Resize,
+    ResizeBy, Sampling, Scaling, Tensor, Value, ValueId,
 };
 
 /// The element types of an operation's outputs.
@@ -248,7 +248,7 @@ impl GraphReader<'_, '_> {
             Then::Neighbours(of) => self.norm_of_neighbours(index, of, inputs)?,
             Then::Scaled => {
                 let scaled = inputs.len() > 1;
-                operation.op = Op::Elementwise(Elementwise::Swish { scaled });
+                operation.op = Op::elementwise(Composed::Swish { scaled });
             }
             Then::DataFirst => {
                 if inputs.len() == 5 {
@@ -273,9 +273,9 @@ impl GraphReader<'_, '_> {
                 // a - a mod b is a multiple of b, so the rounding of the quotient does not matter
                 let [a, b] = inputs[..] else { return Some(()) };
                 if !self.graph.model.values[a.0].element.is_float() {
-                    let rest = self.extra(index, Op::Elementwise(Elementwise::Mod), vec![a, b]);
-                    inputs[0] =
-                        self.extra(index, Op::Elementwise(Elementwise::Subtract), vec![a, rest]);
+                    let rest =
+                        self.extra(index, Op::elementwise(Remainder::OfDividend), vec![a, b]);
+                    inputs[0] = self.extra(index, Op::elementwise(Binary::Subtract), vec![a, rest]);
                 }
             }
         }
@@ -287,7 +287,6 @@ impl GraphReader<'_, '_> {
     /// The final addition is the layer's own node, with `inputs` as its operands. `None` after an
     /// error.
     fn quantise(&mut self, index: usize, levels: i64, inputs: &mut Vec<ValueId>) -> Option<()> {
-        use Elementwise as E;
         let [x, input_low, input_high, output_low, output_high] = inputs[..] else {
             let found = format!("FakeQuantize with another number of inputs: {}", inputs.len());
             self.error(index, self.origin(index), found, "five inputs", SAVE_AGAIN);
@@ -316,22 +315,21 @@ impl GraphReader<'_, '_> {
             );
             return None;
         }
-        let elementwise = |reader: &mut Self, function: E, of: [ValueId; 2]| {
-            reader.extra(index, Op::Elementwise(function), of.to_vec())
+        let elementwise = |reader: &mut Self, function: Binary, of: [ValueId; 2]| {
+            reader.extra(index, Op::elementwise(function), of.to_vec())
         };
         let steps = Tensor::from_f32(Vec::new(), &[(levels - 1) as f32])?;
         let steps = self.extra(index, Op::Constant(steps), Vec::new());
-        let above = elementwise(self, E::Maximum, [x, input_low]);
-        let within = elementwise(self, E::Minimum, [above, input_high]);
-        let from_low = elementwise(self, E::Subtract, [within, input_low]);
-        let range = elementwise(self, E::Subtract, [input_high, input_low]);
-        let each = elementwise(self, E::Divide, [steps, range]);
-        let level = elementwise(self, E::Multiply, [from_low, each]);
-        let level =
-            self.extra(index, Op::Elementwise(E::Activation(Activation::Round)), vec![level]);
-        let range = elementwise(self, E::Subtract, [output_high, output_low]);
-        let each = elementwise(self, E::Divide, [range, steps]);
-        *inputs = vec![elementwise(self, E::Multiply, [level, each]), output_low];
+        let above = elementwise(self, Binary::Maximum, [x, input_low]);
+        let within = elementwise(self, Binary::Minimum, [above, input_high]);
+        let from_low = elementwise(self, Binary::Subtract, [within, input_low]);
+        let range = elementwise(self, Binary::Subtract, [input_high, input_low]);
+        let each = elementwise(self, Binary::Divide, [steps, range]);
+        let level = elementwise(self, Binary::Multiply, [from_low, each]);
+        let level = self.extra(index, Op::elementwise(Activation::Round), vec![level]);
+        let range = elementwise(self, Binary::Subtract, [output_high, output_low]);
+        let each = elementwise(self, Binary::Divide, [range, steps]);
+        *inputs = vec![elementwise(self, Binary::Multiply, [level, each]), output_low];
         Some(())
     }
 

@@ -5,8 +5,8 @@ use super::attributes::{Data, Presence};
 use super::layers::GraphReader;
 use super::operations::{ANY_INTEGER, OutputTypes, Ports, ReadOperation, Then};
 use crate::model::{
-    Activation, Blocks, BroadcastMode, ElementType, Elementwise, GatherNd, Normalization, Op,
-    PadMode, SliceMasks,
+    Activation, Binary, Blocks, BroadcastMode, Composed, ElementType, GatherNd, Normalization, Op,
+    PadMode, SliceMasks, Unary,
 };
 
 /// An operation without attributes.
@@ -26,7 +26,7 @@ pub(super) fn divide(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Optio
     let floors = reader.boolean(data, "m_pythondiv", Some(true));
     broadcast?;
     let then = if floors? { Then::Nothing } else { Then::Truncate };
-    Some(ReadOperation::new(Op::Elementwise(Elementwise::Divide)).then(then))
+    Some(ReadOperation::new(Op::elementwise(Binary::Divide)).then(then))
 }
 
 /// Bounds.
@@ -48,10 +48,7 @@ pub(super) fn clamp(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
         );
         return None;
     }
-    Some(ReadOperation::new(Op::Elementwise(Elementwise::Clamp {
-        min: min as f32,
-        max: max as f32,
-    })))
+    Some(ReadOperation::new(Op::elementwise(Unary::Clamp { min: min as f32, max: max as f32 })))
 }
 
 /// The number of levels.
@@ -63,13 +60,13 @@ pub(super) fn fake_quantize(
     // f32 represents all integers up to this number
     let levels = reader.whole(data, "levels", None, 2..=1 << 24);
     broadcast?;
-    Some(ReadOperation::new(Op::Elementwise(Elementwise::Add)).then(Then::Quantise(levels?)))
+    Some(ReadOperation::new(Op::elementwise(Binary::Add)).then(Then::Quantise(levels?)))
 }
 
 /// The slope below zero.
 pub(super) fn elu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let alpha = reader.number(data, "alpha")? as f32;
-    Some(ReadOperation::new(Op::Elementwise(Elementwise::Activation(Activation::Elu { alpha }))))
+    Some(ReadOperation::new(Op::elementwise(Activation::Elu { alpha })))
 }
 
 /// Which sides are transposed.
@@ -106,10 +103,10 @@ pub(super) fn softmax(
 pub(super) fn gelu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let modes = [("erf", false), ("tanh", true)];
     let by_tanh = reader.word(data, "approximation_mode", "erf", &modes)?;
-    Some(ReadOperation::new(Op::Elementwise(if by_tanh {
-        Elementwise::GeluTanh
+    Some(ReadOperation::new(Op::elementwise(if by_tanh {
+        Composed::GeluTanh
     } else {
-        Elementwise::Gelu
+        Composed::Gelu
     })))
 }
 
@@ -152,7 +149,7 @@ pub(super) fn local_response(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
 ) -> Option<ReadOperation> {
-    let divide = ReadOperation::new(Op::Elementwise(Elementwise::Divide));
+    let divide = ReadOperation::new(Op::elementwise(Binary::Divide));
     Some(divide.then(Then::Neighbours(reader.neighbours(data)?)))
 }
 
@@ -192,7 +189,7 @@ pub(super) fn round(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
         reader.error(data.index, reader.origin(data.index), found, "half_to_even", help);
         return None;
     }
-    Some(ReadOperation::new(Op::Elementwise(Elementwise::Activation(Activation::Round))))
+    Some(ReadOperation::new(Op::elementwise(Activation::Round)))
 }
 
 /// The axis.
@@ -335,10 +332,10 @@ pub(super) fn scatter(
         12.. => {
             let reductions = [
                 ("none", None),
-                ("sum", Some(Elementwise::Add)),
-                ("prod", Some(Elementwise::Multiply)),
-                ("max", Some(Elementwise::Maximum)),
-                ("min", Some(Elementwise::Minimum)),
+                ("sum", Some(Binary::Add)),
+                ("prod", Some(Binary::Multiply)),
+                ("max", Some(Binary::Maximum)),
+                ("min", Some(Binary::Minimum)),
             ];
             reader.word(data, "reduction", "none", &reductions)?
         }

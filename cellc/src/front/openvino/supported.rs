@@ -6,7 +6,10 @@ use super::kinds::LayerType;
 use super::layers::GraphReader;
 use super::operations::{OutputTypes, Ports, ReadOperation, Then};
 use super::readers::{self, plain};
-use crate::model::{Activation, Dft, Dim, ElementType, Elementwise, Family, NoAxes, Op, Reduction};
+use crate::model::{
+    Activation, Binary, Comparison, Composed, Dft, Dim, ElementType, Elementwise, Family, Logic,
+    NoAxes, Op, Primitive, Reduction, Remainder, ResultType, Unary,
+};
 
 /// The latest known operation set of OpenVINO. Later sets may change the meaning of a type.
 const LATEST_SET: u64 = 17;
@@ -47,6 +50,26 @@ enum Reading {
     By(Reader),
 }
 
+const fn activation(of: Activation) -> Elementwise {
+    Elementwise::Primitive(Primitive::Activation(of))
+}
+
+const fn unary(of: Unary) -> Elementwise {
+    Elementwise::Primitive(Primitive::Unary(of))
+}
+
+const fn binary(of: Binary) -> Elementwise {
+    Elementwise::Primitive(Primitive::Binary(of))
+}
+
+const fn comparison(of: Comparison) -> Elementwise {
+    Elementwise::Primitive(Primitive::Comparison(of))
+}
+
+const fn logic(of: Logic) -> Elementwise {
+    Elementwise::Primitive(Primitive::Logic(of))
+}
+
 /// The row of the table for a type; case is ignored.
 pub(super) fn find(type_name: &str) -> Option<&'static Supported> {
     // OpenVINO writes both names
@@ -54,16 +77,11 @@ pub(super) fn find(type_name: &str) -> Option<&'static Supported> {
     SUPPORTED.iter().find(|row| row.name.eq_ignore_ascii_case(name))
 }
 
-/// The element type of the result of an operation on two tensors.
+/// The element type of the result of an operation element by element.
 fn element_of(elementwise: Elementwise) -> OutputTypes {
-    use Elementwise as E;
-    match elementwise {
-        E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual => {
-            OutputTypes::Is(ElementType::Bool)
-        }
-        E::LogicalAnd | E::LogicalOr | E::LogicalNot => OutputTypes::Is(ElementType::Bool),
-        E::Select => OutputTypes::Of(1),
-        _ => OutputTypes::Of(0),
+    match elementwise.facts().result {
+        ResultType::Truth => OutputTypes::Is(ElementType::Bool),
+        ResultType::OfInput(at) => OutputTypes::Of(at),
     }
 }
 
@@ -105,11 +123,11 @@ impl GraphReader<'_, '_> {
                 }
             }
             Reading::Elementwise(elementwise) => {
-                ReadOperation::new(Op::Elementwise(elementwise)).of(element_of(elementwise))
+                ReadOperation::new(Op::elementwise(elementwise)).of(element_of(elementwise))
             }
             Reading::Broadcasting(elementwise) => {
                 self.auto_broadcast(data)?;
-                ReadOperation::new(Op::Elementwise(elementwise)).of(element_of(elementwise))
+                ReadOperation::new(Op::elementwise(elementwise)).of(element_of(elementwise))
             }
             Reading::Reduce(reduction) => {
                 let keep = self.boolean(data, "keep_dims", Some(false))?;
@@ -187,7 +205,6 @@ fn dft(inverse: bool, half: bool) -> Option<ReadOperation> {
 
 /// Every type of layer that is read.
 pub const SUPPORTED: &[Supported] = {
-    use Elementwise as E;
     use Reading as K;
     use Reduction as R;
     const ONE: &[&str] = &["opset1"];
@@ -318,36 +335,51 @@ pub const SUPPORTED: &[Supported] = {
             K::By(readers::pad),
             "constant pads and value; constant, edge, reflect, symmetric; negative pads",
         ),
-        row("Add", ONE, K::Broadcasting(E::Add), "NumPy broadcasting"),
-        row("Subtract", ONE, K::Broadcasting(E::Subtract), "NumPy broadcasting"),
-        row("Multiply", ONE, K::Broadcasting(E::Multiply), "NumPy broadcasting"),
+        row("Add", ONE, K::Broadcasting(binary(Binary::Add)), "NumPy broadcasting"),
+        row("Subtract", ONE, K::Broadcasting(binary(Binary::Subtract)), "NumPy broadcasting"),
+        row("Multiply", ONE, K::Broadcasting(binary(Binary::Multiply)), "NumPy broadcasting"),
         row("Divide", ONE, K::By(readers::divide), "NumPy broadcasting"),
-        row("Maximum", ONE, K::Broadcasting(E::Maximum), "NumPy broadcasting"),
-        row("Minimum", ONE, K::Broadcasting(E::Minimum), "NumPy broadcasting"),
-        row("SquaredDifference", ONE, K::Broadcasting(E::SquaredDifference), "NumPy broadcasting"),
-        row("ReLU", ONE, K::Elementwise(E::Activation(Activation::Relu)), "elementwise"),
-        row("Sigmoid", ONE, K::Elementwise(E::Activation(Activation::Sigmoid)), "elementwise"),
-        row("Tanh", ONE, K::Elementwise(E::Activation(Activation::Tanh)), "elementwise"),
-        row("HardSigmoid", ONE, K::Elementwise(E::HardSigmoid), "constant alpha and beta"),
+        row("Maximum", ONE, K::Broadcasting(binary(Binary::Maximum)), "NumPy broadcasting"),
+        row("Minimum", ONE, K::Broadcasting(binary(Binary::Minimum)), "NumPy broadcasting"),
+        row(
+            "SquaredDifference",
+            ONE,
+            K::Broadcasting(Elementwise::Composed(Composed::SquaredDifference)),
+            "NumPy broadcasting",
+        ),
+        row("ReLU", ONE, K::Elementwise(activation(Activation::Relu)), "elementwise"),
+        row("Sigmoid", ONE, K::Elementwise(activation(Activation::Sigmoid)), "elementwise"),
+        row("Tanh", ONE, K::Elementwise(activation(Activation::Tanh)), "elementwise"),
+        row(
+            "HardSigmoid",
+            ONE,
+            K::Elementwise(Elementwise::Composed(Composed::HardSigmoid)),
+            "constant alpha and beta",
+        ),
         row("Elu", ONE, K::By(readers::elu), "elementwise"),
         row(
             "SoftPlus",
             &["opset4"],
-            K::Elementwise(E::Activation(Activation::Softplus)),
+            K::Elementwise(activation(Activation::Softplus)),
             "elementwise",
         ),
         row(
             "SoftSign",
             &["opset9"],
-            K::Elementwise(E::Activation(Activation::Softsign)),
+            K::Elementwise(activation(Activation::Softsign)),
             "elementwise",
         ),
-        row("PReLU", ONE, K::Elementwise(E::PRelu), "any slope; NumPy broadcasting"),
+        row(
+            "PReLU",
+            ONE,
+            K::Elementwise(Elementwise::Primitive(Primitive::PRelu)),
+            "any slope; NumPy broadcasting",
+        ),
         row("Clamp", ONE, K::By(readers::clamp), "elementwise"),
-        row("Exp", ONE, K::Elementwise(E::Activation(Activation::Exp)), "elementwise"),
-        row("Log", ONE, K::Elementwise(E::Activation(Activation::Log)), "elementwise"),
-        row("Negative", ONE, K::Elementwise(E::Negative), "elementwise"),
-        row("Abs", ONE, K::Elementwise(E::Abs), "elementwise"),
+        row("Exp", ONE, K::Elementwise(activation(Activation::Exp)), "elementwise"),
+        row("Log", ONE, K::Elementwise(activation(Activation::Log)), "elementwise"),
+        row("Negative", ONE, K::Elementwise(unary(Unary::Negative)), "elementwise"),
+        row("Abs", ONE, K::Elementwise(unary(Unary::Abs)), "elementwise"),
         row(
             "SoftMax",
             &["opset1", "opset8"],
@@ -360,54 +392,89 @@ pub const SUPPORTED: &[Supported] = {
             K::By(|reader, data| readers::softmax(reader, data, true)),
             "along any axis",
         ),
-        row("HSwish", &["opset4"], K::Elementwise(E::HardSwish), "elementwise"),
+        row(
+            "HSwish",
+            &["opset4"],
+            K::Elementwise(Elementwise::Composed(Composed::HardSwish)),
+            "elementwise",
+        ),
         row(
             "HSigmoid",
             FIVE,
-            K::Elementwise(E::Activation(Activation::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 })),
+            K::Elementwise(activation(Activation::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 })),
             "elementwise",
         ),
-        row("Mish", &["opset4"], K::Elementwise(E::Mish), "elementwise"),
+        row(
+            "Mish",
+            &["opset4"],
+            K::Elementwise(Elementwise::Composed(Composed::Mish)),
+            "elementwise",
+        ),
         row(
             "Swish",
             &["opset4"],
             K::By(|_, _| {
                 Some(
-                    ReadOperation::new(Op::Elementwise(E::Swish { scaled: false }))
+                    ReadOperation::new(Op::elementwise(Composed::Swish { scaled: false }))
                         .then(Then::Scaled),
                 )
             }),
             "beta may be computed",
         ),
-        row("Selu", ONE, K::Elementwise(E::Selu), "constant alpha and lambda"),
+        row(
+            "Selu",
+            ONE,
+            K::Elementwise(Elementwise::Composed(Composed::Selu)),
+            "constant alpha and lambda",
+        ),
         row(
             "Gelu",
             &["opset2", "opset7"],
             K::By(readers::gelu),
             "exact, or approximation_mode tanh",
         ),
-        row("Erf", ONE, K::Elementwise(E::Activation(Activation::Erf)), "elementwise"),
-        row("Sin", ONE, K::Elementwise(E::Activation(Activation::Sin)), "elementwise; up to 6.5e6"),
-        row("Cos", ONE, K::Elementwise(E::Activation(Activation::Cos)), "elementwise; up to 6.5e6"),
-        row("Atan", ONE, K::Elementwise(E::Activation(Activation::Atan)), "elementwise"),
-        row("Tan", ONE, K::Elementwise(E::Tan), "elementwise; up to 1,000"),
-        row("Sinh", ONE, K::Elementwise(E::Sinh), "elementwise"),
-        row("Cosh", ONE, K::Elementwise(E::Cosh), "elementwise"),
-        row("Asin", ONE, K::Elementwise(E::Asin), "elementwise"),
-        row("Acos", ONE, K::Elementwise(E::Acos), "elementwise"),
-        row("Asinh", &["opset4"], K::Elementwise(E::Asinh), "elementwise"),
-        row("Acosh", &["opset4"], K::Elementwise(E::Acosh), "elementwise"),
-        row("Atanh", &["opset4"], K::Elementwise(E::Atanh), "elementwise"),
+        row("Erf", ONE, K::Elementwise(activation(Activation::Erf)), "elementwise"),
+        row("Sin", ONE, K::Elementwise(activation(Activation::Sin)), "elementwise; up to 6.5e6"),
+        row("Cos", ONE, K::Elementwise(activation(Activation::Cos)), "elementwise; up to 6.5e6"),
+        row("Atan", ONE, K::Elementwise(activation(Activation::Atan)), "elementwise"),
+        row(
+            "Tan",
+            ONE,
+            K::Elementwise(Elementwise::Composed(Composed::Tan)),
+            "elementwise; up to 1,000",
+        ),
+        row("Sinh", ONE, K::Elementwise(Elementwise::Composed(Composed::Sinh)), "elementwise"),
+        row("Cosh", ONE, K::Elementwise(Elementwise::Composed(Composed::Cosh)), "elementwise"),
+        row("Asin", ONE, K::Elementwise(Elementwise::Composed(Composed::Asin)), "elementwise"),
+        row("Acos", ONE, K::Elementwise(Elementwise::Composed(Composed::Acos)), "elementwise"),
+        row(
+            "Asinh",
+            &["opset4"],
+            K::Elementwise(Elementwise::Composed(Composed::Asinh)),
+            "elementwise",
+        ),
+        row(
+            "Acosh",
+            &["opset4"],
+            K::Elementwise(Elementwise::Composed(Composed::Acosh)),
+            "elementwise",
+        ),
+        row(
+            "Atanh",
+            &["opset4"],
+            K::Elementwise(Elementwise::Composed(Composed::Atanh)),
+            "elementwise",
+        ),
         row(
             "Sqrt",
             ONE,
-            K::Elementwise(E::Activation(Activation::Sqrt)),
+            K::Elementwise(activation(Activation::Sqrt)),
             "elementwise; correctly rounded",
         ),
         row(
             "Power",
             ONE,
-            K::Broadcasting(E::Power),
+            K::Broadcasting(Elementwise::Power),
             "a constant exponent up to 64 in steps of a half by multiplication and roots; else \
              exp(y log(x))",
         ),
@@ -548,9 +615,19 @@ pub const SUPPORTED: &[Supported] = {
         row("Tile", ONE, K::By(|_, _| plain(Op::Tile)), "constant repeats"),
         row("ShapeOf", &["opset1", "opset3"], K::By(readers::shape_of), "computed when compiling"),
         row("Range", &["opset1", "opset4"], K::By(readers::range), "computed when compiling"),
-        row("Mod", ONE, K::Broadcasting(E::Mod), "integers; a divisor that is never 0"),
-        row("FloorMod", ONE, K::Broadcasting(E::FloorMod), "integers; a divisor that is never 0"),
-        row("Floor", ONE, K::Elementwise(E::Activation(Activation::Floor)), "elementwise"),
+        row(
+            "Mod",
+            ONE,
+            K::Broadcasting(Elementwise::Remainder(Remainder::OfDividend)),
+            "integers; a divisor that is never 0",
+        ),
+        row(
+            "FloorMod",
+            ONE,
+            K::Broadcasting(Elementwise::Remainder(Remainder::OfDivisor)),
+            "integers; a divisor that is never 0",
+        ),
+        row("Floor", ONE, K::Elementwise(activation(Activation::Floor)), "elementwise"),
         row("Round", &["opset5"], K::By(readers::round), "half_to_even"),
         row(
             "FakeQuantize",
@@ -558,7 +635,7 @@ pub const SUPPORTED: &[Supported] = {
             K::By(readers::fake_quantize),
             "constant ranges that are not empty; NumPy broadcasting",
         ),
-        row("Sign", ONE, K::Elementwise(E::Sign), "elementwise"),
+        row("Sign", ONE, K::Elementwise(unary(Unary::Sign)), "elementwise"),
         row(
             "TopK",
             &["opset1", "opset3", "opset11"],
@@ -574,16 +651,36 @@ pub const SUPPORTED: &[Supported] = {
             K::By(|reader, data| reader.interpolate(data)),
             "nearest, linear_onnx, cubic; constant scales or sizes",
         ),
-        row("Ceiling", ONE, K::Elementwise(E::Ceiling), "elementwise"),
-        row("Equal", ONE, K::Broadcasting(E::Equal), "NumPy broadcasting"),
-        row("NotEqual", ONE, K::Broadcasting(E::NotEqual), "NumPy broadcasting"),
-        row("Greater", ONE, K::Broadcasting(E::Greater), "NumPy broadcasting"),
-        row("GreaterEqual", ONE, K::Broadcasting(E::GreaterEqual), "NumPy broadcasting"),
-        row("Less", ONE, K::Broadcasting(E::Less), "NumPy broadcasting"),
-        row("LessEqual", ONE, K::Broadcasting(E::LessEqual), "NumPy broadcasting"),
-        row("LogicalAnd", ONE, K::Broadcasting(E::LogicalAnd), "NumPy broadcasting"),
-        row("LogicalOr", ONE, K::Broadcasting(E::LogicalOr), "NumPy broadcasting"),
-        row("LogicalNot", ONE, K::Elementwise(E::LogicalNot), "elementwise"),
-        row("Select", ONE, K::Broadcasting(E::Select), "NumPy broadcasting"),
+        row("Ceiling", ONE, K::Elementwise(unary(Unary::Ceiling)), "elementwise"),
+        row("Equal", ONE, K::Broadcasting(comparison(Comparison::Equal)), "NumPy broadcasting"),
+        row(
+            "NotEqual",
+            ONE,
+            K::Broadcasting(comparison(Comparison::NotEqual)),
+            "NumPy broadcasting",
+        ),
+        row("Greater", ONE, K::Broadcasting(comparison(Comparison::Greater)), "NumPy broadcasting"),
+        row(
+            "GreaterEqual",
+            ONE,
+            K::Broadcasting(comparison(Comparison::GreaterEqual)),
+            "NumPy broadcasting",
+        ),
+        row("Less", ONE, K::Broadcasting(comparison(Comparison::Less)), "NumPy broadcasting"),
+        row(
+            "LessEqual",
+            ONE,
+            K::Broadcasting(comparison(Comparison::LessEqual)),
+            "NumPy broadcasting",
+        ),
+        row("LogicalAnd", ONE, K::Broadcasting(logic(Logic::And)), "NumPy broadcasting"),
+        row("LogicalOr", ONE, K::Broadcasting(logic(Logic::Or)), "NumPy broadcasting"),
+        row("LogicalNot", ONE, K::Elementwise(logic(Logic::Not)), "elementwise"),
+        row(
+            "Select",
+            ONE,
+            K::Broadcasting(Elementwise::Primitive(Primitive::Select)),
+            "NumPy broadcasting",
+        ),
     ]
 };

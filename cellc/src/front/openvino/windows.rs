@@ -4,8 +4,8 @@ use super::attributes::{Data, Presence};
 use super::layers::GraphReader;
 use super::operations::{Neighbours, Ports, ReadOperation, Then};
 use crate::model::{
-    Activation, Convolution, ElementType, Elementwise, Groups, Op, OutputSizes, Padding, Pool,
-    PoolKind, Rounding, Tensor, ValueId, Window,
+    Activation, Binary, Convolution, ElementType, Elementwise, Groups, Op, OutputSizes, Padding,
+    Pool, PoolKind, Rounding, Tensor, ValueId, Window,
 };
 
 impl GraphReader<'_, '_> {
@@ -178,8 +178,8 @@ impl GraphReader<'_, '_> {
         let pool = Op::Pool(Box::new(Pool { kind, kernel, window, rounding: Rounding::Floor }));
         let axis = Tensor::from_i64(vec![1], &[1])?;
         let axis = self.extra(index, Op::Constant(axis), Vec::new());
-        let square = Elementwise::Activation(Activation::Square);
-        let mut mean = self.extra(index, Op::Elementwise(square), vec![x]);
+        let square = Activation::Square;
+        let mut mean = self.extra(index, Op::elementwise(square), vec![x]);
         if of_channels {
             mean = self.extra(index, Op::Unsqueeze, vec![mean, axis]);
         }
@@ -194,9 +194,9 @@ impl GraphReader<'_, '_> {
             Some(self.extra(index, Op::Constant(tensor), Vec::new()))
         };
         let [alpha, beta, bias] = [of.alpha * share, of.beta, of.bias].map(&mut number);
-        let scaled = self.extra(index, Op::Elementwise(Elementwise::Multiply), vec![mean, alpha?]);
-        let sum = self.extra(index, Op::Elementwise(Elementwise::Add), vec![scaled, bias?]);
-        inputs[1] = self.extra(index, Op::Elementwise(Elementwise::Power), vec![sum, beta?]);
+        let scaled = self.extra(index, Op::elementwise(Binary::Multiply), vec![mean, alpha?]);
+        let sum = self.extra(index, Op::elementwise(Binary::Add), vec![scaled, bias?]);
+        inputs[1] = self.extra(index, Op::elementwise(Elementwise::Power), vec![sum, beta?]);
         Some(())
     }
 

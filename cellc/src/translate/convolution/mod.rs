@@ -15,9 +15,7 @@ use crate::core::{
     CoreBuilder, CoreOp, Dense, DynamicLength, Geometry, Known, MOST_DENSE_GROUPS, MatMul,
     Pointwise, PointwiseFunction, Source, WeightSource, signed, strides,
 };
-use crate::model::{
-    Convolution, ElementType, Elementwise, Groups, Op, OutputSizes, Rounding, Tensor,
-};
+use crate::model::{Binary, Convolution, ElementType, Groups, Op, OutputSizes, Rounding, Tensor};
 use crate::translate::elementwise::compute;
 use crate::translate::layout::concats::put_together;
 use crate::translate::operands::{Operands, all_floats, shapes_differ};
@@ -147,8 +145,8 @@ pub(super) fn convolution_of_open_length(
     let number = |value: i64| Known::integers(Vec::new(), &[value], ElementType::I64);
     let more = number(axis.begin + axis.end - (axis.reach() as i64 - 1));
     let count = Known::Source(length.count, ElementType::I64);
-    let count = compute(core, Elementwise::Add, vec![count, more])?;
-    let count = compute(core, Elementwise::Maximum, vec![count, number(0)])?;
+    let count = compute(core, Binary::Add, vec![count, more])?;
+    let count = compute(core, Binary::Maximum, vec![count, number(0)])?;
     let zero = Known::number_like(&x, 0.0);
     let parts = padded_behind(core, &x, length, &zero)?;
     let y = convolution(core, &args.with(0, parts), of, None)?;

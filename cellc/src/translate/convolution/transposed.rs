@@ -9,7 +9,7 @@ use super::windows::{Axis, common_divisor};
 use super::{Cut, Factors, bias, sums};
 use crate::check::limits::MOST_ALONG_AXIS;
 use crate::core::{CoreBuilder, Geometry, Known, signed, strides};
-use crate::model::{Convolution, Elementwise, OutputSizes, PadMode, Padding, shape_text};
+use crate::model::{Binary, Convolution, OutputSizes, PadMode, Padding, shape_text};
 use crate::translate::elementwise::compute;
 use crate::translate::layout::concats::put_together;
 use crate::translate::operands::Operands;
@@ -145,7 +145,7 @@ fn phases(
                     let mut wide = vec![1; positions.len() + 2];
                     wide[1] = channels * all;
                     let bias = core.view(&bias, Geometry::reshaped(wide))?;
-                    compute(core, Elementwise::Add, vec![zeros, bias])?
+                    compute(core, Binary::Add, vec![zeros, bias])?
                 }
             }
         }

@@ -6,7 +6,7 @@ use super::super::refusal;
 use super::config::Config;
 use crate::activation::exact;
 use crate::diagnostic::{Diagnostic, quoted};
-use crate::model::{Activation, Elementwise, counted};
+use crate::model::{Activation, Composed, Unary, counted};
 
 /// The names of the functions, for messages.
 const NAMES: &str = "Tanh, Hardtanh, Fasttanh, ReLU, LeakyReLU, PReLU, Sigmoid, SiLU, Hardswish, \
@@ -154,11 +154,11 @@ impl Function {
                 net.prelu(name, &slopes, x)
             }
             Self::Silu => {
-                let op = Elementwise::Swish { scaled: false };
-                net.map(name, op, x, |v| v / (1.0 + (-v).exp()))
+                let silu = Composed::Swish { scaled: false };
+                net.map(name, silu, x, |v| v / (1.0 + (-v).exp()))
             }
             Self::HardSwish => {
-                net.map(name, Elementwise::HardSwish, x, |v| v * (v / 6.0 + 0.5).clamp(0.0, 1.0))
+                net.map(name, Composed::HardSwish, x, |v| v * (v / 6.0 + 0.5).clamp(0.0, 1.0))
             }
             Self::LeakyHardTanh(function) => function.add(net, name, x),
             Self::SoftSigmoid => {
@@ -186,13 +186,12 @@ fn slopes(config: Option<&mut Config>) -> Result<Vec<f32>, Diagnostic> {
 
 /// Adds one of the activations that NAM's functions use.
 fn activation(net: &mut Causal, name: &str, function: Activation, x: &Signal) -> Signal {
-    let op = Elementwise::Activation(function);
-    net.map(name, op, x, |v| exact(function, v))
+    net.map(name, function, x, |v| exact(function, v))
 }
 
 fn clamp(net: &mut Causal, name: &str, [min, max]: [f32; 2], x: &Signal) -> Signal {
     let rest = |v: f64| v.clamp(f64::from(min), f64::from(max));
-    net.map(name, Elementwise::Clamp { min, max }, x, rest)
+    net.map(name, Unary::Clamp { min, max }, x, rest)
 }
 
 /// `alpha x + beta`
@@ -229,7 +228,7 @@ fn fast_tanh(net: &mut Causal, name: &str, x: &Signal) -> Signal {
     const D: f32 = 2.445_066_5;
     const E: f32 = 0.814_642_7;
     let at = |part: &str| format!("{name}_{part}");
-    let size = net.map(&at("size"), Elementwise::Abs, x, f64::abs);
+    let size = net.map(&at("size"), Unary::Abs, x, f64::abs);
     let square = activation(net, &at("square"), Activation::Square, x);
     let low = affine(net, &at("low"), [A, A], &size);
     let high = affine(net, &at("high"), [C, B], &size);
@@ -239,7 +238,7 @@ fn fast_tanh(net: &mut Causal, name: &str, x: &Signal) -> Signal {
     let bent = net.multiply(&at("bent"), x, &size);
     let bent = affine(net, &at("bent_scaled"), [E, 0.0], &bent);
     let bent = net.add(&at("bent_sum"), x, &bent);
-    let bent = net.map(&at("bent_size"), Elementwise::Abs, &bent, f64::abs);
+    let bent = net.map(&at("bent_size"), Unary::Abs, &bent, f64::abs);
     let raised = affine(net, &at("raised"), [1.0, D], &square);
     let below = net.multiply(&at("product"), &raised, &bent);
     let below = affine(net, &at("below"), [1.0, D], &below);

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::model::{
-    Blocks, BroadcastMode, Cell, Convolution, Coupled, Dft, Dim, Direction, Elementwise, GatherNd,
-    Groups, LstmGateOrder, Nearest, NoAxes, Normalization, OutputSizes, PadMode, Padding, Pool,
-    PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, SliceMasks, WeightLayout,
-    Window,
+    Activation, Binary, Blocks, BroadcastMode, Cell, Comparison, Composed, Convolution, Coupled,
+    Dft, Dim, Direction, Elementwise, GatherNd, Groups, Logic, LstmGateOrder, Nearest, NoAxes,
+    Normalization, OutputSizes, PadMode, Padding, Pool, PoolKind, Primitive, Reduction, Remainder,
+    Resize, ResizeBy, Rounding, Sampling, Scaling, SliceMasks, Unary, WeightLayout, Window,
 };
 
 const CONST: (&str, &str) = ("Const", "opset1");
@@ -47,7 +47,6 @@ fn operation(
 type Case = (&'static str, &'static str, &'static str, (usize, usize), Op);
 
 fn cases() -> Vec<Case> {
-    use Elementwise as E;
     let cell = |kind| Cell::new(kind, 3);
     let with_bias = |kind| Op::Cell(Cell { bias_required: true, ..cell(kind) });
     let gru = CellKind::Gru(ResetGate::BeforeMatMul);
@@ -136,24 +135,24 @@ fn cases() -> Vec<Case> {
             (2, 1),
             Op::MatMul { transpose_a: true, transpose_b: false },
         ),
-        ("Divide", "opset1", "m_pythondiv=\"false\"", (2, 1), Op::Elementwise(E::Divide)),
-        ("Divide", "opset1", "auto_broadcast=\"none\"", (2, 1), Op::Elementwise(E::Divide)),
+        ("Divide", "opset1", "m_pythondiv=\"false\"", (2, 1), Op::elementwise(Binary::Divide)),
+        ("Divide", "opset1", "auto_broadcast=\"none\"", (2, 1), Op::elementwise(Binary::Divide)),
         (
             "Clamp",
             "opset1",
             "min=\"-inf\" max=\"2.5\"",
             (1, 1),
-            Op::Elementwise(E::Clamp { min: f32::NEG_INFINITY, max: 2.5 }),
+            Op::elementwise(Unary::Clamp { min: f32::NEG_INFINITY, max: 2.5 }),
         ),
         (
             "Elu",
             "opset1",
             "alpha=\"0.25\"",
             (1, 1),
-            Op::Elementwise(E::Activation(Activation::Elu { alpha: 0.25 })),
+            Op::elementwise(Activation::Elu { alpha: 0.25 }),
         ),
-        ("SoftPlus", "opset4", "", (1, 1), Op::Elementwise(E::Activation(Activation::Softplus))),
-        ("SoftSign", "opset9", "", (1, 1), Op::Elementwise(E::Activation(Activation::Softsign))),
+        ("SoftPlus", "opset4", "", (1, 1), Op::elementwise(Activation::Softplus)),
+        ("SoftSign", "opset9", "", (1, 1), Op::elementwise(Activation::Softsign)),
         ("SoftMax", "opset1", "axis=\"1\"", (1, 1), Op::Softmax { axis: 1, log: false }),
         ("Softmax", "opset8", "axis=\"-2\"", (1, 1), Op::Softmax { axis: -2, log: false }),
         ("LogSoftmax", "opset5", "axis=\"-1\"", (1, 1), Op::Softmax { axis: -1, log: true }),
@@ -213,19 +212,25 @@ fn cases() -> Vec<Case> {
             (3, 1),
             Op::Normalize(Normalization::Group { groups: 3, eps: 0.5 }),
         ),
-        ("Swish", "opset4", "", (1, 1), Op::Elementwise(E::Swish { scaled: false })),
-        ("Swish", "opset4", "", (2, 1), Op::Elementwise(E::Swish { scaled: true })),
-        ("Gelu", "opset7", "approximation_mode=\"TANH\"", (1, 1), Op::Elementwise(E::GeluTanh)),
-        ("Gelu", "opset7", "approximation_mode=\"ERF\"", (1, 1), Op::Elementwise(E::Gelu)),
-        ("Gelu", "opset2", "", (1, 1), Op::Elementwise(E::Gelu)),
-        ("HSwish", "opset4", "", (1, 1), Op::Elementwise(E::HardSwish)),
-        ("Mish", "opset4", "", (1, 1), Op::Elementwise(E::Mish)),
+        ("Swish", "opset4", "", (1, 1), Op::elementwise(Composed::Swish { scaled: false })),
+        ("Swish", "opset4", "", (2, 1), Op::elementwise(Composed::Swish { scaled: true })),
+        (
+            "Gelu",
+            "opset7",
+            "approximation_mode=\"TANH\"",
+            (1, 1),
+            Op::elementwise(Composed::GeluTanh),
+        ),
+        ("Gelu", "opset7", "approximation_mode=\"ERF\"", (1, 1), Op::elementwise(Composed::Gelu)),
+        ("Gelu", "opset2", "", (1, 1), Op::elementwise(Composed::Gelu)),
+        ("HSwish", "opset4", "", (1, 1), Op::elementwise(Composed::HardSwish)),
+        ("Mish", "opset4", "", (1, 1), Op::elementwise(Composed::Mish)),
         (
             "HSigmoid",
             "opset5",
             "",
             (1, 1),
-            Op::Elementwise(E::Activation(Activation::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 })),
+            Op::elementwise(Activation::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 }),
         ),
         ("Concat", "opset1", "axis=\"-1\"", (3, 1), Op::Concat { axis: -1 }),
         ("Split", "opset1", "num_splits=\"3\"", (2, 3), Op::Split { parts: 3 }),
@@ -331,13 +336,7 @@ fn cases() -> Vec<Case> {
             (2, 2),
             Op::TopK { axis: -1, largest: false, last: false, sorted_by_place: false },
         ),
-        (
-            "Round",
-            "opset5",
-            "mode=\"half_to_even\"",
-            (1, 1),
-            Op::Elementwise(E::Activation(Activation::Round)),
-        ),
+        ("Round", "opset5", "mode=\"half_to_even\"", (1, 1), Op::elementwise(Activation::Round)),
         ("Slice", "opset8", "", (5, 1), Op::Slice),
         (
             "StridedSlice",
@@ -381,14 +380,14 @@ fn cases() -> Vec<Case> {
             "opset15",
             "reduction=\"sum\"",
             (3, 1),
-            Op::ScatterNd { combine: Some(Elementwise::Add) },
+            Op::ScatterNd { combine: Some(Binary::Add) },
         ),
         (
             "ScatterElementsUpdate",
             "opset12",
             "reduction=\"prod\" use_init_val=\"true\"",
             (4, 1),
-            Op::ScatterElements { combine: Some(Elementwise::Multiply) },
+            Op::ScatterElements { combine: Some(Binary::Multiply) },
         ),
         (
             "DepthToSpace",
@@ -405,9 +404,9 @@ fn cases() -> Vec<Case> {
             Op::Blocks(Blocks { size: 3, to_space: false, channel_first: false }),
         ),
         ("Tile", "opset1", "", (2, 1), Op::Tile),
-        ("Asinh", "opset4", "", (1, 1), Op::Elementwise(E::Asinh)),
-        ("Acosh", "opset4", "", (1, 1), Op::Elementwise(E::Acosh)),
-        ("Atanh", "opset4", "", (1, 1), Op::Elementwise(E::Atanh)),
+        ("Asinh", "opset4", "", (1, 1), Op::elementwise(Composed::Asinh)),
+        ("Acosh", "opset4", "", (1, 1), Op::elementwise(Composed::Acosh)),
+        ("Atanh", "opset4", "", (1, 1), Op::elementwise(Composed::Atanh)),
         (
             "GRN",
             "opset1",
@@ -447,34 +446,32 @@ fn cases() -> Vec<Case> {
     ];
     cases.extend(windows());
     let plain = [
-        ("ReLU", E::Activation(Activation::Relu), 1),
-        ("Sigmoid", E::Activation(Activation::Sigmoid), 1),
-        ("Tanh", E::Activation(Activation::Tanh), 1),
-        ("HardSigmoid", E::HardSigmoid, 3),
-        ("PReLU", E::PRelu, 2),
-        ("Exp", E::Activation(Activation::Exp), 1),
-        ("Log", E::Activation(Activation::Log), 1),
-        ("Negative", E::Negative, 1),
-        ("Abs", E::Abs, 1),
-        ("Floor", E::Activation(Activation::Floor), 1),
-        ("Ceiling", E::Ceiling, 1),
-        ("Sign", E::Sign, 1),
-        ("Sqrt", E::Activation(Activation::Sqrt), 1),
-        ("Erf", E::Activation(Activation::Erf), 1),
-        ("Sin", E::Activation(Activation::Sin), 1),
-        ("Cos", E::Activation(Activation::Cos), 1),
-        ("Atan", E::Activation(Activation::Atan), 1),
-        ("Tan", E::Tan, 1),
-        ("Sinh", E::Sinh, 1),
-        ("Cosh", E::Cosh, 1),
-        ("Asin", E::Asin, 1),
-        ("Acos", E::Acos, 1),
-        ("SquaredDifference", E::SquaredDifference, 2),
-        ("Selu", E::Selu, 3),
+        ("ReLU", Op::elementwise(Activation::Relu), 1),
+        ("Sigmoid", Op::elementwise(Activation::Sigmoid), 1),
+        ("Tanh", Op::elementwise(Activation::Tanh), 1),
+        ("HardSigmoid", Op::elementwise(Composed::HardSigmoid), 3),
+        ("PReLU", Op::elementwise(Primitive::PRelu), 2),
+        ("Exp", Op::elementwise(Activation::Exp), 1),
+        ("Log", Op::elementwise(Activation::Log), 1),
+        ("Negative", Op::elementwise(Unary::Negative), 1),
+        ("Abs", Op::elementwise(Unary::Abs), 1),
+        ("Floor", Op::elementwise(Activation::Floor), 1),
+        ("Ceiling", Op::elementwise(Unary::Ceiling), 1),
+        ("Sign", Op::elementwise(Unary::Sign), 1),
+        ("Sqrt", Op::elementwise(Activation::Sqrt), 1),
+        ("Erf", Op::elementwise(Activation::Erf), 1),
+        ("Sin", Op::elementwise(Activation::Sin), 1),
+        ("Cos", Op::elementwise(Activation::Cos), 1),
+        ("Atan", Op::elementwise(Activation::Atan), 1),
+        ("Tan", Op::elementwise(Composed::Tan), 1),
+        ("Sinh", Op::elementwise(Composed::Sinh), 1),
+        ("Cosh", Op::elementwise(Composed::Cosh), 1),
+        ("Asin", Op::elementwise(Composed::Asin), 1),
+        ("Acos", Op::elementwise(Composed::Acos), 1),
+        ("SquaredDifference", Op::elementwise(Composed::SquaredDifference), 2),
+        ("Selu", Op::elementwise(Composed::Selu), 3),
     ];
-    cases.extend(
-        plain.map(|(name, op, inputs)| (name, "opset1", "", (inputs, 1), Op::Elementwise(op))),
-    );
+    cases.extend(plain.map(|(name, op, inputs)| (name, "opset1", "", (inputs, 1), op)));
     let reductions = [
         ("ReduceSum", "opset1", Reduction::Sum),
         ("ReduceMax", "opset1", Reduction::Max),
@@ -489,20 +486,18 @@ fn cases() -> Vec<Case> {
         (name, set, "", (2, 1), Op::Reduce { reduction, keep: false, no_axes: NoAxes::Same })
     }));
     let broadcasting = [
-        ("Power", E::Power),
-        ("Add", E::Add),
-        ("Subtract", E::Subtract),
-        ("Multiply", E::Multiply),
-        ("Divide", E::Divide),
-        ("Maximum", E::Maximum),
-        ("Minimum", E::Minimum),
-        ("Mod", E::Mod),
-        ("FloorMod", E::FloorMod),
+        ("Power", Op::elementwise(Elementwise::Power)),
+        ("Add", Op::elementwise(Binary::Add)),
+        ("Subtract", Op::elementwise(Binary::Subtract)),
+        ("Multiply", Op::elementwise(Binary::Multiply)),
+        ("Divide", Op::elementwise(Binary::Divide)),
+        ("Maximum", Op::elementwise(Binary::Maximum)),
+        ("Minimum", Op::elementwise(Binary::Minimum)),
+        ("Mod", Op::elementwise(Remainder::OfDividend)),
+        ("FloorMod", Op::elementwise(Remainder::OfDivisor)),
     ];
     let attribute = "auto_broadcast=\"numpy\"";
-    cases.extend(
-        broadcasting.map(|(name, op)| (name, "opset1", attribute, (2, 1), Op::Elementwise(op))),
-    );
+    cases.extend(broadcasting.map(|(name, op)| (name, "opset1", attribute, (2, 1), op)));
     cases
 }
 
@@ -615,23 +610,20 @@ fn a_maximum_pool_has_indices() {
 
 /// Types of layers whose results are of another type than their first input.
 fn typed_cases() -> Vec<(Case, ElementType)> {
-    use Elementwise as E;
     let boolean = [
-        ("Equal", E::Equal, 2),
-        ("NotEqual", E::NotEqual, 2),
-        ("Greater", E::Greater, 2),
-        ("GreaterEqual", E::GreaterEqual, 2),
-        ("Less", E::Less, 2),
-        ("LessEqual", E::LessEqual, 2),
-        ("LogicalAnd", E::LogicalAnd, 2),
-        ("LogicalOr", E::LogicalOr, 2),
-        ("LogicalNot", E::LogicalNot, 1),
+        ("Equal", Op::elementwise(Comparison::Equal), 2),
+        ("NotEqual", Op::elementwise(Comparison::NotEqual), 2),
+        ("Greater", Op::elementwise(Comparison::Greater), 2),
+        ("GreaterEqual", Op::elementwise(Comparison::GreaterEqual), 2),
+        ("Less", Op::elementwise(Comparison::Less), 2),
+        ("LessEqual", Op::elementwise(Comparison::LessEqual), 2),
+        ("LogicalAnd", Op::elementwise(Logic::And), 2),
+        ("LogicalOr", Op::elementwise(Logic::Or), 2),
+        ("LogicalNot", Op::elementwise(Logic::Not), 1),
     ];
     let mut cases: Vec<(Case, ElementType)> = boolean
         .into_iter()
-        .map(|(name, op, inputs)| {
-            ((name, "opset1", "", (inputs, 1), Op::Elementwise(op)), ElementType::Bool)
-        })
+        .map(|(name, op, inputs)| ((name, "opset1", "", (inputs, 1), op), ElementType::Bool))
         .collect();
     cases.extend([
         (("ShapeOf", "opset1", "", (1, 1), Op::ShapeOf), ElementType::I64),
@@ -643,7 +635,7 @@ fn typed_cases() -> Vec<(Case, ElementType)> {
             ("Convert", "opset1", "destination_type=\"boolean\"", (1, 1), Op::Convert),
             ElementType::Bool,
         ),
-        (("Select", "opset1", "", (3, 1), Op::Elementwise(E::Select)), ElementType::F32),
+        (("Select", "opset1", "", (3, 1), Op::elementwise(Primitive::Select)), ElementType::F32),
     ]);
     cases
 }
@@ -732,12 +724,15 @@ fn quotients_of_integers_are_rounded_as_the_layer_says() {
         assert_eq!(said, Diagnostics::default());
         assert_eq!(model.nodes.len(), 3 + nodes, "{data}");
         let divide = &model.nodes[1 + nodes];
-        assert_eq!(divide.op, Op::Elementwise(Elementwise::Divide));
+        assert_eq!(divide.op, Op::elementwise(Binary::Divide));
         if nodes == 3 {
             let [a, b] = [0, 1].map(|parameter| model.nodes[parameter].outputs[0]);
             let (rest, multiple) = (&model.nodes[2], &model.nodes[3]);
-            assert_eq!((&rest.op, &rest.inputs), (&Op::Elementwise(Elementwise::Mod), &vec![a, b]));
-            assert_eq!(multiple.op, Op::Elementwise(Elementwise::Subtract));
+            assert_eq!(
+                (&rest.op, &rest.inputs),
+                (&Op::elementwise(Remainder::OfDividend), &vec![a, b])
+            );
+            assert_eq!(multiple.op, Op::elementwise(Binary::Subtract));
             assert_eq!(multiple.inputs, [a, rest.outputs[0]]);
             assert_eq!(divide.inputs, [multiple.outputs[0], b]);
         }

@@ -1,0 +1,321 @@
+//! Operations element by element, by group. Passes decide per group, or per operation within one
+//! group.
+
+use super::Activation;
+
+/// The operation of [`Op::Elementwise`](super::Op::Elementwise).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Elementwise {
+    /// An operation that other operations are written with.
+    Primitive(Primitive),
+    /// The remainder of a division.
+    Remainder(Remainder),
+    /// The first input to the power of the second. At run time, the base is floating point.
+    Power,
+    /// An operation that is written with primitive operations.
+    Composed(Composed),
+}
+
+/// An operation that other operations are written with. Constants are folded; at run time one core
+/// operation or a few compute the result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Primitive {
+    /// A function of one floating-point number. Integers: the roundings only, as the identity.
+    Activation(Activation),
+    /// Floating point. Inputs: v, slope for v < 0.
+    PRelu,
+    /// Arithmetic of one number.
+    Unary(Unary),
+    /// Arithmetic of two numbers.
+    Binary(Binary),
+    /// Truth from two numbers.
+    Comparison(Comparison),
+    /// Truth from truth.
+    Logic(Logic),
+    /// Inputs: condition, then, else.
+    Select,
+}
+
+/// Arithmetic of one number, floating point or integer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)] // the names say it
+pub enum Unary {
+    Negative,
+    Abs,
+    Ceiling,
+    /// -1, 0 or 1.
+    Sign,
+    Clamp {
+        min: f32,
+        max: f32,
+    },
+}
+
+/// Arithmetic of two numbers, floating point or integer. One core operation computes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
+pub enum Binary {
+    Add,
+    Subtract,
+    Multiply,
+    /// Quotients of integers are rounded down.
+    Divide,
+    Maximum,
+    Minimum,
+}
+
+/// The remainder of a division, by its sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remainder {
+    /// The sign of the dividend: the quotient is truncated.
+    OfDividend,
+    /// The sign of the divisor: the quotient is rounded down.
+    OfDivisor,
+}
+
+/// A comparison of two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
+pub enum Comparison {
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterEqual,
+    Less,
+    LessEqual,
+}
+
+/// An operation on truth values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
+pub enum Logic {
+    And,
+    Or,
+    Not,
+}
+
+/// An operation that is written with primitive operations. All but the difference take floating
+/// point only.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)] // the names say it
+pub enum Composed {
+    /// Inputs: v, alpha, beta, both constants of one element.
+    HardSigmoid,
+    /// v times the sigmoid of v, or of v times the second input.
+    Swish {
+        scaled: bool,
+    },
+    /// v tanh(log(1 + exp(v)))
+    Mish,
+    /// v times hard sigmoid, alpha 1/6 and beta 1/2.
+    HardSwish,
+    /// Inputs: v, alpha, gamma, both constants of one element: gamma times elu.
+    Selu,
+    /// alpha elu(v / alpha), the elu of 1.
+    Celu {
+        alpha: f32,
+    },
+    /// v / 2 (1 + tanh(sqrt(2 / pi) (v + 0.044715 v^3)))
+    GeluTanh,
+    /// v / 2 (1 + erf(v / sqrt(2)))
+    Gelu,
+    Tan,
+    Sinh,
+    Cosh,
+    Asin,
+    Acos,
+    Asinh,
+    Acosh,
+    Atanh,
+    /// The square of the difference of two numbers, floating point or integer.
+    SquaredDifference,
+}
+
+/// The facts about one operation element by element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ElementwiseFacts {
+    /// The operation in messages about layers that a reader adds.
+    pub name: &'static str,
+    /// The number of inputs.
+    pub inputs: usize,
+    /// The element type of the result.
+    pub result: ResultType,
+}
+
+/// The element type of the result of an operation element by element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultType {
+    /// Booleans.
+    Truth,
+    /// The type of the input at this place.
+    OfInput(usize),
+}
+
+impl ElementwiseFacts {
+    /// An operation whose result has the element type of its first input.
+    const fn numbers(name: &'static str, inputs: usize) -> Self {
+        Self { name, inputs, result: ResultType::OfInput(0) }
+    }
+
+    /// An operation whose result is truth values.
+    const fn truth(name: &'static str, inputs: usize) -> Self {
+        Self { name, inputs, result: ResultType::Truth }
+    }
+}
+
+impl Elementwise {
+    /// The facts about the operation.
+    pub fn facts(self) -> ElementwiseFacts {
+        let numbers = ElementwiseFacts::numbers;
+        match self {
+            Self::Primitive(primitive) => primitive.facts(),
+            Self::Remainder(Remainder::OfDividend) => numbers("Mod", 2),
+            Self::Remainder(Remainder::OfDivisor) => numbers("FloorMod", 2),
+            Self::Power => numbers("Power", 2),
+            Self::Composed(composed) => composed.facts(),
+        }
+    }
+
+    /// True for the sum of two numbers.
+    pub fn is_sum(self) -> bool {
+        self == Binary::Add.into()
+    }
+}
+
+impl Primitive {
+    /// The facts about the operation.
+    pub fn facts(self) -> ElementwiseFacts {
+        let (numbers, truth) = (ElementwiseFacts::numbers, ElementwiseFacts::truth);
+        match self {
+            Self::Activation(activation) => numbers(activation.name(), 1),
+            Self::PRelu => numbers("PRelu", 2),
+            Self::Unary(unary) => numbers(unary.name(), 1),
+            Self::Binary(binary) => numbers(binary.name(), 2),
+            Self::Comparison(comparison) => truth(comparison.name(), 2),
+            Self::Logic(Logic::And) => truth("LogicalAnd", 2),
+            Self::Logic(Logic::Or) => truth("LogicalOr", 2),
+            Self::Logic(Logic::Not) => truth("LogicalNot", 1),
+            Self::Select => {
+                ElementwiseFacts { result: ResultType::OfInput(1), ..numbers("Select", 3) }
+            }
+        }
+    }
+
+    /// The place of the first input that is a number, or truth of a [`Logic`]: the condition of a
+    /// Select is in front.
+    pub(crate) fn first_operand(self) -> usize {
+        usize::from(self == Self::Select)
+    }
+}
+
+impl Unary {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Negative => "Negative",
+            Self::Abs => "Abs",
+            Self::Ceiling => "Ceiling",
+            Self::Sign => "Sign",
+            Self::Clamp { .. } => "Clamp",
+        }
+    }
+}
+
+impl Binary {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Add => "Add",
+            Self::Subtract => "Subtract",
+            Self::Multiply => "Multiply",
+            Self::Divide => "Divide",
+            Self::Maximum => "Maximum",
+            Self::Minimum => "Minimum",
+        }
+    }
+}
+
+impl Remainder {
+    /// The rounding of the quotient.
+    pub(crate) fn rounding(self) -> Activation {
+        match self {
+            Self::OfDividend => Activation::Truncate,
+            Self::OfDivisor => Activation::Floor,
+        }
+    }
+}
+
+impl Comparison {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Equal => "Equal",
+            Self::NotEqual => "NotEqual",
+            Self::Greater => "Greater",
+            Self::GreaterEqual => "GreaterEqual",
+            Self::Less => "Less",
+            Self::LessEqual => "LessEqual",
+        }
+    }
+}
+
+impl Composed {
+    /// The facts about the operation.
+    pub fn facts(self) -> ElementwiseFacts {
+        let numbers = ElementwiseFacts::numbers;
+        match self {
+            Self::HardSigmoid => numbers("HardSigmoid", 3),
+            Self::Swish { scaled } => numbers("Swish", 1 + usize::from(scaled)),
+            Self::Mish => numbers("Mish", 1),
+            Self::HardSwish => numbers("HardSwish", 1),
+            Self::Selu => numbers("Selu", 3),
+            Self::Celu { .. } => numbers("Celu", 1),
+            Self::GeluTanh | Self::Gelu => numbers("Gelu", 1),
+            Self::Tan => numbers("Tan", 1),
+            Self::Sinh => numbers("Sinh", 1),
+            Self::Cosh => numbers("Cosh", 1),
+            Self::Asin => numbers("Asin", 1),
+            Self::Acos => numbers("Acos", 1),
+            Self::Asinh => numbers("Asinh", 1),
+            Self::Acosh => numbers("Acosh", 1),
+            Self::Atanh => numbers("Atanh", 1),
+            Self::SquaredDifference => numbers("SquaredDifference", 2),
+        }
+    }
+}
+
+impl From<Primitive> for Elementwise {
+    fn from(primitive: Primitive) -> Self {
+        Self::Primitive(primitive)
+    }
+}
+
+impl From<Remainder> for Elementwise {
+    fn from(remainder: Remainder) -> Self {
+        Self::Remainder(remainder)
+    }
+}
+
+impl From<Composed> for Elementwise {
+    fn from(composed: Composed) -> Self {
+        Self::Composed(composed)
+    }
+}
+
+/// Conversions of the operations of a group, which is a variant of [`Primitive`].
+macro_rules! group {
+    ($($group:ident)*) => {
+        $(
+            impl From<$group> for Primitive {
+                fn from(operation: $group) -> Self {
+                    Self::$group(operation)
+                }
+            }
+
+            impl From<$group> for Elementwise {
+                fn from(operation: $group) -> Self {
+                    Self::Primitive(operation.into())
+                }
+            }
+        )*
+    };
+}
+
+group! { Activation Unary Binary Comparison Logic }
