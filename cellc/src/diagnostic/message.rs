@@ -84,15 +84,6 @@ impl Message {
         }
     }
 
-    /// The message with each text changed by `change`. Settings stay.
-    pub(crate) fn map_texts(&self, change: impl Fn(&str) -> String) -> Self {
-        let pieces = self.0.iter().map(|piece| match piece {
-            Piece::Text(text) => Piece::Text(change(text)),
-            Piece::Setting(setting) => Piece::Setting(setting.clone()),
-        });
-        Self(pieces.collect())
-    }
-
     /// The message as text. `name`: the name of a setting in a user interface.
     pub fn worded(&self, name: fn(&Setting) -> String) -> String {
         let pieces = self.0.iter().map(|piece| match piece {

@@ -155,13 +155,8 @@ fn only_some(
     }
     let (of_long, of_one) = (errors(long), errors(one));
     let whole = long.hints().whole_shapes(time, &long.hints().numbers_of_steps());
-    // wrong with any number of steps
-    let both = of_long.iter().filter(|error| of_one.iter().any(|other| other.is_alike(error)));
-    let both = both.map(|error| Diagnostic {
-        found: error.found.map_texts(|text| with_size(text, steps, "?")),
-        ..error.clone()
-    });
-    let both: Vec<Diagnostic> = both.collect();
+    let both: Vec<Diagnostic> =
+        of_long.iter().filter_map(|error| wrong_with_both(error, steps, &of_one)).collect();
     if whole.is_none() && !both.is_empty() {
         return Diagnostics(both);
     }
@@ -182,17 +177,16 @@ fn only_some(
     refused(&wrong.origin, wrong.layer.clone(), why, help)
 }
 
-/// A message with another size for the number of steps in each list of sizes.
-fn with_size(found: &str, steps: usize, other: &str) -> String {
-    let steps = steps.to_string();
-    let open = |size: &str| if size == steps { other.to_owned() } else { size.to_owned() };
-    let pieces = found.split('[').enumerate().map(|(at, piece)| match piece.split_once(']') {
-        Some((sizes, rest)) if at > 0 => {
-            format!("{}]{rest}", sizes.split(", ").map(open).collect::<Vec<_>>().join(", "))
-        }
-        _ => piece.to_owned(),
-    });
-    pieces.collect::<Vec<_>>().join("[")
+/// An error with `steps` steps, if the same problem is among the errors `of_one` step: the number of
+/// steps does not cause the problem. A text that depends on the number of steps names the number.
+fn wrong_with_both(error: &Diagnostic, steps: usize, of_one: &[Diagnostic]) -> Option<Diagnostic> {
+    let mut alike = of_one.iter().filter(|other| other.is_alike(error)).peekable();
+    alike.peek()?;
+    let found = match alike.any(|other| other.found == error.found) {
+        true => error.found.clone(),
+        false => message!("with any number of steps, for example {}: {}", steps, error.found),
+    };
+    Some(Diagnostic { found, ..error.clone() })
 }
 
 /// A number of steps that occurs nowhere else in the model: a prime that divides no size.
