@@ -88,6 +88,7 @@ fn chosen(condition: &Known) -> Option<usize> {
     same.then(|| if is_true(0) { 1 } else { 2 })
 }
 
+/// Refuses conditions of floating point.
 fn no_float_conditions(conditions: &[Known]) -> Rule<()> {
     if conditions.iter().any(|condition| condition.element().is_float()) {
         let help = "make it a boolean: compare it with a number";
@@ -141,7 +142,7 @@ pub(super) fn emit(
     }
 }
 
-/// A result of the element type of the first input.
+/// Emits operations on the sources of all inputs. The result has the first input's element type.
 fn with_sources(
     core: &mut CoreBuilder,
     inputs: &[Known],

@@ -71,6 +71,7 @@ fn hard_swish(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
 /// As `(1 + tanh(v)) / 2` is the sigmoid of `2 v`, and small sigmoids keep their digits.
 fn gelu_tanh(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
     let square = squared(core, x)?;
+    // 0.044715 * 2 sqrt(2 / pi), and 2 sqrt(2 / pi)
     let [most, least] = [0.071_354_814, 1.595_769_2].map(|v| Known::number_like(x, v));
     let scaled = product(core, square, most)?;
     let scaled = fold_or_emit(core, Binary::Add, vec![scaled, least])?;

@@ -177,8 +177,8 @@ fn only_some(
     refused(&wrong.origin, wrong.layer.clone(), why, help)
 }
 
-/// An error with `steps` steps, if the same problem is among the errors `of_one` step: the number of
-/// steps does not cause the problem. A text that depends on the number of steps names the number.
+/// An error with `steps` steps, if the same problem is among the errors `of_one` step: the number
+/// of steps does not cause the problem. A text that depends on the number of steps names it.
 fn wrong_with_both(error: &Diagnostic, steps: usize, of_one: &[Diagnostic]) -> Option<Diagnostic> {
     let mut alike = of_one.iter().filter(|other| other.is_alike(error)).peekable();
     alike.peek()?;
