@@ -26,7 +26,7 @@ use crate::check::{
     self, Checked, Hints, Judgement, Subject, Translated, Trials, Unused, WithStates,
 };
 pub use crate::compilation::Compilation;
-use crate::core::{CoreModel, sweep};
+use crate::core::{CoreModel, streams, sweep};
 #[cfg(feature = "builder")]
 use crate::description::Description;
 use crate::diagnostic::{Diagnostics, Severity};
@@ -76,7 +76,15 @@ pub fn core_model(
     options: &Options,
 ) -> Result<(CoreModel, Diagnostics), Diagnostics> {
     let trials = Some(Trials { judge, judgement });
-    judge(Subject { model, options, is_partial: false, trials })
+    let (mut core, mut diagnostics) = judge(Subject { model, options, is_partial: false, trials })?;
+    if let Some(rows) = options.bindings.streams {
+        check::streams(model, &core, &mut diagnostics);
+        if !diagnostics.has_errors() {
+            streams::repeat(&mut core, rows);
+            check::total_size(model, &core, &mut diagnostics);
+        }
+    }
+    if diagnostics.has_errors() { Err(diagnostics) } else { Ok((core, diagnostics)) }
 }
 
 /// The result of a reader.
@@ -157,7 +165,7 @@ fn passes<'a>(
 
 /// Compiles a judged model under the options of the judgement. The caller reports the warnings of
 /// the judgement.
-pub(crate) fn compile_core(model: CoreModel, options: &Options) -> Compilation {
+pub fn compile_core(model: CoreModel, options: &Options) -> Compilation {
     let arch = if fills_no_vector(&model, options) {
         options.machine.target.in_scalars()
     } else {

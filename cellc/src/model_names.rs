@@ -3,8 +3,8 @@
 use crate::core::{CoreCell, CoreModel, Parameter, ResultValue, Steps, Variable};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::names::{
-    Field, HostConstant, InPlace, Interface, Layout, Phase, Scope, StackArrays, StateField,
-    StepFlags, pascal_case, prefix,
+    Field, HostConstant, InPlace, Interface, Layout, Phase, STREAM_MEMBERS, Scope, StackArrays,
+    StateField, StepFlags, pascal_case, prefix,
 };
 use crate::kernel::{AlignedArrays, BodyRef, Buffer, Element, Program, Role};
 use crate::lower::element_of;
@@ -24,18 +24,27 @@ impl Interface {
         let function = prefix(name, pool);
         let parameters =
             model.parameters.iter().map(|parameter| (&parameter.names[..], parameter.element));
-        let (mut scope, names) = of_parameters(&function, pool, model.steps.is_some(), parameters);
+        let (mut scope, names) = of_parameters(
+            &function,
+            [pool, model.steps.is_some(), model.streams.is_some()],
+            parameters,
+        );
         let mut inputs = Vec::new();
         let mut weights = Vec::new();
         let parameters = model.parameters.iter().zip(names).enumerate();
         for (index, (Parameter { shape, weight, element, .. }, name)) in parameters {
             let list = if *weight { &mut weights } else { &mut inputs };
-            list.push(Field { name, index, shape: shape.clone(), element: element_of(*element) });
+            list.push(Field {
+                name,
+                index,
+                shape: rows(model, shape),
+                element: element_of(*element),
+            });
         }
         let output = |(index, result): (usize, &ResultValue)| Field {
             name: scope.field(&lasting(&result.names), "out", index),
             index,
-            shape: result.shape.clone(),
+            shape: rows(model, &result.shape),
             element: element_of(result.element),
         };
         let outputs = model.results.iter().enumerate().map(output).collect::<Vec<_>>();
@@ -52,7 +61,7 @@ impl Interface {
             index,
             shape: match program.delay_lines.get(&index) {
                 Some(line) => vec![line.len()],
-                None => variable.shape.clone(),
+                None => rows(model, &variable.shape),
             },
             element: Element::F32,
         };
@@ -98,6 +107,7 @@ impl Interface {
                 phases,
                 delay_lines: program.delay_lines.clone(),
                 steps_at_once: program.steps_at_once.max(1),
+                streams: model.streams,
             },
             isas: program.bodies.len(),
             takes_memory: takes_memory(model),
@@ -105,6 +115,14 @@ impl Interface {
             pool,
             host: host(model),
         }
+    }
+}
+
+/// The shape of a tensor in the interface: of independent streams a row for each stream.
+fn rows(model: &CoreModel, shape: &[usize]) -> Vec<usize> {
+    match model.streams {
+        Some(streams) => vec![streams, shape[1..].iter().product()],
+        None => shape.to_vec(),
     }
 }
 
@@ -197,12 +215,14 @@ fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Optio
 /// The fields of a model's parameters, each with its name and element type, and their scope.
 fn of_parameters<'a>(
     function: &str,
-    pool: bool,
-    steps: bool,
+    [pool, steps, streams]: [bool; 3],
     parameters: impl Iterator<Item = (&'a [String], ElementType)> + Clone,
 ) -> (Scope, Vec<String>) {
     let elements = parameters.clone().map(|(_, element)| element_of(element));
     let mut scope = Scope::members(function, pool, steps, elements);
+    if streams {
+        scope.take(STREAM_MEMBERS);
+    }
     let fields = parameters
         .enumerate()
         .map(|(index, (names, _))| scope.field(&lasting(names), "in", index))
@@ -212,14 +232,13 @@ fn of_parameters<'a>(
 
 impl Interface {
     /// The fields of parameters before the compilation under a name, each with its name and element
-    /// type. `steps`: true for an open number of steps.
+    /// type. The conditions: a pool of threads, an open number of steps, independent streams.
     pub fn input_fields<'a>(
         name: &str,
-        pool: bool,
-        steps: bool,
+        [pool, steps, streams]: [bool; 3],
         parameters: impl Iterator<Item = (&'a [String], ElementType)> + Clone,
     ) -> Vec<String> {
-        of_parameters(&prefix(name, pool), pool, steps, parameters).1
+        of_parameters(&prefix(name, pool), [pool, steps, streams], parameters).1
     }
 
     /// The warning for generated code with another name than the given one (`--name`, or the file's

@@ -20,6 +20,7 @@ mod reference;
 mod reference_pages;
 mod stages;
 mod steps;
+mod streams;
 mod tidy;
 mod ui;
 mod useful_bounds;

@@ -513,6 +513,15 @@ impl Builder {
         self
     }
 
+    /// The number of independent streams in a step of a model of one stream. Each stream is a row
+    /// with a state of its own and has the bits of a step alone.
+    pub fn streams(mut self, streams: usize) -> Self {
+        if matches!(self.source, BuilderSource::File { .. }) {
+            self.options.bindings.batch = Some(1);
+        }
+        self.option(|options| options.bindings.streams = Some(streams))
+    }
+
     /// The shape of an input, if the model leaves sizes open.
     pub fn shape(self, input: impl Into<String>, shape: impl Into<Vec<usize>>) -> Self {
         self.open_shape(input, shape.into().into_iter().map(Some).collect::<Vec<_>>())

@@ -29,6 +29,7 @@ pub(crate) mod size_limits;
 mod states;
 pub(crate) mod step_facts;
 pub(crate) mod steps;
+mod streams;
 mod structure;
 mod subject;
 #[cfg(test)]
@@ -48,6 +49,7 @@ pub(crate) use precision::precision;
 pub(crate) use size_limits::{interface_size, source_size, total_size};
 pub(crate) use states::states;
 pub(crate) use steps::{distinct_steps, step_by_step};
+pub(crate) use streams::streams;
 pub(crate) use structure::structure;
 pub(crate) use subject::{Checked, Judgement, Subject, Translated, Trials, WithStates};
 pub(crate) use threads::threads;

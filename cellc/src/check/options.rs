@@ -26,6 +26,7 @@ pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Optio
     let (bindings, tuning) = (&options.bindings, &options.tuning);
     let sizes = [
         ("a batch size", bindings.batch, &flag::BATCH),
+        ("a number of streams", bindings.streams, &flag::BATCH),
         ("a largest count of iterations", bindings.max_steps, &flag::MAX_STEPS),
         ("a number of panel columns", tuning.panel_columns, &flag::TUNE),
         ("a number of rows at once", tuning.rows_at_once, &flag::TUNE),

@@ -71,13 +71,18 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
         .collect();
     let known = |e: &Expected| e.shape.as_ref().is_some_and(|shape| !shape.iter().any(is_open));
     let valid = core_model(model, options);
-    let steps = valid.as_ref().is_ok_and(|(valid, _)| valid.steps.is_some());
+    let (steps, streams) = valid
+        .as_ref()
+        .map_or((false, false), |(valid, _)| (valid.steps.is_some(), valid.streams.is_some()));
     let (name, pool) = (
         options.output.name.as_deref().unwrap_or_default(),
         options.machine.threads == Threads::Two,
     );
-    let fields =
-        Interface::input_fields(name, pool, steps, all.iter().map(|e| (&e.names[..], e.element)));
+    let fields = Interface::input_fields(
+        name,
+        [pool, steps, streams],
+        all.iter().map(|e| (&e.names[..], e.element)),
+    );
     all.iter_mut().zip(fields).for_each(|(expected, field)| expected.field = field);
     match valid {
         Ok((valid, _)) => {

@@ -34,6 +34,7 @@ mod reduce;
 mod running_sum;
 mod softmax;
 mod source;
+pub mod streams;
 mod sweep;
 mod top_k;
 mod value_facts;

@@ -120,6 +120,9 @@ pub struct CoreModel {
     /// The inputs and outputs of each step, for an open number of steps; the model is one step
     /// then.
     pub steps: Option<Steps>,
+    /// The number of independent streams, the size of the first axis of every input, output and
+    /// variable. `None`: the axes of the model are its own.
+    pub streams: Option<usize>,
 }
 
 /// The inputs and outputs of each step, if the number of steps is open.

@@ -134,6 +134,8 @@ pub struct Layout {
     pub delay_lines: BTreeMap<usize, DelayLine>,
     /// The most steps that a call computes together. 1: one step after the other.
     pub steps_at_once: usize,
+    /// The number of independent streams: rows of every input, output and state.
+    pub streams: Option<usize>,
 }
 
 /// A count of steps in the state.
@@ -458,6 +460,23 @@ pub(crate) const POOL_MEMBERS: [&str; 7] =
 /// Further members if calls take a run-time number of steps.
 const STEPS_MEMBERS: [&str; 4] = ["steps", "steps_done", "steps_now", "steps_before"];
 
+/// Further members and arguments in files of independent streams.
+pub(crate) const STREAM_MEMBERS: [&str; 13] = [
+    "row",
+    "rows",
+    "row_state",
+    "set_row",
+    "reset_row",
+    "active",
+    "is_active",
+    "step_active",
+    "step_many",
+    "states",
+    "to",
+    "from",
+    "rows_done",
+];
+
 /// Further items of the file for pools, also used in C after the prefix.
 const POOL_ITEMS: [&str; 4] = ["join", "pair", "pool", "threads"];
 
@@ -489,7 +508,7 @@ const FILE_ITEMS: &[&str] = &[
     "option", "some", "none", "default", "clone", "copy", "debug", "partial_eq", "eq", "iterator",
     "into_iterator", "cell", "cellc", "cellc_element", "cellc_model", "cellc_runtime", "cellc_tensor", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
     "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",
-    "extend", "ord", "partial_ord", "unequal_steps", "advance", "flushed", "found", "flush", "greater", "smaller", "select_less",
+    "extend", "ord", "partial_ord", "unequal_steps", "unequal_streams", "row_state", "other_state", "advance", "flushed", "found", "flush", "greater", "smaller", "select_less",
     "vector", "vectors", "intrinsics", "bits", "dot_pairs", "dot_quads", "dot_unsigned_quads", "dot", "pairs", "paired", "flush_limit", "half_to_f32", "part_of", "part_of_mut", "part_from", "part_from_mut",
     "chunks", "chunks_mut", "hidden_chunks", "windows", "windows_mut", "flattened", "turn_by_turn", "activations", "mul_add_in_software",
     "l", "n", "t", "at", "len", "dot_pairs_lane", "dot_quads_lane", "dot_unsigned_quads_lane", "dot_even_bytes_lane", "dot_odd_bytes_lane",

@@ -43,6 +43,7 @@ impl Contents<'_> {
             ("unequal steps", steps && rust),
             ("struct", true),
             ("steps", steps && !rust),
+            ("streams", interface.layout.streams.is_some()),
         ]
         .into_iter()
         .filter_map(|(name, is_there)| is_there.then_some(name))
@@ -248,6 +249,21 @@ impl Contents<'_> {
             ("AT_FIRST", self.at_first().to_owned()),
             ("CELLC_RELEASE", env!("CARGO_PKG_VERSION").to_owned()),
         ]
+    }
+
+    /// A hash of the model and of its states, each with its name and number of elements: states of
+    /// another hash are refused.
+    pub(super) fn state_hash<'n>(&self, states: impl Iterator<Item = (&'n str, usize)>) -> [u8; 8] {
+        let digests = self.sha256.concat();
+        // macros know no digest of their model
+        let model = if digests.is_empty() { &self.packed.bytes } else { digests.as_bytes() };
+        let mut text = model.to_vec();
+        for (name, len) in states {
+            text.extend(format!(" {name} {len}").into_bytes());
+        }
+        // FNV-1a
+        let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+        text.iter().fold(0xcbf2_9ce4_8422_2325, step).to_le_bytes()
     }
 
     /// True if a step of the struct calls a function other than the pure one, to flush states and

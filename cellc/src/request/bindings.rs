@@ -2,6 +2,9 @@
 
 use crate::model::ModelSize;
 
+/// Stands before a number of streams.
+pub(super) const STREAMS: &str = "streams:";
+
 /// The inputs kept as states by the generated type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -29,6 +32,9 @@ settings! {
     Bindings in bindings {
         /// The batch size, if open in the model.
         batch, with_batch: Option<usize>;
+        /// The number of independent streams in a step, each with a state of its own. `None`: the
+        /// rows of a step are those of the model.
+        streams, with_streams: Option<usize>;
         /// Shapes by input name, if the model leaves sizes open. `None`: the number of steps.
         shapes, with_shapes: Vec<(String, Vec<Option<usize>>)>;
         /// Sizes of the named open dimensions of an ONNX file.
@@ -45,6 +51,12 @@ settings! {
 }
 
 impl Bindings {
+    /// The batch as on the command line.
+    pub(crate) fn batch_text(&self) -> Option<String> {
+        let streams = self.streams.map(|streams| format!("{STREAMS}{streams}"));
+        streams.or_else(|| self.batch.map(|batch| batch.to_string()))
+    }
+
     /// Reads the size of a dimension: its name, '=' and the size, or a question mark.
     pub(crate) fn dim_of(text: &str) -> Result<NamedSize, String> {
         // the last '=', as names may contain it and sizes cannot

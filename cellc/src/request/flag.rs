@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use super::bindings::shape_text;
+use super::bindings::{STREAMS, shape_text};
 use super::{
     Accuracy, Bindings, Fma, Options, Precision, Range, State, TUNING_KEYS, Threads, Unroll,
     WeightsAs, Word, Words, size_text,
@@ -273,12 +273,17 @@ flags! {
         name: "batch",
         macros: InMacros::Key,
         help: "The batch size, if the model leaves it open [default for PyTorch's weights: 1]",
-        set: |options, text| stored(&mut options.bindings.batch, Some(positive(text)?)),
+        set: |options, text| batch(&mut options.bindings, text),
         operand: Operand::Number("N"),
         example: "3",
         shown: Shown::Always,
         order: CommentOrder::Sizes,
-        given: |options| options.bindings.batch.iter().map(usize::to_string).collect(),
+        details: || {
+            "--batch streams:N computes N independent streams in a step, each with a state of its \
+             own."
+                .to_owned()
+        },
+        given: |options| options.bindings.batch_text().into_iter().collect(),
     }
     SHAPE {
         name: "shape",
@@ -682,6 +687,18 @@ pub(crate) fn positive(text: &str) -> Result<usize, String> {
         Ok(n) => Ok(n),
         Err(_) => Err("a whole number from 1 is needed".to_owned()),
     }
+}
+
+/// Stores a batch size, or a number of streams of one row.
+fn batch(bindings: &mut Bindings, text: &str) -> Result<(), String> {
+    let streams = text.strip_prefix(STREAMS);
+    let rows = positive(streams.unwrap_or(text))?;
+    match streams {
+        Some(_) if rows == 1 => return Err("one stream needs no streams:1".to_owned()),
+        Some(_) => (bindings.batch, bindings.streams) = (Some(1), Some(rows)),
+        None => (bindings.batch, bindings.streams) = (Some(rows), None),
+    }
+    Ok(())
 }
 
 /// Reads the shape of an input.

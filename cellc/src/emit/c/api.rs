@@ -1,7 +1,7 @@
 //! The surface of generated C: the header, and the functions declared there.
 
 use super::vectors::is_small;
-use super::{CFile, block_comment, guarded, interface as common, pool, weights, wrap};
+use super::{CFile, block_comment, guarded, interface as common, pool, streams, weights, wrap};
 use crate::arch::{Isa, PLAIN, Processor};
 use crate::emit::elements::{counted, spelling};
 use crate::emit::names::Field;
@@ -241,6 +241,7 @@ impl CFile<'_> {
         lists.push(("model's files", digests(&self.sha256)));
         lists.push(("host", host_constants(self.interface)));
         lists.extend(common::lists(self));
+        lists.extend(streams::lists(self));
         lists.extend(self.contents.lists(self));
         lists
     }
@@ -325,6 +326,7 @@ impl CFile<'_> {
             self.words(),
             vec![(" STEP_PARAMETERS", self.step_params(&restrict))],
             common::words(self),
+            streams::words(self),
         ]
         .concat();
         let text = listed(part(text, name), &self.lists(), &words);
@@ -459,7 +461,9 @@ pub(super) fn run_alone(file: &CFile<'_>, lists: &[List]) -> String {
 pub(super) fn source(out: &mut String, file: &CFile<'_>) {
     let (items, flushes) = (file.items(Language::C), file.flushed_before().next().is_some());
     // the function that sets the memory precedes the functions of the struct, which call them
-    for name in ["declared", "isa", "flush", "function", "memory", "struct", "several", "steps"] {
+    for name in
+        ["declared", "isa", "flush", "function", "memory", "struct", "several", "steps", "streams"]
+    {
         let wanted = match name {
             "isa" => file.interface.has_isas(),
             "flush" | "function" if file.steps_by_run() => false,

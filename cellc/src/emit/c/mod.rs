@@ -14,6 +14,7 @@ mod kernels;
 mod once;
 mod pool;
 mod several;
+mod streams;
 mod values;
 mod vectors;
 mod weights;

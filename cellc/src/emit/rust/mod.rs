@@ -12,6 +12,7 @@ mod numbers;
 mod pool;
 mod steps;
 mod stored;
+mod streams;
 mod surface;
 mod types;
 mod unroll;

@@ -112,7 +112,7 @@ fn swapped(file: &RustFile<'_>) -> (String, String, String) {
 
 /// The names of the items of several iterators, and the joint iterator: a tree of pairs, because
 /// types nested by the hundred are too deep for rustc.
-fn zipped(all: &[(String, String)]) -> (String, String) {
+pub(super) fn zipped(all: &[(String, String)]) -> (String, String) {
     if let [one] = all {
         return one.clone();
     }

@@ -2,7 +2,7 @@
 
 use super::lints::{MANY, UNUSED, UNUSED_NEW};
 use super::types::{has_long_list, parameter};
-use super::{Form, RustFile, pool, steps};
+use super::{Form, RustFile, pool, steps, streams};
 use crate::arch::{Isa, PlannedIsa};
 use crate::emit::names::{Field, pascal_case};
 use crate::emit::signature::{Argument, Signature, Tensors};
@@ -44,6 +44,7 @@ impl RustFile<'_> {
             }
             "packed" => self.item(name),
             "pool" => pool::items(self.options.machine.target.memory.apart),
+            "streams" => streams::items(self, &self.lists(), &self.words()),
             _ => self.item(name),
         }
     }

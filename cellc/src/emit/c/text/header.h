@@ -242,6 +242,37 @@ size_t PREFIX_alignment(void);
 //.
  */
 void PREFIX_steps(PREFIX *UPPER_RESTRICT self, size_t steps STEP_PARAMETERS);
+//: streams
+
+/* The rows of a step, each of them an independent stream with a state of its own. */
+#define UPPER_ROWS STREAM_COUNT
+
+/* The state of one stream: plain data. */
+typedef struct PREFIX_row_state {
+//* kept
+    float FIELD[ROW_LEN];
+//.
+} PREFIX_row_state;
+
+/* Sets the state of a stream to its initial value. */
+void PREFIX_row_state_init(PREFIX_row_state *row_state);
+
+/* Reads, sets or resets the state of a row: a stream leaves, continues or begins there. Returns 0, without effect, if there is no such row; else 1. */
+int PREFIX_row(const PREFIX *self, size_t row, PREFIX_row_state *row_state);
+int PREFIX_set_row(PREFIX *self, size_t row, const PREFIX_row_state *row_state);
+int PREFIX_reset_row(PREFIX *self, size_t row);
+
+/* PREFIX_step for the rows with active[row] != 0. The other rows keep their states; their outputs mean nothing. */
+void PREFIX_step_active(PREFIX *UPPER_RESTRICT self, const unsigned char *active STEP_PARAMETERS);
+
+/* One step of each of these streams, STREAM_COUNT at a time: stream i reads *states[i] and the inputs i, and writes the outputs i and *states[i]. The bits are those of a step of one row.
+ * The rows of self are working memory: their states change. */
+void PREFIX_step_many(PREFIX *UPPER_RESTRICT self, size_t count, PREFIX_row_state *const *states STEP_PARAMETERS);
+
+/* The state of a stream as bytes, on every machine alike, after a hash of the model and of the layout. PREFIX_row_state_load returns 0, without effect, for bytes of another model; else 1. */
+size_t PREFIX_row_state_size(void);
+void PREFIX_row_state_save(const PREFIX_row_state *row_state, void *bytes);
+int PREFIX_row_state_load(PREFIX_row_state *row_state, const void *bytes, size_t size);
 //: end
 //* common
 

@@ -306,3 +306,144 @@ void PREFIX_steps(PREFIX *restrict self, size_t steps STEP_PARAMETERS) {
     }
 //.
 }
+//: streams
+
+//* not zero at first
+void PREFIX_row_state_init(PREFIX_row_state *row_state) {
+    PREFIX_MEMORY_NAME initial;
+    PREFIX_MEMORY_SET(&initial);
+//.
+//* zero at first
+void PREFIX_row_state_init(PREFIX_row_state *row_state) {
+//.
+//* kept
+    for (size_t i = 0; i < ROW_LENu; i++) {
+        row_state->FIELD[i] = INITIALLY;
+    }
+//.
+}
+
+int PREFIX_row(const PREFIX *self, size_t row, PREFIX_row_state *row_state) {
+    if (row >= STREAM_COUNTu) {
+        return 0;
+    }
+//* kept
+    for (size_t i = 0; i < ROW_LENu; i++) {
+        row_state->FIELD[i] = self->FIELD_PLACE[row * ROW_LENu + i];
+    }
+//.
+    return 1;
+}
+
+int PREFIX_set_row(PREFIX *self, size_t row, const PREFIX_row_state *row_state) {
+    if (row >= STREAM_COUNTu) {
+        return 0;
+    }
+//* kept
+    for (size_t i = 0; i < ROW_LENu; i++) {
+        self->FIELD_PLACE[row * ROW_LENu + i] = row_state->FIELD[i];
+    }
+//.
+    return 1;
+}
+
+int PREFIX_reset_row(PREFIX *self, size_t row) {
+    PREFIX_row_state row_state;
+    PREFIX_row_state_init(&row_state);
+    return PREFIX_set_row(self, row, &row_state);
+}
+
+void PREFIX_step_active(PREFIX *restrict self, const unsigned char *active STEP_PARAMETERS) {
+//* kept
+    float before_FIELD[FIELD_SIZE];
+    for (size_t i = 0; i < FIELD_SIZE; i++) {
+        before_FIELD[i] = self->FIELD_PLACE[i];
+    }
+//.
+    PREFIX_step(self STREAM_NAMES);
+//* kept
+    for (size_t i = 0; i < FIELD_SIZE; i++) {
+        self->FIELD_PLACE[i] = active[i / ROW_LENu] != 0 ? self->FIELD_PLACE[i] : before_FIELD[i];
+    }
+//.
+}
+
+/* One step of fewer streams than rows. */
+static void PREFIX_step_some(PREFIX *self, size_t count STEP_PARAMETERS) {
+//* many inputs
+    FIELD_TYPE rows_FIELD[FIELD_SIZE] = {0};
+    for (size_t i = 0; i < count * FIELD_ROW_LENu; i++) {
+        rows_FIELD[i] = FIELD[i];
+    }
+//.
+//* many outputs
+    FIELD_TYPE rows_FIELD[FIELD_SIZE];
+//.
+    PREFIX_step(self ROWS_NAMES);
+//* many outputs
+    for (size_t i = 0; i < count * FIELD_ROW_LENu; i++) {
+        FIELD[i] = rows_FIELD[i];
+    }
+//.
+}
+
+void PREFIX_step_many(PREFIX *restrict self, size_t count, PREFIX_row_state *const *states STEP_PARAMETERS) {
+    for (size_t rows_done = 0, rows; rows_done < count; rows_done += rows) {
+        rows = count - rows_done < STREAM_COUNTu ? count - rows_done : STREAM_COUNTu;
+        for (size_t row = 0; row < rows; row++) {
+            (void)PREFIX_set_row(self, row, states[rows_done + row]);
+        }
+        if (rows == STREAM_COUNTu) {
+            PREFIX_step(self MANY_ARGUMENTS);
+        } else {
+            PREFIX_step_some(self, rows MANY_ARGUMENTS);
+        }
+        for (size_t row = 0; row < rows; row++) {
+            (void)PREFIX_row(self, row, states[rows_done + row]);
+        }
+    }
+}
+
+/* The first bytes of a state: a hash of the model and of the layout. */
+static const unsigned char PREFIX_state_layout[8] = {LAYOUT_HASH};
+
+size_t PREFIX_row_state_size(void) {
+    return ROW_BYTESu;
+}
+
+void PREFIX_row_state_save(const PREFIX_row_state *row_state, void *bytes) {
+    unsigned char *to = (unsigned char *)bytes;
+    for (size_t i = 0; i < 8u; i++) {
+        *to++ = PREFIX_state_layout[i];
+    }
+//* kept
+    for (size_t i = 0; i < ROW_LENu; i++) {
+        const union { float number; uint32_t bits; } word = {row_state->FIELD[i]};
+        for (unsigned place = 0; place < 32u; place += 8u) {
+            *to++ = (unsigned char)(word.bits >> place & 0xffu);
+        }
+    }
+//.
+}
+
+int PREFIX_row_state_load(PREFIX_row_state *row_state, const void *bytes, size_t size) {
+    const unsigned char *from = (const unsigned char *)bytes;
+    if (size != ROW_BYTESu) {
+        return 0;
+    }
+    for (size_t i = 0; i < 8u; i++) {
+        if (*from++ != PREFIX_state_layout[i]) {
+            return 0;
+        }
+    }
+//* kept
+    for (size_t i = 0; i < ROW_LENu; i++) {
+        union { uint32_t bits; float number; } word = {0};
+        for (unsigned place = 0; place < 32u; place += 8u) {
+            word.bits |= (uint32_t)*from++ << place;
+        }
+        row_state->FIELD[i] = word.number;
+    }
+//.
+    return 1;
+}

@@ -1,0 +1,38 @@
+//! Checks that a model can compute independent streams, each in a row of its own.
+
+use super::report::{at_layer, layer_named, whole_model};
+use crate::core::{CoreModel, CoreOp, Source};
+use crate::diagnostic::{Diagnostic, Diagnostics, message, quoted};
+use crate::model::Model;
+use crate::request::flag;
+
+/// Refuses what rows of independent streams cannot have in common: iterations that end by a
+/// condition, computed tables, lengths that only a call knows. Refuses models without a state.
+pub(crate) fn streams(model: &Model, core: &CoreModel, diagnostics: &mut Diagnostics) {
+    let help = || message!("leave out {}", flag::BATCH.setting());
+    for node in core.all_nodes() {
+        let found = match &node.op {
+            CoreOp::Loop(looped) if looped.running.is_some() => "a loop that ends by its condition",
+            CoreOp::Lookup(lookup) if !matches!(lookup.table, Source::Constant(_)) => {
+                "a table that is computed"
+            }
+            _ => continue,
+        };
+        let found = format!("{found}, {}, in independent streams", quoted(&node.name));
+        let problem = at_layer(model, layer_named(model, &node.name), found);
+        diagnostics.push(problem.valid("what has one size in all streams").help(help()));
+    }
+    if core.results.iter().any(|result| result.parts.is_some()) {
+        let found = "an output of a length that only a call knows, in independent streams";
+        let problem = Diagnostic::error(whole_model(model), found);
+        diagnostics.push(problem.valid("outputs of one size in all streams").help(help()));
+    }
+    if core.states.is_empty() && core.variables.is_empty() {
+        let found = "independent streams of a model that keeps no state between steps";
+        let problem = Diagnostic::error(whole_model(model), found);
+        diagnostics.push(problem.valid("a model with a state").help(message!(
+            "leave the number of steps open, or leave out {}",
+            flag::BATCH.setting()
+        )));
+    }
+}

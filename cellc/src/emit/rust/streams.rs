@@ -1,0 +1,197 @@
+//! Independent streams in Rust: the state of a row, steps of active rows, steps of many states.
+
+use super::RustFile;
+use super::steps::zipped;
+use crate::emit::elements::spelling;
+use crate::emit::names::Field;
+use crate::emit::signature::{Argument, Signature, StepTensor, Tensors};
+use crate::emit::tensors::flat;
+use crate::emit::text::{List, Word, listed, part};
+
+/// The largest state, in f32, that is `Copy`.
+const LARGEST_COPY: usize = 1024;
+
+/// The items for independent streams, and the methods of the struct.
+pub(super) fn items(file: &RustFile<'_>, lists: &[List], words: &[Word]) -> String {
+    let Some(streams) = file.interface.layout.streams else { return String::new() };
+    let own = Streams { file, streams };
+    let lists = [own.lists(), lists.to_vec()].concat();
+    let words = [own.words(), words.to_vec()].concat();
+    listed(part(include_str!("text/streams.rs"), "streams"), &lists, &words)
+}
+
+/// A file of independent streams.
+struct Streams<'f> {
+    file: &'f RustFile<'f>,
+    streams: usize,
+}
+
+impl Streams<'_> {
+    /// Elements of a tensor in a row.
+    fn len(&self, field: &Field) -> usize {
+        field.len() / self.streams
+    }
+
+    /// The type of a row.
+    fn row(&self, field: &Field) -> String {
+        format!("[{}; {}]", spelling(field.element).rust, self.len(field))
+    }
+
+    /// The states in the struct, then the variables; true for variables.
+    fn kept(&self) -> impl Iterator<Item = (&Field, bool)> {
+        let pairs = self.file.states().map(|(state, _)| (state, false));
+        pairs.chain(self.file.interface.variables.iter().map(|variable| (variable, true)))
+    }
+
+    fn lists(&self) -> Vec<List> {
+        let all: Vec<_> = self.kept().map(|kept| self.kept_words(kept)).collect();
+        let zero = self.file.starts_at_zero();
+        let when = |is: bool| if is { all.clone() } else { Vec::new() };
+        let pairs = self.file.states().map(|(state, output)| {
+            let outputs = Signature::step(self.file.interface).outputs().place(output);
+            vec![("FIELD", state.name.clone()), ("OUTPUT_ROWS", outputs)]
+        });
+        let variables = self.kept().filter(|(_, is_variable)| *is_variable);
+        let (inputs, outputs): (Vec<_>, Vec<_>) =
+            self.file.interface.step_tensors().partition(|tensor| !tensor.written);
+        vec![
+            ("kept", all.clone()),
+            ("kept at zero", when(zero)),
+            ("kept otherwise", when(!zero)),
+            ("kept in pairs", pairs.collect()),
+            ("kept as variables", variables.map(|kept| self.kept_words(kept)).collect()),
+            ("many inputs", inputs.iter().map(|tensor| self.input_words(tensor.field)).collect()),
+            ("many outputs", outputs.iter().map(|tensor| self.output_words(tensor)).collect()),
+        ]
+    }
+
+    fn kept_words(&self, (field, is_variable): (&Field, bool)) -> Vec<Word> {
+        let (name, len) = (&field.name, self.len(field));
+        let (kind, rows, rows_mut) = match is_variable {
+            false => ("state", format!("self.{name}"), format!("self.{name}")),
+            true => (
+                "variable",
+                format!("self.state.{name}.as_chunks::<{len}>().0"),
+                format!("self.state.{name}.as_chunks_mut::<{len}>().0"),
+            ),
+        };
+        let given = match !is_variable && self.file.is_flushed_before(field) {
+            true => format!("flushed(&row_state.{name})"),
+            false => format!("row_state.{name}"),
+        };
+        let first = match is_variable {
+            true => format!(
+                "state.{name}.as_chunks::<{len}>().0.first().copied().unwrap_or([0.0; {len}])"
+            ),
+            false => format!("[0.0; {len}]"),
+        };
+        vec![
+            ("FIELD_ROWS_MUT", rows_mut),
+            ("FIELD_ROWS", rows),
+            ("FIELD_GIVEN", given),
+            ("FIELD_KIND", kind.to_owned()),
+            ("FIRST_ROW", first),
+            ("ROW_LEN", len.to_string()),
+            ("FIELD", name.clone()),
+        ]
+    }
+
+    /// The rows of an input, as a step takes them. The last group may have fewer rows.
+    fn input_words(&self, field: &Field) -> Vec<Word> {
+        let (name, zero) = (&field.name, spelling(field.element).zero);
+        let rows = match flat(field) {
+            false => format!("[[{zero}; {}]; {}]", self.len(field), self.streams),
+            true => format!("[{zero}; {}]", field.len()),
+        };
+        let places =
+            if flat(field) { "rows.as_chunks_mut().0.iter_mut()" } else { "rows.iter_mut()" };
+        let copied =
+            format!("{{ for (to, from) in {places}.zip({name}) {{ *to = *from; }} &rows }}");
+        let taken = match flat(field) {
+            true => copied,
+            false => format!("match {name}.try_into() {{ Ok(rows) => rows, Err(_) => {copied} }}"),
+        };
+        vec![("ROWS_ZERO", rows), ("INPUT_ROWS", taken), ("FIELD", name.clone())]
+    }
+
+    fn output_words(&self, tensor: &StepTensor<'_>) -> Vec<Word> {
+        let field = tensor.field;
+        let from = match Signature::step(self.file.interface).outputs().record {
+            Some(_) => format!("outputs.{}", field.name),
+            None => "outputs".to_owned(),
+        };
+        let rows = if flat(field) { format!("{from}.as_chunks().0") } else { format!("&{from}") };
+        vec![("FROM_ROWS", rows), ("FIELD", field.name.clone())]
+    }
+
+    fn words(&self) -> Vec<Word> {
+        let interface = self.file.interface;
+        let total: usize = self.kept().map(|(field, _)| self.len(field)).sum();
+        let chained = |each: &str| {
+            let (first, others) =
+                self.kept().fold((String::new(), String::new()), |so_far, kept| {
+                    let name = &kept.0.name;
+                    match so_far {
+                        (first, _) if first.is_empty() => {
+                            (format!("{name}.{each}()"), String::new())
+                        }
+                        (first, others) => {
+                            (first, format!("{others}.chain(STATE.{name}.{each}())"))
+                        }
+                    }
+                });
+            first + &others
+        };
+        let params = interface.step_tensors().map(|tensor| {
+            let mutable = if tensor.written { "mut " } else { "" };
+            format!("{}: &{mutable}[{}]", tensor.field.name, self.row(tensor.field))
+        });
+        let unequal = interface
+            .step_tensors()
+            .map(|tensor| format!("{}.len() != states.len()", tensor.field.name));
+        let chunks: Vec<_> = interface
+            .step_tensors()
+            .map(|tensor| {
+                let (name, chunks) = (
+                    tensor.field.name.clone(),
+                    if tensor.written { "chunks_mut" } else { "chunks" },
+                );
+                (name.clone(), format!("{name}.{chunks}({})", self.streams))
+            })
+            .collect();
+        let (names, places) = zipped(&chunks);
+        let step = Signature::step(interface);
+        let zero = |field: &Field| {
+            let zero = spelling(field.element).zero;
+            match flat(field) {
+                true => format!("[{zero}; {}]", field.len()),
+                false => format!("[[{zero}; {}]; {}]", self.len(field), self.streams),
+            }
+        };
+        let outputs = match step.outputs() {
+            Tensors { record: Some(record), .. } => format!("{record}::new()"),
+            Tensors { fields, .. } => zero(fields[0]),
+        };
+        let args = step.spelled(|argument| match argument {
+            Argument::Inputs(tensors) => tensors.value(|field| field.name.clone()),
+            Argument::Outputs(_) => "&mut outputs".to_owned(),
+            other => other.name().to_owned(),
+        });
+        let kept = self.kept().map(|(field, _)| (&*field.name, self.len(field)));
+        let hash = self.file.state_hash(kept);
+        vec![
+            ("COPIED", if total <= LARGEST_COPY { "Copy," } else { "" }.to_owned()),
+            ("ROW_BYTES", (8 + 4 * total).to_string()),
+            ("LAYOUT_HASH", format!("[{:?}, {:?}]", &hash[..4], &hash[4..])),
+            ("KEPT_CHAINED_MUT", chained("iter_mut").replace("STATE", "state")),
+            ("KEPT_CHAINED", chained("iter").replace("STATE", "self")),
+            ("STREAM_COUNT", self.streams.to_string()),
+            ("MANY_PARAMETERS: ()", params.collect::<Vec<_>>().join(", ")),
+            ("MANY_NAMES", names),
+            ("MANY_PLACES", places),
+            ("MANY_STEP;", format!("self.step({args});")),
+            ("UNEQUAL", unequal.collect::<Vec<_>>().join(" || ")),
+            ("OUTPUTS;", format!("let mut outputs = {outputs};")),
+        ]
+    }
+}

@@ -1,0 +1,355 @@
+//! Independent streams: each row of a step has the bits of a step of one stream.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cellc::internals::compile::{compile, compile_core, complete, core_model};
+use cellc::internals::core::{CoreModel, CoreOp, Source, streams};
+use cellc::internals::front::openvino;
+use cellc::{Builder, Language, Options, Precision};
+use cellc_tests::corpus;
+use cellc_tests::driver::{c_compilers, run, rustc};
+use cellc_tests::random::{DENORMAL, ORDINARY, SATURATING, SPECIAL, on};
+use cellc_tests::recipe::{Recipe, drawn, seed};
+use cellc_tests::subject::{Subject, bits};
+
+/// The call of each row.
+const ROWS: [usize; 4] = [SPECIAL, ORDINARY, DENORMAL, SATURATING];
+
+/// False for what cellc refuses in independent streams.
+fn is_taken(core: &CoreModel) -> bool {
+    let is_taken = |op: &CoreOp| match op {
+        CoreOp::Loop(looped) => looped.running.is_none(),
+        CoreOp::Lookup(lookup) => matches!(lookup.table, Source::Constant(_)),
+        _ => true,
+    };
+    core.all_nodes().iter().all(|node| is_taken(&node.op))
+        && core.results.iter().all(|result| result.parts.is_none())
+}
+
+/// The model of a recipe, and the same in rows. `None`: cellc refuses rows.
+fn one_and_rows(k: usize, recipe: &Recipe) -> Option<[Subject; 2]> {
+    let name = format!("streams_{k}");
+    let one = on(&name, recipe, Options::default());
+    let file = recipe.file();
+    let text = file.text();
+    let read = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)));
+    let (model, _) = complete(read.expect("a model")).expect("a model");
+    let options = &one.compilation.options;
+    let (mut core, _) = core_model(&model, options).expect("a model");
+    if !is_taken(&core) {
+        return None;
+    }
+    streams::repeat(&mut core, ROWS.len());
+    let rows = Subject { compilation: compile_core(core, options), ..one.clone() };
+    Some([one, rows])
+}
+
+/// Compares three steps on every instruction set. Returns the number of comparisons.
+fn compare([one, rows]: &[Subject; 2]) -> usize {
+    let mut compared = 0;
+    for (isa, name, fused) in rows.distinct() {
+        let Some((of_one, ..)) = one.distinct().into_iter().find(|(.., other)| *other == fused)
+        else {
+            continue;
+        };
+        compared += 1;
+        let weight = |i: usize| one.model().parameters[i].weight;
+        let mut each: Vec<_> = ROWS.map(|call| one.calls[call].clone()).into();
+        let mut variables: Vec<_> = ROWS.map(|_| one.variables()).into();
+        let mut all = rows.variables();
+        for step in 0..3 {
+            for parameters in &mut each[..] {
+                let shared = one.calls[ORDINARY].iter().enumerate().filter(|(i, _)| weight(*i));
+                shared.for_each(|(i, weights)| parameters[i].clone_from(weights));
+            }
+            let together = (0..each[0].len()).map(|i| match weight(i) {
+                true => each[0][i].clone(),
+                false => each.iter().flat_map(|parameters| parameters[i].clone()).collect(),
+            });
+            let together: Vec<Vec<f32>> = together.collect();
+            let found = rows.interpret_from(isa, &together, &mut all);
+            for (row, parameters) in each.iter_mut().enumerate() {
+                let alone = one.interpret_from(of_one, parameters, &mut variables[row]);
+                for (result, (expected, found)) in alone.iter().zip(&found).enumerate() {
+                    let found = &found[row * expected.len()..][..expected.len()];
+                    let what = format!("{} on {name}, step {step}, {result}", one.name);
+                    let as_bits =
+                        |values: &[f32]| values.iter().map(|v| bits(*v)).collect::<Vec<_>>();
+                    assert_eq!(as_bits(found), as_bits(expected), "{what}, row {row}");
+                }
+                for pair in &one.model().states {
+                    parameters[pair.parameter].clone_from(&alone[pair.result]);
+                }
+            }
+        }
+    }
+    compared
+}
+
+#[test]
+fn rows_of_random_models_have_the_bits_of_one_stream() {
+    let (mut compared, mut kept) = (0, 0);
+    for (k, recipe) in drawn(60, seed()).into_iter().enumerate() {
+        let Some(both) = one_and_rows(k, &recipe) else { continue };
+        let [one, _] = &both;
+        kept += usize::from(!one.model().states.is_empty() || !one.model().variables.is_empty());
+        compared += compare(&both);
+    }
+    assert!(compared > 80, "{compared}");
+    assert!(kept > 5, "{kept}");
+}
+
+/// A model of one stream and in rows of eight, in both languages: a cell with its state as an
+/// output, a cell in integers with two states, a network with variables and open steps.
+fn write(folder: &Path, language: Language) {
+    let case = |name: &str| Builder::new(corpus::folder().join(name).join("model.xml"));
+    let values = |len: usize| (0..len).map(|i| ((i * 7919 % 255) as f32 - 127.0) / 300.0).collect();
+    let [w, r, b]: [Vec<f32>; 3] = [values(4 * 24 * 16), values(4 * 24 * 24), values(4 * 24)];
+    for streams in [1, ROWS_OF_FILE] {
+        let write = |builder: Builder, name: &str| {
+            let (builder, name) = match streams {
+                1 => (builder, format!("{name}_one")),
+                _ => (builder.streams(streams), format!("{name}_rows")),
+            };
+            let builder = builder.name(name).language(language).runtime(false);
+            builder.out_dir(folder).compile().expect("it is compiled");
+        };
+        write(case("gru_cell_128_fp16"), "cell");
+        let lstm = Builder::lstm(24, 16).weight_values(&w, &r, &b);
+        write(lstm.precision(Precision::Int8), "lstm");
+        write(case("torch_gru2_head").open_shape("x", [Some(1), None, Some(10)]), "net");
+    }
+}
+
+/// The rows of the files.
+const ROWS_OF_FILE: usize = 8;
+
+/// The files in a folder that is made anew, and a program.
+fn folder(language: Language, program: &str, text: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("streams-{language:?}"));
+    if folder.exists() {
+        fs::remove_dir_all(&folder).expect("the old folder goes");
+    }
+    fs::create_dir_all(&folder).expect("a folder");
+    write(&folder, language);
+    fs::write(folder.join(program), text).expect("a file");
+    folder
+}
+
+const RUST: &str = r#"
+mod cell_one; mod cell_rows; mod lstm_one; mod lstm_rows; mod net_one; mod net_rows;
+
+fn x<const I: usize>(stream: usize, step: usize) -> [f32; I] {
+    core::array::from_fn(|i| ((stream * 31 + step * 17 + i * 7) % 19) as f32 / 9.0 - 1.0)
+}
+
+macro_rules! check {
+    ($one:ident::$One:ident, $rows:ident::$Rows:ident, $inputs:literal, $outputs:literal) => {{
+        // eleven streams: a group of eight, and three
+        let mut alone: Vec<_> = (0..11).map(|_| $one::$One::new()).collect();
+        let mut states = [$rows::RowState::new(); 11];
+        let mut group = $rows::$Rows::new();
+        let mut before = Vec::new();
+        for step in 0..5 {
+            let x: Vec<[f32; $inputs]> = (0..11).map(|stream| x(stream, step)).collect();
+            let mut found = vec![[0.0; $outputs]; 11];
+            let mut states: Vec<_> = states.iter_mut().collect();
+            group.step_many(&mut states, &x, &mut found).unwrap();
+            assert_eq!(group.step_many(&mut states, &x[1..], &mut found), Err($rows::UnequalStreams));
+            for (stream, alone) in alone.iter_mut().enumerate() {
+                let mut expected = [0.0; $outputs];
+                alone.step(&x[stream], &mut expected);
+                assert_eq!(found[stream].map(f32::to_bits), expected.map(f32::to_bits), "{stream}");
+            }
+            assert_ne!(found, before);
+            before = found;
+        }
+        // eight streams in rows: rows 2 and 5 rest, row 3 ends, stream 10 continues there
+        let mut rows = $rows::$Rows::new();
+        for row in 0..8 { assert!(rows.set_row(row, &states[row])); }
+        assert!(!rows.set_row(8, &states[0]) && !rows.reset_row(8) && rows.row(8).is_none());
+        let x: [[f32; $inputs]; 8] = core::array::from_fn(|row| x(row, 5));
+        let (mut found, mut expected) = ([[0.0; $outputs]; 8], [0.0; $outputs]);
+        rows.step_active(&core::array::from_fn(|row| row != 2 && row != 5), &x, &mut found);
+        assert_eq!([rows.row(2), rows.row(5)], [Some(states[2]), Some(states[5])]);
+        for row in [0, 1, 3, 4, 6, 7] {
+            alone[row].step(&x[row], &mut expected);
+            assert_eq!(found[row].map(f32::to_bits), expected.map(f32::to_bits), "{row}");
+        }
+        assert!(rows.reset_row(0));
+        let bytes = states[10].to_bytes();
+        assert!(rows.set_row(3, &$rows::RowState::from_bytes(&bytes).unwrap()));
+        rows.step(&x, &mut found);
+        for (row, alone) in [(0, &mut $one::$One::new()), (3, &mut alone[10].clone()), (2, &mut alone[2])] {
+            alone.step(&x[row], &mut expected);
+            assert_eq!(found[row].map(f32::to_bits), expected.map(f32::to_bits), "{row}");
+        }
+        // bytes of another model, too few bytes
+        let mut wrong = bytes;
+        wrong[3] ^= 1;
+        assert_eq!($rows::RowState::from_bytes(&wrong), Err($rows::OtherState));
+        assert_eq!($rows::RowState::from_bytes(&bytes[1..]), Err($rows::OtherState));
+    }};
+}
+
+fn lstm() {
+    let mut alone: Vec<_> = (0..11).map(|_| lstm_one::LstmOne::new()).collect();
+    let mut states = [lstm_rows::RowState::new(); 11];
+    let mut group = lstm_rows::LstmRows::new();
+    for step in 0..5 {
+        let x: Vec<[f32; 16]> = (0..11).map(|stream| x(stream, step)).collect();
+        let (mut h, mut c) = ([[0.0; 24]; 11], [[0.0; 24]; 11]);
+        group.step_many(&mut states.iter_mut().collect::<Vec<_>>(), &x, &mut h, &mut c).unwrap();
+        for (stream, alone) in alone.iter_mut().enumerate() {
+            let mut expected = lstm_one::Outputs::new();
+            alone.step(&x[stream], &mut expected);
+            assert_eq!(h[stream].map(f32::to_bits), expected.h_out.map(f32::to_bits), "{stream}");
+            assert_eq!(c[stream].map(f32::to_bits), expected.c_out.map(f32::to_bits), "{stream}");
+        }
+        assert_eq!((states[7].h, states[7].c), (h[7], c[7]));
+    }
+}
+
+/// Two steps of eight rows in one call.
+fn steps() {
+    let frames: [[[f32; 10]; 8]; 2] =
+        core::array::from_fn(|step| core::array::from_fn(|row| x(row, step)));
+    let (mut rows, mut found) = (net_rows::NetRows::new(), [[[0.0; 4]; 8]; 2]);
+    rows.steps(&frames, &mut found).unwrap();
+    for row in 0..8 {
+        let (mut one, mut expected) = (net_one::NetOne::new(), [[0.0; 4]; 2]);
+        one.steps(&[frames[0][row], frames[1][row]], &mut expected).unwrap();
+        assert_eq!([found[0][row], found[1][row]], expected);
+    }
+}
+
+fn main() {
+    fn is_plain<T: Copy + Send + Sync + PartialEq>() {}
+    is_plain::<cell_rows::RowState>();
+    check!(cell_one::CellOne, cell_rows::CellRows, 16, 128);
+    check!(net_one::NetOne, net_rows::NetRows, 10, 4);
+    lstm();
+    steps();
+}
+"#;
+
+#[test]
+fn streams_join_and_leave_in_rust() {
+    let folder = folder(Language::Rust, "main.rs", RUST);
+    let program = folder.join("main");
+    let flags = ["--edition=2021", "-Copt-level=3", "-Dwarnings", "-Adead_code"];
+    run(rustc().args(flags).arg(folder.join("main.rs")).arg("-o").arg(&program));
+    run(&mut Command::new(program));
+}
+
+const C: &str = r#"
+#include <stdio.h>
+#include <string.h>
+#include "cell_one.h"
+#include "cell_rows.h"
+#include "lstm_one.h"
+#include "lstm_rows.h"
+#include "net_one.h"
+#include "net_rows.h"
+
+static int wrong;
+static void same(const float *a, const float *b, size_t floats, int line) {
+    if (memcmp(a, b, floats * sizeof *a) != 0) {
+        printf("line %d\n", line);
+        wrong = 1;
+    }
+}
+static void is(int what, int line) {
+    if (!what) {
+        printf("line %d\n", line);
+        wrong = 1;
+    }
+}
+static float x[11 * 16], y[11 * 128], cs[11 * 24], expected[128], more[128];
+static void draw(size_t step, size_t inputs) {
+    for (size_t i = 0; i < 11 * inputs; i++) {
+        x[i] = (float)((i * 31 + step * 17) % 19) / 9.0f - 1.0f;
+    }
+}
+
+#define CHECK(ONE, ROWS, INPUTS, OUTPUTS, YS, EXPECTED) do { \
+    static ONE alone[11]; \
+    static ROWS group; \
+    static ROWS##_row_state states[11]; \
+    ROWS##_row_state *places[11], other; \
+    unsigned char bytes[2048], active[8] = {1, 1, 0, 1, 1, 0, 1, 1}; \
+    for (size_t i = 0; i < 11; i++) { \
+        ONE##_init(&alone[i]); \
+        ROWS##_row_state_init(&states[i]); \
+        places[i] = &states[i]; \
+    } \
+    ROWS##_init(&group); \
+    for (size_t step = 0; step < 5; step++) { \
+        draw(step, INPUTS); \
+        ROWS##_step_many(&group, 11, places, x, YS); \
+        for (size_t i = 0; i < 11; i++) { \
+            ONE##_step(&alone[i], x + i * INPUTS, EXPECTED); \
+            same(y + i * OUTPUTS, expected, OUTPUTS, __LINE__); \
+        } \
+    } \
+    for (size_t i = 0; i < 8; i++) is(ROWS##_set_row(&group, i, &states[i]), __LINE__); \
+    is(!ROWS##_set_row(&group, 8, &states[0]) && !ROWS##_row(&group, 8, &other), __LINE__); \
+    ROWS##_step_active(&group, active, x, YS); \
+    is(ROWS##_row(&group, 2, &other) && memcmp(&other, &states[2], sizeof other) == 0, __LINE__); \
+    ONE##_step(&alone[4], x + 4 * INPUTS, EXPECTED); \
+    same(y + 4 * OUTPUTS, expected, OUTPUTS, __LINE__); \
+    is(ROWS##_row_state_size() <= sizeof bytes && ROWS##_reset_row(&group, 0), __LINE__); \
+    ROWS##_row_state_save(&states[10], bytes); \
+    is(ROWS##_row_state_load(&other, bytes, ROWS##_row_state_size()), __LINE__); \
+    is(ROWS##_set_row(&group, 3, &other), __LINE__); \
+    ROWS##_step(&group, x, YS); \
+    ONE##_step(&alone[10], x + 3 * INPUTS, EXPECTED); \
+    same(y + 3 * OUTPUTS, expected, OUTPUTS, __LINE__); \
+    ONE##_init(&alone[0]); \
+    ONE##_step(&alone[0], x, EXPECTED); \
+    same(y, expected, OUTPUTS, __LINE__); \
+    bytes[3] ^= 1u; \
+    is(!ROWS##_row_state_load(&other, bytes, ROWS##_row_state_size()), __LINE__); \
+    is(!ROWS##_row_state_load(&other, bytes, 3), __LINE__); \
+} while (0)
+#define PAIR(A, B) A, B
+
+int main(void) {
+    CHECK(cell_one, cell_rows, 16, 128, y, expected);
+    CHECK(net_one, net_rows, 10, 4, y, expected);
+    CHECK(lstm_one, lstm_rows, 16, 24, PAIR(y, cs), PAIR(expected, more));
+    return wrong;
+}
+"#;
+
+#[test]
+fn streams_join_and_leave_in_c() {
+    let folder = folder(Language::C, "main.c", C);
+    for compiler in c_compilers() {
+        let program = folder.join(format!("main-{compiler}"));
+        let flags = ["-O2", "-std=c11", "-Wall", "-Wextra", "-Werror"];
+        let mut command = Command::new(compiler);
+        command.args(flags).arg("-o").arg(&program).arg(folder.join("main.c"));
+        for name in ["cell", "lstm", "net"] {
+            command.arg(folder.join(format!("{name}_one.c")));
+            command.arg(folder.join(format!("{name}_rows.c")));
+        }
+        run(&mut command);
+        run(&mut Command::new(program));
+    }
+}
+
+#[test]
+fn what_rows_cannot_have_in_common_is_refused_by_name() {
+    let refused = |case: &str| {
+        let options = Options::default().with_batch(Some(1)).with_streams(Some(4));
+        let problems = compile(&corpus::case(case).model, &options).expect_err("refused");
+        problems.to_string()
+    };
+    let table = refused("neighbours_and_rows");
+    assert!(table.contains("a table that is computed, \"Gather_16220\""), "{table}");
+    let stateless = refused("torch_grucell");
+    assert!(stateless.contains("keeps no state between steps"), "{stateless}");
+}
