@@ -7,8 +7,8 @@ use super::layers::GraphReader;
 use super::operations::{OutputTypes, Ports, ReadOperation, Then};
 use super::readers::{self, plain};
 use crate::model::{
-    Activation, Binary, Comparison, Composed, Dft, Dim, ElementType, Elementwise, Family, Logic,
-    NoAxes, Op, Primitive, Reduction, Remainder, ResultType, Unary,
+    Activation, Binary, Comparison, Composed, Dft, Dim, ElementType, Elementwise, Family, Groups,
+    Logic, NoAxes, Op, Primitive, Reduction, Remainder, ResultType, Unary,
 };
 
 /// The latest known operation set of OpenVINO. Later sets may change the meaning of a type.
@@ -296,25 +296,25 @@ pub const SUPPORTED: &[Supported] = {
         row(
             "Convolution",
             ONE,
-            K::By(|reader, data| reader.convolution(data, false, false)),
+            K::By(|reader, data| reader.convolution(data, Groups::Count(1))),
             "1 to 3 dimensions; every auto_pad",
         ),
         row(
             "GroupConvolution",
             ONE,
-            K::By(|reader, data| reader.convolution(data, true, false)),
+            K::By(|reader, data| reader.convolution(data, Groups::InWeights)),
             "like Convolution; depthwise too",
         ),
         row(
             "ConvolutionBackpropData",
             ONE,
-            K::By(|reader, data| reader.convolution(data, false, true)),
+            K::By(|reader, data| reader.transposed_convolution(data, Groups::Count(1))),
             "like Convolution; output_padding; constant output_shape",
         ),
         row(
             "GroupConvolutionBackpropData",
             ONE,
-            K::By(|reader, data| reader.convolution(data, true, true)),
+            K::By(|reader, data| reader.transposed_convolution(data, Groups::InWeights)),
             "like ConvolutionBackpropData",
         ),
         row(

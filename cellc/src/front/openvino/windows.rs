@@ -43,35 +43,44 @@ impl GraphReader<'_, '_> {
         Some(Window { strides, dilations, padding })
     }
 
-    /// A convolution. `grouped`: true if the weights have an axis of groups.
-    pub(super) fn convolution(
-        &mut self,
-        data: &mut Data,
-        grouped: bool,
-        transposed: bool,
-    ) -> Option<ReadOperation> {
-        let window = self.window(data, Some(Presence::Required));
-        let groups = if grouped { Groups::InWeights } else { Groups::Count(1) };
-        let output_padding = if transposed {
-            self.sizes(data, "output_padding", Presence::Optional)
-        } else {
-            Some(Vec::new())
-        };
-        let (mut window, output_padding) = (window?, output_padding?);
-        let shaped = transposed && self.port_ids(data.index, "input").len() > 2;
-        // pads follow from the shape of the output; without this input there are none
-        if transposed && !shaped && !matches!(window.padding, Padding::Explicit { .. }) {
-            window.padding = Padding::Valid;
-        }
-        let output_sizes = if shaped { OutputSizes::Input } else { OutputSizes::Follow };
-        let op = Op::Convolution(Box::new(Convolution {
+    /// The attributes of a convolution.
+    pub(super) fn convolution(&mut self, data: &mut Data, groups: Groups) -> Option<ReadOperation> {
+        let window = self.window(data, Some(Presence::Required))?;
+        Some(ReadOperation::new(Op::Convolution(Box::new(Convolution {
             window,
             groups,
-            transposed,
+            transposed: false,
+            output_padding: Vec::new(),
+            output_sizes: OutputSizes::Follow,
+        }))))
+    }
+
+    /// The attributes of a transposed convolution. A third input is the shape of the output.
+    pub(super) fn transposed_convolution(
+        &mut self,
+        data: &mut Data,
+        groups: Groups,
+    ) -> Option<ReadOperation> {
+        let window = self.window(data, Some(Presence::Required));
+        let output_padding = self.sizes(data, "output_padding", Presence::Optional);
+        let (mut window, output_padding) = (window?, output_padding?);
+        let output_sizes = match self.port_ids(data.index, "input").len() {
+            3.. => OutputSizes::Input,
+            _ => OutputSizes::Follow,
+        };
+        // pads follow from the shape of the output; without this input there are none
+        if output_sizes == OutputSizes::Follow
+            && !matches!(window.padding, Padding::Explicit { .. })
+        {
+            window.padding = Padding::Valid;
+        }
+        Some(ReadOperation::new(Op::Convolution(Box::new(Convolution {
+            window,
+            groups,
+            transposed: true,
             output_padding,
             output_sizes,
-        }));
-        Some(ReadOperation::new(op))
+        }))))
     }
 
     /// The rounding of the number of windows, as defined by the layer's operation set.
