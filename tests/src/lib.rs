@@ -2,6 +2,7 @@
 //! code.
 
 pub mod agreement;
+pub mod browser;
 pub mod chain;
 pub mod command;
 pub mod corpus;

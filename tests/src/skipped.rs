@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// The tools that `.ci/run` installs: where `CI` is set, a test fails without them.
-pub const INSTALLED_BY_CI: [&str; 10] = [
+pub const INSTALLED_BY_CI: [&str; 11] = [
     "gcc",
     "g++",
     "make",
@@ -23,6 +23,7 @@ pub const INSTALLED_BY_CI: [&str; 10] = [
     "qemu-system-arm",
     "qemu-aarch64",
     "cppcheck",
+    "chromium",
 ];
 
 /// The file to which every test adds a line for what it leaves out.

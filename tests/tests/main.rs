@@ -61,6 +61,8 @@ mod not_finite;
 #[cfg(feature = "full")]
 mod packages;
 #[cfg(feature = "full")]
+mod pictures;
+#[cfg(feature = "full")]
 mod proofs;
 #[cfg(feature = "full")]
 mod random_models;

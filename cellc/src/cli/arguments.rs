@@ -21,6 +21,7 @@ use clap_complete::Shell;
 
 use super::Failure;
 use super::flags::{Compared, CompileFlags, ModelFlags, words};
+use super::inspect::PictureKind;
 use super::piped::{self, Piped};
 use super::synonyms;
 use super::weights_file::{HEADING, WeightsFileArguments, option};
@@ -100,7 +101,8 @@ Keys of the JSON: model, isa, lanes, fused_multiply_add, formula;
   outputs    name, element, shape, from, state (the input that it is at the next step)
   variables  name, shape, next
   layers     name, kind, within (the loop), runs, inputs, shapes, multiply_adds, weight_bytes,
-             done (computed, fused, copied, view, in_place), kernel, parts_copied
+             done (computed, fused, copied, view, in_place), kernel, operation, attributes,
+             parts_copied
   kernels    name, note, layers, writes_outputs, writes_variables, plan, multiply_adds,
              weight_bytes, weight_bytes_read, operations, cycles, share
   folded     kind, count, names
@@ -394,11 +396,31 @@ pub(crate) struct InspectArguments {
 
     /// Draw the compiled graph; - writes to standard output instead of the table
     #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
+    svg: Option<PathBuf>,
+
+    /// Draw the compiled graph in pixels
+    #[arg(long, value_name = "FILE")]
+    png: Option<PathBuf>,
+
+    /// Write a page with the compiled graph: zoom, search, and all about what is under the pointer
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 
     /// Print JSON instead of the table
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl InspectArguments {
+    /// The pictures to write, each with its file.
+    pub(super) fn pictures(&self) -> impl Iterator<Item = (PictureKind, &Path)> {
+        let all = [
+            (PictureKind::Svg, &self.svg),
+            (PictureKind::Png, &self.png),
+            (PictureKind::Html, &self.html),
+        ];
+        all.into_iter().filter_map(|(kind, path)| Some((kind, path.as_deref()?)))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -519,7 +541,7 @@ impl CommandLine {
         match &self.command {
             None => self.compile.output.iter().map(|path| ("-o", path.as_path())).collect(),
             Some(Command::Inspect(arguments)) => {
-                arguments.svg.iter().map(|path| ("--svg", path.as_path())).collect()
+                arguments.pictures().map(|(kind, path)| (kind.option(), path)).collect()
             }
             Some(Command::Run(arguments)) => {
                 arguments.output.iter().map(|(_, path)| ("--output", path.as_path())).collect()

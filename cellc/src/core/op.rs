@@ -148,7 +148,7 @@ impl CoreOp {
     }
 
     /// The operation for `--emit model`. Lines after the first are indented.
-    pub(super) fn text(&self, model: &CoreModel) -> String {
+    pub(crate) fn text(&self, model: &CoreModel) -> String {
         self.operation().text(model)
     }
 

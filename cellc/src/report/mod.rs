@@ -4,6 +4,7 @@ mod arithmetics;
 mod cost;
 mod measured;
 mod target;
+pub mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +16,7 @@ use crate::core::{CoreModel, CoreNode, CoreOp, Pairs, Parameter, Source, View, W
 use crate::encoding::WeightFormat;
 use crate::estimate;
 use crate::kernel::{BodyRef, BufferId, Role, Stmt};
-use crate::model::{Model, Node, Op, counted};
+use crate::model::{LedgerEntry, Model, Node, Op, counted};
 use crate::plan::{Half, Plan, ProductPlan, Tiling, Unrolled};
 pub(crate) use arithmetics::ALIKE_IN_TIME;
 pub use arithmetics::{ArithmeticCost, Arithmetics, InF32};
@@ -153,6 +154,10 @@ pub struct Layer {
     pub done: Done,
     /// The index of the layer's kernel. `None` if the layer needs no work.
     pub kernel: Option<usize>,
+    /// The operation in words, with its operands and sizes.
+    pub operation: String,
+    /// The attributes of the model's operator, each with its meaning.
+    pub attributes: Vec<String>,
     /// For a concatenation with a kernel: the number of copied inputs. The other inputs are
     /// computed in place.
     pub parts_copied: Option<usize>,
@@ -506,12 +511,23 @@ fn level(
             weight_bytes: 0,
             done: Done::Computed,
             kernel: None,
+            operation: node.op.text(model),
+            attributes: node.ledger.iter().map(attribute).collect(),
             parts_copied: None,
         });
         if let CoreOp::Loop(body) = &node.op {
             let own = layers.len() - 1;
             level(model, &body.body, Some(own), runs * body.trips as u64, operand, layers);
         }
+    }
+}
+
+/// `clip = 0.5: values are limited`
+fn attribute(entry: &LedgerEntry) -> String {
+    let LedgerEntry { attribute, text, meaning, .. } = entry;
+    match text {
+        Some(text) => format!("{attribute} = {text}: {meaning}"),
+        None => format!("{attribute} absent: {meaning}"),
     }
 }
 

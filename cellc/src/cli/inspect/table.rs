@@ -8,7 +8,8 @@ use crate::report::{
     Ram, Report, TargetCost, Totals,
 };
 
-use super::{done, folded, grouped, shapes, visible};
+use super::done;
+use crate::report::words::{folded, grouped, shapes, visible};
 
 /// Maximum length of a line of text in characters.
 const COLUMNS: usize = 110;
@@ -233,7 +234,7 @@ fn totals(report: &Report) -> Vec<String> {
         lines.push(format!("memory         {} bytes", grouped(totals.memory_bytes)));
     }
     lines.push(format!("source         {} kB", grouped(totals.source_bytes.div_ceil(1000))));
-    lines.push(format!("folded         {}", folded(report, 0)));
+    lines.push(format!("folded         {}", folded(report, COLUMNS - 15)));
     lines.push(format!("time           an estimate: {}", report.formula));
     if let Some(cost) = &report.on_target {
         lines.push(String::new());

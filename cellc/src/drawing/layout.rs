@@ -6,10 +6,13 @@
 //! that edges stay straight.
 
 /// Gap between ranks in pixels.
-const RANK_GAP: f64 = 40.0;
+pub(super) const RANK_GAP: f64 = 40.0;
 
 /// Gap between neighbours of a rank in pixels.
 const BOX_GAP: f64 = 28.0;
+
+/// Gap between neighbouring edges of a rank in pixels.
+const EDGE_GAP: f64 = 8.0;
 
 /// Width of an edge's point in pixels.
 const POINT: f64 = 10.0;
@@ -27,6 +30,9 @@ pub(super) struct Graph {
 
 /// Weight of an edge's point relative to a box.
 const STRAIGHT: f64 = 8.0;
+
+/// Weight of an edge that is the only one of both its ends.
+const CHAIN: f64 = 30.0;
 
 /// A finished layout, in pixels.
 pub(super) struct Layout {
@@ -55,7 +61,7 @@ struct Item {
 
 impl Graph {
     pub(super) fn layout(&self) -> Layout {
-        let ranks = self.ranks();
+        let ranks = ranks(self.sizes.len(), &self.edges);
         let mut items: Vec<Item> = self
             .sizes
             .iter()
@@ -83,6 +89,7 @@ impl Graph {
         }
         order(&mut rows, &items);
         place(&rows, &mut items);
+        straighten(&rows, &mut items);
 
         let mut heights = vec![0.0f64; rows.len()];
         for (size, &rank) in self.sizes.iter().zip(&ranks) {
@@ -122,25 +129,28 @@ impl Graph {
             if rows.is_empty() { (0.0, 0.0) } else { (right - left, y - RANK_GAP) };
         Layout { boxes, paths, width, height }
     }
+}
 
-    /// Ranks by longest paths from the top. A box without predecessors is moved down, directly
-    /// above its successors.
-    fn ranks(&self) -> Vec<usize> {
-        let mut ranks = vec![0; self.sizes.len()];
-        let mut edges = self.edges.clone();
-        edges.sort_unstable();
-        for &(from, to) in &edges {
-            assert!(from < to, "edges lead from earlier boxes to later ones");
-            ranks[to] = ranks[to].max(ranks[from] + 1);
-        }
-        for i in 0..ranks.len() {
-            let below = edges.iter().filter(|(from, _)| *from == i).map(|(_, to)| ranks[*to]).min();
-            if let Some(below) = below.filter(|_| edges.iter().all(|(_, to)| *to != i)) {
-                ranks[i] = below - 1;
-            }
-        }
-        ranks
+/// Ranks by longest paths from the top. A box without predecessors is moved down, directly above
+/// its successors.
+pub(super) fn ranks(boxes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
+    let mut ranks = vec![0; boxes];
+    let mut edges = edges.to_vec();
+    edges.sort_unstable();
+    for &(from, to) in &edges {
+        assert!(from < to, "edges lead from earlier boxes to later ones");
+        ranks[to] = ranks[to].max(ranks[from] + 1);
     }
+    let mut has_above = vec![false; boxes];
+    let mut below = vec![None; boxes];
+    for &(from, to) in &edges {
+        has_above[to] = true;
+        below[from] = Some(below[from].unwrap_or(usize::MAX).min(ranks[to]));
+    }
+    for i in (0..boxes).filter(|&i| !has_above[i]) {
+        ranks[i] = below[i].map_or(ranks[i], |below| below - 1);
+    }
+    ranks
 }
 
 impl Item {
@@ -227,8 +237,14 @@ fn place(rows: &[Vec<usize>], items: &mut [Item]) {
                     (true, _) => item.above.clone(),
                     (false, _) => item.below.clone(),
                 };
-                // a point follows the points of its edge; a box follows all neighbours alike
-                let weight = |j: &usize| items[*j].weight.min(item.weight);
+                // a point follows the points of its edge, a box of a chain the others of the chain
+                let weight = |j: &usize| {
+                    let (upper, lower) = if items[*j].rank < item.rank { (*j, i) } else { (i, *j) };
+                    match (&items[upper].below[..], &items[lower].above[..]) {
+                        ([_], [_]) => CHAIN,
+                        _ => items[*j].weight.min(item.weight),
+                    }
+                };
                 let weights: f64 = neighbours.iter().map(weight).sum();
                 match neighbours.len() {
                     0 => item.x,
@@ -249,7 +265,7 @@ fn settle(row: &[usize], wanted: &[f64], items: &mut [Item]) {
     let mut at = 0.0;
     for (k, &i) in row.iter().enumerate() {
         if k > 0 {
-            at += (items[row[k - 1]].width + items[i].width) / 2.0 + BOX_GAP;
+            at += distance(&items[row[k - 1]], &items[i]);
         }
         offsets.push(at);
     }
@@ -268,6 +284,79 @@ fn settle(row: &[usize], wanted: &[f64], items: &mut [Item]) {
     for ((&i, offset), mean) in row.iter().zip(&offsets).zip(means) {
         items[i].x = mean + offset;
     }
+}
+
+/// Minimum distance between the middles of neighbours in a rank.
+fn distance(left: &Item, right: &Item) -> f64 {
+    let is_point = |item: &Item| item.weight > 1.0;
+    let gap = if is_point(left) && is_point(right) { EDGE_GAP } else { BOX_GAP };
+    (left.width + right.width) / 2.0 + gap
+}
+
+/// Moves the items of chains below each other, where their neighbours leave the space: edges become
+/// vertical lines with few bends.
+fn straighten(rows: &[Vec<usize>], items: &mut [Item]) {
+    let chains = chains(items);
+    let at = positions(rows, items.len());
+    for _ in 0..SWEEPS {
+        for chain in &chains {
+            let mut start = 0;
+            while start < chain.len() {
+                // the longest part from here on with a common place
+                let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
+                let mut end = start;
+                while end < chain.len() {
+                    let (left, right) = space(chain[end], rows, &at, items);
+                    let (new_least, new_most) = (least.max(left), most.min(right));
+                    if new_least > new_most && end > start {
+                        break;
+                    }
+                    (least, most) = (new_least, new_most);
+                    end += 1;
+                }
+                let part = &chain[start..end];
+                let ends = [&items[part[0]].above, &items[part[part.len() - 1]].below];
+                let outside: Vec<f64> = ends.into_iter().flatten().map(|&j| items[j].x).collect();
+                let wanted = match outside.len() {
+                    0 => items[part[0]].x,
+                    n => outside.iter().sum::<f64>() / n as f64,
+                };
+                if least <= most {
+                    for &i in part {
+                        items[i].x = wanted.clamp(least, most);
+                    }
+                }
+                start = end;
+            }
+        }
+    }
+}
+
+/// The least and the largest place of an item between its neighbours in its rank.
+fn space(i: usize, rows: &[Vec<usize>], at: &[usize], items: &[Item]) -> (f64, f64) {
+    let (row, item) = (&rows[items[i].rank], &items[i]);
+    let left = at[i].checked_sub(1).map(|k| &items[row[k]]);
+    let right = row.get(at[i] + 1).map(|&j| &items[j]);
+    (
+        left.map_or(f64::NEG_INFINITY, |left| left.x + distance(left, item)),
+        right.map_or(f64::INFINITY, |right| right.x - distance(item, right)),
+    )
+}
+
+/// Every item in one chain: items that are the only neighbours of each other, from top to bottom.
+fn chains(items: &[Item]) -> Vec<Vec<usize>> {
+    let next = |i: usize| match items[i].below[..] {
+        [below] if items[below].above.len() == 1 => Some(below),
+        _ => None,
+    };
+    let is_first = |i: &usize| match items[*i].above[..] {
+        [above] => next(above).is_none(),
+        _ => true,
+    };
+    (0..items.len())
+        .filter(is_first)
+        .map(|first| std::iter::successors(Some(first), |&i| next(i)).collect())
+        .collect()
 }
 
 #[cfg(test)]
