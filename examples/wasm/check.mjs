@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Network, hash, signal } from './network.mjs';
+import { Amplifier, hash, signal } from './network.mjs';
 import { server } from './serve.mjs';
 
 const expected = process.argv[2];
@@ -13,9 +13,9 @@ const verdict = (name, found) => {
 };
 
 const samples = signal();
-const network = new Network(new WebAssembly.Module(readFileSync(new URL('amplifier.wasm', import.meta.url))));
+const amplifier = new Amplifier(new WebAssembly.Module(readFileSync(new URL('net.wasm', import.meta.url))));
 const begin = performance.now();
-network.process(samples);
+amplifier.process(samples);
 const time = performance.now() - begin;
 verdict('node', hash(samples));
 console.log(`a second of sound took ${time.toFixed(1)} ms`);

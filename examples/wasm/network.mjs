@@ -1,26 +1,25 @@
 // The network, in a page, in an AudioWorklet and in node.
 
-/// Samples of a block.
-export const BLOCK = 128;
+import { Net } from './net.js';
 
-/// An instance of its own, with a state of its own.
-export class Network {
+/// An amplifier with a state of its own.
+export class Amplifier {
     /// Of a WebAssembly.Module.
     constructor(module) {
-        const { memory, samples, reset, process } = new WebAssembly.Instance(module).exports;
-        this.block = new Float32Array(memory.buffer, samples(), BLOCK);
-        this.reset = reset;
-        this.amplify = process;
-        reset();
+        this.net = new Net(module);
+        const [inputs, outputs] = [this.net.inputs, this.net.outputs].map(Object.values);
+        if ([...inputs, ...outputs].length !== 2 || inputs[0].length !== 1 || outputs[0].length !== 1) {
+            throw new Error('one input and one output of one element');
+        }
+        [this.input, this.output] = [inputs[0], outputs[0]];
     }
 
     /// Amplifies samples in place, as many as there are.
     process(samples) {
-        for (let at = 0; at < samples.length; at += BLOCK) {
-            const part = samples.subarray(at, at + BLOCK);
-            this.block.set(part);
-            this.amplify(part.length);
-            part.set(this.block.subarray(0, part.length));
+        for (let i = 0; i < samples.length; i++) {
+            this.input[0] = samples[i];
+            this.net.step();
+            samples[i] = this.output[0];
         }
     }
 }

@@ -1,7 +1,7 @@
 // The page: a microphone or a file through the network, and the check.
 import { hash, signal } from './network.mjs';
 
-const module = await WebAssembly.compileStreaming(fetch('amplifier.wasm'));
+const module = await WebAssembly.compileStreaming(fetch('net.wasm'));
 const said = document.querySelector('#said');
 
 /// A node of the audio graph that amplifies.

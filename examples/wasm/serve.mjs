@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-const TYPES = { html: 'text/html', mjs: 'text/javascript', wasm: 'application/wasm' };
+const TYPES = { html: 'text/html', mjs: 'text/javascript', js: 'text/javascript', wasm: 'application/wasm' };
 
 /// A server of this folder's files; `posted` gets what the page posts.
 export function server(posted) {

@@ -1,6 +1,6 @@
 // node wav.mjs in.wav out.wav: amplifies a file of 16-bit or float samples, each channel by a network of its own.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { Network } from './network.mjs';
+import { Amplifier } from './network.mjs';
 
 const [, , from, to] = process.argv;
 if (!to) throw new Error('node wav.mjs in.wav out.wav');
@@ -21,7 +21,7 @@ const sample = {
 if (!sample) throw new Error(`${from}: samples of 16 bits or of float are read`);
 
 const frames = Math.floor(data.length / (bits / 8) / channels);
-const module = new WebAssembly.Module(readFileSync(new URL('amplifier.wasm', import.meta.url)));
+const module = new WebAssembly.Module(readFileSync(new URL('net.wasm', import.meta.url)));
 const out = Buffer.alloc(44 + frames * channels * 4);
 out.write('RIFF', 0);
 out.writeUInt32LE(out.length - 8, 4);
@@ -37,7 +37,7 @@ out.write('data', 36);
 out.writeUInt32LE(out.length - 44, 40);
 for (let channel = 0; channel < channels; channel++) {
     const samples = Float32Array.from({ length: frames }, (_, frame) => sample(frame * channels + channel));
-    new Network(module).process(samples);
+    new Amplifier(module).process(samples);
     samples.forEach((value, frame) => out.writeFloatLE(value, 44 + 4 * (frame * channels + channel)));
 }
 writeFileSync(to, out);

@@ -1,21 +1,21 @@
-// The audio thread: each channel has a network.
-import { Network } from './network.mjs';
+// The audio thread: each channel has an amplifier.
+import { Amplifier } from './network.mjs';
 
-class Amplifier extends AudioWorkletProcessor {
+class Processor extends AudioWorkletProcessor {
     constructor({ processorOptions }) {
         super();
         this.module = processorOptions.module;
-        this.networks = [];
+        this.amplifiers = [];
     }
 
     process([input], [output]) {
         output.forEach((samples, channel) => {
-            this.networks[channel] ??= new Network(this.module);
+            this.amplifiers[channel] ??= new Amplifier(this.module);
             if (input[channel]) samples.set(input[channel]);
-            this.networks[channel].process(samples);
+            this.amplifiers[channel].process(samples);
         });
         return true;
     }
 }
 
-registerProcessor('amplifier', Amplifier);
+registerProcessor('amplifier', Processor);

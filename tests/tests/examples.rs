@@ -237,44 +237,35 @@ fn plugin_with_models_of_other_programs() {
     );
 }
 
-/// An amplifier in WebAssembly, made from C or Rust: in node, and in Chromium where it is
-/// installed. `refused`: what the compiler says of a model of two inputs.
-fn wasm(from: &str, tools: &[&str], refused: &str) {
-    if !["node", "make", "cc"].iter().chain(tools).all(|tool| has(tool)) {
+/// An amplifier in WebAssembly: in node, and in Chromium where it is installed.
+#[test]
+fn wasm() {
+    if !["node", "make", "cc", "clang", "wasm-ld"].into_iter().all(has) {
         return;
     }
-    let names = [
-        "Makefile",
-        "amplifier.c",
-        "amplifier.rs",
-        "native.c",
-        "libc/string.h",
-        "network.mjs",
-        "worklet.mjs",
-    ];
-    let names =
-        [&names[..], &["page.mjs", "index.html", "wav.mjs", "serve.mjs", "check.mjs"]].concat();
-    let folder = copy_to(&format!("example-wasm-{from}"), "wasm", &names);
+    let names = ["Makefile", "native.c", "network.mjs", "worklet.mjs", "page.mjs", "index.html"];
+    let names = [&names[..], &["wav.mjs", "serve.mjs", "check.mjs"]].concat();
+    let folder = copy_to("example-wasm", "wasm", &names);
     let lead = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/plugin/models/lead.nam");
     // the later model is older than the code of the first
-    let [first, second] = [amplifier(), lead].map(|model| wasm_of(from, &folder, &model));
+    let [first, second] = [amplifier(), lead].map(|model| wasm_of(&folder, &model));
     assert_ne!(first, second);
     // one sample is not two
     let mut make = Command::new("make");
     let two = Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_lstm_two_inputs.nam");
-    make.args(["amplifier.wasm", &format!("MODEL={}", two.display()), &format!("FROM={from}")])
-        .current_dir(&folder);
+    make.args(["native", &format!("MODEL={}", two.display())]).current_dir(&folder);
     let output =
         make.arg(format!("CELLC={}", command::program().display())).output().expect("make starts");
     let text = String::from_utf8_lossy(&output.stderr);
+    let refused = "one input and one output of one element";
     assert!(!output.status.success() && text.contains(refused), "{text}");
 }
 
 /// What `make check` says of a model.
-fn wasm_of(from: &str, folder: &Path, model: &Path) -> String {
+fn wasm_of(folder: &Path, model: &Path) -> String {
     let mut make = Command::new("make");
     make.args(["--silent", "check"]).arg(format!("MODEL={}", model.display())).current_dir(folder);
-    make.arg(format!("FROM={from}")).arg(format!("CELLC={}", command::program().display()));
+    make.arg(format!("CELLC={}", command::program().display()));
     let output = make.output().expect("make starts");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
@@ -284,16 +275,6 @@ fn wasm_of(from: &str, folder: &Path, model: &Path) -> String {
     lacking.iter().for_each(|lacking| skip(lacking));
     assert_eq!(same, 2 - lacking.len(), "{text}");
     text.into_owned()
-}
-
-#[test]
-fn wasm_from_c() {
-    wasm("c", &["clang-19", "wasm-ld-19"], "one input and one output of one element");
-}
-
-#[test]
-fn wasm_from_rust() {
-    wasm("rust", &["wasm32-unknown-unknown"], "no method named `step_in_place`");
 }
 
 /// The same network on a Cortex-M4F.

@@ -21,7 +21,7 @@ use clap_complete::Shell;
 
 use super::Failure;
 use super::flags::{Compared, CompileFlags, ModelFlags, words};
-use super::inspect::PictureKind;
+use super::pictures::PictureKind;
 use super::piped::{self, Piped};
 use super::synonyms;
 use super::weights_file::{HEADING, WeightsFileArguments, option};
@@ -402,7 +402,7 @@ pub(crate) struct InspectArguments {
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
 
-    /// Write a page with the compiled graph: zoom, search, and all about what is under the pointer
+    /// Write a page with the compiled graph
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 

@@ -12,6 +12,7 @@ mod json;
 mod manual;
 mod npy;
 mod package;
+mod pictures;
 mod piped;
 mod progress;
 mod run;

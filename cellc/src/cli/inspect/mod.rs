@@ -1,6 +1,5 @@
 //! `cellc inspect`: the layers and kernels of a compiled model, and the estimated time of each.
 
-mod pictures;
 mod table;
 
 use std::path::Path;
@@ -16,7 +15,6 @@ use super::compile::Destination;
 use super::progress::Progress;
 use super::streams::write_stdout;
 use super::{Failure, report};
-pub(super) use pictures::PictureKind;
 
 /// Reads and compiles a model, and prints the report.
 pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {

@@ -8,10 +8,11 @@ use fontdb::{Database, Family, Query, Stretch, Style, Weight};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
-use crate::cli::Failure;
 use crate::diagnostic::{Diagnostic, Origin, in_shell};
 use crate::drawing::{self, LARGEST};
 use crate::report::Report;
+
+use super::Failure;
 
 /// Monospaced families, the first for pictures that look like those in a browser.
 const FONTS: [&str; 8] = [
@@ -27,7 +28,7 @@ const FONTS: [&str; 8] = [
 
 /// A kind of picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum PictureKind {
+pub(super) enum PictureKind {
     Svg,
     Png,
     Html,
@@ -37,7 +38,7 @@ impl PictureKind {
     const ALL: [Self; 3] = [Self::Svg, Self::Png, Self::Html];
 
     /// The option that asks for the picture.
-    pub(in crate::cli) fn option(self) -> &'static str {
+    pub(super) fn option(self) -> &'static str {
         match self {
             Self::Svg => "--svg",
             Self::Png => "--png",
@@ -46,7 +47,7 @@ impl PictureKind {
     }
 
     /// The usual extension of the file.
-    pub(in crate::cli) fn extension(self) -> &'static str {
+    pub(super) fn extension(self) -> &'static str {
         &self.option()[2..]
     }
 
@@ -54,7 +55,7 @@ impl PictureKind {
     ///
     /// # Errors
     /// With the option for this extension, or with a name for this option.
-    pub(in crate::cli) fn refuse_other_files(self, path: &Path) -> Result<(), Failure> {
+    pub(super) fn refuse_other_files(self, path: &Path) -> Result<(), Failure> {
         const OTHERS: [&str; 13] = [
             "svg", "png", "html", "htm", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "pdf",
             "eps",
