@@ -24,8 +24,6 @@ mod core;
 #[cfg(feature = "builder")]
 mod description;
 mod diagnostic;
-#[cfg(feature = "cli")]
-mod drawing;
 mod emit;
 mod encoding;
 #[cfg(feature = "builder")]
@@ -98,7 +96,7 @@ pub mod internals {
         ($($module:ident)*) => { $(pub mod $module { pub use crate::$module::*; })* };
     }
     public! {
-        arch bound compile core description diagnostic drawing emit encoding estimate files front harness
+        arch bound compile core description diagnostic emit encoding estimate files front harness
         header kernel model numerics pack plan random reference report request timing
     }
 }

@@ -9,8 +9,8 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
 use crate::diagnostic::{Diagnostic, Origin, in_shell};
-use crate::drawing::{self, LARGEST};
 use crate::report::Report;
+use crate::report::drawing::{self, LARGEST};
 
 use super::Failure;
 

@@ -2,6 +2,7 @@
 
 mod arithmetics;
 mod cost;
+pub mod drawing;
 mod measured;
 mod target;
 pub mod words;

@@ -1,6 +1,6 @@
 //! The report as a picture: the graph as compiled.
 //!
-//! A box is a kernel with its layers. Views and constants are no boxes, and repeated parts are drawn
+//! A box is a kernel with its layers. Views and constants are no boxes. Repeated parts are drawn
 //! once. A graph that is too large for one box per kernel has a line per kernel; a graph that is
 //! still too large has boxes that count kernels.
 

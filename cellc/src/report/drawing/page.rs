@@ -15,7 +15,8 @@ pub fn page(report: &Report) -> String {
     let mut choice = "";
     if let Some(Picture { svg, .. }) = complete {
         pictures.push(svg);
-        choice = "<select id=\"choice\" aria-label=\"Picture\"><option value=\"0\">overview</option>\
+        choice = "<select id=\"choice\" aria-label=\"Picture\">\
+                  <option value=\"0\">overview</option>\
                   <option value=\"1\">every kernel</option></select>\n";
     }
     let totals = &report.totals;
