@@ -12,7 +12,7 @@ use crate::emit::rows::AddedRow;
 use crate::encoding::Arithmetic;
 use crate::kernel::{
     Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel,
-    LaneOp, Local, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId,
+    LaneOp, Local, Loops, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId,
 };
 
 /// The text of an expression.
@@ -378,6 +378,8 @@ pub(super) trait Dialect {
     /// Begins a loop of a copy at the given nesting depth, and returns its counter.
     fn begin_turns(&mut self, depth: usize, count: usize) -> String;
     fn copy(&mut self, copying: Copying<'_>);
+    /// Writes `words` words, each of the low bytes of four neighbours.
+    fn low_bytes(&mut self, to: (&Block, usize), from: (&Block, usize), words: usize);
     /// Sums of products of bytes, by tiles: of elements, weights and sums the block and the first
     /// element.
     fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles);
@@ -455,6 +457,9 @@ pub(super) trait Dialect {
     /// The end of a kernel that stored a buffer in long vectors, of which a later kernel loads
     /// parts.
     fn loaded_in_parts(&mut self, _of: &Block) {}
+    /// Before a pass over elements that an earlier pass of the same code has read: the arrays of
+    /// the elements, and true for private ones.
+    fn read_again(&mut self, _elements: &[(&Block, bool)]) {}
     /// Before a store to a part of a vector that was stored earlier.
     fn stored_again(&mut self, _to: &Block) {}
     /// The vector registers of a value with `lanes` lanes, as (first lane, lanes).
@@ -969,7 +974,37 @@ impl Traversal<'_> {
                     1
                 }
             };
+            let ends_pass = matches!(stmt, Stmt::Store { .. } | Stmt::Copy(_));
+            if ends_pass && self.kernel.loops == Loops::WithoutZeros {
+                self.read_again(others, dialect);
+            }
         }
+    }
+
+    /// Tells the dialect if a pass over elements begins: the next statements declare sums.
+    fn read_again(&self, body: &[Stmt], dialect: &mut impl Dialect) {
+        let declared = body.iter().take_while(|stmt| matches!(stmt, Stmt::Let { .. }));
+        let sums = declared.filter(|stmt| matches!(stmt, Stmt::Let { mutable: true, .. })).count();
+        if sums == 0 {
+            return;
+        }
+        let mut bases = BTreeSet::new();
+        let pass = body.iter().take_while(|stmt| !matches!(stmt, Stmt::Store { .. }));
+        for stmt in pass {
+            if let Stmt::Let { value, .. } = stmt {
+                value.any(&mut |expr| {
+                    if let Expr::Splat { from: Place { base, .. }, .. } = expr {
+                        bases.insert(*base);
+                    }
+                    false
+                });
+            }
+        }
+        let is_private =
+            |base: Base| matches!(base, Base::Buffer(id) if self.kernel.scratch.contains(&id));
+        let elements: Vec<_> =
+            bases.into_iter().map(|base| (self.base(base), is_private(base))).collect();
+        dialect.read_again(&elements);
     }
 
     /// Declares the first value of some statements, together with the next ones if the dialect has
@@ -1318,6 +1353,11 @@ impl Traversal<'_> {
 
     /// A copy with as few loops as possible.
     fn copy(&self, copied: &Copied, dialect: &mut impl Dialect) {
+        if copied.encoding == Encoding::LowBytes {
+            let [to, from] = [copied.to, copied.from].map(|of| (self.base(of.base), of.offset));
+            let line = copied.dims.last().map_or(0, |line| line.extent);
+            return dialect.low_bytes(to, from, Encoding::LowBytes.len(line));
+        }
         let (outer, line) = match copied.dims.split_last() {
             Some((line, outer)) if copied.encoding != Encoding::F32 => (outer, Some(line)),
             _ => (&copied.dims[..], None),
@@ -1423,6 +1463,7 @@ fn line_of(encoding: Encoding, count: usize) -> (LineRow, LinePart) {
         | Encoding::Int8Neighbours => {
             unreachable!("emit: {encoding:?} is for weights that are known")
         }
+        Encoding::LowBytes => unreachable!("emit: low bytes have no rows of weights"),
     }
 }
 

@@ -81,6 +81,7 @@ pub fn encode(encoding: Encoding, line: &[f32], given: Option<usize>) -> Vec<f32
             vec![f32::from_bits(row_start(in_bytes(line), line.len(), &|k| line[k]))]
         }
         Encoding::Int16Scale => vec![in_pairs(line).scale],
+        Encoding::LowBytes => unreachable!("encoding: low bytes are of kernels, not of weights"),
     }
 }
 

@@ -4,8 +4,8 @@
 //! code therefore give equal bits, apart from NaN payloads.
 
 use super::{
-    Base, BodyRef, BufferId, Copied, CopiedDim, Expr, FLUSH_BELOW, Function, Kernel, LaneOp, Place,
-    Role, Stmt, Tiles, Together, Var, Walk,
+    Base, BodyRef, BufferId, Copied, CopiedDim, Encoding, Expr, FLUSH_BELOW, Function, Kernel,
+    LaneOp, Place, Role, Stmt, Tiles, Together, Var, Walk,
 };
 
 /// The contents of undefined memory at the start of a step. Reads of undefined memory show up in
@@ -249,6 +249,12 @@ impl<'a> Machine<'a> {
                     let taken = if self.is_less(less) { then } else { otherwise };
                     self.run(taken);
                 }
+                Stmt::Copy(Copied { from, to, dims, encoding: Encoding::LowBytes, .. }) => {
+                    let line = dims.last().map_or(0, |line| line.extent);
+                    let fours = self.elements(*from, line).chunks_exact(4);
+                    let words: Vec<f32> = fours.map(low_bytes).collect();
+                    self.elements(*to, words.len()).copy_from_slice(&words);
+                }
                 Stmt::Copy(Copied { from, to, dims, .. }) => {
                     let (from_base, to_base) = (self.view(from.base), self.view(to.base));
                     self.copy((from_base, from.offset), (to_base, to.offset), dims);
@@ -429,6 +435,12 @@ impl<'a> Machine<'a> {
         vars.into_iter().for_each(|lanes| self.recycle(lanes));
         value
     }
+}
+
+/// The low bytes of the bits of some numbers, the first lowest, as the bits of a number.
+fn low_bytes(numbers: &[f32]) -> f32 {
+    let low = numbers.iter().rev().map(|number| number.to_bits() & 0xff);
+    f32::from_bits(low.fold(0, |word, byte| word << 8 | byte))
 }
 
 /// `a[i] = operation(a[i], rest[0][i], ..)`

@@ -183,6 +183,9 @@ pub enum Encoding {
     Int16Pair,
     /// The scale of a line: one f32.
     Int16Scale,
+    /// The low bytes of four neighbours, the first lowest, in the bits of each f32. In kernels only,
+    /// for lines of a multiple of four elements.
+    LowBytes,
 }
 
 impl Encoding {
@@ -191,7 +194,7 @@ impl Encoding {
         match self {
             Self::F32 | Self::F16 | Self::Int8 => line,
             Self::Bf16Pair | Self::Int8Pair | Self::Int8Wide | Self::Int16Pair => line.div_ceil(2),
-            Self::Int8Quad | Self::Int8Neighbours => line.div_ceil(4),
+            Self::Int8Quad | Self::Int8Neighbours | Self::LowBytes => line.div_ceil(4),
             Self::Int8Start | Self::Int8Scale | Self::Int16Scale => 1,
         }
     }
@@ -200,7 +203,7 @@ impl Encoding {
     pub fn element(self) -> Element {
         match self {
             Self::F32 | Self::Bf16Pair | Self::Int8Wide | Self::Int16Pair => Element::F32,
-            Self::Int8Quad | Self::Int8Neighbours => Element::F32,
+            Self::Int8Quad | Self::Int8Neighbours | Self::LowBytes => Element::F32,
             Self::Int8Start | Self::Int8Scale | Self::Int16Scale => Element::F32,
             Self::F16 => Element::F16,
             Self::Int8 => Element::I8,
@@ -705,6 +708,18 @@ impl Function {
     }
 }
 
+/// The loops of a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Loops {
+    /// Loops stay loops.
+    #[default]
+    Kept,
+    /// A pass unrolls all loops completely.
+    Unrolled,
+    /// Products have no loops, and a pass removes products of zero weights.
+    WithoutZeros,
+}
+
 /// One piece of the work of a step: the cell of one layer, a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kernel {
@@ -722,8 +737,8 @@ pub struct Kernel {
     pub hints: Hints,
     /// The statements.
     pub body: Vec<Stmt>,
-    /// True if all loops are unrolled completely.
-    pub unroll: bool,
+    /// The loops of the kernel.
+    pub loops: Loops,
     /// True if the kernel may run concurrently with the kernel before it.
     pub concurrent: bool,
     /// The operations of the model that the statements compute, by index; for reports.

@@ -26,6 +26,7 @@ impl Display for Encoding {
             Self::Int8Start => ", starts of sums of lines",
             Self::Int16Pair => ", lines as pairs of i16",
             Self::Int16Scale => ", the scales of lines as pairs of i16",
+            Self::LowBytes => ", low bytes of four neighbours",
         })
     }
 }

@@ -607,7 +607,7 @@ fn left() -> Program {
 fn loops_are_left() {
     let program = left();
     let mut unrolled = left();
-    unrolled.bodies[0].kernels[0].unroll = true;
+    unrolled.bodies[0].kernels[0].loops = Loops::Unrolled;
     pass::unroll(&mut unrolled.bodies[0]);
     for program in [program, unrolled] {
         verify(&program).expect("a right program");

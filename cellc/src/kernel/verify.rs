@@ -653,7 +653,14 @@ impl<'a> Checker<'a> {
         {
             return Err("a copy into words that do not hold two elements of a line each".to_owned());
         }
-        if !self.packs && (*add || *encoding != Encoding::F32) {
+        let is_of_kernels = *encoding == Encoding::LowBytes;
+        if is_of_kernels {
+            let is_line = matches!(dims[..], [CopiedDim { extent, from_stride: 1, to_stride: 1 }]
+                if extent.is_multiple_of(4));
+            if self.packs || *add || !is_line {
+                return Err("low bytes of what is not one line of fours in a kernel".to_owned());
+            }
+        } else if !self.packs && (*add || *encoding != Encoding::F32) {
             return Err("a copy that adds or encodes, and does not pack".to_owned());
         }
         self.written(*to, distance)?;

@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::Lowering;
 use crate::core::{CoreNode, CoreOp, Pointwise, PointwiseFunction, Source};
 use crate::kernel::{
-    Base, BufferId, Copied, CopiedDim, Expr, Kernel, LaneOp, Local, Place, Role, Scalar, Stmt,
-    Type, Var, Walk, WindowId,
+    Base, BufferId, Copied, CopiedDim, Expr, Kernel, LaneOp, Local, Loops, Place, Role, Scalar,
+    Stmt, Type, Var, Walk, WindowId,
 };
 use crate::model::Activation;
 use crate::plan::{Half, Phase};
@@ -92,12 +92,12 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     pub(super) fn assigned(self, body: Vec<Stmt>) -> &'a mut Lowering<'m> {
         let name = self.lowering.name("assign");
         let doc = vec!["variables take their new values".to_owned()];
-        self.end_kernel(name, doc, body, false)
+        self.end_kernel(name, doc, body, Loops::Kept)
     }
 
     /// Ends the kernel. Its parameters are the buffers that `body` uses.
-    pub(super) fn finish(self, name: String, doc: Vec<String>, body: Vec<Stmt>, unroll: bool) {
-        self.end_kernel(name, doc, body, unroll);
+    pub(super) fn finish(self, name: String, doc: Vec<String>, body: Vec<Stmt>, loops: Loops) {
+        self.end_kernel(name, doc, body, loops);
     }
 
     fn end_kernel(
@@ -105,14 +105,14 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         name: String,
         doc: Vec<String>,
         body: Vec<Stmt>,
-        unroll: bool,
+        loops: Loops,
     ) -> &'a mut Lowering<'m> {
         let mut params = params(&body);
         params.retain(|(id, _)| !self.kernel.scratch.contains(id));
         // weights, then other inputs, then outputs
         let role = |id: BufferId| self.lowering.body_ref().buffer(id).role;
         params.sort_by_key(|(id, written)| (*written, role(*id) != Role::Weights, *id));
-        self.kernel = Kernel { name, doc, params, body, unroll, ..self.kernel };
+        self.kernel = Kernel { name, doc, params, body, loops, ..self.kernel };
         self.lowering.push(self.kernel);
         self.lowering
     }

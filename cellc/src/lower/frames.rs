@@ -10,7 +10,7 @@ use super::pointwise::Epilogue;
 use super::product::added;
 use super::storage::Destinations;
 use crate::core::{Dense, Source, TensorDenormals};
-use crate::kernel::{Expr, LaneOp, Place, Role, Stmt, Together, Var};
+use crate::kernel::{Expr, LaneOp, Loops, Place, Role, Stmt, Together, Var};
 use crate::plan::{self, Along, Panels, Phase, ProductPlan, TapRow, Taps};
 
 /// Registers that hold no sums.
@@ -34,7 +34,12 @@ impl<'m> Lowering<'m> {
                 let mut builder = KernelBuilder::new(self);
                 let body = builder.take_frame(history);
                 let name = builder.lowering.name("frames");
-                builder.finish(name, vec!["A delay line takes frames.".to_owned()], body, false);
+                builder.finish(
+                    name,
+                    vec!["A delay line takes frames.".to_owned()],
+                    body,
+                    Loops::Kept,
+                );
             }
             self.kernel_of(node);
         }
@@ -126,7 +131,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let is_given = self.lowering.denormals.of(Source::Parameter(0)) == TensorDenormals::Given;
         let doc = vec!["The input of several steps, the steps of an element side by side.".into()];
         let body = self.transposed(is_given, (from, to), (steps, len));
-        self.finish("enter_steps".to_owned(), doc, body, false);
+        self.finish("enter_steps".to_owned(), doc, body, Loops::Kept);
     }
 
     /// Hands the output of several steps on, step by step.
@@ -136,7 +141,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (from, flushes) = (self.lowering.source(source), !self.lowering.is_flushed(source));
         let body = self.transposed(flushes, (from, to), (len, steps));
         let doc = vec!["The output of several steps, step by step.".to_owned()];
-        self.finish("leave_steps".to_owned(), doc, body, false);
+        self.finish("leave_steps".to_owned(), doc, body, Loops::Kept);
     }
 
     /// Copies a matrix with this number of rows and columns, rows as columns.

@@ -36,8 +36,8 @@ use std::collections::BTreeMap;
 use crate::arch::Isa;
 use crate::core::{CoreModel, CoreNode, CoreOp, Denormals, Source, TensorDenormals};
 use crate::kernel::{
-    Base, Body, BodyRef, Buffer, BufferId, Element, Expr, Function, Kernel, Local, Place, Program,
-    Role, Type,
+    Base, Body, BodyRef, Buffer, BufferId, Element, Expr, Function, Kernel, Local, Loops, Place,
+    Program, Role, Type,
 };
 use crate::model::Activation;
 use crate::plan::{Plan, ProductPlan, Side};
@@ -238,11 +238,11 @@ impl<'m> Lowering<'m> {
             return;
         }
         let op = self.root(node);
-        let unroll = match op {
+        let loops = match op {
             CoreOp::Cell(_) | CoreOp::Dense(_) if self.steps == 1 => {
-                self.product(op.outputs()[0]).0.is_unrolled(self.isa)
+                self.product(op.outputs()[0]).0.loops(self.isa)
             }
-            _ => false,
+            _ => Loops::Kept,
         };
         let ending = if self.steps > 1 { "_steps" } else { "" };
         let name = self.memory.labels.operation(op.first_value()).to_owned() + ending;
@@ -253,7 +253,7 @@ impl<'m> Lowering<'m> {
         let Some(halves) = halves else {
             let mut builder = KernelBuilder::new(self);
             let (doc, body) = builder.statements_on_sides(node);
-            return builder.finish(name, doc, body, unroll);
+            return builder.finish(name, doc, body, loops);
         };
         for (half, which) in halves.iter().zip(["here", "there"]) {
             let mut builder = KernelBuilder::new(self);
@@ -261,7 +261,7 @@ impl<'m> Lowering<'m> {
             builder.concurrent(which == "there");
             let (mut doc, body) = builder.statements_on_sides(node);
             doc.push(format!("Of it {half}."));
-            builder.finish(format!("{name}_{which}"), doc, body, unroll);
+            builder.finish(format!("{name}_{which}"), doc, body, loops);
         }
     }
 
@@ -276,12 +276,12 @@ impl<'m> Lowering<'m> {
                 let mut builder = KernelBuilder::new(self);
                 let (doc, body) = builder.integer_result(from, to, len, result.element);
                 let name = builder.lowering.name("convert");
-                builder.finish(name, vec![doc], body, false);
+                builder.finish(name, vec![doc], body, Loops::Kept);
             } else if from != to {
                 let mut builder = KernelBuilder::new(self);
                 let body = builder.keep(result.source, from, to);
                 let name = builder.lowering.name("copy");
-                builder.finish(name, vec!["Copies a result.".to_owned()], body, false);
+                builder.finish(name, vec!["Copies a result.".to_owned()], body, Loops::Kept);
             }
         }
     }
@@ -325,7 +325,12 @@ impl<'m> Lowering<'m> {
         if !first.is_empty() {
             let doc = "values of variables that others take over";
             let name = then.lowering.name("keep");
-            KernelBuilder::new(then.lowering).finish(name, vec![doc.to_owned()], first, false);
+            KernelBuilder::new(then.lowering).finish(
+                name,
+                vec![doc.to_owned()],
+                first,
+                Loops::Kept,
+            );
         }
         if !body.is_empty() {
             then.assigned(body);

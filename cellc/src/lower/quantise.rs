@@ -7,7 +7,7 @@ use super::builder::{KernelBuilder, load, op};
 use super::product::{PackedWords, Scale};
 use crate::core::Source;
 use crate::encoding::{LEAST_LARGEST, OFFSET};
-use crate::kernel::{Expr, LaneOp, Place, Stmt};
+use crate::kernel::{Copied, CopiedDim, Encoding, Expr, LaneOp, Place, Stmt};
 use crate::plan;
 
 /// 1.5 * 2^23: adding this number to a small number rounds to a whole number, half to even.
@@ -22,11 +22,17 @@ pub(super) enum Factor {
 
 /// An element plus [`ROUNDING`]: the low bits are the rounded element.
 fn rounded(element: Expr, inverse: Option<Expr>, lanes: usize) -> Expr {
+    rounded_above(element, inverse, lanes, 0)
+}
+
+/// An element plus [`ROUNDING`] and an even offset: the low bits are the rounded element and the
+/// offset.
+fn rounded_above(element: Expr, inverse: Option<Expr>, lanes: usize, offset: i32) -> Expr {
     let scaled = match inverse {
         Some(inverse) => op(LaneOp::Mul, vec![element, inverse]),
         None => element,
     };
-    op(LaneOp::Add, vec![scaled, Expr::f32(ROUNDING, lanes)])
+    op(LaneOp::Add, vec![scaled, Expr::f32(ROUNDING + offset as f32, lanes)])
 }
 
 impl KernelBuilder<'_, '_> {
@@ -42,10 +48,13 @@ impl KernelBuilder<'_, '_> {
         let mut body = Vec::new();
         let inverse = self.scale_of(&mut body, (len, given), from, scale);
         if words.are_of_neighbours() {
-            // a word at every place, of which products read every fourth: vectors of words are made
-            // of overlapping vectors
-            let (each, last) = (words.each(), len - words.each() + 1);
-            self.words(&mut body, (from, 1), (to, words), 0..last, (each, inverse));
+            let offset = if words.is_unsigned() { OFFSET } else { 0 };
+            let whole = self.shared("whole", len, 1);
+            let same = |_: &mut Self, element| element;
+            self.whole(&mut body, (inverse, offset), [from, whole], len, same);
+            let line = vec![CopiedDim { extent: len, from_stride: 1, to_stride: 1 }];
+            let encoding = Encoding::LowBytes;
+            body.push(Stmt::Copy(Copied { encoding, ..Copied::new(whole, to, line) }));
             return body;
         }
         // word k holds element k of each part of the vector; the last parts may be shorter or empty
@@ -152,18 +161,31 @@ impl KernelBuilder<'_, '_> {
         len: usize,
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
+        let taken = |builder: &mut Self, element| builder.taken(of, element);
+        self.whole(&mut body, (factor, 0), [from, to], len, taken);
+        body
+    }
+
+    /// Rounds the elements that `taken` gives, times a factor, to whole numbers above an offset.
+    fn whole(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        (factor, offset): (Option<Factor>, i32),
+        [from, to]: [Place; 2],
+        len: usize,
+        taken: impl Fn(&mut Self, Expr) -> Expr,
+    ) {
         let lanes = self.lowering.plan.width(self.lowering.isa);
         let mut widths: Vec<usize> =
             plan::vectors(len % lanes, lanes).into_iter().map(|(_, lanes)| lanes).collect();
         widths.extend((len >= lanes).then_some(lanes));
         let inverses: Vec<_> =
-            widths.iter().map(|lanes| self.inverse(&mut body, factor, *lanes)).collect();
-        self.vectors(&mut body, len, from, to, |builder, element, lanes| {
+            widths.iter().map(|lanes| self.inverse(body, factor, *lanes)).collect();
+        self.vectors(body, len, from, to, |builder, element, lanes| {
             let own = widths.iter().zip(&inverses).find(|(width, _)| **width == lanes);
             let (_, inverse) = own.expect("lower: vectors of every width have a factor");
-            rounded(builder.taken(of, element), inverse.clone(), lanes)
+            rounded_above(taken(builder, element), inverse.clone(), lanes, offset)
         });
-        body
     }
 
     /// Words of two 16-bit numbers, from elements of [`Self::rounded`]. The second number is the

@@ -1,14 +1,14 @@
 use std::collections::BTreeMap;
 
 use crate::kernel::{
-    Base, Body, Copied, Expr, Kernel, Local, Place, Stmt, Tiles, Var, Walk, WindowId,
+    Base, Body, Copied, Expr, Kernel, Local, Loops, Place, Stmt, Tiles, Var, Walk, WindowId,
 };
 
-/// Unrolls all loops but passes over columns, of kernels with `unroll` set: windows become
-/// constant offsets.
+/// Unrolls all loops but passes over columns, of kernels whose loops are [`Loops::Unrolled`]:
+/// windows become constant offsets.
 pub(crate) fn unroll(body: &mut Body) {
     for kernel in &mut body.kernels {
-        if kernel.unroll {
+        if kernel.loops == Loops::Unrolled {
             let body = std::mem::take(&mut kernel.body);
             // every iteration has values of its own
             let locals = std::mem::take(&mut kernel.locals);

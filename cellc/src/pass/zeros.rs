@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::kernel::{Base, Body, BufferId, Expr, Place, Stmt, Var};
+use crate::kernel::{Base, Body, BufferId, Expr, Loops, Place, Stmt, Var};
 
-/// Removes dot products of integers and zero weights from kernels without loops. Results keep their
-/// bits, as integer sums are exact. `is_zero`: true if neighbouring elements of a buffer are zero.
+/// Removes dot products of integers and zero weights from kernels whose products have no loops.
+/// Results keep their bits, as integer sums are exact. `is_zero`: true if neighbouring elements of a buffer are zero.
 pub(crate) fn remove_zeros(body: &mut Body, is_zero: &impl Fn(Place, usize) -> bool) {
-    for kernel in body.kernels.iter_mut().filter(|kernel| kernel.unroll) {
+    for kernel in body.kernels.iter_mut().filter(|kernel| kernel.loops == Loops::WithoutZeros) {
         let is_product_of_zeros = |stmt: &Stmt| match stmt {
             Stmt::Set { value: Expr::Op(operation, args), .. } if operation.is_dot() => {
                 matches!(&args[..], [Expr::Op(_, weight), ..]

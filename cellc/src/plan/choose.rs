@@ -2,14 +2,16 @@
 //! set the micro-kernel, its chains and its loop. No other file derives a strategy from the
 //! capabilities of an instruction set.
 
+use super::cost::tile_vectors;
+use super::passes::accumulators;
 use super::product::{Phase, Product, Sum};
 use super::row_layout::{Interleave, RowLayout, WordOrder};
 use super::sparse;
 use super::values::Values;
 use super::{ProductPlan, Unrolled};
-use crate::arch::{Arch, Dot, Isa, PlannedIsa, TURNS};
+use crate::arch::{Arch, Dot, Isa, PlannedIsa, TURNS, vectors};
 use crate::encoding::WeightFormat;
-use crate::kernel::LaneOp;
+use crate::kernel::{LaneOp, Loops};
 
 /// Smallest unroll factor of loops with at least twice as many iterations (measured: with 16 rows
 /// of 576 bytes a GRU of 128 units takes 1.19 of the time of a short loop in Rust with AVX-512,
@@ -274,19 +276,41 @@ impl ProductPlan {
         let distance = Some(isa.code.load_distance)
             .filter(|distance| self.loads_apart && is_limited_by_loads && *distance > 0);
         let row_loop = RowLoop {
-            rows: if self.unrolled == Unrolled::RowByRow { 1 } else { isa.code.rows },
+            rows: match (self.unrolled, self.loops(isa)) {
+                (Unrolled::RowByRow, _) => 1,
+                (_, Loops::WithoutZeros) => product.packed_rows(phase),
+                _ => isa.code.rows,
+            },
             loads: if shares_text { 1 } else { isa.code.loads },
             distance,
         };
         Choice { kernel, layout, chains, row_loop }
     }
 
-    /// True if the code of an instruction set has no loops over rows.
-    pub fn is_unrolled(&self, isa: &Isa) -> bool {
+    /// The loops of the product's kernel on an instruction set.
+    pub fn loops(&self, isa: &Isa) -> Loops {
         match self.unrolled {
-            Unrolled::Fully => true,
-            Unrolled::WithoutZeros => sparse::skips(isa),
-            Unrolled::InTurns | Unrolled::RowByRow => false,
+            Unrolled::Fully => Loops::Unrolled,
+            Unrolled::WithoutZeros if sparse::skips(isa) => Loops::WithoutZeros,
+            Unrolled::WithoutZeros | Unrolled::InTurns | Unrolled::RowByRow => Loops::Kept,
+        }
+    }
+
+    /// Vectors of columns of a panel, as (first column, lanes): those of a block of weights in code
+    /// that leaves out zeros, else registers.
+    pub fn vectors(&self, columns: usize, isa: &Isa) -> Vec<(usize, usize)> {
+        let lanes = match (self.loops(isa), self.product.layout.block_lanes()) {
+            (Loops::WithoutZeros, Some(lanes)) => lanes.min(isa.lanes),
+            _ => isa.lanes,
+        };
+        vectors(columns, lanes)
+    }
+
+    /// The most vectors of sums that `rows` rows keep in registers, of `all` vectors.
+    pub fn sums_at_once(&self, all: usize, rows: usize, isa: &Isa, arch: &Arch) -> usize {
+        match self.loops(isa) {
+            Loops::WithoutZeros => accumulators(isa),
+            Loops::Kept | Loops::Unrolled => tile_vectors(&self.product, all, rows, isa, arch),
         }
     }
 

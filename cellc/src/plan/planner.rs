@@ -165,7 +165,7 @@ fn plan_for(
         product.layout = RowLayout::of(precision.stored(), &isas);
         let threads = threads(op, &product, options);
         let is_asked = options.tuning.sparse == Some(true) && !threads.is_two();
-        let blocks = is_asked.then(|| sparse::blocks(model, op, &product, &isas)).flatten();
+        let blocks = is_asked.then(|| sparse::blocks(model, op, &product, (&isas, arch))).flatten();
         if let Some(blocks) = &blocks {
             product.layout.order = blocks.order();
         }
@@ -437,6 +437,7 @@ fn alternation(
     let alternates = asked.unwrap_or(first_level || bytes > limit)
         && product.recurs()
         && product.rows == 1
+        && product.layout.block_lanes().is_none()
         && panels.iter().any(|p| p.count > 1);
     let why = match asked {
         Some(_) => Alternation::Asked,

@@ -22,8 +22,8 @@ pub struct RowLayout {
 pub enum WordOrder {
     /// Word k holds element k of each part of the vector: vectors of words are made of vectors.
     Parts,
-    /// Words of four bytes hold neighbours. Words of elements stand four places apart. Products of
-    /// zero weights are left out, in blocks of `lanes` rows and one word.
+    /// Words of four bytes hold neighbours. Products of zero weights are left out, in blocks of
+    /// `lanes` rows and one word.
     Neighbours {
         /// Rows of a block, the lanes of a vector of sums.
         lanes: usize,
@@ -65,14 +65,6 @@ impl RowLayout {
         match (self.order, self.format.encoding(rows)) {
             (WordOrder::Neighbours { .. }, Encoding::Int8Quad) => Encoding::Int8Neighbours,
             (_, encoding) => encoding,
-        }
-    }
-
-    /// Places between the words of a vector of elements.
-    pub fn word_distance(&self) -> usize {
-        match self.order {
-            WordOrder::Parts => 1,
-            WordOrder::Neighbours { .. } => 4,
         }
     }
 

@@ -2,16 +2,23 @@
 
 use super::product::{Phase, Product};
 use super::row_layout::{Interleave, WordOrder};
-use crate::arch::{Dot, Isa, PlannedIsa};
+use crate::arch::{Arch, Dot, Isa, PlannedIsa};
 use crate::core::{CoreModel, CoreOp, WeightSource};
 use crate::encoding::WeightFormat;
 
 /// Inputs of a block: one word of bytes.
 const INPUTS: usize = 4;
 
-/// The largest share of blocks with a weight other than zero, in percent, for which code without
-/// loops is shorter in time (measured by hand on a Zen 5: 85 with 16 rows, 70 with 8).
-const MOST_PRESENT: usize = 80;
+/// Picoseconds of a dot product in code without loops: the instruction decoders bind (measured by
+/// hand on a Zen 5: 0.15 ns).
+const OF_INSTRUCTION: usize = 150;
+
+/// Picoseconds of a byte of weights from the L2 cache, without loops (180 bytes a nanosecond) and
+/// in a loop over all rows (64 bytes in 0.33 ns).
+const OF_BYTE: (usize, usize) = (6, 5);
+
+/// Picoseconds of 64 bytes of weights from the L1 cache in a loop over all rows.
+const OF_LINE: usize = 167;
 
 /// The most blocks in the code of one product: about 64 KiB of instructions.
 const MOST_BLOCKS: usize = 6144;
@@ -87,7 +94,7 @@ pub(super) fn blocks(
     model: &CoreModel,
     op: &CoreOp,
     product: &Product,
-    isas: &[PlannedIsa],
+    (isas, arch): (&[PlannedIsa], &Arch),
 ) -> Option<Blocks> {
     let layout = product.layout;
     let phases: Vec<_> = Phase::ALL.into_iter().filter(|p| product.active(*p) > 0).collect();
@@ -115,10 +122,11 @@ pub(super) fn blocks(
     };
     // one instruction multiplies a block of any number of lanes
     let widths = [best.lanes, 8].into_iter().filter(|lanes| product.units.is_multiple_of(*lanes));
+    let near = arch.costs.caches.first_level;
     let saves = |blocks: &Blocks| {
-        blocks.present <= MOST_BLOCKS && blocks.present * 100 <= blocks.all * MOST_PRESENT
+        blocks.present <= MOST_BLOCKS && blocks.picoseconds(near) < blocks.dense_picoseconds(near)
     };
-    widths.map(of_lanes).filter(saves).min_by_key(|blocks| blocks.present)
+    widths.map(of_lanes).filter(saves).min_by_key(|blocks| blocks.picoseconds(near))
 }
 
 /// True if an instruction set multiplies blocks in code without loops.
@@ -127,6 +135,24 @@ pub(super) fn skips(isa: &Isa) -> bool {
 }
 
 impl Blocks {
+    /// Bytes of the weights of some blocks.
+    fn bytes(&self, blocks: usize) -> usize {
+        blocks * self.lanes * INPUTS
+    }
+
+    /// Estimated time of the dot products of the present blocks, with an L1 cache of `near` bytes.
+    fn picoseconds(&self, near: usize) -> usize {
+        let bytes = self.bytes(self.present);
+        let arrive = if bytes > near { bytes * OF_BYTE.0 } else { 0 };
+        arrive.max(self.present * OF_INSTRUCTION)
+    }
+
+    /// Estimated time of a loop over all blocks.
+    fn dense_picoseconds(&self, near: usize) -> usize {
+        let bytes = self.bytes(self.all);
+        if bytes > near { bytes * OF_BYTE.1 } else { bytes * OF_LINE / 64 }
+    }
+
     /// The order of bytes in words: neighbouring inputs share a word.
     pub(super) fn order(&self) -> WordOrder {
         WordOrder::Neighbours { lanes: self.lanes }

@@ -15,7 +15,7 @@ use super::vectors::{self, VectorFunction, fill, spaced};
 use crate::arch::{ByLane, CLoads, CVector, Calls, Dot, GENERIC, Isa};
 use crate::emit::elements::spelling;
 use crate::emit::hints;
-use crate::kernel::{Element, Kernel, LaneOp, Scalar, Tiles, Type};
+use crate::kernel::{Element, Kernel, LaneOp, Loops, Scalar, Tiles, Type};
 
 /// Upper limit for nested loops, beyond the needs of lowering.
 pub(super) const DEEPEST: usize = 24;
@@ -482,7 +482,7 @@ impl Dialect for C<'_> {
         let is_called = isa.code.calls != Calls::Inlined
             && isa.lanes == 1
             && hints::fills_registers(kernel, isa)
-            && !kernel.unroll
+            && kernel.loops != Loops::Unrolled
             && !self.shares;
         let linkage = if is_called {
             prefix.to_ascii_uppercase() + hints::SPILLED_IN_CALLER.printed
@@ -825,6 +825,12 @@ impl Dialect for C<'_> {
         self.line(&format!("{function}({}, &{});", plus(&from.name, offset), names.join(", &")));
     }
 
+    /// Prevents gcc from keeping broadcast elements: [`hints::BROADCASTS_SHARED_IN_C`].
+    fn read_again(&mut self, _elements: &[(&Block, bool)]) {
+        let upper = self.prefix.to_ascii_uppercase();
+        self.line(&format!("{upper}_{}();", hints::BROADCASTS_SHARED_IN_C.printed));
+    }
+
     /// Keeps the sums of the loop before in memory: [`hints::KEPT_SUMS_IN_C`]. Declares nothing.
     fn row_sums(&mut self, sums: &RowSums<'_>) -> Support {
         let upper = self.prefix.to_ascii_uppercase();
@@ -954,6 +960,15 @@ impl Dialect for C<'_> {
         if run > 1 {
             self.end_block();
         }
+    }
+
+    fn low_bytes(&mut self, to: (&Block, usize), from: (&Block, usize), words: usize) {
+        let function = self.name("low_bytes", 1);
+        let place = |(of, at): (&Block, usize)| match at {
+            0 => of.name.clone(),
+            at => format!("{} + {at}", of.name),
+        };
+        self.line(&format!("{function}({}, {}, {words});", place(to), place(from)));
     }
 
     fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {

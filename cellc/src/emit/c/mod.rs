@@ -263,6 +263,7 @@ impl CFile<'_> {
             when("outlined", code.contains("_OUTLINED ")),
             when("rows", code.contains("_ROW(")),
             when("kept", code.contains("_KEPT(")),
+            when("passes", code.contains("_READ_AGAIN(")),
             when("unrolled", code.contains("_UNROLL(")),
             when(
                 "called",

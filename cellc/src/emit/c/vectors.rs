@@ -376,6 +376,7 @@ pub(super) fn write(
             ("loads", 1) if function.element == Element::U32 => &["to_bits"],
             // kernels request their helper functions themselves
             ("across" | "copy_floats" | "zero_floats" | "row", _) => &[],
+            ("low_bytes", _) => &["to_bits", "from_bits"],
             ("row_of_bytes", _) => &["row", "to_bits", "from_bits"],
             ("row_of_pairs", _) => &["row", "to_bits", "from_bits"],
             ("pack_words", _) => &["row_word", "from_bits"],

@@ -545,6 +545,13 @@ impl Dialect for Rust {
             writeln!(self.out, "{helper}::<{lasts}>({}, {write}, {}, {read});", to.name, from.name);
     }
 
+    fn low_bytes(&mut self, to: (&Block, usize), from: (&Block, usize), words: usize) {
+        let function = self.shared("low_bytes");
+        let to = self.part(to.0, to.1, words, "part_of_mut");
+        let from = self.part(from.0, from.1, 4 * words, "part_of");
+        let _ = writeln!(self.out, "{function}({to}, {from});");
+    }
+
     fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
         self.used.insert("tiles");
         let [(elements, from), (weights, first), (to, at)] = places;
@@ -718,6 +725,20 @@ impl Dialect for Rust {
     fn read_otherwise(&mut self, of: &Block) {
         let written = self.shared(hints::REUSED.printed);
         let _ = writeln!(self.out, "{written}({});", of.name);
+    }
+
+    /// Prevents LLVM from keeping broadcast elements: [`hints::BROADCASTS_SHARED`].
+    fn read_again(&mut self, elements: &[(&Block, bool)]) {
+        for (of, is_private) in elements {
+            let name = &of.name;
+            if *is_private {
+                let written = self.shared(hints::BROADCASTS_SHARED.printed);
+                let _ = writeln!(self.out, "{written}({name});");
+            } else {
+                let elsewhere = self.shared(hints::MERGED_LOADS.printed);
+                let _ = writeln!(self.out, "let {name} = {elsewhere}({name});");
+            }
+        }
     }
 
     /// Prevents LLVM from taking parts of stored vectors: [`hints::LOADED_IN_PARTS`].

@@ -77,7 +77,6 @@ impl Rows<'_, '_, '_> {
             }),
             rows: weights.rows.at(first_row(panels, phase)),
             loads: choice.row_loop.loads,
-            distance: choice.layout.word_distance(),
         };
         for part in taking_part {
             let start = self.start(panels, phase, weights, part);

@@ -26,7 +26,7 @@ use std::ops::Range;
 use super::builder::KernelBuilder;
 use super::memory::PackedWeights;
 use crate::arch::Isa;
-use crate::kernel::{Expr, Place, Stmt, Var};
+use crate::kernel::{Expr, Loops, Place, Stmt, Var};
 use crate::plan::{Panels, Phase, Product, ProductPlan, TapRow, Tiling, Values};
 pub(super) use each_row::{for_rows, for_tiles};
 use late::LateSum;
@@ -117,10 +117,15 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         self.panels.clone().zip(&self.plan.panels[self.panels.clone()])
     }
 
-    /// True if all sums are stored before the pointwise part begins: several rows together, without
-    /// tiles.
+    /// True if all sums are stored before the pointwise part begins: several rows together without
+    /// tiles, and products without zeros, whose code differs from panel to panel.
     pub(super) fn stores_sums(&self) -> bool {
-        self.count > 1 && !self.tiled
+        (self.count > 1 || self.leaves_out_zeros()) && !self.tiled
+    }
+
+    /// True if products of zero weights are left out.
+    fn leaves_out_zeros(&self) -> bool {
+        self.plan.loops(self.isa()) == Loops::WithoutZeros
     }
 
     /// Scratch memory of this kernel, one element for each unit of each row.

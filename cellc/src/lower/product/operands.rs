@@ -5,7 +5,7 @@ use super::each_row::for_rows;
 use super::terms::{Elements, Terms, Vectors};
 use crate::kernel::{Place, Stmt};
 use crate::numerics::Multiples;
-use crate::plan::{Choice, DotWord, Microkernel, Phase};
+use crate::plan::{Choice, DotWord, Microkernel, Phase, WordOrder};
 
 /// The scale with which a vector becomes integers.
 #[derive(Clone, Copy)]
@@ -48,9 +48,8 @@ pub(in crate::lower) struct PackedWords {
     /// Words of elements in one operation that sums across lanes. 1: each lane has a sum of its
     /// own.
     together: usize,
-    /// Places between words of elements. 1: word k holds element k of each part of the vector. As
-    /// many as elements per word: words hold neighbours.
-    distance: usize,
+    /// The order of elements in words.
+    order: WordOrder,
 }
 
 impl PackedWords {
@@ -72,7 +71,7 @@ impl PackedWords {
 
     /// True if words hold neighbouring elements.
     pub(in crate::lower) fn are_of_neighbours(self) -> bool {
-        self.distance > 1
+        matches!(self.order, WordOrder::Neighbours { .. })
     }
 
     /// Words of weights for a row of `len` elements.
@@ -88,7 +87,7 @@ impl PackedWords {
     /// Words of elements for a vector of `len` elements, padded to whole vectors of operations that
     /// sum across lanes.
     pub(in crate::lower) fn room(self, len: usize) -> usize {
-        self.of_elements(len).next_multiple_of(self.together) * self.distance
+        self.of_elements(len).next_multiple_of(self.together)
     }
 }
 
@@ -107,7 +106,7 @@ impl Rows<'_, '_, '_> {
             Microkernel::Across(_) => choice.layout.words_together(),
             _ => 1,
         };
-        Some(PackedWords { word, together, distance: choice.layout.word_distance() })
+        Some(PackedWords { word, together, order: choice.layout.order })
     }
 
     /// True if tiles compute the sums of a phase.

@@ -83,7 +83,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         panels: &Panels,
         weights: Option<Stage>,
         columns: &[Column],
-        body: impl FnOnce(&mut Self, Option<PanelWeights>, &[Place]) -> Vec<Stmt>,
+        mut body: impl FnMut(&mut Self, Option<PanelWeights>, &[Place]) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
         let blocks = weights.map(|stage| {
             (panels.blocks(stage == Stage::Late), panels.biases(stage == Stage::Late))
@@ -96,15 +96,21 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             let unit = if column.relative { panels.first - start } else { panels.first };
             column.of.at(unit * column.width)
         };
-        if panels.count == 1 {
-            let places: Vec<_> = columns.iter().map(first).collect();
-            let first = |(early, late): (Blocks, Blocks)| {
-                let rows = Place::from(self.weights.rows).at(early.offset);
-                let biases = apart.map_or(rows, |biases| Place::from(biases).at(late.offset));
-                PanelWeights { rows, biases, short: 0 }
-            };
-            let weights = blocks.map(first);
-            return body(self, weights, &places);
+        if panels.count == 1 || weights.is_some() && self.leaves_out_zeros() {
+            let mut all = Vec::new();
+            for panel in 0..panels.count {
+                let place =
+                    |column: &Column| first(column).at(panel * panels.columns * column.width);
+                let places: Vec<_> = columns.iter().map(place).collect();
+                let weights = blocks.map(|(early, late): (Blocks, Blocks)| {
+                    let at = |of: Blocks| of.offset + panel * of.stride;
+                    let rows = Place::from(self.weights.rows).at(at(early));
+                    let biases = apart.map_or(rows, |biases| Place::from(biases).at(at(late)));
+                    PanelWeights { rows, biases, short: 0 }
+                });
+                all.extend(body(self, weights, &places));
+            }
+            return all;
         }
         let mut walks = Vec::new();
         let mut walk = |this: &mut Self, name, of: BufferId, Blocks { offset, stride }| {

@@ -35,8 +35,7 @@ impl Rows<'_, '_, '_> {
         let turns = sum.count / taken;
         // for each operand, the first word of each part
         let parts = sum.word.map_or(1, |word| word.operations().len());
-        let words =
-            |of: &Place| (0..parts).map(|part| of.at(part * sum.count * sum.distance)).collect();
+        let words = |of: &Place| (0..parts).map(|part| of.at(part * sum.count)).collect();
         let operands: Vec<Vec<Place>> = operands.iter().map(words).collect();
         if turns > 1 {
             let step = packed(taken);
@@ -51,8 +50,7 @@ impl Rows<'_, '_, '_> {
             for parts in &operands {
                 let mut windows = Vec::new();
                 for part in parts {
-                    let (window, walk) =
-                        self.builder.walk("element", *part, taken * sum.distance, false);
+                    let (window, walk) = self.builder.walk("element", *part, taken, false);
                     windows.push(window);
                     walks.push(walk);
                 }
@@ -70,7 +68,7 @@ impl Rows<'_, '_, '_> {
             body.extend(self.iteration(sum, choice.kernel, sum.rows, &operands, turns * taken));
         }
         let done = turns * taken;
-        let behind = |of: &Place| of.at(done * sum.distance);
+        let behind = |of: &Place| of.at(done);
         let rest: Vec<Vec<_>> =
             operands.iter().map(|parts| parts.iter().map(behind).collect()).collect();
         let behind = sum.rows.at(packed(done));

@@ -32,8 +32,6 @@ pub(super) struct Accumulation {
     pub(super) rows: Place,
     /// Neighbouring vectors of weights per load instruction.
     pub(super) loads: usize,
-    /// Places between words of elements.
-    pub(super) distance: usize,
 }
 
 /// One row of weights in an iteration of the loop over rows.
@@ -127,7 +125,7 @@ impl Broadcasts {
             return value.clone();
         }
         let lanes = factor.lanes;
-        let from = row.elements[factor.operand][factor.part].at(row.element * row.sum.distance);
+        let from = row.elements[factor.operand][factor.part].at(row.element);
         let splat = Expr::Splat { from, lanes };
         let name = format!("{}_k", row.sum.name);
         let value = match row.sum.word {

@@ -109,7 +109,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             all.extend(self.panels(panels, Some(stage), &rows, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
                 let mut body = Vec::new();
-                let mut parts = this.parts(&plan::vectors(panels.columns, this.lanes()));
+                let mut parts = this.parts(&this.plan.vectors(panels.columns, this.isa()));
                 // in the order of the weights in a row
                 parts.sort_by_key(|part| part.sum);
                 for (phase, vectors) in phases {
@@ -141,7 +141,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         let takes_part = |part: &&SumVector| product.sums[part.sum].gate(phase).is_some();
         let parts: Vec<_> = parts.iter().filter(takes_part).cloned().collect();
         let arch = self.builder.lowering.plan.arch;
-        let at_once = plan::tile_vectors(product, parts.len(), self.count, self.isa(), arch).max(1);
+        let at_once = self.plan.sums_at_once(parts.len(), self.count, self.isa(), arch).max(1);
         for parts in parts.chunks(at_once) {
             let parts = &self.joined(parts)[..];
             let terms = self.accumulate(body, panels, phase, weights, vectors, parts);

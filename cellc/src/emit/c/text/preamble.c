@@ -130,6 +130,11 @@ HEADERS
 #define UPPER_KEPT(is_kept, sum) (void)(sum)
 #endif
 //.
+//* passes
+/* Before the next columns are multiplied: their elements are read again. Compilers would keep every
+ * element of the columns before on the stack, in all lanes of a vector. */
+#define UPPER_READ_AGAIN() __asm__ volatile("" : : : "memory")
+//.
 //* unrolled
 /* Before a loop over weights: unrolls it so many times, but not with -Os. In a short loop each load
  * moves on by less than 8 KiB an iteration, and the prefetcher of Zen 5 then slows it down: up to

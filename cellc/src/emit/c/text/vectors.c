@@ -149,6 +149,32 @@ UPPER_INLINE uint32_t NAME(float a) {
 UPPER_INLINE float NAME(uint32_t a) {
     return (union { uint32_t u; float f; }){a}.f;
 }
+//: low_bytes
+/* Words of the low bytes of four neighbours each. */
+UPPER_INLINE void NAME(float *to, const float *from, size_t words) {
+#if defined(__SSE2__)
+    const size_t fours = words / 4;
+    const __m128i low = _mm_set1_epi32(255);
+    for (size_t i = 0; i < fours; i++) {
+        const float *four = from + 16 * i;
+        const __m128i a = _mm_and_si128(_mm_castps_si128(_mm_loadu_ps(four)), low);
+        const __m128i b = _mm_and_si128(_mm_castps_si128(_mm_loadu_ps(four + 4)), low);
+        const __m128i c = _mm_and_si128(_mm_castps_si128(_mm_loadu_ps(four + 8)), low);
+        const __m128i d = _mm_and_si128(_mm_castps_si128(_mm_loadu_ps(four + 12)), low);
+        const __m128i bytes = _mm_packus_epi16(_mm_packs_epi32(a, b), _mm_packs_epi32(c, d));
+        _mm_storeu_ps(to + 4 * i, _mm_castsi128_ps(bytes));
+    }
+#else
+    const size_t fours = 0;
+#endif
+    for (size_t i = 4 * fours; i < words; i++) {
+        const float *four = from + 4 * i;
+        to[i] = PREFIX_from_bits(
+            (PREFIX_to_bits(four[0]) & 255u) | (PREFIX_to_bits(four[1]) & 255u) << 8 |
+            (PREFIX_to_bits(four[2]) & 255u) << 16 | (PREFIX_to_bits(four[3]) & 255u) << 24
+        );
+    }
+}
 //: from_signed of one
 
 /* The number in two's complement, rounded. */

@@ -59,6 +59,19 @@ fn copy<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usiz
     *part_from_mut::<LAST, L, _, N>(to, at) = *part_from::<LAST_FROM, L, _, M>(from, start);
 }
 
+//: low_bytes
+/// Words of the low bytes of four neighbours each.
+#[inline(always)]
+fn low_bytes<const W: usize, const N: usize>(to: &mut [f32; W], from: &[f32; N]) {
+    const { assert!(4 * W == N) };
+    let low = |number: f32| number.to_bits() & 255;
+    for (to, four) in to.iter_mut().pairs(from.chunks_exact(4)) {
+        if let [a, b, c, d] = *four {
+            *to = f32::from_bits(low(a) | low(b) << 8 | low(c) << 16 | low(d) << 24);
+        }
+    }
+}
+
 //: add_elements
 /// Adds `L` consecutive elements.
 #[inline]
