@@ -10,7 +10,7 @@ use cellc::internals::emit::names::Interface;
 use cellc::internals::estimate::Estimate;
 use cellc::internals::header::Bounds;
 use cellc::internals::kernel::{
-    Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Hints, Kernel, LaneOp, Place,
+    Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Hints, Kernel, LaneOp, Loops, Place,
     Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId, verify,
 };
 use cellc::internals::model::{ElementType, Tensor};
@@ -93,7 +93,7 @@ fn kernel(name: &str, params: &[(BufferId, bool)]) -> Kernel {
         locals: Vec::new(),
         body: Vec::new(),
         hints: Hints::default(),
-        unroll: false,
+        loops: Loops::Kept,
         concurrent: false,
         nodes: Vec::new(),
     }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use cellc::internals::arch::{AVX_VNNI, AVX512_VNNI, GENERIC};
-use cellc::internals::kernel::{Expr, Stmt};
+use cellc::internals::arch::{AVX_VNNI, AVX2, AVX512, AVX512_VNNI, GENERIC};
+use cellc::internals::kernel::{Expr, LaneOp, Stmt};
 use cellc::internals::plan::Unrolled;
 use cellc::{Language, Options, Precision, Tuning};
 use cellc_tests::driver;
@@ -54,10 +54,16 @@ fn model(kind: &str, attributes: &str, [inputs, units]: [usize; 2], zeros: usize
     file
 }
 
-fn options(sparse: bool) -> Options {
+/// Options for a precision: integers on instruction sets with dot products of bytes, floats on
+/// those with fused multiply-adds.
+fn options(precision: Precision, sparse: bool) -> Options {
     let tuning = Tuning::default().with_sparse(Some(sparse));
-    let isas = Some(vec![&GENERIC, &AVX_VNNI, &AVX512_VNNI]);
-    Options::default().with_precision(Some(Precision::Int8)).with_isas(isas).with_tuning(tuning)
+    let isas = match precision {
+        Precision::Int8 => vec![&GENERIC, &AVX_VNNI, &AVX512_VNNI],
+        _ => vec![&GENERIC, &AVX2, &AVX512],
+    };
+    let options = Options::default().with_precision(Some(precision)).with_isas(Some(isas));
+    options.with_tuning(tuning)
 }
 
 /// Kinds of cells with sizes of whole blocks, at the edges of panels, and of no whole blocks.
@@ -68,47 +74,64 @@ const CASES: [(&str, &str, [usize; 2]); 4] = [
     ("RNNCell", "", [33, 48]),
 ];
 
-/// Statements of all kernels of an instruction set that multiply integers.
+/// Statements of all kernels of an instruction set that multiply and add, outside of loops.
 fn products(subject: &Subject, isa: usize) -> usize {
-    let is_product =
-        |stmt: &&Stmt| matches!(stmt, Stmt::Set { value: Expr::Op(op, _), .. } if op.is_dot());
+    let is_product = |stmt: &&Stmt| {
+        matches!(stmt, Stmt::Set { value: Expr::Op(op, _), .. }
+            if op.is_dot() || *op == LaneOp::MulAdd)
+    };
     let kernels = subject.compilation.program.bodies[isa].kernels.iter();
     kernels.map(|kernel| kernel.body.iter().filter(is_product).count()).sum()
+}
+
+/// The results of a call on an instruction set.
+fn results(subject: &Subject, isa: usize, call: &[Vec<f32>]) -> Vec<Vec<f32>> {
+    subject.interpret(isa, call)
 }
 
 #[test]
 fn products_without_zeros_have_the_bits_of_all_weights() {
     let mut subjects = Vec::new();
-    for (at, (kind, attributes, sizes)) in CASES.into_iter().enumerate() {
-        for zeros in [0, 5, 9, 10] {
-            let compiled = |sparse: bool| {
-                let name = format!("sparse_{at}_{zeros}");
-                let file = model(kind, attributes, sizes, zeros);
-                random::compiled(&name, file, options(sparse), CALLS)
-            };
-            let (dense, sparse) = (compiled(false), compiled(true));
-            let of_blocks = sizes[0] % 4 == 0;
-            let plans = &sparse.compilation.plan.products;
-            let leaves_out = plans[0].unrolled == Unrolled::WithoutZeros;
-            assert_eq!(leaves_out, zeros > 0 && of_blocks, "{}", sparse.name);
-            let last = sparse.isas().count() - 1;
-            if leaves_out {
-                let full: usize = plans.iter().map(|plan| plan.product.multiply_adds()).sum();
-                let (found, blocks) = (products(&sparse, last), full / 4 / 8);
-                assert!(found <= blocks * (10 - zeros) / 10 + blocks / 20, "{found} of {blocks}");
-            }
-            let mut not_finite = dense.calls[0].clone();
-            not_finite[0][3] = f32::INFINITY;
-            for call in dense.calls.iter().chain([&not_finite]) {
-                let bits = |subject: &Subject| -> Vec<Vec<u32>> {
-                    let results = subject.interpret(last, call).into_iter();
-                    let bits = cellc_tests::subject::bits;
-                    results.map(|all| all.into_iter().map(bits).collect()).collect()
-                };
-                assert_eq!(bits(&dense), bits(&sparse), "{}", sparse.name);
-            }
-            subjects.extend((zeros == 5 && of_blocks).then_some(sparse));
+    let precisions = [Precision::Int8, Precision::F32];
+    let zeros = [0, 5, 9, 10];
+    for (precision, (at, zeros)) in precisions.into_iter().flat_map(|precision| {
+        (0..CASES.len()).flat_map(move |at| zeros.map(|zeros| (precision, (at, zeros))))
+    }) {
+        let (kind, attributes, sizes) = CASES[at];
+        let compiled = |sparse: bool| {
+            let name = format!("sparse_{precision:?}_{at}_{zeros}").to_lowercase();
+            let file = model(kind, attributes, sizes, zeros);
+            random::compiled(&name, file, options(precision, sparse), CALLS)
+        };
+        let (dense, sparse) = (compiled(false), compiled(true));
+        let inputs = if precision == Precision::Int8 { 4 } else { 1 };
+        let of_blocks = sizes[0] % inputs == 0;
+        let plans = &sparse.compilation.plan.products;
+        let leaves_out = plans[0].unrolled == Unrolled::WithoutZeros;
+        assert_eq!(leaves_out, zeros > 0 && of_blocks, "{}", sparse.name);
+        let last = sparse.isas().count() - 1;
+        if leaves_out {
+            let full: usize = plans.iter().map(|plan| plan.product.multiply_adds()).sum();
+            let (found, blocks) = (products(&sparse, last), full / inputs / 8);
+            assert!(found <= blocks * (10 - zeros) / 10 + blocks / 20, "{found} of {blocks}");
         }
+        for call in &dense.calls {
+            let bits = |subject: &Subject| -> Vec<Vec<u32>> {
+                let results = results(subject, last, call).into_iter();
+                results
+                    .map(|all| all.into_iter().map(cellc_tests::subject::bits).collect())
+                    .collect()
+            };
+            assert_eq!(bits(&dense), bits(&sparse), "{}", sparse.name);
+        }
+        // a vector that is not finite makes every sum NaN, on every instruction set
+        let mut not_finite = dense.calls[0].clone();
+        not_finite[0][3] = f32::INFINITY;
+        for isa in 0..sparse.isas().count() {
+            let is_nan = results(&sparse, isa, &not_finite)[0].iter().all(|v| v.is_nan());
+            assert!(is_nan || !leaves_out, "{} on instruction set {isa}", sparse.name);
+        }
+        subjects.extend((zeros == 5 && of_blocks).then_some(sparse));
     }
     let isas = driver::isas();
     let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();

@@ -25,6 +25,8 @@ pub(super) fn lines(
     lines.push(format!("{}{modes}", denormals(options)));
     lines.push(not_finite(model));
     lines.extend(not_finite_exceptions(model).into_iter().map(str::to_owned));
+    let guards = plan.products.iter().any(|of| of.product.layout.guards_sums());
+    lines.extend(guards.then(|| GUARDED.to_owned()));
     let profiles: Vec<_> = plan.isas.iter().map(|own| own.fuses).collect();
     lines.extend(activations(model, plan.accuracy, &profiles));
     lines.push(String::new());
@@ -199,6 +201,10 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
     }
     lines
 }
+
+/// The effect of left out products on sums.
+const GUARDED: &str = "Products with blocks of zero weights are left out: a vector with NaN or \
+                       infinity makes every sum of its matrix NaN.";
 
 /// The arithmetic of depthwise convolutions.
 const WINDOWS: &str = "Depthwise convolutions with stride 1 and at least 8 output positions \

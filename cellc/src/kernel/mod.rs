@@ -13,6 +13,7 @@ mod delay_line;
 mod hints;
 mod interpret;
 mod lanes;
+mod params;
 mod print;
 mod rewrite;
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub use hints::Hints;
 #[cfg(test)]
 pub(crate) use interpret::evaluate;
 pub use interpret::{interpret, interpret_together};
+pub(crate) use params::params;
 pub use verify::verify;
 
 /// Below this magnitude, 2^-100, [`LaneOp::Flush`] gives 0.

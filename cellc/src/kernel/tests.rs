@@ -1,7 +1,7 @@
 use super::{
     Base, Body, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel,
-    LaneOp, Local, Place, Program, Role, Scalar, Stmt, Tiles, Together, Type, Var, Walk, WindowId,
-    evaluate, interpret, verify,
+    LaneOp, Local, Loops, Place, Program, Role, Scalar, Stmt, Tiles, Together, Type, Var, Walk,
+    WindowId, evaluate, interpret, verify,
 };
 use crate::pass;
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::builder::params;
 use crate::core::{CoreCell, CoreModel, CoreOp, Denormals, Lengths, Source, WeightSource};
+use crate::kernel::params;
 use crate::kernel::{Buffer, BufferId, Element, Program, Role, Stmt};
 use crate::model::ElementType;
 use crate::plan::{History, Labels, Plan};

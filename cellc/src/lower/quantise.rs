@@ -81,6 +81,41 @@ impl KernelBuilder<'_, '_> {
         from: Place,
         scale: Place,
     ) -> Option<Factor> {
+        let all = self.largest(body, len, from);
+        let larger = |value, other| op(LaneOp::MaxMagnitude, vec![value, other]);
+        let most = larger(Expr::f32(LEAST_LARGEST, 1), load(all, 1));
+        let most = self.let_(body, "most", 1, most);
+        // 0, or NaN
+        let poison = op(LaneOp::Mul, vec![most.clone(), Expr::f32(0.0, 1)]);
+        let step = match given {
+            Scale::Dynamic(range) => {
+                op(LaneOp::Div, vec![most.clone(), Expr::f32(f32::from(range), 1)])
+            }
+            Scale::Model(scale) => Expr::f32(scale, 1),
+        };
+        body.push(Stmt::Store { to: scale, value: op(LaneOp::Add, vec![step, poison]) });
+        match given {
+            Scale::Dynamic(range) => {
+                // in every lane, for vector loads
+                let inverse = op(LaneOp::Div, vec![Expr::f32(f32::from(range), 1), most]);
+                body.push(Stmt::Store { to: all, value: inverse });
+                Some(Factor::At(all))
+            }
+            Scale::Model(1.0) => None,
+            Scale::Model(scale) => Some(Factor::Known(1.0 / scale)),
+        }
+    }
+
+    /// Stores -0, or NaN if any element of a vector is not finite.
+    pub(super) fn guard(&mut self, body: &mut Vec<Stmt>, len: usize, from: Place, to: Place) {
+        let all = self.largest(body, len, from);
+        let value = op(LaneOp::Mul, vec![load(all, 1), Expr::f32(-0.0, 1)]);
+        body.push(Stmt::Store { to, value });
+    }
+
+    /// Stores the largest magnitude of a vector and returns its place. Infinities and NaNs exceed
+    /// all numbers.
+    fn largest(&mut self, body: &mut Vec<Stmt>, len: usize, from: Place) -> Place {
         let width = 1 << len.min(self.lowering.isa.lanes).ilog2();
         // the largest magnitude, lane by lane; infinities and NaNs exceed all numbers
         let largest = self.accumulator(body, "largest", width, Expr::f32(0.0, width));
@@ -113,27 +148,7 @@ impl KernelBuilder<'_, '_> {
             });
             half /= 2;
         }
-        let most = larger(Expr::f32(LEAST_LARGEST, 1), load(all, 1));
-        let most = self.let_(body, "most", 1, most);
-        // 0, or NaN
-        let poison = op(LaneOp::Mul, vec![most.clone(), Expr::f32(0.0, 1)]);
-        let step = match given {
-            Scale::Dynamic(range) => {
-                op(LaneOp::Div, vec![most.clone(), Expr::f32(f32::from(range), 1)])
-            }
-            Scale::Model(scale) => Expr::f32(scale, 1),
-        };
-        body.push(Stmt::Store { to: scale, value: op(LaneOp::Add, vec![step, poison]) });
-        match given {
-            Scale::Dynamic(range) => {
-                // in every lane, for vector loads
-                let inverse = op(LaneOp::Div, vec![Expr::f32(f32::from(range), 1), most]);
-                body.push(Stmt::Store { to: all, value: inverse });
-                Some(Factor::At(all))
-            }
-            Scale::Model(1.0) => None,
-            Scale::Model(scale) => Some(Factor::Known(1.0 / scale)),
-        }
+        all
     }
 
     /// A rounding factor in `lanes` lanes.

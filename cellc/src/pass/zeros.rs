@@ -2,21 +2,43 @@
 
 use std::collections::BTreeSet;
 
-use crate::kernel::{Base, Body, BufferId, Expr, Loops, Place, Stmt, Var};
+use crate::kernel::{Base, Body, BufferId, Expr, LaneOp, Loops, Place, Stmt, Var, params};
 
-/// Removes dot products of integers and zero weights from kernels whose products have no loops.
-/// Results keep their bits, as integer sums are exact. `is_zero`: true if neighbouring elements of a buffer are zero.
+/// Removes products of zero weights from kernels whose products have no loops. Sums of finite
+/// elements keep their bits: sums of integers are exact, and sums of numbers begin at +0, which a
+/// product with 0 never changes. `is_zero`: true if neighbouring elements of a buffer are zero.
 pub(crate) fn remove_zeros(body: &mut Body, is_zero: &impl Fn(Place, usize) -> bool) {
     for kernel in body.kernels.iter_mut().filter(|kernel| kernel.loops == Loops::WithoutZeros) {
         let is_product_of_zeros = |stmt: &Stmt| match stmt {
-            Stmt::Set { value: Expr::Op(operation, args), .. } if operation.is_dot() => {
-                matches!(&args[..], [Expr::Op(_, weight), ..]
-                    if matches!(weight[..], [Expr::Load { from, lanes }] if is_zero(from, lanes)))
+            Stmt::Set { value, .. } => {
+                factor(value).is_some_and(|(from, lanes)| is_zero(from, lanes))
             }
             _ => false,
         };
         kernel.body.retain(|stmt| !is_product_of_zeros(stmt));
         remove_unread(&mut kernel.body);
+        let read = params(&kernel.body);
+        let is_read = |id: &BufferId| read.iter().any(|(own, _)| own == id);
+        kernel.params.retain(|(id, _)| is_read(id));
+        kernel.scratch.retain(is_read);
+    }
+}
+
+/// The first factor of a product that is added to a sum: its place and lanes.
+fn factor(value: &Expr) -> Option<(Place, usize)> {
+    let Expr::Op(operation, args) = value else { return None };
+    let first = args.first()?;
+    match (operation, first) {
+        (LaneOp::MulAdd, Expr::Load { from, lanes }) => Some((*from, *lanes)),
+        (LaneOp::Add, Expr::Op(LaneOp::Mul, product)) => match product.first()? {
+            Expr::Load { from, lanes } => Some((*from, *lanes)),
+            _ => None,
+        },
+        (operation, Expr::Op(LaneOp::ToBits, bits)) if operation.is_dot() => match bits[..] {
+            [Expr::Load { from, lanes }] => Some((from, lanes)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -89,7 +111,9 @@ pub(crate) fn zeros<'b>(
         let Base::Buffer(id) = from.base else { return false };
         at(id).is_some_and(|at| {
             let first = 4 * (at + from.offset);
-            bytes[first..first + 4 * lanes].iter().all(|byte| *byte == 0)
+            // of either sign: no byte of a word of weights is -128
+            let is_zero = |word: &[u8]| matches!(word, [0, 0, 0, 0 | 0x80]);
+            bytes[first..first + 4 * lanes].chunks_exact(4).all(is_zero)
         })
     }
 }

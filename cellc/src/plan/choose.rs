@@ -5,7 +5,7 @@
 use super::cost::tile_vectors;
 use super::passes::accumulators;
 use super::product::{Phase, Product, Sum};
-use super::row_layout::{Interleave, RowLayout, WordOrder};
+use super::row_layout::{Interleave, RowLayout};
 use super::sparse;
 use super::values::Values;
 use super::{ProductPlan, Unrolled};
@@ -185,7 +185,7 @@ impl RowLayout {
         };
         let corrects = format == WeightFormat::Int8Quad
             && isas.iter().any(|own| own.isa.has(Dot::UnsignedQuads));
-        Self { format, interleave, order: WordOrder::Parts, corrects }
+        Self { format, interleave, blocks: None, corrects }
     }
 }
 
@@ -291,7 +291,9 @@ impl ProductPlan {
     pub fn loops(&self, isa: &Isa) -> Loops {
         match self.unrolled {
             Unrolled::Fully => Loops::Unrolled,
-            Unrolled::WithoutZeros if sparse::skips(isa) => Loops::WithoutZeros,
+            Unrolled::WithoutZeros if sparse::skips(isa, self.product.layout.format) => {
+                Loops::WithoutZeros
+            }
             Unrolled::WithoutZeros | Unrolled::InTurns | Unrolled::RowByRow => Loops::Kept,
         }
     }
@@ -299,7 +301,7 @@ impl ProductPlan {
     /// Vectors of columns of a panel, as (first column, lanes): those of a block of weights in code
     /// that leaves out zeros, else registers.
     pub fn vectors(&self, columns: usize, isa: &Isa) -> Vec<(usize, usize)> {
-        let lanes = match (self.loops(isa), self.product.layout.block_lanes()) {
+        let lanes = match (self.loops(isa), self.product.layout.blocks) {
             (Loops::WithoutZeros, Some(lanes)) => lanes.min(isa.lanes),
             _ => isa.lanes,
         };

@@ -331,10 +331,10 @@ impl fmt::Display for Unrolling {
             Self::Beyond(vectors, limit) => {
                 write!(f, "loops kept: {vectors} vectors of weights exceed the limit of {limit}")
             }
-            Self::WithoutZeros { present, all, lanes } => write!(
+            Self::WithoutZeros { present, all, shape: [rows, inputs] } => write!(
                 f,
-                "unrolled on instruction sets with dot products of bytes, without zeros: {present} \
-                 of {all} blocks of {lanes} x 4 weights are left ({} %)",
+                "unrolled where one instruction multiplies a block, without zeros: {present} of \
+                 {all} blocks of {rows} x {inputs} weights are left ({} %)",
                 present * 100 / all
             ),
             Self::Batch => f.write_str("loops kept: batch above 1"),

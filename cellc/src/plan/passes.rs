@@ -4,7 +4,6 @@ use super::choose::most_per_pass;
 use super::cost;
 use super::panels::Panels;
 use super::product::{Phase, Product};
-use super::sparse;
 use super::values::Values;
 use crate::arch::{Arch, Isa, vectors};
 
@@ -58,11 +57,6 @@ pub(super) fn tiling(
     let (columns, is_padded) = (panels.columns, panels.is_padded());
     if product.sums.len() > 1 && !columns.is_multiple_of(isa.lanes) && !is_padded {
         return Tiling::Runs;
-    }
-    if let Some(lanes) = product.layout.block_lanes().filter(|_| sparse::skips(isa)) {
-        let at_once = vectors_of_blocks(product, isa);
-        let all = vectors(columns, lanes.min(isa.lanes));
-        return Tiling::Columns(all.chunks(at_once).map(<[_]>::to_vec).collect());
     }
     let (_, active) = product.widest();
     // no vector has only padding

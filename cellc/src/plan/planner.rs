@@ -38,8 +38,8 @@ const MOST_UNROLLED_ROWS: usize = 8;
 pub enum Unrolled {
     /// No loop is left.
     Fully,
-    /// No loop is left on instruction sets with dot products of bytes, and no product of a block of
-    /// zeros.
+    /// Products have no loop and no blocks of zeros on instruction sets that multiply a block in one
+    /// instruction.
     WithoutZeros,
     /// An iteration takes the rows per iteration of the instruction set; two iterations or more are
     /// a loop.
@@ -167,7 +167,7 @@ fn plan_for(
         let is_asked = options.tuning.sparse == Some(true) && !threads.is_two();
         let blocks = is_asked.then(|| sparse::blocks(model, op, &product, (&isas, arch))).flatten();
         if let Some(blocks) = &blocks {
-            product.layout.order = blocks.order();
+            product.layout.blocks = Some(blocks.lanes);
         }
         // each of two threads has panels of its own
         let share = match threads {
@@ -266,8 +266,9 @@ fn integer_windows(
 /// Columns of a panel of which one pass computes all sums, for a product without blocks of zeros.
 /// `None`: the product has all weights.
 fn one_pass(product: &Product, isas: &[PlannedIsa]) -> Option<usize> {
-    let lanes = product.layout.block_lanes()?;
-    let isa = isas.iter().rev().map(|own| own.isa).find(|isa| sparse::skips(isa))?;
+    let lanes = product.layout.blocks?;
+    let skips = |isa: &&Isa| sparse::skips(isa, product.layout.format);
+    let isa = isas.iter().rev().map(|own| own.isa).find(skips)?;
     Some((vectors_of_blocks(product, isa) * lanes).min(product.units))
 }
 
@@ -292,9 +293,10 @@ fn plan_product(
     reasons.extend((threading != Threading::Unasked).then_some(Reason::Threading(threading)));
     let values = Values::of(options.output.language, isas);
     let (unrolled, reason) = match blocks {
-        Some(sparse::Blocks { lanes, present, all }) => {
-            (Unrolled::WithoutZeros, Unrolling::WithoutZeros { present, all, lanes })
-        }
+        Some(sparse::Blocks { lanes, inputs, present, all }) => (
+            Unrolled::WithoutZeros,
+            Unrolling::WithoutZeros { present, all, shape: [lanes, inputs] },
+        ),
         None => unrolling(&product, arch, options.tuning.unroll, values),
     };
     reasons.push(Reason::Unrolling(reason));
@@ -437,7 +439,7 @@ fn alternation(
     let alternates = asked.unwrap_or(first_level || bytes > limit)
         && product.recurs()
         && product.rows == 1
-        && product.layout.block_lanes().is_none()
+        && product.layout.blocks.is_none()
         && panels.iter().any(|p| p.count > 1);
     let why = match asked {
         Some(_) => Alternation::Asked,

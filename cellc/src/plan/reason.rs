@@ -118,8 +118,8 @@ pub enum Unrolling {
         present: usize,
         /// All blocks.
         all: usize,
-        /// Rows of a block.
-        lanes: usize,
+        /// Rows and inputs of a block.
+        shape: [usize; 2],
     },
     /// Kept: a batch.
     Batch,

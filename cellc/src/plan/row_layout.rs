@@ -10,8 +10,9 @@ pub struct RowLayout {
     pub format: WeightFormat,
     /// The interleaving of words.
     pub interleave: Interleave,
-    /// The order of the elements of words.
-    pub order: WordOrder,
+    /// The rows of blocks of zero weights whose products are left out: the lanes of a vector of
+    /// sums. `None`: products have all weights.
+    pub blocks: Option<usize>,
     /// True if sums of bytes have zero-point corrections: an instruction set multiplies unsigned
     /// bytes of elements, which are stored with an offset.
     pub(super) corrects: bool,
@@ -22,12 +23,8 @@ pub struct RowLayout {
 pub enum WordOrder {
     /// Word k holds element k of each part of the vector: vectors of words are made of vectors.
     Parts,
-    /// Words of four bytes hold neighbours. Products of zero weights are left out, in blocks of
-    /// `lanes` rows and one word.
-    Neighbours {
-        /// Rows of a block, the lanes of a vector of sums.
-        lanes: usize,
-    },
+    /// Words of four bytes hold neighbours, as in blocks of pruned models.
+    Neighbours,
 }
 
 /// The interleaving of neighbouring words of weights.
@@ -48,7 +45,7 @@ impl RowLayout {
     pub const F32: Self = Self {
         format: WeightFormat::F32,
         interleave: Interleave::None,
-        order: WordOrder::Parts,
+        blocks: None,
         corrects: false,
     };
 
@@ -62,18 +59,23 @@ impl RowLayout {
 
     /// The packing of a column of a matrix of `rows` rows.
     pub fn encoding(&self, rows: usize) -> Encoding {
-        match (self.order, self.format.encoding(rows)) {
-            (WordOrder::Neighbours { .. }, Encoding::Int8Quad) => Encoding::Int8Neighbours,
+        match (self.word_order(), self.format.encoding(rows)) {
+            (WordOrder::Neighbours, Encoding::Int8Quad) => Encoding::Int8Neighbours,
             (_, encoding) => encoding,
         }
     }
 
-    /// The rows of blocks of which zeros are left out. `None`: products have all weights.
-    pub fn block_lanes(&self) -> Option<usize> {
-        match self.order {
-            WordOrder::Parts => None,
-            WordOrder::Neighbours { lanes } => Some(lanes),
+    /// The order of the elements of words.
+    pub fn word_order(&self) -> WordOrder {
+        match self.blocks {
+            Some(_) => WordOrder::Neighbours,
+            None => WordOrder::Parts,
         }
+    }
+
+    /// True if an element that is not finite makes every sum NaN: zero weights do not multiply it.
+    pub fn guards_sums(&self) -> bool {
+        self.blocks.is_some() && !self.format.has_scales()
     }
 
     /// Words or elements of one column of a matrix of `rows` rows.

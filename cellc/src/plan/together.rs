@@ -1,6 +1,6 @@
 //! How many steps of a stream a call computes together.
 
-use super::{Branches, DelayLines, ProductPlan, RowLayout};
+use super::{Branches, DelayLines, ProductPlan};
 use crate::arch::{Arch, Isa, PlannedIsa};
 use crate::core::{CoreModel, CoreOp, Denormals, Dense, Source, View};
 use crate::encoding::{Arithmetic, WeightFormat};
@@ -68,7 +68,7 @@ fn is_plain(plan: &ProductPlan) -> bool {
     plan.product.sums.len() == 1
         && plan.arithmetic == Arithmetic::F32
         && layout.format == WeightFormat::F32
-        && layout.order == RowLayout::F32.order
+        && layout.blocks.is_none()
         && layout.words_together() == 1
         && plan.own.x.is_none()
         && plan.halves.is_none()

@@ -1,7 +1,7 @@
 //! Sums over the rows of weights of one phase, by the micro-kernel of the plan.
 
 use super::rows::{Accumulation, Accumulator};
-use super::sums::added;
+use super::sums::{add, added};
 use super::terms::{Elements, Vectors};
 use super::{PanelWeights, Rows, SumVector, first_row, suffix};
 use crate::kernel::{Expr, LaneOp, Stmt};
@@ -100,7 +100,11 @@ impl Rows<'_, '_, '_> {
             let mut sums = (0..).map(|part| sum.value(part, row));
             let each = |part: &SumVector| {
                 let sum = self.takes_part(phase, part).then(|| sums.next()).flatten()?;
-                Some(self.scaled(panels, weights, phase, part, sum, vectors.scale(row)))
+                let guarded = match vectors.guard {
+                    Some(from) => add(sum, Expr::Splat { from, lanes: part.lanes }),
+                    None => sum,
+                };
+                Some(self.scaled(panels, weights, phase, part, guarded, vectors.scale(row)))
             };
             parts.iter().map(each).collect()
         };

@@ -200,9 +200,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let x = match operands.x {
             X::Elements(x) => self.of_elements(&mut all, Phase::Input, x),
             X::Sums(of) => Terms::Sums(of),
-            X::Taps(of) => {
-                Terms::Vectors(Vectors { elements: Elements::Taps(of), count: 1, scales: None })
-            }
+            X::Taps(of) => Terms::Vectors(Vectors::floats(Elements::Taps(of), 1)),
         };
         let h = operands.h.map(|h| self.of_elements(&mut all, Phase::Hidden, h));
         let operands = Multiplied { x, h };

@@ -71,7 +71,7 @@ impl PackedWords {
 
     /// True if words hold neighbouring elements.
     pub(in crate::lower) fn are_of_neighbours(self) -> bool {
-        matches!(self.order, WordOrder::Neighbours { .. })
+        self.order == WordOrder::Neighbours
     }
 
     /// Words of weights for a row of `len` elements.
@@ -106,7 +106,7 @@ impl Rows<'_, '_, '_> {
             Microkernel::Across(_) => choice.layout.words_together(),
             _ => 1,
         };
-        Some(PackedWords { word, together, order: choice.layout.order })
+        Some(PackedWords { word, together, order: choice.layout.word_order() })
     }
 
     /// True if tiles compute the sums of a phase.
@@ -132,8 +132,12 @@ impl Rows<'_, '_, '_> {
         let (count, len) = (self.count, self.product().phase_rows(phase));
         let own = self.plan.own(phase);
         let Some((scale, as_integers)) = Scale::of_x(own, self.plan.arithmetic.largest(len)) else {
-            let elements = Elements::Neighbours(elements);
-            return Vectors { elements, count, scales: None };
+            let guard = self.product().layout.guards_sums().then(|| {
+                let guard = self.builder.shared("guard", 1, 1);
+                self.builder.guard(body, len, elements, guard);
+                guard
+            });
+            return Vectors { guard, ..Vectors::floats(Elements::Neighbours(elements), count) };
         };
         let words = self.words(phase).expect("lower: what is rounded multiplies integers");
         let taken = self.taken_at_once(phase);
@@ -147,7 +151,7 @@ impl Rows<'_, '_, '_> {
         body.extend(for_rows(self.builder, count, &rows, |builder, places| {
             builder.quantise((len, scale), places[0], (places[1], words), places[2])
         }));
-        Vectors { elements: Elements::Neighbours(to), count, scales: Some(scales) }
+        Vectors { elements: Elements::Neighbours(to), count, scales: Some(scales), guard: None }
     }
 
     /// The operand of a phase: vectors, or with tiles the integer sums of all rows.

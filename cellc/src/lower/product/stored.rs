@@ -143,7 +143,8 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         let arch = self.builder.lowering.plan.arch;
         let at_once = self.plan.sums_at_once(parts.len(), self.count, self.isa(), arch).max(1);
         for parts in parts.chunks(at_once) {
-            let parts = &self.joined(parts)[..];
+            // a block of weights is one vector
+            let parts = if self.leaves_out_zeros() { parts } else { &self.joined(parts)[..] };
             let terms = self.accumulate(body, panels, phase, weights, vectors, parts);
             for (place, terms) in places.iter().zip(terms) {
                 let terms = parts.iter().zip(terms.into_iter().flatten());

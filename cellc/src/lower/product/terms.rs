@@ -70,7 +70,8 @@ impl Terms {
         match self {
             Self::Vectors(Vectors { scales, .. }) => {
                 let elements = Elements::Neighbours(place());
-                Self::Vectors(Vectors { elements, count: 1, scales: scales.map(|_| place()) })
+                let scales = scales.map(|_| place());
+                Self::Vectors(Vectors { scales, ..Vectors::floats(elements, 1) })
             }
             Self::Sums(_) => Self::Sums(place()),
             Self::Integers { .. } => {
@@ -108,9 +109,17 @@ pub(super) struct Vectors {
     pub(super) count: usize,
     /// The scales of the vectors, one per row. `None` for f32 operands.
     pub(super) scales: Option<Place>,
+    /// -0, or NaN if an element of the only vector is not finite: every sum adds it. `None`: each
+    /// element multiplies all weights.
+    pub(super) guard: Option<Place>,
 }
 
 impl Vectors {
+    /// f32 vectors that multiply all weights.
+    pub(super) fn floats(elements: Elements, count: usize) -> Self {
+        Self { elements, count, scales: None, guard: None }
+    }
+
     /// The elements of each vector, for vectors of `len` elements.
     pub(super) fn rows(&self, len: usize) -> Vec<Elements> {
         let row = |row| match self.elements {
