@@ -432,7 +432,7 @@ pub(super) trait Dialect {
         Support::Missing
     }
     /// Before a loop: the unroll factor for the compiler.
-    fn unrolled_by(&mut self, _turns: usize) {
+    fn unrolled_by(&mut self, _count: usize, _turns: usize) {
         unreachable!("emit: this dialect unrolls loops")
     }
     /// The loops with a hint for the unroll factor.
@@ -1182,9 +1182,9 @@ impl Traversal<'_> {
             .collect();
         let first = walks.first().map(|walk| walk.window);
         match self.kernel.hints.unrolled_by.iter().find(|(window, _)| first == Some(*window)) {
-            Some((_, turns)) => dialect.unrolled_by(*turns),
+            Some((_, turns)) => dialect.unrolled_by(count, *turns),
             None if has_sums && dialect.unroll_hints() == UnrollHints::OnAllSums => {
-                dialect.unrolled_by(1)
+                dialect.unrolled_by(count, 1)
             }
             None => {}
         }

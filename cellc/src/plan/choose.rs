@@ -3,7 +3,7 @@
 //! capabilities of an instruction set.
 
 use super::cost::tile_vectors;
-use super::passes::accumulators;
+use super::passes::{accumulators, most_per_pass};
 use super::product::{Phase, Product, Sum};
 use super::row_layout::{Interleave, RowLayout};
 use super::sparse;
@@ -187,13 +187,6 @@ impl RowLayout {
             && isas.iter().any(|own| own.isa.has(Dot::UnsignedQuads));
         Self { format, interleave, blocks: None, corrects }
     }
-}
-
-/// The largest number of neighbouring vectors of columns per pass over the rows of a panel, if
-/// passes of equal size are a loop. `None`: as many as registers allow, each pass with separate
-/// code.
-pub fn most_per_pass(isa: &Isa) -> Option<usize> {
-    Some(isa.code.pass).filter(|most| *most > 0)
 }
 
 /// The largest number of element rows of a tile. 0: the instruction set has no tiles.

@@ -27,13 +27,13 @@ mod together;
 mod values;
 
 pub use branches::{Branches, Side};
-pub use choose::{Chains, Choice, DotWord, Microkernel, most_per_pass};
+pub use choose::{Chains, Choice, DotWord, Microkernel};
 pub use cost::{cycles, equal_parts, tile_vectors, window_channels, window_tile};
 pub use delay_lines::{DelayLines, History, Taken, TapRow, Taps};
 pub use fusion::{Along, Fusion, along};
 pub use labels::Labels;
 pub use panels::{Blocks, Panels};
-pub use passes::{Tiling, accumulators, late_passes, run_vectors};
+pub use passes::{Tiling, accumulators, late_passes, most_per_pass, run_vectors};
 pub use planner::{Unrolled, instruction_sets, plan};
 pub use product::{Operand, Phase, Product, Sum, sums};
 pub use reason::{

@@ -1,6 +1,5 @@
 //! Passes: the vectors of columns whose sums one reading of a panel computes.
 
-use super::choose::most_per_pass;
 use super::cost;
 use super::panels::Panels;
 use super::product::{Phase, Product};
@@ -26,6 +25,13 @@ impl Tiling {
             Self::Runs => 1,
         }
     }
+}
+
+/// The largest number of neighbouring vectors of columns per pass over the rows of a panel, if
+/// passes of equal size are a loop. `None`: as many as registers allow, each pass with separate
+/// code.
+pub fn most_per_pass(isa: &Isa) -> Option<usize> {
+    Some(isa.code.pass).filter(|most| *most > 0)
 }
 
 /// Upper limit for sum vectors per pass over a panel for one row, including all chains.

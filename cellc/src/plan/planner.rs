@@ -38,8 +38,7 @@ const MOST_UNROLLED_ROWS: usize = 8;
 pub enum Unrolled {
     /// No loop is left.
     Fully,
-    /// Products have no loop and no blocks of zeros on instruction sets that multiply a block in one
-    /// instruction.
+    /// Products have no loop and no blocks of zeros where one instruction multiplies a block.
     WithoutZeros,
     /// An iteration takes the rows per iteration of the instruction set; two iterations or more are
     /// a loop.
@@ -164,7 +163,7 @@ fn plan_for(
         let arithmetic = precision.arithmetic();
         product.layout = RowLayout::of(precision.stored(), &isas);
         let threads = threads(op, &product, options);
-        let is_asked = options.tuning.sparse == Some(true) && !threads.is_two();
+        let is_asked = options.tuning.sparse != Some(false) && !threads.is_two();
         let blocks = is_asked.then(|| sparse::blocks(model, op, &product, (&isas, arch))).flatten();
         if let Some(blocks) = &blocks {
             product.layout.blocks = Some(blocks.lanes);

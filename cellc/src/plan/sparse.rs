@@ -1,6 +1,6 @@
 //! Blocks of zeros in constant weights: code without loops leaves out their products.
 
-use super::choose::most_per_pass;
+use super::passes::most_per_pass;
 use super::product::{Phase, Product};
 use super::row_layout::Interleave;
 use crate::arch::{Arch, Dot, Isa, PlannedIsa};

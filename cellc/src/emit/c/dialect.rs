@@ -851,7 +851,8 @@ impl Dialect for C<'_> {
         }
     }
 
-    fn unrolled_by(&mut self, turns: usize) {
+    fn unrolled_by(&mut self, count: usize, turns: usize) {
+        let turns = hints::unrolled_in_c(count, turns);
         let upper = self.prefix.to_ascii_uppercase();
         self.line(&format!("{upper}_UNROLL({turns})"));
     }

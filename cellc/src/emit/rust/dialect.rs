@@ -702,7 +702,7 @@ impl Dialect for Rust {
         Support::Written
     }
 
-    fn unrolled_by(&mut self, _turns: usize) {}
+    fn unrolled_by(&mut self, _count: usize, _turns: usize) {}
 
     /// One number for all loops of a kernel: LLVM reloads a hidden number at each use.
     fn hidden_count(&mut self, name: &str, count: usize) {
