@@ -135,7 +135,7 @@ pub(crate) const PREFETCHED: Hint = Hint {
 
 /// A loop that a pragma unrolls to two iterations.
 pub(super) const TWO_ITERATIONS: Hint = Hint {
-    pattern: "a pragma to unroll a loop is ignored if fewer than two full iterations and one remain",
+    pattern: "a pragma to unroll a loop is ignored if it leaves two iterations or fewer",
     compiler: "gcc 12.2",
     measured: "a GRU of 256 units in bytes with AVX-512: 1.6 times the time",
     printed: "UNROLL",

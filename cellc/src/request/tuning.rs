@@ -141,7 +141,7 @@ decisions! {
     halves, with_halves: bool = "halves",
         "two threads share a cell, with `--threads 2`";
     sparse, with_sparse: bool = "sparse",
-        "int8 code leaves out blocks of zero weights";
+        "products leave out blocks of zero weights";
     tiles, with_tiles: bool = "tiles",
         "AMX multiplies integers";
 }

@@ -854,7 +854,7 @@ impl Dialect for C<'_> {
     fn unrolled_by(&mut self, count: usize, turns: usize) {
         let turns = hints::unrolled_in_c(count, turns);
         let upper = self.prefix.to_ascii_uppercase();
-        self.line(&format!("{upper}_UNROLL({turns})"));
+        self.line(&format!("{upper}_{}({turns})", hints::TWO_ITERATIONS.printed));
     }
 
     fn unroll_hints(&self) -> UnrollHints {
