@@ -34,6 +34,17 @@ fn macros() {
 }
 
 #[test]
+fn sessions() {
+    let program = command::built("example-sessions");
+    let output = Command::new(program).arg("2").output().expect("the example starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.contains("cellc         p50 "), "{text}");
+    assert!(text.contains("goes on elsewhere with equal bits"), "{text}");
+    assert!(text.contains("ONNX Runtime  "), "{text}");
+}
+
+#[test]
 fn build_script() {
     let text = output_of("example-build-script");
     let moves: Vec<f32> = text.lines().skip(2).map(|line| numbers(line)[1]).collect();
