@@ -107,12 +107,10 @@ fn write(folder: &Path, language: Language) {
     let case = |name: &str| Builder::new(corpus::folder().join(name).join("model.xml"));
     let values = |len: usize| (0..len).map(|i| ((i * 7919 % 255) as f32 - 127.0) / 300.0).collect();
     let [w, r, b]: [Vec<f32>; 3] = [values(4 * 24 * 16), values(4 * 24 * 24), values(4 * 24)];
-    for streams in [1, ROWS_OF_FILE] {
+    for (streams, ending) in [(None, "one"), (Some(1), "row"), (Some(8), "rows")] {
         let write = |builder: Builder, name: &str| {
-            let (builder, name) = match streams {
-                1 => (builder, format!("{name}_one")),
-                _ => (builder.streams(streams), format!("{name}_rows")),
-            };
+            let builder = streams.into_iter().fold(builder, Builder::streams);
+            let name = format!("{name}_{ending}");
             let builder = builder.name(name).language(language).runtime(false);
             builder.out_dir(folder).compile().expect("it is compiled");
         };
@@ -122,9 +120,6 @@ fn write(folder: &Path, language: Language) {
         write(case("torch_gru2_head").open_shape("x", [Some(1), None, Some(10)]), "net");
     }
 }
-
-/// The rows of the files.
-const ROWS_OF_FILE: usize = 8;
 
 /// The files in a folder that is made anew, and a program.
 fn folder(language: Language, program: &str, text: &str) -> PathBuf {
@@ -139,7 +134,9 @@ fn folder(language: Language, program: &str, text: &str) -> PathBuf {
 }
 
 const RUST: &str = r#"
-mod cell_one; mod cell_rows; mod lstm_one; mod lstm_rows; mod net_one; mod net_rows;
+mod cell_one; mod cell_row; mod cell_rows;
+mod lstm_one; mod lstm_row; mod lstm_rows;
+mod net_one; mod net_row; mod net_rows;
 
 fn x<const I: usize>(stream: usize, step: usize) -> [f32; I] {
     core::array::from_fn(|i| ((stream * 31 + step * 17 + i * 7) % 19) as f32 / 9.0 - 1.0)
@@ -212,6 +209,33 @@ fn lstm() {
     }
 }
 
+/// One network for many states.
+macro_rules! one_row {
+    ($one:ident::$One:ident, $row:ident::$Row:ident, $rows:ident, $inputs:literal, $outputs:literal) => {{
+        let mut alone: Vec<_> = (0..3).map(|_| $one::$One::new()).collect();
+        let mut states = [$row::RowState::new(); 3];
+        let mut network = $row::$Row::new();
+        for step in 0..3 {
+            let x: Vec<[f32; $inputs]> = (0..3).map(|stream| x(stream, step)).collect();
+            let mut found = vec![[0.0; $outputs]; 3];
+            network.step_many(&mut states.iter_mut().collect::<Vec<_>>(), &x, &mut found).unwrap();
+            for (stream, alone) in alone.iter_mut().enumerate() {
+                let mut expected = [0.0; $outputs];
+                alone.step(&x[stream], &mut expected);
+                assert_eq!(found[stream].map(f32::to_bits), expected.map(f32::to_bits), "{stream}");
+            }
+        }
+        // a state goes on in rows, and back
+        let state = $rows::RowState::from_bytes(&states[2].to_bytes()).unwrap();
+        assert_eq!($row::RowState::from_bytes(&state.to_bytes()), Ok(states[2]));
+        assert!(network.set_row(0, &states[1]) && !network.set_row(1, &states[1]));
+        network.step_active(&[false], &x(1, 3), &mut [0.0; $outputs]);
+        assert_eq!(network.row(0), Some(states[1]));
+        network.step_active(&[true], &x(1, 3), &mut [0.0; $outputs]);
+        assert_ne!(network.row(0), Some(states[1]));
+    }};
+}
+
 /// Two steps of eight rows in one call.
 fn steps() {
     let frames: [[[f32; 10]; 8]; 2] =
@@ -230,6 +254,9 @@ fn main() {
     is_plain::<cell_rows::RowState>();
     check!(cell_one::CellOne, cell_rows::CellRows, 16, 128);
     check!(net_one::NetOne, net_rows::NetRows, 10, 4);
+    one_row!(cell_one::CellOne, cell_row::CellRow, cell_rows, 16, 128);
+    one_row!(net_one::NetOne, net_row::NetRow, net_rows, 10, 4);
+    lstm_row::LstmRow::new().step(&[0.5; 16], &mut lstm_row::Outputs::new());
     lstm();
     steps();
 }
@@ -248,6 +275,7 @@ const C: &str = r#"
 #include <stdio.h>
 #include <string.h>
 #include "cell_one.h"
+#include "cell_row.h"
 #include "cell_rows.h"
 #include "lstm_one.h"
 #include "lstm_rows.h"
@@ -316,10 +344,37 @@ static void draw(size_t step, size_t inputs) {
 } while (0)
 #define PAIR(A, B) A, B
 
+/* one network for many states */
+static void one_row(void) {
+    static cell_one alone[3];
+    static cell_row network;
+    static cell_row_row_state states[3], *const places[3] = {&states[0], &states[1], &states[2]};
+    static cell_rows_row_state other;
+    unsigned char bytes[2048];
+    cell_row_init(&network);
+    for (size_t i = 0; i < 3; i++) {
+        cell_one_init(&alone[i]);
+        cell_row_row_state_init(&states[i]);
+    }
+    for (size_t step = 0; step < 3; step++) {
+        draw(step, 16);
+        cell_row_step_many(&network, 3, places, x, y);
+        for (size_t i = 0; i < 3; i++) {
+            cell_one_step(&alone[i], x + i * 16, expected);
+            same(y + i * 128, expected, 128, __LINE__);
+        }
+    }
+    /* a state goes on in rows */
+    cell_row_row_state_save(&states[2], bytes);
+    is(cell_rows_row_state_load(&other, bytes, cell_row_row_state_size()), __LINE__);
+    same(other.h, states[2].h, 128, __LINE__);
+}
+
 int main(void) {
     CHECK(cell_one, cell_rows, 16, 128, y, expected);
     CHECK(net_one, net_rows, 10, 4, y, expected);
     CHECK(lstm_one, lstm_rows, 16, 24, PAIR(y, cs), PAIR(expected, more));
+    one_row();
     return wrong;
 }
 "#;
@@ -334,6 +389,7 @@ fn streams_join_and_leave_in_c() {
         command.args(flags).arg("-o").arg(&program).arg(folder.join("main.c"));
         for name in ["cell", "lstm", "net"] {
             command.arg(folder.join(format!("{name}_one.c")));
+            command.arg(folder.join(format!("{name}_row.c")));
             command.arg(folder.join(format!("{name}_rows.c")));
         }
         run(&mut command);

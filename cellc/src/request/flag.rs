@@ -694,7 +694,6 @@ fn batch(bindings: &mut Bindings, text: &str) -> Result<(), String> {
     let streams = text.strip_prefix(STREAMS);
     let rows = positive(streams.unwrap_or(text))?;
     match streams {
-        Some(_) if rows == 1 => return Err("one stream needs no streams:1".to_owned()),
         Some(_) => (bindings.batch, bindings.streams) = (Some(1), Some(rows)),
         None => (bindings.batch, bindings.streams) = (Some(rows), None),
     }

@@ -6,6 +6,7 @@
 
 use std::env;
 use std::error::Error;
+use std::f32::consts::TAU;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -70,7 +71,7 @@ fn samples(session: usize, frame: usize) -> [f32; INPUT] {
     core::array::from_fn(|i| {
         let t = (frame * 512 + i) as f32 / 16_000.0;
         let tone = 100.0 + (session % 100) as f32;
-        0.3 * (6.28 * tone * t).sin() * (0.5 + 0.5 * (6.28 * 3.0 * t).sin())
+        0.3 * (TAU * tone * t).sin() * (0.5 + 0.5 * (TAU * 3.0 * t).sin())
     })
 }
 

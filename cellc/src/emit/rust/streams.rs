@@ -5,7 +5,7 @@ use super::steps::zipped;
 use crate::emit::elements::spelling;
 use crate::emit::names::Field;
 use crate::emit::signature::{Argument, Signature, StepTensor, Tensors};
-use crate::emit::tensors::flat;
+use crate::emit::tensors::{self, flat};
 use crate::emit::text::{List, Word, listed, part};
 
 /// The largest state, in f32, that is `Copy`.
@@ -49,7 +49,11 @@ impl Streams<'_> {
         let when = |is: bool| if is { all.clone() } else { Vec::new() };
         let pairs = self.file.states().map(|(state, output)| {
             let outputs = Signature::step(self.file.interface).outputs().place(output);
-            vec![("FIELD", state.name.clone()), ("OUTPUT_ROWS", outputs)]
+            let rows = match flat(output) {
+                true => format!("{outputs}.as_chunks::<{}>().0", self.len(output)),
+                false => outputs,
+            };
+            [self.kept_words((state, false)), vec![("OUTPUT_ROWS", rows)]].concat()
         });
         let variables = self.kept().filter(|(_, is_variable)| *is_variable);
         let (inputs, outputs): (Vec<_>, Vec<_>) =
@@ -61,18 +65,20 @@ impl Streams<'_> {
             ("kept in pairs", pairs.collect()),
             ("kept as variables", variables.map(|kept| self.kept_words(kept)).collect()),
             ("many inputs", inputs.iter().map(|tensor| self.input_words(tensor.field)).collect()),
+            ("in place of rows", self.whole_rows()),
             ("many outputs", outputs.iter().map(|tensor| self.output_words(tensor)).collect()),
         ]
     }
 
     fn kept_words(&self, (field, is_variable): (&Field, bool)) -> Vec<Word> {
         let (name, len) = (&field.name, self.len(field));
-        let (kind, rows, rows_mut) = match is_variable {
-            false => ("state", format!("self.{name}"), format!("self.{name}")),
+        let kind = if is_variable { "variable" } else { "state" };
+        let place = format!("self.{}{name}", if is_variable { "state." } else { "" });
+        let (rows, rows_mut) = match is_variable || flat(field) {
+            false => (place.clone(), place),
             true => (
-                "variable",
-                format!("self.state.{name}.as_chunks::<{len}>().0"),
-                format!("self.state.{name}.as_chunks_mut::<{len}>().0"),
+                format!("{place}.as_chunks::<{len}>().0"),
+                format!("{place}.as_chunks_mut::<{len}>().0"),
             ),
         };
         let given = match !is_variable && self.file.is_flushed_before(field) {
@@ -112,6 +118,14 @@ impl Streams<'_> {
             false => format!("match {name}.try_into() {{ Ok(rows) => rows, Err(_) => {copied} }}"),
         };
         vec![("ROWS_ZERO", rows), ("INPUT_ROWS", taken), ("FIELD", name.clone())]
+    }
+
+    /// The words of the only output, if its rows are arrays: a step writes a whole group in place.
+    fn whole_rows(&self) -> Vec<Vec<Word>> {
+        match &self.file.interface.outputs[..] {
+            [one] if !flat(one) => vec![tensors::words(one, "")],
+            _ => Vec::new(),
+        }
     }
 
     fn output_words(&self, tensor: &StepTensor<'_>) -> Vec<Word> {
@@ -177,9 +191,11 @@ impl Streams<'_> {
             Argument::Outputs(_) => "&mut outputs".to_owned(),
             other => other.name().to_owned(),
         });
+        let into = args.replace("&mut outputs", "rows");
         let kept = self.kept().map(|(field, _)| (&*field.name, self.len(field)));
         let hash = self.file.state_hash(kept);
         vec![
+            ("TAKEN_SELF", if total <= LARGEST_COPY { "self" } else { "&self" }.to_owned()),
             ("COPIED", if total <= LARGEST_COPY { "Copy," } else { "" }.to_owned()),
             ("ROW_BYTES", (8 + 4 * total).to_string()),
             ("LAYOUT_HASH", format!("[{:?}, {:?}]", &hash[..4], &hash[4..])),
@@ -189,6 +205,7 @@ impl Streams<'_> {
             ("MANY_PARAMETERS: ()", params.collect::<Vec<_>>().join(", ")),
             ("MANY_NAMES", names),
             ("MANY_PLACES", places),
+            ("MANY_STEP_INTO;", format!("self.step({into});")),
             ("MANY_STEP;", format!("self.step({args});")),
             ("UNEQUAL", unequal.collect::<Vec<_>>().join(" || ")),
             ("OUTPUTS;", format!("let mut outputs = {outputs};")),

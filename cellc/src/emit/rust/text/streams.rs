@@ -40,7 +40,7 @@ impl RowState {
     }
     /// The state as little-endian bytes, after a hash of the model and of the layout.
     #[must_use]
-    pub fn to_bytes(&self) -> [u8; RowState::BYTES] {
+    pub fn to_bytes(TAKEN_SELF) -> [u8; RowState::BYTES] {
         let mut bytes = [0; Self::BYTES];
         let values = self.KEPT_CHAINED;
         let words = Self::LAYOUT.into_iter().chain(values.map(|value| value.to_le_bytes()));
@@ -122,7 +122,7 @@ impl<'w> TYPE_NAME<'w> {
 //.
         STEP;
 //* kept in pairs
-        for ((to, from), is_active) in self.FIELD.iter_mut().zip(OUTPUT_ROWS.iter()).zip(active) {
+        for ((to, from), is_active) in FIELD_ROWS_MUT.iter_mut().zip(OUTPUT_ROWS.iter()).zip(active) {
             if *is_active {
                 *to = *from;
             }
@@ -155,10 +155,18 @@ impl<'w> TYPE_NAME<'w> {
             let mut rows = ROWS_ZERO;
             let FIELD = INPUT_ROWS;
 //.
+//* in place of rows
+            if let Ok(rows) = <&mut FIELD_ARRAY>::try_from(&mut *FIELD) {
+                MANY_STEP_INTO;
+            } else {
+//.
             MANY_STEP;
 //* many outputs
             for (to, from) in FIELD.iter_mut().zip(FROM_ROWS) {
                 *to = *from;
+            }
+//.
+//* in place of rows
             }
 //.
             for (row, row_state) in states.iter_mut().enumerate() {
