@@ -9,7 +9,7 @@ use cellc::internals::core::{CoreModel, CoreOp, Source, streams};
 use cellc::internals::front::openvino;
 use cellc::{Builder, Language, Options, Precision};
 use cellc_tests::corpus;
-use cellc_tests::driver::{c_compilers, run, rustc};
+use cellc_tests::driver::{c_compilers, run, rustc, undefined};
 use cellc_tests::random::{DENORMAL, ORDINARY, SATURATING, SPECIAL, on};
 use cellc_tests::recipe::{Recipe, drawn, seed};
 use cellc_tests::subject::{Subject, bits};
@@ -269,6 +269,16 @@ fn streams_join_and_leave_in_rust() {
     let flags = ["--edition=2021", "-Copt-level=3", "-Dwarnings", "-Adead_code"];
     run(rustc().args(flags).arg(folder.join("main.rs")).arg("-o").arg(&program));
     run(&mut Command::new(program));
+    // in profiles for small code, too
+    for name in ["cell_row", "cell_rows", "lstm_rows", "net_rows"] {
+        let object = format!("{name}.o");
+        let flags = ["--edition=2021", "-Copt-level=s", "--crate-type=lib", "--emit=obj"];
+        let mut command = rustc();
+        command.args(flags).arg(folder.join(format!("{name}.rs")));
+        run(command.arg("-o").arg(folder.join(&object)));
+        let Some(symbols) = undefined(&folder, &object) else { return };
+        assert!(!symbols.iter().any(|symbol| symbol.contains("panic")), "{symbols:?}");
+    }
 }
 
 const C: &str = r#"

@@ -6,7 +6,7 @@ use crate::emit::elements::spelling;
 use crate::emit::names::Field;
 use crate::emit::signature::{Argument, Signature, StepTensor, Tensors};
 use crate::emit::tensors::{self, flat};
-use crate::emit::text::{List, Word, listed, part};
+use crate::emit::text::{List, Word, listed, part, when};
 
 /// The largest state, in f32, that is `Copy`.
 const LARGEST_COPY: usize = 1024;
@@ -46,7 +46,9 @@ impl Streams<'_> {
     fn lists(&self) -> Vec<List> {
         let all: Vec<_> = self.kept().map(|kept| self.kept_words(kept)).collect();
         let zero = self.file.starts_at_zero();
-        let when = |is: bool| if is { all.clone() } else { Vec::new() };
+        let kept_if = |is: bool| if is { all.clone() } else { Vec::new() };
+        // groups of one leave no rest
+        let rest = |words: Vec<Vec<Word>>| if self.streams > 1 { words } else { Vec::new() };
         let pairs = self.file.states().map(|(state, output)| {
             let outputs = Signature::step(self.file.interface).outputs().place(output);
             let rows = match flat(output) {
@@ -58,15 +60,28 @@ impl Streams<'_> {
         let variables = self.kept().filter(|(_, is_variable)| *is_variable);
         let (inputs, outputs): (Vec<_>, Vec<_>) =
             self.file.interface.step_tensors().partition(|tensor| !tensor.written);
+        let flat_inputs = inputs.iter().filter(|tensor| flat(tensor.field));
+        let of_group = if self.is_in_place() { &[][..] } else { &outputs[..] };
         vec![
+            ("flat inputs", flat_inputs.map(|tensor| self.input_words(tensor.field)).collect()),
+            (
+                "outputs of a group",
+                of_group.iter().map(|tensor| self.output_words(tensor)).collect(),
+            ),
             ("kept", all.clone()),
-            ("kept at zero", when(zero)),
-            ("kept otherwise", when(!zero)),
+            ("kept at zero", kept_if(zero)),
+            ("kept otherwise", kept_if(!zero)),
             ("kept in pairs", pairs.collect()),
             ("kept as variables", variables.map(|kept| self.kept_words(kept)).collect()),
-            ("many inputs", inputs.iter().map(|tensor| self.input_words(tensor.field)).collect()),
-            ("in place of rows", self.whole_rows()),
-            ("many outputs", outputs.iter().map(|tensor| self.output_words(tensor)).collect()),
+            when("several rows", self.streams > 1),
+            (
+                "many inputs",
+                rest(inputs.iter().map(|tensor| self.input_words(tensor.field)).collect()),
+            ),
+            (
+                "many outputs",
+                rest(outputs.iter().map(|tensor| self.output_words(tensor)).collect()),
+            ),
         ]
     }
 
@@ -102,30 +117,19 @@ impl Streams<'_> {
         ]
     }
 
-    /// The rows of an input, as a step takes them. The last group may have fewer rows.
+    /// The rows of an input, as a step takes them.
     fn input_words(&self, field: &Field) -> Vec<Word> {
-        let (name, zero) = (&field.name, spelling(field.element).zero);
-        let rows = match flat(field) {
-            false => format!("[[{zero}; {}]; {}]", self.len(field), self.streams),
-            true => format!("[{zero}; {}]", field.len()),
-        };
-        let places =
-            if flat(field) { "rows.as_chunks_mut().0.iter_mut()" } else { "rows.iter_mut()" };
-        let copied =
-            format!("{{ for (to, from) in {places}.zip({name}) {{ *to = *from; }} &rows }}");
-        let taken = match flat(field) {
-            true => copied,
-            false => format!("match {name}.try_into() {{ Ok(rows) => rows, Err(_) => {copied} }}"),
-        };
-        vec![("ROWS_ZERO", rows), ("INPUT_ROWS", taken), ("FIELD", name.clone())]
+        let rows = if flat(field) { "rows.as_chunks_mut().0" } else { "rows" };
+        vec![
+            ("ROWS_ZERO", tensors::zero(field)),
+            ("rows_MUT", rows.to_owned()),
+            ("FIELD", field.name.clone()),
+        ]
     }
 
-    /// The words of the only output, if its rows are arrays: a step writes a whole group in place.
-    fn whole_rows(&self) -> Vec<Vec<Word>> {
-        match &self.file.interface.outputs[..] {
-            [one] if !flat(one) => vec![tensors::words(one, "")],
-            _ => Vec::new(),
-        }
+    /// True if a step writes the rows of a group in place: for a single output with rows.
+    fn is_in_place(&self) -> bool {
+        matches!(&self.file.interface.outputs[..], [one] if !flat(one))
     }
 
     fn output_words(&self, tensor: &StepTensor<'_>) -> Vec<Word> {
@@ -166,32 +170,29 @@ impl Streams<'_> {
         let chunks: Vec<_> = interface
             .step_tensors()
             .map(|tensor| {
-                let (name, chunks) = (
-                    tensor.field.name.clone(),
-                    if tensor.written { "chunks_mut" } else { "chunks" },
-                );
-                (name.clone(), format!("{name}.{chunks}({})", self.streams))
+                let mutable = if tensor.written { "_mut" } else { "" };
+                let name = tensor.field.name.clone();
+                let rows = self.streams;
+                let chunks = format!("{name}.as_chunks{mutable}::<{rows}>().0.iter{mutable}()");
+                (name, chunks)
             })
             .collect();
         let (names, places) = zipped(&chunks);
         let step = Signature::step(interface);
-        let zero = |field: &Field| {
-            let zero = spelling(field.element).zero;
-            match flat(field) {
-                true => format!("[{zero}; {}]", field.len()),
-                false => format!("[[{zero}; {}]; {}]", self.len(field), self.streams),
-            }
-        };
         let outputs = match step.outputs() {
             Tensors { record: Some(record), .. } => format!("{record}::new()"),
-            Tensors { fields, .. } => zero(fields[0]),
+            Tensors { fields, .. } => tensors::zero(fields[0]),
         };
         let args = step.spelled(|argument| match argument {
             Argument::Inputs(tensors) => tensors.value(|field| field.name.clone()),
             Argument::Outputs(_) => "&mut outputs".to_owned(),
             other => other.name().to_owned(),
         });
-        let into = args.replace("&mut outputs", "rows");
+        let outputs = format!("let mut outputs = {outputs};");
+        let of_group = match self.is_in_place() {
+            true => args.replace("&mut outputs", &interface.outputs[0].name),
+            false => args.clone(),
+        };
         let kept = self.kept().map(|(field, _)| (&*field.name, self.len(field)));
         let hash = self.file.state_hash(kept);
         vec![
@@ -205,10 +206,12 @@ impl Streams<'_> {
             ("MANY_PARAMETERS: ()", params.collect::<Vec<_>>().join(", ")),
             ("MANY_NAMES", names),
             ("MANY_PLACES", places),
-            ("MANY_STEP_INTO;", format!("self.step({into});")),
-            ("MANY_STEP;", format!("self.step({args});")),
+            ("OUTPUTS_OF_GROUP;", if self.is_in_place() { String::new() } else { outputs.clone() }),
+            ("STEP_OF_GROUP;", format!("self.step_rows(states, {of_group});")),
+            ("STEP_OF_ROWS;", format!("self.step({});", step.names())),
+            ("MANY_STEP;", format!("self.step_rows(states, {args});")),
             ("UNEQUAL", unequal.collect::<Vec<_>>().join(" || ")),
-            ("OUTPUTS;", format!("let mut outputs = {outputs};")),
+            ("OUTPUTS;", outputs),
         ]
     }
 }

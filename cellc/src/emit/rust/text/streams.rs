@@ -146,37 +146,59 @@ impl<'w> TYPE_NAME<'w> {
         if UNEQUAL {
             return Err(UnequalStreams);
         }
-        OUTPUTS;
-        for (states, MANY_NAMES) in states.chunks_mut(STREAM_COUNT).zip(MANY_PLACES) {
-            for (row, row_state) in states.iter().enumerate() {
-                self.set_row(row, row_state);
-            }
-//* many inputs
+        let groups = states.as_chunks_mut::<STREAM_COUNT>().0.iter_mut().zip(MANY_PLACES);
+        for (states, MANY_NAMES) in groups {
+//* flat inputs
             let mut rows = ROWS_ZERO;
-            let FIELD = INPUT_ROWS;
+            for (to, from) in rows.as_chunks_mut().0.iter_mut().zip(FIELD) {
+                *to = *from;
+            }
+            let FIELD = &rows;
 //.
-//* in place of rows
-            if let Ok(rows) = <&mut FIELD_ARRAY>::try_from(&mut *FIELD) {
-                MANY_STEP_INTO;
-            } else {
-//.
-            MANY_STEP;
-//* many outputs
+            OUTPUTS_OF_GROUP;
+            STEP_OF_GROUP;
+//* outputs of a group
             for (to, from) in FIELD.iter_mut().zip(FROM_ROWS) {
                 *to = *from;
             }
 //.
-//* in place of rows
-            }
-//.
-            for (row, row_state) in states.iter_mut().enumerate() {
-//* kept
-                if let Some(from) = FIELD_ROWS.get(row) {
-                    row_state.FIELD = *from;
-                }
-//.
-            }
         }
+//* several rows
+        let states = states.as_chunks_mut::<STREAM_COUNT>().1;
+        if states.is_empty() {
+            return Ok(());
+        }
+//.
+//* many inputs
+        let mut rows = ROWS_ZERO;
+        for (to, from) in rows_MUT.iter_mut().zip(FIELD.as_chunks::<STREAM_COUNT>().1) {
+            *to = *from;
+        }
+        let FIELD = &rows;
+//.
+//* several rows
+        OUTPUTS;
+        MANY_STEP;
+//.
+//* many outputs
+        for (to, from) in FIELD.as_chunks_mut::<STREAM_COUNT>().1.iter_mut().zip(FROM_ROWS) {
+            *to = *from;
+        }
+//.
         Ok(())
+    }
+    /// A step of the first rows, with these states.
+    fn step_rows(&mut self, states: &mut [&mut RowState], STEP_PARAMETERS: ()) {
+        for (row, row_state) in states.iter().enumerate() {
+            self.set_row(row, row_state);
+        }
+        STEP_OF_ROWS;
+        for (row, row_state) in states.iter_mut().enumerate() {
+//* kept
+            if let Some(from) = FIELD_ROWS.get(row) {
+                row_state.FIELD = *from;
+            }
+//.
+        }
     }
 }
