@@ -208,7 +208,6 @@ impl Streams<'_> {
             ("MANY_PLACES", places),
             ("OUTPUTS_OF_GROUP;", if self.is_in_place() { String::new() } else { outputs.clone() }),
             ("STEP_OF_GROUP;", format!("self.step_rows(states, {of_group});")),
-            ("STEP_OF_ROWS;", format!("self.step({});", step.names())),
             ("MANY_STEP;", format!("self.step_rows(states, {args});")),
             ("UNEQUAL", unequal.collect::<Vec<_>>().join(" || ")),
             ("OUTPUTS;", outputs),

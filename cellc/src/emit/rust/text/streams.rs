@@ -192,9 +192,14 @@ impl<'w> TYPE_NAME<'w> {
         for (row, row_state) in states.iter().enumerate() {
             self.set_row(row, row_state);
         }
-        STEP_OF_ROWS;
+        STEP;
         for (row, row_state) in states.iter_mut().enumerate() {
-//* kept
+//* kept in pairs
+            if let Some(from) = OUTPUT_ROWS.get(row) {
+                row_state.FIELD = *from;
+            }
+//.
+//* kept as variables
             if let Some(from) = FIELD_ROWS.get(row) {
                 row_state.FIELD = *from;
             }
