@@ -66,15 +66,7 @@ impl Interface {
             element: Element::F32,
         };
         let variables = model.variables.iter().enumerate().map(variable).collect();
-        let steps_of = |buffer: &Buffer| match buffer.role {
-            Role::Phase(steps) => Some(steps),
-            _ => None,
-        };
-        let phases = program.buffers.iter().filter_map(steps_of).map(|steps| {
-            let name = scope.field(&[format!("phase {steps}")], "phase", steps);
-            Phase { name, steps }
-        });
-        let phases = phases.collect();
+        let phases = phases(&mut scope, program);
         let mut in_place = in_place(&inputs, &outputs, &states);
         if let Some(pair) = &mut in_place {
             let (input, output) = (inputs[pair.input].index, outputs[pair.output].index);
@@ -116,6 +108,19 @@ impl Interface {
             host: host(model),
         }
     }
+}
+
+/// The delay lines' phases, by the buffers of their numbers.
+fn phases(scope: &mut Scope, program: &Program) -> Vec<Phase> {
+    let steps_of = |buffer: &Buffer| match buffer.role {
+        Role::Phase(steps) => Some(steps),
+        _ => None,
+    };
+    let phase = |steps: usize| {
+        let name = scope.field(&[format!("phase {steps}")], "phase", steps);
+        Phase { name, steps }
+    };
+    program.buffers.iter().filter_map(steps_of).map(phase).collect()
 }
 
 /// The shape of a tensor in the interface: of independent streams a row for each stream.

@@ -6,8 +6,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, message, quoted};
 use crate::model::Model;
 use crate::request::flag;
 
-/// Refuses what rows of independent streams cannot have in common: iterations that end by a
-/// condition, computed tables, lengths that only a call knows. Refuses models without a state.
+/// Refuses what differs between independent streams: loops that end by a condition, computed
+/// tables, outputs of a run-time length. Refuses models without a state.
 pub(crate) fn streams(model: &Model, core: &CoreModel, diagnostics: &mut Diagnostics) {
     let help = || message!("leave out {}", flag::BATCH.setting());
     for node in core.all_nodes() {
