@@ -4,20 +4,21 @@
 //! 2. check: `check` judges the options, the structure and the inputs.
 //! 3. core: `translate` translates the model to core operations, [`Translated`].
 //! 4. stream: `stream` finds the states, [`WithStates`]; `sweep` leaves a [`CoreModel`].
-//! 5. numerics: the layers that stay in f32.
-//! 6. check: `check` judges limits, precisions and threads.
-//! 7. numerics: the precision of each product, [`Precisions`].
-//! 8. plan: sizes and layouts.
-//! 9. lower: `lower` makes kernels, `pass` rewrites them, `pack` orders the weights.
-//! 10. emit: `emit` spells the kernels in Rust or C.
+//! 5. streams: `check` judges independent streams, `streams` gives every tensor their rows.
+//! 6. numerics: the layers that stay in f32.
+//! 7. check: `check` judges limits, precisions and threads.
+//! 8. numerics: the precision of each product, [`Precisions`].
+//! 9. plan: sizes and layouts, and a target without vectors if the model fills none.
+//! 10. lower: `lower` makes kernels, `pass` rewrites them, `pack` orders the weights.
+//! 11. emit: `emit` spells the kernels in Rust or C.
 //!
-//! [`core_model`] takes steps 2 to 6, [`compile_core`] steps 7 to 9. Macros call the two one after
+//! [`core_model`] takes steps 2 to 7, [`compile_core`] steps 8 to 10. Macros call the two one after
 //! the other, and put the diagnostics of the first at the tokens of the declaration.
 //!
-//! [`judge`] takes steps 2 to 6 up to three times: for the sizes that are given and, if nothing but
-//! the number of steps is open, for many steps and for one step. Hints judge changes of the model
-//! and of the options. `check` does not import the pipeline, so [`Trials`] hand [`judge`] and
-//! [`judgement`] to the hints.
+//! [`judge`] takes steps 2 to 7 up to three times: for the sizes that are given and, if nothing but
+//! the number of steps is open, for many steps and for one step, with step 5 last. Hints judge
+//! changes of the model and of the options. `check` does not import the pipeline, so [`Trials`]
+//! hand [`judge`] and [`judgement`] to the hints.
 
 use crate::arch::Calls;
 use crate::check::input_sizes::InputSizes;
@@ -76,15 +77,7 @@ pub fn core_model(
     options: &Options,
 ) -> Result<(CoreModel, Diagnostics), Diagnostics> {
     let trials = Some(Trials { judge, judgement });
-    let (mut core, mut diagnostics) = judge(Subject { model, options, is_partial: false, trials })?;
-    if let Some(rows) = options.bindings.streams {
-        check::streams(model, &core, &mut diagnostics);
-        if !diagnostics.has_errors() {
-            streams::repeat(&mut core, rows);
-            check::total_size(model, &core, &mut diagnostics);
-        }
-    }
-    if diagnostics.has_errors() { Err(diagnostics) } else { Ok((core, diagnostics)) }
+    judge(Subject { model, options, is_partial: false, trials })
 }
 
 /// The result of a reader.
@@ -113,7 +106,12 @@ fn judge(subject: Subject) -> Checked {
     }
     let many = judgement(subject, Some(check::distinct_steps(subject.model)));
     let one = many.has_open_steps().then(|| judgement(subject, Some(1)));
-    check::step_by_step(given, many, one)
+    let (mut core, mut diagnostics) = check::step_by_step(given, many, one)?;
+    // the streams of one step: the proof that all steps are alike has compared steps of one stream
+    if rows(subject, &mut core, &mut diagnostics).is_some() {
+        sizes(subject, &core, &mut diagnostics);
+    }
+    if diagnostics.has_errors() { Err(diagnostics) } else { Ok((core, diagnostics)) }
 }
 
 /// The judgement of a model for a size of the axes left open. `None`: open axes are errors.
@@ -150,31 +148,49 @@ fn passes<'a>(
     let mut with_states: WithStates = check::states(hints, translated, diagnostics);
     let core: &mut CoreModel = &mut with_states.core;
     sweep(core);
+    // streams: without errors, as steps left open are one
+    if inputs.open.is_none() && !diagnostics.has_errors() {
+        rows(subject, core, diagnostics);
+    }
     // numerics
     numerics::keep_convolutions_in_f32(core);
     numerics::layers_in_f32(core);
     // check
     check::limits_of_integers(model, core, diagnostics);
-    check::total_size(model, core, diagnostics);
-    check::source_size(subject, core, diagnostics);
+    sizes(subject, core, diagnostics);
     check::precision(subject, core, diagnostics);
     check::threads(subject, core, diagnostics);
     check::common_interface(options, core, diagnostics);
     Some(with_states)
 }
 
+/// Gives the model a row for each independent stream of the options. `None` without streams, or
+/// after an error.
+fn rows(subject: Subject, core: &mut CoreModel, diagnostics: &mut Diagnostics) -> Option<()> {
+    let count = subject.options.bindings.streams?;
+    check::streams(subject, core, count, diagnostics)?;
+    streams::repeat(core, count);
+    check::interface_size(subject.model, core, diagnostics)
+}
+
+/// Refuses models that are too large.
+fn sizes(subject: Subject, core: &CoreModel, diagnostics: &mut Diagnostics) {
+    check::total_size(subject.model, core, diagnostics);
+    check::source_size(subject, core, diagnostics);
+}
+
 /// Compiles a judged model under the options of the judgement. The caller reports the warnings of
 /// the judgement.
 pub fn compile_core(model: CoreModel, options: &Options) -> Compilation {
+    // numerics
+    let precisions = Precisions::new(&model, &options.numerics);
+    // plan
     let arch = if fills_no_vector(&model, options) {
         options.machine.target.in_scalars()
     } else {
         options.machine.target
     };
     let options = &options.clone().with_target(arch);
-    // numerics
-    let precisions = Precisions::new(&model, &options.numerics);
-    // plan
     let plan = plan(&model, options, &precisions);
     let mut warnings = Diagnostics::default();
     if let Some(reasons) = plan.why_no_second_thread(options) {

@@ -400,3 +400,41 @@ fn keys_are_listed() {
         }
     }
 }
+
+/// A new operation needs an arm in every match of all operations.
+#[test]
+fn extending_names_every_file_that_matches_all_operations() {
+    let text = read("docs/extending.md");
+    let (_, step) = text.split_once("3. Otherwise `core/NAME.rs`").expect("the step");
+    let (step, _) = step.split_once("4. ").expect("the next step");
+    let mut found = Vec::new();
+    for path in sources() {
+        let code = fs::read_to_string(file("cellc/src").join(&path)).expect("a source");
+        let names = code.split("CoreOp::").skip(1).map(|rest| {
+            rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default()
+        });
+        if names.collect::<std::collections::BTreeSet<_>>().len() > 10 {
+            assert!(step.contains(&format!("`{path}`")), "docs/extending.md: {path}");
+            found.push(path);
+        }
+    }
+    assert_eq!(found.len(), 3, "{found:?}");
+}
+
+/// The sources of the compiler, by their paths under `cellc/src`.
+fn sources() -> Vec<String> {
+    let root = file("cellc/src");
+    let (mut folders, mut found) = (vec![root.clone()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let path = path.strip_prefix(&root).expect("under the root");
+                found.push(path.to_string_lossy().replace('\\', "/"));
+            }
+        }
+    }
+    found
+}

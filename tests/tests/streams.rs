@@ -410,7 +410,7 @@ fn streams_join_and_leave_in_c() {
 #[test]
 fn what_rows_cannot_have_in_common_is_refused_by_name() {
     let refused = |case: &str| {
-        let options = Options::default().with_batch(Some(1)).with_streams(Some(4));
+        let options = Options::default().with_streams(Some(4));
         let problems = compile(&corpus::case(case).model, &options).expect_err("refused");
         problems.to_string()
     };
@@ -418,4 +418,39 @@ fn what_rows_cannot_have_in_common_is_refused_by_name() {
     assert!(table.contains("a table that is computed, \"Gather_16220\""), "{table}");
     let stateless = refused("torch_grucell");
     assert!(stateless.contains("keeps no state between steps"), "{stateless}");
+}
+
+#[test]
+fn sizes_are_judged_with_all_streams() {
+    let gru = |streams: usize| {
+        let options = Options::default().with_streams(Some(streams));
+        compile(&corpus::case("gru_cell_128_fp16").model, &options).map(|_| ())
+    };
+    gru(8).expect("eight streams");
+    let refused = |streams: usize| gru(streams).expect_err("refused").to_string();
+    for streams in [0, 1, (1 << 24) + 1, usize::MAX] {
+        let text = refused(streams);
+        assert!(text.contains(&format!("{streams} independent streams")), "{text}");
+        assert!(text.contains("2 to 16777216"), "{text}");
+    }
+    let tensor = refused(1 << 24);
+    assert!(tensor.contains("in each of 16777216 independent streams"), "{tensor}");
+    let interface = refused(1 << 17);
+    assert!(interface.contains("inputs and outputs of 142606336 bytes"), "{interface}");
+    // steps left open: the model of one step has the rows
+    let net = |streams: usize| {
+        let options = Options::default().with_streams(Some(streams));
+        let options = options.with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(10)])]);
+        compile(&corpus::case("torch_gru2_head").model, &options).map(|_| ())
+    };
+    net(8).expect("eight streams of any number of steps");
+    let interface = net(1 << 21).expect_err("refused").to_string();
+    assert!(interface.contains("inputs and outputs of"), "{interface}");
+    // one rule for every way in
+    let problem = Builder::gru(8, 4).streams(1).out_dir(env!("CARGO_TARGET_TMPDIR"));
+    let problem = problem.compile().expect_err("refused").to_string();
+    assert!(problem.contains("1 independent streams"), "{problem}");
+    let both = Options::default().with_batch(Some(3)).with_streams(Some(4));
+    let both = compile(&corpus::case("gru_cell_128_fp16").model, &both).expect_err("refused");
+    assert!(both.to_string().contains("a batch of 3 in each of 4"), "{both}");
 }

@@ -515,10 +515,7 @@ impl Builder {
 
     /// The number of independent streams in a step of a model of one stream. Each stream is a row
     /// with a state of its own and has the bits of a step alone.
-    pub fn streams(mut self, streams: usize) -> Self {
-        if matches!(self.source, BuilderSource::File { .. }) {
-            self.options.bindings.batch = Some(1);
-        }
+    pub fn streams(self, streams: usize) -> Self {
         self.option(|options| options.bindings.streams = Some(streams))
     }
 

@@ -11,6 +11,8 @@ pub(crate) const MOST_NODES: usize = MOST_CELLS;
 /// The most elements along an axis that a stride, a dilation, a pad or the size of an output may
 /// name: sums and products of two of these numbers fit in 64 bits.
 pub(crate) const MOST_ALONG_AXIS: usize = 1 << 24;
+/// The most independent streams of a step.
+pub(crate) const MOST_STREAMS: usize = 1 << 24;
 /// The most iterations of a loop: generated code counts iterations in 32 bits.
 pub(crate) const MOST_ITERATIONS: usize = u32::MAX as usize;
 /// The most nodes visited in bodies of loops. Unrolled iterations count again.

@@ -1,6 +1,7 @@
 //! Rules on the options alone, judged before the model; and options without effect on the model.
 
 use super::common_interface;
+use super::limits::MOST_STREAMS;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
 use crate::request::flag::{self, Flag};
 use crate::request::{Options, Precision, Range, Threads, WeightsAs};
@@ -26,13 +27,20 @@ pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Optio
     let (bindings, tuning) = (&options.bindings, &options.tuning);
     let sizes = [
         ("a batch size", bindings.batch, &flag::BATCH),
-        ("a number of streams", bindings.streams, &flag::BATCH),
         ("a largest count of iterations", bindings.max_steps, &flag::MAX_STEPS),
         ("a number of panel columns", tuning.panel_columns, &flag::TUNE),
         ("a number of rows at once", tuning.rows_at_once, &flag::TUNE),
     ];
     for (what, _, flag) in sizes.into_iter().filter(|(_, size, _)| *size == Some(0)) {
         refuse(format!("{what} of 0"), "1 or more", flag);
+    }
+    if let Some(streams) = bindings.streams.filter(|n| !(2..=MOST_STREAMS).contains(n)) {
+        let valid = format!("2 to {MOST_STREAMS}; the model as it is computes one stream");
+        refuse(format!("{streams} independent streams"), &valid, &flag::BATCH);
+    }
+    if let (Some(batch @ 2..), Some(streams)) = (bindings.batch, bindings.streams) {
+        let found = format!("a batch of {batch} in each of {streams} independent streams");
+        refuse(found, "a batch size, or a number of streams", &flag::BATCH);
     }
     for (name, _) in bindings.dims.iter().filter(|(_, size)| *size == Some(0)) {
         let found = format!("a size of 0 for the dimension {}", quoted(name));

@@ -1,14 +1,43 @@
 //! Checks that a model can compute independent streams, each in a row of its own.
 
 use super::report::{at_layer, layer_named, whole_model};
-use crate::core::{CoreModel, CoreOp, Source};
+use super::size_limits::too_large_text;
+use super::subject::Subject;
+use crate::core::streams::repeated_shapes;
+use crate::core::{CoreModel, CoreOp, Source, element_count};
 use crate::diagnostic::{Diagnostic, Diagnostics, message, quoted};
 use crate::model::Model;
 use crate::request::flag;
 
 /// Refuses what differs between independent streams: loops that end by a condition, computed
 /// tables, outputs of a run-time length. Refuses models without a state.
-pub(crate) fn streams(model: &Model, core: &CoreModel, diagnostics: &mut Diagnostics) {
+/// Refuses sizes beyond the limits in `rows` streams. `None` after an error.
+pub(crate) fn streams(
+    subject: Subject,
+    core: &CoreModel,
+    rows: usize,
+    diagnostics: &mut Diagnostics,
+) -> Option<()> {
+    let before = diagnostics.0.len();
+    let model = subject.model;
+    differences(model, core, diagnostics);
+    let most = subject.options.machine.target.memory.most_elements;
+    let shapes = repeated_shapes(core);
+    let sizes = shapes.iter().map(|shape| element_count(shape)?.checked_mul(rows));
+    let largest = shapes.iter().zip(sizes).max_by_key(|(_, size)| size.unwrap_or(usize::MAX));
+    if let Some((shape, size)) = largest
+        && size.is_none_or(|size| size > most)
+    {
+        let [text, valid, _] = too_large_text(shape, most);
+        let found = format!("{text}, in each of {rows} independent streams");
+        let problem = Diagnostic::error(whole_model(model), found).valid(valid);
+        diagnostics.push(problem.help(message!("give fewer streams, {}", flag::BATCH.setting())));
+    }
+    (diagnostics.0.len() == before).then_some(())
+}
+
+/// Refuses what differs between independent streams.
+fn differences(model: &Model, core: &CoreModel, diagnostics: &mut Diagnostics) {
     let help = || message!("leave out {}", flag::BATCH.setting());
     for node in core.all_nodes() {
         let found = match &node.op {

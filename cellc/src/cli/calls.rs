@@ -128,7 +128,7 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
     let of_inputs: Vec<bool> =
         model.parameters.iter().map(|&node| open_batches(model.nodes[node].outputs[0])).collect();
     let agrees = |(open, shape): (&bool, &Vec<usize>)| {
-        *open && shape.first().copied() == options.bindings.batch
+        *open && shape.first().copied() == options.bindings.batch_size()
     };
     let variables = model.nodes.iter().any(|node| matches!(node.op, Op::ReadValue { .. }));
     if of_inputs.iter().zip(shapes).any(agrees) && !variables {

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
+    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Treatment,
     WeightSource, Work, Zeros, drop_unneeded, product,
 };
 use crate::model::{Activation, CellKind, Coupled, ResetGate, WeightLayout, counted};
@@ -182,6 +182,17 @@ impl Operation for CoreCell {
 
     fn treatment(&self) -> Treatment {
         Treatment::EveryStep
+    }
+
+    fn repeat(&mut self, rows: &mut Rows<'_>) {
+        self.batch *= rows.count;
+        let sources = [Some(&mut self.x), Some(&mut self.h), self.c.as_mut(), self.a.as_mut()];
+        sources.into_iter().flatten().for_each(|source| rows.copy(source));
+        match self.sequence.as_mut().map(|sequence| &mut sequence.lengths) {
+            Some(Lengths::Constant(lengths)) => *lengths = lengths.repeat(rows.count),
+            Some(Lengths::Computed(source)) => rows.copy(source),
+            Some(Lengths::Full | Lengths::Parameter(_)) | None => {}
+        }
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {

@@ -1,8 +1,8 @@
 //! Concatenations.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
-    Work, Zeros, listed,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    Treatment, Work, Zeros, listed,
 };
 use crate::model::Activation;
 
@@ -33,6 +33,11 @@ impl Operation for Concat {
 
     fn treatment(&self) -> Treatment {
         Treatment::Copies
+    }
+
+    fn repeat(&mut self, rows: &mut Rows<'_>) {
+        self.axis += 1;
+        self.inputs.iter_mut().for_each(|input| rows.copy(input));
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {

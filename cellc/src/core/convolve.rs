@@ -1,8 +1,8 @@
 //! Convolutions.
 
 use super::{
-    ConstantId, CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Source, Work,
-    Zeros,
+    ConstantId, CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    Work, Zeros,
 };
 use crate::model::{Activation, counted};
 
@@ -255,6 +255,11 @@ impl Operation for Convolve {
             zeros: Zeros::IfOne,
             numbers: Numbers::Any,
         }
+    }
+
+    fn repeat(&mut self, rows: &mut Rows<'_>) {
+        self.batch *= rows.count;
+        rows.copy(&mut self.x);
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {

@@ -1,8 +1,8 @@
 //! A product with a fixed matrix.
 
 use super::{
-    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Source, WeightSource, Work,
-    Zeros, product,
+    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, WeightSource,
+    Work, Zeros, product,
 };
 use crate::model::{Activation, counted};
 
@@ -52,6 +52,11 @@ impl Operation for Dense {
             zeros: Zeros::IfOne,
             numbers: Numbers::Any,
         }
+    }
+
+    fn repeat(&mut self, rows: &mut Rows<'_>) {
+        self.rows *= rows.count;
+        rows.copy(&mut self.x);
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {

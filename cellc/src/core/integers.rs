@@ -1,7 +1,8 @@
 //! Integer inputs.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Work,
+    Zeros,
 };
 use crate::model::{Activation, ElementType};
 
@@ -52,6 +53,10 @@ impl Operation for Integers {
             zeros: Zeros::Unknown,
             numbers: Numbers::Integers([self.least, self.most]),
         }
+    }
+
+    fn repeat(&mut self, _: &mut Rows<'_>) {
+        // every stream's integers have the same limits
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {

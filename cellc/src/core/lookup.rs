@@ -1,7 +1,8 @@
 //! Row lookup in a table by computed indices (Gather along axis 0; embeddings).
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Work,
+    Zeros,
 };
 use crate::model::Activation;
 
@@ -33,6 +34,10 @@ impl Operation for Lookup {
             zeros: Zeros::Unknown,
             numbers: Numbers::Moved(vec![self.table]),
         }
+    }
+
+    fn repeat(&mut self, rows: &mut Rows<'_>) {
+        rows.copy(&mut self.indices);
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {

@@ -1,8 +1,8 @@
 //! Loops.
 
 use super::{
-    CoreModel, CoreNode, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Source, Work,
-    Zeros, drop_unneeded, visit_references,
+    CoreModel, CoreNode, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    Work, Zeros, drop_unneeded, visit_references,
 };
 use crate::model::Activation;
 
@@ -79,6 +79,24 @@ impl Operation for CoreLoop {
             zeros: Zeros::Unknown,
             numbers: Numbers::Any,
         }
+    }
+
+    fn repeat(&mut self, rows: &mut Rows<'_>) {
+        for slice in &mut self.slices {
+            slice.axis += 1;
+            rows.copy(&mut slice.of);
+        }
+        for carried in &mut self.carried {
+            rows.copy(&mut carried.initial);
+            rows.copy(&mut carried.next);
+        }
+        for result in &mut self.results {
+            rows.copy(&mut result.of);
+            if let Some((axis, _)) = &mut result.pieces {
+                *axis += 1;
+            }
+        }
+        rows.repeat(&mut self.body);
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {

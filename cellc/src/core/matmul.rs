@@ -1,7 +1,8 @@
 //! Products of two computed matrices.
 
 use super::{
-    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros, product,
+    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Work, Zeros,
+    product,
 };
 use crate::model::Activation;
 
@@ -39,6 +40,12 @@ impl Operation for MatMul {
             zeros: Zeros::IfOne,
             numbers: Numbers::Any,
         }
+    }
+
+    fn repeat(&mut self, rows: &mut Rows<'_>) {
+        self.batch *= rows.count;
+        rows.copy(&mut self.a);
+        rows.copy(&mut self.b);
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {

@@ -2,7 +2,7 @@
 
 use super::{
     Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, Integers, Lookup, MatMul,
-    Pointwise, Reduce, Reference, RunningSum, Softmax, Source, TopK, Treatment, View,
+    Pointwise, Reduce, Reference, Rows, RunningSum, Softmax, Source, TopK, Treatment, View,
 };
 use crate::model::{Activation, LedgerEntry};
 
@@ -37,6 +37,9 @@ pub(super) trait Operation {
 
     /// Visits the references to tensors, in bodies of loops too.
     fn visit(&mut self, visit: &mut dyn FnMut(Reference));
+
+    /// Gives every tensor a first axis, with a row for each of [`Rows::count`] streams.
+    fn repeat(&mut self, rows: &mut Rows<'_>);
 
     /// How the operation treats denormals.
     fn treatment(&self) -> Treatment {
@@ -140,6 +143,11 @@ impl CoreOp {
     /// `needed`: by value, true if a Result or a variable depends on the value.
     pub(crate) fn drop_outputs(&mut self, needed: &[bool]) {
         self.operation_mut().drop_outputs(needed);
+    }
+
+    /// Gives every tensor a first axis, with a row for each stream.
+    pub(super) fn repeat(&mut self, rows: &mut Rows<'_>) {
+        self.operation_mut().repeat(rows);
     }
 
     /// The activations that the operation computes.

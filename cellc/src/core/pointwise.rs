@@ -1,8 +1,8 @@
 //! Operations element by element.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
-    Work, Zeros, listed,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    Treatment, Work, Zeros, listed,
 };
 use crate::model::{Activation, Binary};
 
@@ -118,6 +118,11 @@ impl Operation for Pointwise {
 
     fn treatment(&self) -> Treatment {
         Treatment::Streams
+    }
+
+    fn repeat(&mut self, rows: &mut Rows<'_>) {
+        // an input without the first axis broadcasts
+        rows.align(&mut self.inputs, self.out);
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {

@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, Number, Numbers, Operation, OverTime, PointwiseFunction,
-    Reference, Source, Work, Zeros,
+    Reference, Rows, Source, Work, Zeros,
 };
 use crate::model::{Activation, Binary, counted};
 
@@ -117,6 +117,12 @@ impl Operation for Reduce {
                 _ => Numbers::Any,
             },
         }
+    }
+
+    fn repeat(&mut self, rows: &mut Rows<'_>) {
+        self.first += 1;
+        self.end += 1;
+        rows.copy(&mut self.input);
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {

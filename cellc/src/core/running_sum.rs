@@ -1,8 +1,8 @@
 //! Running sums.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
-    Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    Treatment, Work, Zeros,
 };
 use crate::model::Activation;
 
@@ -43,6 +43,11 @@ impl Operation for RunningSum {
 
     fn treatment(&self) -> Treatment {
         Treatment::EachSum
+    }
+
+    fn repeat(&mut self, rows: &mut Rows<'_>) {
+        self.axis += 1;
+        rows.copy(&mut self.input);
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {

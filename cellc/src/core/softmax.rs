@@ -1,7 +1,8 @@
 //! Softmax and its logarithm.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Work,
+    Zeros,
 };
 use crate::model::Activation;
 
@@ -33,6 +34,11 @@ impl Operation for Softmax {
             zeros: Zeros::Unknown,
             numbers: Numbers::Any,
         }
+    }
+
+    fn repeat(&mut self, rows: &mut Rows<'_>) {
+        self.axis += 1;
+        rows.copy(&mut self.input);
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {

@@ -1,158 +1,137 @@
 //! Independent streams: every input, output and state with a row for each stream.
 
-use super::{
-    CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, CoreValue, Lengths, Pointwise, Source, View,
-};
+use super::{CoreModel, CoreNode, CoreOp, CoreValue, Source, View};
 use crate::model::Tensor;
 
-/// Gives every input, state, value and output a first axis of `rows` independent streams. Weights
+/// Gives every input, state, value and output a first axis of `count` independent streams. Weights
 /// and constants are shared. Each stream computes what the model computed, in the same order.
-pub fn repeat(model: &mut CoreModel, rows: usize) {
-    let mut repeated = Repeated { rows, tiled: Vec::new(), model };
-    let nodes = std::mem::take(&mut repeated.model.nodes);
-    let nodes = repeated.nodes(nodes);
-    repeated.finish(nodes);
+///
+/// `check` has judged the shapes with `count` rows, and refused models with run-time sizes.
+pub fn repeat(model: &mut CoreModel, count: usize) {
+    let copied = Rows::new(model, count).run();
+    for constant in copied {
+        let one = &model.constants[constant];
+        let values: Vec<f32> = (0..one.len()).map(|at| one.get_f32(at)).collect();
+        let shape = [&[count], one.shape()].concat();
+        let tensor = Tensor::from_f32(shape, &values.repeat(count));
+        model.constants.push(tensor.expect("core: the elements fill the shape"));
+    }
+    let inputs = model.parameters.iter_mut().filter(|parameter| !parameter.weight);
+    let shapes = inputs
+        .map(|parameter| &mut parameter.shape)
+        .chain(model.values.iter_mut().map(|value| &mut value.shape))
+        .chain(model.variables.iter_mut().map(|variable| &mut variable.shape))
+        .chain(model.results.iter_mut().map(|result| &mut result.shape));
+    shapes.for_each(|shape| shape.insert(0, count));
+    model.streams = Some(count);
 }
 
-/// A model while its tensors get their first axis. Shapes are those of one stream until
-/// [`Self::finish`].
-struct Repeated<'m> {
+/// The shapes of one stream that [`repeat`] gives a first axis: of inputs, values, variables,
+/// results and of the constants with a copy for each stream.
+pub(crate) fn repeated_shapes(model: &CoreModel) -> Vec<&[usize]> {
+    // a trial on the operations alone, as no operation reads elements of constants
+    let mut trial = CoreModel {
+        parameters: model.parameters.clone(),
+        variables: model.variables.clone(),
+        values: model.values.clone(),
+        nodes: model.nodes.clone(),
+        results: model.results.clone(),
+        ..CoreModel::default()
+    };
+    let copied = Rows::new(&mut trial, 1).run();
+    let inputs = model.parameters.iter().filter(|parameter| !parameter.weight);
+    inputs
+        .map(|parameter| &parameter.shape[..])
+        .chain(model.values.iter().map(|value| &value.shape[..]))
+        .chain(model.variables.iter().map(|variable| &variable.shape[..]))
+        .chain(model.results.iter().map(|result| &result.shape[..]))
+        .chain(copied.into_iter().map(|constant| model.constants[constant].shape()))
+        .collect()
+}
+
+/// A model while its operations get rows. Shapes are those of one stream until the last operation
+/// has its rows.
+pub(super) struct Rows<'m> {
     model: &'m mut CoreModel,
-    rows: usize,
-    /// Constants with a copy for each stream, with the index of the constant of one stream.
-    tiled: Vec<(usize, Tensor)>,
+    /// The number of streams.
+    pub(super) count: usize,
+    /// The constants with a copy for each stream. The copies follow the constants of the model.
+    copied: Vec<usize>,
+    /// Views to put in front of the operation.
+    views: Vec<View>,
 }
 
-impl Repeated<'_> {
-    fn nodes(&mut self, nodes: Vec<CoreNode>) -> Vec<CoreNode> {
-        let mut repeated = Vec::with_capacity(nodes.len());
-        for mut node in nodes {
-            if let CoreOp::Pointwise(pointwise) = &mut node.op {
-                let views = self.aligned(pointwise);
-                repeated.extend(views.into_iter().map(|view| CoreNode {
-                    name: node.name.clone(),
-                    kind: "Reshape".to_owned(),
-                    op: CoreOp::View(view),
-                    ledger: Vec::new(),
-                    layer: node.layer,
-                }));
-            }
-            self.op(&mut node.op);
-            repeated.push(node);
-        }
-        repeated
+impl<'m> Rows<'m> {
+    fn new(model: &'m mut CoreModel, count: usize) -> Self {
+        Self { model, count, copied: Vec::new(), views: Vec::new() }
     }
 
-    fn op(&mut self, op: &mut CoreOp) {
-        let rows = self.rows;
-        match op {
-            CoreOp::Cell(cell) => self.cell(cell),
-            CoreOp::Dense(dense) => {
-                dense.rows *= rows;
-                self.tile(&mut dense.x);
-            }
-            CoreOp::MatMul(product) => {
-                product.batch *= rows;
-                self.tile(&mut product.a);
-                self.tile(&mut product.b);
-            }
-            CoreOp::Convolve(convolve) => {
-                convolve.batch *= rows;
-                self.tile(&mut convolve.x);
-            }
-            // an input without the first axis broadcasts
-            CoreOp::Pointwise(_) | CoreOp::Integers(_) => {}
-            CoreOp::Softmax(softmax) => {
-                softmax.axis += 1;
-                self.tile(&mut softmax.input);
-            }
-            CoreOp::Reduce(reduce) => {
-                reduce.first += 1;
-                reduce.end += 1;
-                self.tile(&mut reduce.input);
-            }
-            CoreOp::RunningSum(sum) => {
-                sum.axis += 1;
-                self.tile(&mut sum.input);
-            }
-            CoreOp::View(view) => {
-                let is_shared = matches!(view.input, Source::Constant(_));
-                let stride = if is_shared { 0 } else { self.model.len(view.input) };
-                view.strides.insert(0, stride.cast_signed());
-            }
-            CoreOp::Concat(concat) => {
-                concat.axis += 1;
-                concat.inputs.iter_mut().for_each(|input| self.tile(input));
-            }
-            CoreOp::Loop(looped) => self.looped(looped),
-            CoreOp::Lookup(lookup) => self.tile(&mut lookup.indices),
-            CoreOp::TopK(top_k) => {
-                top_k.rows *= rows;
-                self.tile(&mut top_k.input);
-            }
+    /// Gives operations, variables and results rows. Returns [`Self::copied`].
+    fn run(mut self) -> Vec<usize> {
+        let mut nodes = std::mem::take(&mut self.model.nodes);
+        self.repeat(&mut nodes);
+        let mut variables = std::mem::take(&mut self.model.variables);
+        for variable in &mut variables {
+            variable.initial = variable.initial.map(|constant| self.copy_of(constant));
+            variable.next.iter_mut().for_each(|source| self.copy(source));
+            // rings have one place of the newest frame for all rows, but each stream has its own
+            variable.history = None;
+        }
+        let mut results = std::mem::take(&mut self.model.results);
+        results.iter_mut().for_each(|result| self.copy(&mut result.source));
+        let Self { model, copied, .. } = self;
+        (model.variables, model.results, model.nodes) = (variables, results, nodes);
+        copied
+    }
+
+    /// Gives operations rows.
+    pub(super) fn repeat(&mut self, nodes: &mut Vec<CoreNode>) {
+        for mut node in std::mem::take(nodes) {
+            node.op.repeat(self);
+            nodes.extend(self.views.drain(..).map(|view| CoreNode {
+                name: node.name.clone(),
+                kind: "Reshape".to_owned(),
+                op: CoreOp::View(view),
+                ledger: Vec::new(),
+                layer: node.layer,
+            }));
+            nodes.push(node);
         }
     }
 
-    fn cell(&mut self, cell: &mut CoreCell) {
-        cell.batch *= self.rows;
-        let sources = [Some(&mut cell.x), Some(&mut cell.h), cell.c.as_mut(), cell.a.as_mut()];
-        sources.into_iter().flatten().for_each(|source| self.tile(source));
-        match cell.sequence.as_mut().map(|sequence| &mut sequence.lengths) {
-            Some(Lengths::Constant(lengths)) => *lengths = lengths.repeat(self.rows),
-            Some(Lengths::Computed(source)) => self.tile(source),
-            Some(Lengths::Full | Lengths::Parameter(_)) | None => {}
-        }
-    }
-
-    fn looped(&mut self, looped: &mut CoreLoop) {
-        for slice in &mut looped.slices {
-            slice.axis += 1;
-            self.tile(&mut slice.of);
-        }
-        for carried in &mut looped.carried {
-            self.tile(&mut carried.initial);
-            self.tile(&mut carried.next);
-        }
-        for result in &mut looped.results {
-            self.tile(&mut result.of);
-            if let Some((axis, _)) = &mut result.pieces {
-                *axis += 1;
-            }
-        }
-        looped.body = self.nodes(std::mem::take(&mut looped.body));
+    /// The number of elements in one stream.
+    pub(super) fn len(&self, source: Source) -> usize {
+        self.model.len(source)
     }
 
     /// Replaces a constant by a constant with a copy for each stream.
-    fn tile(&mut self, source: &mut Source) {
+    pub(super) fn copy(&mut self, source: &mut Source) {
         if let Source::Constant(constant) = source {
-            *constant = self.tiled(*constant);
+            *constant = self.copy_of(*constant);
         }
     }
 
     /// The index of the constant with a copy of this constant for each stream.
-    fn tiled(&mut self, constant: usize) -> usize {
+    fn copy_of(&mut self, constant: usize) -> usize {
         let first = self.model.constants.len();
-        if let Some(at) = self.tiled.iter().position(|(one, _)| *one == constant) {
-            return first + at;
-        }
-        let one = &self.model.constants[constant];
-        let values: Vec<f32> = (0..one.len()).map(|at| one.get_f32(at)).collect();
-        let shape = [&[self.rows], one.shape()].concat();
-        let tensor = Tensor::from_f32(shape, &values.repeat(self.rows));
-        self.tiled.push((constant, tensor.expect("core: the elements fill the shape")));
-        first + self.tiled.len() - 1
+        let known = self.copied.iter().position(|one| *one == constant);
+        first
+            + known.unwrap_or_else(|| {
+                self.copied.push(constant);
+                self.copied.len() - 1
+            })
     }
 
-    /// Gives the operands of an operation the rank of its value: the axes after the first one
-    /// broadcast from the last one on.
-    fn aligned(&mut self, pointwise: &mut Pointwise) -> Vec<View> {
-        let rank = self.model.values[pointwise.out].shape.len();
-        let mut views = Vec::new();
-        for input in &mut pointwise.inputs {
-            let shape = self.model.shape(*input);
-            if matches!(input, Source::Constant(_)) || shape.len() == rank {
+    /// Gives operands that broadcast the rank of the value: the axes after the first one broadcast
+    /// from the last one on. Constants have no rows.
+    pub(super) fn align(&mut self, inputs: &mut [Source], out: usize) {
+        let rank = self.model.values[out].shape.len();
+        for input in inputs {
+            let is_shared = matches!(input, Source::Constant(_));
+            if is_shared || self.model.shape(*input).len() == rank {
                 continue;
             }
+            let shape = self.model.shape(*input);
             let shape = [&vec![1; rank - shape.len()], shape].concat();
             let mut stride = shape.iter().product::<usize>();
             let mut strides = vec![stride.cast_signed()];
@@ -162,32 +141,8 @@ impl Repeated<'_> {
             }
             let out = self.model.values.len();
             self.model.values.push(CoreValue { shape });
-            views.push(View { input: *input, offset: 0, strides, out });
+            self.views.push(View { input: *input, offset: 0, strides, out });
             *input = Source::Value(out);
         }
-        views
-    }
-
-    fn finish(mut self, nodes: Vec<CoreNode>) {
-        let mut variables = std::mem::take(&mut self.model.variables);
-        for variable in &mut variables {
-            variable.initial = variable.initial.map(|constant| self.tiled(constant));
-            variable.next.iter_mut().for_each(|source| self.tile(source));
-            // rings have one place of the newest frame for all rows, but each stream has its own
-            variable.history = None;
-        }
-        let mut results = std::mem::take(&mut self.model.results);
-        results.iter_mut().for_each(|result| self.tile(&mut result.source));
-        let Self { model, rows, tiled } = self;
-        model.constants.extend(tiled.into_iter().map(|(_, tensor)| tensor));
-        let inputs = model.parameters.iter_mut().filter(|parameter| !parameter.weight);
-        let shapes = inputs
-            .map(|parameter| &mut parameter.shape)
-            .chain(model.values.iter_mut().map(|value| &mut value.shape))
-            .chain(variables.iter_mut().map(|variable| &mut variable.shape))
-            .chain(results.iter_mut().map(|result| &mut result.shape));
-        shapes.for_each(|shape| shape.insert(0, rows));
-        (model.variables, model.results, model.nodes) = (variables, results, nodes);
-        model.streams = Some(rows);
     }
 }

@@ -1,8 +1,8 @@
 //! The largest or smallest elements of rows.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Work, Zeros,
-    drop_unneeded,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Work,
+    Zeros, drop_unneeded,
 };
 use crate::model::Activation;
 
@@ -40,6 +40,11 @@ impl Operation for TopK {
             zeros: Zeros::Unknown,
             numbers: Numbers::Any,
         }
+    }
+
+    fn repeat(&mut self, rows: &mut Rows<'_>) {
+        self.rows *= rows.count;
+        rows.copy(&mut self.input);
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {

@@ -1,8 +1,8 @@
 //! Views: elements in another order.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Source, Treatment,
-    Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    Treatment, Work, Zeros,
 };
 use crate::model::Activation;
 
@@ -56,6 +56,12 @@ impl Operation for View {
 
     fn treatment(&self) -> Treatment {
         Treatment::Moves
+    }
+
+    fn repeat(&mut self, rows: &mut Rows<'_>) {
+        let is_shared = matches!(self.input, Source::Constant(_));
+        let stride = if is_shared { 0 } else { rows.len(self.input) };
+        self.strides.insert(0, stride.cast_signed());
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {

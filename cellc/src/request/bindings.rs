@@ -32,8 +32,8 @@ settings! {
     Bindings in bindings {
         /// The batch size, if open in the model.
         batch, with_batch: Option<usize>;
-        /// The number of independent streams in a step, each with a state of its own. `None`: the
-        /// rows of a step are those of the model.
+        /// The number of independent streams in a step, each with a state of its own. An open
+        /// batch has a size of 1. `None`: the rows of a step are those of the model.
         streams, with_streams: Option<usize>;
         /// Shapes by input name, if the model leaves sizes open. `None`: the number of steps.
         shapes, with_shapes: Vec<(String, Vec<Option<usize>>)>;
@@ -51,6 +51,11 @@ settings! {
 }
 
 impl Bindings {
+    /// The size of an open batch: 1 in independent streams. `None`: not given.
+    pub(crate) fn batch_size(&self) -> Option<usize> {
+        self.batch.or(self.streams.map(|_| 1))
+    }
+
     /// The batch as on the command line.
     pub(crate) fn batch_text(&self) -> Option<String> {
         let streams = self.streams.map(|streams| format!("{STREAMS}{streams}"));

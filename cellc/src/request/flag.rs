@@ -693,10 +693,10 @@ pub(crate) fn positive(text: &str) -> Result<usize, String> {
 fn batch(bindings: &mut Bindings, text: &str) -> Result<(), String> {
     let streams = text.strip_prefix(STREAMS);
     let rows = positive(streams.unwrap_or(text))?;
-    match streams {
-        Some(_) => (bindings.batch, bindings.streams) = (Some(1), Some(rows)),
-        None => (bindings.batch, bindings.streams) = (Some(rows), None),
-    }
+    (bindings.batch, bindings.streams) = match streams {
+        Some(_) => (None, Some(rows)),
+        None => (Some(rows), None),
+    };
     Ok(())
 }
 

@@ -145,7 +145,7 @@ impl<'a> Translator<'_, 'a> {
     /// The declared shape of a variable without an initial value.
     fn stated_shape(&mut self, node: &Node) -> Option<Vec<usize>> {
         let value = &self.model.values[node.outputs[0].0];
-        let batch = self.subject.options.bindings.batch;
+        let batch = self.subject.options.bindings.batch_size();
         let size = |(axis, dim): (usize, &Dim)| match *dim {
             Dim::Fixed(size) => Some(size),
             Dim::Dynamic { .. } => {
