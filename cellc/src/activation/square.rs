@@ -1,4 +1,4 @@
-//! The square. A product of two tensors has a wider range.
+//! The square: a product with a range from 0, which a product of two tensors lacks.
 
 use super::{
     Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, UNDERFLOW, mul,

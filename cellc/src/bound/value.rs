@@ -227,7 +227,7 @@ impl Value {
         }
     }
 
-    /// `self` if neither operand can be NaN. Maximum and minimum of NaN return the other operand.
+    /// `self`, a maximum or minimum of `a` and `b`, if neither operand can be NaN.
     fn known_if(self, a: Self, b: Self) -> Self {
         if a.is_bounded() && b.is_bounded() { self } else { ANYTHING }
     }

@@ -27,7 +27,7 @@ pub(crate) fn names_steps(name: &str) -> bool {
     !is_batch && (name == "t" || ["step", "time", "seq", "frame", "sample", "len"].iter().any(word))
 }
 
-/// By parameter of the model. `sequences`: by parameter, the axes that a sequence reads.
+/// The batch axes of each parameter. `sequences`: by parameter, the axes that a sequence reads.
 pub(super) fn batch_axes(model: &Model, sequences: &[Option<SequenceAxes>]) -> Vec<BatchAxes> {
     let mut reads = vec![Reads::default(); model.parameters.len()];
     let mut root: Vec<Option<usize>> = vec![None; model.values.len()];

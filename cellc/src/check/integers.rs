@@ -1,5 +1,4 @@
-//! Integers and booleans at run time. Kernels hold them as f32, exact up to 2^24. Larger integers
-//! are refused, except sums converted to floating point, as a rounded sum is enough there.
+//! Run-time integers and booleans. Kernels hold integers as f32, which is exact up to 2^24.
 
 use crate::core::{CoreModel, CoreOp, Integers, Parameter};
 use crate::diagnostic::{Diagnostic, Diagnostics};

@@ -4,8 +4,9 @@
 //! * Before the translation: `options` alone, then `structure` and `inputs`.
 //! * Called by [`crate::translate`]: `cell` judges all attributes and inputs of recurrent nodes.
 //!   Rules for one other operation stand beside its translation.
-//! * After the translation: `size_limits`, `states`, `integers`, `precision`, `threads`,
-//!   `common_interface`. After these, nothing can fail.
+//! * After the translation: `states`, then `streams` before the model gets a row for each stream.
+//! * With all rows: `integers`, `size_limits`, `precision`, `threads`, `common_interface`. After
+//!   these checks, nothing can fail.
 //! * `steps` words the judgements of a model of open steps. `hints` tries the shapes and options
 //!   that a message proposes.
 

@@ -9,7 +9,8 @@ use crate::model::{Axes, Model, Op, Tensor};
 /// A value with axes of an input: the input, and the input's axis for each axis of the value.
 type Followed = (usize, Vec<Option<usize>>);
 
-/// By parameter of the model; `None` without a sequence, or with contradictory sequences.
+/// The axes that sequences read, by parameter of the model. `None` if no sequence reads the
+/// parameter, or if sequences read different axes.
 pub(crate) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
     let mut constants: HashMap<usize, &Tensor> = HashMap::new();
     let mut followed: Vec<Option<Followed>> = vec![None; model.values.len()];

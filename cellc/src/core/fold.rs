@@ -86,7 +86,7 @@ fn is_i64(tensor: &Tensor) -> bool {
     tensor.element() != ElementType::U64 || each_integer(tensor).all(|v| v < i64::MAX)
 }
 
-/// The common type of elements of the model's type `element`.
+/// The type in which constants of the type `element` are folded: F64, F32 or I64.
 fn common(element: ElementType) -> ElementType {
     match element {
         ElementType::F64 => ElementType::F64,
@@ -199,7 +199,7 @@ pub(crate) fn reduce(
     Ok(integers(shape, out.into_iter()))
 }
 
-/// The axis and the form of running sums.
+/// Running sums along an axis.
 pub(crate) struct Running {
     /// The axis.
     pub(crate) axis: usize,

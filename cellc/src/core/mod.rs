@@ -1,8 +1,9 @@
 //! The core: a small set of operations with known sizes. Every model is translated into core
 //! operations.
 //!
-//! After [`crate::check`] has judged a [`CoreModel`], nothing refuses it: later stages translate
-//! its operations to kernels, evaluate operations or bound their errors.
+//! [`crate::check`] judges a [`CoreModel`] with its states and its rows of independent streams.
+//! Later stages refuse nothing: they translate operations to kernels, evaluate operations or bound
+//! their errors.
 
 mod build_error;
 mod builder;

@@ -26,9 +26,9 @@ pub enum PointwiseFunction {
     Subtract,
     Multiply,
     Divide,
-    /// The second operand if one is NaN.
+    /// The larger operand; NaN if either is NaN.
     Maximum,
-    /// The second operand if one is NaN.
+    /// The smaller operand; NaN if either is NaN.
     Minimum,
     /// v if v > 0, else v times the second input.
     PRelu,

@@ -93,8 +93,8 @@ impl Reduce {
     }
 }
 
-/// The number of chains for a row of `size` neighbours in softmax and TopK. Rows from 8 elements on
-/// have several chains, because later steps of both operations wait for the result.
+/// The number of independent chains that reduce a row of `size` neighbours in softmax and TopK: 1
+/// below 8 elements. Later steps of both operations wait for the result, so chains hide latency.
 pub fn chains_of_short_rows(size: usize) -> usize {
     [16, 8, 4].into_iter().find(|chains| 2 * chains <= size).unwrap_or(1)
 }

@@ -275,7 +275,7 @@ impl Op {
             Self::ShapeOf => {
                 row("ShapeOf", exactly(1)).rank(R::Fixed(1)).elements(E::None).axes(A::Sizes)
             }
-            Self::Range => row("Range", exactly(3)).rank(R::Fixed(1)),
+            Self::Range { .. } => row("Range", exactly(3)).rank(R::Fixed(1)),
             Self::ReadValue { .. } => row("ReadValue", 0..=1),
             Self::Assign { .. } => row("Assign", exactly(1)).outputs(0..=1),
             Self::Convolution(of) => {

@@ -192,6 +192,11 @@ impl Node {
         said.map_or(&self.origin, |entry| &entry.origin)
     }
 
+    /// The layer's type as the input writes it, for diagnostics: `GRUCell`.
+    pub fn operator(&self) -> &str {
+        self.kind.split(',').next().unwrap_or_default()
+    }
+
     /// The layer's label in diagnostics and comments, with the name cut and escaped: `"cell"
     /// (GRUCell, id 8)`.
     pub fn label(&self) -> String {

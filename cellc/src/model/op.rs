@@ -87,8 +87,8 @@ pub enum Op {
     Slice,
     /// Inputs: data, begin, end, strides (1 if absent).
     StridedSlice(SliceMasks),
-    /// The first elements along an axis in reverse. Inputs: data, how many for each place along the
-    /// other axis.
+    /// The first elements along the axis of steps, reversed. Inputs: data, the number of reversed
+    /// elements for each row of the batch.
     ReverseSequence {
         /// The axis of the batch; negative values count from the end.
         batch_axis: i64,
@@ -106,7 +106,7 @@ pub enum Op {
     /// Data with elements replaced. Inputs: data, indices along the axis, the new elements, the
     /// axis.
     ScatterElements {
-        /// The combining operation, as for parts.
+        /// The operation that combines the old and the new element. `None`: the new element.
         combine: Option<Binary>,
     },
     /// Channels as blocks of elements in space, or the other way round.
@@ -184,8 +184,11 @@ pub enum Op {
     Resize(Resize),
     /// The shape, as integers.
     ShapeOf,
-    /// Integers from the first input to before the second, the third apart.
-    Range,
+    /// The numbers from a start up to, but without, a stop. Inputs: start, stop, step.
+    Range {
+        /// True if the limits may be known only at run time.
+        run_time: bool,
+    },
     /// The variable's value. Optional input: the initial value (default: zero).
     ReadValue {
         /// The variable.
@@ -317,11 +320,11 @@ pub enum Normalization {
     },
     /// Normalisation over given axes, without scale and shift. Inputs: x, optional axes.
     Variance {
-        /// Without axes in the inputs: the first of the axes; all later axes follow.
+        /// The first axis if the inputs have no axes; all later axes follow.
         first: usize,
-        /// The addend.
+        /// The constant added to the variance or to the deviation.
         eps: f32,
-        /// True to add to the variance, false to its root.
+        /// True to add `eps` to the variance, false to add it to the deviation.
         inside: bool,
         /// True to divide by the deviation.
         divides: bool,
@@ -364,7 +367,7 @@ pub struct Dft {
     pub inverse: bool,
     /// True if the signal is real and the spectrum ends at half the sampling rate.
     pub half: bool,
-    /// True if real numbers have a last dimension of 1, included in the count of axes.
+    /// True if tensors of real numbers have a last axis of size 1.
     pub parts_of_real: bool,
 }
 
@@ -505,11 +508,11 @@ pub struct Pool {
 /// The treatment of a pool's last window that reaches beyond the pads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// No.
+    /// Dropped.
     Floor,
-    /// Yes.
+    /// Kept.
     Ceil,
-    /// Yes, if the window starts before the pads at the end.
+    /// Kept if the window starts before the pads at the end.
     CeilInside,
 }
 
@@ -533,7 +536,7 @@ pub enum PadMode {
 pub struct Blocks {
     /// The length of a block along each axis.
     pub size: usize,
-    /// From channels to space.
+    /// True to move channels into space, false to move space into channels.
     pub to_space: bool,
     /// True if the channel comes before the place in a block.
     pub channel_first: bool,

@@ -695,7 +695,7 @@ fn folded(model: &Model, valid: &CoreModel) -> Vec<Folded> {
     let mut gone: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     collect_folded(model, &mut |place, _| places.contains(&place), &mut gone);
     let mut is_left =
-        |_, node: &Node| match left.get_mut(&(node.name.clone(), kind_of(node).to_lowercase())) {
+        |_, node: &Node| match left.get_mut(&(node.name.clone(), node.operator().to_lowercase())) {
             Some(count) if *count > 0 => {
                 *count -= 1;
                 true
@@ -712,11 +712,6 @@ fn folded(model: &Model, valid: &CoreModel) -> Vec<Folded> {
         .collect()
 }
 
-/// The type of a layer without its number.
-fn kind_of(node: &Node) -> &str {
-    node.kind.split(", ").next().unwrap_or(&node.kind)
-}
-
 /// Adds the layers of one graph without remaining nodes.
 fn collect_folded<'a>(
     model: &'a Model,
@@ -728,7 +723,7 @@ fn collect_folded<'a>(
         let is_variable = matches!(first.op, Op::ReadValue { .. } | Op::Assign { .. });
         let left = layer.iter().filter(|&&place| is_left(place, &model.nodes[place])).count();
         if left == 0 && !is_variable {
-            gone.entry(kind_of(first)).or_default().push(first.name.clone());
+            gone.entry(first.operator()).or_default().push(first.name.clone());
         }
     }
 }

@@ -89,7 +89,7 @@ impl Options {
     pub fn known_isas(&self) -> impl Iterator<Item = &'static Isa> {
         let (language, threads) = (self.output.language, self.machine.threads);
         let known = move |isa: &&'static Isa| {
-            // what one thread has made 0 of, the other does not see
+            // two threads cannot share the check for denormals
             let checked = isa.c.flushes.is_none() || threads == Threads::One;
             checked
                 && isa.condition().is_none_or(|condition| match language {

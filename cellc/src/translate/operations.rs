@@ -262,7 +262,7 @@ impl<'a> Translator<'_, 'a> {
             }
             Op::Resize(of) => self.apply(node, |core, args| resize(core, args, of)),
             Op::ShapeOf => self.apply(node, shape_of_op),
-            Op::Range => self.apply(node, range),
+            Op::Range { .. } => self.apply(node, range),
             Op::TopK { axis, largest, last, sorted_by_place } => {
                 let order = Order { largest, last, sorted_by_place };
                 self.apply_all(node, |core, args| top_k(core, args, axis, order));

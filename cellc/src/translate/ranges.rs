@@ -11,7 +11,7 @@ use crate::core::CoreBuilder;
 use crate::core::limits::MOST_ELEMENTS;
 use crate::core::{Divider, DynamicLength, Geometry, Known, LARGEST_INTEGER, fold};
 use crate::diagnostic::quoted;
-use crate::model::{Binary, ElementType, Tensor};
+use crate::model::{Binary, ElementType, Op, Tensor};
 
 /// Range. Inputs: start, stop and step.
 pub(super) fn range(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
@@ -26,8 +26,8 @@ pub(super) fn range(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     }
     let ends = [(0, "the start"), (1, "the stop"), (2, "the step")];
     let is_open = |&(port, _): &(usize, _)| matches!(args.known(port), Some(Known::Source(..)));
-    if let Some((_, what)) =
-        ends.into_iter().find(is_open).filter(|_| args.node.kind.starts_with("Range"))
+    if let Some((_, what)) = ends.into_iter().find(is_open)
+        && matches!(args.node.op, Op::Range { run_time: true })
     {
         return range_of_run_time(core, args, what);
     }

@@ -118,7 +118,7 @@ impl<'c, 'a> Translator<'c, 'a> {
         let given = args.known.iter().flatten().filter_map(Known::tensor);
         self.core.layer = Layer {
             name: node.name.clone(),
-            kind: node.kind.split(',').next().unwrap_or_default().to_owned(),
+            kind: node.operator().to_owned(),
             ledger: node.ledger.clone(),
             place,
             is_outermost: self.depth == 0,

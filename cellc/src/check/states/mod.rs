@@ -76,7 +76,7 @@ fn kind_of(node: &Node) -> String {
     match &node.op {
         Op::Cell(cell) => cell.kind.op_name().to_owned(),
         Op::Sequence(cell, _) => cell.kind.sequence_name().to_owned(),
-        _ => node.kind.split(',').next().unwrap_or_default().to_owned(),
+        _ => node.operator().to_owned(),
     }
 }
 

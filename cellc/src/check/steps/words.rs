@@ -7,7 +7,7 @@ use crate::stream::steps::{InFront, NotStepwise, Place, Why};
 const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each element follow \
     elements in front of the first step; without the pad, give them as the first steps";
 
-/// The need of an operation for all steps at once.
+/// The words for an operation that reads every step.
 const ALL: &str = "looks as many steps ahead as there are";
 
 /// The reason in words: a place and its fault.

@@ -129,7 +129,7 @@ impl Graph {
 
     fn range(&mut self, bounds: [i64; 3]) -> ValueId {
         let inputs = bounds.map(|bound| self.int(bound));
-        self.op(Op::Range, &inputs)
+        self.op(Op::Range { run_time: true }, &inputs)
     }
 
     fn tensor(&mut self, tensor: Tensor) -> ValueId {

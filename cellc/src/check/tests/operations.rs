@@ -478,7 +478,7 @@ fn remainders_by_a_power_of_two_and_ranges_of_floats() {
     let range = |bounds: [f32; 3]| {
         let mut graph = Graph::default();
         let bounds = bounds.map(|bound| graph.floats(&[], &[bound]));
-        let numbers = graph.op(Op::Range, &bounds);
+        let numbers = graph.op(Op::Range { run_time: true }, &bounds);
         graph.result("y", numbers);
         computed(&graph, &[]).remove(0)
     };

@@ -378,7 +378,12 @@ fn masked(limit: fn(&mut Graph, [ValueId; 2]) -> ValueId) -> Graph {
     let x = graph.input_of("x", &[2, 3], ElementType::F32);
     let lengths = graph.input_of("lengths", &[2, 1], ElementType::I64);
     let inputs = [graph.int(0), limit(&mut graph, [x, lengths]), graph.int(1)];
-    let steps = graph.node("steps", Op::Range, &inputs, Graph::value(None, ElementType::I64));
+    let steps = graph.node(
+        "steps",
+        Op::Range { run_time: true },
+        &inputs,
+        Graph::value(None, ElementType::I64),
+    );
     let less = Op::elementwise(Comparison::Less);
     let mask = graph.node("mask", less, &[steps, lengths], Graph::value(None, ElementType::Bool));
     let mask = graph.convert(mask, ElementType::F32);
@@ -419,7 +424,15 @@ fn numbers(graph: &mut Graph) -> (ValueId, ValueId) {
     let least = Op::elementwise(Binary::Minimum);
     let limit = graph.node("limit", least, &[largest, most], Graph::value(None, ElementType::I64));
     let inputs = [graph.int(1), limit, graph.int(1)];
-    (graph.node("numbers", Op::Range, &inputs, Graph::value(None, ElementType::I64)), lengths)
+    (
+        graph.node(
+            "numbers",
+            Op::Range { run_time: true },
+            &inputs,
+            Graph::value(None, ElementType::I64),
+        ),
+        lengths,
+    )
 }
 
 /// A Range with a bounded limit reserves its maximum length; readers take the computed elements.

@@ -63,7 +63,7 @@ fn causal(reader: &mut GraphReader<'_>, of: &Operands) -> ValueId {
         let count = size(reader, value, 2);
         let count = reader.op(Op::Reshape { zero_keeps: false }, vec![count, none]);
         let [zero, one] = [0, 1].map(|number| reader.integer(number));
-        let places = reader.op(Op::Range, vec![zero, count, one]);
+        let places = reader.op(Op::Range { run_time: false }, vec![zero, count, one]);
         let axis = reader.integers(&[axis]);
         reader.op(Op::Unsqueeze, vec![places, axis])
     };

@@ -537,7 +537,9 @@ pub(super) fn tile(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
 
 pub(super) fn range(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     call.attributes.ignore("stash_type");
-    Some(vec![reader.op(Op::Range, vec![call.x(), call.input(1)?, call.input(2)?])])
+    Some(vec![
+        reader.op(Op::Range { run_time: true }, vec![call.x(), call.input(1)?, call.input(2)?]),
+    ])
 }
 
 pub(super) fn reverse_sequence(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
@@ -690,7 +692,7 @@ pub(super) fn layer_norm(
     let y = reader.op(Op::Normalize(normalization), inputs);
     let (first, step) = (reader.integer(axis), reader.integer(1));
     let end = if axis < 0 { reader.integer(0) } else { rank_of(reader, x) };
-    let axes = reader.op(Op::Range, vec![first, end, step]);
+    let axes = reader.op(Op::Range { run_time: false }, vec![first, end, step]);
     let mean_of = |x| {
         (Op::Reduce { reduction: Reduction::Mean, keep: true, no_axes: NoAxes::All }, vec![x, axes])
     };

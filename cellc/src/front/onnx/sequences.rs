@@ -76,7 +76,7 @@ impl GraphReader<'_> {
     /// The integers in `from..to`. Both bounds are lists of one integer.
     fn counted(&mut self, from: ValueId, to: ValueId) -> ValueId {
         let one = self.integers(&[1]);
-        self.op(Op::Range, vec![from, to, one])
+        self.op(Op::Range { run_time: false }, vec![from, to, one])
     }
 
     /// Adds a constant to each element of a list of integers.

@@ -88,7 +88,7 @@ pub(super) fn pad(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<R
     Some(ReadOperation::new(Op::Pad(reader.word(data, "pad_mode", "", &modes)?)))
 }
 
-/// The axis.
+/// Reads Softmax and LogSoftmax along `axis`.
 pub(super) fn softmax(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -192,7 +192,7 @@ pub(super) fn round(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
     Some(ReadOperation::new(Op::elementwise(Activation::Round)))
 }
 
-/// The axis.
+/// Reads GatherElements along `axis`.
 pub(super) fn gather_elements(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -247,7 +247,7 @@ pub(super) fn cum_sum(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Opti
     Some(ReadOperation::new(Op::RunningSum { exclusive: exclusive?, reverse: reverse? }))
 }
 
-/// The axis.
+/// Reads OneHot with its rows along `axis`.
 pub(super) fn one_hot(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let axis = reader.whole(data, "axis", None, ANY_INTEGER)?;
     Some(ReadOperation::new(Op::OneHot { axis, from_end: false }).of(OutputTypes::Of(2)))
@@ -259,7 +259,7 @@ pub(super) fn einsum(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Optio
     Some(ReadOperation::new(Op::Einsum { equation }))
 }
 
-/// The axis.
+/// Reads Concat along `axis`.
 pub(super) fn concat(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     Some(ReadOperation::new(Op::Concat { axis: reader.whole(data, "axis", None, ANY_INTEGER)? }))
 }
@@ -412,7 +412,7 @@ pub(super) fn range(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
             &[ElementType::F32, ElementType::I32, ElementType::I64],
         )?),
     };
-    Some(ReadOperation::new(Op::Range).of(element))
+    Some(ReadOperation::new(Op::Range { run_time: true }).of(element))
 }
 
 /// The variable.

@@ -158,16 +158,15 @@ impl Supported {
         }
     }
 
-    /// The number of the operation set by whose definition a layer of the set `text` is to be read;
-    /// 0 for a set without number. `None` where no such set defines it.
+    /// The number of the latest operation set, up to the set `text`, that defines the layer; 0 for
+    /// a set without number. `None` if no set up to `text` defines the layer.
     pub(super) fn definition(&self, text: &str) -> Option<u64> {
         if self.sets.contains(&text) {
             return Some(set_number(text).unwrap_or(0));
         }
         let number = set_number(text).filter(|number| (1..=LATEST_SET).contains(number))?;
         let mut defined = self.sets.iter().filter_map(|set| set_number(set)).peekable();
-        // what OpenVINO keeps to itself is in no numbered set, and has one definition whichever is
-        // named
+        // layers outside of numbered sets, OpenVINO's internal layers, have one definition
         if defined.peek().is_none() {
             Some(0)
         } else {

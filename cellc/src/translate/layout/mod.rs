@@ -121,7 +121,7 @@ pub(in crate::translate) fn transpose(core: &mut CoreBuilder, args: &Operands) -
 /// The refusal of a Transpose whose order is no permutation of the axes. If a reader has made the
 /// Transpose from another operator, the message names the operator and the ranks of its input.
 fn no_permutation(node: &Node, order: &[i64], shape: &[usize]) -> Refusal {
-    let operator = node.kind.split(',').next().unwrap_or_default();
+    let operator = node.operator();
     if operator == "Transpose" {
         let of = format!("{} dimensions, {}", shape.len(), shape_text(shape));
         if order.len() == shape.len() {

@@ -60,9 +60,9 @@ enum SliceEntry {
     Ellipsis,
     /// An axis of size 1 that the output has in addition.
     NewAxis,
-    /// One element along an axis, which the output lacks. Without a begin, the first element.
+    /// One element, the first one without a begin. The output drops the axis.
     Index { has_begin: bool },
-    /// A range along an axis, from its first to its last element without a begin or an end.
+    /// A range along an axis. Without a begin from the first, without an end to the last element.
     Range { has_begin: bool, has_end: bool },
 }
 
@@ -94,7 +94,7 @@ pub(in crate::translate) struct Slices {
 }
 
 impl Slices {
-    /// Slices of which the output has every axis.
+    /// Slices that keep every axis of the input.
     fn of_every_axis(along: Vec<Along>) -> Self {
         let axes = (0..along.len()).map(Some).collect();
         Self { along, axes }

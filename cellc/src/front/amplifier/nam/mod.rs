@@ -106,7 +106,7 @@ pub(super) fn read(
             Network::Model(Box::new(causal.model(out, &name)))
         }
     };
-    // every reader of several sizes has taken it
+    // readers of models with several sizes have taken `size`
     if size.is_some() {
         return Err(one_size().into());
     }
@@ -152,8 +152,8 @@ fn numbers(weights: &Json) -> Result<Vec<f32>, Diagnostic> {
     weights.iter().enumerate().map(number).collect()
 }
 
-/// Reads a container of models of several sizes, sorted by the largest value of the size control
-/// for each model. The last model, for the value 1, is NAM's default.
+/// Reads a container of models of several sizes. Each model has the largest value of the size
+/// control that selects the model, in ascending order. The last model, for 1, is NAM's default.
 fn container(
     file: &mut Object,
     config: Json,

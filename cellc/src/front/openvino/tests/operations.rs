@@ -416,7 +416,7 @@ fn cases() -> Vec<Case> {
         ),
         ("Roll", "opset7", "", (3, 1), Op::Roll),
         ("Eye", "opset9", "output_type=\"f32\"", (3, 1), Op::Eye),
-        ("Range", "opset1", "", (3, 1), Op::Range),
+        ("Range", "opset1", "", (3, 1), Op::Range { run_time: true }),
         (
             "ReadValue",
             "opset3",
@@ -629,7 +629,10 @@ fn typed_cases() -> Vec<(Case, ElementType)> {
         (("ShapeOf", "opset1", "", (1, 1), Op::ShapeOf), ElementType::I64),
         (("ShapeOf", "opset3", "", (1, 1), Op::ShapeOf), ElementType::I64),
         (("ShapeOf", "opset3", "output_type=\"i32\"", (1, 1), Op::ShapeOf), ElementType::I32),
-        (("Range", "opset4", "output_type=\"i32\"", (3, 1), Op::Range), ElementType::I32),
+        (
+            ("Range", "opset4", "output_type=\"i32\"", (3, 1), Op::Range { run_time: true }),
+            ElementType::I32,
+        ),
         (("Convert", "opset1", "destination_type=\"i32\"", (1, 1), Op::Convert), ElementType::I32),
         (
             ("Convert", "opset1", "destination_type=\"boolean\"", (1, 1), Op::Convert),
