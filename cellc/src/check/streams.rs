@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, message, quoted};
 use crate::model::Model;
 use crate::request::flag;
 
-/// Refuses what differs between independent streams: loops that end by a condition, computed
+/// Refuses differences between independent streams: loops that end by a condition, computed
 /// tables, outputs of a run-time length. Refuses models without a state.
 /// Refuses sizes beyond the limits in `rows` streams. `None` after an error.
 pub(crate) fn streams(
@@ -36,7 +36,7 @@ pub(crate) fn streams(
     (diagnostics.0.len() == before).then_some(())
 }
 
-/// Refuses what differs between independent streams.
+/// Refuses differences between independent streams.
 fn differences(model: &Model, core: &CoreModel, diagnostics: &mut Diagnostics) {
     let help = || message!("leave out {}", flag::BATCH.setting());
     for node in core.all_nodes() {
