@@ -34,8 +34,8 @@ pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Optio
     for (what, _, flag) in sizes.into_iter().filter(|(_, size, _)| *size == Some(0)) {
         refuse(format!("{what} of 0"), "1 or more", flag);
     }
-    if let Some(streams) = bindings.streams.filter(|n| !(2..=MOST_STREAMS).contains(n)) {
-        let valid = format!("2 to {MOST_STREAMS}; the model as it is computes one stream");
+    if let Some(streams) = bindings.streams.filter(|n| !(1..=MOST_STREAMS).contains(n)) {
+        let valid = format!("1 to {MOST_STREAMS}");
         refuse(format!("{streams} independent streams"), &valid, &flag::BATCH);
     }
     if let (Some(batch @ 2..), Some(streams)) = (bindings.batch, bindings.streams) {
