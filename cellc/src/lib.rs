@@ -50,11 +50,13 @@ mod numerics;
 mod pack;
 mod pass;
 mod plan;
-#[cfg(feature = "builder")]
+#[cfg(feature = "report")]
+#[doc(hidden)]
+pub mod playground;
 mod random;
 #[cfg(feature = "builder")]
 mod reference;
-#[cfg(feature = "cli")]
+#[cfg(feature = "report")]
 mod report;
 mod request;
 mod stream;

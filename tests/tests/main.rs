@@ -63,6 +63,8 @@ mod packages;
 #[cfg(feature = "full")]
 mod pictures;
 #[cfg(feature = "full")]
+mod playground;
+#[cfg(feature = "full")]
 mod proofs;
 #[cfg(feature = "full")]
 mod random_models;

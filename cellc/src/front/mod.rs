@@ -2,7 +2,7 @@
 
 // a file of the folder `absent` stands in for each reader that the build leaves out
 #[cfg_attr(not(feature = "json"), path = "absent/amplifier.rs")]
-mod amplifier;
+pub(crate) mod amplifier;
 pub(crate) mod apple;
 pub(crate) mod bounded;
 mod constants;

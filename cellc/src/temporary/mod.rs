@@ -3,7 +3,7 @@
 //! A temporary file is locked as long as its process lives. An unlocked temporary file was left by
 //! a killed process: the next process to write to the folder removes the file.
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "report")]
 pub(crate) mod folder;
 
 use std::collections::BTreeSet;

@@ -86,7 +86,7 @@ pub(super) fn read_state_dict(file: ModelFile) -> Result<TensorFile, Diagnostics
 }
 
 /// The model in the text of a file. `name`: the model's name in generated code.
-fn read_bytes(
+pub(crate) fn read_bytes(
     path: &str,
     name: &str,
     bytes: &[u8],

@@ -81,7 +81,14 @@ pub fn read<'a>(
         let problem = Diagnostic::error(Origin::Unknown, found);
         return Err(problem.help(message!("remove {}", super::size_setting())).into());
     }
-    let (mut model, mut problems) = (format.read)(file, options)?;
+    finished((format.read)(file, options)?, options)
+}
+
+/// Applies the options that are for all formats.
+pub(crate) fn finished(
+    (mut model, mut problems): (Model, Diagnostics),
+    options: &ReadOptions,
+) -> Result<(Model, Diagnostics), Diagnostics> {
     problems.extend(super::dimensions::check(&model, &options.dims));
     problems.extend(super::constants::fix(&mut model, &options.constants));
     // last, because options are looked up by full names

@@ -84,7 +84,7 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<(Model, Diagnostics), Diag
 ///
 /// # Errors
 /// If the bytes are no ONNX model.
-fn read_from(
+pub(crate) fn read_from(
     name: &str,
     bytes: &[u8],
     folder: Option<&Path>,
