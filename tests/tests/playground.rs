@@ -55,7 +55,6 @@ fn a_page_compiles_models_and_refuses_broken_files() {
     let file = folder.join("page.html");
     let mut build = Command::new("bash");
     build.arg(root.join("playground/build")).arg(&file).env("PROFILE", "dev");
-    build.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("wasm-target"));
     let output = build.output().expect("bash starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let page = fs::read_to_string(&file).expect("a page");

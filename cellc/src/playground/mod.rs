@@ -33,8 +33,8 @@ struct Answer {
     files: Vec<(String, String)>,
 }
 
-/// Compiles a model for a page. `files`: names and contents; `target` and `words`: as on the command
-/// line; `language`: `rust` or `c`. The answer is JSON.
+/// Compiles a model for a page. `files`: names and contents; `target` and `words`: as on the
+/// command line; `language`: `rust` or `c`. The answer is JSON.
 pub fn answer(files: &[(String, Vec<u8>)], target: &str, language: &str, words: &str) -> String {
     let answer = compiled(files, target, language, words)
         .unwrap_or_else(|problems| Answer { errors: problems.to_string(), ..Answer::default() });
